@@ -1,0 +1,84 @@
+// Package adapter turns the bytes of session files into entries and their
+// searchable parts. It knows the formats and nothing else: it sees bytes, never
+// the file system, the environment or the clock.
+package adapter
+
+import (
+	"fmt"
+	"io"
+
+	"pigrep/internal/session"
+)
+
+// Adapter knows one agent's session files.
+type Adapter interface {
+	// Name identifies the format, for instance "pi.sessions_jsonl.v1".
+	Name() string
+	// Roots lists where this agent keeps session files, in order of
+	// precedence, given what the environment says. It does not look whether
+	// they exist.
+	Roots(env Environment) ([]Root, error)
+	// Parse returns a parser for one session file that reads on at the state.
+	// The zero State starts at the beginning of the file.
+	Parse(state State) Parser
+}
+
+// Environment is what an adapter may know of the machine.
+type Environment struct {
+	Home     string                            // the user's home directory
+	WorkDir  string                            // the process's working directory, absolute
+	Getenv   func(name string) string          // environment variables
+	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
+}
+
+// Root is a place where session files may be.
+type Root struct {
+	Path   string // absolute
+	Origin string // where the path came from, for people: "default", "$PI_CODING_AGENT_SESSION_DIR", "sessionDir in /…/settings.json", …
+}
+
+// State is what a parser must know of the lines before, to read on mid-file.
+type State struct {
+	Header   session.Header // Version 0: no header seen yet
+	Lines    int            // physical lines before the next one
+	LastTime int64          // Unix milliseconds of the entry before, 0 when none
+}
+
+// Line is one physical line of a session file.
+type Line struct {
+	Data   []byte // without its "\n"; valid until the next line is read
+	Offset int64  // of its first byte in the file
+	Number int    // 1-based
+	Ended  bool   // a "\n" followed it
+}
+
+// Parser turns the lines of one file, in order, into entries.
+type Parser interface {
+	// Parse hands every entry on the line to emit, in order. Headers are
+	// consumed into the state. Each piece of the line that is no entry is
+	// returned as a problem; blank lines are none. The entries are valid only
+	// during emit. An unterminated last line that is not complete JSON gives
+	// one problem with Torn set and no entry.
+	Parse(line Line, emit func(*session.Entry)) []ParseError
+	// State returns the state after the lines parsed so far.
+	State() State
+}
+
+// ParseError says which piece of a line was left out, and why.
+type ParseError struct {
+	Line   int
+	Offset int64
+	Reason string
+	Torn   bool // the piece ends with the file: not broken, not yet written
+}
+
+func (e ParseError) Error() string {
+	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
+}
+
+// LineReader cuts a session file into physical lines, at "\n" only. Its memory
+// is bounded by the longest line.
+type LineReader struct {
+	r io.Reader
+	// unexported fields follow
+}

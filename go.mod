@@ -1,0 +1,3 @@
+module pigrep
+
+go 1.26

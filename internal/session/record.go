@@ -1,0 +1,82 @@
+package session
+
+import "time"
+
+// Checkpoint says how far a file is indexed, with the marks that prove the
+// indexed bytes are unchanged.
+type Checkpoint struct {
+	Offset int64 // end of the last complete line that is indexed
+	Lines  int   // complete lines before Offset
+
+	Size  int64 // of the file when it was last compared
+	Mtime int64 // nanoseconds
+	Ctime int64 // nanoseconds, 0 where the system has none
+	Inode uint64
+
+	HeadHash  uint64 // xxhash of the first min(Offset, HashedHead) bytes
+	TailHash  uint64 // xxhash of the last min(Offset, HashedTail) bytes before Offset
+	TailBytes int64  // bytes after Offset that are indexed as an unterminated last line
+}
+
+// Summary is what is known of a file without its tree: enough to filter
+// and to list sessions, and to see whether the file has changed.
+type Summary struct {
+	File uint32 // number of the file in this index
+	Path string
+	Checkpoint
+
+	Header
+	Name        string    // of the last session_info entry in file order
+	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
+	Created     time.Time // header timestamp
+	Modified    time.Time // latest user or assistant message, else Created
+	Oldest      time.Time // smallest and
+	Newest      time.Time // largest timestamp of an entry; zero without entries
+	Messages    int       // message entries
+	Entries     int
+
+	Documents int    // documents in the index
+	Tokens    uint64 // tokens of their text fields, for the average length in BM25
+	Skipped   int    // malformed pieces of lines that were left out
+}
+
+// Record is the session record: all that is known of one session file.
+type Record struct {
+	Summary
+	Nodes    []Node            // entries in file order
+	Labels   map[string]string // target entry id → label now in force
+	Models   []string          // "provider/model", in order of first use
+	Problems []Problem         // the first MaxProblems malformed pieces
+	Blocks   []uint64          // xxhash of each MiB before Checkpoint.Offset, the last one partial
+}
+
+// Node is an entry as the tree knows it.
+type Node struct {
+	ID        string
+	ParentID  string
+	HasParent bool
+	Type      string
+	Role      string
+	TargetID  string // leaf and context_edit entries
+	FirstKept string // compaction: id of the first entry it kept, "" when none
+	Time      int64  // milliseconds since 1970; 0 when unknown
+	Offset    int64
+	Length    int
+	Line      int
+}
+
+// Problem is a piece of a session file that was left out, and why.
+type Problem struct {
+	Line   int
+	Offset int64
+	Reason string
+}
+
+// Limits of what a record keeps.
+const (
+	MaxFirstPrompt = 240
+	MaxProblems    = 20
+	HashedHead     = 4 << 10
+	HashedTail     = 64 << 10
+	HashedBlock    = 1 << 20
+)

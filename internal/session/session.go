@@ -1,0 +1,97 @@
+// Package session holds the nouns of pigrep: kinds, entries, parts, session
+// records. It does no I/O and imports nothing of the project, so that every
+// other package can speak in these words.
+//
+// A session file is a sequence of lines; its first parsable line is the header,
+// every later JSON object is an entry, and every searchable piece of an entry is
+// a part with a kind.
+package session
+
+import "time"
+
+// Kind says what a part is. The table of kinds, with the scopes each belongs
+// to, is in package scope.
+type Kind string
+
+// The kinds of parts. Package scope describes each.
+const (
+	KindPrompt   Kind = "prompt"
+	KindReply    Kind = "reply"
+	KindThinking Kind = "thinking"
+	KindCall     Kind = "call"
+	KindResult   Kind = "result"
+	KindShell    Kind = "shell"
+	KindSummary  Kind = "summary"
+	KindNote     Kind = "note"
+	KindTitle    Kind = "title"
+	KindLabel    Kind = "label"
+	KindError    Kind = "error"
+	KindSystem   Kind = "system"
+	KindDetails  Kind = "details"
+	KindData     Kind = "data"
+	KindMeta     Kind = "meta"
+	KindOther    Kind = "other"
+)
+
+// Header is what the header line of a session file says.
+type Header struct {
+	ID            string
+	CWD           string
+	ParentSession string    // path of the session this one was forked from; v1 calls it branchedFrom
+	Version       int       // 1 when the header names none; 0 when the file has no header
+	Timestamp     time.Time // zero when absent or unreadable
+	Offset        int64     // where the header's JSON object begins
+}
+
+// Entry is one JSON object of a session file other than its header.
+//
+// The strings and slices of an Entry that a parser hands out, Parts included,
+// are valid only until the parser reads on; keep copies.
+type Entry struct {
+	Type string // entry type as written: message, compaction, label, …
+	Role string // role of a message entry: user, assistant, toolResult, …
+
+	ID        string // "@<byte offset>" when the file gives none
+	ParentID  string // "" when absent or null
+	HasParent bool   // the entry has a parentId key, null included
+
+	Timestamp time.Time // entry, message, previous entry, header, in this order; zero when none has one
+
+	Offset int64 // first byte of the JSON object in the file
+	Length int   // bytes of the JSON object
+	Line   int   // 1-based number of the physical line
+
+	// Copy identifies the entry among its copies in forks, clones, imports
+	// and re-appended lines: equal for entries with the same timestamp and
+	// the same content, ids and parents left out. 0 when the entry carries no
+	// timestamp of its own and so is a copy of nothing.
+	Copy uint64
+
+	IsError    bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code
+	Provider   string // assistant messages, model_change, usage
+	Model      string
+	Tool       string // toolResult: the tool's name
+	ToolCallID string // toolResult: the call it answers
+	CustomType string
+	MimeTypes  []string // of the entry's images, in order
+
+	TargetID string // label, leaf, context_edit: the entry it is about
+	Label    string // label entries; "" clears
+	Name     string // session_info entries; "" clears
+
+	MessageTime time.Time // the message's own timestamp, zero when absent
+	UserText    string    // user messages: the text pi shows as the prompt (text blocks joined with a space)
+
+	FirstKeptID    string // compaction (v2 and later)
+	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 when absent
+
+	Parts []Part
+}
+
+// Part is one searchable piece of an entry.
+type Part struct {
+	Kind       Kind
+	Text       []byte // decoded UTF-8
+	Tool       string // calls, nested calls and results: the tool's name
+	ToolCallID string // calls, nested calls and results
+}

@@ -1,0 +1,117 @@
+// Package scope holds the table of kinds and the three scopes made of them.
+// Help, documentation, the query parser and tests are made from it.
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Scope is a named set of kinds.
+type Scope string
+
+// The scopes, each holding the one before it.
+const (
+	Prompts       Scope = "prompts"
+	Conversations Scope = "conversations"
+	All           Scope = "all"
+)
+
+// Default is the scope of a query that names none.
+const Default = Conversations
+
+// Scopes lists the scopes from the narrowest to the widest.
+var Scopes = []Scope{Prompts, Conversations, All}
+
+// Row describes one kind.
+type Row struct {
+	Kind  session.Kind
+	From  string   // where its text comes from, for people
+	Roles []string // message roles whose main text becomes this kind
+	In    Scope    // the narrowest scope that holds it
+}
+
+// Kinds is the table of kinds, in the order in which they are shown.
+var Kinds = []Row{
+	{session.KindPrompt, "user message text; v1 attachments' extracted text and file name", []string{"user"}, Prompts},
+	{session.KindReply, "assistant text", []string{"assistant"}, Conversations},
+	{session.KindThinking, "assistant thinking", nil, Conversations},
+	{session.KindCall, "tool calls, nested ones too: the tool's name, then each argument as name: value", nil, Conversations},
+	{session.KindResult, "tool result text", []string{"toolResult"}, Conversations},
+	{session.KindShell, "shell commands of the person, with their output", []string{"bashExecution"}, Conversations},
+	{session.KindSummary, "compaction and branch summaries", []string{"compactionSummary", "branchSummary"}, Conversations},
+	{session.KindNote, "messages of extensions, context edits", []string{"custom", "hookMessage"}, Conversations},
+	{session.KindTitle, "session names", nil, Conversations},
+	{session.KindLabel, "labels of entries", nil, Conversations},
+	{session.KindError, "error messages of failed replies", nil, Conversations},
+	{session.KindSystem, "system prompts", []string{"system"}, All},
+	{session.KindDetails, "details that the content does not hold", nil, All},
+	{session.KindData, "data of custom entries", nil, All},
+	{session.KindMeta, "model and thinking level changes, usage notes", nil, All},
+	{session.KindOther, "entry types, roles and blocks that are not known", nil, All},
+}
+
+// OfRole returns the kind of the main text of a message with this role,
+// session.KindOther for a role that is not known.
+func OfRole(role string) session.Kind {
+	for _, r := range Kinds {
+		if slices.Contains(r.Roles, role) {
+			return r.Kind
+		}
+	}
+	return session.KindOther
+}
+
+// Holds reports whether the scope contains the kind.
+func (s Scope) Holds(k session.Kind) bool {
+	for _, r := range Kinds {
+		if r.Kind == k {
+			return slices.Index(Scopes, r.In) <= slices.Index(Scopes, s)
+		}
+	}
+	return s == All
+}
+
+// KindsOf returns the kinds of the scope, in table order.
+func (s Scope) KindsOf() []session.Kind {
+	var kinds []session.Kind
+	for _, r := range Kinds {
+		if s.Holds(r.Kind) {
+			kinds = append(kinds, r.Kind)
+		}
+	}
+	return kinds
+}
+
+// Parse returns the scope of this name; the error lists the names there are.
+func Parse(name string) (Scope, error) {
+	s := Scope(strings.ToLower(name))
+	if slices.Contains(Scopes, s) {
+		return s, nil
+	}
+	return "", fmt.Errorf("unknown scope %q: use one of %s", name, join(Scopes))
+}
+
+// ParseKind returns the kind of this name; the error lists the names there are.
+func ParseKind(name string) (session.Kind, error) {
+	k := session.Kind(strings.ToLower(name))
+	names := make([]session.Kind, len(Kinds))
+	for i, r := range Kinds {
+		names[i] = r.Kind
+	}
+	if slices.Contains(names, k) {
+		return k, nil
+	}
+	return "", fmt.Errorf("unknown kind %q: use one of %s", name, join(names))
+}
+
+func join[T ~string](list []T) string {
+	s := make([]string, len(list))
+	for i, v := range list {
+		s[i] = string(v)
+	}
+	return strings.Join(s, ", ")
+}
