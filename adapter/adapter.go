@@ -46,7 +46,8 @@ type State struct {
 
 // Line is one physical line of a session file.
 type Line struct {
-	Data   []byte // without its "\n"; valid until the next line is read
+	Data   []byte // without its line end; valid until the next line is read
+	Raw    []byte // every byte of it, byte order mark and line end included
 	Offset int64  // of its first byte in the file
 	Number int    // 1-based
 	Ended  bool   // a "\n" followed it

@@ -47,7 +47,8 @@ type Record struct {
 	Labels   map[string]string // target entry id → label now in force
 	Models   []string          // "provider/model", in order of first use
 	Problems []Problem         // the first MaxProblems malformed pieces
-	Blocks   []uint64          // xxhash of each MiB before Checkpoint.Offset, the last one partial
+	Blocks   []uint64          // xxhash of each whole HashedBlock before Checkpoint.Offset
+	Partial  []byte            // state of the hash over the bytes after the last whole block, up to Checkpoint.Offset
 }
 
 // Node is an entry as the tree knows it.
