@@ -28,8 +28,7 @@ type Summary struct {
 	Header
 	Name        string    // of the last session_info entry in file order
 	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
-	Created     time.Time // header timestamp
-	Modified    time.Time // latest user or assistant message, else Created
+	LastMessage time.Time // latest user or assistant message; zero when there is none
 	Oldest      time.Time // smallest and
 	Newest      time.Time // largest timestamp of an entry; zero without entries
 	Messages    int       // message entries

@@ -1,0 +1,179 @@
+package session
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Add folds the next entry of the file, in file order, into the record: its
+// node, and the facts that later lines can change. It keeps nothing of the
+// entry's memory.
+func (r *Record) Add(e *Entry) {
+	r.Entries++
+	if !e.Timestamp.IsZero() {
+		if r.Oldest.IsZero() || e.Timestamp.Before(r.Oldest) {
+			r.Oldest = e.Timestamp
+		}
+		if e.Timestamp.After(r.Newest) {
+			r.Newest = e.Timestamp
+		}
+	}
+	r.Nodes = append(r.Nodes, r.node(e))
+	switch e.Type {
+	case "message":
+		r.Messages++
+		r.addMessage(e)
+	case "session_info":
+		r.Name = strings.Clone(strings.TrimSpace(e.Name))
+	case "label":
+		if e.Label == "" {
+			delete(r.Labels, e.TargetID)
+			break
+		}
+		if r.Labels == nil {
+			r.Labels = make(map[string]string)
+		}
+		r.Labels[strings.Clone(e.TargetID)] = strings.Clone(e.Label)
+	}
+}
+
+func (r *Record) addMessage(e *Entry) {
+	if e.Role != "user" && e.Role != "assistant" {
+		return
+	}
+	at := e.MessageTime
+	if at.IsZero() {
+		at = e.Timestamp
+	}
+	if at.After(r.LastMessage) {
+		r.LastMessage = at
+	}
+	if e.Role == "user" && r.FirstPrompt == "" {
+		r.FirstPrompt = shorten(e.UserText, MaxFirstPrompt)
+	}
+	if e.Role == "assistant" && e.Model != "" {
+		model := e.Model
+		if e.Provider != "" {
+			model = e.Provider + "/" + model
+		}
+		for _, m := range r.Models {
+			if m == model {
+				return
+			}
+		}
+		r.Models = append(r.Models, strings.Clone(model))
+	}
+}
+
+func (r *Record) node(e *Entry) Node {
+	n := Node{
+		ID:        strings.Clone(e.ID),
+		ParentID:  strings.Clone(e.ParentID),
+		HasParent: e.HasParent,
+		Type:      intern(e.Type),
+		Role:      intern(e.Role),
+		TargetID:  strings.Clone(e.TargetID),
+		FirstKept: strings.Clone(e.FirstKeptID),
+		Offset:    e.Offset,
+		Length:    e.Length,
+		Line:      e.Line,
+	}
+	if !e.Timestamp.IsZero() {
+		n.Time = e.Timestamp.UnixMilli()
+	}
+	if e.Type == "compaction" && e.FirstKeptID == "" && e.FirstKeptIndex >= 0 {
+		// Version 1 counts the parsed lines, the header being number 0.
+		if i := max(e.FirstKeptIndex-1, 0); i < len(r.Nodes) {
+			n.FirstKept = r.Nodes[i].ID
+		}
+	}
+	return n
+}
+
+// AddProblem counts a piece of the file that was left out and keeps the first
+// MaxProblems of them.
+func (r *Record) AddProblem(p Problem) {
+	r.Skipped++
+	if len(r.Problems) < MaxProblems {
+		r.Problems = append(r.Problems, p)
+	}
+}
+
+// Clone returns a record that shares no memory which Add or AddProblem change.
+func (r *Record) Clone() *Record {
+	c := *r
+	c.Nodes = append([]Node(nil), r.Nodes...)
+	c.Models = append([]string(nil), r.Models...)
+	c.Problems = append([]Problem(nil), r.Problems...)
+	c.Blocks = append([]uint64(nil), r.Blocks...)
+	c.Partial = append([]byte(nil), r.Partial...)
+	c.Labels = nil
+	for target, label := range r.Labels {
+		if c.Labels == nil {
+			c.Labels = make(map[string]string, len(r.Labels))
+		}
+		c.Labels[target] = label
+	}
+	return &c
+}
+
+// Created is when the session began: the header's timestamp, else that of the
+// oldest entry, else the file's.
+func (s *Summary) Created() time.Time {
+	switch {
+	case !s.Header.Timestamp.IsZero():
+		return s.Header.Timestamp
+	case !s.Oldest.IsZero():
+		return s.Oldest
+	}
+	return s.fileTime()
+}
+
+// Modified is the time of the latest user or assistant message, as pi's own
+// list has it, else Created.
+func (s *Summary) Modified() time.Time {
+	if !s.LastMessage.IsZero() {
+		return s.LastMessage
+	}
+	return s.Created()
+}
+
+// TimeOf returns the node's time, falling back to the file's for a node
+// without one.
+func (s *Summary) TimeOf(n *Node) time.Time {
+	if n.Time != 0 {
+		return time.UnixMilli(n.Time).UTC()
+	}
+	return s.fileTime()
+}
+
+func (s *Summary) fileTime() time.Time { return time.Unix(0, s.Mtime).UTC() }
+
+// shorten cuts s to at most limit bytes at a rune boundary, in memory of its own.
+func shorten(s string, limit int) string {
+	s = strings.TrimSpace(s)
+	if len(s) > limit {
+		for limit > 0 && !utf8.RuneStart(s[limit]) {
+			limit--
+		}
+		s = s[:limit]
+	}
+	return strings.Clone(s)
+}
+
+// intern returns a shared copy of the few types and roles that almost every
+// entry has.
+func intern(s string) string {
+	switch s {
+	case "message":
+		return "message"
+	case "user":
+		return "user"
+	case "assistant":
+		return "assistant"
+	case "toolResult":
+		return "toolResult"
+	}
+	return strings.Clone(s)
+}
