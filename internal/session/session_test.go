@@ -1,0 +1,169 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pigrep/internal/session"
+)
+
+// record folds entries given as "id parent [type [target]]", "-" for an absent
+// parent.
+func record(version int, lines ...string) *session.Record {
+	r := &session.Record{}
+	r.Version = version
+	for i, line := range lines {
+		var id, parent, kind, target string
+		fmt.Sscan(line, &id, &parent, &kind, &target)
+		if kind == "" {
+			kind = "message"
+		}
+		e := session.Entry{Type: kind, ID: id, ParentID: parent, HasParent: parent != "-", Offset: int64(i * 100), FirstKeptIndex: -1}
+		switch kind {
+		case "compaction":
+			e.FirstKeptID = target
+		default:
+			e.TargetID = target
+		}
+		if parent == "-" {
+			e.ParentID = ""
+		}
+		r.Add(&e)
+	}
+	return r
+}
+
+func flags(r *session.Record, of func(int) bool) string {
+	s := ""
+	for i := range r.Nodes {
+		if of(i) {
+			s += r.Nodes[i].ID
+		} else {
+			s += "."
+		}
+	}
+	return s
+}
+
+func TestTree(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		version         int
+		lines           []string
+		active, context string
+	}{
+		{"a list", 3, []string{"a -", "b a", "c b"}, "abc", "abc"},
+		{"abandoned branch", 3, []string{"a -", "b a", "c b", "d a", "e d"}, "a..de", "a..de"},
+		{"the leaf is the last entry, even a label", 3, []string{"a -", "b a", "c a", "l b label b"}, "ab.l", "ab.l"},
+		{"version 1 has no parents", 1, []string{"a -", "b -", "c -"}, "abc", "abc"},
+		{"missing parent", 3, []string{"a -", "b zz", "c b"}, ".bc", ".bc"},
+		{"own parent", 3, []string{"a -", "b b"}, ".b", ".b"},
+		{"cycle", 3, []string{"a b", "b a", "c b"}, "abc", "abc"},
+		{"the last of equal ids counts", 3, []string{"a -", "b a", "b a", "c b"}, "abbc", "abbc"},
+		{"compaction drops what is before the first kept", 3, []string{"a -", "b a", "c b", "d c compaction b", "e d"}, "abcde", ".bcde"},
+		{"compaction that kept nothing", 3, []string{"a -", "b a", "c b compaction", "d c"}, "abcd", "..cd"},
+		{"only the last compaction counts", 3, []string{"a -", "b a", "c b compaction a", "d c", "e d compaction d"}, "abcde", "...de"},
+		{"compaction on another branch", 3, []string{"a -", "b a", "c b compaction", "d a"}, "a..d", "a..d"},
+		{"leaf entry names the leaf", 3, []string{"a -", "b a", "c a", "x c leaf b"}, "ab..", "ab.."},
+		{"context edit takes its target out", 3, []string{"a -", "b a", "c b context_edit a"}, "abc", ".bc"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := record(test.version, test.lines...)
+			tree := r.Tree()
+			if got := flags(r, tree.Active); got != test.active {
+				t.Errorf("active = %s, want %s", got, test.active)
+			}
+			if got := flags(r, tree.InContext); got != test.context {
+				t.Errorf("in context = %s, want %s", got, test.context)
+			}
+		})
+	}
+}
+
+// Any parents at all: the tree is found, and what is in context is active.
+func TestTreeOfAnyParents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		r := &session.Record{}
+		r.Version = 3
+		n := 1 + rng.IntN(12)
+		for i := range n {
+			e := session.Entry{Type: []string{"message", "compaction", "label"}[rng.IntN(3)], ID: fmt.Sprint(rng.IntN(n)), FirstKeptIndex: -1}
+			e.ParentID, e.FirstKeptID, e.HasParent = fmt.Sprint(rng.IntN(n+1)), fmt.Sprint(rng.IntN(n)), true
+			e.Offset = int64(i)
+			r.Add(&e)
+		}
+		tree := r.Tree()
+		if !tree.Active(n - 1) {
+			t.Fatalf("the last entry is not active: %+v", r.Nodes)
+		}
+		for i := range n {
+			if tree.InContext(i) && !tree.Active(i) {
+				t.Fatalf("entry %d is in context and not active: %+v", i, r.Nodes)
+			}
+		}
+	}
+}
+
+func TestRecordFacts(t *testing.T) {
+	at := func(s string) time.Time {
+		v, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	r := &session.Record{}
+	r.Header.Timestamp = at("2026-01-01T00:00:00Z")
+	if got := r.Modified(); !got.Equal(r.Header.Timestamp) {
+		t.Errorf("Modified() without messages = %v, want the header's time", got)
+	}
+	for _, e := range []session.Entry{
+		{Type: "message", Role: "user", UserText: "  ", Timestamp: at("2026-01-02T00:00:00Z")},
+		{Type: "message", Role: "user", UserText: "first words", Timestamp: at("2026-01-03T00:00:00Z"), MessageTime: at("2026-01-05T00:00:00Z")},
+		{Type: "message", Role: "assistant", Provider: "p", Model: "m", Timestamp: at("2026-01-04T00:00:00Z")},
+		{Type: "message", Role: "toolResult", Timestamp: at("2026-01-09T00:00:00Z")},
+		{Type: "session_info", Name: "one"},
+		{Type: "session_info", Name: "two"},
+		{Type: "label", TargetID: "x", Label: "keep"},
+		{Type: "label", TargetID: "y", Label: "gone"},
+		{Type: "label", TargetID: "y"},
+	} {
+		e.FirstKeptIndex = -1
+		r.Add(&e)
+	}
+	if r.Messages != 4 || r.Entries != 9 || r.FirstPrompt != "first words" || r.Name != "two" {
+		t.Errorf("messages %d, entries %d, first prompt %q, name %q", r.Messages, r.Entries, r.FirstPrompt, r.Name)
+	}
+	if got := r.Modified(); !got.Equal(at("2026-01-05T00:00:00Z")) {
+		t.Errorf("Modified() = %v, want the newest user or assistant message", got)
+	}
+	if len(r.Labels) != 1 || r.Labels["x"] != "keep" {
+		t.Errorf("labels = %v", r.Labels)
+	}
+	if len(r.Models) != 1 || r.Models[0] != "p/m" {
+		t.Errorf("models = %v", r.Models)
+	}
+	c := r.Clone()
+	c.Add(&session.Entry{Type: "label", TargetID: "x", FirstKeptIndex: -1})
+	if r.Labels["x"] != "keep" || len(r.Nodes) != 9 {
+		t.Errorf("changing a clone changed the original: %v", r.Labels)
+	}
+}
+
+func TestFirstKeptIndexOfVersion1(t *testing.T) {
+	r := &session.Record{}
+	r.Version = 1
+	for i, e := range []session.Entry{
+		{Type: "message", FirstKeptIndex: -1}, {Type: "message", FirstKeptIndex: -1},
+		{Type: "compaction", FirstKeptIndex: 2}, // header is 0, so the second message
+	} {
+		e.ID, e.Offset = fmt.Sprintf("@%d", i*10), int64(i*10)
+		r.Add(&e)
+	}
+	if got := flags(r, r.Tree().InContext); got != ".@10@20" {
+		t.Errorf("in context = %s, want the second message on", got)
+	}
+}
