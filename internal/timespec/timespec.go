@@ -1,0 +1,255 @@
+// Package timespec reads the times that people write after --since and --until:
+// "2026-01-31", "36h", "yesterday", "2 weeks ago".
+//
+// What is written means a stretch of time, a Span: "2026-01-31" is that whole
+// day, "36h" the instant 36 hours ago. --since counts from the first instant of
+// the stretch and --until up to its last one, so that both ends of
+// "--since monday --until yesterday" are what a reader expects.
+//
+// Precise forms are tried before loose ones: a looser parser would read
+// "2026-01-02" as two minutes past one.
+package timespec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/olebedev/when/rules"
+	"github.com/olebedev/when/rules/en"
+	str2duration "github.com/xhit/go-str2duration/v2"
+)
+
+// Span is a stretch of time; both ends belong to it. An instant has Start equal
+// to End.
+type Span struct{ Start, End time.Time }
+
+// Examples are forms that Parse reads, for help texts and error messages.
+var Examples = []string{
+	"2026-01-31", "2026-01-31T15:04:05Z", "36h", "2w", "yesterday", `"2 weeks ago"`, `"last monday"`,
+}
+
+// Error says that a text is no time that Parse knows.
+type Error struct{ Text string }
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("cannot read %q as a time", e.Text)
+}
+
+// Parse reads s as seen at now; dates without a zone are in now's zone.
+// Durations and phrases look back, never ahead. The error is an *Error.
+func Parse(s string, now time.Time) (Span, error) {
+	text := strings.Join(strings.Fields(s), " ")
+	if text != "" {
+		for _, parse := range []func(string, time.Time) (Span, bool){layout, duration, phrase, english} {
+			if span, ok := parse(text, now); ok {
+				return span, nil
+			}
+		}
+	}
+	return Span{}, &Error{Text: s}
+}
+
+// layouts are the written-out forms, with what one of them covers.
+var layouts = []struct {
+	layout string
+	unit   unit
+}{
+	{time.RFC3339Nano, instant},
+	{"2006-01-02T15:04:05.999999999", instant},
+	{"2006-01-02 15:04:05", instant},
+	{"2006-01-02T15:04", minute},
+	{"2006-01-02 15:04", minute},
+	{"2006-01-02", day},
+	{"2006/01/02", day},
+	{"2006-01", month},
+	{"2006", year},
+}
+
+func layout(s string, now time.Time) (Span, bool) {
+	for _, l := range layouts {
+		if t, err := time.ParseInLocation(l.layout, s, now.Location()); err == nil {
+			return l.unit.from(t), true
+		}
+	}
+	return Span{}, false
+}
+
+// duration reads "36h", "2w", "1d12h" as that long ago.
+func duration(s string, now time.Time) (Span, bool) {
+	d, err := str2duration.ParseDuration(strings.ReplaceAll(s, " ", ""))
+	if err != nil || d < 0 {
+		return Span{}, false
+	}
+	return instant.from(now.Add(-d)), true
+}
+
+// unit is a step of the calendar.
+type unit int
+
+const (
+	instant unit = iota
+	second
+	minute
+	hour
+	day
+	week
+	month
+	year
+)
+
+var units = map[string]unit{
+	"second": second, "seconds": second, "sec": second, "secs": second,
+	"minute": minute, "minutes": minute, "min": minute, "mins": minute,
+	"hour": hour, "hours": hour, "hr": hour, "hrs": hour,
+	"day": day, "days": day, "week": week, "weeks": week,
+	"month": month, "months": month, "year": year, "years": year, "y": year,
+}
+
+var numbers = []string{
+	"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+}
+
+// phrase reads the phrases whose meaning depends on the calendar: "yesterday",
+// "3 months ago", "last week". A day here is a day of the calendar, also when
+// the clocks change in between.
+func phrase(s string, now time.Time) (Span, bool) {
+	words := strings.Fields(strings.ToLower(s))
+	switch len(words) {
+	case 1:
+		switch words[0] {
+		case "now":
+			return instant.from(now), true
+		case "today":
+			return day.from(day.begin(now)), true
+		case "yesterday":
+			return day.from(day.add(day.begin(now), -1)), true
+		}
+	case 2, 3:
+		u, ok := units[words[1]]
+		if !ok {
+			break
+		}
+		if len(words) == 2 && u >= day {
+			switch words[0] {
+			case "this":
+				return u.from(u.begin(now)), true
+			case "last", "past", "previous":
+				return u.from(u.add(u.begin(now), -1)), true
+			}
+		}
+		n, ok := number(words[0])
+		if ok && (len(words) == 2 || words[2] == "ago") {
+			return instant.from(u.add(now, -n)), true
+		}
+	}
+	return Span{}, false
+}
+
+func number(s string) (int, bool) {
+	if s == "a" || s == "an" {
+		return 1, true
+	}
+	if n := slices.Index(numbers, s); n > 0 {
+		return n, true
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0 && n < 1_000_000
+}
+
+// add moves t by n units.
+func (u unit) add(t time.Time, n int) time.Time {
+	switch u {
+	case second:
+		return t.Add(time.Duration(n) * time.Second)
+	case minute:
+		return t.Add(time.Duration(n) * time.Minute)
+	case hour:
+		return t.Add(time.Duration(n) * time.Hour)
+	case day:
+		return t.AddDate(0, 0, n)
+	case week:
+		return t.AddDate(0, 0, 7*n)
+	case month:
+		return t.AddDate(0, n, 0)
+	case year:
+		return t.AddDate(n, 0, 0)
+	}
+	return t
+}
+
+// begin returns the first instant of the day, week (from Monday), month or year
+// that t is in.
+func (u unit) begin(t time.Time) time.Time {
+	y, m, d := t.Date()
+	switch u {
+	case week:
+		d -= (int(t.Weekday()) + 6) % 7
+	case month:
+		d = 1
+	case year:
+		m, d = 1, 1
+	}
+	return time.Date(y, m, d, 0, 0, 0, 0, t.Location())
+}
+
+// from returns the span of one unit that begins at t.
+func (u unit) from(t time.Time) Span {
+	if u == instant {
+		return Span{t, t}
+	}
+	return Span{t, u.add(t, 1).Add(-1)}
+}
+
+// english reads what is left, such as "last monday", "friday 5pm" or "jan 5",
+// when the rules account for every word of it. A time without a time of day
+// is that whole day.
+func english(s string, now time.Time) (Span, bool) {
+	words := strings.Fields(strings.ToLower(s))
+	if _, ok := en.WEEKDAY_OFFSET[words[0]]; ok {
+		// Alone, a weekday is the one to come; people who search mean the one gone by.
+		s = "last " + s
+	}
+	var matches []*rules.Match
+	for _, rule := range en.All {
+		if m := rule.Find(s); m != nil {
+			matches = append(matches, m)
+		}
+	}
+	if !covers(matches, s) {
+		return Span{}, false
+	}
+	ctx := &rules.Context{Text: s}
+	for _, m := range matches {
+		if ok, err := m.Apply(ctx, &rules.Options{}, now); err != nil || !ok {
+			return Span{}, false
+		}
+	}
+	t, err := ctx.Time(now)
+	if err != nil {
+		return Span{}, false
+	}
+	switch {
+	case ctx.Hour == nil && ctx.Duration%(24*time.Hour) == 0:
+		return day.from(day.begin(t)), true
+	case ctx.Hour != nil && ctx.Minute == nil:
+		t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), 0, 0, 0, t.Location())
+	case ctx.Hour != nil:
+		t = t.Truncate(time.Minute)
+	}
+	return instant.from(t), true
+}
+
+// covers reports whether the matches leave nothing of s but spaces and commas.
+func covers(matches []*rules.Match, s string) bool {
+	rest := []byte(s)
+	for _, m := range matches {
+		for i := m.Left; i < m.Right; i++ {
+			rest[i] = ' '
+		}
+	}
+	left := strings.Trim(string(rest), " ,")
+	return len(matches) > 0 && (left == "" || left == "at" || left == "on")
+}

@@ -1,0 +1,103 @@
+package timespec
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// noon is a Friday.
+var noon = time.Date(2026, 3, 20, 12, 30, 15, 0, time.UTC)
+
+func TestParse(t *testing.T) {
+	const form = "2006-01-02 15:04:05"
+	tests := []struct{ text, start, end string }{
+		{"2026-01-31T10:20:30Z", "2026-01-31 10:20:30", "2026-01-31 10:20:30"},
+		{"2026-01-31T10:20:30.5+02:00", "2026-01-31 08:20:30", "2026-01-31 08:20:30"},
+		{"2026-01-31 10:20", "2026-01-31 10:20:00", "2026-01-31 10:20:59"},
+		{"2026-01-02", "2026-01-02 00:00:00", "2026-01-02 23:59:59"},
+		{"2026/01/02", "2026-01-02 00:00:00", "2026-01-02 23:59:59"},
+		{"2026-02", "2026-02-01 00:00:00", "2026-02-28 23:59:59"},
+		{"2025", "2025-01-01 00:00:00", "2025-12-31 23:59:59"},
+		{"36h", "2026-03-19 00:30:15", "2026-03-19 00:30:15"},
+		{"2w", "2026-03-06 12:30:15", "2026-03-06 12:30:15"},
+		{"1d12h", "2026-03-19 00:30:15", "2026-03-19 00:30:15"},
+		{"90m", "2026-03-20 11:00:15", "2026-03-20 11:00:15"},
+		{"0s", "2026-03-20 12:30:15", "2026-03-20 12:30:15"},
+		{"now", "2026-03-20 12:30:15", "2026-03-20 12:30:15"},
+		{"today", "2026-03-20 00:00:00", "2026-03-20 23:59:59"},
+		{"Yesterday", "2026-03-19 00:00:00", "2026-03-19 23:59:59"},
+		{"2 weeks ago", "2026-03-06 12:30:15", "2026-03-06 12:30:15"},
+		{"  2   weeks  ago ", "2026-03-06 12:30:15", "2026-03-06 12:30:15"},
+		{"2 weeks", "2026-03-06 12:30:15", "2026-03-06 12:30:15"},
+		{"an hour ago", "2026-03-20 11:30:15", "2026-03-20 11:30:15"},
+		{"three days ago", "2026-03-17 12:30:15", "2026-03-17 12:30:15"},
+		{"14 months ago", "2025-01-20 12:30:15", "2025-01-20 12:30:15"},
+		{"1 year ago", "2025-03-20 12:30:15", "2025-03-20 12:30:15"},
+		{"this week", "2026-03-16 00:00:00", "2026-03-22 23:59:59"},
+		{"last week", "2026-03-09 00:00:00", "2026-03-15 23:59:59"},
+		{"last month", "2026-02-01 00:00:00", "2026-02-28 23:59:59"},
+		{"last year", "2025-01-01 00:00:00", "2025-12-31 23:59:59"},
+		{"last monday", "2026-03-16 00:00:00", "2026-03-16 23:59:59"},
+		{"monday", "2026-03-16 00:00:00", "2026-03-16 23:59:59"},
+		{"Friday", "2026-03-13 00:00:00", "2026-03-13 23:59:59"},
+		{"wednesday 5pm", "2026-03-18 17:00:00", "2026-03-18 17:00:00"},
+		{"yesterday 10:15", "2026-03-19 10:15:00", "2026-03-19 10:15:00"},
+		{"yesterday at 5pm", "2026-03-19 17:00:00", "2026-03-19 17:00:00"},
+	}
+	for _, test := range tests {
+		span, err := Parse(test.text, noon)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", test.text, err)
+			continue
+		}
+		got := []string{span.Start.UTC().Format(form), span.End.UTC().Format(form)}
+		if diff := cmp.Diff([]string{test.start, test.end}, got); diff != "" {
+			t.Errorf("Parse(%q) (-want +got):\n%s", test.text, diff)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", " ", "soon", "2026-13-01", "2026-02-30", "-36h", "36", "h", "12 parsecs ago",
+		"yesterday or so", "see you monday maybe", "the 36h", "2 weeks ago in Paris", "last", "ago",
+	} {
+		span, err := Parse(text, noon)
+		if e, ok := errors.AsType[*Error](err); !ok || e.Text != text {
+			t.Errorf("Parse(%q) = %v, %v, want an *Error that holds the text", text, span, err)
+		}
+	}
+}
+
+// A day of the calendar is not 24 hours when the clocks change.
+func TestParseAcrossClockChange(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zone database on this machine:", err)
+	}
+	now := time.Date(2026, 3, 30, 9, 0, 0, 0, berlin) // the clocks went forward on the 29th
+	span, err := Parse("yesterday", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := span.End.Sub(span.Start), 23*time.Hour-1; got != want {
+		t.Errorf("yesterday lasts %v, want %v", got, want)
+	}
+	if got := span.Start.Format(time.RFC3339); got != "2026-03-29T00:00:00+01:00" {
+		t.Errorf("yesterday begins %s", got)
+	}
+}
+
+func TestExamples(t *testing.T) {
+	for _, text := range Examples {
+		if n := len(text); text[0] == '"' {
+			text = text[1 : n-1]
+		}
+		if _, err := Parse(text, noon); err != nil {
+			t.Errorf("example %s: %v", text, err)
+		}
+	}
+}
