@@ -1,0 +1,142 @@
+package terminal
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean returns s as one line of text that is safe to print on a terminal:
+// escape sequences and control characters are left out, and every run of white
+// space, newlines included, becomes one space.
+func Clean(s string) string {
+	text, _ := CleanSpans(s, nil)
+	return strings.TrimSpace(text)
+}
+
+// CleanSpans is Clean for a text with marked bytes: spans are byte offsets into
+// s, ordered and apart from each other; the spans returned mark the same text in
+// the result. A span of which nothing is left is dropped. White space at the
+// ends is kept as one space.
+func CleanSpans(s string, spans [][2]int) (string, [][2]int) {
+	return clean(s, spans, true)
+}
+
+// CleanLines is Clean for text of several lines: newlines and tabs are kept, a
+// carriage return before a newline is dropped.
+func CleanLines(s string) string {
+	text, _ := clean(s, nil, false)
+	return text
+}
+
+func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
+	var b strings.Builder
+	b.Grow(len(s))
+	kept := make([][2]int, 0, len(spans))
+	start, span := -1, 0 // start of the open span in the result, number of the next or open span
+	mark := func(at int) {
+		for span < len(spans) {
+			if start < 0 {
+				if at < spans[span][0] {
+					return
+				}
+				start = b.Len()
+			}
+			if at < spans[span][1] {
+				return
+			}
+			if b.Len() > start {
+				kept = append(kept, [2]int{start, b.Len()})
+			}
+			start = -1
+			span++
+		}
+	}
+	space := false
+	for i := 0; i < len(s); {
+		mark(i)
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == 0x1b || r == 0x9b || r == 0x9d:
+			size = escape(s[i:])
+		case oneLine && unicode.IsSpace(r):
+			if !space {
+				b.WriteByte(' ')
+			}
+			space = true
+		case !oneLine && (r == '\n' || r == '\t'):
+			b.WriteRune(r)
+		case hidden(r):
+		default:
+			space = false
+			b.WriteRune(r) // an invalid byte becomes U+FFFD
+		}
+		i += size
+	}
+	mark(len(s))
+	return b.String(), kept
+}
+
+// hidden reports whether the rune is shown as nothing and may change how the
+// text around it is shown: control characters, and the marks that turn the
+// direction of writing.
+func hidden(r rune) bool {
+	switch {
+	case unicode.IsControl(r):
+		return true
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	case r == 0x2028 || r == 0x2029 || r == 0xfeff:
+		return true
+	}
+	return false
+}
+
+// maxEscape bounds how much of a text an escape sequence may hide, so that one
+// without an end does not swallow what comes after it.
+const maxEscape = 256
+
+// escape returns the length of the escape sequence that s begins with, in
+// bytes. Of a sequence without an end only the introducer counts.
+func escape(s string) int {
+	kind, intro := byte(0), 1
+	switch {
+	case s[0] == 0xc2: // the one-character introducers U+009B and U+009D
+		kind, intro = s[1]-0x40, 2
+	case len(s) > 1:
+		kind, intro = s[1], 2
+	default:
+		return intro
+	}
+	rest := s[intro:min(len(s), intro+maxEscape)]
+	switch kind {
+	case '[': // parameters, then one final byte
+		for i := 0; i < len(rest); i++ {
+			if c := rest[i]; c >= 0x40 && c <= 0x7e {
+				return intro + i + 1
+			} else if c < 0x20 || c > 0x7e {
+				break
+			}
+		}
+	case ']', 'P', 'X', '^', '_': // a string up to BEL or ESC \
+		for i := 0; i < len(rest); i++ {
+			switch c := rest[i]; {
+			case c == 0x07:
+				return intro + i + 1
+			case c == 0x1b && i+1 < len(rest) && rest[i+1] == '\\':
+				return intro + i + 2
+			case c == '\n':
+				return intro
+			}
+		}
+	case '(', ')', '*', '+': // choice of a character set
+		if len(rest) > 0 {
+			return intro + 1
+		}
+	default:
+		if s[0] == 0x1b && (kind < 0x30 || kind > 0x7e) {
+			return 1
+		}
+	}
+	return intro
+}

@@ -1,0 +1,99 @@
+// Package terminal knows what the three streams of a process can do, and keeps
+// text that others wrote from doing anything to a terminal.
+//
+// It reads neither the environment nor the process's own streams: both come in
+// as values.
+package terminal
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"golang.org/x/term"
+)
+
+// Streams are the streams of a process, and what is known of them.
+type Streams struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+
+	InTTY, OutTTY, ErrTTY bool
+
+	// Width of the terminal in cells: of Out, else of Err, else DefaultWidth.
+	Width int
+}
+
+// DefaultWidth is assumed where no width is known.
+const DefaultWidth = 80
+
+// minWidth is the narrowest terminal that layouts are made for.
+const minWidth = 20
+
+// New describes the three files. The variable COLUMNS, if set to a number,
+// overrides the width.
+func New(in, out, errs *os.File, getenv func(string) string) *Streams {
+	s := &Streams{In: in, Out: out, Err: errs, Width: DefaultWidth}
+	s.InTTY, s.OutTTY, s.ErrTTY = isTerminal(in), isTerminal(out), isTerminal(errs)
+	switch {
+	case s.OutTTY:
+		s.Width = width(out)
+	case s.ErrTTY:
+		s.Width = width(errs)
+	}
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
+		s.Width = n
+	}
+	s.Width = max(s.Width, minWidth)
+	return s
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func width(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || w <= 0 {
+		return DefaultWidth
+	}
+	return w
+}
+
+// When says when to colour output.
+type When string
+
+// The values of --color.
+const (
+	Auto   When = "auto"
+	Always When = "always"
+	Never  When = "never"
+)
+
+// ParseWhen returns the value of this name.
+func ParseWhen(s string) (When, error) {
+	switch w := When(s); w {
+	case Auto, Always, Never:
+		return w, nil
+	}
+	return Auto, fmt.Errorf("unknown colour setting %q: use auto, always or never", s)
+}
+
+// Colour decides whether a stream is coloured. When the person leaves it open,
+// NO_COLOR with any value says no (no-color.org), then FORCE_COLOR with any
+// value but 0 says yes, also for a pipe, and otherwise a terminal that is not
+// dumb is coloured.
+//
+// Only the sixteen colours that every colour terminal has are used, so there is
+// no finer profile to find out.
+func (w When) Colour(tty bool, getenv func(string) string) bool {
+	switch {
+	case w == Always:
+		return true
+	case w == Never, getenv("NO_COLOR") != "":
+		return false
+	case getenv("FORCE_COLOR") != "":
+		return getenv("FORCE_COLOR") != "0"
+	}
+	return tty && getenv("TERM") != "dumb"
+}
