@@ -1,0 +1,271 @@
+// Package analysis turns text into the terms of the index, the same way for documents and for queries.
+//
+// Text is read as a sequence of folded characters (see fold.go), and those form runs:
+//
+//   - a word run: letters, digits, combining marks and underscores of scripts that are written with spaces. Its parts
+//     end at an underscore and where the case shows a new word (aB, ABc, and a digit before Bc; a digit alone never
+//     splits). Each part is a term, and when there are several, the parts joined without underscores are one more:
+//     getUserName and get_user_name both give get, user, name and getusername.
+//   - an unspaced run: characters of scripts written without spaces. Every character and every two neighbours are
+//     terms, so that any substring can be found.
+//   - an emoji or dingbat: a term of its own.
+//
+// Everything else separates runs. Nothing is dropped: there are no stop words and no stemming, and a term longer than
+// MaxTerm is cut, not left out. What a run gives never depends on the text around it.
+package analysis
+
+import "unicode/utf8"
+
+// MaxTerm is the longest term in bytes; a longer one is cut at the last rune boundary before.
+const MaxTerm = 64
+
+// Form says what a term is in its run.
+type Form uint8
+
+const (
+	Word   Form = iota // a word that is one part
+	Part               // one part of an identifier
+	Whole              // all parts of an identifier joined
+	Gram               // two neighbours of a script written without spaces
+	Single             // one character of such a script, or an emoji
+)
+
+// Token is one term of a text. Term is folded and valid only during the call it is passed to. Start and End are byte
+// offsets in the text given.
+type Token struct {
+	Term       []byte
+	Start, End int
+	Form       Form
+}
+
+// Analyzer walks texts. It only holds scratch memory, so the zero value is ready; one goroutine uses it at a time.
+type Analyzer struct {
+	folder
+	part, whole []byte // folded text of the current part and word, a little over MaxTerm at most
+	gram        []byte
+}
+
+// Walk emits the terms of text in text order, the whole of an identifier after its parts, and returns how many there were.
+// Bytes that are not UTF-8 separate runs.
+func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
+	tokens := 0
+	for i := 0; i < len(text); {
+		if text[i] < utf8.RuneSelf && !ascii[text[i]].class.startsRun() {
+			i++
+			continue
+		}
+		start := i
+		var seen class
+		for i < len(text) && text[i] < utf8.RuneSelf {
+			c := ascii[text[i]].class
+			if !c.startsRun() {
+				break
+			}
+			seen |= c
+			i++
+		}
+		switch {
+		case i < len(text) && text[i] >= utf8.RuneSelf:
+			n, end := a.walkMixed(text, start, emit)
+			tokens += n
+			i = end
+		case seen&(upper|underscore) == 0:
+			emit(Token{Term: text[start:min(i, start+MaxTerm)], Start: start, End: i, Form: Word})
+			tokens++
+		default:
+			tokens += a.walkASCII(text, start, i, emit)
+		}
+	}
+	return tokens
+}
+
+// walkASCII is the fast path for a word run text[start:end] that is all ASCII; walkMixed gives the same.
+func (a *Analyzer) walkASCII(text []byte, start, end int, emit func(Token)) int {
+	var (
+		parts     int
+		partStart = -1 // of the part being read, -1 in underscores and before the first
+		last      Token
+		first     int
+	)
+	a.whole = a.whole[:0]
+	finish := func(end int) { // the part being read ends; it is emitted when it is known whether it is the only one
+		if parts > 0 {
+			last.Form = Part
+			emit(last)
+		} else {
+			first = partStart
+		}
+		parts++
+		a.part = a.part[:0]
+		for _, c := range text[partStart:min(end, partStart+MaxTerm)] {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			a.part = append(a.part, c)
+		}
+		a.whole = append(a.whole, a.part[:min(len(a.part), MaxTerm-len(a.whole))]...)
+		last = Token{Term: a.part, Start: partStart, End: end, Form: Word}
+		partStart = -1
+	}
+	before := separator
+	for i := start; i < end; i++ {
+		c := ascii[text[i]].class
+		if partStart >= 0 {
+			if c == underscore {
+				finish(i)
+			} else if c == upper {
+				next := separator
+				if i+1 < end {
+					next = ascii[text[i+1]].class
+				}
+				if splits(before, next) {
+					finish(i)
+				}
+			}
+		}
+		if partStart < 0 && c != underscore {
+			partStart = i
+		}
+		before = c
+	}
+	if partStart >= 0 {
+		finish(end)
+	}
+	switch parts {
+	case 0:
+		return 0
+	case 1:
+		emit(last)
+		return 1
+	}
+	last.Form = Part
+	emit(last)
+	emit(Token{Term: a.whole, Start: first, End: last.End, Form: Whole})
+	return parts + 1
+}
+
+// splits reports whether a new part begins at an upper case letter, from the characters before and after it.
+func splits(before, after class) bool {
+	return before == lower || before&(upper|digit) != 0 && after == lower
+}
+
+// walkMixed walks text from start, where a run begins, up to an ASCII character that separates, and returns the number
+// of tokens and where it stopped. It takes any text, holds no more than one term of it, and knows one character ahead.
+func (a *Analyzer) walkMixed(text []byte, start int, emit func(Token)) (tokens, end int) {
+	w := mixed{Analyzer: a, emit: emit}
+	a.part, a.whole = a.part[:0], a.whole[:0]
+	var held placed
+	i := start
+	for i < len(text) {
+		if text[i] < utf8.RuneSelf && !ascii[text[i]].class.startsRun() {
+			break
+		}
+		pieces, end := a.segment(text, i)
+		for _, p := range pieces {
+			w.put(held, p.class)
+			held = placed{p, i, end}
+		}
+		i = end
+	}
+	w.put(held, separator)
+	w.endWord()
+	return w.tokens, i
+}
+
+// placed is a folded character and the bytes of the text it comes from.
+type placed struct {
+	piece
+	start, end int
+}
+
+// mixed is the state of walkMixed: at most one of a word run and an unspaced run is open.
+type mixed struct {
+	*Analyzer
+	emit   func(Token)
+	tokens int
+
+	parts              int  // parts of the word already emitted
+	closed             bool // the part in a.part has ended
+	before             class
+	wordStart          int
+	partStart, partEnd int
+
+	neighbour placed // the character before in an unspaced run, or a separator
+}
+
+func (w *mixed) put(c placed, next class) {
+	switch c.class {
+	case unspaced:
+		w.endWord()
+		w.send(append(w.gram[:0], c.fold...), c.start, c.end, Single)
+		if w.neighbour.class == unspaced {
+			w.gram = append(append(w.gram[:0], w.neighbour.fold...), c.fold...)
+			w.send(w.gram, w.neighbour.start, c.end, Gram)
+		}
+		w.neighbour = c
+	case mark: // belongs to the word before it if there is one, and never ends a run
+		if len(w.part) > 0 && !w.closed {
+			w.grow(c)
+		}
+	case underscore:
+		w.neighbour = placed{}
+		w.closed = true
+	case separator, emoji:
+		w.endWord()
+		w.neighbour = placed{}
+		if c.class == emoji {
+			w.send(append(w.gram[:0], c.fold...), c.start, c.end, Single)
+		}
+	default:
+		w.neighbour = placed{}
+		if len(w.part) > 0 && (w.closed || c.class == upper && splits(w.before, next)) {
+			w.send(w.part, w.partStart, w.partEnd, Part)
+			w.parts++
+			w.part = w.part[:0]
+		}
+		w.closed = false
+		if len(w.part) == 0 {
+			w.partStart = c.start
+		}
+		if len(w.whole) == 0 {
+			w.wordStart = c.start
+		}
+		w.grow(c)
+		w.before = c.class
+	}
+}
+
+// grow adds c to the part and the whole, as long as that can matter for a term.
+func (w *mixed) grow(c placed) {
+	if len(w.part) <= MaxTerm {
+		w.part = append(w.part, c.fold...)
+	}
+	if len(w.whole) <= MaxTerm {
+		w.whole = append(w.whole, c.fold...)
+	}
+	w.partEnd = c.end
+}
+
+func (w *mixed) endWord() {
+	switch {
+	case len(w.part) == 0:
+	case w.parts == 0:
+		w.send(w.part, w.partStart, w.partEnd, Word)
+	default:
+		w.send(w.part, w.partStart, w.partEnd, Part)
+		w.send(w.whole, w.wordStart, w.partEnd, Whole)
+	}
+	w.part, w.whole, w.parts, w.closed, w.before = w.part[:0], w.whole[:0], 0, false, separator
+}
+
+func (w *mixed) send(term []byte, start, end int, form Form) {
+	if len(term) > MaxTerm {
+		cut := MaxTerm
+		for !utf8.RuneStart(term[cut]) {
+			cut--
+		}
+		term = term[:cut]
+	}
+	w.tokens++
+	w.emit(Token{Term: term, Start: start, End: end, Form: form})
+}
