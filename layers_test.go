@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers says on which layer each package lies; imports only point down. A
+// package below one that is listed belongs to it.
+var layers = map[string]int{
+	"pigrep":                     7,
+	"pigrep/internal/cli":        6,
+	"pigrep/internal/printer":    5,
+	"pigrep/internal/tui":        5,
+	"pigrep/internal/mcpserver":  5,
+	"pigrep/query":               4,
+	"pigrep/indexer":             4,
+	"pigrep/index":               3,
+	"pigrep/adapter":             2,
+	"pigrep/scope":               1,
+	"pigrep/internal/session":    0,
+	"pigrep/internal/terminal":   0,
+	"pigrep/internal/timespec":   0,
+	"pigrep/internal/corpus":     0, // test data for benchmarks
+	"pigrep/internal/corpus/gen": 7,
+}
+
+// testOnly packages hold tests and tools of the project, not the program.
+var testOnly = []string{"pigrep/internal/e2e"}
+
+// sealed says which packages alone may import a module.
+var sealed = map[string][]string{
+	"github.com/blevesearch/":          {"pigrep/index", "pigrep/query"},
+	"github.com/fsnotify/":             {"pigrep/indexer"},
+	"github.com/spf13/":                {"pigrep/internal/cli"},
+	"github.com/schollz/progressbar":   {"pigrep/internal/cli"},
+	"charm.land/bubble":                {"pigrep/internal/tui"},
+	"github.com/modelcontextprotocol/": {"pigrep/internal/mcpserver"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Dir        string
+	GoFiles    []string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Dir,GoFiles", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if !below(p.ImportPath, testOnly) {
+			all = append(all, p)
+		}
+	}
+	if len(all) < 8 {
+		t.Fatalf("go list found %d packages, which cannot be all", len(all))
+	}
+	return all
+}
+
+// home returns the listed package that this one is or lies below.
+func home(path string) (string, bool) {
+	for p := path; p != "." && p != "/"; p = filepath.ToSlash(filepath.Dir(p)) {
+		if _, ok := layers[p]; ok && (p != "pigrep" || path == "pigrep") {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+func below(path string, list []string) bool {
+	return slices.ContainsFunc(list, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+}
+
+func TestImportsPointDown(t *testing.T) {
+	for _, p := range packages(t) {
+		from, ok := home(p.ImportPath)
+		if !ok {
+			t.Errorf("%s is on no layer: add it to the table here and in ARCHITECTURE.md", p.ImportPath)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if !strings.HasPrefix(imp, "pigrep") {
+				continue
+			}
+			to, ok := home(imp)
+			if ok && to != from && layers[to] >= layers[from] {
+				t.Errorf("%s (layer %d) imports %s (layer %d)", p.ImportPath, layers[from], imp, layers[to])
+			}
+		}
+	}
+}
+
+func TestModulesStayWhereTheyBelong(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			for prefix, allowed := range sealed {
+				if strings.HasPrefix(imp, prefix) && !below(p.ImportPath, allowed) {
+					t.Errorf("%s imports %s, which only %s may", p.ImportPath, imp, strings.Join(allowed, ", "))
+				}
+			}
+			if below(p.ImportPath, []string{"pigrep/adapter", "pigrep/scope", "pigrep/internal/session"}) && imp == "os" {
+				t.Errorf("%s imports os: it sees bytes, never the file system", p.ImportPath)
+			}
+		}
+	}
+}
+
+// What comes from outside comes in as values: only main and internal/cli may
+// look at the process's arguments, environment, streams and clock.
+func TestGlobalsStayInTheCommand(t *testing.T) {
+	globals := map[string][]string{
+		"os":   {"Args", "Getenv", "LookupEnv", "Environ", "Stdin", "Stdout", "Stderr", "Exit", "UserHomeDir", "UserCacheDir", "Getwd"},
+		"time": {"Now", "Since", "Until"},
+		"fmt":  {"Print", "Println", "Printf"},
+		"log":  {"Fatal", "Fatalf", "Print", "Printf", "Println"},
+	}
+	for _, p := range packages(t) {
+		if below(p.ImportPath, []string{"pigrep/internal/cli", "pigrep/internal/corpus/gen"}) || p.ImportPath == "pigrep" {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				sel, ok := n.(*ast.SelectorExpr)
+				if !ok {
+					return true
+				}
+				if x, ok := sel.X.(*ast.Ident); ok && x.Obj == nil && slices.Contains(globals[x.Name], sel.Sel.Name) {
+					t.Errorf("%s/%s uses %s.%s", p.ImportPath, name, x.Name, sel.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	const limit = 800
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		n := 0
+		for s := bufio.NewScanner(f); s.Scan(); n++ {
+		}
+		if n > limit {
+			t.Errorf("%s has %d lines, more than %d: split it by idea", path, n, limit)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
