@@ -5,7 +5,6 @@ package adapter
 
 import (
 	"fmt"
-	"io"
 
 	"pigrep/internal/session"
 )
@@ -75,11 +74,4 @@ type ParseError struct {
 
 func (e ParseError) Error() string {
 	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
-}
-
-// LineReader cuts a session file into physical lines, at "\n" only. Its memory
-// is bounded by the longest line.
-type LineReader struct {
-	r io.Reader
-	// unexported fields follow
 }

@@ -1,0 +1,131 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// Sizes of a LineReader's buffer.
+const (
+	firstBuffer = 64 << 10
+	keptBuffer  = 16 << 20 // a larger buffer is let go once its line is done
+	maxEmpty    = 100      // reads in a row that give nothing before a reader counts as stuck
+)
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// LineReader cuts a session file into physical lines, at "\n" only. Its memory
+// is bounded by the longest line. It is not safe for concurrent use.
+type LineReader struct {
+	r      io.Reader
+	buf    []byte // buf[start:end] is read and not yet handed out
+	start  int
+	end    int
+	offset int64 // of buf[start] in the file
+	lines  int   // handed out, those before the first included
+	err    error // what the reader said last; given out after its bytes
+}
+
+// NewLineReader reads lines from r, whose first byte is the given offset of the
+// file and follows that many complete lines. Both are 0 for a whole file.
+func NewLineReader(r io.Reader, offset int64, lines int) *LineReader {
+	return &LineReader{r: r, offset: offset, lines: lines}
+}
+
+// Reset makes the reader read another file, keeping its buffer.
+func (l *LineReader) Reset(r io.Reader, offset int64, lines int) {
+	*l = LineReader{r: r, buf: l.buf, offset: offset, lines: lines}
+}
+
+// Next returns the next line. Its data lacks the "\n", one "\r" before it, and a
+// byte order mark at the start of the file; it stays valid until the next call.
+// The error is io.EOF after the last line, or what the reader failed with; the
+// bytes read before a failure that end no line are not handed out, since nobody
+// knows what would have followed them.
+func (l *LineReader) Next() (Line, error) {
+	if left := l.end - l.start; len(l.buf) > keptBuffer && left < keptBuffer/4 {
+		l.buf = append(make([]byte, 0, max(firstBuffer, left)), l.buf[l.start:l.end]...)
+		l.buf = l.buf[:cap(l.buf)]
+		l.start, l.end = 0, left
+	}
+	searched := l.start
+	for {
+		if i := bytes.IndexByte(l.buf[searched:l.end], '\n'); i >= 0 {
+			return l.take(searched+i, true), nil
+		}
+		searched = l.end
+		if l.err != nil {
+			if !errors.Is(l.err, io.EOF) || l.start == l.end {
+				return Line{}, l.err
+			}
+			return l.take(l.end, false), nil
+		}
+		searched -= l.makeRoom()
+		l.fill()
+	}
+}
+
+// Offset returns the offset of the first byte that no line handed out holds:
+// where to read on after an ended line.
+func (l *LineReader) Offset() int64 { return l.offset }
+
+// Lines returns the number of lines up to Offset.
+func (l *LineReader) Lines() int { return l.lines }
+
+// take hands out buf[start:end] as a line.
+func (l *LineReader) take(end int, ended bool) Line {
+	l.lines++
+	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Number: l.lines, Ended: ended}
+	next := end
+	if ended {
+		next++
+	}
+	line.Raw = l.buf[l.start:next:next]
+	l.offset += int64(next - l.start)
+	l.start = next
+	if line.Offset == 0 && bytes.HasPrefix(line.Data, byteOrderMark) {
+		line.Data = line.Data[len(byteOrderMark):]
+		line.Offset += int64(len(byteOrderMark))
+	}
+	if n := len(line.Data); ended && n > 0 && line.Data[n-1] == '\r' {
+		line.Data = line.Data[:n-1]
+	}
+	return line
+}
+
+// makeRoom makes sure that something can be read after l.end, and returns how
+// far it moved the bytes. The buffer doubles while it is small; a large one
+// grows by a quarter, so that a huge line does not need twice its size.
+func (l *LineReader) makeRoom() (moved int) {
+	if l.end < len(l.buf) {
+		return 0
+	}
+	moved = l.start
+	if l.start > len(l.buf)/2 {
+		copy(l.buf, l.buf[l.start:l.end])
+	} else {
+		size := max(firstBuffer, 2*len(l.buf))
+		if len(l.buf) >= keptBuffer {
+			size = len(l.buf) + len(l.buf)/4
+		}
+		grown := make([]byte, size)
+		copy(grown, l.buf[l.start:l.end])
+		l.buf = grown
+	}
+	l.start, l.end = 0, l.end-moved
+	return moved
+}
+
+// fill reads once, and keeps the reader's error for later.
+func (l *LineReader) fill() {
+	for range maxEmpty {
+		n, err := l.r.Read(l.buf[l.end:])
+		l.end += n
+		l.err = err
+		if n > 0 || err != nil {
+			return
+		}
+	}
+	l.err = io.ErrNoProgress
+}

@@ -1,0 +1,325 @@
+package adapter
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/session"
+)
+
+// PiName identifies the session files of pi.
+const PiName = "pi.sessions_jsonl.v1"
+
+type pi struct{}
+
+// Pi returns the adapter for session files of the pi coding agent, of every
+// version from 0.7 on, and of programs made with its agent library.
+func Pi() Adapter { return pi{} }
+
+func (pi) Name() string { return PiName }
+
+func (pi) Parse(state State) Parser { return &piParser{state: state, hash: xxhash.New()} }
+
+// piParser reads lines of a pi session file.
+//
+//	line ─ scanner.check ─▶ object ─ collect ─▶ members ─ entry ─▶ parts
+//	                       (checked           (spans,     (text in the line
+//	                        bytes)             no copies)  or in the arena)
+//
+// Everything it hands out lies in the line, in the arena or in slices that it
+// uses again, except the short strings of an entry, which are its own.
+type piParser struct {
+	state   State
+	scan    scanner
+	obj     object
+	arena   arena
+	leaves  leafWriter
+	members []member          // stack of the members of the objects being read
+	unknown []unknown         // of the entry, for its part "other"
+	names   map[string]string // short strings that come again and again
+	prompt  []byte            // the entry's UserText
+	entry   session.Entry
+	hash    *xxhash.Digest
+}
+
+// unknown is a value that no rule names.
+type unknown struct {
+	value
+	block bool
+}
+
+func (p *piParser) State() State { return p.state }
+
+// Parse implements Parser.
+func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
+	p.state.Lines = line.Number
+	p.obj.data = line.Data
+	start := 0
+	if line.Offset == 0 && bytes.HasPrefix(line.Data, byteOrderMark) {
+		start = len(byteOrderMark)
+	}
+	if !line.Ended {
+		if problem := p.torn(line, start); problem != nil {
+			return problem
+		}
+	}
+	var problems []ParseError
+	notObject := false
+	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
+		end, err := p.scan.check(line.Data, i)
+		if err != nil {
+			return append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
+		}
+		p.obj.long = p.scan.long
+		switch v := (value{extent{i, end}}); {
+		case line.Data[i] == '{':
+			p.object(line, v, emit)
+			notObject = false
+		case p.isTransaction(v):
+			for e := p.obj.elementsOf(v); e.next(); {
+				p.object(line, e.val, emit)
+			}
+			notObject = false
+		case !notObject:
+			problems = append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: "not an object"})
+			notObject = true // one problem for all that follow one another
+		}
+		i = end
+	}
+	return problems
+}
+
+// torn returns the problem with an unterminated line, nil when it is complete.
+func (p *piParser) torn(line Line, start int) []ParseError {
+	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
+		end, err := p.scan.check(line.Data, i)
+		if err != nil || line.Data[i] != '{' && line.Data[i] != '[' {
+			return []ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
+		}
+		i = end
+	}
+	return nil
+}
+
+// skipPadding skips what may stand between the objects of a line. Zero bytes do:
+// a crash can leave them.
+func skipPadding(data []byte, i int) int {
+	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
+		i++
+	}
+	return i
+}
+
+// isTransaction reports whether v is an array of objects of the fourth format,
+// which were written together.
+func (p *piParser) isTransaction(v value) bool {
+	if p.obj.kind(v) != '[' {
+		return false
+	}
+	n := 0
+	for e := p.obj.elementsOf(v); e.next(); n++ {
+		m := p.obj.membersOf(e.val)
+		if !m.next() || string(m.key) != "kind" {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// object reads one object of a line.
+func (p *piParser) object(line Line, v value, emit func(*session.Entry)) {
+	p.arena.reset()
+	p.members = p.members[:0]
+	all := p.collect(v)
+	typ, kind := p.name(find(all, "type")), p.name(find(all, "kind"))
+	if typ == "session" || typ == "" && kind == "header" {
+		if p.state.Header.Version == 0 {
+			p.state.Header = p.header(all, line.Offset+int64(v.start), kind == "header")
+		}
+		return
+	}
+	kind = fourthKind(typ, kind)
+	if typ == "" {
+		typ = kind
+	}
+	e := &p.entry
+	*e = session.Entry{
+		Type:           typ,
+		Offset:         line.Offset + int64(v.start),
+		Length:         v.end - v.start,
+		Line:           line.Number,
+		FirstKeptIndex: -1,
+		MimeTypes:      e.MimeTypes[:0],
+		Parts:          e.Parts[:0],
+	}
+	p.unknown = p.unknown[:0]
+	p.prompt = p.prompt[:0]
+	p.project(all, kind)
+	if e.ID == "" {
+		e.ID = madeUpID(e.Offset)
+	}
+	own := p.when(find(all, "timestamp"))
+	if own == 0 && !e.MessageTime.IsZero() {
+		own = e.MessageTime.UnixMilli()
+	}
+	if own != 0 {
+		e.Copy = p.copyHash(all)
+	}
+	at := own
+	if at == 0 {
+		at = p.state.LastTime
+	}
+	if at == 0 && !p.state.Header.Timestamp.IsZero() {
+		at = p.state.Header.Timestamp.UnixMilli()
+	}
+	if at != 0 {
+		e.Timestamp = time.UnixMilli(at).UTC()
+		p.state.LastTime = at
+	}
+	emit(e)
+}
+
+// fourthKind returns what kind of line of the fourth format this is, "" when it
+// is none: other formats have members of that name too.
+func fourthKind(typ, kind string) string {
+	switch kind {
+	case "entry", "record":
+		if typ != "usage" {
+			return kind
+		}
+	case "lane", "fact", "value", "list", "usage":
+		if typ == "" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// header reads the header of a session.
+func (p *piParser) header(all []member, offset int64, fourth bool) session.Header {
+	h := session.Header{
+		ID:      p.string(find(all, "id")),
+		CWD:     p.string(find(all, "cwd")),
+		Version: 1,
+		Offset:  offset,
+	}
+	if fourth {
+		h.Version = 4
+	}
+	for _, key := range []string{"version", "v"} {
+		if n, ok := p.integer(find(all, key)); ok && n > 0 && n < 1<<31 {
+			h.Version = int(n)
+			break
+		}
+	}
+	for _, key := range []string{"timestamp", "createdAt"} {
+		if ms := p.when(find(all, key)); ms != 0 {
+			h.Timestamp = time.UnixMilli(ms).UTC()
+			break
+		}
+	}
+	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
+		if h.ParentSession = p.string(find(all, key)); h.ParentSession != "" {
+			break
+		}
+	}
+	return h
+}
+
+// member is one member of an object; of several with the same key the last.
+type member struct {
+	key []byte
+	val value
+}
+
+// collect returns the members of an object, on top of p.members.
+func (p *piParser) collect(v value) []member {
+	base := len(p.members)
+	var places map[string]int
+	for m := p.obj.membersOf(v); m.next(); {
+		if k := place(p.members[base:], m.key, &places); k >= 0 {
+			p.members[base+k].val = m.val
+			continue
+		}
+		p.members = append(p.members, member{m.key, m.val})
+	}
+	return p.members[base:len(p.members):len(p.members)]
+}
+
+// place returns the index of the member with this key, or -1. It fills the map
+// once there are many.
+func place(all []member, key []byte, places *map[string]int) int {
+	if len(all) < manyKeys {
+		for k := range all {
+			if bytes.Equal(all[k].key, key) {
+				return k
+			}
+		}
+		return -1
+	}
+	if *places == nil {
+		*places = make(map[string]int, 2*manyKeys)
+		for k := range all {
+			(*places)[string(all[k].key)] = k
+		}
+	}
+	if k, ok := (*places)[string(key)]; ok {
+		return k
+	}
+	(*places)[string(key)] = len(all)
+	return -1
+}
+
+// find returns the value of the member with this key.
+func find(all []member, key string) value {
+	for k := range all {
+		if string(all[k].key) == key {
+			return all[k].val
+		}
+	}
+	return value{}
+}
+
+// string returns the text of a string value as a string of its own.
+func (p *piParser) string(v value) string { return string(p.obj.text(v, &p.arena)) }
+
+// Limits of the strings that are kept for the next time.
+const (
+	longestName = 64
+	mostNames   = 1000
+)
+
+// name is string for the few texts that come again and again, and allocates
+// each of them once.
+func (p *piParser) name(v value) string {
+	text := p.obj.text(v, &p.arena)
+	if len(text) == 0 {
+		return ""
+	}
+	if s, ok := p.names[string(text)]; ok {
+		return s
+	}
+	s := string(text)
+	if len(s) > longestName {
+		return s
+	}
+	if p.names == nil || len(p.names) >= mostNames {
+		p.names = make(map[string]string)
+	}
+	p.names[s] = s
+	return s
+}
+
+func (p *piParser) isTrue(v value) bool { return p.obj.kind(v) == 't' }
+
+// splitModel splits "provider/model", as version 0.7 writes it. A name without
+// a slash is a model.
+func splitModel(s string) (provider, model string) {
+	if provider, model, ok := strings.Cut(s, "/"); ok {
+		return provider, model
+	}
+	return "", s
+}

@@ -1,0 +1,3 @@
+package adapter
+
+func (pi) Roots(env Environment) ([]Root, error) { return nil, nil }

@@ -1,0 +1,284 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// value is a JSON value in the bytes of a line that the scanner has checked.
+// The zero value means there is none.
+type value struct{ extent }
+
+// object is a line, or a piece of one, that the scanner has checked, with what
+// it noted. The methods that read it trust it to be JSON.
+type object struct {
+	data []byte
+	long []extent
+}
+
+// kind returns the first byte of the value, which tells what it is: one of
+// { [ " t f n - 0…9, and 0 when there is no value.
+func (o *object) kind(v value) byte {
+	if v.empty() {
+		return 0
+	}
+	return o.data[v.start]
+}
+
+func (o *object) raw(v value) []byte { return o.data[v.start:v.end] }
+
+// members walks the members of an object.
+type members struct {
+	o   *object
+	i   int
+	key []byte // valid until the next call of next
+	val value
+}
+
+// membersOf returns an iterator over v's members; over none when v is no object.
+func (o *object) membersOf(v value) members {
+	if o.kind(v) != '{' {
+		return members{o: o, i: -1}
+	}
+	return members{o: o, i: v.start + 1}
+}
+
+func (m *members) next() bool {
+	if m.i < 0 {
+		return false
+	}
+	data := m.o.data
+	i := skipSpace(data, m.i)
+	if data[i] == ',' {
+		i = skipSpace(data, i+1)
+	}
+	if data[i] == '}' {
+		m.i = -1
+		return false
+	}
+	end := skipString(data, i)
+	m.key = data[i+1 : end-1]
+	if bytes.IndexByte(m.key, '\\') >= 0 {
+		m.key = appendDecoded(nil, m.key)
+	}
+	i = skipSpace(data, end)
+	i = skipSpace(data, i+1)
+	m.val = m.o.valueAt(i)
+	m.i = m.val.end
+	return true
+}
+
+// elements walks the elements of an array.
+type elements struct {
+	o   *object
+	i   int
+	val value
+}
+
+// elementsOf returns an iterator over v's elements; over v alone when it is an
+// object or a string, over none otherwise. So a content that is one block reads
+// as a list of one.
+func (o *object) elementsOf(v value) elements {
+	switch o.kind(v) {
+	case '[':
+		return elements{o: o, i: v.start + 1}
+	case '{', '"':
+		return elements{o: o, i: -1 - v.start}
+	}
+	return elements{o: o, i: -1 - len(o.data)}
+}
+
+func (e *elements) next() bool {
+	if e.i < 0 {
+		i := -1 - e.i
+		e.i = -1 - len(e.o.data)
+		if i == len(e.o.data) {
+			return false
+		}
+		e.val = e.o.valueAt(i)
+		return true
+	}
+	data := e.o.data
+	i := skipSpace(data, e.i)
+	if data[i] == ',' {
+		i = skipSpace(data, i+1)
+	}
+	if data[i] == ']' {
+		e.i = -1 - len(data)
+		return false
+	}
+	e.val = e.o.valueAt(i)
+	e.i = e.val.end
+	return true
+}
+
+// valueAt returns the value that starts at i.
+func (o *object) valueAt(i int) value {
+	data := o.data
+	switch data[i] {
+	case '"':
+		return value{extent{i, skipString(data, i)}}
+	case '{', '[':
+		lo, hi := 0, len(o.long)
+		for lo < hi {
+			mid := int(uint(lo+hi) >> 1)
+			if o.long[mid].start < i {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if lo < len(o.long) && o.long[lo].start == i {
+			return value{o.long[lo]}
+		}
+		return value{extent{i, skipContainer(data, i)}}
+	}
+	return value{extent{i, skipScalar(data, i)}}
+}
+
+func skipSpace(data []byte, i int) int {
+	for isSpace(data[i]) {
+		i++
+	}
+	return i
+}
+
+// skipString returns the place after the string whose opening quote is at i.
+func skipString(data []byte, i int) int {
+	i++
+	for {
+		for i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i:])
+			quote := w ^ ones*'"'
+			slash := w ^ ones*'\\'
+			m := ((quote-ones)&^quote | (slash-ones)&^slash) & highs
+			if m != 0 {
+				i += bits.TrailingZeros64(m) >> 3
+				break
+			}
+			i += 8
+		}
+		for data[i] != '"' && data[i] != '\\' {
+			i++
+		}
+		if data[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+}
+
+// skipContainer returns the place after the array or object at i.
+func skipContainer(data []byte, i int) int {
+	depth := 0
+	for {
+		switch data[i] {
+		case '"':
+			i = skipString(data, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+}
+
+// skipScalar returns the place after the number, true, false or null at i.
+func skipScalar(data []byte, i int) int {
+	for i < len(data) {
+		switch data[i] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// text decodes a string value. The result lies in the line or in the arena; it
+// is nil when v is no string.
+func (o *object) text(v value, a *arena) []byte {
+	if o.kind(v) != '"' {
+		return nil
+	}
+	raw := o.data[v.start+1 : v.end-1]
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return raw[:len(raw):len(raw)]
+	}
+	return a.keep(appendDecoded(a.room(len(raw)), raw))
+}
+
+// appendDecoded appends the text that the inside of a JSON string stands for.
+// Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
+func appendDecoded(dst, raw []byte) []byte {
+	for len(raw) > 0 {
+		n := bytes.IndexByte(raw, '\\')
+		if n < 0 {
+			n = len(raw)
+		}
+		dst = appendValid(dst, raw[:n])
+		if raw = raw[n:]; len(raw) == 0 {
+			break
+		}
+		c := raw[1]
+		if c != 'u' {
+			dst = append(dst, unescaped[c])
+			raw = raw[2:]
+			continue
+		}
+		r := hex4(raw[2:])
+		raw = raw[6:]
+		if utf16.IsSurrogate(r) {
+			pair := utf8.RuneError
+			if len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' {
+				pair = utf16.DecodeRune(r, hex4(raw[2:]))
+			}
+			if pair != utf8.RuneError {
+				raw = raw[6:]
+			}
+			r = pair
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		default:
+			c = c | 0x20 - 'a' + 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+func appendValid(dst, b []byte) []byte {
+	if utf8.Valid(b) {
+		return append(dst, b...)
+	}
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, "\uFFFD"...)
+		} else {
+			dst = append(dst, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return dst
+}
