@@ -1,0 +1,573 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/session"
+)
+
+// Both binary formats are a sequence of values without padding:
+//
+//	uint     unsigned varint (LEB128)
+//	int      zigzag varint
+//	string   uint length, bytes
+//	time     uint 0 for the zero time, else uint 1+nanoseconds and int seconds since 1970
+//	fixed    8 bytes, little endian
+//
+// and end with the xxhash of everything before as a fixed. Every length is
+// checked against the bytes that are left before anything is made of it, so
+// that damaged bytes cost neither memory nor a panic.
+
+const (
+	checksumLen   = 8
+	minSummaryLen = 41 // of an encoded summary: every field takes one byte, or 8
+)
+
+// A decoder reads values off a string, so that decoded strings are slices of it.
+// After the first value that is not there, bad is set and every value is zero.
+type decoder struct {
+	s   string
+	pos int
+	bad bool
+}
+
+func (d *decoder) fail() { d.bad, d.pos = true, len(d.s) }
+
+func (d *decoder) uint() uint64 {
+	if d.pos < len(d.s) && d.s[d.pos] < 0x80 {
+		d.pos++
+		return uint64(d.s[d.pos-1])
+	}
+	var v uint64
+	for shift := uint(0); shift < 64; shift += 7 {
+		if d.pos >= len(d.s) {
+			break
+		}
+		b := d.s[d.pos]
+		d.pos++
+		if b < 0x80 {
+			if shift == 63 && b > 1 {
+				break
+			}
+			return v | uint64(b)<<shift
+		}
+		v |= uint64(b&0x7f) << shift
+	}
+	d.fail()
+	return 0
+}
+
+func (d *decoder) int() int64 {
+	u := d.uint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+func (d *decoder) count() int {
+	v := d.uint()
+	if v > math.MaxInt32 {
+		d.fail()
+		return 0
+	}
+	return int(v)
+}
+
+// items reads the number of items that follow, each of which takes at least
+// size bytes.
+func (d *decoder) items(size int) int {
+	v := d.uint()
+	if v > uint64(len(d.s)-d.pos)/uint64(size) {
+		d.fail()
+		return 0
+	}
+	return int(v)
+}
+
+func (d *decoder) string() string {
+	n := d.items(1)
+	s := d.s[d.pos : d.pos+n]
+	d.pos += n
+	return s
+}
+
+func (d *decoder) fixed() uint64 {
+	if len(d.s)-d.pos < 8 {
+		d.fail()
+		return 0
+	}
+	s := d.s[d.pos : d.pos+8]
+	d.pos += 8
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func (d *decoder) bool() bool { return d.uint() != 0 }
+
+func (d *decoder) time() time.Time {
+	nano := d.uint()
+	if nano == 0 {
+		return time.Time{}
+	}
+	sec := d.int()
+	if nano > 1e9 || d.bad {
+		d.fail()
+		return time.Time{}
+	}
+	return time.Unix(sec, int64(nano-1)).UTC()
+}
+
+func appendInt(b []byte, v int64) []byte { return binary.AppendVarint(b, v) }
+
+func appendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return append(b, 0)
+	}
+	b = binary.AppendUvarint(b, uint64(t.Nanosecond())+1)
+	return binary.AppendVarint(b, t.Unix())
+}
+
+// seal appends the checksum.
+func seal(b []byte) []byte { return binary.LittleEndian.AppendUint64(b, xxhash.Sum64(b)) }
+
+// unseal checks and removes the checksum.
+func unseal(b []byte) (string, bool) {
+	if len(b) < checksumLen {
+		return "", false
+	}
+	body := b[:len(b)-checksumLen]
+	if xxhash.Sum64(body) != binary.LittleEndian.Uint64(b[len(body):]) {
+		return "", false
+	}
+	return string(body), true
+}
+
+// A table is the one internal value of the index: what is known of all files,
+// without their trees. Its encoding:
+//
+//	uint  SchemaVersion
+//	fixed lineage
+//	uint  revision
+//	uint  next
+//	uint  number of summaries
+//	      that many summaries, ordered by path
+type table struct {
+	lineage  uint64 // drawn when the index was made: which series of commits this is
+	revision uint64 // commits since then
+	next     uint32 // the number of the next new file
+	rows     []row  // ordered by path, then file
+}
+
+// A row is a summary with its encoding, which is kept so that a commit encodes
+// the summaries that it changes only.
+type row struct {
+	session.Summary
+	encoded []byte
+}
+
+func (t *table) encode() []byte {
+	n := 64
+	for i := range t.rows {
+		n += len(t.rows[i].encoded)
+	}
+	b := make([]byte, 0, n)
+	b = appendUint(b, SchemaVersion)
+	b = binary.LittleEndian.AppendUint64(b, t.lineage)
+	b = appendUint(b, t.revision)
+	b = appendUint(b, uint64(t.next))
+	b = appendUint(b, uint64(len(t.rows)))
+	for i := range t.rows {
+		b = append(b, t.rows[i].encoded...)
+	}
+	return seal(b)
+}
+
+// tableHead is a table without its rows.
+type tableHead struct {
+	lineage, revision uint64
+	next              uint32
+}
+
+// decodeSummaries decodes a table into its head and its summaries.
+func decodeSummaries(b []byte) (tableHead, []session.Summary, error) {
+	head, d, n, err := decodeHead(b)
+	if err != nil {
+		return head, nil, err
+	}
+	list := make([]session.Summary, n)
+	for i := range list {
+		d.summary(&list[i])
+	}
+	if d.bad || d.pos != len(d.s) {
+		return head, nil, damaged("table of summaries: unreadable")
+	}
+	return head, list, nil
+}
+
+// decodeTable is decodeSummaries for the writer, which keeps the encodings too.
+func decodeTable(b []byte) (*table, error) {
+	head, d, n, err := decodeHead(b)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{lineage: head.lineage, revision: head.revision, next: head.next, rows: make([]row, n)}
+	for i := range t.rows {
+		start := d.pos
+		d.summary(&t.rows[i].Summary)
+		t.rows[i].encoded = b[start:d.pos]
+	}
+	if d.bad || d.pos != len(d.s) {
+		return nil, damaged("table of summaries: unreadable")
+	}
+	return t, nil
+}
+
+func decodeHead(b []byte) (tableHead, *decoder, int, error) {
+	s, ok := unseal(b)
+	if !ok {
+		return tableHead{}, nil, 0, damaged("table of summaries: wrong checksum")
+	}
+	d := &decoder{s: s}
+	if v := d.uint(); v != SchemaVersion && !d.bad {
+		return tableHead{}, nil, 0, versionError(v)
+	}
+	head := tableHead{lineage: d.fixed(), revision: d.uint()}
+	next := d.uint()
+	n := d.items(minSummaryLen)
+	if d.bad || next > uint64(NoFile) {
+		return tableHead{}, nil, 0, damaged("table of summaries: unreadable")
+	}
+	head.next = uint32(next)
+	return head, d, n, nil
+}
+
+func appendSummary(b []byte, s *session.Summary) []byte {
+	b = appendUint(b, uint64(s.File))
+	b = appendString(b, s.Path)
+
+	c := &s.Checkpoint
+	b = appendInt(b, c.Offset)
+	b = appendInt(b, int64(c.Lines))
+	b = appendInt(b, c.Size)
+	b = appendInt(b, c.Mtime)
+	b = appendInt(b, c.Ctime)
+	b = appendUint(b, c.Inode)
+	b = binary.LittleEndian.AppendUint64(b, c.HeadHash)
+	b = binary.LittleEndian.AppendUint64(b, c.TailHash)
+	b = appendInt(b, c.TailBytes)
+
+	h := &s.Header
+	b = appendString(b, h.ID)
+	b = appendString(b, h.CWD)
+	b = appendString(b, h.ParentSession)
+	b = appendInt(b, int64(h.Version))
+	b = appendTime(b, h.Timestamp)
+	b = appendInt(b, h.Offset)
+
+	b = appendString(b, s.Name)
+	b = appendString(b, s.FirstPrompt)
+	b = appendTime(b, s.LastMessage)
+	b = appendTime(b, s.Oldest)
+	b = appendTime(b, s.Newest)
+	b = appendInt(b, int64(s.Messages))
+	b = appendInt(b, int64(s.Entries))
+	b = appendInt(b, int64(s.Documents))
+	b = appendUint(b, s.Tokens)
+	return appendInt(b, int64(s.Skipped))
+}
+
+func (d *decoder) summary(s *session.Summary) {
+	s.File = uint32(d.count())
+	s.Path = d.string()
+
+	c := &s.Checkpoint
+	c.Offset = d.int()
+	c.Lines = int(d.int())
+	c.Size = d.int()
+	c.Mtime = d.int()
+	c.Ctime = d.int()
+	c.Inode = d.uint()
+	c.HeadHash = d.fixed()
+	c.TailHash = d.fixed()
+	c.TailBytes = d.int()
+
+	h := &s.Header
+	h.ID = d.string()
+	h.CWD = d.string()
+	h.ParentSession = d.string()
+	h.Version = int(d.int())
+	h.Timestamp = d.time()
+	h.Offset = d.int()
+
+	s.Name = d.string()
+	s.FirstPrompt = d.string()
+	s.LastMessage = d.time()
+	s.Oldest = d.time()
+	s.Newest = d.time()
+	s.Messages = int(d.int())
+	s.Entries = int(d.int())
+	s.Documents = int(d.int())
+	s.Tokens = d.uint()
+	s.Skipped = int(d.int())
+}
+
+// The stored form of a session record:
+//
+//	uint    SchemaVersion
+//	string  the record as of the checkpoint
+//	string  the record with an unterminated last line, empty when it is the same
+//
+// and each of the two:
+//
+//	summary
+//	uint    number of distinct strings, then these: types and roles of the nodes
+//	uint    number of nodes, then for each (numbers relative to the node before):
+//	        uint flags, uint type, uint role, string id,
+//	        string parent unless a flag says none or the node before,
+//	        string target and string first kept when flagged,
+//	        int time, int offset, int length, int line
+//	uint    number of labels, then string target, string label, ordered by target
+//	uint    number of models, then strings
+//	uint    number of problems, then int line, int offset, string reason
+//	uint    number of blocks, then fixed each
+//	string  partial
+const (
+	nodeHasParent   = 1 << iota // the entry has a parentId key
+	nodeParentNamed             // the parent id follows
+	nodeParentAbove             // the parent is the node before
+	nodeTarget
+	nodeFirstKept
+
+	minNodeLen = 8
+)
+
+// encodeRecord encodes a record for storage. full is nil when it is the same as base.
+func encodeRecord(base, full *session.Record) []byte {
+	b := appendUint(nil, SchemaVersion)
+	b = appendString(b, string(appendRecord(nil, base)))
+	if full == nil {
+		b = appendString(b, "")
+	} else {
+		b = appendString(b, string(appendRecord(nil, full)))
+	}
+	return seal(b)
+}
+
+// decodeRecord decodes what encodeRecord made: the full record, or the base of it.
+func decodeRecord(b []byte, base bool) (*session.Record, error) {
+	s, ok := unseal(b)
+	if !ok {
+		return nil, damaged("session record: wrong checksum")
+	}
+	d := &decoder{s: s}
+	if v := d.uint(); v != SchemaVersion && !d.bad {
+		return nil, versionError(v)
+	}
+	first, second := d.string(), d.string()
+	if d.bad || d.pos != len(d.s) {
+		return nil, damaged("session record: unreadable")
+	}
+	if second == "" || base {
+		second = first
+	}
+	d = &decoder{s: second}
+	r := &session.Record{}
+	d.record(r)
+	if d.bad || d.pos != len(d.s) {
+		return nil, damaged("session record: unreadable")
+	}
+	return r, nil
+}
+
+func appendRecord(b []byte, r *session.Record) []byte {
+	b = appendSummary(b, &r.Summary)
+
+	var names []string
+	number := make(map[string]uint64)
+	for i := range r.Nodes {
+		for _, s := range [2]string{r.Nodes[i].Type, r.Nodes[i].Role} {
+			if _, ok := number[s]; !ok {
+				number[s] = uint64(len(names))
+				names = append(names, s)
+			}
+		}
+	}
+	b = appendStrings(b, names)
+
+	b = appendUint(b, uint64(len(r.Nodes)))
+	above := &session.Node{}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		var flags uint64
+		if n.HasParent {
+			flags |= nodeHasParent
+		}
+		switch {
+		case n.ParentID == "":
+		case n.ParentID == above.ID:
+			flags |= nodeParentAbove
+		default:
+			flags |= nodeParentNamed
+		}
+		if n.TargetID != "" {
+			flags |= nodeTarget
+		}
+		if n.FirstKept != "" {
+			flags |= nodeFirstKept
+		}
+		b = appendUint(b, flags)
+		b = appendUint(b, number[n.Type])
+		b = appendUint(b, number[n.Role])
+		b = appendString(b, n.ID)
+		if flags&nodeParentNamed != 0 {
+			b = appendString(b, n.ParentID)
+		}
+		if flags&nodeTarget != 0 {
+			b = appendString(b, n.TargetID)
+		}
+		if flags&nodeFirstKept != 0 {
+			b = appendString(b, n.FirstKept)
+		}
+		b = appendInt(b, n.Time-above.Time)
+		b = appendInt(b, n.Offset-above.Offset)
+		b = appendInt(b, int64(n.Length))
+		b = appendInt(b, int64(n.Line)-int64(above.Line))
+		above = n
+	}
+
+	targets := make([]string, 0, len(r.Labels))
+	for t := range r.Labels {
+		targets = append(targets, t)
+	}
+	slices.Sort(targets)
+	b = appendUint(b, uint64(len(targets)))
+	for _, t := range targets {
+		b = appendString(b, t)
+		b = appendString(b, r.Labels[t])
+	}
+
+	b = appendStrings(b, r.Models)
+
+	b = appendUint(b, uint64(len(r.Problems)))
+	for _, p := range r.Problems {
+		b = appendInt(b, int64(p.Line))
+		b = appendInt(b, p.Offset)
+		b = appendString(b, p.Reason)
+	}
+
+	b = appendUint(b, uint64(len(r.Blocks)))
+	for _, h := range r.Blocks {
+		b = binary.LittleEndian.AppendUint64(b, h)
+	}
+	return appendString(b, string(r.Partial))
+}
+
+func (d *decoder) record(r *session.Record) {
+	d.summary(&r.Summary)
+
+	names := d.strings()
+	name := func() string {
+		i := d.uint()
+		if i >= uint64(len(names)) {
+			d.fail()
+			return ""
+		}
+		return names[i]
+	}
+
+	if n := d.items(minNodeLen); n > 0 {
+		r.Nodes = make([]session.Node, n)
+	}
+	above := &session.Node{}
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+		flags := d.uint()
+		n.HasParent = flags&nodeHasParent != 0
+		n.Type, n.Role = name(), name()
+		n.ID = d.string()
+		switch {
+		case flags&nodeParentAbove != 0:
+			n.ParentID = above.ID
+		case flags&nodeParentNamed != 0:
+			n.ParentID = d.string()
+		}
+		if flags&nodeTarget != 0 {
+			n.TargetID = d.string()
+		}
+		if flags&nodeFirstKept != 0 {
+			n.FirstKept = d.string()
+		}
+		n.Time = above.Time + d.int()
+		n.Offset = above.Offset + d.int()
+		n.Length = int(d.int())
+		n.Line = int(int64(above.Line) + d.int())
+		if d.bad {
+			return
+		}
+		above = n
+	}
+
+	if n := d.items(2); n > 0 {
+		r.Labels = make(map[string]string, n)
+		for range n {
+			target := d.string()
+			r.Labels[target] = d.string()
+		}
+	}
+
+	r.Models = d.strings()
+
+	if n := d.items(3); n > 0 {
+		r.Problems = make([]session.Problem, n)
+		for i := range r.Problems {
+			p := &r.Problems[i]
+			p.Line, p.Offset, p.Reason = int(d.int()), d.int(), d.string()
+		}
+	}
+
+	if n := d.items(8); n > 0 {
+		r.Blocks = make([]uint64, n)
+		for i := range r.Blocks {
+			r.Blocks[i] = d.fixed()
+		}
+	}
+	if s := d.string(); s != "" {
+		r.Partial = []byte(s)
+	}
+}
+
+func appendStrings(b []byte, list []string) []byte {
+	b = appendUint(b, uint64(len(list)))
+	for _, s := range list {
+		b = appendString(b, s)
+	}
+	return b
+}
+
+func (d *decoder) strings() []string {
+	n := d.items(1)
+	if n == 0 {
+		return nil
+	}
+	list := make([]string, n)
+	for i := range list {
+		list[i] = d.string()
+	}
+	return list
+}

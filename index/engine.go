@@ -1,0 +1,257 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	engineapi "github.com/blevesearch/bleve_index_api"
+	zapapi "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// Names of the engine's files.
+const (
+	rootFile   = "root.bolt"
+	segmentExt = ".zap"
+)
+
+// tableKey is the engine's internal key of the table of summaries.
+var tableKey = []byte("files")
+
+// lockWait bounds how long the engine waits for its own file lock. Nobody else
+// holds it, so that waiting means a bug, and must not last for ever.
+const lockWait = "2s"
+
+// quiet keeps the engine's messages off stderr. It writes them with the standard
+// logger whenever it cannot read a state; what they say comes back as an error.
+var quiet = sync.OnceFunc(func() {
+	if log.Writer() == os.Stderr {
+		log.SetOutput(io.Discard)
+	}
+})
+
+// The engine finds its callbacks by name in a table that is not meant for
+// concurrent changes: one callback serves all writers, by path.
+const callbackName = "pigrep"
+
+var liveEngines sync.Map // path of the engine's directory → *liveEngine
+
+func init() {
+	scorch.RegistryAsyncErrorCallbacks[callbackName] = func(err error, path string) {
+		if e, ok := liveEngines.Load(path); ok {
+			e.(*liveEngine).report(err)
+		}
+	}
+}
+
+// liveEngine is the engine opened for writing.
+type liveEngine struct {
+	*scorch.Scorch
+	path    string
+	queue   *engineapi.AnalysisQueue
+	dead    chan struct{} // closed when a part of the engine has died
+	closing chan struct{}
+
+	mu  sync.Mutex
+	err error // the first failure in the background
+}
+
+// retryPause slows the engine down while it tries again and again to write to a
+// full disk.
+const retryPause = 20 * time.Millisecond
+
+// openLive opens the engine for writing, and makes it when the directory is empty.
+func openLive(path string) (e *liveEngine, err error) {
+	quiet()
+	defer contain("open the engine", &err)()
+	e = &liveEngine{path: path, dead: make(chan struct{}), closing: make(chan struct{})}
+	e.queue = engineapi.NewAnalysisQueue(1) // documents come analyzed
+	idx, err := scorch.NewScorch(scorch.Name, map[string]any{
+		"path":                   path,
+		"bolt_timeout":           lockWait,
+		"asyncErrorCallbackName": callbackName,
+	}, e.queue)
+	if err != nil {
+		e.queue.Close()
+		return nil, damaged("open the engine: %v", err)
+	}
+	e.Scorch = idx.(*scorch.Scorch)
+	liveEngines.Store(path, e)
+	if err := e.Scorch.Open(); err != nil {
+		liveEngines.Delete(path)
+		e.queue.Close()
+		return nil, openError(path, err)
+	}
+	return e, nil
+}
+
+// openError tells failures of the system from damage.
+func openError(path string, err error) error {
+	var sys *os.PathError
+	if errors.As(err, &sys) && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	return damaged("open %s: %v", path, err)
+}
+
+// report takes a failure in the background. It runs on the goroutine of the
+// engine that failed.
+func (e *liveEngine) report(err error) {
+	e.mu.Lock()
+	if e.err == nil {
+		e.err = err
+	}
+	e.mu.Unlock()
+	if errors.Is(err, scorch.ErrAsyncPanic) {
+		select {
+		case <-e.dead:
+		default:
+			close(e.dead)
+		}
+		return
+	}
+	select {
+	case <-e.closing:
+	case <-time.After(retryPause):
+	}
+}
+
+// failure returns the first failure in the background.
+func (e *liveEngine) failure() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+// apply runs a batch. When a goroutine of the engine has died the batch would
+// wait for it for ever, so that it is left behind.
+func (e *liveEngine) apply(b *engineapi.Batch) error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer contain("write a batch", &err)()
+		err = e.Batch(b)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-e.dead:
+		return damaged("%v", e.failure())
+	}
+}
+
+// close ends the engine and all its goroutines, unless one of them has died.
+func (e *liveEngine) close() (err error) {
+	close(e.closing)
+	defer e.queue.Close()
+	defer liveEngines.Delete(e.path)
+	select {
+	case <-e.dead:
+		return damaged("%v", e.failure())
+	default:
+	}
+	defer contain("close the engine", &err)()
+	return e.Close()
+}
+
+// snapshot returns the current state, which the caller closes.
+func (e *liveEngine) snapshot() (*scorch.IndexSnapshot, error) {
+	r, err := e.Reader()
+	if err != nil {
+		return nil, err
+	}
+	s, ok := r.(*scorch.IndexSnapshot)
+	if !ok || s == nil {
+		return nil, ErrClosed
+	}
+	return s, nil
+}
+
+// openFrozen opens a generation for reading.
+func openFrozen(path string) (e *scorch.Scorch, s *scorch.IndexSnapshot, err error) {
+	quiet()
+	defer contain("open "+filepath.Base(path), &err)()
+	idx, err := scorch.NewScorch(scorch.Name, map[string]any{
+		"path":         path,
+		"read_only":    true,
+		"bolt_timeout": lockWait,
+	}, nil)
+	if err != nil {
+		return nil, nil, damaged("open %s: %v", path, err)
+	}
+	e = idx.(*scorch.Scorch)
+	if err := e.Open(); err != nil {
+		return nil, nil, openError(path, err)
+	}
+	r, err := e.Reader()
+	if err != nil {
+		_ = e.Close()
+		return nil, nil, openError(path, err)
+	}
+	return e, r.(*scorch.IndexSnapshot), nil
+}
+
+// The following work on segments of either kind, in memory and on disk.
+
+// storedRecord returns the stored bytes of a file's record, nil when there is none.
+func storedRecord(s *scorch.IndexSnapshot, file uint32) (b []byte, err error) {
+	defer contain("read a session record", &err)()
+	ids := []string{recordID(file)}
+	for _, seg := range s.Segments() {
+		docs, err := seg.DocNumbers(ids)
+		if err != nil {
+			return nil, damaged("find a session record: %v", err)
+		}
+		if docs.IsEmpty() {
+			continue
+		}
+		err = seg.Segment().VisitStoredFields(uint64(docs.Minimum()), func(name string, _ byte, value []byte, _ []uint64) bool {
+			if name == string(fieldRecord) {
+				b = append([]byte(nil), value...)
+				return false
+			}
+			return true
+		})
+		if err != nil {
+			return nil, damaged("read a session record: %v", err)
+		}
+		return b, nil
+	}
+	return nil, nil
+}
+
+// idsOf returns the engine's ids of a file's documents from an offset on,
+// deleted ones included.
+func idsOf(s *scorch.IndexSnapshot, file uint32, from int64) (ids []string, err error) {
+	defer contain("list the documents of a file", &err)()
+	start, end := idRange(file, from)
+	for _, seg := range s.Segments() {
+		dict, err := seg.Segment().Dictionary(string(fieldID))
+		if err != nil {
+			return nil, damaged("list the documents of a file: %v", err)
+		}
+		it := termIterator(dict, start, end)
+		for {
+			entry, err := it.Next()
+			if err != nil {
+				return nil, damaged("list the documents of a file: %v", err)
+			}
+			if entry == nil {
+				break
+			}
+			ids = append(ids, entry.Term)
+		}
+	}
+	return ids, nil
+}
+
+func termIterator(dict zapapi.TermDictionary, start, end []byte) zapapi.DictionaryIterator {
+	return dict.AutomatonIterator(nil, start, end)
+}

@@ -1,0 +1,120 @@
+package index
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Permissions of all that is in the index: it holds what people said.
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+)
+
+// makeDirs makes a directory and those above it that are missing. What it makes
+// has dirMode whatever the umask; what is there is left as it is.
+func makeDirs(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	if parent := filepath.Dir(path); parent != path {
+		if err := makeDirs(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(path, dirMode)
+}
+
+// tighten gives a directory of ours and the files in it their modes.
+func tighten(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := os.Chmod(filepath.Join(dir, e.Name()), fileMode); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(dir, dirMode)
+}
+
+// writeFile replaces a file: its reader finds the old bytes or the new ones.
+func writeFile(path string, data []byte) error {
+	temp := path + ".tmp"
+	if err := writeNew(temp, data); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// writeNew writes a file and waits until its bytes are on disk.
+func writeNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Chmod(fileMode), f.Sync(), f.Close())
+}
+
+// linkOrCopy makes to another name of the file from, or a copy of it where the
+// file system has no hard links.
+func linkOrCopy(from, to string) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Chmod(fileMode), out.Sync(), out.Close())
+}
+
+// removeAside removes a directory such that a crash leaves all of it or a name
+// that means nothing.
+func removeAside(path string) error {
+	aside := path + ".old"
+	if err := os.RemoveAll(aside); err != nil {
+		return err
+	}
+	if err := os.Rename(path, aside); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return os.RemoveAll(aside)
+}
+
+// segmentFiles lists the segments in a directory of the engine, none when there
+// is no such directory.
+func segmentFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), segmentExt) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,370 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+const (
+	manifestName   = "manifest"
+	generationName = "gen-%06d"
+	// keepGenerations is how many are kept: the newest, and those that a reader
+	// may have found named in current a moment ago.
+	keepGenerations = 3
+	// publishTries bounds how often a generation is copied again because the
+	// engine was just replacing its segments.
+	publishTries = 5
+	// tailLen is how much of the end of a segment its line in a manifest
+	// covers: the footer and the directory of fields, which the engine follows
+	// without a check.
+	tailLen = 4 << 10
+)
+
+// A generation is described by its manifest, a text file:
+//
+//	pigrep index 1                     the SchemaVersion
+//	commit 00c0ffee00c0ffee 12         lineage and revision of the table
+//	file root.bolt 65536 0123456789abcdef
+//	file 00000000000b.zap 4711 0123456789abcdef
+//	end 0123456789abcdef
+//
+// A file line has the size and the xxhash of the file, of a segment only that of
+// its last tailLen bytes. The end line has the xxhash of the lines before. The
+// first line keeps its form in every version.
+type generation struct {
+	number   uint64
+	path     string
+	lineage  uint64
+	revision uint64
+	files    []fileMark
+}
+
+type fileMark struct {
+	name string
+	size int64
+	hash uint64
+}
+
+func (g *generation) encode() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "pigrep index %d\ncommit %016x %d\n", SchemaVersion, g.lineage, g.revision)
+	for _, f := range g.files {
+		fmt.Fprintf(&b, "file %s %d %016x\n", f.name, f.size, f.hash)
+	}
+	fmt.Fprintf(&b, "end %016x\n", xxhash.Sum64(b.Bytes()))
+	return b.Bytes()
+}
+
+// readGeneration reads the manifest of a generation and compares the files with
+// it. It fails with fs.ErrNotExist when the generation is not there (any more).
+func readGeneration(dir string, number uint64) (*generation, error) {
+	g := &generation{number: number, path: filepath.Join(dir, fmt.Sprintf(generationName, number))}
+	data, err := os.ReadFile(filepath.Join(g.path, manifestName))
+	if err != nil {
+		return nil, err
+	}
+	if err := g.decode(string(data)); err != nil {
+		return nil, err
+	}
+	for _, want := range g.files {
+		got, err := markFile(g.path, want.name)
+		if err != nil {
+			return nil, err
+		}
+		if got != want {
+			return nil, damaged("%s in generation %d is not as it was written", want.name, number)
+		}
+	}
+	return g, nil
+}
+
+func (g *generation) decode(text string) error {
+	bad := damaged("manifest of generation %d", g.number)
+	var version uint64
+	if n, _ := fmt.Sscanf(text, "pigrep index %d\n", &version); n != 1 {
+		return bad
+	}
+	if version != SchemaVersion {
+		return versionError(version)
+	}
+	end := strings.LastIndex(text, "end ")
+	if end < 0 || text[end:] != fmt.Sprintf("end %016x\n", xxhash.Sum64String(text[:end])) {
+		return bad
+	}
+	lines := strings.Split(strings.TrimSuffix(text[:end], "\n"), "\n")[1:]
+	if len(lines) == 0 {
+		return bad
+	}
+	if n, _ := fmt.Sscanf(lines[0], "commit %x %d", &g.lineage, &g.revision); n != 2 {
+		return bad
+	}
+	for _, line := range lines[1:] {
+		var f fileMark
+		if n, _ := fmt.Sscanf(line, "file %s %d %x", &f.name, &f.size, &f.hash); n != 3 || f.name != filepath.Base(f.name) {
+			return bad
+		}
+		g.files = append(g.files, f)
+	}
+	return nil
+}
+
+// markFile returns what a manifest says of a file.
+func markFile(dir, name string) (fileMark, error) {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return fileMark{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fileMark{}, err
+	}
+	m := fileMark{name: name, size: info.Size()}
+	from := int64(0)
+	if strings.HasSuffix(name, segmentExt) {
+		from = max(0, m.size-tailLen)
+	}
+	h := xxhash.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f, from, m.size-from)); err != nil {
+		return fileMark{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	m.hash = h.Sum64()
+	return m, nil
+}
+
+// currentNumber returns the number of the newest generation, 0 when there is none.
+func currentNumber(dir string) (uint64, error) {
+	data, err := os.ReadFile(filepath.Join(dir, currentName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	number, err := strconv.ParseUint(strings.TrimSuffix(string(data), "\n"), 10, 63)
+	if err != nil || number == 0 {
+		return 0, damaged("file %s: %q", currentName, data)
+	}
+	return number, nil
+}
+
+// newestGeneration returns the newest generation when it is sound.
+func (w *Writer) newestGeneration() *generation {
+	number, err := currentNumber(w.dir)
+	if err != nil || number == 0 {
+		return nil
+	}
+	g, err := readGeneration(w.dir, number)
+	if err != nil {
+		w.logger.Debug("the newest generation is not sound", "number", number, "error", err)
+		return nil
+	}
+	return g
+}
+
+// Publish makes the live state the newest generation, which readers open from
+// then on, and returns its number. When nothing was committed since the newest
+// one, that stays. A generation costs little: its segments are other names of
+// the writer's files.
+func (w *Writer) Publish() (number uint64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	if g := w.current; g != nil && g.lineage == w.table.lineage && g.revision == w.table.revision {
+		return g.number, nil
+	}
+	number, err = w.nextGeneration()
+	if err != nil {
+		return 0, fmt.Errorf("publish: %w", err)
+	}
+	g := &generation{number: number, lineage: w.table.lineage, revision: w.table.revision}
+	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, number))
+	for try := 1; ; try++ {
+		if err = w.copyLive(g); err == nil {
+			break
+		}
+		if try == publishTries || w.engine.failure() != nil {
+			return 0, fmt.Errorf("publish: %w", err)
+		}
+	}
+	if err := writeFile(filepath.Join(w.dir, currentName), fmt.Appendf(nil, "%d\n", number)); err != nil {
+		return 0, fmt.Errorf("publish: %w", err)
+	}
+	w.current = g
+	w.prune()
+	return number, nil
+}
+
+// copyLive makes the directory of a generation under a name that means nothing
+// until it is complete.
+func (w *Writer) copyLive(g *generation) (err error) {
+	defer contain("copy the live state", &err)()
+	temp := g.path + ".tmp"
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	if err := makeDirs(temp); err != nil {
+		return err
+	}
+	r := w.engine.CopyReader()
+	if r == nil {
+		return ErrClosed
+	}
+	err = r.CopyTo(&copyTarget{from: w.engine.path, to: temp})
+	if err = errors.Join(err, r.CloseCopyReader()); err != nil {
+		return err
+	}
+	if err := tighten(temp); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(temp)
+	if err != nil {
+		return err
+	}
+	g.files = nil
+	for _, e := range entries {
+		m, err := markFile(temp, e.Name())
+		if err != nil {
+			return err
+		}
+		g.files = append(g.files, m)
+	}
+	if err := writeNew(filepath.Join(temp, manifestName), g.encode()); err != nil {
+		return err
+	}
+	if err := syncDir(temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, g.path)
+}
+
+// copyTarget is the engine's view of the directory it copies a state to.
+type copyTarget struct{ from, to string }
+
+// GetWriter implements the engine's Directory. For a segment it makes the copy
+// itself and returns no writer, by which the engine knows that it need not.
+func (t *copyTarget) GetWriter(path string) (io.WriteCloser, error) {
+	name := filepath.Base(path)
+	if strings.HasSuffix(name, segmentExt) {
+		return nil, linkOrCopy(filepath.Join(t.from, name), filepath.Join(t.to, name))
+	}
+	return os.OpenFile(filepath.Join(t.to, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
+}
+
+// generations returns the numbers of the generations there are, newest first,
+// whether named by current or not, and what a crash has left of others.
+func (w *Writer) generations() (numbers []uint64, left []string, err error) {
+	entries, err := os.ReadDir(w.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		var n uint64
+		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err != nil {
+			continue
+		}
+		if e.Name() == fmt.Sprintf(generationName, n) {
+			numbers = append(numbers, n)
+		} else {
+			left = append(left, e.Name())
+		}
+	}
+	slices.Sort(numbers)
+	slices.Reverse(numbers)
+	return numbers, left, nil
+}
+
+// nextGeneration returns a number above every one that was ever given.
+func (w *Writer) nextGeneration() (uint64, error) {
+	numbers, _, err := w.generations()
+	if err != nil {
+		return 0, err
+	}
+	// A current that cannot be read names nothing that readers could open.
+	last, _ := currentNumber(w.dir)
+	if len(numbers) > 0 {
+		last = max(last, numbers[0])
+	}
+	return last + 1, nil
+}
+
+// prune removes old generations and what a crash has left. A reader that has
+// one open keeps it; on systems where it cannot be removed then, a later
+// publishing will.
+func (w *Writer) prune() {
+	numbers, gone, err := w.generations()
+	if err != nil {
+		w.logger.Debug("list generations", "error", err)
+		return
+	}
+	for i, n := range numbers {
+		if i >= keepGenerations {
+			gone = append(gone, fmt.Sprintf(generationName, n))
+		}
+	}
+	for _, name := range gone {
+		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
+			w.logger.Debug("remove an old generation", "name", name, "error", err)
+		}
+	}
+}
+
+// The engine keeps its state in a bbolt file, whose pages are mapped into memory
+// and have no checksums. Pages beyond the end of a truncated file would fault on
+// goroutines of the engine, where nothing can contain it; the two meta pages say
+// how long the file must be.
+const (
+	boltMagic   = 0xED0CDAED
+	boltMetaLen = 64
+	boltMetaAt  = 16 // after the page's header
+)
+
+// checkRoot looks whether the engine's state file can be opened at all.
+func checkRoot(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	bad := damaged("%s is not as it was written", filepath.Base(path))
+	length, txid := int64(-1), uint64(0)
+	pageSize := int64(os.Getpagesize())
+	for _, at := range []int64{0, pageSize} {
+		var m [boltMetaLen]byte
+		if _, err := f.ReadAt(m[:], at+boltMetaAt); err != nil {
+			continue
+		}
+		word := func(at int) uint64 { return binary.NativeEndian.Uint64(m[at:]) }
+		h := fnv.New64a()
+		_, _ = h.Write(m[:56])
+		if binary.NativeEndian.Uint32(m[:]) != boltMagic || word(56) != h.Sum64() {
+			continue
+		}
+		if length < 0 || word(48) > txid {
+			txid = word(48)
+			length = int64(word(40)) * int64(binary.NativeEndian.Uint32(m[8:]))
+		}
+	}
+	if length < 0 || info.Size() < length {
+		return bad
+	}
+	return nil
+}

@@ -1,0 +1,358 @@
+package index_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// openWriter opens a writer that is closed when the test ends.
+func openWriter(t testing.TB, dir string) *index.Writer {
+	t.Helper()
+	w, err := index.OpenWriter(dir, index.WriterOptions{PID: os.Getpid()})
+	if err != nil {
+		t.Fatalf("OpenWriter: %v", err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func openReader(t testing.TB, dir string) *index.Reader {
+	t.Helper()
+	r, err := index.Open(dir)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
+}
+
+func commit(t testing.TB, w *index.Writer, b *index.Batch) {
+	t.Helper()
+	if err := w.Commit(b); err != nil {
+		t.Fatalf("Commit: %v", err)
+	}
+}
+
+func publish(t testing.TB, w *index.Writer) uint64 {
+	t.Helper()
+	n, err := w.Publish()
+	if err != nil {
+		t.Fatalf("Publish: %v", err)
+	}
+	return n
+}
+
+// putFile adds a file with one document per text.
+func putFile(b *index.Batch, file uint32, path string, texts ...string) {
+	r := &session.Record{Summary: session.Summary{File: file, Path: path, Documents: len(texts)}}
+	for i, text := range texts {
+		tokens := b.Add(&index.Document{
+			ID:   index.ID{File: file, Offset: int64(i * 100)},
+			Kind: session.KindReply, Role: "assistant", EntryID: fmt.Sprintf("%08x", i), Text: []byte(text),
+		})
+		r.Tokens += uint64(tokens)
+		r.Nodes = append(r.Nodes, session.Node{ID: fmt.Sprintf("%08x", i), Type: "message", Offset: int64(i * 100)})
+	}
+	r.Checkpoint.Offset = int64(len(texts) * 100)
+	b.Put(r, nil)
+}
+
+// found returns the ids of the documents with a term, as text.
+func found(t testing.TB, r *index.Reader, f index.Field, term string) []string {
+	t.Helper()
+	list := []string{}
+	for _, s := range r.Segments() {
+		p, err := s.Postings(f, []byte(term))
+		if err != nil {
+			t.Fatalf("Postings(%s, %q): %v", f, term, err)
+		}
+		n := 0
+		for {
+			doc, freq, length, ok := p.Next()
+			if !ok {
+				break
+			}
+			n++
+			id, ok := s.ID(doc)
+			if !ok {
+				t.Errorf("ID(%d): not a document", doc)
+			}
+			list = append(list, fmt.Sprintf("%d:%d:%d %dx/%d", id.File, id.Offset, id.Part, freq, length))
+		}
+		if err := p.Err(); err != nil {
+			t.Fatalf("Postings(%s, %q).Err: %v", f, term, err)
+		}
+		if p.Count() != n {
+			t.Errorf("Postings(%s, %q).Count = %d, want %d", f, term, p.Count(), n)
+		}
+	}
+	return list
+}
+
+func TestCommitPublishOpen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "index")
+	if _, err := index.Open(dir); !errors.Is(err, index.ErrNoIndex) {
+		t.Fatalf("Open of nothing: %v, want ErrNoIndex", err)
+	}
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	one, two := w.NextFile(), w.NextFile()
+	putFile(b, one, "/s/b.jsonl", "connection timeout", "timeout timeout again")
+	putFile(b, two, "/s/a.jsonl", "nothing here")
+	commit(t, w, b)
+	if _, err := index.Open(dir); !errors.Is(err, index.ErrNoIndex) {
+		t.Errorf("Open before Publish: %v, want ErrNoIndex", err)
+	}
+	if got := publish(t, w); got != 1 {
+		t.Errorf("Publish = %d, want 1", got)
+	}
+	if got := publish(t, w); got != 1 {
+		t.Errorf("Publish with nothing new = %d, want 1", got)
+	}
+
+	r := openReader(t, dir)
+	if got, want := found(t, r, index.FieldText, "timeout"), []string{"1:0:0 1x/2", "1:100:0 2x/3"}; cmp.Diff(want, got) != "" {
+		t.Errorf("timeout: %s", cmp.Diff(want, got))
+	}
+	var paths []string
+	for _, s := range r.Summaries() {
+		paths = append(paths, s.Path)
+	}
+	if diff := cmp.Diff([]string{"/s/a.jsonl", "/s/b.jsonl"}, paths); diff != "" {
+		t.Errorf("paths: %s", diff)
+	}
+	if r.Documents() != 3 || r.Tokens() != 7 {
+		t.Errorf("Documents, Tokens = %d, %d, want 3, 7", r.Documents(), r.Tokens())
+	}
+	rec, err := r.Record(one)
+	if err != nil || rec == nil || len(rec.Nodes) != 2 || rec.Path != "/s/b.jsonl" {
+		t.Errorf("Record(1) = %+v, %v", rec, err)
+	}
+	if rec, err := r.Record(99); rec != nil || err != nil {
+		t.Errorf("Record(99) = %v, %v, want nil", rec, err)
+	}
+
+	// A replaced file; the old reader must not see it.
+	b = w.NewBatch()
+	b.DeleteDocuments(one)
+	putFile(b, one, "/s/b.jsonl", "timeout is over")
+	commit(t, w, b)
+	publish(t, w)
+	if got := len(found(t, r, index.FieldText, "timeout")); got != 2 {
+		t.Errorf("old reader finds %d, want 2", got)
+	}
+	r2 := openReader(t, dir)
+	if got, want := found(t, r2, index.FieldText, "timeout"), []string{"1:0:0 1x/3"}; cmp.Diff(want, got) != "" {
+		t.Errorf("timeout after replacing: %s", cmp.Diff(want, got))
+	}
+	b = w.NewBatch()
+	b.DeleteFile(one)
+	commit(t, w, b)
+	publish(t, w)
+	r3 := openReader(t, dir)
+	if got := len(found(t, r3, index.FieldText, "timeout")); got != 0 || r3.Documents() != 1 || len(r3.Summaries()) != 1 {
+		t.Errorf("after DeleteFile: %d found, %d documents, %d files", got, r3.Documents(), len(r3.Summaries()))
+	}
+}
+
+func TestReopenGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	putFile(b, w.NextFile(), "/a", "first words")
+	commit(t, w, b)
+	publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
+	w = openWriter(t, dir)
+	if n := publish(t, w); n != 1 {
+		t.Errorf("Publish after reopening = %d, want 1", n)
+	}
+	if n := w.NextFile(); n != 2 {
+		t.Errorf("NextFile after reopening = %d, want 2", n)
+	}
+	if got := w.Summaries(); len(got) != 1 || got[0].Path != "/a" {
+		t.Errorf("Summaries after reopening: %+v", got)
+	}
+	rec, err := w.Record(1)
+	if err != nil || rec == nil || len(rec.Nodes) != 1 {
+		t.Errorf("Record(1) = %+v, %v", rec, err)
+	}
+}
+
+// What an unterminated last line held is replaced when the file is read on.
+func TestUnterminatedLine(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	file := w.NextFile()
+	base := &session.Record{Summary: session.Summary{File: file, Path: "/a"}}
+	add := func(b *index.Batch, offset int64, part int, text string) {
+		b.Add(&index.Document{ID: index.ID{File: file, Offset: offset, Part: part}, Text: []byte(text)})
+	}
+	b := w.NewBatch()
+	add(b, 0, 0, "alpha")
+	add(b, 100, 0, "torn")
+	add(b, 100, 1, "torn")
+	base.Checkpoint.Offset = 100
+	full := base.Clone()
+	full.TailBytes, full.Name = 50, "with tail"
+	b.Put(base, full)
+	commit(t, w, b)
+
+	if got, err := w.Record(file); err != nil || got.Name != "" {
+		t.Errorf("writer's Record = %+v, %v, want the base", got, err)
+	}
+	if got := w.Summaries()[0]; got.Name != "with tail" {
+		t.Errorf("Summaries: %+v, want those of the full record", got)
+	}
+	publish(t, w)
+	if got, err := openReader(t, dir).Record(file); err != nil || got.Name != "with tail" {
+		t.Errorf("reader's Record = %+v, %v, want the full one", got, err)
+	}
+
+	// Touched only: the tail stays.
+	b = w.NewBatch()
+	full = full.Clone()
+	full.Mtime = 5
+	b.Put(base, full)
+	commit(t, w, b)
+	publish(t, w)
+	if got := found(t, openReader(t, dir), index.FieldText, "torn"); len(got) != 2 {
+		t.Errorf("after a touch: %v, want both parts", got)
+	}
+
+	// Finished with one part less.
+	b = w.NewBatch()
+	add(b, 100, 0, "torn beta")
+	base = base.Clone()
+	base.Checkpoint.Offset = 200
+	b.Put(base, nil)
+	commit(t, w, b)
+	publish(t, w)
+	r := openReader(t, dir)
+	if got, want := found(t, r, index.FieldText, "torn"), []string{"1:100:0 1x/2"}; cmp.Diff(want, got) != "" {
+		t.Errorf("after the line was finished: %s", cmp.Diff(want, got))
+	}
+	if got := found(t, r, index.FieldText, "alpha"); len(got) != 1 {
+		t.Errorf("alpha: %v", got)
+	}
+}
+
+func TestFields(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	long := strings.Repeat("m", 300)
+	b.Add(&index.Document{
+		ID: index.ID{File: 7, Offset: 1 << 33, Part: 300}, Kind: session.KindCall, Role: "assistant", Tool: "bash",
+		Provider: "p", Model: long, CustomType: "c", EntryID: "0a1b2c3d", Error: true, Copy: 0xfeed, Text: []byte("connect connection conduit"),
+	})
+	b.Add(&index.Document{ID: index.ID{File: 0xabcdef, Offset: 5}, Kind: session.KindReply, Text: []byte("connections")})
+	b.Put(&session.Record{Summary: session.Summary{File: 7, Path: "7", Documents: 1}}, nil)
+	b.Put(&session.Record{Summary: session.Summary{File: 0xabcdef, Path: "8", Documents: 1}}, nil)
+	commit(t, w, b)
+	publish(t, w)
+	r := openReader(t, dir)
+	if len(r.Segments()) != 1 || r.Segments()[0].Len() != 4 {
+		t.Fatalf("%d segments, want 1 with 4 numbers", len(r.Segments()))
+	}
+	s := r.Segments()[0]
+	for f, term := range map[index.Field]string{
+		index.FieldFile: "000007", index.FieldKind: "call", index.FieldRole: "assistant", index.FieldTool: "bash",
+		index.FieldProvider: "p", index.FieldModel: long[:256], index.FieldCustom: "c", index.FieldEntry: "0a1b2c3d",
+		index.FieldFlag: index.FlagError, index.FieldCopy: index.CopyTerm(0xfeed),
+	} {
+		bm, err := s.Bitmap(f, []byte(term))
+		if err != nil || bm.GetCardinality() != 1 {
+			t.Errorf("Bitmap(%s, %q) = %v, %v, want one document", f, term, bm, err)
+			continue
+		}
+		if id, ok := s.ID(bm.Minimum()); !ok || id != (index.ID{File: 7, Offset: 1 << 33, Part: 300}) {
+			t.Errorf("Bitmap(%s, %q): id %v, %t", f, term, id, ok)
+		}
+	}
+	files, err := s.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, records := 0, 0
+	for doc, file := range files {
+		id, ok := s.ID(uint32(doc))
+		switch {
+		case ok && id.File == file:
+			docs++
+		case !ok && file == index.NoFile:
+			records++
+		default:
+			t.Errorf("Files()[%d] = %d, ID = %v, %t", doc, file, id, ok)
+		}
+	}
+	if docs != 2 || records != 2 {
+		t.Errorf("%d documents and %d records, want 2 and 2", docs, records)
+	}
+	var terms []string
+	if err := s.Terms(index.FieldText, []byte("conn"), func(term []byte, count int) bool {
+		terms = append(terms, fmt.Sprintf("%s %d", term, count))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"connect 1", "connection 1", "connections 1"}, terms); diff != "" {
+		t.Errorf("Terms: %s", diff)
+	}
+	terms = nil
+	if err := s.Fuzzy(index.FieldText, []byte("conection"), 2, func(term []byte, edits, count int) bool {
+		terms = append(terms, fmt.Sprintf("%s %d %d", term, edits, count))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"connection 1 1", "connections 2 1"}, terms); diff != "" {
+		t.Errorf("Fuzzy: %s", diff)
+	}
+	var copies []string
+	all := []uint32{0, 1, 2, 3}
+	if err := s.Copies(all, func(doc uint32, copy string) { copies = append(copies, copy) }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{index.CopyTerm(0xfeed)}, copies); diff != "" {
+		t.Errorf("Copies: %s", diff)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	openWriter(t, dir)
+	_, err := index.OpenWriter(dir, index.WriterOptions{PID: 1})
+	if !errors.Is(err, index.ErrLocked) {
+		t.Fatalf("second writer: %v, want ErrLocked", err)
+	}
+	if want := fmt.Sprintf("pid %d", os.Getpid()); !strings.Contains(err.Error(), want) {
+		t.Errorf("message %q does not name %s", err, want)
+	}
+}
+
+func TestTimesSurvive(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
+	s := session.Summary{File: 1, Path: "/x", Newest: at, Header: session.Header{Timestamp: at.Add(-time.Hour), Version: 3}}
+	b := w.NewBatch()
+	b.Put(&session.Record{Summary: s}, nil)
+	commit(t, w, b)
+	publish(t, w)
+	if diff := cmp.Diff([]session.Summary{s}, openReader(t, dir).Summaries()); diff != "" {
+		t.Error(diff)
+	}
+}

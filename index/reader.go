@@ -1,0 +1,179 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"pigrep/internal/session"
+)
+
+// openTries bounds how often a reader looks for the newest generation again
+// because the one it was opening went away.
+const openTries = 20
+
+// Reader reads one generation. It never changes under the reader, whatever a
+// writer does. All methods may be called by several goroutines, but for those of
+// Postings.
+type Reader struct {
+	dir        string
+	generation *generation
+	engine     *scorch.Scorch
+	snapshot   *scorch.IndexSnapshot
+	summaries  []session.Summary
+	documents  int
+	tokens     uint64
+	segments   []*Segment
+
+	close sync.Once
+}
+
+// Open opens the newest generation. It never waits for a writer. Without any
+// generation it fails with ErrNoIndex.
+func Open(dir string) (*Reader, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		number, err := currentNumber(dir)
+		if err != nil {
+			return nil, err
+		}
+		if number == 0 {
+			return nil, fmt.Errorf("%w in %s", ErrNoIndex, dir)
+		}
+		r, err := openGeneration(dir, number)
+		if err == nil {
+			return r, nil
+		}
+		if now, err2 := currentNumber(dir); err2 == nil && now != number && try < openTries {
+			continue // a writer has published, and removed what was being opened
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = damaged("generation %d is not complete: %v", number, err)
+		}
+		return nil, err
+	}
+}
+
+func openGeneration(dir string, number uint64) (*Reader, error) {
+	g, err := readGeneration(dir, number)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{dir: dir, generation: g}
+	if r.engine, r.snapshot, err = openFrozen(g.path); err != nil {
+		return nil, err
+	}
+	if err := r.load(); err != nil {
+		_ = r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Reader) load() (err error) {
+	defer contain("read the table of summaries", &err)()
+	blob := r.snapshot.Internal()[string(tableKey)]
+	if blob == nil {
+		return damaged("the table of summaries is missing")
+	}
+	if _, r.summaries, err = decodeSummaries(blob); err != nil {
+		return err
+	}
+	for i := range r.summaries {
+		r.documents += r.summaries[i].Documents
+		r.tokens += r.summaries[i].Tokens
+	}
+	a := &automata{snapshot: r.snapshot, made: make(map[automatonKey]fuzzyAutomaton)}
+	for _, s := range r.snapshot.Segments() {
+		seg, err := newSegment(s, a)
+		if err != nil {
+			return err
+		}
+		r.segments = append(r.segments, seg)
+	}
+	return nil
+}
+
+// Generation returns the number of the generation.
+func (r *Reader) Generation() uint64 { return r.generation.number }
+
+// Summaries returns the summaries of all files, ordered by path. The slice is
+// the reader's own and must not be changed.
+func (r *Reader) Summaries() []session.Summary { return r.summaries }
+
+// Documents returns the number of documents.
+func (r *Reader) Documents() int { return r.documents }
+
+// Tokens returns the number of tokens in the text fields of all documents.
+func (r *Reader) Tokens() uint64 { return r.tokens }
+
+// Segments returns the segments, each a part of the documents. Their order
+// means nothing.
+func (r *Reader) Segments() []*Segment { return r.segments }
+
+// Record returns the session record of a file, an unterminated last line
+// included; nil when there is none.
+func (r *Reader) Record(file uint32) (*session.Record, error) {
+	return readRecord(r.snapshot, file, false)
+}
+
+func readRecord(s *scorch.IndexSnapshot, file uint32, base bool) (*session.Record, error) {
+	b, err := storedRecord(s, file)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return decodeRecord(b, base)
+}
+
+// Close ends reading. Nothing of the reader may be used afterwards.
+func (r *Reader) Close() (err error) {
+	r.close.Do(func() {
+		defer contain("close", &err)()
+		if r.snapshot != nil {
+			err = r.snapshot.Close()
+		}
+		err = errors.Join(err, r.engine.Close())
+	})
+	return err
+}
+
+// SizeOnDisk returns the bytes that the whole index directory takes, a file with
+// several names counted once.
+func (r *Reader) SizeOnDisk() (int64, error) {
+	var size int64
+	seen := make(map[string][]fs.FileInfo) // by base name: links of a file share it
+	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return ignoreMissing(err)
+		}
+		info, err := e.Info()
+		if err != nil {
+			return ignoreMissing(err)
+		}
+		for _, other := range seen[e.Name()] {
+			if os.SameFile(info, other) {
+				return nil
+			}
+		}
+		seen[e.Name()] = append(seen[e.Name()], info)
+		size += info.Size()
+		return nil
+	})
+	return size, err
+}
+
+// ignoreMissing ignores what a writer removed in the meantime.
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,323 @@
+package index
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	zapapi "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/blevesearch/vellum"
+	"github.com/blevesearch/vellum/levenshtein"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// Segment is one part of a generation. Its documents, and the session records
+// among them, have the numbers 0 to Len-1; some are deleted and are found by
+// nothing but their number. All methods may be called by several goroutines.
+type Segment struct {
+	zap      *zap.Segment
+	data     []byte // the whole file, mapped
+	length   int
+	deleted  *roaring.Bitmap // nil when there are none
+	automata *automata
+
+	mu    sync.Mutex
+	dicts map[Field]*vellum.FST // nil for a field that the segment has not
+
+	filesOnce sync.Once
+	files     []uint32
+	filesErr  error
+}
+
+func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
+	z, ok := s.Segment().(*zap.Segment)
+	if !ok {
+		return nil, damaged("unknown kind of segment %T", s.Segment())
+	}
+	if z.NumDocs() > math.MaxInt32 || z.NumDocs() > uint64(len(z.Data())) {
+		return nil, damaged("segment with %d documents", z.NumDocs())
+	}
+	seg := &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), automata: a, dicts: make(map[Field]*vellum.FST)}
+	if d := s.Deleted(); d != nil && !d.IsEmpty() {
+		seg.deleted = d
+	}
+	return seg, nil
+}
+
+// Len returns the number of documents and records, deleted ones included.
+func (s *Segment) Len() int { return s.length }
+
+// dict returns the dictionary of a field, nil when the segment has none.
+func (s *Segment) dict(f Field) (fst *vellum.FST, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fst, ok := s.dicts[f]; ok {
+		return fst, nil
+	}
+	addr, err := s.zap.DictAddr(string(f))
+	if err != nil {
+		s.dicts[f] = nil // no document here has the field
+		return nil, nil
+	}
+	size, at, ok := readUvarint(s.data, addr)
+	if !ok || size == 0 || size > uint64(len(s.data))-at {
+		return nil, damaged("dictionary of %s", f)
+	}
+	fst, err = vellum.Load(s.data[at : at+size])
+	if err != nil {
+		return nil, damaged("dictionary of %s: %v", f, err)
+	}
+	s.dicts[f] = fst
+	return fst, nil
+}
+
+// list returns the postings of a term, deleted documents included; nil when
+// there are none.
+func (s *Segment) list(f Field, term []byte) (*list, error) {
+	fst, err := s.dict(f)
+	if err != nil || fst == nil {
+		return nil, err
+	}
+	value, ok, err := fst.Get(term)
+	if err != nil {
+		return nil, damaged("look up a term of %s: %v", f, err)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return readList(s.data, value)
+}
+
+// Postings returns the live documents that have the term.
+func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
+	defer contain("look up a term", &err)()
+	l, err := s.list(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return newPostings(l, s.deleted), nil
+}
+
+// Bitmap returns the live documents that have the keyword. The bitmap is the
+// caller's.
+func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
+	defer contain("look up a keyword", &err)()
+	l, err := s.list(f, term)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case l == nil:
+		b = roaring.New()
+	case l.docs == nil:
+		b = roaring.BitmapOf(l.doc)
+	default:
+		b = l.docs.Clone()
+		b.CloneCopyOnWriteContainers()
+	}
+	if s.deleted != nil {
+		b.AndNot(s.deleted)
+	}
+	return b, nil
+}
+
+// Terms visits the terms of a field that begin with the prefix, in byte order,
+// until visit returns false. The count is the number of documents that have the
+// term, deleted ones included. The term is valid during the visit only.
+func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
+	defer contain("list terms", &err)()
+	fst, err := s.dict(f)
+	if err != nil || fst == nil {
+		return err
+	}
+	it, err := fst.Iterator(prefix, prefixEnd(prefix))
+	for err == nil {
+		term, value := it.Current()
+		count, ok := countList(s.data, value)
+		if !ok {
+			return damaged("postings of a term of %s", f)
+		}
+		if !visit(term, count) {
+			return nil
+		}
+		err = it.Next()
+	}
+	return iteratorError(f, err)
+}
+
+// Fuzzy visits the terms of a field that are within the edit distance, 1 or 2,
+// of the term, in byte order, until visit returns false. Swapping two neighbours
+// is one edit. The count is that of Terms.
+func (s *Segment) Fuzzy(f Field, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
+	defer contain("list similar terms", &err)()
+	fst, err := s.dict(f)
+	if err != nil || fst == nil {
+		return err
+	}
+	dfa, err := s.automata.of(string(term), distance)
+	if err != nil || dfa == nil {
+		return err
+	}
+	it, err := fst.Search(dfa, nil, nil)
+	for err == nil {
+		found, value := it.Current()
+		count, ok := countList(s.data, value)
+		if !ok {
+			return damaged("postings of a term of %s", f)
+		}
+		if !visit(found, int(it.EditDistance()), count) {
+			return nil
+		}
+		err = it.Next()
+	}
+	return iteratorError(f, err)
+}
+
+func iteratorError(f Field, err error) error {
+	if errors.Is(err, vellum.ErrIteratorDone) {
+		return nil
+	}
+	return damaged("dictionary of %s: %v", f, err)
+}
+
+// prefixEnd returns the smallest key after all that begin with the prefix, nil
+// when there is none.
+func prefixEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for len(end) > 0 {
+		end[len(end)-1]++
+		if end[len(end)-1] != 0 {
+			return end
+		}
+		end = end[:len(end)-1]
+	}
+	return nil
+}
+
+// automata holds the automata of the words looked for, which all segments of a
+// reader share. The engine has the tables that they are made from; making them
+// again would take 3 ms.
+type automata struct {
+	snapshot *scorch.IndexSnapshot
+
+	mu   sync.Mutex
+	made map[automatonKey]fuzzyAutomaton
+}
+
+type automatonKey struct {
+	term     string
+	distance int
+}
+
+type fuzzyAutomaton interface {
+	vellum.Automaton
+	EditDistance(state int) uint8
+}
+
+// of returns the automaton of a term, nil when the term is too long for one.
+func (a *automata) of(term string, distance int) (fuzzyAutomaton, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := automatonKey{term, distance}
+	if dfa, ok := a.made[key]; ok {
+		return dfa, nil
+	}
+	// Of a field that does not exist the engine returns the automaton and does
+	// not walk any dictionary.
+	_, made, err := a.snapshot.FieldDictFuzzyAutomaton("", term, distance, "")
+	var dfa fuzzyAutomaton
+	switch {
+	case errors.Is(err, levenshtein.ErrTooManyStates):
+	case err != nil:
+		return nil, err
+	default:
+		var ok bool
+		if dfa, ok = made.(fuzzyAutomaton); !ok {
+			return nil, errors.New("the engine's automaton cannot be used")
+		}
+	}
+	a.made[key] = dfa
+	return dfa, nil
+}
+
+// ID returns the id of a document; false for a session record.
+func (s *Segment) ID(doc uint32) (id ID, ok bool) {
+	var err error
+	defer contain("read an id", &err)()
+	b, err := s.zap.DocID(uint64(doc))
+	if err != nil {
+		return ID{}, false
+	}
+	return parseID(b)
+}
+
+// Copies visits the given documents, in ascending order, that have a value in
+// FieldCopy. The value is CopyTerm of the entry's Copy.
+func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy string)) (err error) {
+	defer contain("read which entries are copies", &err)()
+	fields := []string{string(FieldCopy)}
+	var state zapapi.DocVisitState
+	var doc uint32
+	found := func(_ string, value []byte) { visit(doc, string(value)) }
+	for _, doc = range docs {
+		state, err = s.zap.VisitDocValues(uint64(doc), fields, found, state)
+		if err != nil {
+			return damaged("read which entries are copies: %v", err)
+		}
+	}
+	return nil
+}
+
+// Files returns the file number of every document, NoFile for records. The slice
+// is the segment's own and must not be changed.
+func (s *Segment) Files() ([]uint32, error) {
+	s.filesOnce.Do(func() { s.files, s.filesErr = s.readFiles() })
+	return s.files, s.filesErr
+}
+
+func (s *Segment) readFiles() (files []uint32, err error) {
+	defer contain("read the files of documents", &err)()
+	files = make([]uint32, s.length)
+	for i := range files {
+		files[i] = NoFile
+	}
+	fst, err := s.dict(FieldFile)
+	if err != nil || fst == nil {
+		return files, err
+	}
+	var docs [256]uint32
+	it, err := fst.Iterator(nil, nil)
+	for err == nil {
+		term, value := it.Current()
+		file, err2 := strconv.ParseUint(string(term), 16, 32)
+		if err2 != nil {
+			return nil, damaged("file number %q", term)
+		}
+		l, err2 := readList(s.data, value)
+		if err2 != nil {
+			return nil, err2
+		}
+		if l.docs == nil {
+			docs[0] = l.doc
+			if int(l.doc) >= s.length {
+				return nil, damaged("document number %d", l.doc)
+			}
+			files[l.doc] = uint32(file)
+		} else {
+			many := l.docs.ManyIterator()
+			for n := many.NextMany(docs[:]); n > 0; n = many.NextMany(docs[:]) {
+				for _, doc := range docs[:n] {
+					if int(doc) >= s.length {
+						return nil, damaged("document number %d", doc)
+					}
+					files[doc] = uint32(file)
+				}
+			}
+		}
+		err = it.Next()
+	}
+	return files, iteratorError(FieldFile, err)
+}

@@ -1,0 +1,370 @@
+package index
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	engineapi "github.com/blevesearch/bleve_index_api"
+	"github.com/gofrs/flock"
+
+	"pigrep/internal/session"
+)
+
+// Names in the index directory.
+const (
+	lockName    = "lock"
+	liveName    = "live"
+	currentName = "current"
+)
+
+// WriterOptions says how to open a writer.
+type WriterOptions struct {
+	Logger  *slog.Logger // nil: say nothing
+	PID     int          // of this process, for the message of ErrLocked
+	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
+}
+
+// Writer is the one writer of an index. All methods may be called by several
+// goroutines.
+type Writer struct {
+	dir    string
+	lock   *flock.Flock
+	logger *slog.Logger
+
+	mu      sync.Mutex // serialises commits and publishing
+	engine  *liveEngine
+	table   *table
+	next    uint32      // the next number that NextFile hands out
+	current *generation // the newest generation, nil when there is none that is sound
+	failed  error       // after which nothing is written any more
+}
+
+// OpenWriter takes the lock of the directory, which is made when it is missing,
+// and opens its live state. It fails with ErrLocked while another writer lives,
+// and with ErrVersion or ErrDamaged when what is there cannot be read on: then
+// the caller opens again with Rebuild.
+func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
+	logger := opt.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	if err := makeDirs(dir); err != nil {
+		return nil, fmt.Errorf("make the index directory: %w", err)
+	}
+	lock, err := takeLock(filepath.Join(dir, lockName), opt.PID)
+	if err != nil {
+		return nil, err
+	}
+	w = &Writer{dir: dir, lock: lock, logger: logger}
+	if err := w.open(opt.Rebuild); err != nil {
+		_ = lock.Unlock()
+		return nil, err
+	}
+	return w, nil
+}
+
+func (w *Writer) open(rebuild bool) error {
+	live := filepath.Join(w.dir, liveName)
+	if rebuild {
+		if err := removeAside(live); err != nil {
+			return fmt.Errorf("remove the old index: %w", err)
+		}
+	}
+	segments, err := segmentFiles(live)
+	if err != nil {
+		return fmt.Errorf("read the index directory: %w", err)
+	}
+	switch err := checkRoot(filepath.Join(live, rootFile)); {
+	case errors.Is(err, fs.ErrNotExist) && len(segments) > 0:
+		return damaged("%s is missing", rootFile)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := makeDirs(live); err != nil {
+		return fmt.Errorf("make the index directory: %w", err)
+	}
+	if w.engine, err = openLive(live); err != nil {
+		return err
+	}
+	if err := w.load(len(segments) > 0); err != nil {
+		_ = w.engine.close()
+		return err
+	}
+	w.next = w.table.next
+	w.current = w.newestGeneration()
+	return nil
+}
+
+// load reads the table of summaries, or commits an empty one when the live
+// state is new.
+func (w *Writer) load(segments bool) error {
+	snapshot, err := w.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	blob := snapshot.Internal()[string(tableKey)]
+	if blob != nil {
+		w.table, err = decodeTable(blob)
+		return err
+	}
+	if segments {
+		// The engine falls back to an empty state when it cannot read any.
+		return damaged("the live state cannot be read")
+	}
+	var lineage [8]byte
+	if _, err := rand.Read(lineage[:]); err != nil {
+		return err
+	}
+	w.table = &table{lineage: binary.LittleEndian.Uint64(lineage[:]), next: 1}
+	b := engineapi.NewBatch()
+	b.SetInternal(tableKey, w.table.encode())
+	if err := w.engine.apply(b); err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	return tighten(w.engine.path)
+}
+
+// Summaries returns the summaries as of the last commit, ordered by path.
+func (w *Writer) Summaries() []session.Summary {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := make([]session.Summary, len(w.table.rows))
+	for i := range list {
+		list[i] = w.table.rows[i].Summary
+	}
+	return list
+}
+
+// Record returns the session record as of the checkpoint, without an
+// unterminated last line, for reading on. It is nil when there is none.
+func (w *Writer) Record(file uint32) (*session.Record, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	snapshot, err := w.engine.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	return readRecord(snapshot, file, true)
+}
+
+// NextFile returns a number for a new file. It never returns a number twice in
+// the life of an index, as long as a commit holds the last one that was used.
+func (w *Writer) NextFile() uint32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next++
+	return w.next - 1
+}
+
+// Commit makes the batch part of the live state, all of it or nothing, and
+// returns when it is on disk. The batch cannot be used again. After an error
+// the writer can only be closed: what is on disk is the last commit that
+// succeeded.
+func (w *Writer) Commit(b *Batch) error {
+	if b.closed {
+		return errors.New("commit: the batch was committed before")
+	}
+	b.closed = true
+	for file, c := range b.files {
+		if c.added > 0 && !c.put {
+			return fmt.Errorf("commit: documents of file %d without its record", file)
+		}
+	}
+	if len(b.files) == 0 {
+		return nil
+	}
+	docs, err := b.builder.finish()
+	if err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.engine.failure(); err != nil {
+		return w.fail(fmt.Errorf("commit: %w", err))
+	}
+	batch := engineapi.NewBatch()
+	if err := w.deletions(b, batch); err != nil {
+		return w.fail(fmt.Errorf("commit: %w", err))
+	}
+	for _, d := range docs {
+		batch.Update(d)
+	}
+	next := w.table.with(b.files, w.next)
+	batch.SetInternal(tableKey, next.encode())
+	if err := w.engine.apply(batch); err != nil {
+		return w.fail(fmt.Errorf("commit: %w", err))
+	}
+	// The engine syncs its files but not the directory that names them.
+	if err := syncDir(w.engine.path); err != nil {
+		return w.fail(fmt.Errorf("commit: %w", err))
+	}
+	w.table = next
+	return nil
+}
+
+// deletions adds to the batch of the engine the ids of the older documents that
+// go. Deletions come first: an id that is deleted and added is added.
+func (w *Writer) deletions(b *Batch, batch *engineapi.Batch) error {
+	snapshot, err := w.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	for i := range w.table.rows {
+		old := &w.table.rows[i].Summary
+		c := b.files[old.File]
+		if c == nil {
+			continue
+		}
+		from := c.from
+		if c.put && old.TailBytes > 0 &&
+			(c.summary.Checkpoint.Offset != old.Checkpoint.Offset || c.summary.TailBytes != old.TailBytes) {
+			// The unterminated last line is another one now.
+			from = min(from, old.Checkpoint.Offset)
+		}
+		if c.drop {
+			from = 0
+		}
+		if from < math.MaxInt64 {
+			ids, err := idsOf(snapshot, old.File, from)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				batch.Delete(id)
+			}
+		}
+		// A builder may hide the id of the new record from the engine.
+		batch.Delete(recordID(old.File))
+	}
+	return nil
+}
+
+// with returns the table after the changes.
+func (t *table) with(files map[uint32]*change, next uint32) *table {
+	n := &table{lineage: t.lineage, revision: t.revision + 1, next: max(next, t.next)}
+	added := make([]row, 0, len(files))
+	for file, c := range files {
+		n.next = max(n.next, file+1)
+		if c.put {
+			added = append(added, row{*c.summary, appendSummary(nil, c.summary)})
+		}
+	}
+	slices.SortFunc(added, compareRows)
+	n.rows = make([]row, 0, len(t.rows)+len(added))
+	for _, old := range t.rows {
+		if c := files[old.File]; c != nil && (c.put || c.drop) {
+			continue
+		}
+		for len(added) > 0 && compareRows(added[0], old) < 0 {
+			n.rows = append(n.rows, added[0])
+			added = added[1:]
+		}
+		n.rows = append(n.rows, old)
+	}
+	n.rows = append(n.rows, added...)
+	return n
+}
+
+func compareRows(a, b row) int {
+	if c := strings.Compare(a.Path, b.Path); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.File, b.File)
+}
+
+// fail ends the engine, which would otherwise try to write for ever, and makes
+// the writer unusable.
+func (w *Writer) fail(err error) error {
+	w.logger.Debug("index writer stops", "error", err)
+	_ = w.engine.close()
+	w.engine = nil
+	w.failed = fmt.Errorf("%w after an error: %v", ErrClosed, err)
+	return err
+}
+
+// Close gives the lock back. What was committed stays; what was not published
+// will be by the next writer.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lock == nil {
+		return nil
+	}
+	var err error
+	if w.engine != nil {
+		err = w.engine.close()
+		w.engine = nil
+	}
+	if w.failed == nil {
+		w.failed = ErrClosed
+	}
+	err = errors.Join(err, w.lock.Unlock())
+	w.lock = nil
+	return err
+}
+
+// takeLock takes the lock file, which the system frees when the process dies,
+// and writes the pid into it. The first byte is what is locked; on some systems
+// nobody else can read it, so that the pid comes after it.
+func takeLock(path string, pid int) (*flock.Flock, error) {
+	lock := flock.New(path, flock.SetPermissions(fileMode))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the index: %w", err)
+	}
+	if !ok {
+		return nil, lockedError(path)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
+	if err == nil {
+		err = errors.Join(f.Truncate(1), writeAt(f, fmt.Sprintf("%d\n", pid), 1), f.Close(), os.Chmod(path, fileMode))
+	}
+	if err != nil {
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("lock the index: %w", err)
+	}
+	return lock, nil
+}
+
+func writeAt(f *os.File, s string, at int64) error {
+	_, err := f.WriteAt([]byte(s), at)
+	return err
+}
+
+func lockedError(path string) error {
+	var pid int
+	if f, err := os.Open(path); err == nil {
+		var b [20]byte
+		n, _ := f.ReadAt(b[:], 1)
+		_, _ = fmt.Sscanf(string(b[:n]), "%d", &pid)
+		_ = f.Close()
+	}
+	if pid == 0 {
+		return ErrLocked
+	}
+	return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
+}
