@@ -15,7 +15,7 @@ type Adapter interface {
 	Name() string
 	// Roots lists where this agent keeps session files, in order of
 	// precedence, given what the environment says. It does not look whether
-	// they exist.
+	// they exist. With an error, the roots that are known still count.
 	Roots(env Environment) ([]Root, error)
 	// Parse returns a parser for one session file that reads on at the state.
 	// The zero State starts at the beginning of the file.
