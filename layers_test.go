@@ -38,7 +38,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/e2e"}
+var testOnly = []string{"pigrep/internal/e2e", "pigrep/internal/bench"}
 
 // sealed says which packages alone may import a module.
 var sealed = map[string][]string{

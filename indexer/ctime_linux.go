@@ -1,0 +1,15 @@
+package indexer
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// changeTime returns when the inode last changed, in nanoseconds; 0 where the
+// system does not say.
+func changeTime(info fs.FileInfo) int64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return st.Ctim.Nano()
+	}
+	return 0
+}

@@ -1,0 +1,111 @@
+package indexer_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pigrep/adapter"
+	"pigrep/indexer"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree makes the files and links named below a directory; a name that ends in
+// "/" is a directory, "a -> b" a link to b.
+func tree(t *testing.T, root string, names ...string) {
+	t.Helper()
+	for _, n := range names {
+		var err error
+		if link, target, ok := strings.Cut(n, " -> "); ok {
+			err = os.Symlink(filepath.FromSlash(target), filepath.Join(root, filepath.FromSlash(link)))
+		} else if dir, ok := strings.CutSuffix(n, "/"); ok {
+			err = os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o755)
+		} else {
+			path := filepath.Join(root, filepath.FromSlash(n))
+			if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+				err = os.WriteFile(path, []byte(`{"type":"session","id":"`+n+`"}`+"\n"), 0o644)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func found(t *testing.T, base string, roots ...string) []string {
+	t.Helper()
+	var list []adapter.Root
+	for _, r := range roots {
+		list = append(list, adapter.Root{Path: filepath.Join(base, r)})
+	}
+	var names []string
+	for _, f := range indexer.Discover(adapter.Pi(), list).Files {
+		rel, err := filepath.Rel(base, f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, filepath.ToSlash(rel))
+	}
+	return names
+}
+
+func TestDiscover(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		tree  []string
+		roots []string
+		want  []string
+	}{
+		{"a sessions directory, recursively", []string{"s/x.jsonl", "s/--p--/a.jsonl", "s/--p--/a/run-1/session.jsonl", "s/notes.txt"}, []string{"s"},
+			[]string{"s/--p--/a.jsonl", "s/--p--/a/run-1/session.jsonl", "s/x.jsonl"}},
+		{"hidden directories", []string{"s/.h/a.jsonl"}, []string{"s"}, []string{"s/.h/a.jsonl"}},
+		{"a directory named like a session", []string{"s/x.jsonl/", "s/x.jsonl/y.jsonl"}, []string{"s"}, []string{"s/x.jsonl/y.jsonl"}},
+		{"a linked file counts once, by its own name", []string{"s/b.jsonl", "s/a.jsonl -> b.jsonl"}, []string{"s"}, []string{"s/b.jsonl"}},
+		{"a link to a file elsewhere", []string{"s/", "o/b.jsonl", "s/a.jsonl -> ../o/b.jsonl"}, []string{"s"}, []string{"s/a.jsonl"}},
+		{"a linked directory", []string{"s/", "o/b.jsonl", "s/d -> ../o"}, []string{"s"}, []string{"s/d/b.jsonl"}},
+		{"a loop of links", []string{"s/d/a.jsonl", "s/d/up -> .."}, []string{"s"}, []string{"s/d/a.jsonl"}},
+		{"a dangling link", []string{"s/a.jsonl", "s/b.jsonl -> nowhere"}, []string{"s"}, []string{"s/a.jsonl"}},
+		{"two roots, one inside the other", []string{"s/d/a.jsonl"}, []string{"s", "s/d"}, []string{"s/d/a.jsonl"}},
+		{"an agent directory", []string{"a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl", "a/old.jsonl", "a/tools/z.jsonl"}, []string{"a"},
+			[]string{"a/old.jsonl", "a/sessions/--p--/x.jsonl", "a/subagent-sessions/y.jsonl"}},
+		{"an empty directory", []string{"s/"}, []string{"s"}, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			base := t.TempDir()
+			tree(t, base, test.tree...)
+			if diff := cmp.Diff(test.want, found(t, base, test.roots...)); diff != "" {
+				t.Errorf("files found (- want, + got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAgentDirectoryHoldsOtherLines(t *testing.T) {
+	base := t.TempDir()
+	tree(t, base, "a/sessions/x.jsonl")
+	for name, text := range map[string]string{"log.jsonl": `{"type":"log"}` + "\n", "late.jsonl": "\n\n" + `{"type":"session","id":"z"}`, "empty.jsonl": ""} {
+		if err := os.WriteFile(filepath.Join(base, "a", name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"a/late.jsonl", "a/sessions/x.jsonl"}
+	if diff := cmp.Diff(want, found(t, base, "a")); diff != "" {
+		t.Errorf("files found (- want, + got):\n%s", diff)
+	}
+}
+
+func TestRootsThatCannotBeUsed(t *testing.T) {
+	base := t.TempDir()
+	tree(t, base, "file.jsonl")
+	got := indexer.Discover(adapter.Pi(), []adapter.Root{{Path: filepath.Join(base, "missing")}, {Path: filepath.Join(base, "file.jsonl")}})
+	if !errors.Is(got.Roots[0].Err, fs.ErrNotExist) {
+		t.Errorf("missing root: %v", got.Roots[0].Err)
+	}
+	if err := got.Roots[1].Err; err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("root that is a file: %v", err)
+	}
+}

@@ -1,0 +1,182 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// readFile brings the index up to date with one file that is new, grown,
+// rewritten or truncated. It reads no further than the file's size when it was
+// opened, so that the times recorded are never younger than the bytes.
+func (w *worker) readFile(ctx context.Context, s *Step) error {
+	f, err := openSession(s.File.Path)
+	if err != nil {
+		return w.cannotRead(s, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return w.cannotRead(s, err)
+	}
+	now := w.Now()
+	s.File.setStat(info)
+	rec, marks, err := w.begin(s, f)
+	if err != nil {
+		return err
+	}
+	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
+	start := rec.Checkpoint.Offset
+	lines := adapter.NewLineReader(io.NewSectionReader(f, start, s.File.Size-start), start, rec.Lines)
+	put := func(full *session.Record, whole bool) {
+		rec.Header = parser.State().Header
+		marks.write(rec)
+		stamp(&rec.Checkpoint, s.File, now)
+		if !whole {
+			rec.Size, rec.Ctime = rec.Checkpoint.Offset, unsettled
+		}
+		if full != nil {
+			full.Header, full.Checkpoint = rec.Header, rec.Checkpoint
+			full.Blocks, full.Partial = rec.Blocks, rec.Partial
+			full.TailBytes = s.File.Size - rec.Checkpoint.Offset
+		}
+		w.batch.Put(rec, full)
+	}
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			put(nil, true)
+			return nil
+		}
+		if err != nil {
+			put(nil, false)
+			return w.cannotRead(s, err)
+		}
+		if !line.Ended {
+			full := rec.Clone()
+			if !w.readLine(parser, line, full) {
+				full = nil
+			}
+			w.read(int64(len(line.Raw)))
+			put(full, true)
+			return nil
+		}
+		w.readLine(parser, line, rec)
+		marks.add(line.Raw)
+		rec.Checkpoint.Offset += int64(len(line.Raw))
+		rec.Lines++
+		w.read(int64(len(line.Raw)))
+		if ctx.Err() != nil {
+			put(nil, false)
+			return ctx.Err()
+		}
+		if w.batch.Size() >= w.BatchBytes {
+			put(nil, false)
+			if err := w.commit(); err != nil {
+				return err
+			}
+			w.dirty = true
+		}
+	}
+}
+
+// begin returns the record to read on from, with the marks of the bytes before
+// its checkpoint. Of a file that was rewritten it takes the documents out.
+func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) {
+	if s.Change == Grown {
+		rec, err := w.writer.Record(s.Known.File)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
+		}
+		m, err := resumeMarks(f, rec)
+		if err == nil {
+			return rec, m, nil
+		}
+		s.Change, s.Reason = Rewritten, errMarks.Error()
+	}
+	rec := &session.Record{}
+	rec.Path = s.File.Path
+	if s.Known != nil {
+		rec.File = s.Known.File
+		w.batch.DeleteDocuments(rec.File)
+	} else {
+		rec.File = w.writer.NextFile()
+	}
+	return rec, newMarks(), nil
+}
+
+// cannotRead notes a file that cannot be read now. What is indexed of it stays,
+// unless it has gone meanwhile.
+func (w *worker) cannotRead(s *Step, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		s.Change = Gone
+		if s.Known != nil {
+			w.batch.DeleteFile(s.Known.File)
+		}
+		return nil
+	}
+	s.Change, s.Err = Unreadable, err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.res.Errors = append(w.res.Errors, FileError{s.File.Path, err})
+	return nil
+}
+
+// readLine adds what is on the line to the record and the batch. It reports
+// whether there was anything: an unterminated line that is not complete JSON is
+// not there yet.
+func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
+	found := false
+	problems := parser.Parse(line, func(e *session.Entry) {
+		found = true
+		w.addEntry(e, rec)
+	})
+	for _, p := range problems {
+		if !p.Torn {
+			found = true
+			rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		}
+	}
+	return found
+}
+
+func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
+	rec.Add(e)
+	w.entries++
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		d := index.Document{
+			ID:         index.ID{File: rec.File, Offset: e.Offset, Part: i},
+			Kind:       p.Kind,
+			Role:       e.Role,
+			Tool:       p.Tool,
+			Provider:   e.Provider,
+			Model:      e.Model,
+			CustomType: e.CustomType,
+			Error:      e.IsError,
+			Copy:       e.Copy,
+			Text:       p.Text,
+		}
+		if i == 0 && !strings.HasPrefix(e.ID, "@") {
+			d.EntryID = e.ID
+		}
+		rec.Tokens += uint64(w.batch.Add(&d))
+		rec.Documents++
+	}
+}
+
+// lastTime returns the time of the last entry that has one, in Unix
+// milliseconds.
+func lastTime(rec *session.Record) int64 {
+	if len(rec.Nodes) == 0 {
+		return 0
+	}
+	return rec.Nodes[len(rec.Nodes)-1].Time
+}

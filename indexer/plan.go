@@ -1,0 +1,277 @@
+package indexer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Change is what happened to a session file since it was indexed.
+type Change uint8
+
+// The changes, and what each asks for.
+const (
+	Unchanged  Change = iota // nothing
+	Touched                  // the same bytes, other times: the checkpoint takes the new times
+	New                      // index it
+	Grown                    // index the bytes after the checkpoint
+	Rewritten                // replace its documents
+	Truncated                // replace its documents
+	Gone                     // drop its documents
+	Unreadable               // keep what is indexed, say so
+)
+
+var changeNames = [...]string{"unchanged", "touched", "new", "grown", "rewritten", "truncated", "gone", "unreadable"}
+
+func (c Change) String() string { return changeNames[c] }
+
+// Changes lists every change there is.
+func Changes() []Change {
+	return []Change{Unchanged, Touched, New, Grown, Rewritten, Truncated, Gone, Unreadable}
+}
+
+// Step is what is to be done about one file.
+type Step struct {
+	Change  Change
+	Reason  string // why, for people; empty when unchanged
+	File    File   // Path alone when gone
+	Known   *session.Summary
+	Pending int64 // bytes to read
+	Err     error // of an unreadable file
+}
+
+// Index is what a plan must know of an index.
+type Index interface {
+	Summaries() []session.Summary
+	Record(file uint32) (*session.Record, error)
+}
+
+// Plan compares the files on disk with the index. Files whose size, times and
+// inode are as indexed are taken as unchanged without being opened; of the
+// others as little is read as tells what happened. The steps come newest file
+// first.
+func Plan(found *Found, ix Index) []Step {
+	var known map[string]*session.Summary
+	var summaries []session.Summary
+	if ix != nil {
+		summaries = ix.Summaries()
+	}
+	known = make(map[string]*session.Summary, len(summaries))
+	for i := range summaries {
+		known[summaries[i].Path] = &summaries[i]
+	}
+	steps := make([]Step, 0, len(found.Files))
+	for _, f := range found.Files {
+		s := Step{File: f, Known: known[f.Path]}
+		delete(known, f.Path)
+		s.decide(ix)
+		steps = append(steps, s)
+	}
+	for _, k := range known {
+		s := Step{File: File{Path: k.Path}, Known: k, Change: Gone, Reason: "no longer there"}
+		for _, d := range found.Unreadable {
+			if within(k.Path, d.Dir) {
+				s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", d.Err
+			}
+		}
+		steps = append(steps, s)
+	}
+	slices.SortFunc(steps, func(a, b Step) int {
+		if a.File.Mtime != b.File.Mtime {
+			if a.File.Mtime > b.File.Mtime {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a.File.Path, b.File.Path)
+	})
+	return steps
+}
+
+// Lag is how far an index seems to be behind the files.
+type Lag struct {
+	Files int   // that do not look as indexed
+	Bytes int64 // that may have to be read
+	Young int   // files that look as indexed and were written too short a time before to be sure
+}
+
+// Behind compares the files with the index by what their directories say of
+// them. It opens no file.
+func Behind(found *Found, summaries []session.Summary) Lag {
+	var lag Lag
+	known := make(map[string]*session.Summary, len(summaries))
+	for i := range summaries {
+		known[summaries[i].Path] = &summaries[i]
+	}
+	for _, f := range found.Files {
+		k := known[f.Path]
+		delete(known, f.Path)
+		switch {
+		case f.Err != nil:
+		case k == nil:
+			lag.Files++
+			lag.Bytes += f.Size
+		case sameStat(f, k.Checkpoint):
+		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
+			lag.Young++
+		default:
+			lag.Files++
+			lag.Bytes += max(0, f.Size-k.Checkpoint.Offset)
+		}
+	}
+	for path := range known {
+		if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
+			lag.Files++
+		}
+	}
+	return lag
+}
+
+// decide sets the change of one file that is on disk. It is the only place
+// that does.
+func (s *Step) decide(ix Index) {
+	f, k := &s.File, s.Known
+	switch {
+	case f.Err != nil:
+		s.Change, s.Reason, s.Err = Unreadable, "it cannot be read", f.Err
+		return
+	case k == nil:
+		s.Change, s.Reason, s.Pending = New, "not indexed yet", f.Size
+		return
+	case sameStat(*f, k.Checkpoint):
+		return
+	case f.Size < k.Size:
+		s.Change, s.Pending = Truncated, f.Size
+		s.Reason = fmt.Sprintf("%d bytes shorter than indexed", k.Size-f.Size)
+		return
+	}
+	file, err := openSession(f.Path)
+	if err != nil {
+		s.Change, s.Reason, s.Err = Unreadable, "it cannot be opened", err
+		return
+	}
+	defer file.Close()
+	at := k.Checkpoint.Offset
+	if f.Size > k.Size {
+		switch ok, err := sameEnds(file, k.Checkpoint); {
+		case err != nil:
+			s.Change, s.Reason, s.Err = Unreadable, "it cannot be read", err
+		case ok:
+			s.Change, s.Pending = Grown, f.Size-at
+			s.Reason = fmt.Sprintf("%d bytes after the checkpoint", f.Size-at)
+		default:
+			s.Change, s.Reason, s.Pending = Rewritten, "the bytes before the checkpoint changed", f.Size
+		}
+		return
+	}
+	rec, err := ix.Record(k.File)
+	if err != nil {
+		s.Change, s.Reason, s.Pending = Rewritten, "its session record cannot be read", f.Size
+		return
+	}
+	switch ok, err := sameBlocks(file, rec); {
+	case err != nil:
+		s.Change, s.Reason, s.Err = Unreadable, "it cannot be read", err
+	case !ok:
+		s.Change, s.Reason, s.Pending = Rewritten, "the same size, other bytes", f.Size
+	case k.TailBytes > 0 || f.Size > at:
+		// What is after the checkpoint is hashed nowhere.
+		s.Change, s.Pending = Grown, f.Size-at
+		s.Reason = "its last line has no newline"
+	default:
+		s.Change, s.Reason = Touched, "the same bytes, other times"
+	}
+}
+
+func sameStat(f File, c session.Checkpoint) bool {
+	return f.Size == c.Size && f.Mtime == c.Mtime && f.Ctime == c.Ctime && f.Inode == c.Inode
+}
+
+// settle is how old a file's times must be to prove anything: systems stamp
+// times from a clock that ticks this seldom, so a younger file may yet change
+// without its times showing it.
+const settle = 10 * time.Millisecond
+
+// unsettled is the time recorded for a file that had just been written. It
+// equals no real one, so that the next run compares the bytes.
+const unsettled = -1
+
+// stamp records in the checkpoint how the file looked.
+func stamp(c *session.Checkpoint, f File, now time.Time) {
+	c.Size, c.Mtime, c.Ctime, c.Inode = f.Size, f.Mtime, f.Ctime, f.Inode
+	if newest := max(f.Mtime, f.Ctime); now.UnixNano()-newest < int64(settle) {
+		c.Ctime = unsettled
+	}
+}
+
+// sameEnds reports whether the head of the file and the bytes before the
+// checkpoint are as indexed.
+func sameEnds(file io.ReaderAt, c session.Checkpoint) (bool, error) {
+	head, err := hashRange(file, 0, min(c.Offset, session.HashedHead))
+	if err != nil || head != c.HeadHash {
+		return false, err
+	}
+	tail, err := hashRange(file, max(0, c.Offset-session.HashedTail), c.Offset)
+	return tail == c.TailHash, err
+}
+
+// sameBlocks reports whether every byte before the checkpoint is as indexed.
+func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
+	at := int64(0)
+	for _, want := range rec.Blocks {
+		got, err := hashRange(file, at, at+session.HashedBlock)
+		if err != nil || got != want {
+			return false, err
+		}
+		at += session.HashedBlock
+	}
+	rest := xxhash.New()
+	if err := rest.UnmarshalBinary(rec.Partial); err != nil {
+		return len(rec.Partial) == 0 && at == rec.Checkpoint.Offset, nil
+	}
+	got, err := hashRange(file, at, rec.Checkpoint.Offset)
+	return got == rest.Sum64(), err
+}
+
+// hashRange hashes the bytes [from, to); fewer bytes than that hash to
+// something else and are no error.
+func hashRange(file io.ReaderAt, from, to int64) (uint64, error) {
+	h := xxhash.New()
+	_, err := io.Copy(h, io.NewSectionReader(file, from, to-from))
+	return h.Sum64(), err
+}
+
+// openSession opens a session file for reading; anything but a regular file is
+// an error.
+func openSession(path string) (*os.File, error) {
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: %w", path, errNotRegular)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// within reports whether the path lies in the directory or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}

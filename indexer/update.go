@@ -1,0 +1,292 @@
+package indexer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Options say what to index, and where.
+type Options struct {
+	Dir      string // of the index
+	Adapter  adapter.Adapter
+	Roots    []adapter.Root
+	Now      func() time.Time
+	Progress func(Progress) // called from one goroutine at a time, often; may be nil
+	Logger   *slog.Logger
+	PID      int  // of this process, for the messages of others
+	Rebuild  bool // begin with an empty index
+
+	Workers    int // goroutines that read files; 0: one a core, at most four
+	BatchBytes int // text per batch; 0: DefaultBatch
+}
+
+// DefaultBatch is how much text goes into one commit: more makes a first build
+// faster and costs memory in proportion.
+const DefaultBatch = 8 << 20
+
+// publishEvery is how often a long run makes what is done visible.
+const publishEvery = 2 * time.Second
+
+// Progress is how far an update has come.
+type Progress struct {
+	Files, FilesTotal int
+	Bytes, BytesTotal int64
+}
+
+// FileError is a file or directory that could not be used.
+type FileError struct {
+	Path string
+	Err  error
+}
+
+func (e FileError) Error() string { return e.Err.Error() }
+func (e FileError) Unwrap() error { return e.Err }
+
+// Result is what an update did, and what it left.
+type Result struct {
+	Reader  *index.Reader // of the newest generation, for the caller to close; nil when there is none
+	Found   *Found
+	Rebuilt string // why the index was built anew, for people; "" when it was not
+
+	Changes   map[Change]int
+	BytesRead int64 // of session files, beyond what comparing them took
+	Entries   int
+	Errors    []FileError
+
+	Lag Lag // of Reader
+}
+
+// Complete reports whether the reader holds every complete line of every file.
+func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 && len(r.Errors) == 0 }
+
+// Update brings the index up to date with the session files and opens it. With
+// another process at work it waits for nothing: the error is then
+// index.ErrLocked, and the result has the last generation and says what it
+// lacks. An index that is damaged, or of another version, is built anew.
+// After an interruption what was done is kept, and the error is the context's.
+func Update(ctx context.Context, o Options) (*Result, error) {
+	r := &Result{Found: Discover(o.Adapter, o.Roots), Changes: make(map[Change]int)}
+	r.noteUnusable()
+	reader, err := index.Open(o.Dir)
+	switch {
+	case err == nil:
+		r.setReader(reader)
+		if r.Lag == (Lag{}) && !o.Rebuild {
+			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
+			return r, nil
+		}
+	case errors.Is(err, index.ErrNoIndex):
+		r.Lag = Behind(r.Found, nil)
+	case rebuildable(err):
+		r.Rebuilt, o.Rebuild = err.Error(), true
+	default:
+		return r, err
+	}
+	err = o.write(ctx, r)
+	if rebuildable(err) && !o.Rebuild {
+		r.Rebuilt, o.Rebuild = err.Error(), true
+		err = o.write(ctx, r)
+	}
+	if errors.Is(err, index.ErrLocked) {
+		return r, err
+	}
+	reader, openErr := index.Open(o.Dir)
+	if openErr != nil {
+		if err == nil {
+			err = openErr
+		}
+		return r, err
+	}
+	r.setReader(reader)
+	return r, err
+}
+
+// rebuildable reports whether building the index anew mends the error.
+func rebuildable(err error) bool {
+	return errors.Is(err, index.ErrVersion) || errors.Is(err, index.ErrDamaged)
+}
+
+// write opens the writer, carries the plan out and publishes what was done,
+// even of a run that failed or was interrupted.
+func (o Options) write(ctx context.Context, r *Result) error {
+	writer, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Rebuild: o.Rebuild})
+	if err != nil {
+		return err
+	}
+	u := &update{Options: o, writer: writer, steps: Plan(r.Found, writer), res: r}
+	err = u.run(ctx)
+	_, publishErr := writer.Publish()
+	return cmp.Or(err, publishErr, writer.Close())
+}
+
+// noteUnusable counts what discovery could not use.
+func (r *Result) noteUnusable() {
+	for _, d := range r.Found.Unreadable {
+		r.Errors = append(r.Errors, FileError{d.Dir, d.Err})
+	}
+	for _, f := range r.Found.Files {
+		if f.Err != nil {
+			r.Changes[Unreadable]++
+			r.Errors = append(r.Errors, FileError{f.Path, f.Err})
+		}
+	}
+}
+
+// setReader takes the reader, in place of an older one, and counts what it
+// lacks.
+func (r *Result) setReader(reader *index.Reader) {
+	if r.Reader != nil {
+		r.Reader.Close()
+	}
+	r.Reader = reader
+	r.Lag = Behind(r.Found, reader.Summaries())
+}
+
+// update is one run of the writer.
+type update struct {
+	Options
+	writer *index.Writer
+	steps  []Step
+	res    *Result
+
+	mu        sync.Mutex // guards res, done and published
+	done      Progress
+	published time.Time
+}
+
+func (u *update) run(outer context.Context) error {
+	if u.Workers == 0 {
+		u.Workers = min(4, runtime.GOMAXPROCS(0))
+	}
+	if u.BatchBytes == 0 {
+		u.BatchBytes = DefaultBatch
+	}
+	u.published = u.Now()
+	var todo []*Step
+	for i := range u.steps {
+		s := &u.steps[i]
+		switch {
+		case s.Change == Unchanged:
+			u.res.Changes[Unchanged]++
+		case s.Change == Unreadable:
+			if s.File.Err == nil && s.File.Mtime != 0 { // else counted by discovery
+				u.res.Changes[Unreadable]++
+				u.res.Errors = append(u.res.Errors, FileError{s.File.Path, s.Err})
+			}
+		default:
+			todo = append(todo, s)
+			u.done.FilesTotal++
+			u.done.BytesTotal += s.Pending
+		}
+	}
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(outer)
+	for range min(u.Workers, len(todo)) {
+		g.Go(func() error {
+			w := &worker{update: u, batch: u.writer.NewBatch()}
+			var err error
+			for err == nil && ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(todo) {
+					break
+				}
+				err = w.step(ctx, todo[i])
+			}
+			// What an interruption left complete is kept.
+			if err == nil || errors.Is(err, ctx.Err()) {
+				err = cmp.Or(w.commit(), err)
+			}
+			u.mu.Lock()
+			u.res.Entries += w.entries
+			u.mu.Unlock()
+			return err
+		})
+	}
+	return cmp.Or(g.Wait(), outer.Err())
+}
+
+// worker owns whole files, and the batch that holds their documents.
+type worker struct {
+	*update
+	batch   *index.Batch
+	dirty   bool // the batch holds something
+	entries int
+}
+
+func (w *worker) step(ctx context.Context, s *Step) error {
+	w.dirty = true
+	switch s.Change {
+	case Gone:
+		w.batch.DeleteFile(s.Known.File)
+	case Touched:
+		rec, err := w.writer.Record(s.Known.File)
+		if err != nil {
+			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
+		}
+		stamp(&rec.Checkpoint, s.File, w.Now())
+		w.batch.Put(rec, nil)
+	default:
+		if err := w.readFile(ctx, s); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	w.res.Changes[s.Change]++
+	w.done.Files++
+	w.report()
+	w.mu.Unlock()
+	if w.batch.Size() >= w.BatchBytes {
+		return w.commit()
+	}
+	return nil
+}
+
+// commit makes the batch durable, and from time to time visible.
+func (w *worker) commit() error {
+	if !w.dirty {
+		return nil
+	}
+	if err := w.writer.Commit(w.batch); err != nil {
+		return err
+	}
+	w.batch, w.dirty = w.writer.NewBatch(), false
+	w.mu.Lock()
+	due := w.Now().Sub(w.published) >= publishEvery
+	if due {
+		w.published = w.Now()
+	}
+	w.mu.Unlock()
+	if due {
+		_, err := w.writer.Publish()
+		return err
+	}
+	return nil
+}
+
+// read counts bytes that were read and indexed.
+func (u *update) read(bytes int64) {
+	u.mu.Lock()
+	u.res.BytesRead += bytes
+	u.done.Bytes += bytes
+	u.report()
+	u.mu.Unlock()
+}
+
+// report tells the progress; u.mu is held.
+func (u *update) report() {
+	if u.Progress != nil {
+		u.Progress(u.done)
+	}
+}

@@ -1,0 +1,247 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pigrep/indexer"
+
+	"pgregory.net/rapid"
+)
+
+// Every story in which pi changed a file: after each step the index that
+// followed along equals one built from the file as it then is.
+func TestLifecyclesOfRealPi(t *testing.T) {
+	fixtures := os.Getenv("PIGREP_FIXTURES")
+	if fixtures == "" {
+		t.Skip("PIGREP_FIXTURES is not set; TestAnySequenceOfChanges covers the same changes on files of our own")
+	}
+	dir := filepath.Join(fixtures, "pi", "lifecycle")
+	data, err := os.ReadFile(filepath.Join(dir, "sequences.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stories []struct {
+		Name  string
+		Steps []struct {
+			Step, File, RelationToPrevious string
+			Exists                         bool
+		}
+	}
+	if err := json.Unmarshal(data, &stories); err != nil {
+		t.Fatal(err)
+	}
+	if len(stories) == 0 {
+		t.Fatal("no stories in sequences.json")
+	}
+	for _, story := range stories {
+		t.Run(story.Name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			ix := filepath.Join(t.TempDir(), "index")
+			file := filepath.Join(root, "live.jsonl")
+			for _, step := range story.Steps {
+				if step.Exists {
+					writeInPlace(t, file, read(t, filepath.Join(dir, story.Name, step.File)))
+				} else if err := os.RemoveAll(file); err != nil {
+					t.Fatal(err)
+				}
+				res := update(t, ix, root)
+				compareWithFresh(t, step.Step, res.Reader, root)
+				again := update(t, ix, root)
+				if again.BytesRead != 0 {
+					t.Errorf("%s: nothing changed, and %d bytes were read again", step.Step, again.BytesRead)
+				}
+			}
+		})
+	}
+}
+
+func read(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// writeInPlace gives the file these bytes as pi does: the same inode, truncated
+// and written.
+func writeInPlace(t testing.TB, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is read is only what is new.
+func TestOnlyNewBytesAreRead(t *testing.T) {
+	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	file := filepath.Join(root, "a.jsonl")
+	data := []byte(header("a") + message(1, "", "alpha") + message(2, "1", "beta"))
+	writeOld(t, file, data)
+	if got := update(t, ix, root).BytesRead; got != int64(len(data)) {
+		t.Errorf("first run read %d bytes of %d", got, len(data))
+	}
+	if got := update(t, ix, root).BytesRead; got != 0 {
+		t.Errorf("a run with nothing new read %d bytes", got)
+	}
+	more := message(3, "2", "gamma")
+	writeOld(t, file, append(data, more...))
+	res := update(t, ix, root)
+	if res.BytesRead != int64(len(more)) || res.Changes[indexer.Grown] != 1 {
+		t.Errorf("after an append of %d bytes %d were read, changes %v", len(more), res.BytesRead, res.Changes)
+	}
+	compareWithFresh(t, "append", res.Reader, root)
+}
+
+// writeOld writes the file with times long past, so that they prove something.
+func writeOld(t testing.TB, path string, data []byte) {
+	t.Helper()
+	writeInPlace(t, path, data)
+	// Every call another second: the change time cannot be set, the other can.
+	old := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(12 * time.Millisecond) // the change time has to be older than the system's clock tick
+}
+
+func header(id string) string {
+	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-01-02T03:04:05.678Z","cwd":"/home/dev/%s"}`+"\n", id, id)
+}
+
+func message(id int, parent, text string) string {
+	p := "null"
+	if parent != "" {
+		p = `"` + parent + `"`
+	}
+	b, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"type":"message","id":"%d","parentId":%s,"timestamp":"2026-01-02T03:05:%02d.000Z","message":{"role":"user","content":[{"type":"text","text":%s}]}}`+"\n", id, p, id%60, b)
+}
+
+// A model of a directory of session files, changed at random as pi and people
+// change them. After each update the index must equal one built anew.
+func TestAnySequenceOfChanges(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		base, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		root, ix := filepath.Join(base, "root"), filepath.Join(base, "index")
+		if err := os.Mkdir(root, 0o755); err != nil {
+			rt.Fatal(err)
+		}
+		names := []string{"a.jsonl", "b.jsonl", "sub/c.jsonl"}
+		next := 0
+		line := func(label string) string {
+			next++
+			text := rapid.SampledFrom([]string{"getUserName fails", "数据库连接", "src/auth/login.ts", "exit code 137", "naïve café", "x"}).Draw(rt, label)
+			switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+			case 0:
+				return fmt.Sprintf(`{"type":"session_info","id":"%d","parentId":null,"timestamp":"2026-01-02T03:06:00.000Z","name":"name %d"}`+"\n", next, next)
+			case 1:
+				return fmt.Sprintf(`{"type":"label","id":"%d","parentId":null,"timestamp":"2026-01-02T03:06:00.000Z","targetId":"%d","label":"l%d"}`+"\n", next, rapid.IntRange(1, next).Draw(rt, "target"), next)
+			case 2:
+				return "{broken\n"
+			case 3:
+				return "\r\n"
+			default:
+				return message(next, fmt.Sprint(rapid.IntRange(0, next).Draw(rt, "parent")), text)
+			}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte { return append(old, line("text")...) })
+			},
+			"append torn": func(rt *rapid.T) {
+				l := line("text")
+				edit(rt, root, names, func(old []byte) []byte {
+					return append(old, l[:rapid.IntRange(0, len(l)).Draw(rt, "cut")]...)
+				})
+			},
+			"append without newline": func(rt *rapid.T) {
+				l := line("text")
+				edit(rt, root, names, func(old []byte) []byte { return append(old, l[:len(l)-1]...) })
+			},
+			"finish the last line": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte { return append(old, '\n') })
+			},
+			"start": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte {
+					if len(old) > 0 {
+						return old
+					}
+					return []byte(header("s") + line("text"))
+				})
+			},
+			"rewrite with the same size": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte {
+					return bytes.ReplaceAll(bytes.ReplaceAll(old, []byte("fails"), []byte("works")), []byte("exit"), []byte("tixe"))
+				})
+			},
+			"rewrite": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte { return []byte(header("r") + line("text") + line("text")) })
+			},
+			"truncate": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte { return old[:rapid.IntRange(0, len(old)).Draw(rt, "to")] })
+			},
+			"delete": func(rt *rapid.T) {
+				os.Remove(filepath.Join(root, rapid.SampledFrom(names).Draw(rt, "name")))
+			},
+			"replace by another file": func(rt *rapid.T) {
+				name := filepath.Join(root, rapid.SampledFrom(names[:2]).Draw(rt, "name"))
+				os.WriteFile(name+".tmp", []byte(header("n")+line("text")), 0o644)
+				if err := os.Rename(name+".tmp", name); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"touch": func(rt *rapid.T) {
+				name := filepath.Join(root, rapid.SampledFrom(names).Draw(rt, "name"))
+				at := time.Unix(int64(1700000000+rapid.IntRange(0, 1000).Draw(rt, "at")), 0)
+				os.Chtimes(name, at, at)
+			},
+			"update": func(rt *rapid.T) { update(t, ix, root) },
+			"rebuild what is there": func(rt *rapid.T) {
+				compareWithFresh(t, "sequence", update(t, ix, root).Reader, root)
+			},
+		})
+		compareWithFresh(t, "end of the sequence", update(t, ix, root).Reader, root)
+	})
+}
+
+// edit replaces the content of one of the files in place.
+func edit(rt *rapid.T, root string, names []string, f func(old []byte) []byte) {
+	path := filepath.Join(root, rapid.SampledFrom(names).Draw(rt, "name"))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		rt.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		rt.Fatal(err)
+	}
+	data := f(bytes.Clone(old))
+	if bytes.Equal(data, old) {
+		return
+	}
+	if len(data) > len(old) && bytes.Equal(data[:len(old)], old) {
+		file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer file.Close()
+		if _, err := file.Write(data[len(old):]); err != nil {
+			rt.Fatal(err)
+		}
+		return
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		rt.Fatal(err)
+	}
+}

@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+)
+
+// update brings the index in dir up to date with the sessions below root.
+func update(t testing.TB, dir, root string) *indexer.Result {
+	t.Helper()
+	res, err := indexer.Update(context.Background(), options(dir, root))
+	if err != nil {
+		t.Fatalf("update: %v", err)
+	}
+	t.Cleanup(func() { res.Reader.Close() })
+	return res
+}
+
+func options(dir, root string) indexer.Options {
+	return indexer.Options{
+		Dir:     dir,
+		Adapter: adapter.Pi(),
+		Roots:   []adapter.Root{{Path: root, Origin: "test"}},
+		Now:     time.Now,
+		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
+		PID:     os.Getpid(),
+	}
+}
+
+// fields are those whose terms make up the state of an index.
+var fields = []index.Field{
+	index.FieldText, index.FieldKind, index.FieldRole, index.FieldTool, index.FieldProvider, index.FieldModel,
+	index.FieldCustom, index.FieldEntry, index.FieldFlag, index.FieldCopy,
+}
+
+// state writes down everything an index says, in a form that does not depend on
+// file numbers, segments or the order of work: one line a posting, one a copy
+// mark, one a fact of a record.
+func state(t testing.TB, r *index.Reader) []string {
+	t.Helper()
+	var lines []string
+	paths := make(map[uint32]string)
+	tokens, documents := uint64(0), 0
+	for _, s := range r.Summaries() {
+		paths[s.File] = s.Path
+		tokens += s.Tokens
+		documents += s.Documents
+		rec, err := r.Record(s.File)
+		if err != nil {
+			t.Fatalf("record of %s: %v", s.Path, err)
+		}
+		lines = append(lines, recordLines(s, rec)...)
+	}
+	lengths, live := make(map[string]uint32), 0
+	for _, seg := range r.Segments() {
+		name := func(doc uint32) string {
+			id, ok := seg.ID(doc)
+			if !ok || paths[id.File] == "" {
+				t.Fatalf("document %d is of no file that the index knows (%v)", doc, id)
+			}
+			return fmt.Sprintf("%s:%d:%d", paths[id.File], id.Offset, id.Part)
+		}
+		for _, f := range fields {
+			var terms [][]byte
+			if err := seg.Terms(f, nil, func(term []byte, _ int) bool {
+				terms = append(terms, slices.Clone(term))
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, term := range terms {
+				p, err := seg.Postings(f, term)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for {
+					doc, freq, length, ok := p.Next()
+					if !ok {
+						break
+					}
+					if f != index.FieldText {
+						freq, length = 0, 0
+					} else {
+						lengths[name(doc)] = length
+					}
+					if f == index.FieldKind {
+						live++
+					}
+					lines = append(lines, fmt.Sprintf("%s %s=%q freq %d of %d", name(doc), f, term, freq, length))
+				}
+			}
+		}
+	}
+	sum := uint64(0)
+	for n := range maps.Values(lengths) {
+		sum += uint64(n)
+	}
+	if sum != tokens || r.Tokens() != tokens {
+		t.Errorf("documents hold %d tokens, the summaries say %d, the reader %d", sum, tokens, r.Tokens())
+	}
+	if live != documents || r.Documents() != documents {
+		t.Errorf("%d documents, the summaries say %d, the reader %d", live, documents, r.Documents())
+	}
+	sort.Strings(lines)
+	return lines
+}
+
+// recordLines writes down a record, without what may differ between two indexes
+// of the same bytes: the file's number and times.
+func recordLines(s session.Summary, rec *session.Record) []string {
+	at := func(format string, args ...any) string { return s.Path + " " + fmt.Sprintf(format, args...) }
+	s2 := rec.Summary
+	s.File, s2.File = 0, 0
+	s.Mtime, s2.Mtime, s.Ctime, s2.Ctime, s.Inode, s2.Inode = 0, 0, 0, 0, 0, 0
+	lines := []string{at("summary %+v", s), at("record %+v", s2), at("labels %v", rec.Labels), at("models %v", rec.Models), at("problems %v", rec.Problems), at("blocks %x %x", rec.Blocks, rec.Partial)}
+	for _, n := range rec.Nodes {
+		lines = append(lines, at("node %+v", n))
+	}
+	return lines
+}
+
+// equalStates fails the test where the two states differ, naming a few lines.
+func equalStates(t testing.TB, what string, got, want []string) {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return
+	}
+	count := make(map[string]int)
+	for _, l := range want {
+		count[l]++
+	}
+	for _, l := range got {
+		count[l]--
+	}
+	var diff []string
+	for _, l := range slices.Sorted(maps.Keys(count)) {
+		switch n := count[l]; {
+		case n > 0:
+			diff = append(diff, "- "+l)
+		case n < 0:
+			diff = append(diff, "+ "+l)
+		}
+	}
+	more := ""
+	if len(diff) > 20 {
+		diff, more = diff[:20], "\n…"
+	}
+	t.Fatalf("%s: the index is not that of a fresh build (- fresh, + this):\n%s%s", what, strings.Join(diff, "\n"), more)
+}
+
+// compareWithFresh fails the test unless the index equals one built anew.
+func compareWithFresh(t testing.TB, what string, r *index.Reader, root string) {
+	t.Helper()
+	fresh := update(t, filepath.Join(t.TempDir(), "fresh"), root)
+	equalStates(t, what, state(t, r), state(t, fresh.Reader))
+}
