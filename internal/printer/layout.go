@@ -1,0 +1,212 @@
+package printer
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// cluster is what a reader takes as one character, with the cells it fills.
+type cluster struct {
+	text   string
+	width  int
+	marked bool
+}
+
+func clusters(s string, spans [][2]int) []cluster {
+	var list []cluster
+	for at := 0; at < len(s); {
+		c, width := ansi.FirstGraphemeCluster(s[at:], ansi.GraphemeWidth)
+		for len(spans) > 0 && at >= spans[0][1] {
+			spans = spans[1:]
+		}
+		marked := len(spans) > 0 && at >= spans[0][0]
+		list = append(list, cluster{c, width, marked})
+		at += len(c)
+	}
+	return list
+}
+
+// wrap breaks the clusters into at most n lines of at most width cells, at
+// spaces where it can and around wide characters, and returns how many clusters
+// the lines take in.
+func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
+	for len(lines) < n && taken < len(list) {
+		if list[taken].text == " " && len(lines) > 0 {
+			taken++
+			continue
+		}
+		end, cells, breakAt := taken, 0, 0
+		for end < len(list) && cells+list[end].width <= width {
+			cells += list[end].width
+			end++
+			if list[end-1].text == " " || list[end-1].width > 1 {
+				breakAt = end
+			}
+		}
+		switch {
+		case end == taken: // not even one fits
+			end++
+		case end < len(list) && list[end].text != " " && breakAt > taken:
+			end = breakAt
+		}
+		lines = append(lines, list[taken:end])
+		taken = end
+	}
+	for taken < len(list) && list[taken].text == " " {
+		taken++
+	}
+	return lines, taken
+}
+
+var ellipsis = cluster{text: "…", width: 1}
+
+// fragmentLines lays a fragment out in at most n lines of at most width cells.
+// Where there is not enough room the first match is kept in sight.
+func fragmentLines(f query.Fragment, width, n int) [][]cluster {
+	s, spans := terminal.CleanSpans(f.Text, f.Spans)
+	list := trimSpace(clusters(s, spans))
+	lines, taken := wrap(list, width, n)
+	if taken < len(list) {
+		first, end := firstMarked(list)
+		if end > taken-1 {
+			// The match a third into the first line, at the beginning of a word.
+			from, cells := first, 0
+			for from > 0 && cells < width/3 {
+				from--
+				cells += list[from].width
+			}
+			for at := from; at < first; at++ {
+				if list[at].text == " " {
+					from = at + 1
+					break
+				}
+			}
+			if from > 0 {
+				list = append([]cluster{ellipsis, {text: " ", width: 1}}, list[from:]...)
+			}
+			lines, taken = wrap(list, width, n)
+		}
+	}
+	if taken < len(list) && len(lines) > 0 {
+		last := trimSpace(lines[len(lines)-1])
+		for cellsOf(last)+1 > width && len(last) > 1 {
+			last = last[:len(last)-1]
+		}
+		if len(last) == 0 || last[len(last)-1].text != "…" {
+			last = append(last[:len(last):len(last)], ellipsis)
+		}
+		lines[len(lines)-1] = last
+	}
+	return lines
+}
+
+// firstMarked returns where the first run of marked clusters begins and ends.
+func firstMarked(list []cluster) (start, end int) {
+	for start < len(list) && !list[start].marked {
+		start++
+	}
+	if start == len(list) {
+		return 0, 0
+	}
+	end = start
+	for end < len(list) && list[end].marked {
+		end++
+	}
+	return start, end
+}
+
+func trimSpace(list []cluster) []cluster {
+	for len(list) > 0 && list[0].text == " " {
+		list = list[1:]
+	}
+	for len(list) > 0 && list[len(list)-1].text == " " {
+		list = list[:len(list)-1]
+	}
+	return list
+}
+
+func cellsOf(list []cluster) int {
+	n := 0
+	for _, c := range list {
+		n += c.width
+	}
+	return n
+}
+
+// clip shortens s to at most width cells, at the end.
+func clip(s string, width int) string { return ansi.Truncate(s, width, "…") }
+
+// clipLeft shortens s to at most width cells, at the beginning.
+func clipLeft(s string, width int) string {
+	if n := ansi.StringWidth(s); n > width {
+		return ansi.TruncateLeft(s, n-width+1, "…")
+	}
+	return s
+}
+
+// pad fills s with spaces to width cells.
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
+}
+
+// short returns the path with the home directory as ~.
+func (l Look) short(path string) string {
+	if l.Home == "" {
+		return path
+	}
+	if path == l.Home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, l.Home+string(filepath.Separator)); ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
+// age returns how long ago t was, in at most four characters; "" when t is not
+// known.
+func (l Look) age(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	const day = 24 * time.Hour
+	switch d := l.Now.Sub(t); {
+	case d < time.Minute:
+		return "now"
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < day:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d < 14*day:
+		return fmt.Sprintf("%dd", d/day)
+	case d < 60*day:
+		return fmt.Sprintf("%dw", d/(7*day))
+	case d < 365*day:
+		return fmt.Sprintf("%dmo", d/(30*day))
+	default:
+		return fmt.Sprintf("%dy", d/(365*day))
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%s %s", thousands(int64(n)), many)
+}
+
+// thousands writes n with its digits in threes.
+func thousands(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

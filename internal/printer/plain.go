@@ -1,0 +1,93 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/terminal"
+)
+
+// plain prints one record a line, for pipes.
+type plain struct{ w io.Writer }
+
+// Columns lists what the columns of Plain's records are, by command, for help
+// and docs.
+var Columns = []struct {
+	Command string
+	Columns []string
+}{
+	{"search", []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}},
+	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
+	{"status --stores", []string{"name", "coverage", "there", "format", "path", "role"}},
+}
+
+// record writes the columns as one line. White space inside a column, tabs and
+// newlines included, becomes one space.
+func (p plain) record(columns ...string) error {
+	for i, c := range columns {
+		columns[i] = terminal.Clean(c)
+	}
+	_, err := io.WriteString(p.w, strings.Join(columns, "\t")+"\n")
+	return err
+}
+
+func (p plain) Search(s *Search) error {
+	for _, h := range s.Response.Hits {
+		stamp := ""
+		if !h.Timestamp.IsZero() {
+			stamp = h.Timestamp.UTC().Format(time.RFC3339)
+		}
+		err := p.record(h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stamp, h.CWD, h.Fragment.Text)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p plain) Index(x *Index) error {
+	if !x.DryRun {
+		_, err := fmt.Fprintln(p.w, indexLine(x))
+		return err
+	}
+	for _, s := range x.Steps {
+		if err := p.record(s.Change, strconv.FormatInt(s.Bytes, 10), s.Path, s.Reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p plain) Status(s *Status) error {
+	for _, row := range statusRows(s, "") {
+		if err := p.record(row.name, row.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p plain) Stores(stores []Store) error {
+	for _, s := range stores {
+		if err := p.record(s.Name, s.Coverage, there(s), s.Format, s.Path, s.Role); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// there says whether the store exists.
+func there(s Store) string {
+	switch {
+	case s.Exists == nil:
+		return "not looked at"
+	case *s.Exists:
+		return "yes"
+	}
+	return "no"
+}
+
+func (p plain) Version(v *Version) error { return (&text{w: p.w}).Version(v) }

@@ -1,0 +1,154 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"pigrep/internal/terminal"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// indexLine says in one line what an update of the index did or would do.
+func indexLine(x *Index) string {
+	var changes []string
+	files := 0
+	for _, c := range x.Changes {
+		files += c.Files
+		if c.Files > 0 && c.Change != "unchanged" {
+			changes = append(changes, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+		}
+	}
+	line := plural(files, "file", "files")
+	if len(changes) == 0 {
+		return line + ", nothing new"
+	}
+	line += " (" + strings.Join(changes, ", ") + ")"
+	if x.DryRun {
+		return line + ", " + bytesText(x.Bytes) + " to read"
+	}
+	return line + ", " + bytesText(x.Bytes) + " read"
+}
+
+func (t *text) Index(x *Index) error {
+	var b strings.Builder
+	for _, s := range x.Steps {
+		path := t.short(s.Path)
+		line := fmt.Sprintf("%-10s %8s  ", s.Change, bytesText(s.Bytes))
+		path = clipLeft(terminal.Clean(path), max(20, t.Width-ansi.StringWidth(line)))
+		fmt.Fprintf(&b, "%s%s\n", line, path)
+		if s.Reason != "" {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", ansi.StringWidth(line)), t.dim(terminal.Clean(s.Reason)))
+		}
+	}
+	fmt.Fprintln(&b, indexLine(x))
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// row is a line of a report.
+type row struct{ name, value string }
+
+// statusRows is the status as names and values; paths under home are shown
+// with ~.
+func statusRows(s *Status, home string) []row {
+	look := Look{Home: home}
+	var rows []row
+	add := func(name, format string, args ...any) {
+		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
+	}
+	for _, r := range s.Roots {
+		state := plural(r.Files, "file", "files")
+		if r.Error != "" {
+			state = r.Error
+		}
+		add("root", "%s (%s): %s", look.short(r.Path), r.Origin, state)
+	}
+	add("index", "%s", look.short(s.Dir))
+	switch {
+	case s.Damage != "":
+		add("state", "%s", s.Damage)
+		return rows
+	case !s.Built:
+		add("state", "not built yet")
+	case s.State.Complete:
+		add("state", "complete, generation %d", s.State.Generation)
+	default:
+		add("state", "behind, generation %d", s.State.Generation)
+	}
+	var changes []string
+	for _, c := range s.Changes {
+		if c.Files > 0 {
+			changes = append(changes, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+		}
+	}
+	if len(changes) > 0 {
+		add("files", "%s", strings.Join(changes, ", "))
+	}
+	if s.State.PendingFiles > 0 {
+		add("pending", "%s, %s", plural(s.State.PendingFiles, "file", "files"), bytesText(s.State.PendingBytes))
+	}
+	if s.Built {
+		add("sessions", "%s", thousands(int64(s.Sessions)))
+		add("entries", "%s", thousands(int64(s.Entries)))
+		add("documents", "%s", thousands(int64(s.Documents)))
+		for _, k := range s.Kinds {
+			add("  "+k.Kind, "%s", thousands(int64(k.Documents)))
+		}
+		add("indexed", "%s", bytesText(s.Indexed))
+		share := ""
+		if s.Indexed > 0 {
+			share = fmt.Sprintf(", %d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
+		}
+		add("size", "%s%s", bytesText(s.Size), share)
+		if !s.Newest.IsZero() {
+			add("newest", "%s", s.Newest.UTC().Format("2006-01-02 15:04:05Z"))
+		}
+		add("skipped", "%s", plural(s.State.SkippedLines, "line", "lines"))
+	}
+	for _, k := range s.Skipped {
+		add("  line", "%s:%d (offset %d): %s", look.short(k.Path), k.Line, k.Offset, k.Reason)
+	}
+	for _, e := range s.Errors {
+		add("unreadable", "%s: %s", look.short(e.Path), e.Reason)
+	}
+	return rows
+}
+
+func (t *text) Status(s *Status) error {
+	rows := statusRows(s, t.Home)
+	width := 0
+	for _, r := range rows {
+		width = max(width, len(r.name))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&b, "%s  %s\n", t.dim(pad(r.name, width)), terminal.Clean(r.value))
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+func (t *text) Stores(stores []Store) error {
+	var b strings.Builder
+	name, coverage := 0, 0
+	for _, s := range stores {
+		name, coverage = max(name, len(s.Name)), max(coverage, len(s.Coverage))
+	}
+	for _, s := range stores {
+		line := fmt.Sprintf("%s  %s  %s  ", pad(s.Name, name), pad(s.Coverage, coverage), pad(there(s), len("not looked at")))
+		path := clipLeft(terminal.Clean(t.short(s.Path)), max(20, t.Width-ansi.StringWidth(line)))
+		fmt.Fprintf(&b, "%s%s\n", line, path)
+		fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", name+2), t.dim(clip(s.Role+" ("+s.Format+")", max(20, t.Width-name-2))))
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+func (t *text) Version(v *Version) error {
+	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform}, func(s string) bool { return s == "" })
+	_, err := fmt.Fprintf(t.w, "pigrep %s (%s)\n", v.Version, strings.Join(parts, ", "))
+	return err
+}

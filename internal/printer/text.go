@@ -1,0 +1,254 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
+)
+
+// text prints for people.
+type text struct {
+	w io.Writer
+	Look
+}
+
+// The looks. Only attributes and the sixteen colours are used.
+var (
+	titleLook = ansi.NewStyle().Bold()
+	dimLook   = ansi.NewStyle().Faint()
+	matchLook = ansi.NewStyle().Bold().ForegroundColor(ansi.Red)
+	errorLook = ansi.NewStyle().ForegroundColor(ansi.Red)
+)
+
+// kindLooks colours the kinds that a reader tells apart at a glance: who spoke.
+var kindLooks = map[session.Kind]ansi.Style{
+	session.KindPrompt:   ansi.NewStyle().ForegroundColor(ansi.Green),
+	session.KindReply:    ansi.NewStyle().ForegroundColor(ansi.Blue),
+	session.KindThinking: ansi.NewStyle().ForegroundColor(ansi.Magenta),
+	session.KindCall:     ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	session.KindResult:   ansi.NewStyle().ForegroundColor(ansi.Cyan),
+	session.KindShell:    ansi.NewStyle().ForegroundColor(ansi.Yellow),
+	session.KindError:    errorLook,
+}
+
+func (t *text) style(s ansi.Style, text string) string {
+	if !t.Colour || text == "" {
+		return text
+	}
+	return s.Styled(text)
+}
+
+func (t *text) dim(s string) string { return t.style(dimLook, s) }
+
+// narrow is the width below which a hit has no column of its own for kind and
+// age.
+const narrow = 60
+
+// The gutter of a hit, when there is one: kind and age above, entry id below.
+const (
+	kindWidth = 8
+	ageWidth  = 4
+	gutter    = 2 + kindWidth + 1 + ageWidth + 2
+	// maxID is how much of a long entry id is shown: it begins the id of no
+	// other entry of a session.
+	maxID = gutter - 4
+)
+
+func (t *text) Search(s *Search) error {
+	var b strings.Builder
+	sessions := make(map[string]*query.SessionHit, len(s.Response.Sessions))
+	for i := range s.Response.Sessions {
+		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
+	}
+	last := ""
+	for i := range s.Response.Hits {
+		h := &s.Response.Hits[i]
+		if h.SessionPath != last {
+			if last != "" {
+				b.WriteByte('\n')
+			}
+			t.heading(&b, s, h, sessions[h.SessionPath])
+			last = h.SessionPath
+		}
+		t.hit(&b, h)
+	}
+	if line := closing(s); line != "" {
+		fmt.Fprintf(&b, "\n%s\n", t.dim(clip(line, t.Width)))
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// heading writes who and where a session is: its name or first prompt, then
+// its directory, age, hits and id. Without sh, in a flat list, what the hit
+// knows has to do.
+func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
+	title, cwd, id, when := h.SessionName, h.CWD, h.SessionID, h.Timestamp.Time
+	var hits string
+	if sh != nil {
+		when = sh.Modified.Time
+		if title == "" {
+			title = sh.FirstPrompt
+		}
+		hits = plural(sh.Hits, "hit", "hits")
+		switch partial := sh.HitsAny - sh.Hits; {
+		case sh.Hits == 0:
+			hits = fmt.Sprintf("%s partial", thousands(int64(partial)))
+		case partial > 0:
+			hits += fmt.Sprintf(", %s partial", thousands(int64(partial)))
+		}
+	}
+	if s.ShortID != nil && id != "" {
+		id = s.ShortID(id)
+	}
+	if title = terminal.Clean(title); title == "" {
+		title = "(no prompt)"
+	}
+	fmt.Fprintln(b, t.style(titleLook, clip(title, t.Width)))
+
+	var facts []string
+	for _, fact := range []string{t.ago(when), hits, terminal.Clean(id)} {
+		if fact != "" {
+			facts = append(facts, fact)
+		}
+	}
+	rest := strings.Join(facts, " · ")
+	dir := terminal.Clean(t.short(cwd))
+	if room := t.Width - ansi.StringWidth(rest) - 3; dir != "" && room >= 8 {
+		rest = clipLeft(dir, room) + " · " + rest
+	} else if dir != "" {
+		fmt.Fprintln(b, t.dim(clipLeft(dir, t.Width)))
+	}
+	fmt.Fprintln(b, t.dim(clip(rest, t.Width)))
+}
+
+func (t *text) ago(when time.Time) string {
+	if when.IsZero() {
+		return ""
+	}
+	return humanize.RelTime(when, t.Now, "ago", "from now")
+}
+
+// hit writes one hit in one or two lines, and its notes, if any, in another.
+func (t *text) hit(b *strings.Builder, h *query.Hit) {
+	look := kindLooks[h.Kind]
+	if h.IsError {
+		look = errorLook
+	}
+	kind := string(h.Kind)
+	age := t.age(h.Timestamp.Time)
+	id := clip(terminal.Clean(h.EntryID), maxID)
+
+	indent := gutter
+	if t.Width < narrow {
+		indent = 4
+		fmt.Fprintf(b, "  %s %s\n", t.style(look, kind), t.dim(strings.TrimSpace(age+" "+id)))
+	}
+	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
+	for i, line := range lines {
+		switch {
+		case t.Width < narrow:
+			b.WriteString("    ")
+		case i == 0:
+			fmt.Fprintf(b, "  %s %s  ", t.style(look, pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", ageWidth, age)))
+		default:
+			fmt.Fprintf(b, "  %s", t.dim(pad(id, gutter-2)))
+		}
+		b.WriteString(t.marked(line))
+		if room := t.Width - indent - cellsOf(line); t.Width >= narrow && len(lines) == 1 {
+			// One line of text: the id goes to its right, or below the kind.
+			if w := ansi.StringWidth(id); room >= w+2 {
+				b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
+			} else {
+				b.WriteString("\n  " + t.dim(id))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	if notes := hitNotes(h); notes != "" {
+		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(clip(notes, t.Width-indent)))
+	}
+}
+
+// marked writes the clusters, the marked ones highlighted.
+func (t *text) marked(line []cluster) string {
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		j := i
+		var run strings.Builder
+		for ; j < len(line) && line[j].marked == line[i].marked; j++ {
+			run.WriteString(line[j].text)
+		}
+		if line[i].marked {
+			b.WriteString(t.style(matchLook, run.String()))
+		} else {
+			b.WriteString(run.String())
+		}
+		i = j
+	}
+	return b.String()
+}
+
+// hitNotes says what is unusual about a hit.
+func hitNotes(h *query.Hit) string {
+	var notes []string
+	if len(h.Missing) > 0 {
+		note := "without " + strings.Join(h.Missing, ", ")
+		if len(h.Elsewhere) > 0 && len(h.Elsewhere) == len(h.Missing) {
+			note += " (elsewhere in the session)"
+		} else if len(h.Elsewhere) > 0 {
+			note += " (" + strings.Join(h.Elsewhere, ", ") + " elsewhere in the session)"
+		}
+		notes = append(notes, note)
+	}
+	if h.Label != "" {
+		notes = append(notes, "label "+h.Label)
+	}
+	if h.Branch == "abandoned" {
+		notes = append(notes, "on an abandoned branch")
+	} else if !h.InContext && h.Branch != "" {
+		notes = append(notes, "compacted away")
+	}
+	if n := len(h.Copies); n > 0 {
+		notes = append(notes, "also in "+plural(n, "other place", "other places"))
+	}
+	return terminal.Clean(strings.Join(notes, " · "))
+}
+
+// closing is the last line of a search: how much there is, and how to see it.
+func closing(s *Search) string {
+	r := s.Response
+	if r.TotalAny == 0 {
+		return ""
+	}
+	about := ""
+	if !r.TotalIsExact {
+		about = "about "
+	}
+	line := about + plural(r.Total, "hit", "hits")
+	if partial := r.TotalAny - r.Total; partial > 0 {
+		line += fmt.Sprintf(", %s with only some of the words", thousands(int64(partial)))
+	}
+	if shown := len(r.Hits); shown < r.TotalAny {
+		line += fmt.Sprintf("; %s shown", thousands(int64(shown)))
+		if !s.Flat {
+			line += " of " + plural(len(r.Sessions), "session", "sessions")
+		}
+		return line + " (more: -n)"
+	}
+	if !s.Flat {
+		line += " in " + plural(len(r.Sessions), "session", "sessions")
+	}
+	return line
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
