@@ -151,25 +151,31 @@ func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
 	rec.Add(e)
 	w.entries++
 	for i := range e.Parts {
-		p := &e.Parts[i]
-		d := index.Document{
-			ID:         index.ID{File: rec.File, Offset: e.Offset, Part: i},
-			Kind:       p.Kind,
-			Role:       e.Role,
-			Tool:       p.Tool,
-			Provider:   e.Provider,
-			Model:      e.Model,
-			CustomType: e.CustomType,
-			Error:      e.IsError,
-			Copy:       e.Copy,
-			Text:       p.Text,
-		}
-		if i == 0 && !strings.HasPrefix(e.ID, "@") {
-			d.EntryID = e.ID
-		}
+		d := document(e, i, rec.File)
 		rec.Tokens += uint64(w.batch.Add(&d))
 		rec.Documents++
 	}
+}
+
+// document makes the document of one part of an entry.
+func document(e *session.Entry, part int, file uint32) index.Document {
+	p := &e.Parts[part]
+	d := index.Document{
+		ID:         index.ID{File: file, Offset: e.Offset, Part: part},
+		Kind:       p.Kind,
+		Role:       e.Role,
+		Tool:       p.Tool,
+		Provider:   e.Provider,
+		Model:      e.Model,
+		CustomType: e.CustomType,
+		Error:      e.IsError,
+		Copy:       e.Copy,
+		Text:       p.Text,
+	}
+	if part == 0 && !strings.HasPrefix(e.ID, "@") {
+		d.EntryID = e.ID
+	}
+	return d
 }
 
 // lastTime returns the time of the last entry that has one, in Unix

@@ -1,0 +1,278 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Finding is something wrong with an index.
+type Finding struct {
+	Path string // the session file, "" when it is about the index as a whole
+	What string
+}
+
+// Report is the outcome of a check.
+type Report struct {
+	Generation uint64
+	Files      int
+	Documents  int
+	Compared   int // files that were read and compared part by part
+	Changed    int // files that were not, because they have changed since they were indexed
+	Findings   []Finding
+}
+
+func (r *Report) add(path, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{path, fmt.Sprintf(format, args...)})
+}
+
+// Check proves the newest generation: that its files are as they were written,
+// that documents, records and summaries agree, and, when deep, that every part
+// of every session file is in the index with just the terms it should have. An
+// index that cannot be opened is a finding; the error is the context's, or one
+// that keeps the index from being looked at.
+func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
+	r := &Report{}
+	reader, err := index.Open(o.Dir)
+	if errors.Is(err, index.ErrDamaged) || errors.Is(err, index.ErrVersion) {
+		r.add("", "%v", err)
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	defer reader.Close()
+	r.Generation = reader.Generation()
+	for _, err := range reader.Verify(ctx) {
+		r.add("", "%v", err)
+	}
+	held, err := holdings(ctx, reader)
+	if errors.Is(err, index.ErrDamaged) {
+		r.add("", "%v", err)
+		return r, nil
+	}
+	if err != nil {
+		return r, err
+	}
+	var files map[string]File
+	if deep {
+		files = make(map[string]File)
+		for _, f := range Discover(o.Adapter, o.Roots).Files {
+			files[f.Path] = f
+		}
+	}
+	for _, s := range reader.Summaries() {
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+		r.Files++
+		r.Documents += len(held[s.File])
+		rec := r.checkRecord(reader, s, held[s.File])
+		if deep && rec != nil {
+			r.compare(o.Adapter, rec, files[s.Path], held[s.File])
+		}
+		delete(held, s.File)
+	}
+	for file, documents := range held {
+		r.add("", "%d documents of file %d, which the index does not know", len(documents), file)
+	}
+	return r, nil
+}
+
+// checkRecord compares a summary, its record and the documents there are.
+func (r *Report) checkRecord(reader *index.Reader, s session.Summary, held map[place]print) *session.Record {
+	rec, err := reader.Record(s.File)
+	switch {
+	case err != nil:
+		r.add(s.Path, "its session record cannot be read: %v", err)
+	case rec == nil:
+		r.add(s.Path, "its session record is missing")
+	case !reflect.DeepEqual(s, rec.Summary):
+		r.add(s.Path, "its summary and its session record differ")
+	case len(held) != s.Documents:
+		r.add(s.Path, "%d documents, and %d should be there", len(held), s.Documents)
+	default:
+		return rec
+	}
+	return nil
+}
+
+// place addresses a document within its file.
+type place struct {
+	offset int64
+	part   int
+}
+
+// print is a sum over the terms of a document, which does not depend on their
+// order: two documents with one print have the same terms, as often.
+type print uint64
+
+func (p *print) add(f index.Field, term []byte, freq, length uint32) {
+	h := xxhash.NewWithSeed(uint64(freq)<<32 | uint64(length))
+	_, _ = h.WriteString(string(f))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write(term)
+	*p += print(h.Sum64())
+}
+
+// copyValues stands for the values of index.FieldCopy by document, which are
+// kept beside its postings.
+const copyValues index.Field = "copy values"
+
+// holdings returns the print of every document, by file, from the postings.
+func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]print, error) {
+	held := make(map[uint32]map[place]print)
+	for _, seg := range reader.Segments() {
+		prints := make([]print, seg.Len())
+		live := make([]bool, seg.Len())
+		for _, f := range index.Fields() {
+			err := seg.Walk(f, func(term []byte, doc, freq, length uint32) {
+				prints[doc].add(f, term, freq, length)
+				live[doc] = true
+			})
+			if err != nil {
+				return nil, err
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		var docs []uint32
+		for doc := range prints {
+			if live[doc] {
+				docs = append(docs, uint32(doc))
+			}
+		}
+		err := seg.Copies(docs, func(doc uint32, mark string) {
+			if mark != "" {
+				prints[doc].add(copyValues, []byte(mark), 0, 0)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for doc, p := range prints {
+			id, ok := seg.ID(uint32(doc))
+			if !ok || !live[doc] {
+				continue
+			}
+			if held[id.File] == nil {
+				held[id.File] = make(map[place]print)
+			}
+			held[id.File][place{id.Offset, id.Part}] += p
+		}
+	}
+	return held, nil
+}
+
+// compare reads the session file up to where it is indexed and looks for each
+// of its parts in what the index holds.
+func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
+	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled {
+		r.Changed++
+		return
+	}
+	f, err := openSession(rec.Path)
+	if err != nil {
+		r.add(rec.Path, "it cannot be read: %v", err)
+		return
+	}
+	defer f.Close()
+	want := &session.Record{}
+	want.Path, want.File = rec.Path, rec.File
+	marks := newMarks()
+	parser := a.Parse(adapter.State{})
+	lines := adapter.NewLineReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
+	var analyzer analysis.Analyzer
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			r.add(rec.Path, "it cannot be read: %v", err)
+			return
+		}
+		problems := parser.Parse(line, func(e *session.Entry) {
+			want.Add(e)
+			for i := range e.Parts {
+				d := document(e, i, rec.File)
+				p, tokens := printOf(&analyzer, &d)
+				want.Tokens += uint64(tokens)
+				want.Documents++
+				at := place{d.Offset, d.Part}
+				switch got, ok := held[at]; {
+				case !ok:
+					r.add(rec.Path, "line %d, offset %d, part %d (%s) is not in the index", e.Line, e.Offset, i, d.Kind)
+				case got != p:
+					r.add(rec.Path, "line %d, offset %d, part %d (%s) is indexed with other terms", e.Line, e.Offset, i, d.Kind)
+				}
+			}
+		})
+		for _, p := range problems {
+			if !p.Torn {
+				want.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+			}
+		}
+		if line.Ended {
+			marks.add(line.Raw)
+			want.Checkpoint.Offset += int64(len(line.Raw))
+			want.Lines++
+		}
+	}
+	r.Compared++
+	want.Header = parser.State().Header
+	marks.write(want)
+	want.TailBytes = rec.TailBytes
+	want.Size, want.Mtime, want.Ctime, want.Inode = rec.Size, rec.Mtime, rec.Ctime, rec.Inode
+	if !sameRecord(want, rec) {
+		r.add(rec.Path, "its session record is not what the file says")
+	}
+}
+
+// sameRecord compares two records, an empty list and none being the same.
+func sameRecord(a, b *session.Record) bool {
+	if len(a.Nodes) != len(b.Nodes) || len(a.Labels) != len(b.Labels) || len(a.Models) != len(b.Models) ||
+		len(a.Problems) != len(b.Problems) || len(a.Blocks) != len(b.Blocks) {
+		return false
+	}
+	for i := range a.Nodes {
+		if a.Nodes[i] != b.Nodes[i] {
+			return false
+		}
+	}
+	for k, v := range a.Labels {
+		if b.Labels[k] != v {
+			return false
+		}
+	}
+	same := func(x, y any) bool { return fmt.Sprint(x) == fmt.Sprint(y) }
+	return same(a.Models, b.Models) && same(a.Problems, b.Problems) && same(a.Blocks, b.Blocks) && same(a.Partial, b.Partial) && same(a.Summary, b.Summary)
+}
+
+// printOf returns the print that a document's postings should have, and the
+// number of its tokens.
+func printOf(a *analysis.Analyzer, d *index.Document) (print, int) {
+	var p print
+	freqs := make(map[string]uint32)
+	tokens := a.Walk(d.Text, func(t analysis.Token) { freqs[string(t.Term)]++ })
+	for term, freq := range freqs {
+		p.add(index.FieldText, []byte(term), freq, uint32(tokens))
+	}
+	d.Keywords(func(f index.Field, term string) {
+		p.add(f, []byte(term), 0, 0)
+		if f == index.FieldCopy {
+			p.add(copyValues, []byte(term), 0, 0)
+		}
+	})
+	return p, tokens
+}

@@ -1,0 +1,150 @@
+package indexer_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+)
+
+func check(t *testing.T, o indexer.Options, deep bool) []string {
+	t.Helper()
+	r, err := indexer.Check(context.Background(), o, deep)
+	if err != nil {
+		t.Fatalf("check: %v", err)
+	}
+	var list []string
+	for _, f := range r.Findings {
+		list = append(list, f.What)
+	}
+	return list
+}
+
+func TestCheckOfASoundIndex(t *testing.T) {
+	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	files := map[string]string{
+		"a.jsonl": string(lines(50, 200)),
+		"b.jsonl": string(lines(3, 20)) + `{"broken` + "\n" + `{"type":"session_info","id":"x","name":"unended"}`,
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := options(dir, root)
+	update(t, o)
+	if got := check(t, o, true); len(got) != 0 {
+		t.Errorf("findings in a sound index: %q", got)
+	}
+}
+
+// Whatever one thing is taken out of an index or changed in it, a deep check
+// finds it. The index is made by the writer itself, so that every checksum fits.
+func TestCheckFindsWhatIsMissing(t *testing.T) {
+	text := string(lines(3, 20))
+	for _, test := range []struct {
+		name   string
+		change func(d *index.Document, rec *session.Record) bool // false: leave the document out
+		want   string
+	}{
+		{"a document", func(d *index.Document, _ *session.Record) bool { return d.Offset < 200 }, "should be there"},
+		{"a document that the summary does not count", func(d *index.Document, rec *session.Record) bool {
+			rec.Documents = 2
+			return !strings.Contains(string(d.Text), "word1 ")
+		}, "is not in the index"},
+		{"a term of one", func(d *index.Document, _ *session.Record) bool {
+			d.Text = []byte(strings.Replace(string(d.Text), "word1", "", 1))
+			return true
+		}, "other terms"},
+		{"one occurrence of a term", func(d *index.Document, _ *session.Record) bool {
+			d.Text = []byte(strings.Replace(string(d.Text), "x ", "", 1))
+			return true
+		}, "other terms"},
+		{"a keyword", func(d *index.Document, _ *session.Record) bool { d.EntryID = ""; return true }, "other terms"},
+		{"a copy mark", func(d *index.Document, _ *session.Record) bool { d.Copy = 0; return true }, "other terms"},
+		{"a byte of the checkpoint", func(_ *index.Document, rec *session.Record) bool { rec.HeadHash ^= 1; return true }, "session record"},
+		{"an entry of the record", func(_ *index.Document, rec *session.Record) bool { rec.Nodes[1].Line++; return true }, "session record"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+			path := filepath.Join(root, "a.jsonl")
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(15 * time.Millisecond) // younger times prove nothing
+			o := options(dir, root)
+			rec, err := update(t, o).Reader.Record(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := index.OpenWriter(dir, index.WriterOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := w.NewBatch()
+			b.DeleteDocuments(rec.File)
+			var docs []index.Document
+			adapter.Pi().Parse(adapter.State{})
+			parser := adapter.Pi().Parse(adapter.State{})
+			offset := int64(0)
+			for i, l := range strings.SplitAfter(text, "\n") {
+				parser.Parse(adapter.Line{Data: []byte(l), Raw: []byte(l), Offset: offset, Number: i + 1, Ended: true}, func(e *session.Entry) {
+					docs = append(docs, index.Document{ID: index.ID{File: rec.File, Offset: e.Offset}, Kind: e.Parts[0].Kind,
+						Role: e.Role, EntryID: e.ID, Copy: e.Copy, Text: append([]byte(nil), e.Parts[0].Text...)})
+				})
+				offset += int64(len(l))
+			}
+			for i := range docs {
+				if test.change(&docs[i], rec) {
+					b.Add(&docs[i])
+				}
+			}
+			b.Put(rec, nil)
+			if err := w.Commit(b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Publish(); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(check(t, o, true), "\n"); !strings.Contains(got, test.want) {
+				t.Errorf("findings = %q, want one with %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCheckReadsChecksums(t *testing.T) {
+	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	if err := os.WriteFile(filepath.Join(root, "a.jsonl"), lines(500, 400), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := options(dir, root)
+	res := update(t, o)
+	res.Reader.Close()
+	segments, err := filepath.Glob(filepath.Join(dir, "gen-*", "*.zap"))
+	if err != nil || len(segments) == 0 {
+		t.Fatalf("no segments: %v", err)
+	}
+	data, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)/3] ^= 0x10
+	if err := os.WriteFile(segments[0], data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(check(t, o, false), "\n"); !strings.Contains(got, "checksum") {
+		t.Errorf("findings = %q, want the checksum", got)
+	}
+}
