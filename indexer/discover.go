@@ -9,8 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -30,7 +33,7 @@ type File struct {
 // RootState is what was found at a root.
 type RootState struct {
 	adapter.Root
-	Files int
+	Files int   // found below it; a file below two roots counts in both
 	Err   error // the root is missing, unreadable or not a directory
 }
 
@@ -69,6 +72,7 @@ func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 		w.note(root.Path, err)
 		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: len(w.files) - before, Err: err})
 	}
+	w.statAll()
 	w.found.Files = unique(w.files)
 	return w.found
 }
@@ -179,16 +183,36 @@ func (w *walker) note(dir string, err error) {
 }
 
 func (w *walker) file(path string, linked bool) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return
-	}
-	f := File{Path: path, Err: err}
-	if err == nil {
-		f.setStat(info)
-	}
-	w.files = append(w.files, candidate{f, linked})
+	w.files = append(w.files, candidate{File{Path: path}, linked})
 }
+
+// statAll looks at the files found, on all cores; those that have gone
+// meanwhile are left out.
+func (w *walker) statAll() {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for {
+				end := next.Add(statChunk)
+				for i := end - statChunk; i < min(end, int64(len(w.files))); i++ {
+					f := &w.files[i].File
+					var info fs.FileInfo
+					if info, f.Err = os.Stat(f.Path); f.Err == nil {
+						f.setStat(info)
+					}
+				}
+				if end >= int64(len(w.files)) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.files = slices.DeleteFunc(w.files, func(c candidate) bool { return errors.Is(c.Err, fs.ErrNotExist) })
+}
+
+const statChunk = 64
 
 // setStat takes the facts that tell whether a file has changed.
 func (f *File) setStat(info fs.FileInfo) {

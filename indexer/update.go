@@ -77,9 +77,12 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 // lacks. An index that is damaged, or of another version, is built anew.
 // After an interruption what was done is kept, and the error is the context's.
 func Update(ctx context.Context, o Options) (*Result, error) {
-	r := &Result{Found: Discover(o.Adapter, o.Roots), Changes: make(map[Change]int)}
-	r.noteUnusable()
+	r := &Result{Changes: make(map[Change]int)}
+	var looking sync.WaitGroup
+	looking.Go(func() { r.Found = Discover(o.Adapter, o.Roots) })
 	reader, err := index.Open(o.Dir)
+	looking.Wait()
+	r.noteUnusable()
 	switch {
 	case err == nil:
 		r.setReader(reader)
