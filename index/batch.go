@@ -28,7 +28,7 @@ type change struct {
 
 // NewBatch returns an empty batch.
 func (w *Writer) NewBatch() *Batch {
-	return &Batch{builder: newBuilder(), files: make(map[uint32]*change)}
+	return &Batch{builder: w.build(), files: make(map[uint32]*change)}
 }
 
 func (b *Batch) change(file uint32) *change {

@@ -16,15 +16,14 @@ type builder interface {
 	finish() ([]engine.Document, error)
 }
 
-// newBuilder makes the builder of every batch.
-var newBuilder = func() builder { return &stockBuilder{} }
-
 // stockBuilder hands each document to the engine as it is, and leaves it to the
 // engine to make a segment of them.
 type stockBuilder struct {
 	analyzer analysis.Analyzer
 	docs     []engine.Document
 }
+
+func newStockBuilder() builder { return &stockBuilder{} }
 
 func (b *stockBuilder) add(d *Document) int {
 	fields := make([]engine.Field, 0, len(keywords)+2)

@@ -45,7 +45,10 @@ const NoFile = ^uint32(0)
 
 const (
 	keywordOptions = engine.IndexField | engine.SkipFreqNorm
-	idOptions      = engine.IndexField | engine.StoreField
+	// Terms that are mostly in one document only: with a frequency, the engine
+	// keeps such a posting in the dictionary itself.
+	uniqueOptions = engine.IndexField
+	idOptions     = engine.IndexField | engine.StoreField
 )
 
 // keyword describes one keyword field: how it is indexed, and its value in a
@@ -65,14 +68,14 @@ var keywords = []keyword{
 	{FieldProvider, keywordOptions, func(d *Document) string { return d.Provider }},
 	{FieldModel, keywordOptions, func(d *Document) string { return d.Model }},
 	{FieldCustom, keywordOptions, func(d *Document) string { return d.CustomType }},
-	{FieldEntry, keywordOptions, func(d *Document) string { return d.EntryID }},
+	{FieldEntry, uniqueOptions, func(d *Document) string { return d.EntryID }},
 	{FieldFlag, keywordOptions, func(d *Document) string {
 		if d.Error {
 			return FlagError
 		}
 		return ""
 	}},
-	{FieldCopy, keywordOptions | engine.DocValues, func(d *Document) string { return CopyTerm(d.Copy) }},
+	{FieldCopy, uniqueOptions | engine.DocValues, func(d *Document) string { return CopyTerm(d.Copy) }},
 }
 
 // FileTerm is the term of FieldFile for a file number.

@@ -18,6 +18,7 @@ import (
 	engineapi "github.com/blevesearch/bleve_index_api"
 	"github.com/gofrs/flock"
 
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -32,6 +33,7 @@ const (
 type WriterOptions struct {
 	Logger  *slog.Logger // nil: say nothing
 	PID     int          // of this process, for the message of ErrLocked
+	Stock   bool         // let the engine build its segments, as a reference
 	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
 }
 
@@ -41,6 +43,7 @@ type Writer struct {
 	dir    string
 	lock   *flock.Flock
 	logger *slog.Logger
+	build  func() builder // makes the builder of every batch
 
 	mu      sync.Mutex // serialises commits and publishing
 	engine  *liveEngine
@@ -69,7 +72,10 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger}
+	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder}
+	if opt.Stock || !segment.Known() {
+		w.build = newStockBuilder
+	}
 	if err := w.open(opt.Rebuild); err != nil {
 		_ = lock.Unlock()
 		return nil, err

@@ -122,6 +122,9 @@ func (a *Accumulator) Build() (*Segment, error) {
 	if a.docs == 0 {
 		return nil, fmt.Errorf("build a segment: no documents")
 	}
+	if len(a.id.terms) != a.docs {
+		return nil, fmt.Errorf("build a segment: %d documents with %d different ids", a.docs, len(a.id.terms))
+	}
 	for _, f := range a.fields {
 		if !f.fits() {
 			return nil, errTooMuch
@@ -221,7 +224,7 @@ func (w *writer) field(f *inverted, fst *vellum.Builder) (header uint64, err err
 	w.out = append(w.out, w.fst.Bytes()...)
 
 	start, end := uint64(noValues), uint64(noValues)
-	if f.Options.IncludeDocValues() && len(f.postings) > 0 {
+	if f.Options.IncludeDocValues() { // also without any: the engine reads past the end of nothing otherwise
 		start = w.at()
 		w.docValues(f)
 		end = w.at()

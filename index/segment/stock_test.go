@@ -136,6 +136,7 @@ func read(t testing.TB, parts ...part) contents {
 	for _, p := range parts {
 		live := func(doc uint64) bool { return p.deleted == nil || !p.deleted.Contains(uint32(doc)) }
 		ids := make([]string, p.Count())
+		// A segment of the engine without any doc values must not be asked for them.
 		visitable, err := p.Segment.(api.DocValueVisitable).VisitableDocValueFields()
 		must(err)
 		var state api.DocVisitState
