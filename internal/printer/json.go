@@ -1,9 +1,13 @@
 package printer
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode/utf8"
 
+	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/scope"
 )
@@ -15,9 +19,32 @@ type jsonEnvelope struct{ w io.Writer }
 type jsonLines struct{ w io.Writer }
 
 func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(escapeHidden(b.Bytes()))
+	return err
+}
+
+// escapeHidden escapes what the encoder leaves as it is and a terminal may act
+// on. Such characters stand in strings only, and mean the same when escaped.
+func escapeHidden(data []byte) []byte {
+	hidden := func(r rune) bool { return r != '\n' && terminal.Hidden(r) }
+	if !bytes.ContainsFunc(data, hidden) {
+		return data
+	}
+	escaped := make([]byte, 0, len(data)+64)
+	for _, r := range string(data) {
+		if hidden(r) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, r)
+		} else {
+			escaped = utf8.AppendRune(escaped, r)
+		}
+	}
+	return escaped
 }
 
 // JSONFailure writes the error as {"error":{…}} on one line.
@@ -65,15 +92,16 @@ func list[T any](s []T) []T {
 }
 
 func (p jsonEnvelope) Search(s *Search) error {
+	var sessions []query.SessionHit // absent from a flat list
+	if !s.Flat {
+		sessions = list(s.Response.Sessions)
+	}
 	return encode(p.w, struct {
 		searchHead
 		Hits     []query.Hit        `json:"hits"`
-		Sessions []query.SessionHit `json:"sessions,omitempty"`
+		Sessions []query.SessionHit `json:"sessions,omitzero"`
 		searchTail
-	}{
-		searchHead{envelope("search"), s.Query, s.Scope},
-		list(s.Response.Hits), s.Response.Sessions, newSearchTail(s.Response),
-	})
+	}{searchHead{envelope("search"), s.Query, s.Scope}, list(s.Response.Hits), sessions, newSearchTail(s.Response)})
 }
 
 func (p jsonLines) Search(s *Search) error {

@@ -56,7 +56,7 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 		case end < len(list) && list[end].text != " " && breakAt > taken:
 			end = breakAt
 		}
-		lines = append(lines, list[taken:end])
+		lines = append(lines, trimSpace(list[taken:end]))
 		taken = end
 	}
 	for taken < len(list) && list[taken].text == " " {
@@ -89,13 +89,13 @@ func fragmentLines(f query.Fragment, width, n int) [][]cluster {
 				}
 			}
 			if from > 0 {
-				list = append([]cluster{ellipsis, {text: " ", width: 1}}, list[from:]...)
+				list = append([]cluster{ellipsis}, list[from:]...)
 			}
 			lines, taken = wrap(list, width, n)
 		}
 	}
 	if taken < len(list) && len(lines) > 0 {
-		last := trimSpace(lines[len(lines)-1])
+		last := lines[len(lines)-1]
 		for cellsOf(last)+1 > width && len(last) > 1 {
 			last = last[:len(last)-1]
 		}

@@ -62,7 +62,7 @@ func (p plain) Index(x *Index) error {
 }
 
 func (p plain) Status(s *Status) error {
-	for _, row := range statusRows(s, "") {
+	for _, row := range statusRows(s, "", forPrograms) {
 		if err := p.record(row.name, row.value); err != nil {
 			return err
 		}

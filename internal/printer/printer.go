@@ -69,7 +69,11 @@ type Search struct {
 	Scope    string // "" when kinds were named
 	Flat     bool
 	Response *query.Response
-	ShortID  func(id string) string // shortest form of a session id that names no other; may be nil
+
+	// What a flat list shows of a session beyond what its hits know, and the
+	// shortest form of a session id that names no other. Both may be nil.
+	FirstPrompt func(sessionPath string) string
+	ShortID     func(id string) string
 }
 
 // Index is the outcome of the index command, or with DryRun what it would do.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pigrep/internal/terminal"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
 )
 
 // indexLine says in one line what an update of the index did or would do.
@@ -51,11 +53,28 @@ func (t *text) Index(x *Index) error {
 // row is a line of a report.
 type row struct{ name, value string }
 
+// figures writes numbers and sizes.
+type figures struct {
+	count func(n int64) string
+	size  func(n int64) string
+}
+
+var (
+	forPeople   = figures{thousands, bytesText}
+	forPrograms = figures{decimal, decimal}
+)
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// bytesText writes a size for people.
+func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
+
 // statusRows is the status as names and values; paths under home are shown
 // with ~.
-func statusRows(s *Status, home string) []row {
+func statusRows(s *Status, home string, figures figures) []row {
 	look := Look{Home: home}
 	var rows []row
+	count := func(n int) string { return figures.count(int64(n)) }
 	add := func(name, format string, args ...any) {
 		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 	}
@@ -81,28 +100,27 @@ func statusRows(s *Status, home string) []row {
 	var changes []string
 	for _, c := range s.Changes {
 		if c.Files > 0 {
-			changes = append(changes, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+			changes = append(changes, fmt.Sprintf("%s %s", count(c.Files), c.Change))
 		}
 	}
 	if len(changes) > 0 {
 		add("files", "%s", strings.Join(changes, ", "))
 	}
 	if s.State.PendingFiles > 0 {
-		add("pending", "%s, %s", plural(s.State.PendingFiles, "file", "files"), bytesText(s.State.PendingBytes))
+		add("pending", "%s, %s", plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
 	}
 	if s.Built {
-		add("sessions", "%s", thousands(int64(s.Sessions)))
-		add("entries", "%s", thousands(int64(s.Entries)))
-		add("documents", "%s", thousands(int64(s.Documents)))
+		add("sessions", "%s", count(s.Sessions))
+		add("entries", "%s", count(s.Entries))
+		add("documents", "%s", count(s.Documents))
 		for _, k := range s.Kinds {
-			add("  "+k.Kind, "%s", thousands(int64(k.Documents)))
+			add("  "+k.Kind, "%s", count(k.Documents))
 		}
-		add("indexed", "%s", bytesText(s.Indexed))
-		share := ""
+		add("indexed", "%s", figures.size(s.Indexed))
+		add("size", "%s", figures.size(s.Size))
 		if s.Indexed > 0 {
-			share = fmt.Sprintf(", %d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
+			add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
 		}
-		add("size", "%s%s", bytesText(s.Size), share)
 		if !s.Newest.IsZero() {
 			add("newest", "%s", s.Newest.UTC().Format("2006-01-02 15:04:05Z"))
 		}
@@ -118,7 +136,7 @@ func statusRows(s *Status, home string) []row {
 }
 
 func (t *text) Status(s *Status) error {
-	rows := statusRows(s, t.Home)
+	rows := statusRows(s, t.Home, forPeople)
 	width := 0
 	for _, r := range rows {
 		width = max(width, len(r.name))

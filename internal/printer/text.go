@@ -81,7 +81,9 @@ func (t *text) Search(s *Search) error {
 		t.hit(&b, h)
 	}
 	if line := closing(s); line != "" {
-		fmt.Fprintf(&b, "\n%s\n", t.dim(clip(line, t.Width)))
+		for line := range strings.Lines(ansi.Wordwrap("\n"+line, t.Width, "")) {
+			b.WriteString(t.dim(strings.TrimSuffix(line, "\n")) + "\n")
+		}
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
@@ -105,6 +107,9 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 		case partial > 0:
 			hits += fmt.Sprintf(", %s partial", thousands(int64(partial)))
 		}
+	}
+	if title == "" && s.FirstPrompt != nil {
+		title = s.FirstPrompt(h.SessionPath)
 	}
 	if s.ShortID != nil && id != "" {
 		id = s.ShortID(id)
@@ -229,26 +234,24 @@ func closing(s *Search) string {
 	if r.TotalAny == 0 {
 		return ""
 	}
-	about := ""
+	line := ""
 	if !r.TotalIsExact {
-		about = "about "
+		line = "about "
 	}
-	line := about + plural(r.Total, "hit", "hits")
-	if partial := r.TotalAny - r.Total; partial > 0 {
-		line += fmt.Sprintf(", %s with only some of the words", thousands(int64(partial)))
+	switch partial := r.TotalAny - r.Total; {
+	case partial == 0:
+		line += plural(r.Total, "hit", "hits")
+	case r.Total == 0:
+		line += fmt.Sprintf("%s with some of the words, none with all", plural(partial, "hit", "hits"))
+	default:
+		line += fmt.Sprintf("%s with every word, %s with some", plural(r.Total, "hit", "hits"), thousands(int64(partial)))
 	}
-	if shown := len(r.Hits); shown < r.TotalAny {
-		line += fmt.Sprintf("; %s shown", thousands(int64(shown)))
-		if !s.Flat {
-			line += " of " + plural(len(r.Sessions), "session", "sessions")
-		}
-		return line + " (more: -n)"
-	}
+	sessions := ""
 	if !s.Flat {
-		line += " in " + plural(len(r.Sessions), "session", "sessions")
+		sessions = " in " + plural(len(r.Sessions), "session", "sessions")
 	}
-	return line
+	if len(r.Hits) < r.TotalAny {
+		return line + fmt.Sprintf("; %s shown%s (more: -n)", thousands(int64(len(r.Hits))), sessions)
+	}
+	return line + sessions
 }
-
-// bytesText writes a size for people.
-func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }

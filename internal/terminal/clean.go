@@ -66,7 +66,7 @@ func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
 			space = true
 		case !oneLine && (r == '\n' || r == '\t'):
 			b.WriteRune(r)
-		case hidden(r):
+		case Hidden(r):
 		default:
 			space = false
 			b.WriteRune(r) // an invalid byte becomes U+FFFD
@@ -77,10 +77,10 @@ func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
 	return b.String(), kept
 }
 
-// hidden reports whether the rune is shown as nothing and may change how the
+// Hidden reports whether the rune is shown as nothing and may change how the
 // text around it is shown: control characters, and the marks that turn the
 // direction of writing.
-func hidden(r rune) bool {
+func Hidden(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
 		return true

@@ -80,7 +80,7 @@ func FuzzCleanSpans(f *testing.F) {
 		if !utf8.ValidString(text) {
 			t.Errorf("CleanSpans(%q) = %q, not UTF-8", s, text)
 		}
-		if i := strings.IndexFunc(text, hidden); i >= 0 {
+		if i := strings.IndexFunc(text, Hidden); i >= 0 {
 			t.Errorf("CleanSpans(%q) = %q keeps %q", s, text, text[i:])
 		}
 		for _, sp := range spans {

@@ -1,0 +1,370 @@
+package printer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares the output with the file of that name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got), write it anew with -update:\n%s", path, diff)
+	}
+}
+
+var now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+
+func at(ago time.Duration) query.Time { return query.Time{Time: now.Add(-ago)} }
+
+// spans returns where the words stand in the text.
+func spans(text string, words ...string) [][2]int {
+	var list [][2]int
+	from := 0
+	for _, w := range words {
+		i := from + strings.Index(text[from:], w)
+		list = append(list, [2]int{i, i + len(w)})
+		from = i + len(w)
+	}
+	return list
+}
+
+func fragment(text string, words ...string) query.Fragment {
+	return query.Fragment{Text: text, Spans: spans(text, words...)}
+}
+
+const day = 24 * time.Hour
+
+// answer has a hit of every shape: short, long, without spaces, in wide
+// characters, hostile, erroneous, on an abandoned branch, with copies.
+func answer() *Search {
+	login, ja := "/home/u/.pi/agent/sessions/--p--/login.jsonl", "/srv/日本/セッション.jsonl"
+	r := &query.Response{
+		Hits: []query.Hit{
+			{
+				Type: "hit", Rank: 1, Score: 12.5, Tier: query.TierExact, Kind: session.KindPrompt, Role: "user",
+				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
+				CWD: "/home/u/src/app", EntryID: "1a2b3c4d", Timestamp: at(3 * day), Line: 4, Offset: 1234, Length: 567,
+				Branch: "active", InContext: true,
+				Fragment: fragment("Fix the timeout of the login redirect", "timeout"),
+				Resume:   &query.Resume{Dir: "/home/u/src/app", Argv: []string{"pi", "--session", login}},
+			},
+			{
+				Type: "hit", Rank: 2, Score: 9.25, Tier: query.TierParts, Missing: []string{"redirect"}, Elsewhere: []string{"redirect"},
+				Kind: session.KindResult, Role: "toolResult", Tool: "bash", IsError: true,
+				SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", SessionName: "Fix the login redirect",
+				CWD: "/home/u/src/app", EntryID: "5e6f7a8b", Timestamp: at(3*day - time.Hour), Line: 9, Offset: 4321, Length: 999,
+				Branch: "abandoned",
+				Fragment: fragment("… --- FAIL: TestLogin (30.00s)\n\tlogin_test.go:52: get /login: context deadline exceeded: "+
+					"the connection timeout of 30s was reached while waiting for headers from 127.0.0.1:8443, after 3 tries with <html> & \"quotes\" …",
+					"connection timeout"),
+				Copies: []query.Copy{{SessionPath: "/home/u/.pi/agent/sessions/--p--/fork.jsonl", EntryID: "5e6f7a8b"}},
+			},
+			{
+				Type: "hit", Rank: 3, Score: 7, Tier: query.TierFuzzy, Kind: session.KindReply, Role: "assistant",
+				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
+				EntryID: "@123456", Timestamp: at(400 * day), Line: 2, Offset: 10, Length: 20, Branch: "active", InContext: true,
+				Label: "あとで",
+				Fragment: fragment("接続がタイムアウトしました。サーバーの設定を確認してください。タイムアウトの値は三十秒です 👨‍👩‍👧 😀 "+
+					"設定ファイルの場所は次の通りです。もう一度お試しください。", "タイムアウト", "タイムアウト"),
+			},
+			{
+				Type: "hit", Rank: 4, Score: 6, Tier: query.TierExact, Kind: session.KindCall, Role: "assistant", Tool: "write",
+				SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372", CWD: "/srv/日本/とても長いプロジェクトの名前",
+				EntryID: "0198c0de-aaaa-7bbb-8ccc-ddddeeeeffff", Timestamp: at(20 * time.Minute), Line: 3, Offset: 30, Length: 20,
+				Branch: "active",
+				Fragment: fragment("\x1b[31m\x1b]0;owned\x07"+strings.Repeat("x", 90)+"/timeout/"+strings.Repeat("y", 90)+
+					"\x1b[2J\u202e\u009b2J", "timeout"),
+			},
+		},
+		Sessions: []query.SessionHit{
+			{
+				Type: "session", SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
+				CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello",
+				Score: 12.5, Hits: 1, HitsAny: 4,
+			},
+			{
+				Type: "session", SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372",
+				CWD: "/srv/日本/とても長いプロジェクトの名前", Created: at(400 * day), Modified: at(20 * time.Minute), Messages: 3,
+				FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Score: 7, Hits: 2, HitsAny: 2,
+			},
+		},
+		Total: 3, TotalAny: 6, TotalIsExact: true,
+		Warnings: []string{"no field is called \"knd\": searched as text"},
+		Index:    query.IndexState{Generation: 12, Files: 674, SkippedLines: 2, Complete: true},
+	}
+	return &Search{
+		Query: "timeout redirect", Scope: "conversations", Response: r,
+		ShortID: func(id string) string { return id[:8] },
+	}
+}
+
+func flat() *Search {
+	s := answer()
+	s.Flat, s.Response.Sessions = true, nil
+	return s
+}
+
+func TestSearchText(t *testing.T) {
+	for _, width := range []int{40, 80, 200} {
+		for _, colour := range []bool{false, true} {
+			name := fmt.Sprintf("search-%d", width)
+			if colour {
+				name += "-colour"
+			}
+			t.Run(name, func(t *testing.T) {
+				var b bytes.Buffer
+				p := New(&b, FormatText, Look{Width: width, Colour: colour, Now: now, Home: "/home/u"})
+				if err := p.Search(answer()); err != nil {
+					t.Fatal(err)
+				}
+				for line := range strings.Lines(b.String()) {
+					if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+						t.Errorf("%d cells in %q", n, line)
+					}
+				}
+				golden(t, name, b.Bytes())
+			})
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	tests := []struct {
+		name   string
+		format Format
+		answer *Search
+	}{
+		{"search-plain", FormatPlain, answer()},
+		{"search-json", FormatJSON, answer()},
+		{"search-jsonl", FormatJSONL, answer()},
+		{"search-flat", FormatText, flat()},
+		{"search-flat-json", FormatJSON, flat()},
+		{"search-none-json", FormatJSON, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
+		{"search-none-jsonl", FormatJSONL, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
+		{"search-none", FormatText, &Search{Query: "x", Response: &query.Response{TotalIsExact: true}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			p := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"})
+			if err := p.Search(test.answer); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, test.name, b.Bytes())
+		})
+	}
+}
+
+// What stood in a session file never acts on a terminal.
+func TestNoControlCharacters(t *testing.T) {
+	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
+		var b bytes.Buffer
+		if err := New(&b, format, Look{Width: 80, Now: now}).Search(answer()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range b.String() {
+			if terminal.Hidden(r) && r != '\n' && (r != '\t' || format != FormatPlain) {
+				t.Errorf("format %d prints %q", format, r)
+			}
+		}
+	}
+}
+
+func TestJSONIsJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := New(&b, FormatJSONL, Look{}).Search(answer()); err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for d := json.NewDecoder(&b); d.More(); {
+		var v struct{ Type string }
+		if err := d.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		types = append(types, v.Type)
+	}
+	want := []string{"hit", "hit", "hit", "hit", "session", "session", "summary"}
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Errorf("types of the lines (-want +got):\n%s", diff)
+	}
+}
+
+func status() *Status {
+	return &Status{
+		Dir: "/home/u/.cache/pigrep/0123456789abcdef", Built: true,
+		Roots: []Root{
+			{Path: "/home/u/.pi/agent/sessions", Origin: "default", Files: 673},
+			{Path: "/mnt/gone", Origin: "$PI_CODING_AGENT_SESSION_DIR", Error: "no such file or directory"},
+		},
+		Changes:  []ChangeCount{{"unchanged", 671}, {"grown", 2}, {"unreadable", 1}},
+		Sessions: 672, Entries: 123456, Documents: 234567, Kinds: []KindCount{{"prompt", 4321}, {"result", 99999}},
+		Indexed: 1_200_000_000, Size: 420_000_000, Newest: at(time.Hour),
+		Skipped: []Skipped{{"/home/u/.pi/agent/sessions/a\x1b[31m.jsonl", 7, 4711, "not JSON"}},
+		Errors:  []FileError{{"/home/u/.pi/agent/sessions/b.jsonl", "permission denied"}},
+		State:   query.IndexState{Generation: 12, Files: 674, PendingFiles: 2, PendingBytes: 5000, SkippedLines: 1},
+	}
+}
+
+func TestReports(t *testing.T) {
+	yes, no := true, false
+	stores := []Store{
+		{"sessions", "conversations", "JSON lines", "/home/u/.pi/agent/sessions", "searched", &yes},
+		{"auth", "keys and tokens", "JSON", "/home/u/.pi/agent/auth.json", "private", nil},
+		{"themes", "colour themes", "JSON", "/home/u/.pi/agent/themes", "catalogued", &no},
+	}
+	index := &Index{
+		Dir: "/i", Changes: []ChangeCount{{"unchanged", 3}, {"new", 2}, {"rewritten", 1}}, Bytes: 8_800_000, Entries: 4317,
+		State: query.IndexState{Generation: 3, Files: 6, Complete: true},
+	}
+	plan := &Index{
+		DryRun: true, Dir: "/i", Changes: index.Changes, Bytes: 1500,
+		Steps: []Step{{"new", "/home/u/s/a.jsonl", "not indexed yet", 1000}, {"rewritten", "/home/u/s/b.jsonl", "the same size, other bytes", 500}},
+	}
+	version := &Version{Version: "1.2.3", Revision: "abcdef012345", Go: "go1.26.0", Platform: "linux/amd64", Adapter: "pi.sessions_jsonl.v1"}
+	reports := map[string]func(Printer) error{
+		"status":         func(p Printer) error { return p.Status(status()) },
+		"status-none":    func(p Printer) error { return p.Status(&Status{Dir: "/i"}) },
+		"status-damaged": func(p Printer) error { return p.Status(&Status{Dir: "/i", Damage: "the index is damaged: x"}) },
+		"stores":         func(p Printer) error { return p.Stores(stores) },
+		"index":          func(p Printer) error { return p.Index(index) },
+		"index-none":     func(p Printer) error { return p.Index(&Index{Changes: []ChangeCount{{"unchanged", 3}}}) },
+		"index-plan":     func(p Printer) error { return p.Index(plan) },
+		"version":        func(p Printer) error { return p.Version(version) },
+	}
+	formats := map[string]Format{"text": FormatText, "plain": FormatPlain, "json": FormatJSON, "jsonl": FormatJSONL}
+	for report, print := range reports {
+		var b bytes.Buffer
+		for _, name := range []string{"text", "plain", "json", "jsonl"} {
+			fmt.Fprintf(&b, "== %s\n", name)
+			if err := print(New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		golden(t, report, b.Bytes())
+	}
+}
+
+func TestFailure(t *testing.T) {
+	f := Failure{Code: "query", Message: "the query is\nempty \x1b[31m<>", Hint: "type a word"}
+	var b bytes.Buffer
+	if err := TextFailure(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	if err := JSONFailure(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	want := "pigrep: the query is empty <>\nhint: type a word\n" +
+		`{"error":{"code":"query","message":"the query is\nempty \u001b[31m<>","hint":"type a word"}}` + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// failing is a writer whose reader has gone away.
+type failing struct{}
+
+var errGone = errors.New("gone")
+
+func (failing) Write([]byte) (int, error) { return 0, errGone }
+
+func TestWriteErrorsComeBack(t *testing.T) {
+	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
+		p := New(failing{}, format, Look{Width: 80, Now: now})
+		errs := map[string]error{
+			"Search": p.Search(answer()), "Status": p.Status(status()), "Version": p.Version(&Version{}),
+			"Index": p.Index(&Index{}), "Stores": p.Stores([]Store{{}}),
+		}
+		for name, err := range errs {
+			if !errors.Is(err, errGone) {
+				t.Errorf("format %d, %s on a broken writer: %v", format, name, err)
+			}
+		}
+	}
+}
+
+func TestAge(t *testing.T) {
+	tests := []struct {
+		ago  time.Duration
+		want string
+	}{
+		{-time.Hour, "now"}, {30 * time.Second, "now"}, {5 * time.Minute, "5m"}, {23 * time.Hour, "23h"}, {day, "1d"},
+		{13 * day, "13d"}, {20 * day, "2w"}, {59 * day, "8w"}, {364 * day, "12mo"}, {800 * day, "2y"},
+	}
+	look := Look{Now: now}
+	for _, test := range tests {
+		if got := look.age(now.Add(-test.ago)); got != test.want || len(got) > ageWidth {
+			t.Errorf("age of %v = %q, want %q", test.ago, got, test.want)
+		}
+	}
+	if got := look.age(time.Time{}); got != "" {
+		t.Errorf("age of an unknown time = %q, want none", got)
+	}
+}
+
+func TestShort(t *testing.T) {
+	look := Look{Home: "/home/u"}
+	for path, want := range map[string]string{
+		"/home/u": "~", "/home/u/a": "~/a", "/home/user/a": "/home/user/a", "/a": "/a", "": "",
+	} {
+		if got := look.short(path); got != want {
+			t.Errorf("short(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+// The first match stays in sight, however little room there is.
+func TestFragmentKeepsMatch(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("word ", 40) + "needle" + strings.Repeat(" word", 40),
+		strings.Repeat("x", 200) + "needle" + strings.Repeat("y", 200),
+		strings.Repeat("日本", 100) + "needle" + strings.Repeat("日本", 100),
+		"needle" + strings.Repeat(" word", 100),
+		strings.Repeat("word ", 100) + "needle",
+	} {
+		for _, width := range []int{16, 36, 63, 183} {
+			lines := fragmentLines(fragment(text, "needle"), width, 2)
+			shown := ""
+			for _, line := range lines {
+				if n := cellsOf(line); n > width {
+					t.Errorf("%d cells at width %d: %q", n, width, text[:20])
+				}
+				for _, c := range line {
+					if c.marked {
+						shown += c.text
+					}
+				}
+			}
+			if shown != "needle" || len(lines) > 2 {
+				t.Errorf("width %d: %d lines show %q of %.20q, want the match whole", width, len(lines), shown, text)
+			}
+		}
+	}
+}
