@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -16,8 +17,8 @@ import (
 //	uint     unsigned varint (LEB128)
 //	int      zigzag varint
 //	string   uint length, bytes
-//	time     uint 0 for the zero time, else uint 1+nanoseconds and int seconds since 1970
 //	fixed    8 bytes, little endian
+//	time     uint 0 for the zero time, else uint 1+nanoseconds and fixed seconds since 1970
 //
 // and end with the xxhash of everything before as a fixed. Every length is
 // checked against the bytes that are left before anything is made of it, so
@@ -25,7 +26,7 @@ import (
 
 const (
 	checksumLen   = 8
-	minSummaryLen = 41 // of an encoded summary: every field takes one byte, or 8
+	minSummaryLen = 55 // of an encoded summary: every field takes one byte, or 8
 )
 
 // A decoder reads values off a string, so that decoded strings are slices of it.
@@ -112,7 +113,7 @@ func (d *decoder) time() time.Time {
 	if nano == 0 {
 		return time.Time{}
 	}
-	sec := d.int()
+	sec := int64(d.fixed())
 	if nano > 1e9 || d.bad {
 		d.fail()
 		return time.Time{}
@@ -140,13 +141,14 @@ func appendTime(b []byte, t time.Time) []byte {
 		return append(b, 0)
 	}
 	b = binary.AppendUvarint(b, uint64(t.Nanosecond())+1)
-	return binary.AppendVarint(b, t.Unix())
+	return binary.LittleEndian.AppendUint64(b, uint64(t.Unix()))
 }
 
 // seal appends the checksum.
 func seal(b []byte) []byte { return binary.LittleEndian.AppendUint64(b, xxhash.Sum64(b)) }
 
-// unseal checks and removes the checksum.
+// unseal checks and removes the checksum. The string is b's own memory, which
+// must not change any more.
 func unseal(b []byte) (string, bool) {
 	if len(b) < checksumLen {
 		return "", false
@@ -155,7 +157,7 @@ func unseal(b []byte) (string, bool) {
 	if xxhash.Sum64(body) != binary.LittleEndian.Uint64(b[len(body):]) {
 		return "", false
 	}
-	return string(body), true
+	return unsafe.String(unsafe.SliceData(body), len(body)), true
 }
 
 // A table is the one internal value of the index: what is known of all files,
@@ -265,8 +267,8 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = appendInt(b, c.Offset)
 	b = appendInt(b, int64(c.Lines))
 	b = appendInt(b, c.Size)
-	b = appendInt(b, c.Mtime)
-	b = appendInt(b, c.Ctime)
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.Mtime))
+	b = binary.LittleEndian.AppendUint64(b, uint64(c.Ctime))
 	b = appendUint(b, c.Inode)
 	b = binary.LittleEndian.AppendUint64(b, c.HeadHash)
 	b = binary.LittleEndian.AppendUint64(b, c.TailHash)
@@ -300,8 +302,8 @@ func (d *decoder) summary(s *session.Summary) {
 	c.Offset = d.int()
 	c.Lines = int(d.int())
 	c.Size = d.int()
-	c.Mtime = d.int()
-	c.Ctime = d.int()
+	c.Mtime = int64(d.fixed())
+	c.Ctime = int64(d.fixed())
 	c.Inode = d.uint()
 	c.HeadHash = d.fixed()
 	c.TailHash = d.fixed()

@@ -32,10 +32,17 @@ func damaged(format string, args ...any) error {
 // nothing that it reads. Use it as
 //
 //	defer contain("open generation", &err)()
-func contain(doing string, err *error) func() {
+func contain(doing string, err *error) func() { return containUnless(new(bool), doing, err) }
+
+// containUnless is contain for what calls back: while visiting is true a panic
+// is the caller's own and goes on.
+func containUnless(visiting *bool, doing string, err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(before)
+		if *visiting {
+			return
+		}
 		if p := recover(); p != nil {
 			*err = damaged("%s: %v", doing, p)
 		}

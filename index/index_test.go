@@ -356,3 +356,13 @@ func TestTimesSurvive(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// tempDir is t.TempDir for the many runs of a property.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(t.TempDir(), "index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	zapapi "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 	zap "github.com/blevesearch/zapx/v17"
@@ -21,11 +20,12 @@ type Segment struct {
 	zap      *zap.Segment
 	data     []byte // the whole file, mapped
 	length   int
+	fields   map[Field]fieldAt
 	deleted  *roaring.Bitmap // nil when there are none
 	automata *automata
 
 	mu    sync.Mutex
-	dicts map[Field]*vellum.FST // nil for a field that the segment has not
+	dicts map[Field]*vellum.FST // those that were asked for
 
 	filesOnce sync.Once
 	files     []uint32
@@ -40,7 +40,11 @@ func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
 	if z.NumDocs() > math.MaxInt32 || z.NumDocs() > uint64(len(z.Data())) {
 		return nil, damaged("segment with %d documents", z.NumDocs())
 	}
-	seg := &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), automata: a, dicts: make(map[Field]*vellum.FST)}
+	fields, err := readFields(z)
+	if err != nil {
+		return nil, err
+	}
+	seg := &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, automata: a, dicts: make(map[Field]*vellum.FST)}
 	if d := s.Deleted(); d != nil && !d.IsEmpty() {
 		seg.deleted = d
 	}
@@ -57,12 +61,11 @@ func (s *Segment) dict(f Field) (fst *vellum.FST, err error) {
 	if fst, ok := s.dicts[f]; ok {
 		return fst, nil
 	}
-	addr, err := s.zap.DictAddr(string(f))
-	if err != nil {
-		s.dicts[f] = nil // no document here has the field
-		return nil, nil
+	field, ok := s.fields[f]
+	if !ok {
+		return nil, nil // no document here has the field
 	}
-	size, at, ok := readUvarint(s.data, addr)
+	size, at, ok := readUvarint(s.data, field.dict)
 	if !ok || size == 0 || size > uint64(len(s.data))-at {
 		return nil, damaged("dictionary of %s", f)
 	}
@@ -128,7 +131,8 @@ func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 // until visit returns false. The count is the number of documents that have the
 // term, deleted ones included. The term is valid during the visit only.
 func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
-	defer contain("list terms", &err)()
+	var visiting bool
+	defer containUnless(&visiting, "list terms", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err
@@ -140,7 +144,9 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 		if !ok {
 			return damaged("postings of a term of %s", f)
 		}
-		if !visit(term, count) {
+		visiting = true
+		more := visit(term, count)
+		if visiting = false; !more {
 			return nil
 		}
 		err = it.Next()
@@ -152,7 +158,8 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 // of the term, in byte order, until visit returns false. Swapping two neighbours
 // is one edit. The count is that of Terms.
 func (s *Segment) Fuzzy(f Field, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
-	defer contain("list similar terms", &err)()
+	var visiting bool
+	defer containUnless(&visiting, "list similar terms", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err
@@ -168,7 +175,9 @@ func (s *Segment) Fuzzy(f Field, term []byte, distance int, visit func(term []by
 		if !ok {
 			return damaged("postings of a term of %s", f)
 		}
-		if !visit(found, int(it.EditDistance()), count) {
+		visiting = true
+		more := visit(found, int(it.EditDistance()), count)
+		if visiting = false; !more {
 			return nil
 		}
 		err = it.Next()
@@ -257,18 +266,13 @@ func (s *Segment) ID(doc uint32) (id ID, ok bool) {
 // Copies visits the given documents, in ascending order, that have a value in
 // FieldCopy. The value is CopyTerm of the entry's Copy.
 func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy string)) (err error) {
-	defer contain("read which entries are copies", &err)()
-	fields := []string{string(FieldCopy)}
-	var state zapapi.DocVisitState
-	var doc uint32
-	found := func(_ string, value []byte) { visit(doc, string(value)) }
-	for _, doc = range docs {
-		state, err = s.zap.VisitDocValues(uint64(doc), fields, found, state)
-		if err != nil {
-			return damaged("read which entries are copies: %v", err)
-		}
-	}
-	return nil
+	var visiting bool
+	defer containUnless(&visiting, "read which entries are copies", &err)()
+	return s.values(FieldCopy, docs, func(doc uint32, value []byte) {
+		visiting = true
+		visit(doc, string(value))
+		visiting = false
+	})
 }
 
 // Files returns the file number of every document, NoFile for records. The slice

@@ -1,0 +1,215 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	zap "github.com/blevesearch/zapx/v17"
+	"github.com/golang/snappy"
+)
+
+// Document values are read from the bytes of the segment too: the engine's own
+// reader fails on a merged segment in which the field has no value left, and
+// looks up each document by itself.
+//
+// The directory of a segment's fields, at the offset that its footer names:
+//
+//	uvarint  number of fields
+//	8 bytes  offset of each field, big endian
+//
+// and a field:
+//
+//	uvarint  length of the name, and the name
+//	uvarint  options
+//	uvarint  number of sections, then for each:
+//	         2 bytes its type, 8 bytes its offset, big endian; 0: there is none
+//
+// and the section of type 0, the inverted index:
+//
+//	uvarint  start of the document values, all bits set: there are none
+//	uvarint  end of them
+//	uvarint  offset of the dictionary
+//
+// and the document values, from start to end:
+//
+//	chunks of valueChunk documents each
+//	uvarint  end of each chunk, relative to start
+//	8 bytes  length of these ends, big endian
+//	8 bytes  number of chunks, big endian
+//
+// and a chunk:
+//
+//	uvarint  number of documents that have a value, then for each:
+//	         uvarint document, uvarint end of its values in the data
+//	snappy   the data: values, each followed by valueEnd
+const (
+	valueChunk = 1024
+	valueEnd   = 0xff
+	noValues   = ^uint64(0)
+)
+
+// fieldAt says where the parts of a field are.
+type fieldAt struct {
+	values, valuesEnd uint64 // values is noValues when there are none
+	dict              uint64
+}
+
+// readFields reads the directory of a segment's fields.
+func readFields(z *zap.Segment) (map[Field]fieldAt, error) {
+	bad := damaged("fields of a segment")
+	data := z.Data()
+	count, at, ok := readUvarint(data, z.SectionsIndexOffset())
+	if !ok || count > uint64(len(data))/8 {
+		return nil, bad
+	}
+	fields := make(map[Field]fieldAt, count)
+	for range count {
+		if uint64(len(data))-at < 8 {
+			return nil, bad
+		}
+		name, f, ok := readField(data, binary.BigEndian.Uint64(data[at:]))
+		if !ok {
+			return nil, bad
+		}
+		if f.dict != 0 {
+			fields[Field(name)] = f
+		}
+		at += 8
+	}
+	return fields, nil
+}
+
+func readField(data []byte, at uint64) (name string, f fieldAt, ok bool) {
+	size, at, ok := readUvarint(data, at)
+	if !ok || size > uint64(len(data))-at {
+		return "", f, false
+	}
+	name = string(data[at : at+size])
+	_, at, ok = readUvarint(data, at+size)
+	var sections uint64
+	if ok {
+		sections, at, ok = readUvarint(data, at)
+	}
+	if !ok {
+		return "", f, false
+	}
+	for range sections {
+		if uint64(len(data))-at < 10 {
+			return "", f, false
+		}
+		kind, offset := binary.BigEndian.Uint16(data[at:]), binary.BigEndian.Uint64(data[at+2:])
+		at += 10
+		if kind != zap.SectionInvertedTextIndex || offset == 0 {
+			continue
+		}
+		var next uint64
+		if f.values, next, ok = readUvarint(data, offset); ok {
+			if f.valuesEnd, next, ok = readUvarint(data, next); ok {
+				f.dict, _, ok = readUvarint(data, next)
+			}
+		}
+		return name, f, ok
+	}
+	return name, f, true
+}
+
+// values visits the values of the given documents, which ascend.
+func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
+	at, ok := s.fields[f]
+	if !ok || at.values == noValues {
+		return nil
+	}
+	bad := fmt.Errorf("%w: values of %s", ErrDamaged, f)
+	data := s.data
+	if at.valuesEnd > uint64(len(data)) || at.values > at.valuesEnd || at.valuesEnd-at.values < 16 {
+		return bad
+	}
+	data = data[at.values:at.valuesEnd]
+	endsLen := binary.BigEndian.Uint64(data[len(data)-16:])
+	chunks := binary.BigEndian.Uint64(data[len(data)-8:])
+	data = data[:len(data)-16]
+	if endsLen > uint64(len(data)) || chunks > endsLen {
+		return bad
+	}
+	ends := data[uint64(len(data))-endsLen:]
+	data = data[:uint64(len(data))-endsLen]
+
+	var scratch []byte
+	var start uint64
+	for chunk := range chunks {
+		end, n := binary.Uvarint(ends)
+		if n <= 0 || end < start || end > uint64(len(data)) {
+			return bad
+		}
+		ends = ends[n:]
+		var of []uint32 // the documents in this chunk
+		for len(docs) > 0 && uint64(docs[0])/valueChunk == chunk {
+			k := 1
+			for k < len(docs) && uint64(docs[k])/valueChunk == chunk {
+				k++
+			}
+			of, docs = docs[:k], docs[k:]
+		}
+		if len(of) > 0 && end > start {
+			if scratch, ok = valuesOfChunk(data[start:end], scratch, of, visit); !ok {
+				return bad
+			}
+		}
+		if len(docs) == 0 {
+			return nil
+		}
+		start = end
+	}
+	return nil
+}
+
+// valuesOfChunk visits the values of documents in one chunk. It returns the
+// memory that it decoded into, for the next one.
+func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
+	count, at, ok := readUvarint(b, 0)
+	if !ok || count > uint64(len(b))/2 {
+		return scratch, false
+	}
+	table := b[at:]
+	for range 2 * count { // to the data, behind the table
+		if _, at, ok = readUvarint(b, at); !ok {
+			return scratch, false
+		}
+	}
+	if n, err := snappy.DecodedLen(b[at:]); err != nil || n > maxChunk {
+		return scratch, false
+	}
+	data, err := snappy.Decode(scratch[:cap(scratch)], b[at:])
+	if err != nil {
+		return scratch, false
+	}
+	var start uint64
+	for range count {
+		doc, n := binary.Uvarint(table)
+		end, m := binary.Uvarint(table[n:])
+		table = table[n+m:]
+		if end < start || end > uint64(len(data)) {
+			return data, false
+		}
+		for len(docs) > 0 && uint64(docs[0]) < doc {
+			docs = docs[1:]
+		}
+		if len(docs) == 0 {
+			break
+		}
+		if uint64(docs[0]) == doc {
+			from := start
+			for i := start; i < end; i++ {
+				if data[i] == valueEnd {
+					visit(docs[0], data[from:i])
+					from = i + 1
+				}
+			}
+		}
+		start = end
+	}
+	return data, true
+}
+
+// maxChunk bounds the decoded values of a chunk.
+const maxChunk = valueChunk * 4 * (MaxKeyword + 1)
