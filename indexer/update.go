@@ -34,7 +34,7 @@ type Options struct {
 
 // DefaultBatch is how much text goes into one commit: more makes a first build
 // faster and costs memory in proportion.
-const DefaultBatch = 8 << 20
+const DefaultBatch = 32 << 20
 
 // publishEvery is how often a long run makes what is done visible.
 const publishEvery = 2 * time.Second
