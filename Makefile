@@ -1,12 +1,27 @@
+# make try     build, and search for Q in the sessions of this machine, or in the samples
 # make check   everything that must hold before a commit
 # make test    the tests, as in the README
 # make fuzz    each fuzz target for FUZZTIME
-.PHONY: build check fmt vet staticcheck test race fuzz
+# make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
+.PHONY: build try bench check fmt vet staticcheck test race fuzz
 
 FUZZTIME ?= 30s
+SIZE ?= 50,300,1024
+Q ?= connection timeout
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o pigrep .
+
+try: build
+	@if [ -d "$${PI_CODING_AGENT_DIR:-$$HOME/.pi/agent}/sessions" ]; then \
+		./pigrep search $(Q); \
+	else \
+		echo "No pi sessions on this machine: searching the samples in testdata/sessions."; \
+		./pigrep --session-dir testdata/sessions search $(Q); \
+	fi
+
+bench:
+	go run ./internal/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
 
 check: fmt vet staticcheck race
 
