@@ -128,9 +128,9 @@ func (w *leafWriter) add(v value, block bool) {
 				i, wanted = w.member(inside)
 			}
 		case '"':
-			end := skipString(data, i)
-			w.text(data[i+1 : end-1])
-			i, wanted = end, false
+			s := w.o.valueAt(i)
+			w.text(data[i+1 : s.end-1])
+			i, wanted = s.end, false
 		default:
 			end := skipScalar(data, i)
 			w.literal(data[i:end])
@@ -182,7 +182,13 @@ func (w *leafWriter) member(i int) (int, bool) {
 	if data[i] != '"' {
 		return i, true
 	}
-	end = skipString(data, i)
+	switch string(key) {
+	case "type", "data", "id", "textSignature", "thinkingSignature", "thoughtSignature", "partialJson",
+		"mimeType", "media_type", "mediaType":
+	default:
+		return i, true
+	}
+	end = w.o.valueAt(i).end
 	switch string(key) {
 	case "type":
 		f.image = f.image || string(data[i+1:end-1]) == "image"

@@ -74,7 +74,7 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 			return append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
 		}
 		p.obj.long = p.scan.long
-		switch v := (value{extent{i, end}}); {
+		switch v := (value{extent: extent{i, end}}); {
 		case line.Data[i] == '{':
 			p.object(line, v, emit)
 			notObject = false

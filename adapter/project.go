@@ -698,7 +698,7 @@ func (p *piParser) leafPart(kind session.Kind, values []unknown, held []session.
 	if size == 0 {
 		return
 	}
-	p.leaves.begin(&p.obj, p.arena.room(size), false, held)
+	p.leaves.begin(&p.obj, p.arena.room(size+decodeSlack), false, held)
 	for _, v := range values {
 		p.leaves.add(v.value, v.block)
 	}

@@ -85,7 +85,7 @@ func sessionDir(path string, env Environment) (string, error) {
 	}
 	p.obj.long = p.scan.long
 	start := skipPadding(data, 0)
-	return p.string(find(p.collect(value{extent{start, end}}), "sessionDir")), nil
+	return p.string(find(p.collect(value{extent: extent{start, end}}), "sessionDir")), nil
 }
 
 // Absolute expands a path as pi does: a leading ~ is the home directory, file:

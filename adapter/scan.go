@@ -8,12 +8,12 @@ import (
 
 // The scanner checks one JSON value in one pass over its bytes, as strictly as
 // JSON.parse does, and finds its end. It makes no tree: it only notes where the
-// long arrays and objects near the top end, so that the code which then looks
-// for the wanted members can jump over the others. Depth costs one bit a level.
+// long values near the top end, so that the code which then looks for the wanted
+// members can jump over the others. Depth costs one bit a level.
 
 const (
-	longContainer = 256 // bytes; a shorter one is cheap to cross again
-	notedDepth    = 8   // deeper arrays and objects are not noted
+	longValue  = 128 // bytes; a shorter one is cheap to cross again
+	notedDepth = 8   // what lies deeper is not noted
 )
 
 // Errors of the scanner, reasons of a ParseError.
@@ -28,12 +28,28 @@ var (
 // extent is a range of bytes of the line.
 type extent struct{ start, end int }
 
-func (e extent) empty() bool { return e.end == 0 }
+// value is a JSON value in the bytes of a line that the scanner has checked.
+// The zero value means there is none.
+type value struct {
+	extent
+	form form
+}
+
+func (v value) empty() bool { return v.end == 0 }
+
+// form says what a string holds, where that is known.
+type form uint8
+
+const (
+	known    form = 1 << iota // the other bits are right
+	escaped                   // has a backslash
+	notASCII                  // has a byte over 0x7f
+)
 
 // scanner holds what the last check noted. The zero value is ready.
 type scanner struct {
 	objects []uint64 // one bit a level: 1 is an object
-	long    []extent // noted arrays and objects, by start
+	long    []value  // noted values, by start
 	open    [notedDepth]int
 	spaced  bool // white space stands outside strings
 }
@@ -65,7 +81,7 @@ value:
 		}
 		if depth < notedDepth {
 			s.open[depth] = len(s.long)
-			s.long = append(s.long, extent{start: i})
+			s.long = append(s.long, value{extent: extent{start: i}})
 		}
 		depth++
 		i = s.space(data, i+1)
@@ -80,9 +96,14 @@ value:
 		}
 		goto value
 	case '"':
-		if i, err = checkString(data, i+1); err != nil {
-			return i, err
+		end, form, err := checkString(data, i+1)
+		if err != nil {
+			return end, err
 		}
+		if end-i >= longValue && depth <= notedDepth {
+			s.long = append(s.long, value{extent{i, end}, form})
+		}
+		i = end
 	case 't':
 		if i, err = checkWord(data, i, "true"); err != nil {
 			return i, err
@@ -129,7 +150,7 @@ key:
 	if data[i] != '"' {
 		return i, errSyntax
 	}
-	if i, err = checkString(data, i+1); err != nil {
+	if i, _, err = checkString(data, i+1); err != nil {
 		return i, err
 	}
 	i = s.space(data, i)
@@ -147,7 +168,7 @@ closed:
 	depth--
 	if depth < notedDepth {
 		// A short one cannot hold a long one, so it is the last that was noted.
-		if at := s.open[depth]; i-s.long[at].start < longContainer {
+		if at := s.open[depth]; i-s.long[at].start < longValue {
 			s.long = s.long[:at]
 		} else {
 			s.long[at].end = i
@@ -181,52 +202,63 @@ const (
 )
 
 // checkString checks the string whose first byte after the quote is at i and
-// returns the place after its closing quote.
-func checkString(data []byte, i int) (int, error) {
+// returns the place after its closing quote, and what the string holds.
+func checkString(data []byte, i int) (int, form, error) {
+	seen := uint64(0) // its high bits tell of bytes over 0x7f
+	form := known
 	for {
-		for i+8 <= len(data) {
+		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
 			quote := w ^ ones*'"'
 			slash := w ^ ones*'\\'
 			// The lowest bit set belongs to the first quote, backslash or
 			// control character; borrows only disturb what is above it.
 			m := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
+			if m == 0 {
+				seen |= w
+				i += 8
+				continue
 			}
-			i += 8
+			seen |= w & (m&-m - 1)
+			i += bits.TrailingZeros64(m) >> 3
+		} else {
+			for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
+				seen |= uint64(data[i])
+				i++
+			}
+			if i == len(data) {
+				return i, form, errTruncated
+			}
 		}
-		for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
-			i++
-		}
-		if i == len(data) {
-			return i, errTruncated
-		}
-		switch {
-		case data[i] == '"':
-			return i + 1, nil
-		case data[i] < ' ':
-			return i, errControl
-		}
-		if i+1 == len(data) {
-			return i, errTruncated
-		}
-		switch data[i+1] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			i += 2
-		case 'u':
+		switch c := data[i]; {
+		case c == '\\':
+			form |= escaped
+			if i+1 == len(data) {
+				return i, form, errTruncated
+			}
+			if unescaped[data[i+1]] != 0 {
+				i += 2
+				continue
+			}
+			if data[i+1] != 'u' {
+				return i, form, errEscape
+			}
 			for k := i + 2; k < i+6; k++ {
 				if k >= len(data) {
-					return i, errTruncated
+					return i, form, errTruncated
 				}
 				if !isHex(data[k]) {
-					return i, errEscape
+					return i, form, errEscape
 				}
 			}
 			i += 6
+		case c == '"':
+			if seen&highs != 0 {
+				form |= notASCII
+			}
+			return i + 1, form, nil
 		default:
-			return i, errEscape
+			return i, form, errControl
 		}
 	}
 }

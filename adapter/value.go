@@ -8,15 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// value is a JSON value in the bytes of a line that the scanner has checked.
-// The zero value means there is none.
-type value struct{ extent }
-
 // object is a line, or a piece of one, that the scanner has checked, with what
 // it noted. The methods that read it trust it to be JSON.
 type object struct {
 	data []byte
-	long []extent
+	long []value
 }
 
 // kind returns the first byte of the value, which tells what it is: one of
@@ -120,23 +116,38 @@ func (o *object) valueAt(i int) value {
 	data := o.data
 	switch data[i] {
 	case '"':
-		return value{extent{i, skipString(data, i)}}
+		near := data[:min(len(data), i+longValue)]
+		if end := skipString(near, i); end <= len(near) {
+			return value{extent: extent{i, end}}
+		}
+		if v, ok := o.noted(i); ok {
+			return v
+		}
+		return value{extent: extent{i, skipString(data, i)}}
 	case '{', '[':
-		lo, hi := 0, len(o.long)
-		for lo < hi {
-			mid := int(uint(lo+hi) >> 1)
-			if o.long[mid].start < i {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
+		if v, ok := o.noted(i); ok {
+			return v
 		}
-		if lo < len(o.long) && o.long[lo].start == i {
-			return value{o.long[lo]}
-		}
-		return value{extent{i, skipContainer(data, i)}}
+		return value{extent: extent{i, skipContainer(data, i)}}
 	}
-	return value{extent{i, skipScalar(data, i)}}
+	return value{extent: extent{i, skipScalar(data, i)}}
+}
+
+// noted returns the value at i if the scanner noted it.
+func (o *object) noted(i int) (value, bool) {
+	lo, hi := 0, len(o.long)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if o.long[mid].start < i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(o.long) && o.long[lo].start == i {
+		return o.long[lo], true
+	}
+	return value{}, false
 }
 
 func skipSpace(data []byte, i int) int {
@@ -146,23 +157,28 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipString returns the place after the string whose opening quote is at i.
+// skipString returns the place after the string whose opening quote is at i, or
+// a place after the data if the string does not end in it.
 func skipString(data []byte, i int) int {
 	i++
 	for {
-		for i+8 <= len(data) {
+		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
 			quote := w ^ ones*'"'
 			slash := w ^ ones*'\\'
 			m := ((quote-ones)&^quote | (slash-ones)&^slash) & highs
-			if m != 0 {
-				i += bits.TrailingZeros64(m) >> 3
-				break
+			if m == 0 {
+				i += 8
+				continue
 			}
-			i += 8
-		}
-		for data[i] != '"' && data[i] != '\\' {
-			i++
+			i += bits.TrailingZeros64(m) >> 3
+		} else {
+			for i < len(data) && data[i] != '"' && data[i] != '\\' {
+				i++
+			}
+			if i >= len(data) {
+				return len(data) + 1
+			}
 		}
 		if data[i] == '"' {
 			return i + 1
@@ -210,45 +226,101 @@ func (o *object) text(v value, a *arena) []byte {
 		return nil
 	}
 	raw := o.data[v.start+1 : v.end-1]
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+	if v.form&known == 0 {
+		v.form = formOf(raw)
+	}
+	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
 		return raw[:len(raw):len(raw)]
 	}
-	return a.keep(appendDecoded(a.room(len(raw)), raw))
+	return a.keep(appendDecoded(a.room(len(raw)+decodeSlack), raw))
 }
+
+func formOf(raw []byte) form {
+	f := known
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		f |= escaped
+	}
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return f | notASCII
+		}
+	}
+	return f
+}
+
+// decodeSlack is the room beyond its text that makes decoding fast.
+const decodeSlack = 8
 
 // appendDecoded appends the text that the inside of a JSON string stands for.
 // Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
 func appendDecoded(dst, raw []byte) []byte {
-	for len(raw) > 0 {
-		n := bytes.IndexByte(raw, '\\')
-		if n < 0 {
-			n = len(raw)
+	for i := 0; i < len(raw); {
+		// Plain ASCII goes over eight bytes at a time, what follows it included,
+		// to be written over.
+		n, room := len(dst), dst[:cap(dst)]
+		for i+8 <= len(raw) && n+8 <= len(room) {
+			w := binary.LittleEndian.Uint64(raw[i:])
+			binary.LittleEndian.PutUint64(room[n:], w)
+			slash := w ^ ones*'\\'
+			m := ((slash-ones)&^slash | w) & highs
+			if m == 0 {
+				i, n = i+8, n+8
+				continue
+			}
+			k := bits.TrailingZeros64(m) >> 3
+			i, n = i+k, n+k
+			if raw[i] != '\\' {
+				break
+			}
+			c := unescaped[raw[i+1]]
+			if c == 0 {
+				break
+			}
+			room[n] = c
+			i, n = i+2, n+1
 		}
-		dst = appendValid(dst, raw[:n])
-		if raw = raw[n:]; len(raw) == 0 {
+		dst = room[:n]
+		if i == len(raw) {
 			break
 		}
-		c := raw[1]
-		if c != 'u' {
-			dst = append(dst, unescaped[c])
-			raw = raw[2:]
-			continue
-		}
-		r := hex4(raw[2:])
-		raw = raw[6:]
-		if utf16.IsSurrogate(r) {
-			pair := utf8.RuneError
-			if len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' {
-				pair = utf16.DecodeRune(r, hex4(raw[2:]))
+		switch c := raw[i]; {
+		case c == '\\' && raw[i+1] != 'u':
+			dst = append(dst, unescaped[raw[i+1]])
+			i += 2
+		case c == '\\':
+			var r rune
+			r, i = unescape(raw, i)
+			dst = utf8.AppendRune(dst, r)
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+			i++
+		default:
+			r, size := utf8.DecodeRune(raw[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(dst, "\uFFFD"...)
+			} else {
+				dst = append(dst, raw[i:i+size]...)
 			}
-			if pair != utf8.RuneError {
-				raw = raw[6:]
-			}
-			r = pair
+			i += size
 		}
-		dst = utf8.AppendRune(dst, r)
 	}
 	return dst
+}
+
+// unescape reads the character that begins with \u at i, and returns the place
+// after it.
+func unescape(raw []byte, i int) (rune, int) {
+	r := hex4(raw[i+2:])
+	i += 6
+	if !utf16.IsSurrogate(r) {
+		return r, i
+	}
+	if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(raw[i+2:])); pair != utf8.RuneError {
+			return pair, i + 6
+		}
+	}
+	return utf8.RuneError, i
 }
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}

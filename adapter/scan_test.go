@@ -1,0 +1,190 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		json string
+		err  error
+	}{
+		{`{}`, nil}, {`[]`, nil}, {` { } `, nil}, {`{"a":[1,{"b":null}],"c":"d"}`, nil},
+		{`true`, nil}, {`false`, nil}, {`null`, nil}, {`""`, nil}, {`0`, nil}, {`-0.5e+10`, nil},
+		{`1e400`, nil}, {`{"a":1,"a":2}`, nil}, {"\"\u2028\"", nil}, {"\"\xff\"", nil}, {`"\ud800"`, nil},
+		{`"\u0000"`, nil}, {"\"\x7f\"", nil}, {"[1\t,\r\n2]", nil},
+
+		{``, errTruncated}, {`{`, errTruncated}, {`[1,`, errTruncated}, {`{"a"`, errTruncated}, {`{"a":`, errTruncated},
+		{`"abc`, errTruncated}, {`"abc\`, errTruncated}, {`"\u12`, errTruncated}, {`tru`, errTruncated}, {`-`, errTruncated},
+		{`1.`, errTruncated}, {`1e`, errTruncated}, {`1e+`, errTruncated},
+
+		{`{,}`, errSyntax}, {`[1,]`, errSyntax}, {`{"a":1,}`, errSyntax}, {`[1 2]`, errSyntax}, {`{"a" 1}`, errSyntax},
+		{`{a:1}`, errSyntax}, {`{'a':1}`, errSyntax}, {`[}`, errSyntax}, {`{]`, errSyntax}, {`{"a":1]`, errSyntax},
+		{`[1}`, errSyntax}, {`nul1`, errSyntax}, {`NaN`, errSyntax}, {`Infinity`, errSyntax}, {`undefined`, errSyntax},
+		{"\u00a01", errSyntax}, {"\ufeff1", errSyntax}, {`// x`, errSyntax}, {`+1`, errSyntax}, {`.5`, errSyntax}, {"[\f]", errSyntax},
+		{`-x`, errNumber}, {`01`, errNumber}, {`-01`, errNumber}, {`1.x`, errNumber}, {`1ex`, errNumber},
+		{"\"a\nb\"", errControl}, {"\"\x00\"", errControl}, {"\"a\tb\"", errControl}, {"\"01234567\x1f\"", errControl},
+		{`"\x"`, errEscape}, {`"\'"`, errEscape}, {`"\u12g4"`, errEscape}, {`"\U0041"`, errEscape},
+	}
+	for _, tt := range tests {
+		var s scanner
+		_, err := s.check([]byte(tt.json), 0)
+		if !errors.Is(err, tt.err) {
+			t.Errorf("check(%q) = %v, want %v", tt.json, err, tt.err)
+		}
+	}
+}
+
+func TestCheckFindsTheEnd(t *testing.T) {
+	for _, s := range []string{`{"a":1}`, `[[]]`, `"x"`, `null`, `12`, `{"a":"` + strings.Repeat("x", 300) + `"}`} {
+		for _, after := range []string{"", " ", "{}", "\x00", ","} {
+			if s == "12" && after != " " && after != "" {
+				continue
+			}
+			var sc scanner
+			end, err := sc.check([]byte("  "+s+after), 2)
+			if err != nil || end != 2+len(s) {
+				t.Errorf("check(%q) = %d, %v, want %d", s+after, end, err, 2+len(s))
+			}
+		}
+	}
+}
+
+// Every way to cut a value short is seen as that, and no end is found early.
+func TestCheckTruncated(t *testing.T) {
+	const whole = `{"a":[1.5e-3,true,null,"x\u00e9\n\"y","` + "é" + `long enough for words of eight"],"b":{"c":[{}]}}`
+	for n := range len(whole) {
+		var s scanner
+		if _, err := s.check([]byte(whole[:n]), 0); !errors.Is(err, errTruncated) {
+			t.Errorf("check(%q) = %v, want %v", whole[:n], err, errTruncated)
+		}
+	}
+}
+
+func TestDeepNesting(t *testing.T) {
+	const depth = 2_000_000
+	deep := `{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":` +
+		strings.Repeat(`[`, depth) + `"needle"` + strings.Repeat(`]`, depth) + `}]},"more":` +
+		strings.Repeat(`{"k":`, depth) + `"hay"` + strings.Repeat(`}`, depth) + `}`
+	entries, problems := parseAll(t, deep)
+	if len(problems) > 0 || len(entries) != 1 {
+		t.Fatalf("%d entries, problems %v, want one entry", len(entries), problems)
+	}
+	got := entries[0].Parts
+	if len(got) != 2 || !bytes.HasSuffix(got[0].Text, []byte(": needle")) || string(got[1].Text) != "hay" {
+		t.Errorf("parts are wrong: %d of them", len(got))
+	}
+	if n := len(got[0].Text); n > 1000 {
+		t.Errorf("the call's text has %d bytes", n)
+	}
+	_, problems = parseAll(t, strings.Repeat(`{"a":`, depth))
+	if len(problems) != 1 {
+		t.Errorf("problems %v, want one", problems)
+	}
+}
+
+// stringsOf decodes every string of a checked value, keys included, with the
+// functions that the parser uses.
+func stringsOf(o *object, v value, a *arena, visit func(string)) {
+	switch o.kind(v) {
+	case '"':
+		visit(string(o.text(v, a)))
+	case '{':
+		for m := o.membersOf(v); m.next(); {
+			visit(string(appendValid(nil, m.key)))
+			stringsOf(o, m.val, a, visit)
+		}
+	case '[':
+		for e := o.elementsOf(v); e.next(); {
+			stringsOf(o, e.val, a, visit)
+		}
+	}
+}
+
+// standardStrings does the same with encoding/json.
+func standardStrings(data []byte) ([]string, error) {
+	var all []string
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	for depth := 0; ; {
+		token, err := d.Token()
+		if err != nil {
+			return all, err
+		}
+		switch token := token.(type) {
+		case string:
+			all = append(all, token)
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else {
+				depth--
+			}
+		}
+		if depth == 0 {
+			return all, nil
+		}
+	}
+}
+
+func compareWithStandard(t *testing.T, data []byte) {
+	t.Helper()
+	var s scanner
+	end, err := s.check(data, 0)
+	got := err == nil && skipAllSpace(data[end:])
+	want := json.Valid(data)
+	if want && !got || got && !want && nesting(data) < 10_000 {
+		t.Fatalf("check(%q) = %v, want valid %t", data, err, want)
+	}
+	if !got || !want {
+		return
+	}
+	wantStrings, err := standardStrings(data)
+	if err != nil {
+		t.Fatalf("encoding/json on %q: %v", data, err)
+	}
+	start := skipPadding(data, 0)
+	o := object{data: data, long: s.long}
+	var gotStrings []string
+	stringsOf(&o, value{extent: extent{start, end}}, &arena{}, func(s string) { gotStrings = append(gotStrings, s) })
+	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
+		t.Fatalf("strings of %q (-want +got):\n%s", data, diff)
+	}
+}
+
+func skipAllSpace(data []byte) bool {
+	for _, c := range data {
+		if !isSpace(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// nesting returns how deep a value may be at most.
+func nesting(data []byte) int { return bytes.Count(data, []byte("[")) + bytes.Count(data, []byte("{")) }
+
+var oddStrings = []string{
+	`""`, `"a"`, `"\u0000"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`, `"\ud83d\ud83d\ude00"`, `"\ud83dx"`, `"\ud83d\u0041"`, `"\uD83D\n"`,
+	"\"\xff\xfe\"", "\"caf\xc3\"", "\"\xc3\xa9\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"", "\"\xe2\x80\xa8\"", "\"\xc0\x80\"", "\"a\xc3\\n\xa9\"",
+	`"\"\\\/\b\f\n\r\t"`, `"12345678"`, `"1234567\n"`, `"12345678\n"`, `"1234567` + "é" + `8"`, `"\u00e9\u20ac\u4e2d"`,
+	`"` + strings.Repeat("0123456789", 20) + `"`, `"` + strings.Repeat(`a\n`, 100) + `"`, `"` + strings.Repeat("é", 100) + `"`, `"` + strings.Repeat("\xff", 200) + `"`,
+	`{"` + strings.Repeat("k", 200) + `":1,"\u006b":"` + strings.Repeat("v", 200) + `"}`,
+}
+
+func TestStringsAsStandard(t *testing.T) {
+	for _, s := range oddStrings {
+		compareWithStandard(t, []byte(s))
+		for pad := range 9 { // at every place in a word
+			p := strings.Repeat("p", pad)
+			compareWithStandard(t, []byte(`{"`+p+`":[1,`+s+`],"t":`+s+`}`))
+			compareWithStandard(t, []byte(`"`+p+strings.Trim(s, `"{}`)+`"`))
+		}
+	}
+}
