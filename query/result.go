@@ -22,7 +22,7 @@ type Request struct {
 	Excludes []string // globs on session paths
 	CWD      string   // absolute: that directory or below; "" for any
 
-	Since, Until time.Time // zero: open; Since is inside, Until is not
+	Since, Until time.Time // both inside; zero: open
 	Error        bool      // only parts of entries that say error
 
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
@@ -31,6 +31,8 @@ type Request struct {
 
 	Now         time.Time // what relative dates in the text count from
 	DefaultRoot string    // the session root that pi would use, for the resume command
+
+	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
 }
 
 // The limits of a request that names none.

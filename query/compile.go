@@ -1,0 +1,405 @@
+package query
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/index/analysis"
+)
+
+// maxWords is how many different words of a query count: one bit of a document's
+// mask each.
+const maxWords = 64
+
+// maxParts bounds the terms that a compound is looked up by. Verification reads
+// all of it.
+const maxParts = 64
+
+// A word is one unit of a query, with a bit of its own. It is found by
+//
+//	term    one term of the index: a plain word, or the joined spelling of an identifier
+//	parts   all of several terms: the parts of an identifier, of a path, of a phrase
+//
+// or both, and when verify is set, by what the text of the document says.
+type word struct {
+	text   string // as typed
+	match  Match
+	edits  int
+	scored bool // not only negated
+
+	term   string
+	joined bool     // term is another spelling of what was typed: tier parts
+	parts  []string // different terms; all must be there
+	wholes []string // joined identifiers in a compound: without them it cannot be there whole
+	verify bool
+	needle needle // of verify
+	loose  bool   // looser ways are tried: forms, prefix, edits
+	last   bool   // the last typed word: prefixes are tried although it is common
+}
+
+// A needle is what verification looks for in a folded text.
+type needle struct {
+	text        []byte // folded, white space runs as one space
+	left, right bool   // the edge is a word character: the one beside it must not be
+}
+
+// query is a compiled query.
+type query struct {
+	words    []*word
+	fields   []*Field // each with a bit after those of the words
+	root     *expr    // nil when nothing is left to evaluate
+	tests    []test   // of the fields
+	warnings []string
+}
+
+// expr is the boolean side of the query, evaluated on the bits of a document.
+type expr struct {
+	op   exprOp
+	bit  uint64
+	kids []*expr
+	text string // as typed
+}
+
+type exprOp uint8
+
+const (
+	opLeaf  exprOp = iota
+	opList         // at least one of the positive kids, all required ones
+	opAnd          // all
+	opOr           // one
+	opNot          // not the only kid
+	opMust         // the only kid, and the list around it requires it
+	opField        // as opLeaf, and the list around it requires it
+)
+
+// compile turns the text of a request into words and an expression.
+func compile(req *Request) (*query, error) {
+	text := req.Text
+	root, warnings := Parse(text)
+	c := compiler{query: &query{warnings: warnings}, req: req}
+	if root != nil {
+		c.root = c.expr(root, true)
+	}
+	switch {
+	case c.tooMany > 0:
+		c.warnings = append(c.warnings, fmt.Sprintf("only the first %d different words count; %d more are left out", maxWords, c.tooMany))
+	case root == nil:
+		return nil, &TextError{"the query is empty", "type a word to search for"}
+	case c.root == nil:
+		return nil, &TextError{
+			fmt.Sprintf("the query %q has nothing but punctuation", shorten(text)),
+			"words are what search finds; for exact punctuation use: pigrep grep -F",
+		}
+	}
+	positive := slices.ContainsFunc(c.words, func(w *word) bool { return w.scored })
+	if !positive && len(c.fields) == 0 {
+		return nil, &TextError{
+			fmt.Sprintf("the query %q only says what to leave out", shorten(text)),
+			"add a word that the hits should have",
+		}
+	}
+	for i := len(c.words) - 1; i >= 0; i-- {
+		if c.words[i].scored {
+			c.words[i].last = true
+			break
+		}
+	}
+	return c.query, nil
+}
+
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= 60 {
+		return s
+	}
+	cut := 60
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+type compiler struct {
+	*query
+	req      *Request
+	analyzer analysis.Analyzer
+	tooMany  int
+}
+
+func (c *compiler) bits() int { return len(c.words) + len(c.fields) }
+
+// expr compiles a node; nil when nothing of it can be searched for.
+func (c *compiler) expr(n Node, positive bool) *expr {
+	switch n := n.(type) {
+	case *Term:
+		return c.term(n, positive)
+	case *Field:
+		return c.field(n, positive)
+	case *Must:
+		return c.one(opMust, n.Item, positive)
+	case *Not:
+		return c.one(opNot, n.Item, !positive)
+	case *List:
+		return c.many(opList, n.Items, positive, n)
+	case *And:
+		return c.many(opAnd, n.Items, positive, n)
+	case *Or:
+		return c.many(opOr, n.Items, positive, n)
+	}
+	return nil
+}
+
+func (c *compiler) one(op exprOp, item Node, positive bool) *expr {
+	kid := c.expr(item, positive)
+	if kid == nil {
+		return nil
+	}
+	return &expr{op: op, kids: []*expr{kid}, text: kid.text}
+}
+
+func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
+	e := &expr{op: op, text: n.String()}
+	for _, item := range items {
+		if kid := c.expr(item, positive); kid != nil {
+			e.kids = append(e.kids, kid)
+		}
+	}
+	switch len(e.kids) {
+	case 0:
+		return nil
+	case 1:
+		if kid := e.kids[0]; op != opList || kid.op == opLeaf {
+			return kid
+		}
+	}
+	return e
+}
+
+// field compiles a filter. One whose value makes no sense is text.
+func (c *compiler) field(n *Field, positive bool) *expr {
+	t, err := newTest(n, c.req)
+	if err != nil {
+		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %v", n.String(), err))
+		start, end := n.Range()
+		return c.term(&Term{Text: n.String(), Pos: Pos{start, end}}, positive)
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	// The bits of fields are dealt out from the top, those of words from the bottom.
+	c.fields = append(c.fields, n)
+	c.tests = append(c.tests, t)
+	return &expr{op: opField, bit: fieldBit(len(c.fields) - 1), text: n.String()}
+}
+
+func fieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
+
+func (c *compiler) term(n *Term, positive bool) *expr {
+	w := c.analyse(n)
+	if w == nil {
+		return nil
+	}
+	w.scored = positive
+	w.loose = w.loose && positive
+	for i, o := range c.words {
+		if o.scored == w.scored && o.match == w.match && o.edits == w.edits && (o.text == w.text || sameLookup(o, w)) {
+			return &expr{bit: 1 << i, text: o.text}
+		}
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	c.words = append(c.words, w)
+	return &expr{bit: 1 << (len(c.words) - 1), text: w.text}
+}
+
+func sameLookup(a, b *word) bool {
+	return a.term == b.term && a.term != "" && a.joined == b.joined && len(a.parts) == 0 && len(b.parts) == 0 && !a.verify && !b.verify
+}
+
+// analyse finds out how a term is looked up; nil when it has nothing that is
+// in the index.
+func (c *compiler) analyse(n *Term) *word {
+	w := &word{text: n.Text, match: n.Match, edits: n.Edits}
+	typed := n.Text
+	switch n.Match {
+	case Phrase:
+		w.text = n.String()
+	case Prefix:
+		w.text = n.String()
+	case Fuzzy:
+		w.text = n.String()
+	default:
+		typed = trimProse(typed)
+	}
+	var tokens []analysis.Token
+	c.analyzer.Walk([]byte(typed), func(t analysis.Token) {
+		t.Term = bytes.Clone(t.Term)
+		tokens = append(tokens, t)
+	})
+	if len(tokens) == 0 {
+		return nil
+	}
+	tokens = withoutCoveredSingles(tokens)
+	last := tokens[len(tokens)-1]
+	covers := last.Start == 0 && last.End == len(typed) && (last.Form == analysis.Whole || len(tokens) == 1)
+	cut := len(last.Term) >= analysis.MaxTerm-utf8.UTFMax && last.End-last.Start > len(last.Term)
+
+	if n.Match == Prefix || n.Match == Fuzzy {
+		if covers {
+			w.term = string(last.Term)
+			return w
+		}
+		w.match = Literal // a mix of scripts: found as a compound
+	}
+
+	if covers && len(tokens) == 1 {
+		w.term = string(last.Term)
+		w.verify = cut
+		w.loose = w.match == Literal && last.Form == analysis.Word && !cut
+		if cut {
+			w.parts, w.term = []string{w.term}, ""
+			w.needle = newNeedle(typed)
+		}
+		return w
+	}
+	for _, t := range tokens {
+		if t.Form == analysis.Whole {
+			w.wholes = appendNew(w.wholes, string(t.Term))
+		} else if len(w.parts) < maxParts {
+			w.parts = appendNew(w.parts, string(t.Term))
+		}
+	}
+	if covers && w.match == Literal && !cut {
+		w.term, w.wholes = string(last.Term), nil
+		w.loose = true
+		return w
+	}
+	if w.match == Literal && len(w.wholes) == 0 {
+		w.term, w.joined = joinKebab(typed)
+	}
+	w.verify = true
+	w.needle = newNeedle(typed)
+	return w
+}
+
+// withoutCoveredSingles drops the single characters of a script without spaces
+// that a gram holds too.
+func withoutCoveredSingles(tokens []analysis.Token) []analysis.Token {
+	var kept []analysis.Token
+	for i, t := range tokens {
+		if t.Form == analysis.Single {
+			covered := false
+			for _, o := range tokens[max(0, i-2):min(len(tokens), i+4)] {
+				covered = covered || o.Form == analysis.Gram && o.Start <= t.Start && t.End <= o.End
+			}
+			if covered {
+				continue
+			}
+		}
+		kept = append(kept, t)
+	}
+	return kept
+}
+
+// joinKebab returns the joined spelling of get-user-name, so that it finds
+// getUserName too.
+func joinKebab(typed string) (string, bool) {
+	parts := strings.Split(typed, "-")
+	if len(parts) < 2 || len(typed) > analysis.MaxTerm {
+		return "", false
+	}
+	for _, p := range parts {
+		if len(p) < 2 || strings.ContainsFunc(p, func(r rune) bool { return r < 'a' || 'z' < r }) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, ""), true
+}
+
+// trimProse takes off what punctuation a sentence puts around a word. What is
+// quoted keeps all of it.
+func trimProse(s string) string {
+	t := strings.TrimRight(s, ".,;:!?…。、,:;!?")
+	for _, pair := range []string{`""`, `''`, "``", "“”", "‘’", "«»", "„“"} {
+		open, size := utf8.DecodeRuneInString(pair)
+		shut := pair[size:]
+		if rest, ok := strings.CutPrefix(t, string(open)); ok && !strings.Contains(rest, string(open)) {
+			t = rest
+		}
+		if rest, ok := strings.CutSuffix(t, shut); ok && !strings.Contains(rest, shut) {
+			t = rest
+		}
+	}
+	t = strings.TrimRight(t, ".,;:!?…。、,:;!?")
+	if strings.ContainsFunc(t, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		return t
+	}
+	return s
+}
+
+func newNeedle(typed string) needle {
+	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
+	first, _ := utf8.DecodeRune(text)
+	last, _ := utf8.DecodeLastRune(text)
+	return needle{text, isSpaced(first), isSpaced(last)}
+}
+
+// find returns where the needle first occurs in the folded text at or after
+// from; ok is false when it does not.
+func (n *needle) find(text []byte, from int) (start, end int, ok bool) {
+	for from <= len(text) {
+		i := bytes.Index(text[from:], n.text)
+		if i < 0 || len(n.text) == 0 {
+			return 0, 0, false
+		}
+		start, end = from+i, from+i+len(n.text)
+		if n.bounded(text, start, end) {
+			return start, end, true
+		}
+		from = start + 1
+	}
+	return 0, 0, false
+}
+
+func (n *needle) bounded(text []byte, start, end int) bool {
+	if n.left {
+		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && isSpaced(before) {
+			return false
+		}
+	}
+	if n.right {
+		if after, size := utf8.DecodeRune(text[end:]); size > 0 && isSpaced(after) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSpaced reports whether a folded character belongs to a word of a script that
+// is written with spaces.
+func isSpaced(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
+	}
+	if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
+		return false
+	}
+	var a analysis.Analyzer
+	spaced := unicode.IsMark(r)
+	a.Walk([]byte(string(r)), func(t analysis.Token) { spaced = t.Form == analysis.Word })
+	return spaced
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

@@ -1,0 +1,287 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/index"
+)
+
+// How much a word counts that matched in this way, against one that matched as
+// it was typed.
+const (
+	weightJoined  = 0.9 // another spelling of an identifier
+	weightForms   = 0.8
+	weightParts   = 0.6 // all parts, but not together
+	weightSome    = 0.4 // some parts
+	weightPrefix  = 0.5
+	weightFuzzy   = 0.5 // one edit; half of it for two
+	weightTyped   = 0.9 // a longer word, or a similar one, that was asked for
+	maxExpansions = 16  // prefixes of a word, and words similar to it
+)
+
+// When looser ways are tried.
+const (
+	rarePrefix  = 20   // a word in fewer documents is tried as a prefix too
+	lastPrefix  = 5000 // the last typed word, in fewer documents
+	rareFuzzy   = 3    // a word in no more documents, those of its forms and prefixes counted, may be a typing error
+	minPrefix   = 3    // characters of a word that is tried as a prefix
+	minFuzzy    = 4    // characters of a word that is looked up with one edit
+	minFuzzyTwo = 8    // with two
+)
+
+// A prefix that was typed may stand for very many words. Of more than maxTyped
+// the most frequent are taken, and to find these no more than maxCounted are
+// counted, the shortest first.
+const (
+	maxTyped   = 512
+	maxCounted = 4096
+)
+
+// tier numbers, in the order of the Tier constants.
+const (
+	tierExact uint8 = iota
+	tierParts
+	tierForms
+	tierPrefix
+	tierFuzzy
+)
+
+var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy}
+
+// An expansion is one term of the index that a word stands for.
+type expansion struct {
+	term   string
+	tier   uint8
+	weight float64
+	df     int // live documents that have it
+	idf    float64
+}
+
+// expansions returns the terms that a word with a single term stands for, those
+// that match tightest first.
+func (s *searcher) expansions(w *word) ([]expansion, error) {
+	if w.term == "" {
+		return nil, nil
+	}
+	e := expander{searcher: s, seen: map[string]bool{}}
+	exact := expansion{term: w.term, weight: 1}
+	if w.joined {
+		exact.tier, exact.weight = tierParts, weightJoined
+	}
+	if err := e.add(exact); err != nil {
+		return nil, err
+	}
+	var err error
+	switch {
+	case w.match == Prefix:
+		err = e.typedPrefix(w)
+	case w.match == Fuzzy:
+		err = e.fuzzy(w.term, w.edits, 1<<30, weightTyped)
+	case w.loose:
+		err = e.loosen(w)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// A term is worth what the most frequent of those that match as tightly is:
+	// a rare misspelling is not worth more than the word.
+	most := 0
+	for i := range e.list {
+		last := i
+		for last+1 < len(e.list) && e.list[last+1].tier == e.list[i].tier {
+			last++
+		}
+		for _, x := range e.list[i : last+1] {
+			most = max(most, x.df)
+		}
+		e.list[i].idf = s.idf(most)
+	}
+	return e.list, nil
+}
+
+type expander struct {
+	*searcher
+	list []expansion
+	seen map[string]bool
+}
+
+// add takes a term up if some document has it.
+func (e *expander) add(x expansion) error {
+	if e.seen[x.term] {
+		return nil
+	}
+	e.seen[x.term] = true
+	df, err := e.df(x.term)
+	if err != nil || df == 0 {
+		return err
+	}
+	x.df = df
+	e.list = append(e.list, x)
+	return nil
+}
+
+func (e *expander) loosen(w *word) error {
+	for _, f := range forms(w.term) {
+		if err := e.add(expansion{term: f, tier: tierForms, weight: weightForms}); err != nil {
+			return err
+		}
+	}
+	total := 0
+	for _, x := range e.list {
+		total += x.df
+	}
+	length := utf8.RuneCountInString(w.term)
+	if length >= minPrefix && (total < rarePrefix || w.last && total < lastPrefix) {
+		terms, _, err := e.prefixed(w.term, maxExpansions)
+		if err != nil {
+			return err
+		}
+		for _, x := range terms {
+			x.tier, x.weight = tierPrefix, weightPrefix
+			if err := e.add(x); err != nil {
+				return err
+			}
+			total += x.df
+		}
+	}
+	if length < minFuzzy || total > rareFuzzy || len(w.parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.term, unicode.IsDigit) {
+		return nil
+	}
+	edits := 1
+	if length >= minFuzzyTwo {
+		edits = 2
+	}
+	return e.fuzzy(w.term, edits, maxExpansions, weightFuzzy)
+}
+
+// partsFound reports whether each part of an identifier is in the index.
+func (e *expander) partsFound(w *word) bool {
+	for _, p := range w.parts {
+		if df, err := e.df(p); err != nil || df == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *expander) typedPrefix(w *word) error {
+	terms, all, err := e.prefixed(w.term, maxTyped)
+	if err != nil {
+		return err
+	}
+	if !all {
+		e.inexact = true
+		e.warnings = append(e.warnings, "the prefix "+w.text+" begins very many words; only the most frequent are searched for")
+	}
+	for _, x := range terms {
+		x.tier, x.weight = tierPrefix, weightTyped
+		if err := e.add(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prefixed returns the limit most frequent terms that begin with the prefix and
+// are longer, in the order of their bytes, and whether these are all.
+func (e *expander) prefixed(prefix string, limit int) ([]expansion, bool, error) {
+	found := map[string]bool{}
+	for _, seg := range e.segs {
+		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+			if !found[string(term)] && len(term) > len(prefix) {
+				found[string(term)] = true
+			}
+			return true
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	terms := make([]expansion, 0, len(found))
+	for term := range found {
+		terms = append(terms, expansion{term: term})
+	}
+	return e.mostFrequent(terms, limit)
+}
+
+// mostFrequent counts terms and returns the most frequent ones in the order of
+// their bytes, and whether these are all that some live document has.
+func (e *expander) mostFrequent(terms []expansion, limit int) ([]expansion, bool, error) {
+	all := true
+	if len(terms) > maxCounted {
+		slices.SortFunc(terms, func(a, b expansion) int {
+			return cmp.Or(cmp.Compare(len(a.term), len(b.term)), cmp.Compare(a.term, b.term))
+		})
+		terms, all = terms[:maxCounted], false
+	}
+	kept := terms[:0]
+	for _, x := range terms {
+		var err error
+		if x.df, err = e.df(x.term); err != nil {
+			return nil, false, err
+		}
+		if x.df > 0 {
+			kept = append(kept, x)
+		}
+	}
+	slices.SortFunc(kept, func(a, b expansion) int {
+		return cmp.Or(cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
+	})
+	if len(kept) > limit {
+		kept, all = kept[:limit], false
+	}
+	slices.SortFunc(kept, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
+	return kept, all, nil
+}
+
+// fuzzy adds the terms within so many edits, the nearest first and of these the
+// most frequent.
+func (e *expander) fuzzy(term string, edits, limit int, weight float64) error {
+	type similar struct {
+		expansion
+		edits int
+	}
+	var found []similar
+	seen := map[string]bool{}
+	for _, seg := range e.segs {
+		err := seg.Fuzzy(index.FieldText, []byte(term), edits, func(t []byte, d, _ int) bool {
+			if !seen[string(t)] {
+				seen[string(t)] = true
+				found = append(found, similar{expansion{term: string(t)}, d})
+			}
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	kept := found[:0]
+	for _, x := range found {
+		// The engine may count a swap as two edits, so count again.
+		x.edits = editDistance(term, x.term, edits)
+		var err error
+		if x.df, err = e.df(x.term); err != nil {
+			return err
+		}
+		if x.df > 0 && x.edits <= edits {
+			kept = append(kept, x)
+		}
+	}
+	slices.SortFunc(kept, func(a, b similar) int {
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
+	})
+	for _, x := range kept[:min(limit, len(kept))] {
+		x.tier, x.weight = tierFuzzy, weight
+		if x.edits > 1 {
+			x.weight /= 2
+		}
+		if err := e.add(x.expansion); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package query
+
+// hit reports whether a document is a hit: mask has the bits of the words and
+// fields it matches, weak those of the compounds it has some parts of. Parts are
+// enough for what is optional only.
+func (e *expr) hit(mask, weak uint64) bool {
+	switch e.op {
+	case opMust, opAnd:
+		return e.matches(mask)
+	case opList:
+		optional, found := false, false
+		for _, k := range e.kids {
+			if k.required() {
+				if !k.matches(mask) {
+					return false
+				}
+				found = found || k.op == opMust || k.op == opAnd
+				continue
+			}
+			optional = true
+			found = found || k.matches(mask|weak)
+		}
+		return found || !optional
+	}
+	return e.matches(mask | weak)
+}
+
+// required reports whether the list around it cannot do without it.
+func (e *expr) required() bool {
+	return e.op == opMust || e.op == opAnd || e.op == opNot || e.op == opField
+}
+
+// matches evaluates the expression on the bits of a document.
+func (e *expr) matches(mask uint64) bool {
+	switch e.op {
+	case opLeaf, opField:
+		return mask&e.bit != 0
+	case opNot:
+		return !e.kids[0].matches(mask)
+	case opMust:
+		return e.kids[0].matches(mask)
+	case opList:
+		return e.hit(mask, 0)
+	}
+	for _, k := range e.kids {
+		if k.matches(mask) == (e.op == opOr) {
+			return e.op == opOr
+		}
+	}
+	return e.op == opAnd
+}
+
+// missing appends what a hit with these bits lacks.
+func (e *expr) missing(mask uint64, list []*expr) []*expr {
+	switch e.op {
+	case opList, opAnd, opMust:
+		for _, k := range e.kids {
+			list = k.missing(mask, list)
+		}
+		return list
+	case opOr:
+		for _, k := range e.kids {
+			if len(k.missing(mask, nil)) == 0 {
+				return list
+			}
+		}
+		return append(list, e)
+	}
+	if e.matches(mask) {
+		return list
+	}
+	return append(list, e)
+}
+
+// verdict is what the expression says of a set of bits.
+type verdict struct{ hit, whole bool }
+
+// judge evaluates the expression and remembers the answers: there are far fewer
+// different sets of bits than documents.
+type judge struct {
+	root     *expr
+	verdicts map[[2]uint64]verdict
+	last     [2]uint64
+	answer   verdict
+	ready    bool
+}
+
+func (j *judge) of(mask, weak uint64) verdict {
+	key := [2]uint64{mask, weak}
+	if j.ready && key == j.last {
+		return j.answer
+	}
+	v, ok := j.verdicts[key]
+	if !ok {
+		v.hit = j.root.hit(mask, weak)
+		v.whole = v.hit && len(j.root.missing(mask, nil)) == 0
+		if j.verdicts == nil {
+			j.verdicts = make(map[[2]uint64]verdict)
+		}
+		j.verdicts[key] = v
+	}
+	j.last, j.answer, j.ready = key, v, true
+	return v
+}

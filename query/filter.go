@@ -1,0 +1,324 @@
+package query
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/internal/timespec"
+	"pigrep/scope"
+)
+
+// A test is one filter. It looks at a keyword of the document, or at what is
+// known of its session file, or at the time of its entry.
+type test struct {
+	field   index.Field
+	keyword func(string) bool
+	file    func(*session.Summary) bool
+
+	since, until int64 // Unix milliseconds, both inside; used when timed
+	timed        bool
+}
+
+// newTest makes the test of a field in the query's text.
+func newTest(f *Field, req *Request) (test, error) {
+	value := f.Value
+	switch f.Name {
+	case "kind":
+		k, err := scope.ParseKind(value)
+		return kindTest([]session.Kind{k}), err
+	case "role":
+		return keywordTest(index.FieldRole, []string{value}), nil
+	case "tool":
+		return keywordTest(index.FieldTool, []string{value}), nil
+	case "is":
+		if value != index.FlagError {
+			return test{}, fmt.Errorf("is: knows error only")
+		}
+		return errorTest(), nil
+	case "model":
+		return modelTest([]string{value}), nil
+	case "cwd":
+		if req.Expand != nil {
+			value = req.Expand(value)
+		}
+		return cwdTest(value), nil
+	case "project":
+		return projectTest([]string{value}), nil
+	case "session":
+		return sessionTest([]string{value}), nil
+	case "after", "before":
+		span, err := timespec.Parse(value, req.Now)
+		if err != nil {
+			return test{}, err
+		}
+		if f.Name == "after" {
+			return timeTest(span.Start, time.Time{}), nil
+		}
+		return timeTest(time.Time{}, span.Start.Add(-time.Millisecond)), nil
+	}
+	return test{}, fmt.Errorf("there is no field %q", f.Name)
+}
+
+// tests makes the tests of the request's filters; all must hold.
+func (req *Request) tests() ([]test, error) {
+	var tests []test
+	kinds := req.Kinds
+	if len(kinds) == 0 {
+		s := req.Scope
+		if s == "" {
+			s = scope.Default
+		}
+		if s != scope.All {
+			kinds = s.KindsOf()
+		}
+	}
+	if len(kinds) > 0 {
+		tests = append(tests, kindTest(kinds))
+	}
+	if len(req.Roles) > 0 {
+		tests = append(tests, keywordTest(index.FieldRole, req.Roles))
+	}
+	if len(req.Tools) > 0 {
+		tests = append(tests, keywordTest(index.FieldTool, req.Tools))
+	}
+	if req.Error {
+		tests = append(tests, errorTest())
+	}
+	if len(req.Models) > 0 {
+		tests = append(tests, modelTest(req.Models))
+	}
+	if len(req.Sessions) > 0 {
+		tests = append(tests, sessionTest(req.Sessions))
+	}
+	if len(req.Projects) > 0 {
+		tests = append(tests, projectTest(req.Projects))
+	}
+	if req.CWD != "" {
+		tests = append(tests, cwdTest(req.CWD))
+	}
+	for _, glob := range req.Excludes {
+		re, err := globRegexp(glob)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, test{file: func(s *session.Summary) bool { return !re.MatchString(slashed(s.Path)) }})
+	}
+	if !req.Since.IsZero() || !req.Until.IsZero() {
+		tests = append(tests, timeTest(req.Since, req.Until))
+	}
+	return tests, nil
+}
+
+func kindTest(kinds []session.Kind) test {
+	return test{field: index.FieldKind, keyword: func(term string) bool {
+		for _, k := range kinds {
+			if term == string(k) {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func keywordTest(f index.Field, values []string) test {
+	return test{field: f, keyword: func(term string) bool {
+		for _, v := range values {
+			if strings.EqualFold(term, v) {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func errorTest() test {
+	return keywordTest(index.FieldFlag, []string{index.FlagError})
+}
+
+// modelTest takes parts of model names. Of provider/model the model alone is
+// looked at: providers have a keyword of their own.
+func modelTest(values []string) test {
+	return test{field: index.FieldModel, keyword: func(term string) bool {
+		for _, v := range values {
+			if containsFold(term, v) || containsFold(term, v[strings.LastIndexByte(v, '/')+1:]) {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func sessionTest(values []string) test {
+	return test{file: func(s *session.Summary) bool {
+		for _, v := range values {
+			if hasPrefixFold(s.ID, v) || s.Path == v || strings.TrimSuffix(path.Base(slashed(s.Path)), ".jsonl") == strings.TrimSuffix(v, ".jsonl") {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func projectTest(values []string) test {
+	return test{file: func(s *session.Summary) bool {
+		cwd := strings.TrimRight(slashed(s.CWD), "/")
+		for _, v := range values {
+			v = strings.TrimRight(slashed(v), "/")
+			if v != "" && (cwd == v || strings.EqualFold(path.Base(cwd), v) || strings.Contains(v, "/") && strings.HasSuffix(cwd, "/"+strings.TrimLeft(v, "/"))) {
+				return true
+			}
+		}
+		return false
+	}}
+}
+
+func cwdTest(dir string) test {
+	dir = strings.TrimRight(slashed(dir), "/")
+	return test{file: func(s *session.Summary) bool {
+		rest, ok := strings.CutPrefix(slashed(s.CWD), dir)
+		return ok && s.CWD != "" && (rest == "" || rest[0] == '/')
+	}}
+}
+
+func timeTest(since, until time.Time) test {
+	t := test{timed: true, since: -1 << 63, until: 1<<63 - 1}
+	if !since.IsZero() {
+		t.since = since.UnixMilli()
+	}
+	if !until.IsZero() {
+		t.until = until.UnixMilli()
+	}
+	return t
+}
+
+// contains reports whether the time, in Unix milliseconds, is inside.
+func (t *test) contains(ms int64) bool { return t.since <= ms && ms <= t.until }
+
+// slashed writes a path of any system with slashes. A session may have been
+// recorded on another system than this one.
+func slashed(p string) string { return strings.ReplaceAll(p, `\`, "/") }
+
+func containsFold(s, part string) bool {
+	return part != "" && strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+func hasPrefixFold(s, prefix string) bool {
+	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+// globRegexp compiles a glob on paths: * and ? stay within an element, ** does
+// not. A glob matches a path when it matches some whole elements of it in a row,
+// from the root when it begins with a slash.
+func globRegexp(glob string) (*regexp.Regexp, error) {
+	g := slashed(glob)
+	var b strings.Builder
+	if strings.HasPrefix(g, "/") {
+		b.WriteString("^")
+	} else {
+		b.WriteString("(?:^|/)")
+	}
+	for i := 0; i < len(g); i++ {
+		switch c := g[i]; {
+		case strings.HasPrefix(g[i:], "**"):
+			b.WriteString(".*")
+			i++
+		case c == '*':
+			b.WriteString("[^/]*")
+		case c == '?':
+			b.WriteString("[^/]")
+		case c == '[':
+			end := strings.IndexByte(g[i+1:], ']')
+			if end < 1 {
+				b.WriteString(`\[`)
+				continue
+			}
+			set := g[i+1 : i+1+end]
+			if set[0] == '!' {
+				set = "^" + set[1:]
+			}
+			b.WriteString("[" + set + "]")
+			i += end + 1
+		default:
+			b.WriteString(regexp.QuoteMeta(g[i : i+1]))
+		}
+	}
+	b.WriteString("(?:/|$)")
+	re, err := regexp.Compile(b.String())
+	if err != nil {
+		return nil, fmt.Errorf("glob %q: %w", glob, err)
+	}
+	return re, nil
+}
+
+// A bitset has a bit for each document of a segment; nil has all.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
+
+func (b bitset) and(o bitset) {
+	for i := range b {
+		b[i] &= o[i]
+	}
+}
+
+func (b bitset) set(docs *roaring.Bitmap, value bool) {
+	var block [256]uint32
+	it := docs.ManyIterator()
+	for n := it.NextMany(block[:]); n > 0; n = it.NextMany(block[:]) {
+		for _, d := range block[:n] {
+			if value {
+				b[d>>6] |= 1 << (d & 63)
+			} else {
+				b[d>>6] &^= 1 << (d & 63)
+			}
+		}
+	}
+}
+
+// bits evaluates the test on a segment, but for the times of single entries.
+func (t *test) bits(s *segment, fileOK func(doc uint32) bool) (bitset, error) {
+	b := newBitset(s.Len())
+	if t.keyword == nil {
+		for doc := range uint32(s.Len()) {
+			if fileOK(doc) {
+				b[doc>>6] |= 1 << (doc & 63)
+			}
+		}
+		return b, nil
+	}
+	// Every document has a kind, and those of a scope are the most: take the
+	// others out.
+	invert := t.field == index.FieldKind
+	if invert {
+		for i := range b {
+			b[i] = ^uint64(0)
+		}
+	}
+	var terms [][]byte
+	err := s.Terms(t.field, nil, func(term []byte, _ int) bool {
+		if t.keyword(string(term)) != invert {
+			terms = append(terms, append([]byte(nil), term...))
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, term := range terms {
+		docs, err := s.Bitmap(t.field, term)
+		if err != nil {
+			return nil, err
+		}
+		b.set(docs, !invert)
+	}
+	return b, nil
+}

@@ -1,0 +1,86 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// forms returns other English forms that a word may have: plurals, -ing, -ed.
+// Most of them are no words; the dictionary of the index tells which are there.
+func forms(word string) []string {
+	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || 'z' < r }) {
+		return nil
+	}
+	bases := []string{word}
+	add := func(b string) {
+		if len(b) >= 3 && strings.ContainsAny(b, "aeiouy") && !slices.Contains(bases, b) {
+			bases = append(bases, b)
+		}
+	}
+	if s, ok := strings.CutSuffix(word, "ies"); ok {
+		add(s + "y")
+	} else if s, ok := strings.CutSuffix(word, "es"); ok && hissing(s) {
+		add(s)
+		add(s + "e")
+	} else if s, ok := strings.CutSuffix(word, "s"); ok && !hasAnySuffix(s, "s", "u", "i") {
+		add(s)
+	}
+	if s, ok := strings.CutSuffix(word, "ing"); ok {
+		addStem(add, s)
+	} else if s, ok := strings.CutSuffix(word, "ied"); ok {
+		add(s + "y")
+	} else if s, ok := strings.CutSuffix(word, "ed"); ok && !strings.HasSuffix(s, "e") {
+		addStem(add, s)
+	}
+	var list []string
+	for _, b := range bases {
+		for _, f := range append(inflections(b), b) {
+			if f != word && !slices.Contains(list, f) {
+				list = append(list, f)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// addStem adds the words that stem, a word without -ing or -ed, may come from.
+func addStem(add func(string), stem string) {
+	if n := len(stem); n >= 3 && stem[n-1] == stem[n-2] && !isVowel(stem[n-1]) {
+		add(stem[:n-1]) // stopped; but not called, which the next line has
+	}
+	add(stem)
+	add(stem + "e")
+}
+
+// inflections returns the plural, -ing and -ed of a word in its base form.
+func inflections(w string) []string {
+	n := len(w)
+	last := w[n-1]
+	switch {
+	case last == 'e':
+		list := []string{w + "s", w + "d"}
+		if !hasAnySuffix(w, "ee", "oe", "ye") {
+			return append(list, w[:n-1]+"ing")
+		}
+		return append(list, w+"ing")
+	case last == 'y' && !isVowel(w[n-2]):
+		return []string{w[:n-1] + "ies", w[:n-1] + "ied", w + "ing"}
+	case hissing(w):
+		return []string{w + "es", w + "ed", w + "ing"}
+	}
+	list := []string{w + "s", w + "ed", w + "ing"}
+	if !isVowel(last) && !strings.ContainsRune("wxy", rune(last)) && isVowel(w[n-2]) && !isVowel(w[n-3]) {
+		double := w + string(last)
+		list = append(list, double+"ed", double+"ing")
+	}
+	return list
+}
+
+func hissing(w string) bool { return hasAnySuffix(w, "s", "x", "z", "ch", "sh", "o") }
+
+func isVowel(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
+
+func hasAnySuffix(s string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
+}

@@ -1,0 +1,305 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// A session's score is that of its best hit and, for what it has more, shares of
+// the next ones that get smaller.
+const (
+	sharesOf = 5
+	share    = 0.25
+)
+
+// sessionGroup is a session with hits.
+type sessionGroup struct {
+	file      int32
+	score     float64
+	top       []int32 // its best candidates, in order
+	hits, all int
+}
+
+// respond makes the response from the candidates that are left.
+func (s *searcher) respond() (*Response, error) {
+	resp := &Response{TotalIsExact: !s.inexact, Warnings: s.warnings}
+	resp.Index.Generation = s.r.Generation()
+	resp.Index.Files = len(s.files)
+	for i := range s.files {
+		resp.Index.SkippedLines += s.files[i].Skipped
+	}
+	per := cmp.Or(max(s.req.PerSession, 0), DefaultPerSession)
+	limit := cmp.Or(max(s.req.Limit, 0), DefaultLimit)
+	if s.req.Flat {
+		limit = cmp.Or(max(s.req.Limit, 0), DefaultFlatLimit)
+	}
+
+	groups := make([]sessionGroup, len(s.files))
+	var flat []int32
+	for i := range s.found {
+		c := &s.found[i]
+		s.files[c.file].mask |= c.mask
+		if c.dropped {
+			continue
+		}
+		v := s.judge.of(c.mask, c.weak)
+		if !v.hit {
+			continue
+		}
+		g := &groups[c.file]
+		g.all++
+		resp.TotalAny++
+		if v.whole {
+			g.hits++
+			resp.Total++
+		}
+		if s.req.Flat {
+			flat = s.keep(flat, int32(i), limit)
+		} else {
+			g.top = s.keep(g.top, int32(i), max(per, sharesOf))
+		}
+	}
+	h := newHighlighter(s.plans)
+	var err error
+	if s.req.Flat {
+		err = s.addHits(resp, h, flat)
+	} else {
+		err = s.addSessions(resp, h, s.best(groups, limit), per)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.changed > 0 {
+		resp.TotalIsExact = false
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(s.changed, "hit")))
+	}
+	return resp, nil
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// keep inserts a candidate into a list of the best so many.
+func (s *searcher) keep(list []int32, i int32, most int) []int32 {
+	c := &s.found[i]
+	if len(list) == most {
+		last := &s.found[list[most-1]]
+		if c.score < last.score || s.compare(c, last) >= 0 {
+			return list
+		}
+		list = list[:most-1]
+	}
+	at, _ := slices.BinarySearchFunc(list, c, func(j int32, c *candidate) int { return s.compare(&s.found[j], c) })
+	return slices.Insert(list, at, i)
+}
+
+// best returns the groups with the highest scores, in order.
+func (s *searcher) best(groups []sessionGroup, limit int) []sessionGroup {
+	kept := groups[:0]
+	for i, g := range groups {
+		if g.all == 0 {
+			continue
+		}
+		g.file = int32(i)
+		part := 1.0
+		for _, c := range g.top[:min(sharesOf, len(g.top))] {
+			g.score += part * float64(s.found[c].score)
+			part *= share
+		}
+		kept = append(kept, g)
+	}
+	slices.SortFunc(kept, func(a, b sessionGroup) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+	})
+	return kept[:min(limit, len(kept))]
+}
+
+func (s *searcher) addSessions(resp *Response, h *highlighter, groups []sessionGroup, per int) error {
+	for _, g := range groups {
+		before := len(resp.Hits)
+		if err := s.addHits(resp, h, g.top[:min(per, len(g.top))]); err != nil {
+			return err
+		}
+		if len(resp.Hits) == before {
+			continue // all of them changed
+		}
+		hit, err := s.session(&g)
+		if err != nil {
+			return err
+		}
+		resp.Sessions = append(resp.Sessions, hit)
+	}
+	return nil
+}
+
+func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
+	rec, err := s.record(g.file)
+	if err != nil {
+		return SessionHit{}, err
+	}
+	hit := SessionHit{
+		Type:          "session",
+		SessionPath:   rec.Path,
+		SessionID:     rec.ID,
+		Name:          rec.Name,
+		CWD:           rec.CWD,
+		Created:       Time{rec.Timestamp},
+		Modified:      Time{rec.Timestamp},
+		Messages:      rec.Messages,
+		FirstPrompt:   rec.FirstPrompt,
+		Labels:        slices.Compact(slices.Sorted(maps.Values(rec.Labels))),
+		Models:        rec.Models,
+		ParentSession: rec.ParentSession,
+		Score:         rounded(g.score),
+		Hits:          g.hits,
+		HitsAny:       g.all,
+		Resume:        s.resume(rec),
+	}
+	if !rec.LastMessage.IsZero() {
+		hit.Modified = Time{rec.LastMessage}
+	}
+	for i := range s.files {
+		if s.files[i].ParentSession == rec.Path {
+			hit.Forks++
+		}
+	}
+	return hit, nil
+}
+
+func (s *searcher) resume(rec *session.Record) *Resume {
+	dir, argv := adapter.ResumeCommand(rec.Summary, s.req.DefaultRoot)
+	if len(argv) == 0 {
+		return nil
+	}
+	return &Resume{dir, argv}
+}
+
+// addHits reads candidates again and adds them as hits.
+func (s *searcher) addHits(resp *Response, h *highlighter, list []int32) error {
+	for _, i := range list {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		hit, err := s.hit(h, &s.found[i])
+		if errors.Is(err, errChanged) {
+			s.changed++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		hit.Rank = len(resp.Hits) + 1
+		resp.Hits = append(resp.Hits, hit)
+	}
+	return nil
+}
+
+func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
+	s.resolve(c)
+	rec, err := s.record(c.file)
+	if err != nil {
+		return Hit{}, err
+	}
+	f := &s.files[c.file]
+	if f.tree == nil {
+		f.tree = rec.Tree()
+	}
+	n := rec.NodeAt(c.id.Offset)
+	if n < 0 {
+		return Hit{}, errChanged
+	}
+	node := &rec.Nodes[n]
+	hit := Hit{
+		Type:        "hit",
+		Score:       rounded(float64(c.score)),
+		Tier:        tierNames[c.tier],
+		SessionPath: rec.Path,
+		SessionID:   rec.ID,
+		SessionName: rec.Name,
+		CWD:         rec.CWD,
+		EntryID:     node.ID,
+		ParentID:    node.ParentID,
+		Line:        node.Line,
+		Offset:      node.Offset,
+		Length:      node.Length,
+		Part:        c.id.Part,
+		Branch:      "abandoned",
+		InContext:   f.tree.InContext(n),
+		Label:       rec.Labels[node.ID],
+		Resume:      s.resume(rec),
+	}
+	if f.tree.Active(n) {
+		hit.Branch = "active"
+	}
+	ms, err := s.timeOf(c.file, node.Offset)
+	if err != nil {
+		return Hit{}, err
+	}
+	hit.Timestamp = Time{time.UnixMilli(ms).UTC()}
+	for _, e := range s.query.root.missing(c.mask, nil) {
+		hit.Missing = append(hit.Missing, e.text)
+		if e.matches(f.mask) {
+			hit.Elsewhere = append(hit.Elsewhere, e.text)
+		}
+	}
+	for _, i := range c.copies {
+		if hit.Copies, err = s.addCopy(hit.Copies, &s.found[i]); err != nil {
+			return Hit{}, err
+		}
+	}
+	err = s.readEntry(c, func(e *session.Entry) {
+		part := &e.Parts[c.id.Part]
+		hit.Kind, hit.Role = part.Kind, e.Role
+		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
+		hit.IsError = e.IsError
+		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
+		matches, exact := h.matches(part.Text)
+		hit.Fragment = fragment(part.Text, matches)
+		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
+			hit.Tier = TierParts
+		}
+	})
+	return hit, err
+}
+
+// otherSpelling reports whether the candidate has some word only in another
+// spelling than it was typed in: get_user_name for getUserName.
+func (s *searcher) otherSpelling(c *candidate, matches []match, exact uint64) bool {
+	for _, p := range s.plans {
+		if c.mask&p.bit == 0 || exact&p.bit != 0 || p.match != Literal {
+			continue
+		}
+		if slices.ContainsFunc(matches, func(m match) bool { return m.plan == p.index }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *searcher) addCopy(copies []Copy, c *candidate) ([]Copy, error) {
+	rec, err := s.record(c.file)
+	if err != nil {
+		return nil, err
+	}
+	cp := Copy{SessionPath: rec.Path}
+	if n := rec.NodeAt(s.resolve(c).Offset); n >= 0 {
+		cp.EntryID = rec.Nodes[n].ID
+	}
+	return append(copies, cp), nil
+}
+
+// rounded keeps what differs between scores and not what differs between
+// machines.
+func rounded(score float64) float64 { return math.Round(score*1e4) / 1e4 }

@@ -1,0 +1,325 @@
+package query
+
+import (
+	"math"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"pigrep/index"
+)
+
+// The score of a document is the sum over the words it matches of
+//
+//	weight · idf · tf·(k1+1) / (tf + k1·(1 - b + b·length/average))
+//
+// (BM25), where weight says how tightly the word matched, and everything that is
+// counted is counted over live documents. For a word with several terms, tf is
+// the sum over them, those that match less tightly than the best one in the
+// document counted in proportion; idf is that of the most frequent term that
+// matches as tightly.
+//
+// A compound is worth what a word with its number of documents would be: its idf
+// is that of the documents that have all parts, and its tf part is the mean of
+// those of its parts, weighted by their idf.
+const (
+	k1 = 1.2
+	b  = 0.75
+)
+
+func (s *searcher) idf(df int) float64 {
+	return math.Log(1 + (s.documents-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// tf is the saturating part of BM25. length is the tokens of the document.
+func (s *searcher) tf(freq float32, length uint32) float32 {
+	return freq * (k1 + 1) / (freq + s.norm0 + s.norm1*float32(length))
+}
+
+// df counts the live documents that have the term.
+func (s *searcher) df(term string) (int, error) {
+	if n, ok := s.dfs[term]; ok {
+		return n, nil
+	}
+	n := 0
+	for _, seg := range s.segs {
+		p, err := seg.Postings(index.FieldText, []byte(term))
+		if err != nil {
+			return 0, err
+		}
+		n += p.Count()
+	}
+	s.dfs[term] = n
+	return n, nil
+}
+
+// A plan says how a word is scored: what it stands for in the whole index.
+type plan struct {
+	*word
+	index int
+	bit   uint64
+	terms []expansion
+
+	partIDF          []float64
+	partSum          float64
+	allIDF, wholeIDF float64 // of the documents with all parts; and those that may have them together
+	all, whole       []*roaring.Bitmap
+}
+
+// plan looks up what a word stands for.
+func (s *searcher) plan(w *word, i int) (*plan, error) {
+	p := &plan{word: w, index: i, bit: 1 << i}
+	var err error
+	if p.terms, err = s.expansions(w); err != nil {
+		return nil, err
+	}
+	if len(w.parts) == 0 {
+		return p, nil
+	}
+	all, whole := 0, 0
+	for _, seg := range s.segs {
+		docs, err := conjunction(seg, w.parts)
+		if err != nil {
+			return nil, err
+		}
+		p.all = append(p.all, docs)
+		all += int(docs.GetCardinality())
+		if len(w.wholes) > 0 {
+			wholes, err := conjunction(seg, w.wholes)
+			if err != nil {
+				return nil, err
+			}
+			wholes.And(docs)
+			docs = wholes
+		}
+		p.whole = append(p.whole, docs)
+		whole += int(docs.GetCardinality())
+	}
+	p.allIDF, p.wholeIDF = s.idf(all), s.idf(whole)
+	for _, part := range w.parts {
+		df, err := s.df(part)
+		if err != nil {
+			return nil, err
+		}
+		p.partIDF = append(p.partIDF, s.idf(df))
+		p.partSum += s.idf(df)
+	}
+	return p, nil
+}
+
+// conjunction returns the documents that have all terms.
+func conjunction(seg *segment, terms []string) (*roaring.Bitmap, error) {
+	var docs *roaring.Bitmap
+	for _, term := range terms {
+		d, err := seg.Bitmap(index.FieldText, []byte(term))
+		if err != nil {
+			return nil, err
+		}
+		if docs == nil {
+			docs = d
+		} else {
+			docs.And(d)
+		}
+		if docs.IsEmpty() {
+			break
+		}
+	}
+	return docs, nil
+}
+
+// scores holds what is known of the documents of one segment.
+type scores struct {
+	score []float32
+	mask  []uint64 // words that match
+	weak  []uint64 // compounds of which some parts match; nil when the query has none
+	tier  []uint8  // the loosest of the words
+
+	// Of the word that is being scored.
+	value   []float32
+	freq    []float32 // for a word by its parts: the mean of their tf
+	length  []uint32
+	parts   []uint16
+	best    []uint8 // the tightest tier, and one more so that 0 is none
+	touched []uint32
+}
+
+func newScores(n int, compounds bool) *scores {
+	s := &scores{
+		score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
+		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n),
+	}
+	if compounds {
+		s.weak, s.parts = make([]uint64, n), make([]uint16, n)
+	}
+	return s
+}
+
+// scoreWord adds one word to the scores of a segment.
+func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
+	switch {
+	case len(p.terms) == 1 && len(p.parts) == 0:
+		return s.scoreTerm(sc, seg, p, &p.terms[0])
+	case len(p.terms) > 0:
+		if err := s.scoreTerms(sc, seg, p); err != nil {
+			return err
+		}
+	}
+	if len(p.parts) > 0 {
+		if err := s.scoreParts(sc, seg, p); err != nil {
+			return err
+		}
+	}
+	for _, doc := range sc.touched {
+		if tier := sc.best[doc]; tier > 0 {
+			sc.mask[doc] |= p.bit
+			sc.tier[doc] = max(sc.tier[doc], tier-1)
+		} else {
+			sc.weak[doc] |= p.bit
+			sc.tier[doc] = max(sc.tier[doc], tierParts)
+		}
+		if p.scored {
+			sc.score[doc] += sc.value[doc]
+		}
+		sc.value[doc], sc.best[doc] = 0, 0
+	}
+	sc.touched = sc.touched[:0]
+	return nil
+}
+
+// scoreTerm is scoreTerms for a single term.
+func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan, x *expansion) error {
+	postings, err := seg.Postings(index.FieldText, []byte(x.term))
+	if err != nil {
+		return err
+	}
+	value := float32(0)
+	if p.scored {
+		value = float32(x.weight * x.idf)
+	}
+	for {
+		doc, freq, length, ok := postings.Next()
+		if !ok {
+			return postings.Err()
+		}
+		if !seg.allowed.has(doc) {
+			continue
+		}
+		sc.score[doc] += value * s.tf(float32(freq), length)
+		sc.mask[doc] |= p.bit
+		sc.tier[doc] = max(sc.tier[doc], x.tier)
+	}
+}
+
+// scoreTerms sets the values of the documents that have some of the terms.
+func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
+	weights := make([]float32, len(tierNames)+1) // of the best term, by best
+	idfs := make([]float32, len(tierNames)+1)
+	for i := len(p.terms) - 1; i >= 0; i-- {
+		x := &p.terms[i]
+		weights[x.tier+1], idfs[x.tier+1] = float32(x.weight), float32(x.idf)
+	}
+	for i := range p.terms {
+		x := &p.terms[i]
+		postings, err := seg.Postings(index.FieldText, []byte(x.term))
+		if err != nil {
+			return err
+		}
+		for {
+			doc, freq, length, ok := postings.Next()
+			if !ok {
+				break
+			}
+			if !seg.allowed.has(doc) {
+				continue
+			}
+			if sc.best[doc] == 0 {
+				sc.best[doc] = x.tier + 1
+				sc.length[doc] = length
+				sc.freq[doc] = 0
+				sc.touched = append(sc.touched, doc)
+			}
+			sc.freq[doc] += float32(freq) * min(1, float32(x.weight)/weights[sc.best[doc]])
+		}
+		if err := postings.Err(); err != nil {
+			return err
+		}
+	}
+	for _, doc := range sc.touched {
+		best := sc.best[doc]
+		sc.value[doc] = weights[best] * idfs[best] * s.tf(sc.freq[doc], sc.length[doc])
+	}
+	return nil
+}
+
+// scoreParts raises the values of the documents that have parts of a compound.
+func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
+	whole := newBitset(seg.Len())
+	whole.set(p.whole[seg.number], true)
+	among := seg.allowed
+	if p.strict() {
+		if among = whole; seg.allowed != nil {
+			whole.and(seg.allowed)
+		}
+	}
+	for i, part := range p.parts {
+		if p.strict() && p.whole[seg.number].IsEmpty() {
+			break
+		}
+		postings, err := seg.Postings(index.FieldText, []byte(part))
+		if err != nil {
+			return err
+		}
+		idf := float32(p.partIDF[i] / p.partSum)
+		for {
+			doc, freq, length, ok := postings.Next()
+			if !ok {
+				break
+			}
+			if !among.has(doc) {
+				continue
+			}
+			if sc.parts[doc] == 0 {
+				sc.freq[doc] = 0
+				if sc.best[doc] == 0 {
+					sc.touched = append(sc.touched, doc)
+				}
+			}
+			sc.parts[doc]++
+			sc.freq[doc] += idf * s.tf(float32(freq), length)
+		}
+		if err := postings.Err(); err != nil {
+			return err
+		}
+	}
+	for _, doc := range sc.touched {
+		n := int(sc.parts[doc])
+		sc.parts[doc] = 0
+		switch {
+		case n == len(p.parts):
+			value := float32(weightParts*p.allIDF) * sc.freq[doc]
+			tier := tierParts
+			if p.verify && whole.has(doc) {
+				whole := float32(p.wholeIDF) * sc.freq[doc]
+				seg.pending[p.index] = append(seg.pending[p.index], pending{doc, max(whole, sc.value[doc]), max(value, sc.value[doc])})
+				value, tier = whole, tierExact
+			}
+			sc.value[doc] = max(sc.value[doc], value)
+			if sc.best[doc] == 0 || sc.best[doc] > tier+1 {
+				sc.best[doc] = tier + 1
+			}
+		case n > 0:
+			sc.value[doc] = max(sc.value[doc], float32(weightSome*p.allIDF)*sc.freq[doc])
+		}
+	}
+	return nil
+}
+
+// pending is a document that may have a compound whole, and what the compound is
+// worth in it if it has, and if it has not.
+type pending struct {
+	doc          uint32
+	whole, parts float32
+}
+
+// strict reports whether the parts alone are nothing: what is quoted, and what
+// is to be left out.
+func (w *word) strict() bool { return w.match == Phrase || !w.scored }

@@ -1,0 +1,439 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// Search answers a request from one generation of the index. Session files are
+// read only where a hit is shown and where a phrase or a compound has to be
+// verified.
+func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) (*Response, error) {
+	q, err := compile(&req)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSearcher(ctx, r, a, src, &req, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.score(); err != nil {
+		return nil, err
+	}
+	if err := s.joinCopies(); err != nil {
+		return nil, err
+	}
+	if err := s.verify(); err != nil {
+		return nil, err
+	}
+	return s.respond()
+}
+
+// recency is how much more than the oldest the newest session counts, and
+// recencyHalf the age, counted from the newest entry of the index, at which half
+// of that is left.
+const (
+	recency     = 0.1
+	recencyHalf = 30 * 24 * time.Hour
+)
+
+type searcher struct {
+	ctx context.Context
+	r   *index.Reader
+	a   adapter.Adapter
+	src Source
+	req *Request
+	*query
+
+	tests  []test // of the request; those of the query's text are query.tests
+	files  []file // in the order of the summaries: by path
+	fileOf []int32
+	segs   []*segment
+	plans  []*plan
+	judge  judge
+
+	documents    float64
+	norm0, norm1 float32
+	dfs          map[string]int
+
+	found   []candidate
+	inexact bool
+	changed int // hits left out because their session file is not what was indexed
+}
+
+// file is what a search knows of a session file.
+type file struct {
+	*session.Summary
+	mask    uint64 // words and fields that some document in it matches
+	ids     uint64 // words that begin its session id
+	recency float32
+
+	record *session.Record // loaded when needed
+	tree   *session.Tree
+}
+
+// segment is a segment of the index and what a search works out for it.
+type segment struct {
+	*index.Segment
+	number    int
+	files     []uint32
+	allowed   bitset   // nil: all
+	fields    []bitset // of each field in the text
+	pending   [][]pending
+	anchors   map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	everybody bool              // no words: every allowed document counts
+}
+
+// candidate is a document that matches, before and after verification.
+type candidate struct {
+	segment int32
+	file    int32 // index in searcher.files
+	doc     uint32
+	score   float32
+	mask    uint64
+	weak    uint64
+	tier    uint8
+	pending bool // some word is to be verified
+	dropped bool // a copy of another candidate, or no hit after all
+
+	copy   uint64
+	copies []int32 // candidates of which this one stands for
+
+	id    index.ID
+	hasID bool
+}
+
+func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
+	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: judge{root: q.root}}
+	s.documents = float64(r.Documents())
+	average := 1.0
+	if r.Documents() > 0 && r.Tokens() > 0 {
+		average = float64(r.Tokens()) / float64(r.Documents())
+	}
+	s.norm0, s.norm1 = float32(k1*(1-b)), float32(k1*b/average)
+
+	var err error
+	if s.tests, err = req.tests(); err != nil {
+		return nil, err
+	}
+	s.listFiles()
+	for i, seg := range r.Segments() {
+		sg := &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words))}
+		if sg.files, err = seg.Files(); err != nil {
+			return nil, err
+		}
+		s.segs = append(s.segs, sg)
+	}
+	return s, nil
+}
+
+func (s *searcher) listFiles() {
+	summaries := s.r.Summaries()
+	s.files = make([]file, len(summaries))
+	var newest time.Time
+	most := uint32(0)
+	for i := range summaries {
+		sum := &summaries[i]
+		s.files[i].Summary = sum
+		most = max(most, sum.File)
+		if sum.Newest.After(newest) {
+			newest = sum.Newest
+		}
+	}
+	s.fileOf = make([]int32, most+1)
+	for i := range s.fileOf {
+		s.fileOf[i] = -1
+	}
+	for i := range s.files {
+		f := &s.files[i]
+		s.fileOf[f.File] = int32(i)
+		f.recency = 1
+		if !f.Newest.IsZero() {
+			f.recency += recency * float32(math.Exp2(-newest.Sub(f.Newest).Hours()/recencyHalf.Hours()))
+		}
+	}
+}
+
+// fileAt returns the index in files of a document's file, -1 for a record.
+func (s *searcher) fileAt(seg *segment, doc uint32) int32 {
+	if n := seg.files[doc]; int64(n) < int64(len(s.fileOf)) {
+		return s.fileOf[n]
+	}
+	return -1
+}
+
+// score fills found with every document that is a hit as far as the index can tell.
+func (s *searcher) score() error {
+	words := false
+	compounds := false
+	for i, w := range s.words {
+		p, err := s.plan(w, i)
+		if err != nil {
+			return err
+		}
+		s.plans = append(s.plans, p)
+		words = words || w.scored
+		compounds = compounds || len(w.parts) > 0
+	}
+	longest := 0
+	for _, seg := range s.segs {
+		longest = max(longest, seg.Len())
+		if err := s.filter(seg); err != nil {
+			return err
+		}
+	}
+	if err := s.findIDs(); err != nil {
+		return err
+	}
+	sc := newScores(longest, compounds)
+	for _, seg := range s.segs {
+		for _, p := range s.plans {
+			if err := s.ctx.Err(); err != nil {
+				return err
+			}
+			if err := s.scoreWord(sc, seg, p); err != nil {
+				return err
+			}
+		}
+		if err := s.collect(sc, seg, !words); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filter works out which documents of a segment the filters let through.
+func (s *searcher) filter(seg *segment) error {
+	for i := range s.tests {
+		t := &s.tests[i]
+		if t.timed {
+			continue
+		}
+		docs, err := s.bits(seg, t)
+		if err != nil {
+			return err
+		}
+		if seg.allowed == nil {
+			seg.allowed = docs
+		} else {
+			seg.allowed.and(docs)
+		}
+	}
+	for i := range s.query.tests {
+		t := &s.query.tests[i]
+		if t.timed {
+			seg.fields = append(seg.fields, nil)
+			continue
+		}
+		docs, err := s.bits(seg, t)
+		if err != nil {
+			return err
+		}
+		seg.fields = append(seg.fields, docs)
+	}
+	return nil
+}
+
+func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
+	var fileOK []bool
+	if t.file != nil {
+		fileOK = make([]bool, len(s.files))
+		for i := range s.files {
+			fileOK[i] = t.file(s.files[i].Summary)
+		}
+	}
+	return t.bits(seg, func(doc uint32) bool {
+		i := s.fileAt(seg, doc)
+		return i >= 0 && fileOK[i]
+	})
+}
+
+// collect turns the scores of a segment into candidates and clears them.
+func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
+	var live bitset
+	if everybody {
+		all := test{field: index.FieldKind, keyword: func(string) bool { return false }}
+		others, err := all.bits(seg, nil)
+		if err != nil {
+			return err
+		}
+		live = newBitset(seg.Len())
+		for i := range live {
+			live[i] = ^others[i]
+		}
+	}
+	unsure, unwanted := uint64(0), uint64(0)
+	for _, p := range s.plans {
+		if list := seg.pending[p.index]; len(list) > 0 {
+			unsure |= p.bit
+			if !p.scored {
+				unwanted |= p.bit
+			}
+			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
+		}
+	}
+	for doc := range uint32(seg.Len()) {
+		mask := sc.mask[doc]
+		weak := uint64(0)
+		if sc.weak != nil {
+			weak = sc.weak[doc]
+		}
+		score, tier := sc.score[doc], sc.tier[doc]
+		if mask|weak != 0 {
+			sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
+			if sc.weak != nil {
+				sc.weak[doc] = 0
+			}
+		}
+		anchored := seg.anchors[doc]
+		if mask|weak|anchored == 0 && !(everybody && live.has(doc) && seg.allowed.has(doc)) {
+			continue
+		}
+		at := s.fileAt(seg, doc)
+		if at < 0 {
+			continue
+		}
+		f := &s.files[at]
+		mask |= f.ids | anchored
+		if anchored != 0 {
+			score += anchorScore
+		}
+		ok, err := s.fieldBits(seg, doc, at, &mask)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		c := candidate{
+			segment: int32(seg.number), file: at, doc: doc,
+			score: score * f.recency, mask: mask, weak: weak, tier: tier,
+		}
+		for _, p := range s.plans {
+			if unsure&mask&p.bit != 0 {
+				if _, ok := seg.pendingOf(p, doc); ok {
+					c.pending = true
+				}
+			}
+		}
+		if s.judge.of(mask, weak).hit || c.pending && s.judge.of(mask&^unwanted, weak).hit {
+			s.found = append(s.found, c)
+		}
+	}
+	return nil
+}
+
+func (seg *segment) pendingOf(p *plan, doc uint32) (pending, bool) {
+	list := seg.pending[p.index]
+	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })
+	if i < len(list) && list[i].doc == doc {
+		return list[i], true
+	}
+	return pending{}, false
+}
+
+// fieldBits adds the bits of the fields to mask and reports whether the time of
+// the entry is inside of what the request asks for.
+func (s *searcher) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (bool, error) {
+	for i := range s.tests {
+		if t := &s.tests[i]; t.timed {
+			if ok, err := s.inTime(t, seg, doc, at); !ok || err != nil {
+				return false, err
+			}
+		}
+	}
+	for i := range s.query.tests {
+		ok := seg.fields[i].has(doc)
+		if t := &s.query.tests[i]; t.timed {
+			var err error
+			if ok, err = s.inTime(t, seg, doc, at); err != nil {
+				return false, err
+			}
+		}
+		if ok {
+			*mask |= fieldBit(i)
+		}
+	}
+	return true, nil
+}
+
+// inTime decides by the times of the whole file where it can, else by that of
+// the entry.
+func (s *searcher) inTime(t *test, seg *segment, doc uint32, at int32) (bool, error) {
+	f := &s.files[at]
+	if !f.Oldest.IsZero() {
+		oldest, newest := t.contains(f.Oldest.UnixMilli()), t.contains(f.Newest.UnixMilli())
+		if oldest && newest {
+			return true, nil
+		}
+		if f.Newest.UnixMilli() < t.since || f.Oldest.UnixMilli() > t.until {
+			return false, nil
+		}
+	}
+	id, ok := seg.ID(doc)
+	if !ok {
+		return false, nil
+	}
+	ms, err := s.timeOf(at, id.Offset)
+	return t.contains(ms), err
+}
+
+// timeOf returns the time of an entry in Unix milliseconds.
+func (s *searcher) timeOf(at int32, offset int64) (int64, error) {
+	rec, err := s.record(at)
+	if err != nil {
+		return 0, err
+	}
+	if i := rec.NodeAt(offset); i >= 0 && rec.Nodes[i].Time != 0 {
+		return rec.Nodes[i].Time, nil
+	}
+	return rec.Mtime / int64(time.Millisecond), nil
+}
+
+// record loads the session record of a file.
+func (s *searcher) record(at int32) (*session.Record, error) {
+	f := &s.files[at]
+	if f.record == nil {
+		rec, err := s.r.Record(f.File)
+		if err != nil {
+			return nil, err
+		}
+		if rec == nil {
+			rec = &session.Record{Summary: *f.Summary}
+		}
+		f.record = rec
+	}
+	return f.record, nil
+}
+
+// resolve fills in the id of a candidate.
+func (s *searcher) resolve(c *candidate) *index.ID {
+	if !c.hasID {
+		c.id, _ = s.segs[c.segment].ID(c.doc)
+		c.hasID = true
+	}
+	return &c.id
+}
+
+// compare orders candidates, the best first: by score, then the newest session,
+// then by path, offset and part. It never depends on where a document is in the
+// index.
+func (s *searcher) compare(a, b *candidate) int {
+	if d := cmp.Compare(b.score, a.score); d != 0 {
+		return d
+	}
+	if a.file != b.file {
+		// Files are in the order of their paths.
+		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+	}
+	x, y := s.resolve(a), s.resolve(b)
+	return cmp.Or(cmp.Compare(y.Offset, x.Offset), cmp.Compare(x.Part, y.Part))
+}

@@ -1,0 +1,215 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"runtime"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+)
+
+// How many bytes of session files may be read to verify, in the order of the
+// scores. What is quoted or left out decides whether a document is a hit at all,
+// other compounds only where it stands.
+const (
+	verifyStrict = 64 << 20
+	verifyLoose  = 16 << 20
+)
+
+// errChanged says that a session file no longer holds what was indexed.
+var errChanged = errors.New("the session file has changed since it was indexed")
+
+// verify reads the candidates that may have a phrase or compound and settles
+// whether they do. Without a budget left, a compound counts as found by its
+// parts, and a phrase as not found.
+func (s *searcher) verify() error {
+	var list []int32
+	for i := range s.found {
+		if c := &s.found[i]; c.pending && !c.dropped {
+			list = append(list, int32(i))
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	slices.SortFunc(list, func(i, j int32) int { return s.compare(&s.found[i], &s.found[j]) })
+
+	strict := uint64(0)
+	for _, p := range s.plans {
+		if p.verify && p.strict() {
+			strict |= p.bit
+		}
+	}
+	budget := verifyLoose
+	if strict != 0 {
+		budget = verifyStrict
+	}
+	read := 0 // candidates that the budget is enough for
+	for _, i := range list {
+		c := &s.found[i]
+		rec, err := s.record(c.file)
+		if err != nil {
+			return err
+		}
+		if n := rec.NodeAt(s.resolve(c).Offset); n >= 0 {
+			if budget -= rec.Nodes[n].Length; budget < 0 && read > 0 {
+				break
+			}
+		}
+		read++
+	}
+	whole := make([]uint64, len(s.found)) // words found in the text
+	if err := s.readWords(slices.Clone(list[:read]), whole); err != nil {
+		return err
+	}
+	for at, i := range list {
+		c := &s.found[i]
+		for _, p := range s.plans {
+			if p.verify && c.mask&p.bit != 0 && whole[i]&p.bit == 0 {
+				s.fallBack(c, p, at < read)
+			}
+		}
+		if at >= read && strict != 0 {
+			s.inexact = true
+		}
+		c.dropped = c.dropped || !s.judge.of(c.mask, c.weak).hit
+	}
+	return nil
+}
+
+// fallBack takes back that a candidate has a compound whole. known is false when
+// that was not looked at.
+func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
+	worth, ok := s.segs[c.segment].pendingOf(p, c.doc)
+	if !ok {
+		return
+	}
+	boost := s.files[c.file].recency
+	switch {
+	case !p.scored:
+		if known {
+			c.mask &^= p.bit
+		}
+	case p.strict():
+		c.mask &^= p.bit
+		c.score -= worth.whole * boost
+	default:
+		c.score -= (worth.whole - worth.parts) * boost
+		c.tier = max(c.tier, tierParts)
+	}
+}
+
+// readWords sets the bits of the verified words that the text of each candidate
+// has. A candidate that cannot be read any more is dropped.
+func (s *searcher) readWords(list []int32, whole []uint64) error {
+	slices.SortFunc(list, func(i, j int32) int {
+		a, b := &s.found[i], &s.found[j]
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.id.Offset, b.id.Offset))
+	})
+	g, ctx := errgroup.WithContext(s.ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	changed := make([]bool, len(s.found))
+	for start := 0; start < len(list); {
+		end := start + 1
+		for end < len(list) && end-start < 256 && s.found[list[end]].file == s.found[list[start]].file {
+			end++
+		}
+		some := list[start:end]
+		start = end
+		g.Go(func() error {
+			var analyzer analysis.Analyzer
+			for len(some) > 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				n := 1
+				for n < len(some) && s.found[some[n]].id.Offset == s.found[some[0]].id.Offset {
+					n++
+				}
+				err := s.readEntry(&s.found[some[0]], func(e *session.Entry) {
+					for _, i := range some[:n] {
+						part := s.found[i].id.Part
+						if part >= len(e.Parts) {
+							changed[i] = true
+							continue
+						}
+						text := analyzer.FoldText(e.Parts[part].Text)
+						for _, p := range s.plans {
+							if !p.verify {
+								continue
+							}
+							if _, _, ok := p.needle.find(text.Text, 0); ok {
+								whole[i] |= p.bit
+							}
+						}
+					}
+				})
+				if errors.Is(err, errChanged) {
+					for _, i := range some[:n] {
+						changed[i] = true
+					}
+				} else if err != nil {
+					return err
+				}
+				some = some[n:]
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, i := range list {
+		if changed[i] {
+			s.found[i].dropped = true
+			s.changed++
+		}
+	}
+	return nil
+}
+
+// readEntry reads the entry of a candidate again and hands it over, or fails
+// with errChanged. The candidate's id and record must be there already.
+func (s *searcher) readEntry(c *candidate, use func(*session.Entry)) error {
+	rec := s.files[c.file].record
+	n := rec.NodeAt(c.id.Offset)
+	if n < 0 {
+		return errChanged
+	}
+	node := &rec.Nodes[n]
+	data, err := s.src.ReadAt(rec.Path, node.Offset, node.Length)
+	if err != nil || len(data) != node.Length {
+		return errChanged // gone, unreadable, or shorter now
+	}
+	state := adapter.State{Lines: node.Line - 1}
+	if rec.Header.Offset <= node.Offset {
+		state.Header = rec.Header
+	}
+	same := false
+	line := adapter.Line{Data: data, Raw: data, Offset: node.Offset, Number: node.Line, Ended: true}
+	problems := s.a.Parse(state).Parse(line, func(e *session.Entry) {
+		if e.Offset == node.Offset && e.Length == node.Length && e.ID == node.ID && c.id.Part < len(e.Parts) && copyKey(index.CopyTerm(e.Copy)) == c.copy {
+			same = true
+			use(e)
+		}
+	})
+	if !same || len(problems) > 0 {
+		return errChanged
+	}
+	return nil
+}
+
+// copyKey is the value of candidate.copy for a term of index.FieldCopy.
+func copyKey(term string) uint64 {
+	if term == "" {
+		return 0
+	}
+	return xxhash.Sum64String(term) | 1
+}
