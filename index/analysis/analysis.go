@@ -50,15 +50,15 @@ type Analyzer struct {
 func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	tokens := 0
 	for i := 0; i < len(text); {
-		if text[i] < utf8.RuneSelf && !ascii[text[i]].class.startsRun() {
+		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
 			i++
 			continue
 		}
 		start := i
 		var seen class
 		for i < len(text) && text[i] < utf8.RuneSelf {
-			c := ascii[text[i]].class
-			if !c.startsRun() {
+			c := classes[text[i]]
+			if c == separator {
 				break
 			}
 			seen |= c
@@ -81,67 +81,59 @@ func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 
 // walkASCII is the fast path for a word run text[start:end] that is all ASCII; walkMixed gives the same.
 func (a *Analyzer) walkASCII(text []byte, start, end int, emit func(Token)) int {
-	var (
-		parts     int
-		partStart = -1 // of the part being read, -1 in underscores and before the first
-		last      Token
-		first     int
-	)
-	a.whole = a.whole[:0]
-	finish := func(end int) { // the part being read ends; it is emitted when it is known whether it is the only one
-		if parts > 0 {
-			last.Form = Part
-			emit(last)
-		} else {
-			first = partStart
+	for text[start] == '_' {
+		if start++; start == end {
+			return 0
 		}
-		parts++
+	}
+	a.whole = a.whole[:0]
+	parts := 0
+	for i := start; ; {
+		// One part: text[from:i], lower case in a.part.
+		from := i
 		a.part = a.part[:0]
-		for _, c := range text[partStart:min(end, partStart+MaxTerm)] {
-			if 'A' <= c && c <= 'Z' {
+		before := separator
+		for i < end {
+			c := text[i]
+			class := classes[c]
+			if class == upper {
+				if i > from && splits(before, asciiClass(text[:end], i+1)) {
+					break
+				}
 				c += 'a' - 'A'
+			} else if class == underscore {
+				break
 			}
-			a.part = append(a.part, c)
+			if len(a.part) < MaxTerm {
+				a.part = append(a.part, c)
+			}
+			before = class
+			i++
+		}
+		to := i
+		for i < end && text[i] == '_' {
+			i++
+		}
+		if i == end && parts == 0 {
+			emit(Token{Term: a.part, Start: from, End: to, Form: Word})
+			return 1
 		}
 		a.whole = append(a.whole, a.part[:min(len(a.part), MaxTerm-len(a.whole))]...)
-		last = Token{Term: a.part, Start: partStart, End: end, Form: Word}
-		partStart = -1
-	}
-	before := separator
-	for i := start; i < end; i++ {
-		c := ascii[text[i]].class
-		if partStart >= 0 {
-			if c == underscore {
-				finish(i)
-			} else if c == upper {
-				next := separator
-				if i+1 < end {
-					next = ascii[text[i+1]].class
-				}
-				if splits(before, next) {
-					finish(i)
-				}
-			}
+		emit(Token{Term: a.part, Start: from, End: to, Form: Part})
+		parts++
+		if i == end {
+			emit(Token{Term: a.whole, Start: start, End: to, Form: Whole})
+			return parts + 1
 		}
-		if partStart < 0 && c != underscore {
-			partStart = i
-		}
-		before = c
 	}
-	if partStart >= 0 {
-		finish(end)
+}
+
+// asciiClass returns the class of text[i], which is ASCII, or separator past the end.
+func asciiClass(text []byte, i int) class {
+	if i >= len(text) {
+		return separator
 	}
-	switch parts {
-	case 0:
-		return 0
-	case 1:
-		emit(last)
-		return 1
-	}
-	last.Form = Part
-	emit(last)
-	emit(Token{Term: a.whole, Start: first, End: last.End, Form: Whole})
-	return parts + 1
+	return classes[text[i]]
 }
 
 // splits reports whether a new part begins at an upper case letter, from the characters before and after it.
@@ -157,7 +149,7 @@ func (a *Analyzer) walkMixed(text []byte, start int, emit func(Token)) (tokens, 
 	var held placed
 	i := start
 	for i < len(text) {
-		if text[i] < utf8.RuneSelf && !ascii[text[i]].class.startsRun() {
+		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
 			break
 		}
 		pieces, end := a.segment(text, i)

@@ -15,7 +15,8 @@ import (
 // (NFKD), loses its diacritics, is composed again (so that kana keep their voicing marks and Hangul its syllables) and
 // is lower-cased letter by letter. A segment folds the same wherever it stands, and folding a folded text changes nothing.
 
-// class is what a folded character is to Walk. The classes of a run are bits, so that a run's can be collected.
+// class is what a folded character is to Walk. Classes are bits, so that those of a run can be collected. Every ASCII
+// character that does not separate is part of a word run.
 type class uint8
 
 const (
@@ -30,9 +31,6 @@ const (
 	separator class = 0
 )
 
-// startsRun reports whether an ASCII character of this class is part of a word run.
-func (c class) startsRun() bool { return c != separator }
-
 // piece is one character of folded text, and what it was before its case was folded.
 type piece struct {
 	class class
@@ -42,6 +40,14 @@ type piece struct {
 var ascii = func() (table [utf8.RuneSelf]piece) {
 	for r := range table {
 		table[r] = newPiece(rune(r))
+	}
+	return
+}()
+
+// classes are those of the ASCII characters once more, close together for Walk.
+var classes = func() (table [utf8.RuneSelf]class) {
+	for c := range table {
+		table[c] = ascii[c].class
 	}
 	return
 }()
@@ -217,6 +223,26 @@ func (a *Analyzer) FoldText(text []byte) *Folded {
 	f := &Folded{Text: make([]byte, 0, len(text))}
 	space := false // Text ends with a space
 	for i := 0; i < len(text); {
+		start, at := i, len(f.Text)
+		for i < len(text) && text[i] < utf8.RuneSelf && (i+1 == len(text) || text[i+1] < utf8.RuneSelf) {
+			c := text[i]
+			if c == ' ' || '\t' <= c && c <= '\r' {
+				if space {
+					break
+				}
+				space, c = true, ' '
+			} else {
+				if space = false; 'A' <= c && c <= 'Z' {
+					c += 'a' - 'A'
+				}
+			}
+			f.Text = append(f.Text, c)
+			i++
+		}
+		if i > start {
+			f.span(at, start, i, true)
+			continue
+		}
 		pieces, end := a.segment(text, i)
 		for _, p := range pieces {
 			isSpace := isSpace(p.fold)
@@ -259,12 +285,17 @@ func isSpace(fold string) bool {
 }
 
 func (f *Folded) add(fold string, start, end int, even bool) {
+	f.span(len(f.Text), start, end, even)
+	f.Text = append(f.Text, fold...)
+}
+
+// span says where Text comes from from at on.
+func (f *Folded) span(at, start, end int, even bool) {
 	if n := len(f.spans); even && n > 0 && f.spans[n-1].even && f.spans[n-1].end == start {
 		f.spans[n-1].end = end
-	} else {
-		f.spans = append(f.spans, span{len(f.Text), start, end, even})
+		return
 	}
-	f.Text = append(f.Text, fold...)
+	f.spans = append(f.spans, span{at, start, end, even})
 }
 
 // Source returns the bytes of the original text that Text[start:end] came from, widened to whole characters. An empty

@@ -60,6 +60,7 @@ type Accumulator struct {
 	ids    spans
 	stored []stored
 	values []byte
+	writer writer
 }
 
 // stored is a value of the stored field.
@@ -155,9 +156,12 @@ func (a *Accumulator) Reset() {
 	a.docs = 0
 	a.ids = spans{reuse(a.ids.bytes), reuse(a.ids.ends)}
 	a.stored, a.values = reuse(a.stored), reuse(a.values)
+	terms, postings := 0, 0
 	for _, f := range a.fields {
+		terms, postings = max(terms, len(f.terms)), max(postings, len(f.postings))
 		f.reset()
 	}
+	a.writer.reset(terms, postings)
 }
 
 func reuse[T any](s []T) []T {

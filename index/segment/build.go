@@ -78,13 +78,14 @@ type writer struct {
 	out  []byte
 	docs int
 
-	// Scratch memory.
+	// Scratch memory, for the next segment too.
 	order    []ordered
 	hits     []hit
 	next     []uint32 // by term: where its next hit goes
 	chunk    []byte
 	chunks   []int
 	fst      bytes.Buffer
+	builder  *vellum.Builder // writes to fst
 	compress []byte
 	value    []byte
 }
@@ -130,16 +131,15 @@ func (a *Accumulator) Build() (*Segment, error) {
 			return nil, errTooMuch
 		}
 	}
-	w := &writer{docs: a.docs, out: make([]byte, 0, a.sizeOfOutput())}
+	w := &a.writer
+	w.out, w.docs = make([]byte, 0, a.sizeOfOutput()), a.docs
+	defer func() { w.out = nil }() // it is the segment's
 	s := &Segment{docs: a.docs}
 	s.storedIndex = w.storedValues(a)
 	headers := make([]uint64, len(a.fields))
-	fst, err := vellum.New(&w.fst, nil)
-	if err != nil {
-		return nil, fmt.Errorf("build a segment: %w", err)
-	}
 	for i, f := range a.fields {
-		if headers[i], err = w.field(f, fst); err != nil {
+		var err error
+		if headers[i], err = w.field(f); err != nil {
 			return nil, fmt.Errorf("build a segment: field %s: %w", f.Name, err)
 		}
 	}
@@ -159,6 +159,17 @@ func (a *Accumulator) sizeOfOutput() int {
 		n += len(f.bytes) + 10*len(f.terms) + 5*len(f.postings)
 	}
 	return n
+}
+
+// reset gives back memory that was many times more than the last segment needed, which had at most so many terms and
+// postings in a field.
+func (w *writer) reset(terms, postings int) {
+	if cap(w.hits) > 4*postings || cap(w.order) > 4*terms {
+		w.order, w.next, w.hits = nil, nil, nil
+	}
+	if w.fst.Cap() > 16<<20 {
+		w.fst, w.builder = bytes.Buffer{}, nil
+	}
 }
 
 func (w *writer) varint(v uint64) { w.out = binary.AppendUvarint(w.out, v) }
@@ -198,11 +209,17 @@ func (w *writer) storedValues(a *Accumulator) uint64 {
 }
 
 // field writes what belongs to a field and returns the address of its header.
-func (w *writer) field(f *inverted, fst *vellum.Builder) (header uint64, err error) {
+func (w *writer) field(f *inverted) (header uint64, err error) {
 	w.sort(f)
 	w.turn(f)
 	w.fst.Reset()
-	if err := fst.Reset(&w.fst); err != nil {
+	if w.builder == nil {
+		// A smaller table of shared endings than usual: the FST gets 3 % longer and is built in two thirds of the time.
+		w.builder, err = vellum.New(&w.fst, &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 1000, RegistryMRUSize: 1})
+	} else {
+		err = w.builder.Reset(&w.fst)
+	}
+	if err != nil {
 		return 0, err
 	}
 	lengths := f.lengths
@@ -212,11 +229,11 @@ func (w *writer) field(f *inverted, fst *vellum.Builder) (header uint64, err err
 	for _, o := range w.order {
 		end := w.next[o.number]
 		hits := w.hits[end-f.terms[o.number].docs : end]
-		if err := fst.Insert(f.term(o.number), w.postings(hits, lengths)); err != nil {
+		if err := w.builder.Insert(f.term(o.number), w.postings(hits, lengths)); err != nil {
 			return 0, err
 		}
 	}
-	if err := fst.Close(); err != nil {
+	if err := w.builder.Close(); err != nil {
 		return 0, err
 	}
 	dictionary := w.at()

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/build"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -511,41 +513,75 @@ func TestParallelBuilds(t *testing.T) {
 	}
 }
 
-func BenchmarkBuild(b *testing.B) {
-	list := corpus(b)
-	var size int64
-	for _, s := range list {
-		size += int64(len(s.text))
+// sourceTexts cuts the standard library's source into documents of the sizes that parts of entries have.
+func sourceTexts(b *testing.B) (list []sample, size int) {
+	b.Helper()
+	const enough = 16 << 20
+	r := rand.New(rand.NewPCG(3, 3))
+	err := filepath.WalkDir(filepath.Join(build.Default.GOROOT, "src"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for len(text) > 0 && size < enough {
+			n := min(len(text), 64+int(500*math.Exp(1.5*r.NormFloat64())))
+			list = append(list, sample{
+				id: fmt.Sprintf("%06x:%010x:%04x", size>>20, size, 0), text: string(text[:n]),
+				keywords: []Keyword{{0, "result"}, {1, "bash"}, {2, fmt.Sprintf("%08x", r.Uint32())}, {3, fmt.Sprintf("%011x", r.Uint64()>>20)}},
+			})
+			size += n
+			text = text[n:]
+		}
+		if size >= enough {
+			return fs.SkipAll
+		}
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
 	}
-	b.Run("ours", func(b *testing.B) {
-		b.SetBytes(size)
-		a := NewAccumulator(testSchema)
-		for b.Loop() {
-			b.ReportMetric(float64(ours(b, a, list).Size())/float64(size), "ratio")
-		}
-	})
-	b.Run("accumulate", func(b *testing.B) {
-		b.SetBytes(size)
-		a := NewAccumulator(testSchema)
-		for b.Loop() {
-			a.Reset()
-			for _, s := range list {
-				s.addTo(a)
-			}
-		}
-	})
-	b.Run("stock", func(b *testing.B) {
-		b.SetBytes(size)
-		for b.Loop() {
-			docs := make([]engine.Document, len(list))
-			for i, s := range list {
-				docs[i] = s.stock()
-			}
-			_, n, err := (&zap.ZapPlugin{}).New(docs)
-			if err != nil {
-				b.Fatal(err)
+	return list, size
+}
+
+func BenchmarkBuild(b *testing.B) {
+	list, size := sourceTexts(b)
+	run := func(name string, f func() int) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(size))
+			n := 0
+			for b.Loop() {
+				n = f()
 			}
 			b.ReportMetric(float64(n)/float64(size), "ratio")
+			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/(float64(size)/1e6), "ms/MB")
+		})
+	}
+	a := NewAccumulator(testSchema)
+	accumulate := func() int {
+		a.Reset()
+		for _, s := range list {
+			s.addTo(a)
 		}
+		return a.Size()
+	}
+	accumulate()
+	run("accumulate", accumulate)
+	run("build", func() int {
+		s, err := a.Build()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return s.Size()
+	})
+	run("stock", func() int {
+		docs := make([]engine.Document, len(list))
+		for i, s := range list {
+			docs[i] = s.stock()
+		}
+		_, n, err := (&zap.ZapPlugin{}).New(docs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return int(n)
 	})
 }
