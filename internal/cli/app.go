@@ -1,0 +1,205 @@
+// Package cli holds the commands of pigrep: it reads arguments, environment and
+// settings, calls the packages below, and turns their outcome into an exit code.
+//
+// Each command is one file with newXCommand, xOptions, addFlags and runX. A
+// command decides what to do; package printer decides how it looks.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/terminal"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// App is what a run of pigrep takes from its surroundings. Commands reach the
+// clock, the environment and the streams only through it.
+type App struct {
+	Streams *terminal.Streams
+	Getenv  func(name string) string
+	Home    string // the user's home directory, "" when there is none
+	WorkDir string // absolute
+	Now     func() time.Time
+	Adapter adapter.Adapter
+
+	out     *bufio.Writer // results; flushed at the end of the run
+	verbose bool
+	quiet   bool
+}
+
+// Main runs pigrep as the process was started and returns its exit code.
+func Main() int {
+	// A write to a closed pipe must come back as an error: it ends the run
+	// well, where the signal would look like a crash to the caller.
+	signal.Ignore(syscall.SIGPIPE)
+	// A crash in a goroutine shows its message, not everybody's stack.
+	debug.SetTraceback("none")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second Ctrl-C ends the process at once.
+	context.AfterFunc(ctx, stop)
+
+	home, _ := os.UserHomeDir()
+	workDir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigrep: find the working directory: %v\n", err)
+		return exitError
+	}
+	app := &App{
+		Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv),
+		Getenv:  os.Getenv,
+		Home:    home,
+		WorkDir: workDir,
+		Now:     time.Now,
+		Adapter: adapter.Pi(),
+	}
+	return app.Run(ctx, os.Args[1:])
+}
+
+// Run executes the command that the arguments name and returns the exit code.
+// What went wrong has been reported by then.
+func (a *App) Run(ctx context.Context, args []string) int {
+	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
+	err := a.execute(ctx, args)
+	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
+		err = fmt.Errorf("write the results: %w", flushErr)
+	}
+	if ctx.Err() != nil && err != nil {
+		err = ctx.Err()
+	}
+	a.report(err, wantsJSON(args))
+	return exitCode(err)
+}
+
+func (a *App) execute(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a.logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
+			err = &problem{
+				code: codeInternal, message: fmt.Sprintf("internal error: %v", r),
+				hint: "this is a bug in pigrep; `pigrep index --rebuild` may help meanwhile",
+			}
+		}
+	}()
+	root := newRootCommand(a)
+	root.SetArgs(commandFirst(root, args))
+	root.SetIn(a.Streams.In)
+	root.SetOut(a.out)
+	root.SetErr(a.Streams.Err)
+	return root.ExecuteContext(ctx)
+}
+
+func newRootCommand(a *App) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pigrep QUERY... | COMMAND",
+		Short:         "Find any text of any past pi conversation",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(flagProblem)
+	root.SetHelpFunc(a.help)
+	root.AddCommand(
+		newSearchCommand(a, nil),
+		newIndexCommand(a, nil),
+		newStatusCommand(a, nil),
+		newCompletionCommand(a),
+		newVersionCommand(a),
+	)
+	root.SetHelpCommand(newHelpCommand(a))
+	return root
+}
+
+// commandFirst puts the command that the arguments name in front of them:
+// flags may stand before it, and arguments that name none are a query. A word
+// is a command only as the first one that is neither a flag nor its value.
+func commandFirst(root *cobra.Command, args []string) []string {
+	names := []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, c := range root.Commands() {
+		names = append(append(names, c.Name()), c.Aliases...)
+		flags.AddFlagSet(c.Flags())
+	}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append([]string{searchName}, args...)
+		case arg == "-h" || arg == "--help":
+			if i == 0 {
+				return args
+			}
+		case arg == "--version" && i == 0:
+			return append([]string{"version"}, args[1:]...)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if takesNext(flags, arg) {
+				i++
+			}
+		case slices.Contains(names, arg):
+			return slices.Concat([]string{arg}, args[:i], args[i+1:])
+		default:
+			return append([]string{searchName}, args...)
+		}
+	}
+	if len(args) == 0 {
+		return args
+	}
+	return append([]string{searchName}, args...)
+}
+
+// takesNext reports whether the flag has its value in the argument after it.
+func takesNext(flags *pflag.FlagSet, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	if name, ok := strings.CutPrefix(arg, "--"); ok {
+		f := flags.Lookup(name)
+		return f != nil && f.NoOptDefVal == ""
+	}
+	// Of joined short flags the first that takes a value takes what is left.
+	for i := 1; i < len(arg); i++ {
+		if f := flags.ShorthandLookup(arg[i : i+1]); f != nil && f.NoOptDefVal == "" {
+			return i == len(arg)-1
+		}
+	}
+	return false
+}
+
+// logger returns the log of this run: nothing unless --verbose is given.
+func (a *App) logger() *slog.Logger {
+	if !a.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// warn tells the person something that is no result, on stderr.
+func (a *App) warn(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.Streams.Err, "pigrep: %s\n", terminal.Clean(fmt.Sprintf(format, args...)))
+	}
+}
+
+// isClosedPipe reports whether the reader of our output went away.
+func isClosedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || isSystemClosedPipe(err)
+}

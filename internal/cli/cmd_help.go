@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newHelpCommand(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND | TOPIC]",
+		Short: "Explain a command or a topic",
+		Long:  "Explain a command or one of the topics: " + strings.Join(topicNames(), ", ") + ".",
+		Example: `pigrep help search
+pigrep help scopes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			names := topicNames()
+			for _, c := range cmd.Root().Commands() {
+				if !c.Hidden {
+					names = append(names, c.Name())
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Root().Help()
+			}
+			if t := topicOf(args[0]); t != nil {
+				_, err := fmt.Fprint(a.out, t.text())
+				return err
+			}
+			for _, c := range cmd.Root().Commands() {
+				if c.Name() == args[0] && !c.Hidden {
+					return c.Help()
+				}
+			}
+			return usagef("topics: "+strings.Join(topicNames(), ", ")+"; `pigrep help` lists the commands",
+				"there is no help on %q", args[0])
+		},
+	}
+}
+
+// help prints the help of a command. Cobra hands over no error, and the writer
+// keeps it until the end of the run.
+func (a *App) help(cmd *cobra.Command, _ []string) {
+	if cmd.HasParent() {
+		fmt.Fprint(a.out, commandHelp(cmd))
+		return
+	}
+	fmt.Fprint(a.out, rootHelp(cmd))
+}
+
+func rootHelp(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString(root.Short + `, fast: pigrep keeps an index of
+the session files of the pi coding agent and searches that.
+
+Usage:
+  pigrep QUERY...          short for pigrep search QUERY...
+  pigrep COMMAND [FLAGS]
+
+Commands:
+`)
+	for _, c := range root.Commands() {
+		if !c.Hidden {
+			fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
+		}
+	}
+	b.WriteString("\nTopics (pigrep help TOPIC):\n")
+	for _, t := range topics {
+		fmt.Fprintf(&b, "  %-12s %s\n", t.name, t.short)
+	}
+	b.WriteString(`
+Examples:
+  pigrep connection timeout
+  pigrep --here --since 2w retry
+  pigrep --kind call,shell -- rm -rf
+
+The first run builds the index; later runs read only what is new. Session files
+are never written. "pigrep COMMAND --help" explains a command and its flags.
+`)
+	return b.String()
+}
+
+func commandHelp(cmd *cobra.Command) string {
+	var b strings.Builder
+	text := cmd.Long
+	if text == "" {
+		text = cmd.Short
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  pigrep %s%s\n", text, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasLocalFlags()])
+	if cmd.Example != "" {
+		b.WriteString("\nExamples:\n")
+		for line := range strings.SplitSeq(cmd.Example, "\n") {
+			b.WriteString("  " + line + "\n")
+		}
+	}
+	for _, group := range []flagGroup{groupCommand, groupFilter, groupWhere, groupOutput} {
+		rows := flagRows(cmd.LocalFlags(), group)
+		if len(rows) == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s:\n", group)
+		for _, r := range rows {
+			writeFlag(&b, r)
+		}
+	}
+	b.WriteString("\nExit codes:\n")
+	for _, c := range exitCodes {
+		writeColumns(&b, fmt.Sprintf("  %-4d", c.Code), c.Meaning)
+	}
+	return b.String()
+}
+
+// helpWidth is the width that help is laid out for, whatever the terminal.
+const helpWidth = 80
+
+// flagHelp is a flag as help shows it.
+type flagHelp struct{ name, usage string }
+
+// flagRows lists the flags of a group, in the order of the shared table or, for
+// those of the command itself, by name.
+func flagRows(flags *pflag.FlagSet, group flagGroup) []flagHelp {
+	var rows []flagHelp
+	row := func(f *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(f)
+		name := "    --" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", --" + f.Name
+		}
+		if f.Value.Type() != "bool" {
+			name += " " + value
+			usage = strings.TrimPrefix(usage, value)
+		}
+		if strings.HasSuffix(f.Value.Type(), "Array") {
+			usage += " (repeatable)"
+		}
+		rows = append(rows, flagHelp{name, usage})
+	}
+	if group == groupCommand {
+		flags.VisitAll(func(f *pflag.Flag) {
+			if f.Annotations[groupAnnotation] == nil && f.Name != "help" {
+				row(f)
+			}
+		})
+		return rows
+	}
+	for _, s := range sharedFlags {
+		if f := flags.Lookup(s.name); f != nil && slices.Contains(f.Annotations[groupAnnotation], string(group)) {
+			row(f)
+		}
+	}
+	return rows
+}
+
+func writeFlag(b *strings.Builder, r flagHelp) {
+	writeColumns(b, fmt.Sprintf("  %-22s  ", r.name), r.usage)
+}
+
+// writeColumns writes text beside a left column, wrapped at spaces.
+func writeColumns(b *strings.Builder, left, text string) {
+	width := ansi.StringWidth(left)
+	b.WriteString(left)
+	at := width
+	for i, word := range strings.Fields(text) {
+		n := ansi.StringWidth(word)
+		switch {
+		case i == 0:
+		case at+1+n > helpWidth:
+			b.WriteString("\n" + strings.Repeat(" ", width))
+			at = width
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	b.WriteByte('\n')
+}

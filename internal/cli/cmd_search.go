@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"pigrep/internal/printer"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/spf13/cobra"
+)
+
+// searchName is the command that arguments without a command mean.
+const searchName = "search"
+
+type searchOptions struct {
+	sharedOptions
+	query      string
+	limit      int
+	perSession int
+	flat       bool
+}
+
+func (o *searchOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "limit", "n", "N", "at most N sessions (default 10), with --flat N hits (default 20)", &o.limit)
+	addFlag(f, "per-session", "", "N", "at most N hits of a session (default 3)", &o.perSession)
+	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+}
+
+func newSearchCommand(a *App, runF func(context.Context, *searchOptions) error) *cobra.Command {
+	o := &searchOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *searchOptions) error { return runSearch(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   searchName + " QUERY...",
+		Short: "Search every past conversation, best hits first",
+		Long: `Search every past conversation. The hits are grouped by session, the best
+session first.
+
+Every word counts: entries with all of them rank above those that lack one.
+The arguments are joined with spaces; "pigrep help query" tells the rest of
+the language. Before it answers, pigrep indexes what is new in the session
+files; the first run builds the index.
+
+An argument that starts with - is a flag, unless -- stands before it.`,
+		Example: `pigrep connection timeout
+pigrep search '"exit code 137"'
+pigrep --here --since 2w retry
+pigrep --kind call,shell -- rm -rf
+pigrep --json ENOENT`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.query = strings.Join(args, " ")
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runSearch(ctx context.Context, a *App, o *searchOptions) error {
+	if o.limit < 0 || o.perSession < 0 {
+		return usagef("", "--limit and --per-session take a number from 1 on")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit, o.perSession, o.flat
+	if strings.TrimSpace(o.query) == "" {
+		return emptyQuery()
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	req.DefaultRoot = a.defaultRoot()
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	start := a.Now()
+	res, err := query.Search(ctx, x.reader, a.Adapter, disk{}, req)
+	if err != nil {
+		if e, ok := errors.AsType[*query.TextError](err); ok {
+			return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
+		}
+		return searchProblem(ctx, err)
+	}
+	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
+	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
+	res.Index.Complete = x.state.Complete
+	for _, w := range res.Warnings {
+		a.warn("%s", w)
+	}
+
+	answer := &printer.Search{
+		Query: o.query, Flat: o.flat, Response: res,
+		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: shortIDs(x.reader.Summaries()),
+	}
+	if len(req.Kinds) == 0 {
+		answer.Scope = string(scopeOf(req))
+	}
+	if err := out.Search(answer); err != nil {
+		return err
+	}
+	switch {
+	case len(res.Hits) > 0:
+		return nil
+	case res.Index.Complete:
+		if a.Streams.ErrTTY && !o.json && !o.jsonl {
+			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
+		}
+		return errNothingFound
+	}
+	a.warn("nothing found, but not all could be searched: %d files are not indexed, %d files or directories cannot be read",
+		res.Index.PendingFiles, len(x.errors))
+	return errIncomplete
+}
+
+// scopeOf returns the scope in force.
+func scopeOf(r query.Request) scope.Scope {
+	if r.Scope == "" {
+		return scope.Default
+	}
+	return r.Scope
+}
+
+func emptyQuery() error {
+	return &problem{code: codeQuery, message: "the query is empty", hint: "type the words to look for: pigrep connection timeout"}
+}
+
+// searchProblem explains an error of the search itself.
+func searchProblem(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return indexProblem(err)
+}

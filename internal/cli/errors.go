@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"pigrep/internal/printer"
+	"pigrep/internal/terminal"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit codes of all commands.
+const (
+	exitDone        = 0
+	exitNothing     = 1
+	exitError       = 2
+	exitInterrupted = 130
+)
+
+// exitCodes is the table that help and docs are made from.
+var exitCodes = []struct {
+	Code    int
+	Meaning string
+}{
+	{exitDone, "something was found, or the work is done; also when the reader of the output went away (| head)"},
+	{exitNothing, "nothing was found, and the search was complete"},
+	{exitError, "an error, or nothing was found and the search was not complete: the index is behind or damaged, or files cannot be read"},
+	{exitInterrupted, "interrupted (Ctrl-C)"},
+}
+
+// Outcomes that are no errors: what there was to say has been printed.
+var (
+	errNothingFound = errors.New("nothing found")
+	errIncomplete   = errors.New("nothing found, and the search was not complete")
+)
+
+// exitCode is the only place that turns an outcome into an exit code.
+func exitCode(err error) int {
+	switch {
+	case err == nil, isClosedPipe(err):
+		return exitDone
+	case errors.Is(err, errNothingFound):
+		return exitNothing
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitError
+}
+
+// The codes of errors in JSON.
+const (
+	codeUsage      = "usage"
+	codeQuery      = "query"
+	codeNoSessions = "no-sessions"
+	codeNoIndex    = "no-index"
+	codeDamaged    = "index-damaged"
+	codeLocked     = "index-locked"
+	codeIO         = "io"
+	codeInternal   = "internal"
+	codeStopped    = "interrupted"
+)
+
+// problem is an error as people and programs read it: one line that says what
+// and why, and what to type next.
+type problem struct {
+	code    string
+	message string
+	hint    string
+	err     error
+}
+
+func (p *problem) Error() string {
+	if p.err == nil {
+		return p.message
+	}
+	return p.message + ": " + p.err.Error()
+}
+
+func (p *problem) Unwrap() error { return p.err }
+
+// usagef is a problem with what was typed.
+func usagef(hint, format string, args ...any) error {
+	return &problem{code: codeUsage, message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// report tells the person, or the program, what went wrong.
+func (a *App) report(err error, asJSON bool) {
+	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) {
+		return
+	}
+	f := printer.Failure{Code: codeIO, Message: err.Error()}
+	if p, ok := errors.AsType[*problem](err); ok {
+		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint}
+	} else if errors.Is(err, context.Canceled) {
+		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "what was done is kept; the next run goes on from there"}
+	}
+	// Nobody is left to tell when this fails too.
+	_ = printFailure(a.Streams.Err, f, asJSON)
+}
+
+func printFailure(w io.Writer, f printer.Failure, asJSON bool) error {
+	if asJSON {
+		return printer.JSONFailure(w, f)
+	}
+	f.Message = terminal.Clean(f.Message)
+	return printer.TextFailure(w, f)
+}
+
+// wantsJSON reports whether the arguments ask for JSON. It reads them itself so
+// that errors in the arguments are reported in the form asked for.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--jsonl", "--json=true", "--jsonl=true":
+			return true
+		}
+	}
+	return false
+}
+
+// flagProblem explains an error of the flag parser.
+func flagProblem(cmd *cobra.Command, err error) error {
+	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + e.GetSpecifiedName()
+		if short := e.GetSpecifiedShortnames(); short != "" {
+			name = "-" + short
+		}
+		if cmd.Name() != searchName {
+			return usagef(help, "unknown flag %s", name)
+		}
+		return usagef(fmt.Sprintf("to search for it, put -- before it: pigrep -- %s; %s", name, help), "unknown flag %s", name)
+	}
+	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
+}
+
+// argProblem explains arguments that a command does not take.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef(fmt.Sprintf("to search for it: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
+		"%s takes no arguments: %q", cmd.CommandPath(), args[0])
+}

@@ -1,0 +1,5 @@
+//go:build !windows
+
+package cli
+
+func isSystemClosedPipe(error) bool { return false }

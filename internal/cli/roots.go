@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pigrep/adapter"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// The environment variables that pigrep itself reads; those of pi are the
+// adapter's.
+const envIndexDir = "PIGREP_INDEX_DIR"
+
+// environment is what adapters may know of the machine.
+func (a *App) environment() adapter.Environment {
+	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: os.ReadFile}
+}
+
+// absolute resolves a path that a person typed, as pi would.
+func (a *App) absolute(path string) string { return adapter.Absolute(path, a.environment()) }
+
+// defaultRoot is the session root that pi uses when nothing else is set.
+func (a *App) defaultRoot() string {
+	return filepath.Join(adapter.AgentDir(a.environment()), "sessions")
+}
+
+// place is where sessions are read from and where their index is.
+type place struct {
+	roots    []adapter.Root
+	indexDir string
+}
+
+// place resolves the roots and the directory of the index, and makes sure that
+// there is something to read.
+func (o *sharedOptions) place(a *App) (*place, error) {
+	p := &place{}
+	for _, dir := range o.sessionDir {
+		p.roots = append(p.roots, adapter.Root{Path: a.absolute(dir), Origin: "--session-dir"})
+	}
+	if len(p.roots) == 0 {
+		roots, err := a.Adapter.Roots(a.environment())
+		if err != nil {
+			// The roots that the other sources name are there all the same.
+			a.warn("%v", err)
+		}
+		p.roots = roots
+	}
+	err := p.check(a, len(o.sessionDir) > 0)
+	if err != nil && len(o.sessionDir) == 0 {
+		if samples, ok := a.samples(); ok {
+			a.warn("no pi sessions on this machine: searching the samples in %s", samples.Path)
+			p.roots, err = []adapter.Root{samples}, nil
+		}
+	}
+	p.indexDir = o.indexDir
+	if p.indexDir == "" {
+		p.indexDir = a.Getenv(envIndexDir)
+	}
+	if p.indexDir != "" {
+		p.indexDir = a.absolute(p.indexDir)
+		return p, err
+	}
+	cache, cacheErr := os.UserCacheDir()
+	if cacheErr != nil {
+		return nil, &problem{code: codeIO, message: "find a place for the index", err: cacheErr,
+			hint: "name one: --index-dir DIR, or set $" + envIndexDir}
+	}
+	p.indexDir = filepath.Join(cache, "pigrep", hashRoots(p.roots))
+	return p, err
+}
+
+// hashRoots names the index of these roots, in whatever order they come.
+func hashRoots(roots []adapter.Root) string {
+	var paths []string
+	for _, r := range roots {
+		path := r.Path
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	return fmt.Sprintf("%016x", xxhash.Sum64String(strings.Join(slices.Compact(paths), "\x00")))
+}
+
+// check makes sure that there is a directory to read. A directory that the
+// person named must be there; of pi's own ones a single one will do, and what
+// else was set and is missing is said.
+func (p *place) check(a *App, named bool) error {
+	var missing, set []error
+	for _, root := range p.roots {
+		err := checkRoot(root)
+		if err == nil {
+			continue
+		}
+		if named {
+			return err
+		}
+		missing = append(missing, err)
+		if root.Path != a.defaultRoot() {
+			set = append(set, err)
+		}
+	}
+	if len(missing) < len(p.roots) {
+		for _, err := range set {
+			a.warn("%v", err)
+		}
+		return nil
+	}
+	if len(missing) == 0 {
+		return &problem{code: codeNoSessions, message: "no session directory is known on this machine",
+			hint: "name one: pigrep --session-dir DIR QUERY"}
+	}
+	if len(missing) == 1 {
+		return missing[0]
+	}
+	return &problem{code: codeNoSessions, message: missing[0].Error() + fmt.Sprintf(" (and %d more)", len(missing)-1),
+		hint: "`pigrep status` lists where sessions are looked for; name a directory with --session-dir DIR"}
+}
+
+func checkRoot(root adapter.Root) error {
+	info, err := os.Stat(root.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &problem{code: codeNoSessions,
+			message: fmt.Sprintf("no sessions: %s does not exist (%s)", root.Path, root.Origin),
+			hint:    "start pi once, or name a directory that has sessions: --session-dir DIR"}
+	case err != nil:
+		return &problem{code: codeNoSessions, message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), err: errors.Unwrap(err),
+			hint: "check its permissions, or name another directory: --session-dir DIR"}
+	case !info.IsDir():
+		return &problem{code: codeNoSessions,
+			message: fmt.Sprintf("%s is a file, not a directory (%s)", root.Path, root.Origin),
+			hint:    "name the directory it lies in: --session-dir " + filepath.Dir(root.Path)}
+	}
+	if d, err := os.Open(root.Path); err != nil {
+		return &problem{code: codeNoSessions, message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), err: errors.Unwrap(err),
+			hint: "check its permissions, or name another directory: --session-dir DIR"}
+	} else {
+		d.Close()
+	}
+	return nil
+}
+
+// samples returns the sample sessions when pigrep runs in its own source tree,
+// so that it can be tried on a machine without pi.
+func (a *App) samples() (adapter.Root, bool) {
+	mod, err := os.ReadFile(filepath.Join(a.WorkDir, "go.mod"))
+	if err != nil || !strings.HasPrefix(string(mod), "module pigrep\n") {
+		return adapter.Root{}, false
+	}
+	dir := filepath.Join(a.WorkDir, "testdata", "sessions")
+	info, err := os.Stat(dir)
+	return adapter.Root{Path: dir, Origin: "samples"}, err == nil && info.IsDir()
+}

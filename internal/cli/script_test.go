@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"pigrep": func() { os.Exit(Main()) },
+	})
+}
+
+// TestScripts runs testdata/*.txt, one for each topic. Every script has a home
+// of its own with the two sessions of testdata/sessions in it.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			root := filepath.Join(home, ".pi", "agent", "sessions")
+			if err := os.CopyFS(root, os.DirFS(filepath.Join("testdata", "sessions"))); err != nil {
+				return err
+			}
+			env.Vars = append(env.Vars,
+				"HOME="+home, "USERPROFILE="+home, "ROOT="+root,
+				"XDG_CACHE_HOME="+filepath.Join(env.WorkDir, "cache"), "LocalAppData="+filepath.Join(env.WorkDir, "cache"),
+				"PIGREP_INDEX_DIR="+filepath.Join(env.WorkDir, "index"), "TERM=xterm-256color",
+				"PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR=", "NO_COLOR=", "FORCE_COLOR=", "COLUMNS=", "TZ=UTC",
+			)
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "root": // who may read everything
+				return os.Geteuid() == 0, nil
+			case "devfull":
+				_, err := os.Stat("/dev/full")
+				return err == nil, nil
+			}
+			return false, errors.New("unknown condition " + cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":  codeCommand,
+			"modes": modesCommand,
+			"damage": func(ts *testscript.TestScript, _ bool, args []string) {
+				damage(ts, ts.MkAbs(args[0]))
+			},
+			"count":  countCommand,
+			"locked": lockedCommand,
+		},
+	})
+}
+
+// codeCommand is "code N program args...": run the program, which must end with
+// this exit code.
+func codeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// modesCommand is "modes DIR": every directory in it must be 0700, every file
+// 0600.
+func modesCommand(ts *testscript.TestScript, _ bool, args []string) {
+	n := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if d.IsDir() {
+			want = 0o700
+		}
+		if got := info.Mode().Perm(); got != want {
+			ts.Fatalf("%s has mode %o, want %o", path, got, want)
+		}
+		n++
+		return nil
+	}))
+	if n < 5 {
+		ts.Fatalf("only %d files and directories in %s", n, args[0])
+	}
+}
+
+// damage cuts every published file of the index to half.
+func damage(ts *testscript.TestScript, dir string) {
+	n := 0
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".zap" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		n++
+		return os.Truncate(path, info.Size()/2)
+	}))
+	if n == 0 {
+		ts.Fatalf("%s holds no segment to damage", dir)
+	}
+}
+
+// lockedCommand is "locked DIR command...": run the command, exec or code, while
+// somebody else writes the index in the directory.
+func lockedCommand(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o700))
+	lock := flock.New(filepath.Join(dir, "lock"))
+	ok, err := lock.TryLock()
+	ts.Check(err)
+	if !ok {
+		ts.Fatalf("%s is locked already", dir)
+	}
+	defer lock.Unlock()
+	switch args[1] {
+	case "code":
+		codeCommand(ts, false, args[2:])
+	case "exec":
+		ts.Check(ts.Exec(args[2], args[3:]...))
+	default:
+		ts.Fatalf("locked runs exec or code, not %s", args[1])
+	}
+}
+
+// countCommand is "count N text": the last output has the text N times.
+func countCommand(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := strings.Count(ts.ReadFile("stdout"), args[1]); got != want {
+		ts.Fatalf("%q stands %d times in the output, want %d", args[1], got, want)
+	}
+}
+
+// A reader that goes away is no error, also when the output is larger than the
+// pipe.
+func TestClosedPipe(t *testing.T) {
+	if _, err := exec.LookPath("pigrep"); err != nil {
+		t.Fatal("testscript.Main puts pigrep on the path:", err)
+	}
+	for _, args := range [][]string{{"help", "query"}, {"completion", "bash"}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var errs strings.Builder
+		cmd := exec.Command("pigrep", args...)
+		cmd.Stdout, cmd.Stderr = w, &errs
+		if err := cmd.Run(); err != nil || errs.Len() > 0 {
+			t.Errorf("pigrep %v into a closed pipe: %v, stderr %q", args, err, errs.String())
+		}
+		w.Close()
+	}
+}
+
+// Ctrl-C ends a run with 130, whatever it was doing, and the next run goes on.
+func TestInterrupt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds an index of some size")
+	}
+	dir := t.TempDir()
+	root := filepath.Join(dir, "sessions")
+	writeSessions(t, root, 300)
+	env := append(os.Environ(), "HOME="+dir, "PIGREP_INDEX_DIR="+filepath.Join(dir, "index"))
+
+	cmd := exec.Command("pigrep", "index", "--session-dir", root)
+	cmd.Env = env
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// The lock is there as soon as the writer works.
+	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(dir, "index", "lock")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	err := cmd.Wait()
+	if e, ok := errors.AsType[*exec.ExitError](err); !ok || e.ExitCode() != exitInterrupted {
+		t.Fatalf("interrupted index: %v, want exit code %d; stderr %q", err, exitInterrupted, errs.String())
+	}
+	if !strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("stderr %q does not say what happened", errs.String())
+	}
+	cmd = exec.Command("pigrep", "--session-dir", root, "--jsonl", "--flat", "-n", "1", "needle299")
+	cmd.Env = env
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), `"total":1,`) {
+		t.Errorf("search after an interruption: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/scope"
+)
+
+// minID is the shortest form of a session id that is shown.
+const minID = 8
+
+// shortIDs returns a function that shortens a session id as far as it still
+// begins the id of no other session.
+func shortIDs(sessions []session.Summary) func(string) string {
+	return func(id string) string {
+		n := min(minID, len(id))
+		for i := range sessions {
+			other := sessions[i].ID
+			if other == id {
+				continue
+			}
+			i := 0
+			for i < len(id) && i < len(other) && id[i] == other[i] {
+				i++
+			}
+			n = max(n, min(i+1, len(id)))
+		}
+		return id[:n]
+	}
+}
+
+// firstPrompts returns a function that knows the first prompt of each session.
+func firstPrompts(sessions []session.Summary) func(string) string {
+	return func(path string) string {
+		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
+		if i < 0 {
+			return ""
+		}
+		return sessions[i].FirstPrompt
+	}
+}
+
+// whereSearched says what a search without hits looked through.
+func whereSearched(r query.Request, files int) string {
+	what := fmt.Sprintf("the %s of %d session files", scopeOf(r), files)
+	switch {
+	case len(r.Kinds) > 0:
+		what = fmt.Sprintf("these kinds of text in %d session files", files)
+	case scopeOf(r) == scope.All:
+		what = fmt.Sprintf("all text of %d session files", files)
+	case slices.Contains(scope.Scopes, scopeOf(r)):
+		what += "; --scope all looks at everything"
+	}
+	return what
+}

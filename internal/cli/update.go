@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/printer"
+	"pigrep/query"
+)
+
+// answerer is an index that is open for answering, and how far behind the files
+// it is.
+type answerer struct {
+	reader  *index.Reader
+	state   query.IndexState // of a response, without what the response itself knows
+	errors  []indexer.FileError
+	rebuilt string
+}
+
+func (x *answerer) Close() error { return x.reader.Close() }
+
+// open brings the index of the place up to date, unless that was not wanted, and
+// opens its newest generation.
+func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, error) {
+	if o.noUpdate {
+		return openAsIs(a, p)
+	}
+	start := a.Now()
+	res, err := a.update(ctx, p, false)
+	a.logger().Debug("index compared and updated", "took", a.Now().Sub(start).Round(time.Microsecond).String(),
+		"bytes", res.BytesRead, "entries", res.Entries)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		if res.Reader != nil {
+			res.Reader.Close()
+		}
+		return nil, ctx.Err()
+	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
+		a.warn("%v: this answer is from before, %d files (%d bytes) are not in it", err, res.Lag.Files, res.Lag.Bytes)
+	case errors.Is(err, index.ErrLocked):
+		return nil, indexProblem(err)
+	case res.Reader != nil:
+		// What is indexed can still be searched.
+		a.warn("update the index: %v: %d files are not in this answer", err, res.Lag.Files)
+	default:
+		return nil, indexProblem(err)
+	}
+	if res.Rebuilt != "" {
+		a.warn("%s: it was built anew", res.Rebuilt)
+	}
+	a.warnUnusable(res.Errors)
+	return &answerer{
+		reader:  res.Reader,
+		errors:  res.Errors,
+		rebuilt: res.Rebuilt,
+		state: query.IndexState{
+			PendingFiles: res.Lag.Files, PendingBytes: res.Lag.Bytes, Complete: err == nil && res.Complete(),
+		},
+	}, nil
+}
+
+// update runs the indexer, with its progress on stderr.
+func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Result, error) {
+	tell, clear := a.newProgress()
+	defer clear()
+	return indexer.Update(ctx, indexer.Options{
+		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Progress: tell, Logger: a.logger(),
+		PID: os.Getpid(), Rebuild: rebuild,
+	})
+}
+
+// openAsIs opens the index without changing it, and counts what it lacks.
+func openAsIs(a *App, p *place) (*answerer, error) {
+	reader, err := index.Open(p.indexDir)
+	if err != nil {
+		return nil, indexProblem(err)
+	}
+	found := indexer.Discover(a.Adapter, p.roots)
+	x := &answerer{reader: reader}
+	for _, d := range found.Unreadable {
+		x.errors = append(x.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
+	}
+	for _, f := range found.Files {
+		if f.Err != nil {
+			x.errors = append(x.errors, indexer.FileError{Path: f.Path, Err: f.Err})
+		}
+	}
+	lag := indexer.Behind(found, reader.Summaries())
+	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
+	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
+	if x.state.PendingFiles > 0 {
+		a.warn("the index is behind: %d files (%d bytes) are not in this answer", x.state.PendingFiles, x.state.PendingBytes)
+	}
+	a.warnUnusable(x.errors)
+	return x, nil
+}
+
+// indexProblem explains an error of the index.
+func indexProblem(err error) error {
+	switch {
+	case errors.Is(err, index.ErrNoIndex):
+		return &problem{code: codeNoIndex, message: "there is no index yet", hint: "build it: pigrep index"}
+	case errors.Is(err, index.ErrLocked):
+		return &problem{code: codeLocked, message: err.Error(), hint: "the first index is being built; try again in a moment"}
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild"}
+	}
+	return &problem{code: codeIO, message: "update the index", err: err,
+		hint: "check the space and the permissions of the index directory, or use another: --index-dir DIR"}
+}
+
+// maxNamed is how many files a warning names one by one.
+const maxNamed = 3
+
+// warnUnusable names the files and directories that could not be read.
+func (a *App) warnUnusable(list []indexer.FileError) {
+	for i, e := range list {
+		if i == maxNamed {
+			a.warn("%d more files or directories cannot be read (`pigrep status` lists them)", len(list)-i)
+			return
+		}
+		a.warn("skipped %s: %s", e.Path, reason(e.Err))
+	}
+}
+
+// reason is the cause of a file's error, without the path that it repeats.
+func reason(err error) string {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+func fileErrors(list []indexer.FileError) []printer.FileError {
+	var all []printer.FileError
+	for _, e := range list {
+		all = append(all, printer.FileError{Path: e.Path, Reason: reason(e.Err)})
+	}
+	return all
+}
+
+// changeCounts lists the changes in their own order, those that happened.
+func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
+	var all []printer.ChangeCount
+	for _, c := range indexer.Changes() {
+		if n := counts[c]; n > 0 {
+			all = append(all, printer.ChangeCount{Change: c.String(), Files: n})
+		}
+	}
+	return all
+}
+
+// disk reads session files for package query.
+type disk struct{}
+
+func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
+	// Opening what has become a pipe meanwhile would wait for a writer.
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, length)
+	n, err := f.ReadAt(buf, offset)
+	if err == io.EOF && n == length {
+		err = nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %d bytes at %d of %s: %w", length, offset, path, err)
+	}
+	return buf, nil
+}

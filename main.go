@@ -1,0 +1,13 @@
+// Command pigrep indexes the session files of the pi coding agent and finds
+// things in them.
+package main
+
+import (
+	"os"
+
+	"pigrep/internal/cli"
+)
+
+func main() {
+	os.Exit(cli.Main())
+}
