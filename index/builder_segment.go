@@ -15,7 +15,7 @@ import (
 // reference, and stands in when the engine writes segments of a version that
 // package segment does not know.
 type segmentBuilder struct {
-	acc      *segment.Accumulator
+	acc      *segment.Accumulator // nil before the first document
 	keywords []segment.Keyword
 	records  map[uint32][]byte // by file: the last one put counts
 }
@@ -30,10 +30,14 @@ var accumulators = sync.Pool{New: func() any {
 }}
 
 func newSegmentBuilder() builder {
-	return &segmentBuilder{
-		acc:     accumulators.Get().(*segment.Accumulator),
-		records: make(map[uint32][]byte),
+	return &segmentBuilder{records: make(map[uint32][]byte)}
+}
+
+func (b *segmentBuilder) accumulator() *segment.Accumulator {
+	if b.acc == nil {
+		b.acc = accumulators.Get().(*segment.Accumulator)
 	}
+	return b.acc
 }
 
 func (b *segmentBuilder) add(d *Document) int {
@@ -43,24 +47,25 @@ func (b *segmentBuilder) add(d *Document) int {
 			b.keywords = append(b.keywords, segment.Keyword{Field: i, Term: cut(v)})
 		}
 	}
-	return b.acc.AddDocument([]byte(d.ID.String()), b.keywords, d.Text)
+	return b.accumulator().AddDocument([]byte(d.ID.String()), b.keywords, d.Text)
 }
 
 func (b *segmentBuilder) put(file uint32, record []byte) { b.records[file] = record }
 
 func (b *segmentBuilder) finish() ([]engine.Document, error) {
-	defer func() {
-		b.acc.Reset()
-		accumulators.Put(b.acc)
-		b.acc = nil
-	}()
-	for _, file := range slices.Sorted(maps.Keys(b.records)) {
-		b.acc.AddStored([]byte(recordID(file)), b.records[file])
-	}
-	if b.acc.Len() == 0 {
+	if b.acc == nil && len(b.records) == 0 {
 		return nil, nil
 	}
-	s, err := b.acc.Build()
+	acc := b.accumulator()
+	b.acc = nil
+	defer func() {
+		acc.Reset()
+		accumulators.Put(acc)
+	}()
+	for _, file := range slices.Sorted(maps.Keys(b.records)) {
+		acc.AddStored([]byte(recordID(file)), b.records[file])
+	}
+	s, err := acc.Build()
 	if err != nil {
 		return nil, err
 	}
