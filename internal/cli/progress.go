@@ -42,6 +42,7 @@ func (p *progress) tell(at indexer.Progress) {
 			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-60))),
 			progressbar.OptionThrottle(65*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
 		)
 	}
 	// A bar that cannot be drawn is no reason to stop indexing.

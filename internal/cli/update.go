@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/printer"
 	"pigrep/query"
+
+	"github.com/dustin/go-humanize"
 )
 
 // answerer is an index that is open for answering, and how far behind the files
@@ -31,10 +32,7 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 	if o.noUpdate {
 		return openAsIs(a, p)
 	}
-	start := a.Now()
 	res, err := a.update(ctx, p, false)
-	a.logger().Debug("index compared and updated", "took", a.Now().Sub(start).Round(time.Microsecond).String(),
-		"bytes", res.BytesRead, "entries", res.Entries)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -43,12 +41,12 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 		}
 		return nil, ctx.Err()
 	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
-		a.warn("%v: this answer is from before, %d files (%d bytes) are not in it", err, res.Lag.Files, res.Lag.Bytes)
+		a.warn("%v: this answer is from before, %s not in it", err, lagText(res.Lag))
 	case errors.Is(err, index.ErrLocked):
 		return nil, indexProblem(err)
 	case res.Reader != nil:
 		// What is indexed can still be searched.
-		a.warn("update the index: %v: %d files are not in this answer", err, res.Lag.Files)
+		a.warn("update the index: %v: %s not in this answer", err, lagText(res.Lag))
 	default:
 		return nil, indexProblem(err)
 	}
@@ -70,10 +68,23 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Result, error) {
 	tell, clear := a.newProgress()
 	defer clear()
-	return indexer.Update(ctx, indexer.Options{
+	start := a.Now()
+	res, err := indexer.Update(ctx, indexer.Options{
 		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Progress: tell, Logger: a.logger(),
 		PID: os.Getpid(), Rebuild: rebuild,
 	})
+	a.logger().Debug("index compared and updated", "dir", p.indexDir, "took", a.Now().Sub(start).String(),
+		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
+	return res, err
+}
+
+// lagText says how much an answer lacks, with its verb.
+func lagText(lag indexer.Lag) string {
+	files, verb := "1 file", "is"
+	if lag.Files != 1 {
+		files, verb = fmt.Sprintf("%d files", lag.Files), "are"
+	}
+	return fmt.Sprintf("%s (%s) %s", files, humanize.Bytes(uint64(max(0, lag.Bytes))), verb)
 }
 
 // openAsIs opens the index without changing it, and counts what it lacks.
@@ -96,7 +107,7 @@ func openAsIs(a *App, p *place) (*answerer, error) {
 	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
 	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
 	if x.state.PendingFiles > 0 {
-		a.warn("the index is behind: %d files (%d bytes) are not in this answer", x.state.PendingFiles, x.state.PendingBytes)
+		a.warn("the index is behind: %s not in this answer", lagText(lag))
 	}
 	a.warnUnusable(x.errors)
 	return x, nil
