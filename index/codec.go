@@ -26,7 +26,7 @@ import (
 
 const (
 	checksumLen   = 8
-	minSummaryLen = 55 // of an encoded summary: every field takes one byte, or 8
+	minSummaryLen = 57 // of an encoded summary: every field takes one byte, or 8
 )
 
 // A decoder reads values off a string, so that decoded strings are slices of it.
@@ -289,6 +289,8 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = appendTime(b, s.Newest)
 	b = appendInt(b, int64(s.Messages))
 	b = appendInt(b, int64(s.Entries))
+	b = appendStrings(b, s.Models)
+	b = appendStrings(b, s.LabelNames)
 	b = appendInt(b, int64(s.Documents))
 	b = appendUint(b, s.Tokens)
 	return appendInt(b, int64(s.Skipped))
@@ -324,6 +326,8 @@ func (d *decoder) summary(s *session.Summary) {
 	s.Newest = d.time()
 	s.Messages = int(d.int())
 	s.Entries = int(d.int())
+	s.Models = d.strings()
+	s.LabelNames = d.strings()
 	s.Documents = int(d.int())
 	s.Tokens = d.uint()
 	s.Skipped = int(d.int())
@@ -345,7 +349,6 @@ func (d *decoder) summary(s *session.Summary) {
 //	        string target and string first kept when flagged,
 //	        int time, int offset, int length, int line
 //	uint    number of labels, then string target, string label, ordered by target
-//	uint    number of models, then strings
 //	uint    number of problems, then int line, int offset, string reason
 //	uint    number of blocks, then fixed each
 //	string  partial
@@ -464,8 +467,6 @@ func appendRecord(b []byte, r *session.Record) []byte {
 		b = appendString(b, r.Labels[t])
 	}
 
-	b = appendStrings(b, r.Models)
-
 	b = appendUint(b, uint64(len(r.Problems)))
 	for _, p := range r.Problems {
 		b = appendInt(b, int64(p.Line))
@@ -532,8 +533,6 @@ func (d *decoder) record(r *session.Record) {
 			r.Labels[target] = d.string()
 		}
 	}
-
-	r.Models = d.strings()
 
 	if n := d.items(3); n > 0 {
 		r.Problems = make([]session.Problem, n)

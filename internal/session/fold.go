@@ -1,6 +1,8 @@
 package session
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,14 +29,24 @@ func (r *Record) Add(e *Entry) {
 	case "session_info":
 		r.Name = strings.Clone(strings.TrimSpace(e.Name))
 	case "label":
-		if e.Label == "" {
-			delete(r.Labels, e.TargetID)
-			break
-		}
+		r.addLabel(e)
+	}
+}
+
+func (r *Record) addLabel(e *Entry) {
+	if e.Label == "" {
+		delete(r.Labels, e.TargetID)
+	} else {
 		if r.Labels == nil {
 			r.Labels = make(map[string]string)
 		}
 		r.Labels[strings.Clone(e.TargetID)] = strings.Clone(e.Label)
+	}
+	switch n := len(r.Labels); {
+	case n == 0:
+		r.LabelNames = nil
+	case n <= MaxLabelled:
+		r.LabelNames = slices.Compact(slices.Sorted(maps.Values(r.Labels)))
 	}
 }
 
@@ -105,6 +117,7 @@ func (r *Record) Clone() *Record {
 	c := *r
 	c.Nodes = append([]Node(nil), r.Nodes...)
 	c.Models = append([]string(nil), r.Models...)
+	c.LabelNames = append([]string(nil), r.LabelNames...)
 	c.Problems = append([]Problem(nil), r.Problems...)
 	c.Blocks = append([]uint64(nil), r.Blocks...)
 	c.Partial = append([]byte(nil), r.Partial...)

@@ -33,6 +33,8 @@ type Summary struct {
 	Newest      time.Time // largest timestamp of an entry; zero without entries
 	Messages    int       // message entries
 	Entries     int
+	Models      []string // "provider/model" of assistant messages, in order of first use
+	LabelNames  []string // distinct labels now in force, sorted; not kept up beyond MaxLabelled of them
 
 	Documents int    // documents in the index
 	Tokens    uint64 // tokens of their text fields, for the average length in BM25
@@ -44,7 +46,6 @@ type Record struct {
 	Summary
 	Nodes    []Node            // entries in file order
 	Labels   map[string]string // target entry id → label now in force
-	Models   []string          // "provider/model", in order of first use
 	Problems []Problem         // the first MaxProblems malformed pieces
 	Blocks   []uint64          // xxhash of each whole HashedBlock before Checkpoint.Offset
 	Partial  []byte            // state of the hash over the bytes after the last whole block, up to Checkpoint.Offset
@@ -75,6 +76,7 @@ type Problem struct {
 // Limits of what a record keeps.
 const (
 	MaxFirstPrompt = 240
+	MaxLabelled    = 100
 	MaxProblems    = 20
 	HashedHead     = 4 << 10
 	HashedTail     = 64 << 10

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pigrep/internal/session"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // record folds entries given as "id parent [type [target]]", "-" for an absent
@@ -142,6 +144,9 @@ func TestRecordFacts(t *testing.T) {
 	}
 	if len(r.Labels) != 1 || r.Labels["x"] != "keep" {
 		t.Errorf("labels = %v", r.Labels)
+	}
+	if diff := cmp.Diff([]string{"keep"}, r.LabelNames); diff != "" {
+		t.Errorf("label names (-want +got):\n%s", diff)
 	}
 	if len(r.Models) != 1 || r.Models[0] != "p/m" {
 		t.Errorf("models = %v", r.Models)
