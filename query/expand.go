@@ -25,12 +25,13 @@ const (
 
 // When looser ways are tried.
 const (
-	rarePrefix  = 20   // a word in fewer documents is tried as a prefix too
-	lastPrefix  = 5000 // the last typed word, in fewer documents
-	rareFuzzy   = 3    // a word in no more documents, those of its forms and prefixes counted, may be a typing error
-	minPrefix   = 3    // characters of a word that is tried as a prefix
-	minFuzzy    = 4    // characters of a word that is looked up with one edit
-	minFuzzyTwo = 8    // with two
+	rarePrefix   = 20   // a word in fewer documents is tried as a prefix too
+	lastPrefix   = 5000 // the last typed word, in fewer documents
+	rareFuzzy    = 3    // a word in no more documents, those of its forms and prefixes counted, may be a typing error
+	moreFrequent = 5    // times as many documents have the word that is meant
+	minPrefix    = 3    // characters of a word that is tried as a prefix
+	minFuzzy     = 4    // characters of a word that is looked up with one edit
+	minFuzzyTwo  = 8    // with two
 )
 
 // A prefix that was typed may stand for very many words. Of more than maxTyped
@@ -80,7 +81,7 @@ func (s *searcher) expansions(w *word) ([]expansion, error) {
 	case w.match == Prefix:
 		err = e.typedPrefix(w)
 	case w.match == Fuzzy:
-		err = e.fuzzy(w.term, w.edits, 1<<30, weightTyped)
+		err = e.fuzzy(w.term, w.edits, maxTyped, 1, weightTyped)
 	case w.loose:
 		err = e.loosen(w)
 	}
@@ -155,7 +156,8 @@ func (e *expander) loosen(w *word) error {
 	if length >= minFuzzyTwo {
 		edits = 2
 	}
-	return e.fuzzy(w.term, edits, maxExpansions, weightFuzzy)
+	// Of a word that is there, a similar one is meant only when it is far more frequent.
+	return e.fuzzy(w.term, edits, maxExpansions, max(1, moreFrequent*total), weightFuzzy)
 }
 
 // partsFound reports whether each part of an identifier is in the index.
@@ -238,9 +240,9 @@ func (e *expander) mostFrequent(terms []expansion, limit int) ([]expansion, bool
 	return kept, all, nil
 }
 
-// fuzzy adds the terms within so many edits, the nearest first and of these the
-// most frequent.
-func (e *expander) fuzzy(term string, edits, limit int, weight float64) error {
+// fuzzy adds the terms within so many edits that at least so many documents have,
+// the nearest first and of these the most frequent.
+func (e *expander) fuzzy(term string, edits, limit, least int, weight float64) error {
 	type similar struct {
 		expansion
 		edits int
@@ -267,7 +269,7 @@ func (e *expander) fuzzy(term string, edits, limit int, weight float64) error {
 		if x.df, err = e.df(x.term); err != nil {
 			return err
 		}
-		if x.df > 0 && x.edits <= edits {
+		if x.df >= least && x.edits <= edits {
 			kept = append(kept, x)
 		}
 	}

@@ -224,6 +224,8 @@ func cutAround(line []byte, start, end int) (lo, hi int) {
 		near := min(lo+wordBytes, start)
 		if i := indexSpace(line, lo-1, near); i >= 0 {
 			lo = i + 1
+		} else if i := lastIndexSpace(line, max(0, lo-wordBytes), lo); i >= 0 {
+			lo = i + 1
 		} else {
 			for lo < near && !isBoundary(line, lo) {
 				lo++

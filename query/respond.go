@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -155,8 +154,8 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 		SessionID:     rec.ID,
 		Name:          rec.Name,
 		CWD:           rec.CWD,
-		Created:       Time{rec.Timestamp},
-		Modified:      Time{rec.Timestamp},
+		Created:       Time{rec.Created()},
+		Modified:      Time{rec.Modified()},
 		Messages:      rec.Messages,
 		FirstPrompt:   rec.FirstPrompt,
 		Labels:        slices.Compact(slices.Sorted(maps.Values(rec.Labels))),
@@ -166,9 +165,6 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 		Hits:          g.hits,
 		HitsAny:       g.all,
 		Resume:        s.resume(rec),
-	}
-	if !rec.LastMessage.IsZero() {
-		hit.Modified = Time{rec.LastMessage}
 	}
 	for i := range s.files {
 		if s.files[i].ParentSession == rec.Path {
@@ -243,11 +239,7 @@ func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
 	if f.tree.Active(n) {
 		hit.Branch = "active"
 	}
-	ms, err := s.timeOf(c.file, node.Offset)
-	if err != nil {
-		return Hit{}, err
-	}
-	hit.Timestamp = Time{time.UnixMilli(ms).UTC()}
+	hit.Timestamp = Time{rec.TimeOf(node)}
 	for _, e := range s.query.root.missing(c.mask, nil) {
 		hit.Missing = append(hit.Missing, e.text)
 		if e.matches(f.mask) {

@@ -18,6 +18,10 @@ import (
 // document counted in proportion; idf is that of the most frequent term that
 // matches as tightly.
 //
+// The sum is then multiplied by a factor between 1-coverage and 1 for how much of
+// the query the document has, and by one between 1 and 1+recency for the age of
+// its session.
+//
 // A compound is worth what a word with its number of documents would be: its idf
 // is that of the documents that have all parts, and its tf part is the mean of
 // those of its parts, weighted by their idf.
@@ -58,6 +62,7 @@ type plan struct {
 	index int
 	bit   uint64
 	terms []expansion
+	worth float64 // idf of the word, 0 when nothing has it or it is only left out
 
 	partIDF          []float64
 	partSum          float64
@@ -71,6 +76,9 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	var err error
 	if p.terms, err = s.expansions(w); err != nil {
 		return nil, err
+	}
+	if len(p.terms) > 0 && w.scored {
+		p.worth = p.terms[0].idf
 	}
 	if len(w.parts) == 0 {
 		return p, nil
@@ -95,6 +103,9 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 		whole += int(docs.GetCardinality())
 	}
 	p.allIDF, p.wholeIDF = s.idf(all), s.idf(whole)
+	if w.scored && p.worth == 0 {
+		p.worth = p.allIDF
+	}
 	for _, part := range w.parts {
 		df, err := s.df(part)
 		if err != nil {

@@ -45,6 +45,12 @@ const (
 	recencyHalf = 30 * 24 * time.Hour
 )
 
+// coverage is the share of a score that depends on how much of the query, each
+// word weighted by its idf, a document has: without it a short text with half of
+// the words would rank above a longer one with all of them.
+const coverage = 0.3
+
+// searcher is one search at work.
 type searcher struct {
 	ctx context.Context
 	r   *index.Reader
@@ -58,6 +64,7 @@ type searcher struct {
 	fileOf []int32
 	segs   []*segment
 	plans  []*plan
+	worth  float64 // of all words together
 	judge  judge
 
 	documents    float64
@@ -97,6 +104,7 @@ type candidate struct {
 	segment int32
 	file    int32 // index in searcher.files
 	doc     uint32
+	base    float32 // the sum over the words
 	score   float32
 	mask    uint64
 	weak    uint64
@@ -180,6 +188,7 @@ func (s *searcher) score() error {
 			return err
 		}
 		s.plans = append(s.plans, p)
+		s.worth += p.worth
 		words = words || w.scored
 		compounds = compounds || len(w.parts) > 0
 	}
@@ -315,8 +324,9 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 		}
 		c := candidate{
 			segment: int32(seg.number), file: at, doc: doc,
-			score: score * f.recency, mask: mask, weak: weak, tier: tier,
+			base: score, mask: mask, weak: weak, tier: tier,
 		}
+		s.rate(&c)
 		for _, p := range s.plans {
 			if unsure&mask&p.bit != 0 {
 				if _, ok := seg.pendingOf(p, doc); ok {
@@ -329,6 +339,24 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 		}
 	}
 	return nil
+}
+
+// rate sets the score of a candidate from the sum over its words.
+func (s *searcher) rate(c *candidate) {
+	f := s.files[c.file].recency
+	if s.worth > 0 {
+		has := 0.0
+		for _, p := range s.plans {
+			switch {
+			case c.mask&p.bit != 0:
+				has += p.worth
+			case c.weak&p.bit != 0:
+				has += p.worth * weightSome
+			}
+		}
+		f *= float32(1 - coverage + coverage*has/s.worth)
+	}
+	c.score = c.base * f
 }
 
 func (seg *segment) pendingOf(p *plan, doc uint32) (pending, bool) {
@@ -392,10 +420,11 @@ func (s *searcher) timeOf(at int32, offset int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if i := rec.NodeAt(offset); i >= 0 && rec.Nodes[i].Time != 0 {
-		return rec.Nodes[i].Time, nil
+	node := &session.Node{}
+	if i := rec.NodeAt(offset); i >= 0 {
+		node = &rec.Nodes[i]
 	}
-	return rec.Mtime / int64(time.Millisecond), nil
+	return rec.TimeOf(node).UnixMilli(), nil
 }
 
 // record loads the session record of a file.

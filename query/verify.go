@@ -91,7 +91,6 @@ func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
 	if !ok {
 		return
 	}
-	boost := s.files[c.file].recency
 	switch {
 	case !p.scored:
 		if known {
@@ -99,11 +98,12 @@ func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
 		}
 	case p.strict():
 		c.mask &^= p.bit
-		c.score -= worth.whole * boost
+		c.base -= worth.whole
 	default:
-		c.score -= (worth.whole - worth.parts) * boost
+		c.base -= worth.whole - worth.parts
 		c.tier = max(c.tier, tierParts)
 	}
+	s.rate(c)
 }
 
 // readWords sets the bits of the verified words that the text of each candidate
