@@ -140,3 +140,10 @@ func search(t testing.TB, home string, args ...string) (envelope, result) {
 
 // sessions is the directory of the sessions of our own.
 func sessions() string { return filepath.Join(moduleRoot, "testdata", "sessions") }
+
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -25,17 +25,18 @@ type searchCase struct {
 }
 
 type wanted struct {
-	At       string  `json:"at"`
-	Kind     string  `json:"kind"`
-	Tier     string  `json:"tier"`
-	Rank     int     `json:"rank"`
-	Copies   *int    `json:"copies"`
-	Fragment string  `json:"fragment"`
-	Marked   string  `json:"marked"`
-	Branch   string  `json:"branch"`
-	Label    string  `json:"label"`
-	Error    *bool   `json:"error"`
-	Plain    *string `json:"plain"`
+	At       string   `json:"at"`
+	Kind     string   `json:"kind"`
+	Tier     string   `json:"tier"`
+	Rank     int      `json:"rank"`
+	Copies   *int     `json:"copies"`
+	Fragment string   `json:"fragment"`
+	Marked   string   `json:"marked"`
+	Branch   string   `json:"branch"`
+	Label    string   `json:"label"`
+	Error    *bool    `json:"error"`
+	Missing  []string `json:"missing"`
+	Plain    *string  `json:"plain"`
 }
 
 func readCases(t testing.TB) map[string][]searchCase {
@@ -267,8 +268,8 @@ func (w wanted) compare(h hit) string {
 	differs := func(what string, got, want any) {
 		wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", what, got, want))
 	}
-	if len(h.Missing) > 0 {
-		differs("missing", h.Missing, "nothing")
+	if !slices.Equal(h.Missing, w.Missing) {
+		differs("missing", h.Missing, w.Missing)
 	}
 	if w.Kind != "" && h.Kind != w.Kind {
 		differs("kind", h.Kind, w.Kind)
