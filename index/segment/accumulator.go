@@ -15,9 +15,11 @@ package segment
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
-	"hash/maphash"
 	"math"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -145,7 +147,7 @@ func (a *Accumulator) Len() int { return a.docs }
 func (a *Accumulator) Size() int {
 	n := len(a.ids.bytes) + 4*len(a.ids.ends) + len(a.values)
 	for _, f := range a.fields {
-		n += len(f.bytes) + 16*len(f.terms) + 8*len(f.slots) + 8*len(f.postings) + 4*len(f.ends) + 4*len(f.lengths)
+		n += len(f.bytes) + 24*len(f.terms) + 8*len(f.slots) + 8*len(f.postings) + 4*len(f.ends) + 4*len(f.lengths)
 	}
 	return n
 }
@@ -174,7 +176,7 @@ func reuse[T any](s []T) []T {
 // inverted is what one field holds: its terms, numbered as they come, and for each document the postings of it.
 type inverted struct {
 	Field
-	seed     maphash.Seed
+	seed     uint64
 	bytes    []byte   // of all terms
 	terms    []term   // by number
 	slots    []uint64 // hash table, a power of two: 32 bits of hash, then the number of a term + 1; 0 is free
@@ -187,9 +189,41 @@ type inverted struct {
 
 // term is one entry of a dictionary.
 type term struct {
+	key         uint64 // see keyOf
 	start, size uint32 // in inverted.bytes
 	docs        uint32 // documents that have it
 	last        uint32 // its last posting
+}
+
+// keyOf returns the first 8 bytes of a token, the first one highest, with zeros behind a shorter one. Tokens sort as
+// their keys do, as long as these differ, and one of at most 8 bytes is known by its key and its size.
+func keyOf(token []byte) uint64 {
+	be := binary.BigEndian
+	switch n := len(token); {
+	case n >= 8:
+		return be.Uint64(token)
+	case n >= 4: // the last four bytes overlap the first four, which are shifted out
+		return uint64(be.Uint32(token))<<32 | uint64(be.Uint32(token[n-4:])<<(64-8*n))
+	case n > 0:
+		key := uint64(token[0]) << 56
+		key |= uint64(token[n/2]) << (56 - 8*(n/2))
+		return key | uint64(token[n-1])<<(64-8*n)
+	}
+	return 0
+}
+
+// hashOf hashes a token with its key. A seed drawn for each table keeps a text from being made to collide.
+func hashOf(seed, key uint64, token []byte) uint32 {
+	h := mix(seed^key, uint64(len(token)))
+	for n := len(token); n > 8; n -= 8 {
+		h = mix(h^binary.BigEndian.Uint64(token[n-8:]), seed)
+	}
+	return uint32(h)
+}
+
+func mix(x, y uint64) uint64 {
+	hi, lo := bits.Mul64(x^0x9e3779b97f4a7c15, y^0xd6e8feb86659fd93)
+	return hi ^ lo
 }
 
 // posting says that a document, known by the place of the posting, has a term.
@@ -198,7 +232,7 @@ type posting struct{ term, freq uint32 }
 const firstSlots = 1 << 8
 
 func newInverted(f Field) *inverted {
-	return &inverted{Field: f, seed: maphash.MakeSeed(), slots: make([]uint64, firstSlots)}
+	return &inverted{Field: f, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
 }
 
 func (f *inverted) reset() {
@@ -214,13 +248,14 @@ func (f *inverted) reset() {
 // add adds a token of the current document.
 func (f *inverted) add(token []byte) {
 	f.tokens++
-	hash := uint64(uint32(maphash.Bytes(f.seed, token)))
+	key := keyOf(token)
+	hash := uint64(hashOf(f.seed, key, token))
 	mask := uint64(len(f.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		slot := f.slots[i]
 		if slot == 0 {
 			f.slots[i] = hash<<32 | uint64(len(f.terms)+1)
-			f.terms = append(f.terms, term{start: uint32(len(f.bytes)), size: uint32(len(token)), docs: 1, last: uint32(len(f.postings))})
+			f.terms = append(f.terms, term{key: key, start: uint32(len(f.bytes)), size: uint32(len(token)), docs: 1, last: uint32(len(f.postings))})
 			f.bytes = append(f.bytes, token...)
 			f.postings = append(f.postings, posting{uint32(len(f.terms) - 1), 1})
 			if len(f.terms) > len(f.slots)/2 {
@@ -233,7 +268,7 @@ func (f *inverted) add(token []byte) {
 		}
 		number := uint32(slot) - 1
 		t := &f.terms[number]
-		if !bytes.Equal(f.bytes[t.start:t.start+t.size], token) {
+		if t.key != key || int(t.size) != len(token) || len(token) > 8 && !bytes.Equal(f.bytes[t.start:t.start+t.size], token) {
 			continue
 		}
 		if int(t.last) >= f.begun { // not the first time in this document

@@ -90,7 +90,7 @@ type writer struct {
 	value    []byte
 }
 
-// ordered is a term in sorting; key is its first eight bytes.
+// ordered is a term in sorting.
 type ordered struct {
 	key    uint64
 	number uint32
@@ -257,9 +257,7 @@ func (w *writer) field(f *inverted) (header uint64, err error) {
 func (w *writer) sort(f *inverted) {
 	w.order = slices.Grow(w.order[:0], len(f.terms))
 	for number := range f.terms {
-		var key [8]byte
-		copy(key[:], f.term(uint32(number)))
-		w.order = append(w.order, ordered{binary.BigEndian.Uint64(key[:]), uint32(number)})
+		w.order = append(w.order, ordered{f.terms[number].key, uint32(number)})
 	}
 	slices.SortFunc(w.order, func(x, y ordered) int {
 		if x.key != y.key {

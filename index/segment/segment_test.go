@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"go/build"
 	"io/fs"
@@ -109,6 +110,31 @@ func TestSeveralKeywords(t *testing.T) {
 	if d := diff(map[string][]string{"m": {"a 1 3"}, "z": {"a 2 3"}}, c.Postings["copy"]); d != "" {
 		t.Errorf("postings (-want +got):\n%s", d)
 	}
+}
+
+func TestKeyOf(t *testing.T) {
+	token := []byte("abcdefghijklmnopqrst")
+	for n := range len(token) {
+		var want [8]byte
+		copy(want[:], token[:n])
+		if got := keyOf(token[:n]); got != binary.BigEndian.Uint64(want[:]) {
+			t.Errorf("keyOf(%q) = %x, want %x", token[:n], got, want)
+		}
+	}
+}
+
+// Terms that share their keys, or all of their bytes but the last or the first, or that differ in zeros at the end.
+func TestSimilarTerms(t *testing.T) {
+	var samples []sample
+	for i := range 300 {
+		b := bytes.Repeat([]byte("x"), i%20)
+		if len(b) > 0 {
+			b[(i*7)%len(b)] = byte('a' + i%26)
+		}
+		b = append(b, bytes.Repeat([]byte{0}, i%3)...)
+		samples = append(samples, sample{id: fmt.Sprint(i), keywords: []Keyword{{1, string(b)}, {3, string(b) + "y"}}})
+	}
+	compare(t, samples)
 }
 
 // words gives a text in which some words are frequent and some are in no other text.
