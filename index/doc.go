@@ -8,7 +8,7 @@
 //	live/        the writer's own state; no reader ever opens it
 //	gen-000012/  a generation: a consistent copy of live/ that never changes again,
 //	             its segments hard links where the file system has them, and a manifest
-//	current      the number of the newest generation
+//	current      the number of the newest generation, with a checksum
 //
 // Directories are 0700 and files 0600, whatever the umask.
 //

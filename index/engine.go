@@ -1,13 +1,16 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -147,18 +150,59 @@ func (e *liveEngine) apply(b *engineapi.Batch) error {
 	}
 }
 
-// close ends the engine and all its goroutines, unless one of them has died.
-func (e *liveEngine) close() (err error) {
+// close ends the engine and all its goroutines. When one of them has died the
+// others may wait for it for ever: then they are left behind, and do nothing
+// any more.
+func (e *liveEngine) close() error {
 	close(e.closing)
 	defer e.queue.Close()
 	defer liveEngines.Delete(e.path)
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer contain("close the engine", &err)()
+		err = e.Close()
+	}()
 	select {
+	case err := <-done:
+		return err
 	case <-e.dead:
-		return damaged("%v", e.failure())
-	default:
 	}
-	defer contain("close the engine", &err)()
-	return e.Close()
+	select {
+	case <-done:
+	case <-time.After(closeWait):
+	}
+	return damaged("%v", e.failure())
+}
+
+// closeWait is how long an engine may take to end after a part of it has died.
+const closeWait = time.Second
+
+// explain finds out what a failure of the engine means. Its errors are texts:
+// what they are about is looked up on the disk.
+func (e *liveEngine) explain(err error) error {
+	if err == nil || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.Contains(err.Error(), full.Error()) {
+			return ErrFull
+		}
+	}
+	segments, err2 := segmentFiles(e.path)
+	if err2 == nil {
+		err2 = checkRoot(filepath.Join(e.path, rootFile))
+	}
+	for _, name := range segments {
+		if err2 == nil {
+			err2 = verifySegment(context.Background(), filepath.Join(e.path, name))
+		}
+	}
+	if errors.Is(err2, ErrDamaged) {
+		return fmt.Errorf("%w (%v)", err2, err)
+	}
+	return err
 }
 
 // snapshot returns the current state, which the caller closes.

@@ -18,6 +18,8 @@ var (
 	ErrDamaged = errors.New("the index is damaged")
 	// ErrLocked says that another process is writing; the message names its pid.
 	ErrLocked = errors.New("the index is being updated by another process")
+	// ErrFull says that there is no space left for the index.
+	ErrFull = errors.New("no space left on the disk of the index")
 	// ErrClosed says that the writer was closed, or that an earlier commit
 	// failed and what is on disk is the last commit that did not.
 	ErrClosed = errors.New("the index writer is closed")

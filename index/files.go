@@ -48,7 +48,7 @@ func tighten(dir string) error {
 
 // writeFile replaces a file: its reader finds the old bytes or the new ones.
 func writeFile(path string, data []byte) error {
-	temp := path + ".tmp"
+	temp := path + tempExt
 	if err := writeNew(temp, data); err != nil {
 		return err
 	}

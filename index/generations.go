@@ -19,6 +19,7 @@ import (
 
 const (
 	manifestName   = "manifest"
+	tempExt        = ".tmp"
 	generationName = "gen-%06d"
 	// keepGenerations is how many are kept: the newest, and those that a reader
 	// may have found named in current a moment ago.
@@ -144,6 +145,14 @@ func markFile(dir, name string) (fileMark, error) {
 	return m, nil
 }
 
+// The file current has the number of the newest generation and the xxhash of it,
+// without which a flipped bit could make it the number of an older one.
+
+func encodeCurrent(number uint64) []byte {
+	s := strconv.FormatUint(number, 10)
+	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
+}
+
 // currentNumber returns the number of the newest generation, 0 when there is none.
 func currentNumber(dir string) (uint64, error) {
 	data, err := os.ReadFile(filepath.Join(dir, currentName))
@@ -153,9 +162,10 @@ func currentNumber(dir string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	number, err := strconv.ParseUint(strings.TrimSuffix(string(data), "\n"), 10, 63)
-	if err != nil || number == 0 {
-		return 0, damaged("file %s: %q", currentName, data)
+	digits, _, _ := strings.Cut(string(data), " ")
+	number, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
+		return 0, damaged("file %s", currentName)
 	}
 	return number, nil
 }
@@ -198,10 +208,11 @@ func (w *Writer) Publish() (number uint64, err error) {
 			break
 		}
 		if try == publishTries || w.engine.failure() != nil {
-			return 0, fmt.Errorf("publish: %w", err)
+			_ = os.RemoveAll(g.path + tempExt)
+			return 0, fmt.Errorf("publish: %w", w.engine.explain(err))
 		}
 	}
-	if err := writeFile(filepath.Join(w.dir, currentName), fmt.Appendf(nil, "%d\n", number)); err != nil {
+	if err := writeFile(filepath.Join(w.dir, currentName), encodeCurrent(number)); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
 	w.current = g
@@ -213,7 +224,7 @@ func (w *Writer) Publish() (number uint64, err error) {
 // until it is complete.
 func (w *Writer) copyLive(g *generation) (err error) {
 	defer contain("copy the live state", &err)()
-	temp := g.path + ".tmp"
+	temp := g.path + tempExt
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}

@@ -43,7 +43,8 @@ func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32
 		for {
 			doc, freq, length, ok := p.Next()
 			if !ok {
-				return true
+				failed = p.Err()
+				return failed == nil
 			}
 			if f != FieldText {
 				freq, length = 0, 0

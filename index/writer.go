@@ -140,7 +140,7 @@ func (w *Writer) load(segments bool) error {
 	b := engineapi.NewBatch()
 	b.SetInternal(tableKey, w.table.encode())
 	if err := w.engine.apply(b); err != nil {
-		return fmt.Errorf("make the index: %w", err)
+		return fmt.Errorf("make the index: %w", w.engine.explain(err))
 	}
 	return tighten(w.engine.path)
 }
@@ -209,11 +209,11 @@ func (w *Writer) Commit(b *Batch) error {
 		return w.failed
 	}
 	if err := w.engine.failure(); err != nil {
-		return w.fail(fmt.Errorf("commit: %w", err))
+		return w.fail(err)
 	}
 	batch := engineapi.NewBatch()
 	if err := w.deletions(b, batch); err != nil {
-		return w.fail(fmt.Errorf("commit: %w", err))
+		return w.fail(err)
 	}
 	for _, d := range docs {
 		batch.Update(d)
@@ -221,11 +221,11 @@ func (w *Writer) Commit(b *Batch) error {
 	next := w.table.with(b.files, w.next)
 	batch.SetInternal(tableKey, next.encode())
 	if err := w.engine.apply(batch); err != nil {
-		return w.fail(fmt.Errorf("commit: %w", err))
+		return w.fail(err)
 	}
 	// The engine syncs its files but not the directory that names them.
 	if err := syncDir(w.engine.path); err != nil {
-		return w.fail(fmt.Errorf("commit: %w", err))
+		return w.fail(err)
 	}
 	w.table = next
 	return nil
@@ -307,6 +307,7 @@ func compareRows(a, b row) int {
 func (w *Writer) fail(err error) error {
 	w.logger.Debug("index writer stops", "error", err)
 	_ = w.engine.close()
+	err = fmt.Errorf("commit: %w", w.engine.explain(err))
 	w.engine = nil
 	w.failed = fmt.Errorf("%w after an error: %v", ErrClosed, err)
 	return err
