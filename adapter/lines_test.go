@@ -237,12 +237,14 @@ func referenceLines(file []byte) []Line {
 }
 
 func FuzzLineReader(f *testing.F) {
-	for _, s := range []string{"", "\n", "a\r\nb", "\xef\xbb\xbf{}\r\n", "\xef\xbb\nx", "\r", "a\r\r\n\x00", strings.Repeat("x", firstBuffer) + "\ny"} {
-		f.Add([]byte(s), uint16(1), uint16(7))
+	for _, s := range []string{"", "\n", "a\r\nb", "\xef\xbb\xbf{}\r\n", "\xef\xbb\nx", "\r", "a\r\r\n\x00", "long enough for some buffers\nto fill\n"} {
+		f.Add([]byte(s), byte(1), byte(7), byte(3))
 	}
-	f.Fuzz(func(t *testing.T, file []byte, a, b uint16) {
+	f.Fuzz(func(t *testing.T, file []byte, a, b, buffer byte) {
 		want := referenceLines(file)
-		got := readLines(t, NewLineReader(&chunks{data: file, ends: []int{int(a), int(b)}}, 0, 0))
+		r := NewLineReader(&chunks{data: file, ends: []int{int(a), int(b)}}, 0, 0)
+		r.buf = make([]byte, buffer)
+		got := readLines(t, r)
 		if len(got) != len(want) {
 			t.Fatalf("%d lines of %q, want %d", len(got), file, len(want))
 		}

@@ -96,7 +96,8 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 func (p *piParser) torn(line Line, start int) []ParseError {
 	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
 		end, err := p.scan.check(line.Data, i)
-		if err != nil || line.Data[i] != '{' && line.Data[i] != '[' {
+		p.obj.long = p.scan.long
+		if err != nil || line.Data[i] != '{' && !p.isTransaction(value{extent: extent{i, end}}) {
 			return []ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
 		}
 		i = end
