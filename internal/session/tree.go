@@ -1,6 +1,9 @@
 package session
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // Tree is the conversation tree of a session file, as pi builds it: the leaf is
 // the last entry in file order, the active branch runs from it along the parent
@@ -8,9 +11,15 @@ import "sort"
 // missing or form a cycle end the branch and harm nothing.
 type Tree struct {
 	nodes   []Node
-	path    []int // the active branch, root first
+	byID    map[string]int // the last entry of each id
+	list    bool           // the entries have no parents: each follows the one before
+	path    []int          // the active branch, root first
 	active  []bool
 	context []bool
+
+	parents  []int // made when needed; -1 for a root
+	children [][]int
+	roots    []int
 }
 
 // Tree works out the tree of the record's nodes.
@@ -19,18 +28,12 @@ func (r *Record) Tree() *Tree {
 	if len(r.Nodes) == 0 {
 		return t
 	}
-	byID := make(map[string]int, len(r.Nodes))
+	t.byID = make(map[string]int, len(r.Nodes))
 	for i := range r.Nodes {
-		byID[r.Nodes[i].ID] = i
+		t.byID[r.Nodes[i].ID] = i
 	}
-	if r.Version <= 1 && !t.nodes[0].HasParent {
-		// Version 1 is a list.
-		for i := range t.nodes {
-			t.path = append(t.path, i)
-		}
-	} else {
-		t.path = t.branch(t.leaf(byID), byID)
-	}
+	t.list = r.Version <= 1 && !t.nodes[0].HasParent
+	t.path = t.Branch(t.Leaf())
 	onPath := make(map[string]bool, len(t.path))
 	for _, i := range t.path {
 		onPath[t.nodes[i].ID] = true
@@ -42,33 +45,146 @@ func (r *Record) Tree() *Tree {
 	return t
 }
 
-// leaf returns the index of the current leaf: the last entry, or the entry that
-// a last "leaf" entry points at.
-func (t *Tree) leaf(byID map[string]int) int {
+// Leaf returns the index of the current leaf: the last entry, or the entry that
+// a last "leaf" entry points at. It is -1 when there are no entries.
+func (t *Tree) Leaf() int {
 	last := len(t.nodes) - 1
+	if last < 0 {
+		return -1
+	}
 	if n := &t.nodes[last]; n.Type == "leaf" {
-		if i, ok := byID[n.TargetID]; ok {
+		if i, ok := t.byID[n.TargetID]; ok {
 			return i
 		}
 	}
 	return last
 }
 
-// branch returns the way from a root to the node, root first.
-func (t *Tree) branch(i int, byID map[string]int) []int {
+// parent returns the index of the entry that i follows, or -1.
+func (t *Tree) parent(i int) int {
+	if t.list {
+		return i - 1
+	}
+	if id := t.nodes[i].ParentID; id != "" {
+		if p, ok := t.byID[id]; ok {
+			return p
+		}
+	}
+	return -1
+}
+
+// Branch returns the way from a root to entry i, root first.
+func (t *Tree) Branch(i int) []int {
 	var path []int
 	seen := make(map[int]bool)
-	for !seen[i] {
+	for i >= 0 && !seen[i] {
 		seen[i] = true
 		path = append(path, i)
-		parent, ok := byID[t.nodes[i].ParentID]
-		if !ok || t.nodes[i].ParentID == "" {
-			break
-		}
-		i = parent
+		i = t.parent(i)
 	}
-	for a, b := 0, len(path)-1; a < b; a, b = a+1, b-1 {
-		path[a], path[b] = path[b], path[a]
+	slices.Reverse(path)
+	return path
+}
+
+// Find returns the index of the entry with this id, the last one of several, or
+// -1.
+func (t *Tree) Find(id string) int {
+	if i, ok := t.byID[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// link finds the children of every entry. An entry whose id a later one has
+// again is no part of the tree, and of a cycle the first entry is a root, so that
+// every other entry is below exactly one root.
+func (t *Tree) link() {
+	if t.parents != nil || len(t.nodes) == 0 {
+		return
+	}
+	t.parents = make([]int, len(t.nodes))
+	t.children = make([][]int, len(t.nodes))
+	for i := range t.nodes {
+		if t.parents[i] = t.parent(i); t.parents[i] == i {
+			t.parents[i] = -1
+		}
+	}
+	walk := make([]int, len(t.nodes)) // number of the walk that passed, from 1
+	for i := range t.nodes {
+		for at := i; at >= 0; at = t.parents[at] {
+			if walk[at] == i+1 {
+				first := at
+				for next := t.parents[at]; next != at; next = t.parents[next] {
+					first = min(first, next)
+				}
+				t.parents[first] = -1
+				break
+			}
+			if walk[at] != 0 {
+				break
+			}
+			walk[at] = i + 1
+		}
+	}
+	for i := range t.nodes {
+		switch p := t.parents[i]; {
+		case t.Superseded(i):
+		case p < 0:
+			t.roots = append(t.roots, i)
+		default:
+			t.children[p] = append(t.children[p], i)
+		}
+	}
+}
+
+// Superseded reports whether a later entry has the same id as entry i and so
+// takes its place.
+func (t *Tree) Superseded(i int) bool { return t.byID[t.nodes[i].ID] != i }
+
+// Roots returns the indexes of the entries that follow none, in file order. The
+// slice is the tree's own.
+func (t *Tree) Roots() []int {
+	t.link()
+	return t.roots
+}
+
+// Children returns the indexes of the entries that follow entry i, in file order.
+// The slice is the tree's own.
+func (t *Tree) Children(i int) []int {
+	t.link()
+	return t.children[i]
+}
+
+// Main returns the child of entry i on which its branch goes on: the active one,
+// else the last; -1 when there is none.
+func (t *Tree) Main(i int) int {
+	children := t.Children(i)
+	if len(children) == 0 {
+		return -1
+	}
+	for _, c := range children {
+		if t.active[c] {
+			return c
+		}
+	}
+	return children[len(children)-1]
+}
+
+// Through returns the branch that entry i lies on: from its root to it, and on
+// along the main children to a leaf. For an entry of the active branch that is
+// the active branch.
+func (t *Tree) Through(i int) []int {
+	if i = t.byID[t.nodes[i].ID]; t.active[i] {
+		return t.path
+	}
+	path := t.Branch(i)
+	seen := make(map[int]bool, len(path))
+	for _, n := range path {
+		seen[n] = true
+	}
+	for next := t.Main(i); next >= 0 && !seen[next]; next = t.Main(next) {
+		seen[next] = true
+		path = append(path, next)
 	}
 	return path
 }

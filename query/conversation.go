@@ -1,0 +1,109 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// ErrChanged says that a session file is not what its session record says.
+var ErrChanged = errors.New("the session file has changed since it was indexed")
+
+// Conversation reads the entries of one session, each from its place in the
+// file: it never holds more than the entry asked for, however large the file is.
+type Conversation struct {
+	Record *session.Record
+	Tree   *session.Tree
+
+	viewer adapter.Viewer
+	file   io.ReaderAt
+}
+
+// NewConversation returns the conversation that the record describes and the
+// file holds. The caller closes the file.
+func NewConversation(v adapter.Viewer, rec *session.Record, file io.ReaderAt) *Conversation {
+	return &Conversation{Record: rec, Tree: rec.Tree(), viewer: v, file: file}
+}
+
+// Entry is an entry of a conversation as it is shown. It stays valid.
+type Entry struct {
+	session.Entry
+	View      *session.View
+	Index     int    // its number in the file, from 0
+	Branch    string // "active" or "abandoned"
+	InContext bool
+	Labelled  string    // the label now in force
+	Time      time.Time // of the record, so never zero
+	Raw       []byte    // its JSON, as it stands in the file
+}
+
+// Read reads entry i of the file.
+func (c *Conversation) Read(i int) (*Entry, error) {
+	n := &c.Record.Nodes[i]
+	raw := make([]byte, n.Length)
+	if got, err := c.file.ReadAt(raw, n.Offset); got < len(raw) {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = ErrChanged
+		}
+		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
+	}
+	e := &Entry{
+		Index: i, Branch: branchOf(c.Tree, i), InContext: c.Tree.InContext(i),
+		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n), Raw: raw,
+	}
+	count := 0
+	state := adapter.State{Header: c.Record.Header}
+	line := adapter.Line{Data: raw, Raw: raw, Offset: n.Offset, Number: n.Line, Ended: true}
+	problems := c.viewer.View(state, line, func(parsed *session.Entry, view *session.View) {
+		e.Entry, e.View = *parsed, view
+		count++
+	})
+	if count != 1 || len(problems) > 0 || e.ID != n.ID {
+		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, ErrChanged)
+	}
+	return e, nil
+}
+
+// The two values of an entry's branch.
+const (
+	BranchActive    = "active"
+	BranchAbandoned = "abandoned"
+)
+
+func branchOf(t *session.Tree, i int) string {
+	if t.Active(i) {
+		return BranchActive
+	}
+	return BranchAbandoned
+}
+
+// ReadRecord makes the session record of a file that is not indexed, from its
+// first byte on. What it keeps of an entry is a node. A last line without a
+// newline counts when it is complete.
+func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
+	rec := &session.Record{Summary: session.Summary{Path: path}}
+	rec.Mtime = mtime.UnixNano()
+	lines := adapter.NewLineReader(r, 0, 0)
+	parser := a.Parse(adapter.State{})
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		for _, p := range parser.Parse(line, rec.Add) {
+			if !p.Torn {
+				rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+			}
+		}
+		rec.Size = line.Offset + int64(len(line.Raw))
+	}
+	rec.Header = parser.State().Header
+	return rec, nil
+}

@@ -1,0 +1,214 @@
+package query
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Lineage knows which session was forked from which, as far as the headers tell.
+// A parent that was moved is recognised by its file name or id.
+type Lineage struct {
+	sessions []session.Summary
+	byPath   map[string]int
+	byBase   map[string]int // -1: several
+	byID     map[string]int // the first of several
+	twins    map[string][]int
+	parents  []int // -1: none, or not among the sessions
+	forks    map[int][]int
+}
+
+// NewLineage works out the lineage of the sessions, which must not change while
+// it is used.
+func NewLineage(sessions []session.Summary) *Lineage {
+	l := &Lineage{
+		sessions: sessions,
+		byPath:   make(map[string]int, len(sessions)),
+		parents:  make([]int, len(sessions)),
+		forks:    make(map[int][]int),
+	}
+	forked := false
+	for i := range sessions {
+		l.byPath[sessions[i].Path] = i
+		l.parents[i] = -1
+		forked = forked || sessions[i].ParentSession != ""
+	}
+	if !forked {
+		return l
+	}
+	for i := range sessions {
+		if sessions[i].ParentSession == "" {
+			continue
+		}
+		if p := l.find(sessions[i].ParentSession); p >= 0 && p != i {
+			l.parents[i] = p
+			l.forks[p] = append(l.forks[p], i)
+		}
+	}
+	return l
+}
+
+// find returns the session that a header names as the parent, or -1.
+func (l *Lineage) find(name string) int {
+	if i, ok := l.byPath[name]; ok {
+		return i
+	}
+	l.index()
+	base := path.Base(slashed(name))
+	if i, ok := l.byBase[base]; ok && i >= 0 {
+		return i
+	}
+	if i, ok := l.byID[name]; ok { // the fourth format names an id
+		return i
+	}
+	if _, id, ok := strings.Cut(strings.TrimSuffix(base, ".jsonl"), "_"); ok {
+		if i, ok := l.byID[id]; ok {
+			return i
+		}
+	}
+	return -1
+}
+
+func (l *Lineage) index() {
+	if l.byID != nil {
+		return
+	}
+	l.byBase, l.byID = make(map[string]int, len(l.sessions)), make(map[string]int, len(l.sessions))
+	l.twins = make(map[string][]int)
+	for i := range l.sessions {
+		s := &l.sessions[i]
+		base := path.Base(slashed(s.Path))
+		if _, ok := l.byBase[base]; ok {
+			l.byBase[base] = -1
+		} else {
+			l.byBase[base] = i
+		}
+		if s.ID == "" {
+			continue
+		}
+		if first, ok := l.byID[s.ID]; ok {
+			if len(l.twins[s.ID]) == 0 {
+				l.twins[s.ID] = []int{first}
+			}
+			l.twins[s.ID] = append(l.twins[s.ID], i)
+		} else {
+			l.byID[s.ID] = i
+		}
+	}
+}
+
+// Parent returns the session that session i was forked from; nil when its header
+// names none, or one that is not there.
+func (l *Lineage) Parent(i int) *session.Summary {
+	if p := l.parents[i]; p >= 0 {
+		return &l.sessions[p]
+	}
+	return nil
+}
+
+// Forks returns the sessions that name session i as their parent, oldest first.
+func (l *Lineage) Forks(i int) []*session.Summary {
+	var list []*session.Summary
+	for _, f := range l.forks[i] {
+		list = append(list, &l.sessions[f])
+	}
+	slices.SortStableFunc(list, func(a, b *session.Summary) int { return a.Created().Compare(b.Created()) })
+	return list
+}
+
+// Twins returns the other files with the id of session i: what importing and
+// exporting leaves.
+func (l *Lineage) Twins(i int) []*session.Summary {
+	l.index()
+	var list []*session.Summary
+	for _, t := range l.twins[l.sessions[i].ID] {
+		if t != i {
+			list = append(list, &l.sessions[t])
+		}
+	}
+	return list
+}
+
+// IndexOf returns the number of the session with this path, or -1.
+func (l *Lineage) IndexOf(path string) int {
+	if i, ok := l.byPath[path]; ok {
+		return i
+	}
+	return -1
+}
+
+// families orders sessions that are related: a parent before its forks, the
+// family with the latest activity first. It returns the order and how deep each
+// stands.
+func (l *Lineage) families(members []int) (order, depth []int) {
+	in := make(map[int]bool, len(members))
+	for _, i := range members {
+		in[i] = true
+	}
+	root := func(i int) int {
+		for seen := map[int]bool{}; l.parents[i] >= 0 && in[l.parents[i]] && !seen[i]; i = l.parents[i] {
+			seen[i] = true
+		}
+		return i
+	}
+	latest := make(map[int]int64)
+	roots := make(map[int]bool)
+	for _, i := range members {
+		r := root(i)
+		roots[r] = true
+		latest[r] = max(latest[r], l.sessions[i].Modified().UnixNano())
+	}
+	var first []int
+	for r := range roots {
+		first = append(first, r)
+	}
+	slices.SortFunc(first, func(a, b int) int { return cmp.Or(cmp.Compare(latest[b], latest[a]), cmp.Compare(a, b)) })
+	done := make(map[int]bool)
+	type at struct{ i, depth int }
+	for _, r := range first {
+		for stack := []at{{r, 0}}; len(stack) > 0; {
+			top := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if done[top.i] || !in[top.i] {
+				continue
+			}
+			done[top.i] = true
+			order, depth = append(order, top.i), append(depth, top.depth)
+			for _, f := range slices.Backward(l.forks[top.i]) {
+				stack = append(stack, at{f, top.depth + 1})
+			}
+		}
+	}
+	return order, depth
+}
+
+// Shared returns how many entries of a fork are those of its parent. A fork
+// copies ids and times; entries without an id of their own are known by time and
+// shape.
+func Shared(fork, parent *session.Record) int {
+	type mark struct {
+		id   string
+		time int64
+		size int
+	}
+	of := func(n *session.Node) mark {
+		if strings.HasPrefix(n.ID, "@") {
+			return mark{n.Type + "/" + n.Role, n.Time, n.Length}
+		}
+		return mark{n.ID, n.Time, 0}
+	}
+	all := make(map[mark]bool, len(parent.Nodes))
+	for i := range parent.Nodes {
+		all[of(&parent.Nodes[i])] = true
+	}
+	shared := 0
+	for i := range fork.Nodes {
+		if all[of(&fork.Nodes[i])] {
+			shared++
+		}
+	}
+	return shared
+}

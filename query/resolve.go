@@ -1,0 +1,246 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// NotFoundError says that nothing has the name that a person typed.
+type NotFoundError struct {
+	What    string // "session" or "entry"
+	Name    string
+	Nearest []string // ids that look like it, the nearest first
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("no %s %s", e.What, e.Name) }
+
+// AmbiguousError says that a name means several sessions or entries.
+type AmbiguousError struct {
+	What     string
+	Name     string
+	Sessions []*session.Summary // for sessions, the latest activity first
+	Entries  []string           // for entries of one session
+	Places   []EntryPlace       // for entries of several sessions
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%s means %d %s", e.Name, max(len(e.Sessions), len(e.Entries), len(e.Places)),
+		map[string]string{"session": "sessions", "entry": "entries"}[e.What])
+}
+
+// IsPath reports whether the name of a session is meant as a path, by pi's rule.
+func IsPath(name string) bool {
+	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl")
+}
+
+// SplitTarget splits SESSION:ENTRY at its last colon. A colon that belongs to a
+// path is none: an entry id holds no slash, and C:\ names a drive.
+func SplitTarget(arg string) (name, entry string) {
+	i := strings.LastIndexByte(arg, ':')
+	if i < 0 || i == len(arg)-1 || strings.ContainsAny(arg[i+1:], `/\`) || strings.HasSuffix(arg, ".jsonl") {
+		return strings.TrimSuffix(arg, ":"), ""
+	}
+	return arg[:i], arg[i+1:]
+}
+
+// FindSession returns the session that has this id, this file name, or an id or
+// file name that begins so. Upper and lower case are the same.
+func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
+	name = strings.TrimSpace(name)
+	var whole, prefix []*session.Summary
+	for i := range sessions {
+		s := &sessions[i]
+		base := strings.TrimSuffix(path.Base(slashed(s.Path)), ".jsonl")
+		switch {
+		case name == "":
+		case strings.EqualFold(s.ID, name), base == name:
+			whole = append(whole, s)
+		case hasPrefixFold(s.ID, name), hasPrefixFold(base, name):
+			prefix = append(prefix, s)
+		}
+	}
+	found := whole
+	if len(found) == 0 {
+		found = prefix
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		ids := make([]string, 0, len(sessions))
+		for i := range sessions {
+			ids = append(ids, sessions[i].ID)
+		}
+		return nil, &NotFoundError{What: "session", Name: name, Nearest: nearest(ids, name)}
+	}
+	slices.SortFunc(found, func(a, b *session.Summary) int {
+		return cmp.Or(b.Modified().Compare(a.Modified()), cmp.Compare(a.Path, b.Path))
+	})
+	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
+}
+
+// FindEntry returns the index of the entry of a session that has this id, or an
+// id that begins so.
+func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
+	name = strings.TrimSpace(name)
+	if i := t.Find(name); i >= 0 {
+		return i, nil
+	}
+	var found, ids []string
+	at := -1
+	for i := range rec.Nodes {
+		if t.Superseded(i) {
+			continue
+		}
+		id := rec.Nodes[i].ID
+		ids = append(ids, id)
+		if hasPrefixFold(id, name) {
+			found, at = append(found, id), i
+		}
+	}
+	switch len(found) {
+	case 1:
+		return at, nil
+	case 0:
+		return -1, &NotFoundError{What: "entry", Name: name, Nearest: nearest(ids, name)}
+	}
+	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
+}
+
+// EntryPlace is an entry of some session.
+type EntryPlace struct {
+	Session *session.Summary
+	EntryID string
+}
+
+// FindEntries returns the entries of all sessions whose id begins with name,
+// forks that copied one included. It is for names that are no session.
+func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
+	prefix := strings.ToLower(strings.TrimSpace(name))
+	if len(prefix) < minEntryID || !isID(prefix) {
+		return nil, nil
+	}
+	summaries := make(map[uint32]*session.Summary)
+	for i := range r.Summaries() {
+		s := &r.Summaries()[i]
+		summaries[s.File] = s
+	}
+	var places []EntryPlace
+	seen := make(map[EntryPlace]bool)
+	for _, seg := range r.Segments() {
+		var ids []string
+		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
+			ids = append(ids, string(term))
+			return len(ids) < maxIDs
+		})
+		if err != nil {
+			return nil, err
+		}
+		files, err := seg.Files()
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			docs, err := seg.Bitmap(index.FieldEntry, []byte(id))
+			if err != nil {
+				return nil, err
+			}
+			for it := docs.Iterator(); it.HasNext(); {
+				p := EntryPlace{summaries[files[it.Next()]], id}
+				if p.Session != nil && !seen[p] {
+					seen[p] = true
+					places = append(places, p)
+				}
+			}
+		}
+	}
+	slices.SortFunc(places, func(a, b EntryPlace) int {
+		return cmp.Or(a.Session.Created().Compare(b.Session.Created()), cmp.Compare(a.Session.Path, b.Session.Path), cmp.Compare(a.EntryID, b.EntryID))
+	})
+	return places, nil
+}
+
+// minEntryID is the shortest beginning of an entry id that is looked up in all
+// sessions.
+const minEntryID = 4
+
+// maxNearest is how many ids an error names.
+const maxNearest = 3
+
+// nearest returns the ids that look most like name: those with few edits in as
+// many characters, those that begin alike first.
+func nearest(ids []string, name string) []string {
+	type near struct {
+		id       string
+		distance int
+		common   int
+	}
+	var list []near
+	most := max(1, len(name)/3)
+	for _, id := range ids {
+		if id == "" || strings.HasPrefix(id, "@") {
+			continue
+		}
+		common := 0
+		for common < len(id) && common < len(name) && id[common]|0x20 == name[common]|0x20 {
+			common++
+		}
+		d := editDistance(strings.ToLower(id[:min(len(id), len(name))]), strings.ToLower(name), most+1)
+		if d <= most || common >= 4 {
+			list = append(list, near{id, d, common})
+		}
+	}
+	slices.SortFunc(list, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.common, a.common), cmp.Compare(a.id, b.id))
+	})
+	var found []string
+	for _, n := range list {
+		if !slices.Contains(found, n.id) {
+			found = append(found, n.id)
+		}
+		if len(found) == maxNearest {
+			break
+		}
+	}
+	return found
+}
+
+// ShortIDs returns a function that shortens a session id, to no less than eight
+// characters, as far as it still begins the id of no other session.
+func ShortIDs(sessions []session.Summary) func(id string) string {
+	ids := make([]string, len(sessions))
+	for i := range sessions {
+		ids[i] = sessions[i].ID
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	common := func(a, b string) int {
+		n := 0
+		for n < len(a) && n < len(b) && a[n] == b[n] {
+			n++
+		}
+		return n
+	}
+	return func(id string) string {
+		n := min(minShortID, len(id))
+		at, ok := slices.BinarySearch(ids, id)
+		if at > 0 {
+			n = max(n, common(ids[at-1], id)+1)
+		}
+		if ok {
+			at++
+		}
+		if at < len(ids) {
+			n = max(n, common(ids[at], id)+1)
+		}
+		return id[:min(n, len(id))]
+	}
+}
+
+const minShortID = 8
