@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -100,6 +101,52 @@ func TestFilesThatAreTouched(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, states(t, agent)); diff != "" {
 		t.Errorf("files of pi changed (-before +after):\n%s", diff)
+	}
+}
+
+// With nothing new, no session file is opened; with new lines, only the file
+// that has them.
+func TestOnlyNewBytesAreRead(t *testing.T) {
+	home, agent := agentDir(t)
+	opened := func() []string {
+		t.Helper()
+		output, err := os.Create(filepath.Join(t.TempDir(), "output"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer output.Close()
+		cmd := command(t, home, "index", "--session-dir", agent)
+		cmd.Stdout, cmd.Stderr = output, output
+		seen, exit := trace(t, cmd)
+		if exit != 0 {
+			t.Fatalf("pigrep index: exit code %d\n%s", exit, readFile(t, output.Name()))
+		}
+		var paths []string
+		for _, a := range seen {
+			if strings.HasPrefix(a.call, "open") && strings.HasSuffix(a.path, ".jsonl") {
+				paths = append(paths, a.path)
+			}
+		}
+		slices.Sort(paths)
+		return slices.Compact(paths)
+	}
+	if all := opened(); len(all) < 20 {
+		t.Fatalf("the first run opens %d session files", len(all))
+	}
+	if again := opened(); len(again) > 0 {
+		t.Errorf("the second run opens %q", again)
+	}
+	path := filepath.Join(agent, "sessions", "x", "deep.jsonl")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(prompt(t, 2, "one more")); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if diff := cmp.Diff([]string{path}, opened()); diff != "" {
+		t.Errorf("files opened after one grew (-want +got):\n%s", diff)
 	}
 }
 
