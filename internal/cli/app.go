@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/internal/printer"
 	"pigrep/internal/terminal"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,7 @@ type App struct {
 	out     *bufio.Writer // results; flushed at the end of the run
 	verbose bool
 	quiet   bool
+	json    bool // what goes to stderr is JSON too
 }
 
 // Main runs pigrep as the process was started and returns its exit code.
@@ -47,6 +49,7 @@ func Main() int {
 	// A write to a closed pipe must come back as an error: it ends the run
 	// well, where the signal would look like a crash to the caller.
 	signal.Ignore(syscall.SIGPIPE)
+	privateFiles()
 	// A crash in a goroutine shows its message, not everybody's stack.
 	debug.SetTraceback("none")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -75,6 +78,7 @@ func Main() int {
 // What went wrong has been reported by then.
 func (a *App) Run(ctx context.Context, args []string) int {
 	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
+	a.json = wantsJSON(args)
 	err := a.execute(ctx, args)
 	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
 		err = fmt.Errorf("write the results: %w", flushErr)
@@ -82,7 +86,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	if ctx.Err() != nil && err != nil {
 		err = ctx.Err()
 	}
-	a.report(err, wantsJSON(args))
+	a.report(err)
 	return exitCode(err)
 }
 
@@ -192,11 +196,13 @@ func (a *App) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// warn tells the person something that is no result, on stderr.
+// warn says something that is no result, on stderr.
 func (a *App) warn(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintf(a.Streams.Err, "pigrep: %s\n", terminal.Clean(fmt.Sprintf(format, args...)))
+	if a.quiet {
+		return
 	}
+	// A warning that cannot be written is no reason to stop.
+	_ = printer.Warning(a.Streams.Err, fmt.Sprintf(format, args...), a.json)
 }
 
 // isClosedPipe reports whether the reader of our output went away.

@@ -328,7 +328,8 @@ func TestSharedFlags(t *testing.T) {
 }
 
 func TestExamplesParse(t *testing.T) {
-	root := newRootCommand(must(testApp(t)))
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
 	for _, c := range root.Commands() {
 		for line := range strings.Lines(c.Example) {
 			words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))
@@ -346,8 +347,6 @@ func TestExamplesParse(t *testing.T) {
 		}
 	}
 }
-
-func must(a *App, _, _ *bytes.Buffer) *App { return a }
 
 func TestTopicsComeFromTables(t *testing.T) {
 	for _, row := range scope.Kinds {
@@ -471,14 +470,48 @@ func TestShortIDs(t *testing.T) {
 
 // Nothing but a command's own words may be taken for it.
 func TestCommandsAreFew(t *testing.T) {
+	a, _, _ := testApp(t)
 	var names []string
-	for _, c := range newRootCommand(must(testApp(t))).Commands() {
+	for _, c := range newRootCommand(a).Commands() {
 		names = append(names, c.Name())
 	}
 	slices.Sort(names)
 	if diff := cmp.Diff([]string{"completion", "index", "search", "status", "version"}, names); diff != "" {
 		t.Errorf("commands (-want +got):\n%s", diff)
 	}
+}
+
+// On a terminal the same search is laid out for people, in colour.
+func TestTerminal(t *testing.T) {
+	a, out, errs := testApp(t)
+	a.Streams.OutTTY, a.Streams.ErrTTY = true, true
+	args := []string{"--session-dir", filepath.Join("testdata", "sessions"), "connection timeout"}
+	a.WorkDir = must(os.Getwd())
+	if got := a.Run(t.Context(), args); got != exitDone {
+		t.Fatalf("exit code %d, stderr %q", got, errs)
+	}
+	for _, want := range []string{
+		"\x1b[1mLogin timeouts\x1b[m\n", "\x1b[2m/home/dev/app · 2 months ago · ", " · 0195aaaa\x1b[m\n",
+		"\x1b[32mprompt  \x1b[m ", "\x1b[1;31mconnection\x1b[m", "a1000001", "hits with every word",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	out.Reset()
+	if got := a.Run(t.Context(), append(args, "--color=never", "+xyzzy")); got != exitNothing || out.Len() > 0 {
+		t.Errorf("nothing to find: exit code %d, stdout %q", got, out)
+	}
+	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all looks at everything\n"; errs.String() != want {
+		t.Errorf("stderr %q, want %q", errs, want)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func fileErrorsOf(paths ...string) []indexer.FileError {

@@ -102,8 +102,10 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
 	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	res.Index.Complete = x.state.Complete
-	for _, w := range res.Warnings {
-		a.warn("%s", w)
+	if !a.json { // which has them in the answer
+		for _, w := range res.Warnings {
+			a.warn("%s", w)
+		}
 	}
 
 	answer := &printer.Search{
@@ -120,7 +122,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	case len(res.Hits) > 0:
 		return nil
 	case res.Index.Complete:
-		if a.Streams.ErrTTY && !o.json && !o.jsonl {
+		if a.Streams.ErrTTY && !a.json {
 			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
 		}
 		return errNothingFound

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"pigrep/internal/printer"
-	"pigrep/internal/terminal"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -89,7 +87,7 @@ func usagef(hint, format string, args ...any) error {
 }
 
 // report tells the person, or the program, what went wrong.
-func (a *App) report(err error, asJSON bool) {
+func (a *App) report(err error) {
 	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) {
 		return
 	}
@@ -100,15 +98,7 @@ func (a *App) report(err error, asJSON bool) {
 		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "what was done is kept; the next run goes on from there"}
 	}
 	// Nobody is left to tell when this fails too.
-	_ = printFailure(a.Streams.Err, f, asJSON)
-}
-
-func printFailure(w io.Writer, f printer.Failure, asJSON bool) error {
-	if asJSON {
-		return printer.JSONFailure(w, f)
-	}
-	f.Message = terminal.Clean(f.Message)
-	return printer.TextFailure(w, f)
+	_ = f.Write(a.Streams.Err, a.json)
 }
 
 // wantsJSON reports whether the arguments ask for JSON. It reads them itself so
@@ -141,7 +131,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
 }
 
-// argProblem explains arguments that a command does not take.
+// noArgs explains to those who give a command words that it takes none.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

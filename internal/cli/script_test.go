@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -60,6 +63,7 @@ func TestScripts(t *testing.T) {
 			},
 			"count":  countCommand,
 			"locked": lockedCommand,
+			"tree":   treeCommand,
 		},
 	})
 }
@@ -109,6 +113,28 @@ func modesCommand(ts *testscript.TestScript, _ bool, args []string) {
 	if n < 5 {
 		ts.Fatalf("only %d files and directories in %s", n, args[0])
 	}
+}
+
+// treeCommand is "tree DIR FILE": write size, time and content of every file in
+// the directory to the file.
+func treeCommand(ts *testscript.TestScript, _ bool, args []string) {
+	var b strings.Builder
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(&b, "%s %v %v %x\n", path, info.Mode(), info.ModTime().UnixNano(), sha256.Sum256(data))
+		return err
+	}))
+	if b.Len() == 0 {
+		ts.Fatalf("no file in %s", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o644))
 }
 
 // damage cuts every published file of the index to half.
@@ -187,6 +213,9 @@ func TestClosedPipe(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an index of some size")
+	}
+	if runtime.GOOS == "windows" {
+		t.Skip("a process cannot be interrupted from outside here")
 	}
 	dir := t.TempDir()
 	root := filepath.Join(dir, "sessions")

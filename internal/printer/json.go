@@ -47,13 +47,6 @@ func escapeHidden(data []byte) []byte {
 	return escaped
 }
 
-// JSONFailure writes the error as {"error":{…}} on one line.
-func JSONFailure(w io.Writer, f Failure) error {
-	return encode(w, struct {
-		Error Failure `json:"error"`
-	}{f})
-}
-
 // head begins every envelope, and with a type every summary.
 type head struct {
 	Type          string `json:"type,omitempty"`

@@ -176,12 +176,32 @@ type Failure struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// TextFailure writes the error as one line, and the hint as another.
-func TextFailure(w io.Writer, f Failure) error {
+// Write writes the error, as one line and the hint as another, or as
+// {"error":{…}} on one line.
+func (f Failure) Write(w io.Writer, asJSON bool) error {
+	if asJSON {
+		return encode(w, struct {
+			Error Failure `json:"error"`
+		}{f})
+	}
 	s := fmt.Sprintf("pigrep: %s\n", terminal.Clean(f.Message))
 	if f.Hint != "" {
 		s += fmt.Sprintf("hint: %s\n", terminal.Clean(f.Hint))
 	}
 	_, err := io.WriteString(w, s)
+	return err
+}
+
+// Warning writes one line, or {"warning":{…}}.
+func Warning(w io.Writer, message string, asJSON bool) error {
+	if asJSON {
+		type warning struct {
+			Message string `json:"message"`
+		}
+		return encode(w, struct {
+			Warning warning `json:"warning"`
+		}{warning{message}})
+	}
+	_, err := fmt.Fprintf(w, "pigrep: %s\n", terminal.Clean(message))
 	return err
 }

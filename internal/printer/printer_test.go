@@ -275,14 +275,17 @@ func TestReports(t *testing.T) {
 func TestFailure(t *testing.T) {
 	f := Failure{Code: "query", Message: "the query is\nempty \x1b[31m<>", Hint: "type a word"}
 	var b bytes.Buffer
-	if err := TextFailure(&b, f); err != nil {
-		t.Fatal(err)
+	for _, asJSON := range []bool{false, true} {
+		if err := f.Write(&b, asJSON); err != nil {
+			t.Fatal(err)
+		}
+		if err := Warning(&b, "a\tfile \x1b[1mis\n<gone>", asJSON); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := JSONFailure(&b, f); err != nil {
-		t.Fatal(err)
-	}
-	want := "pigrep: the query is empty <>\nhint: type a word\n" +
-		`{"error":{"code":"query","message":"the query is\nempty \u001b[31m<>","hint":"type a word"}}` + "\n"
+	want := "pigrep: the query is empty <>\nhint: type a word\n" + "pigrep: a file is <gone>\n" +
+		`{"error":{"code":"query","message":"the query is\nempty \u001b[31m<>","hint":"type a word"}}` + "\n" +
+		`{"warning":{"message":"a\tfile \u001b[1mis\n<gone>"}}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
