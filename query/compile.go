@@ -37,6 +37,7 @@ type word struct {
 	wholes []string // joined identifiers in a compound: without them it cannot be there whole
 	verify bool
 	needle needle // of verify
+	spell  bool   // verify only tells the spelling that was typed from others
 	loose  bool   // looser ways are tried: forms, prefix, edits
 	last   bool   // the last typed word: prefixes are tried although it is common
 }
@@ -205,7 +206,9 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 		return nil
 	}
 	w.scored = positive
-	w.loose = w.loose && positive
+	if !positive {
+		w.tighten()
+	}
 	for i, o := range c.words {
 		if o.scored == w.scored && o.match == w.match && o.edits == w.edits && (o.text == w.text || sameLookup(o, w)) {
 			return &expr{bit: 1 << i, text: o.text}
@@ -217,6 +220,18 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 	}
 	c.words = append(c.words, w)
 	return &expr{bit: 1 << (len(c.words) - 1), text: w.text}
+}
+
+// tighten takes away the looser ways to match, for a word that is to be left
+// out. An identifier is left out in every spelling.
+func (w *word) tighten() {
+	w.loose = false
+	if w.joined {
+		w.term, w.joined = "", false
+	}
+	if w.spell {
+		w.parts, w.verify, w.spell = nil, false, false
+	}
 }
 
 func sameLookup(a, b *word) bool {
@@ -279,6 +294,8 @@ func (c *compiler) analyse(n *Term) *word {
 	if covers && w.match == Literal && !cut {
 		w.term, w.wholes = string(last.Term), nil
 		w.loose = true
+		w.verify, w.spell = true, true
+		w.needle = newNeedle(typed)
 		return w
 	}
 	if w.match == Literal && len(w.wholes) == 0 {

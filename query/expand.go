@@ -13,7 +13,7 @@ import (
 // How much a word counts that matched in this way, against one that matched as
 // it was typed.
 const (
-	weightJoined  = 0.9 // another spelling of an identifier
+	weightJoined  = 0.85 // another spelling of an identifier
 	weightForms   = 0.8
 	weightParts   = 0.6 // all parts, but not together
 	weightSome    = 0.4 // some parts

@@ -66,7 +66,7 @@ func newHighlighter(plans []*plan) *highlighter {
 func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 	whole := uint64(0)
 	for i, p := range h.plans {
-		if !p.verify || !p.scored {
+		if !p.verify || p.spell || !p.scored {
 			continue
 		}
 		folded := h.analyzer.FoldText(text)

@@ -149,14 +149,15 @@ type scores struct {
 	freq    []float32 // for a word by its parts: the mean of their tf
 	length  []uint32
 	parts   []uint16
-	best    []uint8 // the tightest tier, and one more so that 0 is none
+	first   []uint16 // of the terms: the one that matches tightest
+	best    []uint8  // the tightest tier, and one more so that 0 is none
 	touched []uint32
 }
 
 func newScores(n int, compounds bool) *scores {
 	s := &scores{
 		score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
-		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n),
+		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), first: make([]uint16, n),
 	}
 	if compounds {
 		s.weak, s.parts = make([]uint64, n), make([]uint16, n)
@@ -180,6 +181,9 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 		}
 	}
 	for _, doc := range sc.touched {
+		if value := sc.value[doc]; p.spell && sc.best[doc] == tierExact+1 {
+			seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, value * weightJoined})
+		}
 		if tier := sc.best[doc]; tier > 0 {
 			sc.mask[doc] |= p.bit
 			sc.tier[doc] = max(sc.tier[doc], tier-1)
@@ -222,12 +226,6 @@ func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan, x *expansion) er
 
 // scoreTerms sets the values of the documents that have some of the terms.
 func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
-	weights := make([]float32, len(tierNames)+1) // of the best term, by best
-	idfs := make([]float32, len(tierNames)+1)
-	for i := len(p.terms) - 1; i >= 0; i-- {
-		x := &p.terms[i]
-		weights[x.tier+1], idfs[x.tier+1] = float32(x.weight), float32(x.idf)
-	}
 	for i := range p.terms {
 		x := &p.terms[i]
 		postings, err := seg.Postings(index.FieldText, []byte(x.term))
@@ -244,19 +242,20 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 			}
 			if sc.best[doc] == 0 {
 				sc.best[doc] = x.tier + 1
+				sc.first[doc] = uint16(i)
 				sc.length[doc] = length
 				sc.freq[doc] = 0
 				sc.touched = append(sc.touched, doc)
 			}
-			sc.freq[doc] += float32(freq) * min(1, float32(x.weight)/weights[sc.best[doc]])
+			sc.freq[doc] += float32(freq) * float32(min(1, x.weight/p.terms[sc.first[doc]].weight))
 		}
 		if err := postings.Err(); err != nil {
 			return err
 		}
 	}
 	for _, doc := range sc.touched {
-		best := sc.best[doc]
-		sc.value[doc] = weights[best] * idfs[best] * s.tf(sc.freq[doc], sc.length[doc])
+		x := &p.terms[sc.first[doc]]
+		sc.value[doc] = float32(x.weight*x.idf) * s.tf(sc.freq[doc], sc.length[doc])
 	}
 	return nil
 }
@@ -308,7 +307,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 		case n == len(p.parts):
 			value := float32(weightParts*p.allIDF) * sc.freq[doc]
 			tier := tierParts
-			if p.verify && whole.has(doc) {
+			if p.verify && !p.spell && whole.has(doc) {
 				whole := float32(p.wholeIDF) * sc.freq[doc]
 				seg.pending[p.index] = append(seg.pending[p.index], pending{doc, max(whole, sc.value[doc]), max(value, sc.value[doc])})
 				value, tier = whole, tierExact

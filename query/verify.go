@@ -17,10 +17,12 @@ import (
 
 // How many bytes of session files may be read to verify, in the order of the
 // scores. What is quoted or left out decides whether a document is a hit at all,
-// other compounds only where it stands.
+// other compounds where it stands, and the spelling of an identifier does so only
+// a little.
 const (
-	verifyStrict = 64 << 20
-	verifyLoose  = 16 << 20
+	verifyStrict   = 64 << 20
+	verifyLoose    = 16 << 20
+	verifySpelling = 1 << 20
 )
 
 // errChanged says that a session file no longer holds what was indexed.
@@ -41,15 +43,14 @@ func (s *searcher) verify() error {
 	}
 	slices.SortFunc(list, func(i, j int32) int { return s.compare(&s.found[i], &s.found[j]) })
 
-	strict := uint64(0)
+	budget, strict := verifySpelling, false
 	for _, p := range s.plans {
-		if p.verify && p.strict() {
-			strict |= p.bit
+		switch {
+		case p.verify && p.strict():
+			budget, strict = verifyStrict, true
+		case p.verify && !p.spell:
+			budget = max(budget, verifyLoose)
 		}
-	}
-	budget := verifyLoose
-	if strict != 0 {
-		budget = verifyStrict
 	}
 	read := 0 // candidates that the budget is enough for
 	for _, i := range list {
@@ -76,9 +77,7 @@ func (s *searcher) verify() error {
 				s.fallBack(c, p, at < read)
 			}
 		}
-		if at >= read && strict != 0 {
-			s.inexact = true
-		}
+		s.inexact = s.inexact || strict && at >= read
 		c.dropped = c.dropped || !s.judge.of(c.mask, c.weak).hit
 	}
 	return nil
