@@ -94,9 +94,10 @@ func (r *Record) node(e *Entry) Node {
 	if !e.Timestamp.IsZero() {
 		n.Time = e.Timestamp.UnixMilli()
 	}
-	if e.Type == "compaction" && e.FirstKeptID == "" && e.FirstKeptIndex >= 0 {
-		// Version 1 counts the parsed lines, the header being number 0.
-		if i := max(e.FirstKeptIndex-1, 0); i < len(r.Nodes) {
+	if e.Type == "compaction" && e.FirstKeptID == "" && e.FirstKeptIndex > 0 {
+		// Version 1 counts the parsed lines, the header being number 0. To
+		// have kept that means, to the pi of today, to have kept none.
+		if i := e.FirstKeptIndex - 1; i < len(r.Nodes) {
 			n.FirstKept = r.Nodes[i].ID
 		}
 	}

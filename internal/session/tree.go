@@ -12,7 +12,7 @@ import (
 type Tree struct {
 	nodes   []Node
 	byID    map[string]int // the last entry of each id
-	list    bool           // the entries have no parents: each follows the one before
+	list    bool           // the entries name no parents: each follows the one before
 	path    []int          // the active branch, root first
 	active  []bool
 	context []bool
@@ -32,7 +32,7 @@ func (r *Record) Tree() *Tree {
 	for i := range r.Nodes {
 		t.byID[r.Nodes[i].ID] = i
 	}
-	t.list = r.Version <= 1 && !t.nodes[0].HasParent
+	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
 	t.path = t.Branch(t.Leaf())
 	onPath := make(map[string]bool, len(t.path))
 	for _, i := range t.path {
@@ -215,8 +215,9 @@ func (t *Tree) markContext() {
 		}
 	}
 	kept := make(map[string]bool)
-	for _, i := range t.path[keep:] {
-		kept[t.nodes[i].ID] = !edited[t.nodes[i].ID]
+	for at, i := range t.path[keep:] {
+		older := t.nodes[i].Type == "compaction" && keep+at != last
+		kept[t.nodes[i].ID] = !older && !edited[t.nodes[i].ID]
 	}
 	for i := range t.nodes {
 		t.context[i] = kept[t.nodes[i].ID]
