@@ -190,12 +190,10 @@ func appendPieces(to []piece, segment string) []piece {
 }
 
 // Fold folds s as Walk does and keeps punctuation and white space as they are.
-func Fold(s string) string {
-	var (
-		f    folder
-		text = []byte(s)
-		to   = make([]byte, 0, len(s))
-	)
+func Fold(s string) string { return new(folder).fold(s) }
+
+func (f *folder) fold(s string) string {
+	text, to := []byte(s), make([]byte, 0, len(s))
 	for i := 0; i < len(text); {
 		pieces, end := f.segment(text, i)
 		for _, p := range pieces {

@@ -107,7 +107,7 @@ func TestSeveralKeywords(t *testing.T) {
 	if d := diff(map[string][]string{"a copy": {"m", "z"}}, c.Values); d != "" {
 		t.Errorf("doc values (-want +got):\n%s", d)
 	}
-	if d := diff(map[string][]string{"m": {"a 1 3"}, "z": {"a 2 3"}}, c.Postings["copy"]); d != "" {
+	if d := diff(map[string][]hitOf{"m": {{"a", 1, 3}}, "z": {{"a", 2, 3}}}, c.Postings["copy"]); d != "" {
 		t.Errorf("postings (-want +got):\n%s", d)
 	}
 }

@@ -3,6 +3,7 @@ package segment
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -112,10 +113,16 @@ func (f *stockField) NumPlainTextBytes() uint64                         { return
 // contents is all that can be read from an index, by id, so that it does not matter in which segment and at which
 // number a document is.
 type contents struct {
-	Documents []string                       // ids of the live ones
-	Postings  map[string]map[string][]string // field, term: "id freq length"
-	Values    map[string][]string            // "id field": doc values
-	Stored    map[string]string              // "id field"
+	Documents []string                      // ids of the live ones
+	Postings  map[string]map[string][]hitOf // field, term
+	Values    map[string][]string           // "id field": doc values
+	Stored    map[string]string             // "id field"
+}
+
+// hitOf is a posting.
+type hitOf struct {
+	ID           string
+	Freq, Length uint64
 }
 
 // part is a segment and the documents of it that were deleted.
@@ -126,7 +133,7 @@ type part struct {
 
 func read(t testing.TB, parts ...part) contents {
 	t.Helper()
-	c := contents{Postings: map[string]map[string][]string{}, Values: map[string][]string{}, Stored: map[string]string{}}
+	c := contents{Postings: map[string]map[string][]hitOf{}, Values: map[string][]string{}, Stored: map[string]string{}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -185,10 +192,10 @@ func read(t testing.TB, parts ...part) contents {
 						t.Fatalf("term %q of field %s has positions", entry.Term, field)
 					}
 					if c.Postings[field] == nil {
-						c.Postings[field] = map[string][]string{}
+						c.Postings[field] = map[string][]hitOf{}
 					}
 					c.Postings[field][entry.Term] = append(c.Postings[field][entry.Term],
-						fmt.Sprint(ids[hit.Number()], " ", hit.Frequency(), " ", hit.(interface{ NormUint64() uint64 }).NormUint64()))
+						hitOf{ids[hit.Number()], hit.Frequency(), hit.(interface{ NormUint64() uint64 }).NormUint64()})
 				}
 				if n != list.Count() {
 					t.Fatalf("term %q of field %s has %d postings, counts %d", entry.Term, field, n, list.Count())
@@ -199,7 +206,7 @@ func read(t testing.TB, parts ...part) contents {
 	slices.Sort(c.Documents)
 	for _, terms := range c.Postings {
 		for _, postings := range terms {
-			slices.Sort(postings)
+			slices.SortFunc(postings, func(x, y hitOf) int { return strings.Compare(x.ID, y.ID) })
 		}
 	}
 	return c
