@@ -27,6 +27,7 @@ type Options struct {
 	Logger   *slog.Logger
 	PID      int  // of this process, for the messages of others
 	Rebuild  bool // begin with an empty index
+	Stock    bool // let the engine build its segments: slower, the reference
 
 	Workers    int // goroutines that read files; 0: one a core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch
@@ -124,7 +125,7 @@ func rebuildable(err error) bool {
 // write opens the writer, carries the plan out and publishes what was done,
 // even of a run that failed or was interrupted.
 func (o Options) write(ctx context.Context, r *Result) error {
-	writer, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Rebuild: o.Rebuild})
+	writer, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Rebuild: o.Rebuild, Stock: o.Stock})
 	if err != nil {
 		return err
 	}

@@ -112,6 +112,7 @@ func exitCodesTopic() string {
 // variables is the table of environment variables.
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir goes before it"},
+	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
 	{"PI_CODING_AGENT_DIR", "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched"},
 	{"PI_CODING_AGENT_SESSION_DIR", "one more directory with sessions, as pi reads it"},
 	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},

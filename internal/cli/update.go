@@ -71,7 +71,7 @@ func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Resu
 	start := a.Now()
 	res, err := indexer.Update(ctx, indexer.Options{
 		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Progress: tell, Logger: a.logger(),
-		PID: os.Getpid(), Rebuild: rebuild,
+		PID: os.Getpid(), Rebuild: rebuild, Stock: a.Getenv(envBuilder) == "stock",
 	})
 	a.logger().Debug("index compared and updated", "dir", p.indexDir, "took", a.Now().Sub(start).String(),
 		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
