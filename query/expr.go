@@ -79,10 +79,21 @@ type verdict struct{ hit, whole bool }
 // different sets of bits than documents.
 type judge struct {
 	root     *expr
+	scored   uint64 // words of which a hit has one at least, or parts of one; 0: a hit needs none
 	verdicts map[[2]uint64]verdict
 	last     [2]uint64
 	answer   verdict
 	ready    bool
+}
+
+func newJudge(q *query) judge {
+	j := judge{root: q.root}
+	for i, w := range q.words {
+		if w.scored {
+			j.scored |= 1 << i
+		}
+	}
+	return j
 }
 
 func (j *judge) of(mask, weak uint64) verdict {
@@ -92,7 +103,7 @@ func (j *judge) of(mask, weak uint64) verdict {
 	}
 	v, ok := j.verdicts[key]
 	if !ok {
-		v.hit = j.root.hit(mask, weak)
+		v.hit = (j.scored == 0 || (mask|weak)&j.scored != 0) && j.root.hit(mask, weak)
 		v.whole = v.hit && len(j.root.missing(mask, nil)) == 0
 		if j.verdicts == nil {
 			j.verdicts = make(map[[2]uint64]verdict)

@@ -200,8 +200,7 @@ func hasAll(d *modelDoc, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return d.freq[t] == 0 })
 }
 
-func (m *model) word(d *modelDoc, w *word, terms []expansion) answer {
-	var a answer
+func (m *model) word(d *modelDoc, w *word, terms []expansion) (a answer) {
 	var analyzer analysis.Analyzer
 	verified := false
 	if w.verify {
@@ -222,10 +221,13 @@ func (m *model) word(d *modelDoc, w *word, terms []expansion) answer {
 	if best >= 0 {
 		x := terms[best]
 		a = answer{match: true, tier: x.tier, value: x.weight * m.idf(mostFrequent(terms, x.tier)) * m.tf(freq, d.length)}
-		if w.spell && x.tier == tierExact && !verified {
+	}
+	other := best >= 0 && terms[best].tier == tierExact && w.spell && !verified
+	defer func() {
+		if other {
 			a.tier, a.value = tierParts, a.value*weightJoined
 		}
-	}
+	}()
 	if len(w.parts) == 0 {
 		return a
 	}
@@ -275,6 +277,7 @@ func (m *model) search(t interface{ Fatal(...any) }, req Request, allowed func(*
 		t.Fatal(err)
 	}
 	hits = map[index.ID]modelHit{}
+	j := newJudge(q)
 	worth := 0.0
 	terms := make([][]expansion, len(q.words))
 	for i, w := range q.words {
@@ -301,7 +304,7 @@ func (m *model) search(t interface{ Fatal(...any) }, req Request, allowed func(*
 				score += a.value
 			}
 		}
-		if mask|weak == 0 || !q.root.hit(mask, weak) {
+		if !j.of(mask, weak).hit {
 			continue
 		}
 		if worth > 0 {

@@ -120,7 +120,7 @@ type candidate struct {
 }
 
 func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
-	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: judge{root: q.root}}
+	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: newJudge(q)}
 	s.documents = float64(r.Documents())
 	average := 1.0
 	if r.Documents() > 0 && r.Tokens() > 0 {
