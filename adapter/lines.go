@@ -95,8 +95,9 @@ func (l *LineReader) take(end int, ended bool) Line {
 }
 
 // makeRoom makes sure that something can be read after l.end, and returns how
-// far it moved the bytes. The buffer doubles while it is small; a large one
-// grows by a quarter, so that a huge line does not need twice its size.
+// far it moved the bytes. The buffer doubles while it is small. A large one grows
+// once, to the length of the line, where that can be found out, and by a quarter
+// otherwise, so that a huge line does not need twice its size.
 func (l *LineReader) makeRoom() (moved int) {
 	if l.end < len(l.buf) {
 		return 0
@@ -108,6 +109,9 @@ func (l *LineReader) makeRoom() (moved int) {
 		size := max(firstBuffer, 2*len(l.buf))
 		if len(l.buf) >= keptBuffer {
 			size = len(l.buf) + len(l.buf)/4
+			if n, ok := l.ahead(); ok {
+				size = l.end - l.start + n + 1
+			}
 		}
 		grown := make([]byte, size)
 		copy(grown, l.buf[l.start:l.end])
@@ -115,6 +119,32 @@ func (l *LineReader) makeRoom() (moved int) {
 	}
 	l.start, l.end = 0, l.end-moved
 	return moved
+}
+
+// ahead returns how many bytes follow up to and with the next "\n", or the end
+// of the file. It needs a reader that can read elsewhere, as files can.
+func (l *LineReader) ahead() (int, bool) {
+	r, ok := l.r.(interface {
+		io.ReaderAt
+		io.Seeker
+	})
+	if !ok {
+		return 0, false
+	}
+	at, err := r.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, false
+	}
+	block := make([]byte, 4*firstBuffer)
+	for n := 0; ; n += len(block) {
+		k, err := r.ReadAt(block, at+int64(n))
+		if i := bytes.IndexByte(block[:k], '\n'); i >= 0 {
+			return n + i + 1, true
+		}
+		if err != nil {
+			return n + k, errors.Is(err, io.EOF)
+		}
+	}
 }
 
 // fill reads once, and keeps the reader's error for later.

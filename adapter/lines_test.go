@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
 )
 
 // readLines reads all lines, with copies of their data. It checks their raw bytes,
@@ -213,6 +216,35 @@ func TestLineReaderMemory(t *testing.T) {
 	}
 	if last > keptBuffer {
 		t.Errorf("buffer at the end is %d, want at most %d", last, keptBuffer)
+	}
+}
+
+// Of a file, a huge line takes a buffer of its own size, and its text as much
+// again at most.
+func TestHugeLineMemory(t *testing.T) {
+	const long = 60 << 20
+	file := []byte("{}\n" + message(`{"role":"user","content":"`+strings.Repeat(`line\n`, long/6)+`"}`) + "\n{}\n")
+	allocated := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.TotalAlloc
+	}
+	p := Pi().Parse(State{})
+	before := allocated()
+	r := NewLineReader(io.NewSectionReader(bytes.NewReader(file), 0, int64(len(file))), 0, 0)
+	parts := 0
+	for {
+		line, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		p.Parse(line, func(e *session.Entry) { parts += len(e.Parts) })
+	}
+	if parts != 1 {
+		t.Fatalf("%d parts, want 1", parts)
+	}
+	if got := allocated() - before; got > 2*long+3*keptBuffer {
+		t.Errorf("a line of %d bytes allocated %d in all", long, got)
 	}
 }
 

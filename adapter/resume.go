@@ -23,8 +23,11 @@ func ResumeCommand(s session.Summary, defaultRoot string) (dir string, argv []st
 		return "", nil
 	}
 	target := s.Path
-	if s.ID != "" && filepath.Dir(s.Path) == filepath.Dir(defaultRoot) {
+	if filepath.Dir(s.Path) == filepath.Dir(defaultRoot) {
 		target = s.ID
+	}
+	if target == "" {
+		return "", nil
 	}
 	return s.CWD, []string{"pi", "--session", target}
 }
