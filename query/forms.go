@@ -29,7 +29,9 @@ func forms(word string) []string {
 		addStem(add, s)
 	} else if s, ok := strings.CutSuffix(word, "ied"); ok {
 		add(s + "y")
-	} else if s, ok := strings.CutSuffix(word, "ed"); ok && !strings.HasSuffix(s, "e") {
+	} else if s, ok := strings.CutSuffix(word, "eed"); ok {
+		add(s + "ee")
+	} else if s, ok := strings.CutSuffix(word, "ed"); ok {
 		addStem(add, s)
 	}
 	var list []string

@@ -142,7 +142,11 @@ func fragment(text []byte, matches []match) Fragment {
 	}
 	f := Fragment{Text: b.String()}
 	for _, m := range disjoint(matches, from, to) {
-		x, y := max(at[m.start-from], lo), min(at[m.end-from], hi)
+		x, y := at[m.start-from], at[m.end-from]
+		if (x < lo || hi < y) && (m.start < start || end < m.end) {
+			continue // cut, and not one of those that the fragment is for
+		}
+		x, y = max(x, lo), min(y, hi)
 		for x < y && clean[x] == ' ' {
 			x++
 		}

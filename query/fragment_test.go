@@ -1,0 +1,171 @@
+package query
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"pigrep/index/analysis"
+)
+
+// planFor makes the plans of a query for texts alone: every word is in the index.
+func planFor(t testing.TB, text string) []*plan {
+	t.Helper()
+	q, err := compile(&Request{Text: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans []*plan
+	for i, w := range q.words {
+		p := &plan{word: w, index: i, bit: 1 << i, partSum: 1, allIDF: 1, wholeIDF: 2}
+		if w.term != "" {
+			p.terms = []expansion{{term: w.term, weight: 1, idf: 2}}
+		}
+		for range w.parts {
+			p.partIDF = append(p.partIDF, 1/float64(len(w.parts)))
+		}
+		plans = append(plans, p)
+	}
+	return plans
+}
+
+// marked writes a fragment with brackets around its spans.
+func marked(f Fragment) string {
+	var b strings.Builder
+	last := 0
+	for _, s := range f.Spans {
+		b.WriteString(f.Text[last:s[0]] + "[" + f.Text[s[0]:s[1]] + "]")
+		last = s[1]
+	}
+	return b.String() + f.Text[last:]
+}
+
+func TestFragment(t *testing.T) {
+	long := strings.Repeat("lorem ipsum dolor ", 60)
+	for _, c := range []struct{ query, text, want string }{
+		{"token", "a Token\n\n  in\ttwo lines", "a [Token] in two lines"},
+		{"token", "the \x1b[31m token\x1b[0m is \x07red", "the [token] is red"},
+		{"token", "\x1b]8;;http://x\x07token\x1b]8;;\x07 linked", "[token] linked"},
+		{"token", "a\u202etoken\u202c", "a[token]"},
+		{"cafe", "Un CAFE\u0301 noir", "Un [CAFE\u0301] noir"},
+		{"getUserName", "x.get_user_name(y) or getUserName", "x.[get_user_name](y) or [getUserName]"},
+		{"user", "getUserName", "get[User]Name"},
+		{`"exit code"`, "no exit\n   code; exit", "no [exit code]; exit"},
+		{"src/auth/login.ts", "in src/auth/login.ts, not in src/other", "in [src/auth/login.ts], not in src/other"},
+		{"src/login.ts", "in src/auth/login.ts", "in [src]/auth/[login].[ts]"},
+		{"用户登录", "如何实现用户登录功能", "如何实现[用户登录]功能"},
+		{"用户登", "实现用户, 户登", "实现[用户], [户登]"},
+		{"C++", "in C and C++, C", "in C and [C++], C"},
+		{"a NOT b", "a b", "[a] b"},
+		{"missing", "nothing of it", "nothing of it"},
+		{"token", long + "token" + strings.Repeat(" dolor", 60), ""},
+		{"auth token", "auth " + long + "auth token " + long, ""},
+		{"x", "", ""},
+	} {
+		h := newHighlighter(planFor(t, c.query))
+		matches, _ := h.matches([]byte(c.text))
+		got := fragment([]byte(c.text), matches)
+		if c.want != "" {
+			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
+				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.query, diff)
+			}
+			continue
+		}
+		if c.text == "" {
+			continue
+		}
+		// The best place of a long text, with dots on both sides.
+		s := marked(got)
+		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.query, "auth") && !strings.Contains(s, "[auth] [token]") {
+			t.Errorf("fragment for %q = %q", c.query, s)
+		}
+		if n := len(got.Text); n < fragmentBytes-2*wordBytes || n > fragmentBytes+2*wordBytes {
+			t.Errorf("fragment for %q has %d bytes", c.query, n)
+		}
+	}
+}
+
+func TestFragmentProperties(t *testing.T) {
+	pieces := rapid.SampledFrom([]string{
+		"token", "Token", "auth", "getUserName", "user_name", "exit code", "exit\ncode", "café", "cafe\u0301", "登录", "登", "ß", "\U0001F469\u200d\U0001F4BB", "\U0001F1E9\U0001F1EA",
+		"\x1b[1;31m", "\x1b", "\x00", "\u202e", "\u2028", "\r\n", "\t", "    ", "한국어", "\u1112\u1161\u11ab", "a", ",", "--", "…", "\ufffd", strings.Repeat("z", 90), strings.Repeat("é", 40),
+	})
+	queries := rapid.SampledFrom([]string{"token", "auth token", `"exit code"`, "getUserName", "cafe", "登录", "ss", "user", "\U0001F469", "한국", "zzz*", strings.Repeat("z", 90)})
+	rapid.Check(t, func(rt *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(rt, "text"), rapid.SampledFrom([]string{" ", "", "\n"}).Draw(rt, "between"))
+		query := queries.Draw(rt, "query")
+		h := newHighlighter(planFor(t, query))
+		matches, _ := h.matches([]byte(text))
+		f := fragment([]byte(text), matches)
+		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || isDirection(r) || r == '\u2028' }) {
+			rt.Fatalf("fragment %q has characters that it must not have", f.Text)
+		}
+		if len(f.Text) > fragmentBytes+2*wordBytes+len("…  …") {
+			rt.Fatalf("fragment of %d bytes: %q", len(f.Text), f.Text)
+		}
+		last := 0
+		for _, s := range f.Spans {
+			if s[0] < last || s[0] >= s[1] || s[1] > len(f.Text) {
+				rt.Fatalf("spans %v of %d bytes", f.Spans, len(f.Text))
+			}
+			last = s[1]
+			if !isBoundary([]byte(f.Text), s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
+				rt.Fatalf("span %v of %q begins inside a character", s, f.Text)
+			}
+			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
+			same := false
+			for _, m := range matches {
+				clean, _ := oneLine([]byte(text[m.start:m.end]))
+				whole := strings.Join(strings.Fields(analysis.Fold(string(clean))), " ")
+				same = same || whole == span || len(whole) > fragmentBytes-wordBytes && strings.Contains(whole, span)
+			}
+			if !same {
+				rt.Fatalf("span %q of %q is none of the matches", span, f.Text)
+			}
+		}
+		if len(matches) > 0 && len(f.Spans) == 0 {
+			rt.Fatalf("nothing is marked in %q for %q", f.Text, query)
+		}
+	})
+}
+
+func TestForms(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"rename", "renaming"}, {"rename", "renamed"}, {"rename", "renames"}, {"stop", "stopped"}, {"stop", "stopping"},
+		{"library", "libraries"}, {"copy", "copied"}, {"copy", "copying"}, {"fix", "fixes"}, {"fix", "fixed"}, {"match", "matches"},
+		{"connect", "connecting"}, {"file", "files"}, {"cache", "caches"}, {"cache", "caching"}, {"call", "called"}, {"process", "processes"},
+		{"token", "tokens"}, {"play", "played"}, {"free", "freed"}, {"error", "errors"}, {"use", "using"}, {"go", ""},
+	} {
+		if pair[1] == "" {
+			if got := forms(pair[0]); len(got) > 0 {
+				t.Errorf("forms(%q) = %q, want none", pair[0], got)
+			}
+			continue
+		}
+		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
+			if !contains(forms(p[0]), p[1]) {
+				t.Errorf("forms(%q) = %q, want %q among them", p[0], forms(p[0]), p[1])
+			}
+		}
+	}
+	for _, w := range []string{"string", "this", "status", "bus", "red", "thing", "über", "x9s"} {
+		for _, f := range forms(w) {
+			if len(f) < 3 {
+				t.Errorf("forms(%q) has %q", w, f)
+			}
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
