@@ -191,3 +191,49 @@ func TestEntriesReadAgainAlone(t *testing.T) {
 		}
 	}
 }
+
+// Reading on in the middle of a file gives what reading it in one go gives.
+func TestReadingOn(t *testing.T) {
+	files := map[string]string{
+		"inline": strings.Join([]string{
+			`{"type":"early"}`, `{"type":"session","version":2,"id":"s","timestamp":"2026-01-01T00:00:00Z"}`, `{"type":"a"}{"type":"b","timestamp":5}`, "oops", "",
+			`{"type":"c"}`, `{"type":"session","id":"other"}`, `{"type":"d"}`, `{"type":"e"`,
+		}, "\n"),
+	}
+	if os.Getenv("PIGREP_FIXTURES") != "" {
+		for _, path := range fixtures(t) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(data) < 20_000 {
+				files[path] = string(data)
+			}
+		}
+	}
+	for name, file := range files {
+		want, wantProblems, end := parseFile(t, strings.NewReader(file))
+		lines := readLines(t, NewLineReader(strings.NewReader(file), 0, 0))
+		for k := range lines {
+			var got []session.Entry
+			var problems []ParseError
+			collect := func(e *session.Entry) { got = append(got, clone(e)) }
+			p := Pi().Parse(State{})
+			for i, line := range lines {
+				if i == k {
+					p = Pi().Parse(p.State())
+				}
+				problems = append(problems, p.Parse(line, collect)...)
+			}
+			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), gocmp.Comparer(bytes.Equal)); diff != "" {
+				t.Errorf("%s, read on at line %d (-whole +parts):\n%s", name, k, diff)
+			}
+			if diff := gocmp.Diff(wantProblems, problems); diff != "" {
+				t.Errorf("%s, read on at line %d: problems (-whole +parts):\n%s", name, k, diff)
+			}
+			if p.State() != end {
+				t.Errorf("%s, read on at line %d: state %+v, want %+v", name, k, p.State(), end)
+			}
+		}
+	}
+}

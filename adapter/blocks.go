@@ -1,0 +1,263 @@
+package adapter
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/session"
+)
+
+// content projects the content of a message: a text, or a list of blocks.
+func (p *piParser) content(kind session.Kind, v value) {
+	for blocks := p.obj.elementsOf(v); blocks.next(); {
+		switch p.obj.kind(blocks.val) {
+		case '"':
+			p.block(kind, blocks.val)
+		case '{':
+			p.structured(kind, blocks.val)
+		case '[':
+			p.unknown = append(p.unknown, unknown{value: blocks.val})
+		}
+	}
+}
+
+// block projects the text of a text block.
+func (p *piParser) block(kind session.Kind, v value) {
+	if kind == session.KindOther {
+		p.unknown = append(p.unknown, unknown{value: v})
+		return
+	}
+	before := len(p.entry.Parts)
+	p.part(kind, v)
+	if kind == session.KindPrompt && p.obj.kind(v) == '"' {
+		if len(p.prompt) > 0 {
+			p.prompt = append(p.prompt, ' ')
+		}
+		for _, part := range p.entry.Parts[before:] {
+			p.prompt = append(p.prompt, cut(part.Text, maxPrompt-len(p.prompt))...)
+		}
+	}
+}
+
+// cut returns the first n bytes of a text, fewer to end between characters.
+func cut(text []byte, n int) []byte {
+	if len(text) <= n {
+		return text
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// structured projects a block that is an object.
+func (p *piParser) structured(kind session.Kind, v value) {
+	base := len(p.members)
+	all := p.collect(v)
+	typ := p.name(find(all, "type"))
+	switch typ {
+	case "text", "thinking", "image", "toolCall":
+	default:
+		p.unknown = append(p.unknown, unknown{value: v, block: true})
+		p.members = p.members[:base]
+		return
+	}
+	for k := range all {
+		v := all[k].val
+		known := true
+		key := string(all[k].key)
+		switch typ {
+		case "text":
+			switch key {
+			case "text":
+				p.block(kind, v)
+			case "type", "textSignature":
+			default:
+				known = false
+			}
+		case "thinking":
+			switch key {
+			case "thinking":
+				if !p.isTrue(find(all, "redacted")) {
+					p.part(session.KindThinking, v)
+				}
+			case "type", "thinkingSignature", "redacted":
+			default:
+				known = false
+			}
+		case "image":
+			switch key {
+			case "mimeType":
+				p.image(v)
+			case "type":
+			case "data":
+				known = p.obj.kind(v) == '"'
+			default:
+				known = false
+			}
+		case "toolCall":
+			switch key {
+			case "name":
+			case "arguments":
+			case "type", "id", "thoughtSignature", "partialJson":
+			default:
+				known = false
+			}
+		}
+		if !known {
+			p.unknown = append(p.unknown, unknown{value: v})
+		}
+	}
+	if typ == "toolCall" {
+		p.call(all)
+	}
+	p.members = p.members[:base]
+}
+
+// image notes the type of an image.
+func (p *piParser) image(mimeType value) {
+	if s := p.name(mimeType); s != "" {
+		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
+	}
+}
+
+// call projects a tool call, or one that a tool made.
+func (p *piParser) call(all []member) {
+	name, arguments := find(all, "name"), find(all, "arguments")
+	tool := p.name(name)
+	id := p.string(find(all, "id"))
+	room := p.arena.room(len(tool) + arguments.end - arguments.start + 64)
+	p.leaves.begin(&p.obj, append(room, tool...), true, nil)
+	if !arguments.empty() && p.obj.kind(arguments) != 'n' {
+		p.leaves.add(arguments, false)
+	}
+	if text := p.arena.keep(p.leaves.end()); len(text) > 0 {
+		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: tool, ToolCallID: id})
+	}
+}
+
+// nested projects the calls that a tool made itself.
+func (p *piParser) nested(v value) {
+	base := len(p.members)
+	for _, m := range p.collect(v) {
+		switch string(m.key) {
+		case "calls":
+			p.nestedCalls(m.val)
+		default:
+			p.unknown = append(p.unknown, unknown{value: m.val})
+		}
+	}
+	if p.obj.kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{value: v})
+	}
+	p.members = p.members[:base]
+}
+
+func (p *piParser) nestedCalls(v value) {
+	for calls := p.obj.elementsOf(v); calls.next(); {
+		if p.obj.kind(calls.val) != '{' {
+			p.unknown = append(p.unknown, unknown{value: calls.val})
+			continue
+		}
+		base := len(p.members)
+		all := p.collect(calls.val)
+		p.call(all)
+		for _, m := range all {
+			switch string(m.key) {
+			case "id", "name", "arguments", "status", "durationMs", "argumentsBytes":
+			default:
+				p.unknown = append(p.unknown, unknown{value: m.val})
+			}
+		}
+		p.members = p.members[:base]
+	}
+}
+
+// attachments projects what a user of the first format attached: the name of
+// each file and the text found in it, never the file itself.
+func (p *piParser) attachments(v value) {
+	for files := p.obj.elementsOf(v); files.next(); {
+		base := len(p.members)
+		all := p.collect(files.val)
+		if strings.HasPrefix(p.name(find(all, "mimeType")), "image/") {
+			p.image(find(all, "mimeType"))
+		}
+		name := p.obj.text(find(all, "fileName"), &p.arena)
+		text := p.obj.text(find(all, "extractedText"), &p.arena)
+		if len(name) > 0 && len(text) > 0 {
+			text = p.join(name, text)
+		} else if len(text) == 0 {
+			text = name
+		}
+		p.add(session.KindPrompt, text)
+		for _, m := range all {
+			switch string(m.key) {
+			case "id", "type", "fileName", "mimeType", "size", "content", "extractedText", "preview":
+			default:
+				p.unknown = append(p.unknown, unknown{value: m.val})
+			}
+		}
+		p.members = p.members[:base]
+	}
+}
+
+// join puts two texts on lines of one.
+func (p *piParser) join(a, b []byte) []byte {
+	text := append(p.arena.room(len(a)+1+len(b)), a...)
+	text = append(text, '\n')
+	return p.arena.keep(append(text, b...))
+}
+
+// shell projects what the person ran.
+func (p *piParser) shell(command, output value) {
+	for _, v := range []value{command, output} {
+		if c := p.obj.kind(v); c != '"' && c != 0 {
+			p.unknown = append(p.unknown, unknown{value: v})
+		}
+	}
+	a, b := p.obj.text(command, &p.arena), p.obj.text(output, &p.arena)
+	switch {
+	case len(a) == 0:
+		p.add(session.KindShell, b)
+	case len(b) == 0:
+		p.add(session.KindShell, a)
+	default:
+		p.add(session.KindShell, p.join(a, b))
+	}
+}
+
+// failure projects the error that ended a reply, after the reason for its end.
+func (p *piParser) failure(message, reason value) {
+	text := p.obj.text(message, &p.arena)
+	if len(text) == 0 {
+		if c := p.obj.kind(message); c == '{' || c == '[' {
+			p.unknown = append(p.unknown, unknown{value: message})
+		}
+		return
+	}
+	p.entry.IsError = true
+	if why := p.obj.text(reason, &p.arena); len(why) > 0 {
+		joined := append(p.arena.room(len(why)+2+len(text)), why...)
+		joined = append(joined, ": "...)
+		text = p.arena.keep(append(joined, text...))
+	}
+	p.add(session.KindError, text)
+}
+
+// replacement projects what an edit of the context puts in place of an entry.
+func (p *piParser) replacement(v value) {
+	if p.obj.kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{value: v})
+		return
+	}
+	base := len(p.members)
+	for _, m := range p.collect(v) {
+		if string(m.key) == "content" {
+			p.content(session.KindNote, m.val)
+			continue
+		}
+		p.unknown = append(p.unknown, unknown{value: m.val})
+	}
+	p.members = p.members[:base]
+}
