@@ -141,12 +141,15 @@ func fragment(text []byte, matches []match) Fragment {
 		b.WriteString(" " + dots)
 	}
 	f := Fragment{Text: b.String()}
-	for _, m := range disjoint(matches, from, to) {
-		x, y := at[m.start-from], at[m.end-from]
-		if (x < lo || hi < y) && (m.start < start || end < m.end) {
-			continue // cut, and not one of those that the fragment is for
+	var shown []match
+	for _, m := range matches {
+		// One that is cut is shown only if the fragment is made for it.
+		if from <= m.start && m.end <= to && (start <= m.start && m.end <= end || lo <= at[m.start-from] && at[m.end-from] <= hi) {
+			shown = append(shown, m)
 		}
-		x, y = max(x, lo), min(y, hi)
+	}
+	for _, m := range disjoint(shown) {
+		x, y := max(at[m.start-from], lo), min(at[m.end-from], hi)
 		for x < y && clean[x] == ' ' {
 			x++
 		}
@@ -189,15 +192,9 @@ func cluster(matches []match) (first, last int) {
 	return first, last
 }
 
-// disjoint returns the matches inside [from, to) without those that overlap a
-// longer one, or one before it.
-func disjoint(matches []match, from, to int) []match {
-	var in []match
-	for _, m := range matches {
-		if from <= m.start && m.end <= to {
-			in = append(in, m)
-		}
-	}
+// disjoint returns the matches without those that overlap a longer one, or one
+// before it.
+func disjoint(in []match) []match {
 	slices.SortStableFunc(in, func(a, b match) int {
 		return cmp.Or(cmp.Compare(b.end-b.start, a.end-a.start), cmp.Compare(a.start, b.start))
 	})

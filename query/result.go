@@ -147,7 +147,9 @@ type SessionHit struct {
 	Labels        []string `json:"labels,omitempty"` // in force, in order of the text
 	Models        []string `json:"models,omitempty"`
 	ParentSession string   `json:"parentSession,omitempty"`
-	Forks         int      `json:"forks,omitempty"` // indexed sessions that name this one as their parent
+	Forks         int      `json:"forks,omitempty"`  // indexed sessions that name this one as their parent
+	Tokens        int64    `json:"tokens,omitempty"` // 0 when not known
+	Cost          float64  `json:"cost,omitempty"`   // 0 when not known
 	Score         float64  `json:"score"`
 	Hits          int      `json:"hits"`    // its hits that lack nothing
 	HitsAny       int      `json:"hitsAny"` // all its hits

@@ -1,0 +1,305 @@
+package query
+
+import (
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A literal is a string that a text must hold. The edge character stands for an
+// end of the text or of a line, and for what is no part of a word beside a match
+// of whole words; it says where a word ends, not what is there.
+type literal struct {
+	text string
+	fold bool // in any case, as unicode.SimpleFold has it
+}
+
+const edge = '\n'
+
+// A need is what must be true of every text that an expression matches: some
+// literal of a list is in it, all of the others are true, or one of them is. A
+// nil need says nothing.
+type need struct {
+	op       needOp
+	literals []literal // needOne
+	of       []*need   // needAll, needAny
+}
+
+type needOp uint8
+
+const (
+	needOne needOp = iota
+	needAll
+	needAny
+)
+
+// Limits of what is kept while literals are put together.
+const (
+	maxLiterals   = 24  // in a list
+	maxLiteral    = 240 // bytes
+	maxClassRunes = 6   // in a class that counts as a choice of literals
+	maxCopies     = 8   // of what is repeated a fixed number of times
+	maxNeedDepth  = 200
+)
+
+// strand is what is known of an expression: every string that it matches is one
+// of exact, or, when that is nil, begins with one of prefix, ends with one of
+// suffix and meets the need.
+type strand struct {
+	exact, prefix, suffix []literal
+	need                  *need
+}
+
+var (
+	anything   = strand{prefix: []literal{{}}, suffix: []literal{{}}}
+	emptyMatch = strand{exact: []literal{{}}}
+	atEdge     = strand{exact: []literal{{text: string(edge)}}}
+)
+
+// needOf returns what the texts that an expression matches must hold. With word,
+// matches stand between what is no part of a word.
+func needOf(re *syntax.Regexp, word bool) *need {
+	s := strandOf(re, 0)
+	if word {
+		s = join(join(atEdge, s), atEdge)
+	}
+	return s.all()
+}
+
+// all returns the need, that of the exact strings included.
+func (s strand) all() *need {
+	if s.exact != nil {
+		return oneOf(s.exact)
+	}
+	return s.need
+}
+
+func oneOf(list []literal) *need {
+	for _, l := range list {
+		if strings.Trim(l.text, string(edge)) == "" {
+			return nil
+		}
+	}
+	return &need{op: needOne, literals: list}
+}
+
+func both(a, b *need) *need {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return &need{op: needAll, of: []*need{a, b}}
+}
+
+func either(a, b *need) *need {
+	if a == nil || b == nil {
+		return nil
+	}
+	return &need{op: needAny, of: []*need{a, b}}
+}
+
+func strandOf(re *syntax.Regexp, depth int) strand {
+	if depth > maxNeedDepth {
+		return anything
+	}
+	depth++
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return emptyMatch
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText:
+		return atEdge
+	case syntax.OpLiteral:
+		return strandOfLiteral(re)
+	case syntax.OpCharClass:
+		return strandOfClass(re)
+	case syntax.OpCapture:
+		return strandOf(re.Sub[0], depth)
+	case syntax.OpConcat:
+		s := emptyMatch
+		for _, sub := range re.Sub {
+			s = join(s, strandOf(sub, depth))
+		}
+		return s
+	case syntax.OpAlternate:
+		s := strandOf(re.Sub[0], depth)
+		for _, sub := range re.Sub[1:] {
+			s = choose(s, strandOf(sub, depth))
+		}
+		return s
+	case syntax.OpQuest:
+		return choose(strandOf(re.Sub[0], depth), emptyMatch)
+	case syntax.OpPlus:
+		return atLeast(strandOf(re.Sub[0], depth))
+	case syntax.OpRepeat:
+		if re.Min == 0 {
+			return anything
+		}
+		s := strandOf(re.Sub[0], depth)
+		if re.Min != re.Max || re.Min > maxCopies {
+			return atLeast(s)
+		}
+		all := s
+		for range re.Min - 1 {
+			all = join(all, s)
+		}
+		return all
+	}
+	return anything // OpStar, OpAnyChar, OpNoMatch and what may come
+}
+
+func strandOfLiteral(re *syntax.Regexp) strand {
+	fold := re.Flags&syntax.FoldCase != 0
+	s := emptyMatch
+	// A long literal comes in pieces, none of which is longer than what is kept.
+	for runes := re.Rune; len(runes) > 0; {
+		n := min(len(runes), maxLiteral/utf8.UTFMax)
+		s = join(s, strand{exact: []literal{{string(runes[:n]), fold}}})
+		runes = runes[n:]
+	}
+	return s
+}
+
+func strandOfClass(re *syntax.Regexp) strand {
+	var runes []rune
+	for i := 0; i+1 < len(re.Rune); i += 2 {
+		if re.Rune[i+1]-re.Rune[i] >= maxClassRunes {
+			return anything
+		}
+		for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+			if runes = append(runes, r); len(runes) > maxClassRunes {
+				return anything
+			}
+		}
+	}
+	if len(runes) == 0 {
+		return anything
+	}
+	if sameInAnyCase(runes) {
+		return strand{exact: []literal{{string(runes[0]), true}}}
+	}
+	var s strand
+	for _, r := range runes {
+		s.exact = append(s.exact, literal{text: string(r)})
+	}
+	return s
+}
+
+// sameInAnyCase reports whether the runes are one letter in its cases.
+func sameInAnyCase(runes []rune) bool {
+	for _, r := range runes[1:] {
+		same := false
+		for f := unicode.SimpleFold(runes[0]); f != runes[0]; f = unicode.SimpleFold(f) {
+			same = same || f == r
+		}
+		if !same {
+			return false
+		}
+	}
+	return len(runes) > 1
+}
+
+// atLeast is s once or more often.
+func atLeast(s strand) strand {
+	if s.exact != nil {
+		return strand{prefix: s.exact, suffix: s.exact, need: s.all()}
+	}
+	return s
+}
+
+func choose(a, b strand) strand {
+	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
+		return strand{exact: union(a.exact, b.exact)}
+	}
+	return strand{
+		prefix: shortList(union(a.first(), b.first())),
+		suffix: shortList(union(a.last(), b.last())),
+		need:   either(a.all(), b.all()),
+	}
+}
+
+func (s strand) first() []literal {
+	if s.exact != nil {
+		return s.exact
+	}
+	return s.prefix
+}
+
+func (s strand) last() []literal {
+	if s.exact != nil {
+		return s.exact
+	}
+	return s.suffix
+}
+
+// shortList gives a list up that is too long.
+func shortList(list []literal) []literal {
+	if len(list) > maxLiterals {
+		return []literal{{}}
+	}
+	return list
+}
+
+func union(a, b []literal) []literal {
+	list := append([]literal(nil), a...)
+	for _, l := range b {
+		list = appendLiteral(list, l)
+	}
+	return list
+}
+
+func appendLiteral(list []literal, l literal) []literal {
+	for _, have := range list {
+		if have == l {
+			return list
+		}
+	}
+	return append(list, l)
+}
+
+// join is a, then b.
+func join(a, b strand) strand {
+	if a.exact != nil && b.exact != nil {
+		if list := cross(a.exact, b.exact); list != nil {
+			return strand{exact: list}
+		}
+	}
+	s := strand{prefix: a.first(), suffix: b.last()}
+	if a.exact != nil {
+		if list := cross(a.exact, b.first()); list != nil {
+			s.prefix = list
+		}
+	}
+	if b.exact != nil {
+		if list := cross(a.last(), b.exact); list != nil {
+			s.suffix = list
+		}
+	}
+	// What ends a and begins b stands together. It holds what each of them
+	// alone would have to.
+	if list := cross(a.last(), b.first()); list != nil {
+		s.need = oneOf(list)
+	}
+	s.need = both(s.need, both(a.all(), b.all()))
+	return s
+}
+
+// cross returns every string of a with every string of b after it, nil when that
+// is too much.
+func cross(a, b []literal) []literal {
+	if len(a)*len(b) > maxLiterals {
+		return nil
+	}
+	var list []literal
+	for _, x := range a {
+		for _, y := range b {
+			if len(x.text)+len(y.text) > maxLiteral {
+				return nil
+			}
+			list = appendLiteral(list, literal{x.text + y.text, x.fold || y.fold})
+		}
+	}
+	return list
+}
