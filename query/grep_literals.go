@@ -62,7 +62,7 @@ var (
 func needOf(re *syntax.Regexp, word bool) *need {
 	s := strandOf(re, 0)
 	if word {
-		s = join(join(atEdge, s), atEdge)
+		s = follow(follow(atEdge, s), atEdge)
 	}
 	return s.all()
 }
@@ -120,7 +120,7 @@ func strandOf(re *syntax.Regexp, depth int) strand {
 	case syntax.OpConcat:
 		s := emptyMatch
 		for _, sub := range re.Sub {
-			s = join(s, strandOf(sub, depth))
+			s = follow(s, strandOf(sub, depth))
 		}
 		return s
 	case syntax.OpAlternate:
@@ -143,7 +143,7 @@ func strandOf(re *syntax.Regexp, depth int) strand {
 		}
 		all := s
 		for range re.Min - 1 {
-			all = join(all, s)
+			all = follow(all, s)
 		}
 		return all
 	}
@@ -156,7 +156,7 @@ func strandOfLiteral(re *syntax.Regexp) strand {
 	// A long literal comes in pieces, none of which is longer than what is kept.
 	for runes := re.Rune; len(runes) > 0; {
 		n := min(len(runes), maxLiteral/utf8.UTFMax)
-		s = join(s, strand{exact: []literal{{string(runes[:n]), fold}}})
+		s = follow(s, strand{exact: []literal{{string(runes[:n]), fold}}})
 		runes = runes[n:]
 	}
 	return s
@@ -259,8 +259,8 @@ func appendLiteral(list []literal, l literal) []literal {
 	return append(list, l)
 }
 
-// join is a, then b.
-func join(a, b strand) strand {
+// follow is a, then b.
+func follow(a, b strand) strand {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {
 			return strand{exact: list}
