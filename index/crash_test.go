@@ -246,8 +246,8 @@ func TestReadersWhilePublishing(t *testing.T) {
 	}
 }
 
-// files lists the files of a directory, relative.
-func files(t *testing.T, dir string) []string {
+// listFiles lists the files of a directory, relative.
+func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var list []string
 	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -343,7 +343,7 @@ func TestDamagedFiles(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	for _, file := range files(t, dir) {
+	for _, file := range listFiles(t, dir) {
 		if !strings.HasPrefix(file, current) && !strings.HasPrefix(file, "live") && filepath.Dir(file) != "." {
 			continue
 		}

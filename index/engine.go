@@ -69,17 +69,27 @@ type liveEngine struct {
 // full disk.
 const retryPause = 20 * time.Millisecond
 
-// openLive opens the engine for writing, and makes it when the directory is empty.
-func openLive(path string) (e *liveEngine, err error) {
+// neverMerge is a plan of merging that a build of any size does not reach.
+var neverMerge = map[string]any{
+	"MaxSegmentsPerTier": 100_000, "MaxSegmentSize": 5_000_000, "TierGrowth": 10, "SegmentsPerMergeTask": 10, "FloorSegmentSize": 1,
+}
+
+// openLive opens the engine for writing, and makes it when the directory is
+// empty. With bulk it merges no segments.
+func openLive(path string, bulk bool) (e *liveEngine, err error) {
 	quiet()
 	defer contain("open the engine", &err)()
 	e = &liveEngine{path: path, dead: make(chan struct{}), closing: make(chan struct{})}
 	e.queue = engineapi.NewAnalysisQueue(1) // documents come analyzed
-	idx, err := scorch.NewScorch(scorch.Name, map[string]any{
+	config := map[string]any{
 		"path":                   path,
 		"bolt_timeout":           lockWait,
 		"asyncErrorCallbackName": callbackName,
-	}, e.queue)
+	}
+	if bulk {
+		config["scorchMergePlanOptions"] = neverMerge
+	}
+	idx, err := scorch.NewScorch(scorch.Name, config, e.queue)
 	if err != nil {
 		e.queue.Close()
 		return nil, damaged("open the engine: %v", err)

@@ -74,6 +74,10 @@ func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
+	return copyFile(from, to)
+}
+
+func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
@@ -90,7 +94,7 @@ func linkOrCopy(from, to string) error {
 // removeAside removes a directory such that a crash leaves all of it or a name
 // that means nothing.
 func removeAside(path string) error {
-	aside := path + ".old"
+	aside := path + oldExt
 	if err := os.RemoveAll(aside); err != nil {
 		return err
 	}

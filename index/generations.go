@@ -19,7 +19,8 @@ import (
 
 const (
 	manifestName   = "manifest"
-	tempExt        = ".tmp"
+	tempExt        = ".tmp" // of what is not complete yet
+	oldExt         = ".old" // of what is being removed
 	generationName = "gen-%06d"
 	// keepGenerations is how many are kept: the newest, and those that a reader
 	// may have found named in current a moment ago.
@@ -189,17 +190,26 @@ func (w *Writer) newestGeneration() *generation {
 // one, that stays. A generation costs little: its segments are other names of
 // the writer's files.
 func (w *Writer) Publish() (number uint64, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.work.Lock()
+	defer w.work.Unlock()
 	if w.failed != nil {
 		return 0, w.failed
 	}
 	if g := w.current; g != nil && g.lineage == w.table.lineage && g.revision == w.table.revision {
 		return g.number, nil
 	}
-	number, err = w.nextGeneration()
-	if err != nil {
+	if err := w.publish(); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
+	}
+	w.prune(keepGenerations)
+	return w.current.number, nil
+}
+
+// publish makes the live state the newest generation.
+func (w *Writer) publish() error {
+	number, err := w.nextGeneration()
+	if err != nil {
+		return err
 	}
 	g := &generation{number: number, lineage: w.table.lineage, revision: w.table.revision}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, number))
@@ -209,15 +219,14 @@ func (w *Writer) Publish() (number uint64, err error) {
 		}
 		if try == publishTries || w.engine.failure() != nil {
 			_ = os.RemoveAll(g.path + tempExt)
-			return 0, fmt.Errorf("publish: %w", w.engine.explain(err))
+			return w.engine.explain(err)
 		}
 	}
 	if err := writeFile(filepath.Join(w.dir, currentName), encodeCurrent(number)); err != nil {
-		return 0, fmt.Errorf("publish: %w", err)
+		return err
 	}
 	w.current = g
-	w.prune()
-	return number, nil
+	return nil
 }
 
 // copyLive makes the directory of a generation under a name that means nothing
@@ -316,14 +325,14 @@ func (w *Writer) nextGeneration() (uint64, error) {
 // prune removes old generations and what a crash has left. A reader that has
 // one open keeps it; on systems where it cannot be removed then, a later
 // publishing will.
-func (w *Writer) prune() {
+func (w *Writer) prune(keep int) {
 	numbers, gone, err := w.generations()
 	if err != nil {
 		w.logger.Debug("list generations", "error", err)
 		return
 	}
 	for i, n := range numbers {
-		if i >= keepGenerations {
+		if i >= keep {
 			gone = append(gone, fmt.Sprintf(generationName, n))
 		}
 	}

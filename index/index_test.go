@@ -366,3 +366,152 @@ func tempDir(t *testing.T) string {
 	}
 	return dir
 }
+
+// After compacting, deleted text is in no file, not even that of summaries.
+func TestCompact(t *testing.T) {
+	for _, files := range []int{1, 3} {
+		dir := t.TempDir()
+		w := openWriter(t, dir)
+		for i := range files {
+			b := w.NewBatch()
+			file := w.NextFile()
+			putFile(b, file, fmt.Sprint("/kept", i), "keptword")
+			putFile(b, w.NextFile(), fmt.Sprint("/secretpath", i), "secretword")
+			commit(t, w, b)
+			publish(t, w)
+		}
+		b := w.NewBatch()
+		for i := range files {
+			b.DeleteFile(uint32(2*i + 2))
+		}
+		commit(t, w, b)
+		publish(t, w)
+		if !grep(t, dir, "secret") {
+			t.Fatal("the deleted text is gone without compacting: the test proves nothing")
+		}
+		if err := w.Compact(t.Context()); err != nil {
+			t.Fatalf("Compact: %v", err)
+		}
+		if grep(t, dir, "secret") {
+			t.Error("deleted text is left after Compact")
+		}
+		if !grep(t, dir, "/kept") {
+			t.Error("the text that stays is gone after Compact")
+		}
+		r := openReader(t, dir)
+		for _, s := range r.Segments() {
+			// Dictionaries are not readable text.
+			if err := s.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+				if string(term) != "keptword" {
+					t.Errorf("term %q is left after Compact", term)
+				}
+				return true
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := found(t, r, index.FieldText, "keptword"); len(got) != files || len(r.Segments()) != 1 {
+			t.Errorf("after Compact: %v in %d segments", got, len(r.Segments()))
+		}
+		b = w.NewBatch()
+		putFile(b, w.NextFile(), "/more", "keptword")
+		commit(t, w, b)
+		publish(t, w)
+		if got := found(t, openReader(t, dir), index.FieldText, "keptword"); len(got) != files+1 {
+			t.Errorf("a commit after Compact: %v", got)
+		}
+	}
+}
+
+// grep reports whether any file of the directory has the text.
+func grep(t *testing.T, dir, text string) bool {
+	t.Helper()
+	for _, file := range listFiles(t, dir) {
+		b, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// A live state that is missing is made from the newest generation.
+func TestMissingLiveState(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	putFile(b, w.NextFile(), "/a", "some words")
+	commit(t, w, b)
+	publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "live"), filepath.Join(dir, "live.old")); err != nil {
+		t.Fatal(err)
+	}
+	w = openWriter(t, dir)
+	if len(w.Summaries()) != 1 {
+		t.Errorf("Summaries: %v, want that of /a", w.Summaries())
+	}
+	b = w.NewBatch()
+	putFile(b, w.NextFile(), "/b", "more words")
+	commit(t, w, b)
+	publish(t, w)
+	if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != 2 {
+		t.Errorf("words: %v, want both", got)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "live.old")); err == nil {
+		t.Error("what a crash left is still there")
+	}
+}
+
+func TestSizeOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	putFile(b, w.NextFile(), "/a", strings.Repeat("some words that take space ", 100))
+	commit(t, w, b)
+	publish(t, w)
+	var all, segments int64
+	for _, file := range listFiles(t, dir) {
+		info, err := os.Stat(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += info.Size()
+		if strings.HasPrefix(file, "live") && strings.HasSuffix(file, ".zap") {
+			segments += info.Size()
+		}
+	}
+	got, err := openReader(t, dir).SizeOnDisk()
+	if err != nil || got != all-segments {
+		t.Errorf("SizeOnDisk = %d, %v, want %d: every segment once", got, err, all-segments)
+	}
+}
+
+// A bulk build merges nothing; a later writer does.
+func TestBulk(t *testing.T) {
+	dir := t.TempDir()
+	w, err := index.OpenWriter(dir, index.WriterOptions{Bulk: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	const batches = 30
+	for i := range batches {
+		b := w.NewBatch()
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
+		commit(t, w, b)
+	}
+	publish(t, w)
+	r := openReader(t, dir)
+	if got := len(r.Segments()); got != batches {
+		t.Errorf("%d segments, want %d", got, batches)
+	}
+	if got := found(t, r, index.FieldText, "words"); len(got) != batches {
+		t.Errorf("%d found, want %d", len(got), batches)
+	}
+}

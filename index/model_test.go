@@ -330,6 +330,13 @@ func TestModel(t *testing.T) {
 				published = m.clone()
 				check(rt)
 			},
+			"compact": func(rt *rapid.T) {
+				if err := w.Compact(t.Context()); err != nil {
+					rt.Fatalf("Compact: %v", err)
+				}
+				published = m.clone()
+				check(rt)
+			},
 			"reopen": func(rt *rapid.T) {
 				check(rt) // of what was published before the last commits
 				if err := w.Close(); err != nil {

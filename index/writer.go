@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/blevesearch/bleve/v2/index/scorch"
 	engineapi "github.com/blevesearch/bleve_index_api"
 	"github.com/gofrs/flock"
 
@@ -34,6 +35,7 @@ type WriterOptions struct {
 	Logger  *slog.Logger // nil: say nothing
 	PID     int          // of this process, for the message of ErrLocked
 	Stock   bool         // let the engine build its segments, as a reference
+	Bulk    bool         // this writer makes a large build and ends: leave it to a later one to merge segments
 	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
 }
 
@@ -44,13 +46,16 @@ type Writer struct {
 	lock   *flock.Flock
 	logger *slog.Logger
 	build  func() builder // makes the builder of every batch
+	bulk   bool
 
-	mu      sync.Mutex // serialises commits and publishing
-	engine  *liveEngine
-	table   *table
-	next    uint32      // the next number that NextFile hands out
+	work    sync.Mutex  // serialises commits, publishing and closing, which take long
 	current *generation // the newest generation, nil when there is none that is sound
-	failed  error       // after which nothing is written any more
+
+	mu     sync.Mutex // guards the fields below; whoever changes them holds work too
+	engine *liveEngine
+	table  *table
+	next   uint32 // the next number that NextFile hands out
+	failed error  // after which nothing is written any more
 }
 
 // OpenWriter takes the lock of the directory, which is made when it is missing,
@@ -72,7 +77,7 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder}
+	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder, bulk: opt.Bulk}
 	if opt.Stock || !segment.Known() {
 		w.build = newStockBuilder
 	}
@@ -90,6 +95,19 @@ func (w *Writer) open(rebuild bool) error {
 			return fmt.Errorf("remove the old index: %w", err)
 		}
 	}
+	w.leftovers()
+	w.current = w.newestGeneration()
+	if !rebuild {
+		if err := w.seed(live); err != nil {
+			return fmt.Errorf("copy the newest generation: %w", err)
+		}
+	}
+	return w.openLive(live)
+}
+
+// openLive opens the live state, and makes it when the directory is missing or
+// empty.
+func (w *Writer) openLive(live string) error {
 	segments, err := segmentFiles(live)
 	if err != nil {
 		return fmt.Errorf("read the index directory: %w", err)
@@ -103,46 +121,77 @@ func (w *Writer) open(rebuild bool) error {
 	if err := makeDirs(live); err != nil {
 		return fmt.Errorf("make the index directory: %w", err)
 	}
-	if w.engine, err = openLive(live); err != nil {
-		return err
-	}
-	if err := w.load(len(segments) > 0); err != nil {
-		_ = w.engine.close()
-		return err
-	}
-	w.next = w.table.next
-	w.current = w.newestGeneration()
-	return nil
-}
-
-// load reads the table of summaries, or commits an empty one when the live
-// state is new.
-func (w *Writer) load(segments bool) error {
-	snapshot, err := w.engine.snapshot()
+	engine, err := openLive(live, w.bulk)
 	if err != nil {
 		return err
 	}
-	defer snapshot.Close()
-	blob := snapshot.Internal()[string(tableKey)]
-	if blob != nil {
-		w.table, err = decodeTable(blob)
+	table, err := loadTable(engine, len(segments) > 0)
+	if err != nil {
+		_ = engine.close()
 		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.engine, w.table, w.next = engine, table, max(w.next, table.next)
+	return nil
+}
+
+// seed makes a missing live state from the newest generation.
+func (w *Writer) seed(live string) error {
+	if _, err := os.Stat(live); err == nil || w.current == nil {
+		return nil
+	}
+	temp := live + tempExt
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	if err := makeDirs(temp); err != nil {
+		return err
+	}
+	for _, f := range w.current.files {
+		from, to := filepath.Join(w.current.path, f.name), filepath.Join(temp, f.name)
+		var err error
+		if strings.HasSuffix(f.name, segmentExt) {
+			err = linkOrCopy(from, to)
+		} else {
+			err = copyFile(from, to) // the engine writes into it
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := syncDir(temp); err != nil {
+		return err
+	}
+	return os.Rename(temp, live)
+}
+
+// loadTable reads the table of summaries, or commits an empty one when the live
+// state is new.
+func loadTable(engine *liveEngine, segments bool) (*table, error) {
+	snapshot, err := engine.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snapshot.Close()
+	if blob := snapshot.Internal()[string(tableKey)]; blob != nil {
+		return decodeTable(blob)
 	}
 	if segments {
 		// The engine falls back to an empty state when it cannot read any.
-		return damaged("the live state cannot be read")
+		return nil, damaged("the live state cannot be read")
 	}
 	var lineage [8]byte
 	if _, err := rand.Read(lineage[:]); err != nil {
-		return err
+		return nil, err
 	}
-	w.table = &table{lineage: binary.LittleEndian.Uint64(lineage[:]), next: 1}
+	t := &table{lineage: binary.LittleEndian.Uint64(lineage[:]), next: 1}
 	b := engineapi.NewBatch()
-	b.SetInternal(tableKey, w.table.encode())
-	if err := w.engine.apply(b); err != nil {
-		return fmt.Errorf("make the index: %w", w.engine.explain(err))
+	b.SetInternal(tableKey, t.encode())
+	if err := engine.apply(b); err != nil {
+		return nil, fmt.Errorf("make the index: %w", engine.explain(err))
 	}
-	return tighten(w.engine.path)
+	return t, tighten(engine.path)
 }
 
 // Summaries returns the summaries as of the last commit, ordered by path.
@@ -159,17 +208,21 @@ func (w *Writer) Summaries() []session.Summary {
 // Record returns the session record as of the checkpoint, without an
 // unterminated last line, for reading on. It is nil when there is none.
 func (w *Writer) Record(file uint32) (*session.Record, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.failed != nil {
-		return nil, w.failed
-	}
-	snapshot, err := w.engine.snapshot()
+	snapshot, err := w.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
 	return readRecord(snapshot, file, true)
+}
+
+func (w *Writer) snapshot() (*scorch.IndexSnapshot, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	return w.engine.snapshot()
 }
 
 // NextFile returns a number for a new file. It never returns a number twice in
@@ -203,8 +256,8 @@ func (w *Writer) Commit(b *Batch) error {
 		return fmt.Errorf("commit: %w", err)
 	}
 
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.work.Lock()
+	defer w.work.Unlock()
 	if w.failed != nil {
 		return w.failed
 	}
@@ -218,7 +271,9 @@ func (w *Writer) Commit(b *Batch) error {
 	for _, d := range docs {
 		batch.Update(d)
 	}
+	w.mu.Lock()
 	next := w.table.with(b.files, w.next)
+	w.mu.Unlock()
 	batch.SetInternal(tableKey, next.encode())
 	if err := w.engine.apply(batch); err != nil {
 		return w.fail(err)
@@ -227,7 +282,9 @@ func (w *Writer) Commit(b *Batch) error {
 	if err := syncDir(w.engine.path); err != nil {
 		return w.fail(err)
 	}
+	w.mu.Lock()
 	w.table = next
+	w.mu.Unlock()
 	return nil
 }
 
@@ -308,6 +365,8 @@ func (w *Writer) fail(err error) error {
 	w.logger.Debug("index writer stops", "error", err)
 	_ = w.engine.close()
 	err = fmt.Errorf("commit: %w", w.engine.explain(err))
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.engine = nil
 	w.failed = fmt.Errorf("%w after an error: %v", ErrClosed, err)
 	return err
@@ -316,6 +375,8 @@ func (w *Writer) fail(err error) error {
 // Close gives the lock back. What was committed stays; what was not published
 // will be by the next writer.
 func (w *Writer) Close() error {
+	w.work.Lock()
+	defer w.work.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lock == nil {

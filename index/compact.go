@@ -1,0 +1,153 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	engineapi "github.com/blevesearch/bleve_index_api"
+)
+
+// Compact writes the index anew as one segment and publishes it as the only
+// generation. What was deleted is in no file of the index afterwards. Readers
+// that have an older generation open keep it; on systems where it cannot be
+// removed then, the next publishing removes it.
+func (w *Writer) Compact(ctx context.Context) error {
+	w.work.Lock()
+	defer w.work.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	if err := w.compact(ctx); err != nil {
+		return fmt.Errorf("compact: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) compact(ctx context.Context) error {
+	if err := w.mergeAll(ctx); err != nil {
+		return w.engine.explain(err)
+	}
+	if err := w.publish(); err != nil {
+		return err
+	}
+	// The engine's state file keeps old values in its free pages, and its old
+	// segments go when it finds the time. The generation has neither.
+	live := w.engine.path
+	err := w.engine.close()
+	if err == nil {
+		err = removeAside(live)
+	}
+	if err == nil {
+		err = w.seed(live)
+	}
+	if err == nil {
+		err = w.openLive(live)
+	}
+	if err != nil {
+		w.mu.Lock()
+		w.engine, w.failed = nil, fmt.Errorf("%w after an error: %v", ErrClosed, err)
+		w.mu.Unlock()
+		return err
+	}
+	w.prune(1)
+	return nil
+}
+
+// mergeAll merges all segments into one without deleted documents.
+func (w *Writer) mergeAll(ctx context.Context) error {
+	segments, deleted, err := w.segmentCounts()
+	if err != nil || segments == 0 || segments == 1 && !deleted {
+		return err
+	}
+	if segments == 1 {
+		// The engine merges two at least: a record that is written again makes
+		// a second one.
+		if err := w.rewriteOne(); err != nil {
+			return err
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		defer func() { done <- err }()
+		defer contain("merge segments", &err)()
+		options := mergeplan.SingleSegmentMergePlanOptions
+		options.SegmentsPerMergeTask = 1 << 20
+		options.ScoreSegments = func(list []mergeplan.Segment, _ *mergeplan.MergePlanOptions) float64 {
+			return -float64(len(list)) // all of them at once is best
+		}
+		err = w.engine.ForceMerge(ctx, &options)
+	}()
+	select {
+	case err = <-done:
+	case <-w.engine.dead:
+		err = w.engine.failure()
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	if segments, deleted, err = w.segmentCounts(); err == nil && (segments > 1 || deleted) {
+		err = fmt.Errorf("%d segments are left", segments)
+		if failure := w.engine.failure(); failure != nil {
+			err = failure
+		}
+	}
+	return err
+}
+
+func (w *Writer) segmentCounts() (segments int, deleted bool, err error) {
+	snapshot, err := w.engine.snapshot()
+	if err != nil {
+		return 0, false, err
+	}
+	defer snapshot.Close()
+	for _, s := range snapshot.Segments() {
+		segments++
+		deleted = deleted || s.Deleted() != nil && !s.Deleted().IsEmpty()
+	}
+	return segments, deleted, nil
+}
+
+// rewriteOne commits the record of some file again.
+func (w *Writer) rewriteOne() error {
+	snapshot, err := w.engine.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snapshot.Close()
+	for i := range w.table.rows {
+		file := w.table.rows[i].File
+		record, err := storedRecord(snapshot, file)
+		if err != nil {
+			return err
+		}
+		if record == nil {
+			continue
+		}
+		b := &stockBuilder{}
+		b.put(file, record)
+		batch := engineapi.NewBatch()
+		for _, d := range b.docs {
+			batch.Update(d)
+		}
+		return w.engine.apply(batch)
+	}
+	return nil
+}
+
+// leftovers removes what a crash in the middle of replacing the live state has
+// left.
+func (w *Writer) leftovers() {
+	for _, ext := range []string{tempExt, oldExt} {
+		path := filepath.Join(w.dir, liveName+ext)
+		if err := os.RemoveAll(path); err != nil {
+			w.logger.Debug("remove an old state", "path", path, "error", err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	engineapi "github.com/blevesearch/bleve_index_api"
+)
+
+// An index of another version is left as it is, until the caller wants a rebuild.
+func TestOtherVersionOnDisk(t *testing.T) {
+	dir := t.TempDir()
+	w, err := OpenWriter(dir, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := w.Publish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := seal(appendUint(nil, SchemaVersion+1))
+	b := engineapi.NewBatch()
+	b.SetInternal(tableKey, other)
+	if err := w.engine.apply(b); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(w.current.path, manifestName)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(manifest, fmt.Appendf(nil, "pigrep index %d\nwhatever it says then\n", SchemaVersion+1), fileMode); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := Open(dir); !errors.Is(err, ErrVersion) {
+		t.Errorf("Open: %v, want ErrVersion", err)
+	}
+	if _, err := OpenWriter(dir, WriterOptions{}); !errors.Is(err, ErrVersion) {
+		t.Fatalf("OpenWriter: %v, want ErrVersion", err)
+	}
+	if _, err := OpenWriter(dir, WriterOptions{}); !errors.Is(err, ErrVersion) {
+		t.Fatalf("OpenWriter again: %v, want ErrVersion", err)
+	}
+	w, err = OpenWriter(dir, WriterOptions{Rebuild: true})
+	if err != nil {
+		t.Fatalf("OpenWriter with Rebuild: %v", err)
+	}
+	defer w.Close()
+	if next, err := w.Publish(); err != nil || next <= number {
+		t.Errorf("Publish = %d, %v, want more than %d", next, err, number)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatalf("Open after the rebuild: %v", err)
+	}
+	_ = r.Close()
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	want := &generation{number: 3, lineage: 1 << 63, revision: 12, files: []fileMark{{"000000000001.zap", 4711, 99}, {rootFile, 1, 0}}}
+	text := want.encode()
+	got := &generation{number: 3}
+	if err := got.decode(string(text)); err != nil {
+		t.Fatalf("decode: %v\n%s", err, text)
+	}
+	if !bytes.Equal(got.encode(), text) || len(got.files) != 2 {
+		t.Errorf("decode: %+v, want %+v", got, want)
+	}
+	for i := range text {
+		damaged := bytes.Clone(text)
+		damaged[i] ^= 1
+		if err := new(generation).decode(string(damaged)); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+			t.Errorf("decode with byte %d changed: %v", i, err)
+		}
+		if err := new(generation).decode(string(text[:i])); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+			t.Errorf("decode of %d bytes: %v", i, err)
+		}
+	}
+}
