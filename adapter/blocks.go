@@ -12,7 +12,7 @@ func (p *piParser) content(kind session.Kind, v value) {
 	for blocks := p.obj.elementsOf(v); blocks.next(); {
 		switch p.obj.kind(blocks.val) {
 		case '"':
-			p.block(kind, blocks.val)
+			p.textBlock(kind, blocks.val)
 		case '{':
 			p.structured(kind, blocks.val)
 		case '[':
@@ -21,8 +21,8 @@ func (p *piParser) content(kind session.Kind, v value) {
 	}
 }
 
-// block projects the text of a text block.
-func (p *piParser) block(kind session.Kind, v value) {
+// textBlock projects the text of a text block.
+func (p *piParser) textBlock(kind session.Kind, v value) {
 	if kind == session.KindOther {
 		p.unknown = append(p.unknown, unknown{value: v})
 		return
@@ -71,7 +71,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 		case "text":
 			switch key {
 			case "text":
-				p.block(kind, v)
+				p.textBlock(kind, v)
 			case "type", "textSignature":
 			default:
 				known = false

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -134,8 +135,8 @@ func leaves(v node) []string {
 	return all
 }
 
-// named returns the lines for a value of arguments.
-func named(name string, v node) []string {
+// named returns the lines for a value of arguments, or for all of them.
+func named(name string, v node, all bool) []string {
 	inner := func(key string) string {
 		if name == "" {
 			return key
@@ -143,30 +144,29 @@ func named(name string, v node) []string {
 		return name + "." + key
 	}
 	var lines []string
+	text := fmt.Sprint(v)
 	switch v := v.(type) {
+	case nil:
+		text = "null"
 	case *list:
-		if len(v.elements) == 0 && name != "" {
-			return []string{name + ": []"}
-		}
 		for i, e := range v.elements {
-			lines = append(lines, named(inner(fmt.Sprint(i)), e)...)
+			lines = append(lines, named(inner(fmt.Sprint(i)), e, false)...)
 		}
-		return lines
+		if all || len(v.elements) > 0 {
+			return lines
+		}
+		text = "[]"
 	case *dict:
-		if len(v.keys) == 0 && name != "" {
-			return []string{name + ": {}"}
-		}
 		for _, key := range v.keys {
 			if _, isText := v.values[key].(string); isText && key == "data" && isImage(v) {
 				continue
 			}
-			lines = append(lines, named(inner(key), v.values[key])...)
+			lines = append(lines, named(inner(key), v.values[key], false)...)
 		}
-		return lines
-	}
-	text := fmt.Sprint(v)
-	if v == nil {
-		text = "null"
+		if all || len(v.keys) > 0 {
+			return lines
+		}
+		text = "{}"
 	}
 	if name == "" {
 		return []string{text}
@@ -177,7 +177,7 @@ func named(name string, v node) []string {
 func (o *oracle) call(d *dict) {
 	lines := []string{d.text("name")}
 	if arguments := d.get("arguments"); arguments != nil {
-		lines = append(lines, named("", arguments)...)
+		lines = append(lines, named("", arguments, true)...)
 	}
 	o.addCall("call", strings.Join(lines, "\n"), d.text("name"))
 }
@@ -212,7 +212,10 @@ func (o *oracle) block(kind string, v node) {
 		known = []string{"name", "arguments", "thoughtSignature", "partialJson"}
 		o.call(d)
 	default:
-		rest := &dict{values: d.values, keys: slices.DeleteFunc(slices.Clone(d.keys), func(k string) bool { return k == "id" || k == "type" })}
+		rest := &dict{values: d.values, keys: slices.DeleteFunc(slices.Clone(d.keys), func(k string) bool {
+			_, isText := d.values[k].(string)
+			return isText && (k == "id" || k == "type")
+		})}
 		o.other = append(o.other, leaves(rest)...)
 		return
 	}
@@ -484,4 +487,59 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// tree writes a random JSON value with the keys that matter, some of them twice.
+func tree(r *rand.Rand, depth int) string {
+	n := r.IntN(10)
+	switch {
+	case depth > 0 && n < 3:
+		var members []string
+		for range r.IntN(6) {
+			keys := []string{`"a"`, `"b"`, `"\u0061"`, `"é"`, `"type"`, `"id"`, `"data"`, `"mimeType"`, `"media_type"`, `"textSignature"`, `"partialJson"`, `""`}
+			members = append(members, keys[r.IntN(len(keys))]+`:`+tree(r, depth-1))
+		}
+		for i := range r.IntN(2) * 40 {
+			members = append(members, fmt.Sprintf(`"k%d":%s`, i%35, tree(r, 0)))
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	case depth > 0 && n < 5:
+		var elements []string
+		for range r.IntN(5) {
+			elements = append(elements, tree(r, depth-1))
+		}
+		return "[ " + strings.Join(elements, " ,\t") + "]"
+	case n == 5:
+		return []string{"1.50", "-0", "1e400", "true", "false", "null"}[r.IntN(6)]
+	case n == 6:
+		return []string{`"image"`, `"image/png"`, `"text"`, `"text/plain"`}[r.IntN(4)]
+	case n == 7:
+		return []string{`"` + strings.Repeat("long\\n", 40) + `"`, `"` + strings.Repeat("é", 100) + `"`, `""`, `"\ud83d\ude00 \udead"`, "\"\xff\""}[r.IntN(5)]
+	}
+	return fmt.Sprintf(`"w%d"`, r.IntN(30))
+}
+
+func TestPartsAsOracleRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		var file string
+		switch r.IntN(6) {
+		case 0:
+			file = `{"type":"custom","data":` + tree(r, 5) + `}`
+		case 1:
+			file = message(`{"role":"toolResult","toolName":"t","details":` + tree(r, 5) + `,"content":[{"type":"text","text":"w1 w12 w23"},` + tree(r, 3) + `]}`)
+		case 2:
+			file = message(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":` + tree(r, 5) + `,"more":` + tree(r, 2) + `}]}`)
+		case 3:
+			file = message(`{"role":"artifact","x":` + tree(r, 4) + `,"y":` + tree(r, 4) + `}`)
+		case 4:
+			file = `{"type":"strange","x":` + tree(r, 5) + `,"y":` + tree(r, 2) + `}`
+		case 5:
+			file = message(`{"role":"user","content":`+tree(r, 3)+`,"z":`+tree(r, 3)+`}`) + strings.Repeat(" ", r.IntN(2)) + `{"type":"custom","data":` + tree(r, 2) + `}`
+		}
+		compareWithOracle(t, file, []byte(file))
+		if t.Failed() {
+			return
+		}
+	}
 }

@@ -41,9 +41,9 @@ func (v value) empty() bool { return v.end == 0 }
 type form uint8
 
 const (
-	known    form = 1 << iota // the other bits are right
-	escaped                   // has a backslash
-	notASCII                  // has a byte over 0x7f
+	formKnown form = 1 << iota // the other bits are right
+	escaped                    // has a backslash
+	notASCII                   // has a byte over 0x7f
 )
 
 // scanner holds what the last check noted. The zero value is ready.
@@ -205,7 +205,7 @@ const (
 // returns the place after its closing quote, and what the string holds.
 func checkString(data []byte, i int) (int, form, error) {
 	seen := uint64(0) // its high bits tell of bytes over 0x7f
-	form := known
+	form := formKnown
 	for {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])

@@ -226,7 +226,7 @@ func (o *object) text(v value, a *arena) []byte {
 		return nil
 	}
 	raw := o.data[v.start+1 : v.end-1]
-	if v.form&known == 0 {
+	if v.form&formKnown == 0 {
 		v.form = formOf(raw)
 	}
 	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
@@ -236,7 +236,7 @@ func (o *object) text(v value, a *arena) []byte {
 }
 
 func formOf(raw []byte) form {
-	f := known
+	f := formKnown
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		f |= escaped
 	}
