@@ -158,6 +158,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		fmt.Fprintf(b, "  %s %s\n", t.style(look, kind), t.dim(strings.TrimSpace(age+" "+id)))
 	}
 	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
+	notes := hitNotes(h)
 	for i, line := range lines {
 		switch {
 		case t.Width < narrow:
@@ -168,17 +169,21 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 			fmt.Fprintf(b, "  %s", t.dim(pad(id, gutter-2)))
 		}
 		b.WriteString(t.marked(line))
-		if room := t.Width - indent - cellsOf(line); t.Width >= narrow && len(lines) == 1 {
-			// One line of text: the id goes to its right, or below the kind.
-			if w := ansi.StringWidth(id); room >= w+2 {
-				b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
-			} else {
-				b.WriteString("\n  " + t.dim(id))
-			}
+		room := t.Width - indent - cellsOf(line)
+		switch w := ansi.StringWidth(id); {
+		case i < len(lines)-1:
+		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
+			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
+		case t.Width >= narrow && len(lines) == 1:
+			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(pad(id, gutter-2)+clip(notes, t.Width-indent), " ")))
+			notes = ""
+		case notes != "" && room >= ansi.StringWidth(notes)+2:
+			b.WriteString("  " + t.dim(notes))
+			notes = ""
 		}
 		b.WriteByte('\n')
 	}
-	if notes := hitNotes(h); notes != "" {
+	if notes != "" {
 		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(clip(notes, t.Width-indent)))
 	}
 }
