@@ -147,6 +147,17 @@ func newLibrary(t testing.TB, stories ...story) *library {
 	return l
 }
 
+// openLibrary opens an index that is already there.
+func openLibrary(t testing.TB, dir string) *library {
+	t.Helper()
+	r, err := index.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return &library{t: t, reader: r}
+}
+
 func (l *library) path(name string) string { return filepath.Join(l.dir, "sessions", name+".jsonl") }
 
 // add writes and indexes sessions in one batch.
