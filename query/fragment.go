@@ -65,11 +65,14 @@ func newHighlighter(plans []*plan) *highlighter {
 // has the words that are there as typed.
 func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 	whole := uint64(0)
+	var folded *analysis.Folded
 	for i, p := range h.plans {
 		if !p.verify || p.spell || !p.scored {
 			continue
 		}
-		folded := h.analyzer.FoldText(text)
+		if folded == nil {
+			folded = h.analyzer.FoldText(text)
+		}
 		for from := 0; len(list) < maxMatches; {
 			start, end, ok := p.needle.find(folded.Text, from)
 			if !ok {

@@ -251,7 +251,8 @@ func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
 			return Hit{}, err
 		}
 	}
-	err = s.readEntry(c, func(e *session.Entry) {
+	read := entryReader{src: s.src, a: s.a, rec: rec}
+	err = read.entry(c, func(e *session.Entry) {
 		part := &e.Parts[c.id.Part]
 		hit.Kind, hit.Role = part.Kind, e.Role
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID

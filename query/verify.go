@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
@@ -123,7 +124,8 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 		some := list[start:end]
 		start = end
 		g.Go(func() error {
-			var analyzer analysis.Analyzer
+			var f folder
+			read := s.reader(some[0])
 			for len(some) > 0 {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -132,19 +134,19 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 				for n < len(some) && s.found[some[n]].id.Offset == s.found[some[0]].id.Offset {
 					n++
 				}
-				err := s.readEntry(&s.found[some[0]], func(e *session.Entry) {
+				err := read.entry(&s.found[some[0]], func(e *session.Entry) {
 					for _, i := range some[:n] {
 						part := s.found[i].id.Part
 						if part >= len(e.Parts) {
 							changed[i] = true
 							continue
 						}
-						text := analyzer.FoldText(e.Parts[part].Text)
+						text := f.fold(e.Parts[part].Text)
 						for _, p := range s.plans {
 							if !p.verify {
 								continue
 							}
-							if _, _, ok := p.needle.find(text.Text, 0); ok {
+							if _, _, ok := p.needle.find(text, 0); ok {
 								whole[i] |= p.bit
 							}
 						}
@@ -174,26 +176,46 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 	return nil
 }
 
-// readEntry reads the entry of a candidate again and hands it over, or fails
-// with errChanged. The candidate's id and record must be there already.
-func (s *searcher) readEntry(c *candidate, use func(*session.Entry)) error {
-	rec := s.files[c.file].record
-	n := rec.NodeAt(c.id.Offset)
+// entryReader reads entries of one session file again. It is used by one
+// goroutine; the record must be there already.
+type entryReader struct {
+	src    Source
+	a      adapter.Adapter
+	rec    *session.Record
+	parser adapter.Parser // of entries after the header
+}
+
+// reader returns a reader for the file of a candidate.
+func (s *searcher) reader(i int32) *entryReader {
+	return &entryReader{src: s.src, a: s.a, rec: s.files[s.found[i].file].record}
+}
+
+// entry reads the entry of a candidate, whose id must be resolved, and hands it
+// over, or fails with errChanged.
+func (r *entryReader) entry(c *candidate, use func(*session.Entry)) error {
+	n := r.rec.NodeAt(c.id.Offset)
 	if n < 0 {
 		return errChanged
 	}
-	node := &rec.Nodes[n]
-	data, err := s.src.ReadAt(rec.Path, node.Offset, node.Length)
+	node := &r.rec.Nodes[n]
+	data, err := r.src.ReadAt(r.rec.Path, node.Offset, node.Length)
 	if err != nil || len(data) != node.Length {
 		return errChanged // gone, unreadable, or shorter now
 	}
-	state := adapter.State{Lines: node.Line - 1}
-	if rec.Header.Offset <= node.Offset {
-		state.Header = rec.Header
+	parser := r.parser
+	if parser == nil || node.Offset < r.rec.Header.Offset {
+		state := adapter.State{Lines: node.Line - 1}
+		if r.rec.Header.Offset <= node.Offset {
+			state.Header = r.rec.Header
+		}
+		parser = r.a.Parse(state)
+		if r.rec.Header.Offset <= node.Offset {
+			r.parser = parser
+		}
 	}
 	same := false
 	line := adapter.Line{Data: data, Raw: data, Offset: node.Offset, Number: node.Line, Ended: true}
-	problems := s.a.Parse(state).Parse(line, func(e *session.Entry) {
+	problems := parser.Parse(line, func(e *session.Entry) {
 		if e.Offset == node.Offset && e.Length == node.Length && e.ID == node.ID && c.id.Part < len(e.Parts) && copyKey(index.CopyTerm(e.Copy)) == c.copy {
 			same = true
 			use(e)
@@ -211,4 +233,40 @@ func copyKey(term string) uint64 {
 		return 0
 	}
 	return xxhash.Sum64String(term) | 1
+}
+
+// folder folds texts for needles to be found in.
+type folder struct {
+	analyzer analysis.Analyzer
+	buf      []byte
+}
+
+// fold returns what FoldText has as its text, and is ten times faster for ASCII.
+// The result is valid until the next call.
+func (f *folder) fold(text []byte) []byte {
+	if cap(f.buf) < len(text) {
+		f.buf = make([]byte, 0, len(text)+len(text)/2)
+	}
+	to := f.buf[:len(text)]
+	n := 0
+	space := false
+	for _, c := range text {
+		switch {
+		case c >= utf8.RuneSelf:
+			return f.analyzer.FoldText(text).Text
+		case c == ' ' || '\t' <= c && c <= '\r':
+			if space {
+				continue
+			}
+			c, space = ' ', true
+		default:
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			space = false
+		}
+		to[n] = c
+		n++
+	}
+	return to[:n]
 }
