@@ -67,12 +67,15 @@ func (p *piParser) structured(kind session.Kind, v value) {
 		v := all[k].val
 		known := true
 		key := string(all[k].key)
+		if key == "type" || key == "id" {
+			continue
+		}
 		switch typ {
 		case "text":
 			switch key {
 			case "text":
 				p.textBlock(kind, v)
-			case "type", "textSignature":
+			case "textSignature":
 			default:
 				known = false
 			}
@@ -82,7 +85,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 				if !p.isTrue(find(all, "redacted")) {
 					p.part(session.KindThinking, v)
 				}
-			case "type", "thinkingSignature", "redacted":
+			case "thinkingSignature", "redacted":
 			default:
 				known = false
 			}
@@ -90,7 +93,6 @@ func (p *piParser) structured(kind session.Kind, v value) {
 			switch key {
 			case "mimeType":
 				p.image(v)
-			case "type":
 			case "data":
 				known = p.obj.kind(v) == '"'
 			default:
@@ -98,9 +100,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 			}
 		case "toolCall":
 			switch key {
-			case "name":
-			case "arguments":
-			case "type", "id", "thoughtSignature", "partialJson":
+			case "name", "arguments", "thoughtSignature", "partialJson":
 			default:
 				known = false
 			}

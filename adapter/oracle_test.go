@@ -207,7 +207,10 @@ func (o *oracle) block(kind string, v node) {
 			o.add("thinking", d.text("thinking"))
 		}
 	case "image":
-		known = []string{"data", "mimeType"}
+		known = []string{"mimeType"}
+		if _, isText := d.get("data").(string); isText {
+			known = append(known, "data")
+		}
 	case "toolCall":
 		known = []string{"name", "arguments", "thoughtSignature", "partialJson"}
 		o.call(d)
@@ -258,7 +261,7 @@ func (o *oracle) message(m *dict) {
 	if role != "artifact" { // in file order with the rest
 		o.content(kind, m.get("content"))
 	}
-	known := []string{"role", "timestamp", "content", "details"}
+	known := []string{"role", "id", "timestamp", "content", "details"}
 	switch role {
 	case "user":
 		known = append(known, "attachments")
@@ -289,7 +292,7 @@ func (o *oracle) message(m *dict) {
 		}
 		o.held("system", all)
 	default:
-		known = []string{"role", "timestamp", "details"}
+		known = []string{"role", "id", "timestamp", "details"}
 	}
 	o.held("details", leaves(m.get("details")))
 	o.unknown(m, known...)
@@ -495,9 +498,14 @@ func tree(r *rand.Rand, depth int) string {
 	switch {
 	case depth > 0 && n < 3:
 		var members []string
-		for range r.IntN(6) {
-			keys := []string{`"a"`, `"b"`, `"\u0061"`, `"é"`, `"type"`, `"id"`, `"data"`, `"mimeType"`, `"media_type"`, `"textSignature"`, `"partialJson"`, `""`}
+		for range r.IntN(4) {
+			keys := []string{`"a"`, `"b"`, `"\u0061"`, `"é"`, `"id"`, `"textSignature"`, `"partialJson"`, `""`}
 			members = append(members, keys[r.IntN(len(keys))]+`:`+tree(r, depth-1))
+		}
+		for _, key := range []string{`"type"`, `"data"`, `"mimeType"`, `"media_type"`} { // what makes an image, once each
+			if r.IntN(6) == 0 {
+				members = slices.Insert(members, r.IntN(len(members)+1), key+`:`+tree(r, depth-1))
+			}
 		}
 		for i := range r.IntN(2) * 40 {
 			members = append(members, fmt.Sprintf(`"k%d":%s`, i%35, tree(r, 0)))

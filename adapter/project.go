@@ -304,7 +304,7 @@ func (p *piParser) message(v value, inCompaction bool) {
 		known := true
 		key := string(all[k].key)
 		switch key {
-		case "role", "timestamp", "content", "details":
+		case "role", "id", "timestamp", "content", "details":
 			continue
 		}
 		switch role {
