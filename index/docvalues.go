@@ -114,7 +114,7 @@ func readField(data []byte, at uint64) (name string, f fieldAt, ok bool) {
 }
 
 // values visits the values of the given documents, which ascend.
-func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
+func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value string)) error {
 	at, ok := s.fields[f]
 	if !ok || at.values == noValues {
 		return nil
@@ -142,19 +142,16 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 			return bad
 		}
 		ends = ends[n:]
-		var of []uint32 // the documents in this chunk
-		for len(docs) > 0 && uint64(docs[0])/valueChunk == chunk {
-			k := 1
-			for k < len(docs) && uint64(docs[k])/valueChunk == chunk {
-				k++
-			}
-			of, docs = docs[:k], docs[k:]
+		k := 0 // documents in this chunk
+		for k < len(docs) && uint64(docs[k])/valueChunk == chunk {
+			k++
 		}
-		if len(of) > 0 && end > start {
-			if scratch, ok = valuesOfChunk(data[start:end], scratch, of, visit); !ok {
+		if k > 0 && end > start {
+			if scratch, ok = valuesOfChunk(data[start:end], scratch, docs[:k], visit); !ok {
 				return bad
 			}
 		}
+		docs = docs[k:]
 		if len(docs) == 0 {
 			return nil
 		}
@@ -165,15 +162,18 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 
 // valuesOfChunk visits the values of documents in one chunk. It returns the
 // memory that it decoded into, for the next one.
-func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
+func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value string)) ([]byte, bool) {
 	count, at, ok := readUvarint(b, 0)
 	if !ok || count > uint64(len(b))/2 {
 		return scratch, false
 	}
 	table := b[at:]
-	for range 2 * count { // to the data, behind the table
-		if _, at, ok = readUvarint(b, at); !ok {
+	for left := 2 * count; left > 0; at++ { // to the data, behind the table
+		if at == uint64(len(b)) {
 			return scratch, false
+		}
+		if b[at] < 0x80 {
+			left--
 		}
 	}
 	if n, err := snappy.DecodedLen(b[at:]); err != nil || n > maxChunk {
@@ -183,12 +183,16 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	if err != nil {
 		return scratch, false
 	}
+	text := string(data) // values are parts of it, so that they cost no memory each
 	var start uint64
 	for range count {
 		doc, n := binary.Uvarint(table)
-		end, m := binary.Uvarint(table[n:])
+		end, m := binary.Uvarint(table[max(n, 0):])
+		if n <= 0 || m <= 0 {
+			return data, false
+		}
 		table = table[n+m:]
-		if end < start || end > uint64(len(data)) {
+		if end < start || end > uint64(len(text)) {
 			return data, false
 		}
 		for len(docs) > 0 && uint64(docs[0]) < doc {
@@ -200,8 +204,8 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		if uint64(docs[0]) == doc {
 			from := start
 			for i := start; i < end; i++ {
-				if data[i] == valueEnd {
-					visit(docs[0], data[from:i])
+				if text[i] == valueEnd {
+					visit(docs[0], text[from:i])
 					from = i + 1
 				}
 			}

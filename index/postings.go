@@ -157,8 +157,9 @@ type Postings struct {
 	list       *list
 	docs       roaring.ManyIntIterable // nil at the end
 	freqs      []byte                  // of the documents that are not in block yet
-	deleted    *roaring.Bitmap
-	single     bool // the only document of a list was returned
+	segment    *Segment
+	dead       []uint64 // of the segment
+	single     bool     // the only document of a list was returned
 	err        error
 }
 
@@ -169,8 +170,8 @@ type postingsBlock struct {
 
 var postingsBlocks = sync.Pool{New: func() any { return new(postingsBlock) }}
 
-func newPostings(l *list, deleted *roaring.Bitmap) *Postings {
-	p := &Postings{list: l, deleted: deleted}
+func newPostings(l *list, s *Segment) *Postings {
+	p := &Postings{list: l, segment: s, dead: s.dead()}
 	if l != nil && l.docs != nil {
 		p.docs = l.docs.ManyIterator()
 		p.freqs = l.freqs
@@ -184,12 +185,12 @@ func (p *Postings) Count() int {
 	case l == nil:
 		return 0
 	case l.docs == nil:
-		if p.deleted != nil && p.deleted.Contains(l.doc) {
+		if int(l.doc) >= p.segment.length || p.dead != nil && p.dead[l.doc/64]>>(l.doc%64)&1 != 0 {
 			return 0
 		}
 		return 1
-	case p.deleted != nil:
-		return int(l.docs.GetCardinality() - l.docs.AndCardinality(p.deleted))
+	case p.dead != nil:
+		return int(l.docs.GetCardinality() - l.docs.AndCardinality(p.segment.deleted))
 	default:
 		return int(l.docs.GetCardinality())
 	}
@@ -278,14 +279,26 @@ func (p *Postings) decode() (live int) {
 		clear(b.lengths[:n])
 	}
 	p.docs = docs
-	if p.deleted == nil {
+	// Whoever uses the numbers as indices must be able to rely on them.
+	length := uint32(p.segment.length)
+	if p.dead == nil {
+		for _, doc := range b.docs[:n] {
+			if doc >= length {
+				p.err, p.docs = damaged("document number %d", doc), nil
+				return 0
+			}
+		}
 		return n
 	}
-	for i := range n {
-		if p.deleted.Contains(b.docs[i]) {
+	for i, doc := range b.docs[:n] {
+		if doc >= length {
+			p.err, p.docs = damaged("document number %d", doc), nil
+			return 0
+		}
+		if p.dead[doc/64]>>(doc%64)&1 != 0 {
 			continue
 		}
-		b.docs[live], b.freqs[live], b.lengths[live] = b.docs[i], b.freqs[i], b.lengths[i]
+		b.docs[live], b.freqs[live], b.lengths[live] = doc, b.freqs[i], b.lengths[i]
 		live++
 	}
 	return live

@@ -27,6 +27,9 @@ type Segment struct {
 	mu    sync.Mutex
 	dicts map[Field]*vellum.FST // those that were asked for
 
+	deadOnce sync.Once
+	deadBits []uint64
+
 	filesOnce sync.Once
 	files     []uint32
 	filesErr  error
@@ -101,7 +104,7 @@ func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPostings(l, s.deleted), nil
+	return newPostings(l, s), nil
 }
 
 // Bitmap returns the live documents that have the keyword. The bitmap is the
@@ -124,7 +127,32 @@ func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 	if s.deleted != nil {
 		b.AndNot(s.deleted)
 	}
+	// Whoever uses the numbers as indices must be able to rely on them. Those
+	// before the last 65,536 are in range by the form of a bitmap.
+	it := b.Iterator()
+	for it.AdvanceIfNeeded(uint32(s.length) &^ 0xffff); it.HasNext(); {
+		if doc := it.Next(); int(doc) >= s.length {
+			return nil, damaged("document number %d", doc)
+		}
+	}
 	return b, nil
+}
+
+// dead returns a bit for each document number, set when it is deleted; nil when
+// none is.
+func (s *Segment) dead() []uint64 {
+	s.deadOnce.Do(func() {
+		if s.deleted == nil {
+			return
+		}
+		s.deadBits = make([]uint64, (s.length+63)/64)
+		for it := s.deleted.Iterator(); it.HasNext(); {
+			if doc := it.Next(); int(doc) < s.length {
+				s.deadBits[doc/64] |= 1 << (doc % 64)
+			}
+		}
+	})
+	return s.deadBits
 }
 
 // Terms visits the terms of a field that begin with the prefix, in byte order,
@@ -268,9 +296,9 @@ func (s *Segment) ID(doc uint32) (id ID, ok bool) {
 func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy string)) (err error) {
 	var visiting bool
 	defer containUnless(&visiting, "read which entries are copies", &err)()
-	return s.values(FieldCopy, docs, func(doc uint32, value []byte) {
+	return s.values(FieldCopy, docs, func(doc uint32, value string) {
 		visiting = true
-		visit(doc, string(value))
+		visit(doc, value)
 		visiting = false
 	})
 }
