@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -152,12 +153,14 @@ func (e *expander) loosen(w *word) error {
 	if length < minFuzzy || total > rareFuzzy || len(w.parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.term, unicode.IsDigit) {
 		return nil
 	}
-	edits := 1
-	if length >= minFuzzyTwo {
-		edits = 2
+	// Of a word that is there, a similar one is meant only when it is far more
+	// frequent. Two edits are tried only when one gives nothing.
+	least := max(1, moreFrequent*total)
+	before := len(e.list)
+	if err := e.fuzzy(w.term, 1, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before || length < minFuzzyTwo {
+		return err
 	}
-	// Of a word that is there, a similar one is meant only when it is far more frequent.
-	return e.fuzzy(w.term, edits, maxExpansions, max(1, moreFrequent*total), weightFuzzy)
+	return e.fuzzy(w.term, 2, maxExpansions, least, weightFuzzy)
 }
 
 // partsFound reports whether each part of an identifier is in the index.
@@ -191,23 +194,41 @@ func (e *expander) typedPrefix(w *word) error {
 // prefixed returns the limit most frequent terms that begin with the prefix and
 // are longer, in the order of their bytes, and whether these are all.
 func (e *expander) prefixed(prefix string, limit int) ([]expansion, bool, error) {
-	found := map[string]bool{}
-	for _, seg := range e.segs {
-		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
-			if !found[string(term)] && len(term) > len(prefix) {
-				found[string(term)] = true
+	found, err := e.gather(func(seg *segment, visit func([]byte)) error {
+		return seg.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+			if len(term) > len(prefix) {
+				visit(term)
 			}
 			return true
 		})
-		if err != nil {
-			return nil, false, err
-		}
+	})
+	if err != nil {
+		return nil, false, err
 	}
 	terms := make([]expansion, 0, len(found))
 	for term := range found {
 		terms = append(terms, expansion{term: term})
 	}
 	return e.mostFrequent(terms, limit)
+}
+
+// gather collects the terms that list visits in each segment.
+func (e *expander) gather(list func(seg *segment, visit func(term []byte)) error) (map[string]bool, error) {
+	found := map[string]bool{}
+	var mu sync.Mutex
+	err := e.eachSegment(func(seg *segment) error {
+		var terms []string
+		if err := list(seg, func(term []byte) { terms = append(terms, string(term)) }); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, t := range terms {
+			found[t] = true
+		}
+		return nil
+	})
+	return found, err
 }
 
 // mostFrequent counts terms and returns the most frequent ones in the order of
@@ -247,26 +268,19 @@ func (e *expander) fuzzy(term string, edits, limit, least int, weight float64) e
 		expansion
 		edits int
 	}
-	var found []similar
-	seen := map[string]bool{}
-	for _, seg := range e.segs {
-		err := seg.Fuzzy(index.FieldText, []byte(term), edits, func(t []byte, d, _ int) bool {
-			if !seen[string(t)] {
-				seen[string(t)] = true
-				found = append(found, similar{expansion{term: string(t)}, d})
-			}
+	found, err := e.gather(func(seg *segment, visit func([]byte)) error {
+		return seg.Fuzzy(index.FieldText, []byte(term), edits, func(t []byte, _, _ int) bool {
+			visit(t)
 			return true
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
-	kept := found[:0]
-	for _, x := range found {
-		// The engine may count a swap as two edits, so count again.
-		x.edits = editDistance(term, x.term, edits)
-		var err error
-		if x.df, err = e.df(x.term); err != nil {
+	var kept []similar
+	for t := range found {
+		x := similar{expansion{term: t}, editDistance(term, t, edits)}
+		if x.df, err = e.df(t); err != nil {
 			return err
 		}
 		if x.df >= least && x.edits <= edits {

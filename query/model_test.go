@@ -129,15 +129,13 @@ func (m *model) expansions(w *word) []expansion {
 			parts = parts && m.df[p] > 0
 		}
 		if length >= minFuzzy && total() <= rareFuzzy && !parts && !strings.ContainsFunc(w.term, unicode.IsDigit) {
-			edits := 1
-			if length >= minFuzzyTwo {
-				edits = 2
-			}
 			least := max(1, moreFrequent*total())
 			var near []string
-			for _, term := range all {
-				if editDistance(w.term, term, edits) <= edits && m.df[term] >= least {
-					near = append(near, term)
+			for edits := 1; len(near) == 0 && (edits == 1 || edits == 2 && length >= minFuzzyTwo); edits++ {
+				for _, term := range all {
+					if editDistance(w.term, term, edits) <= edits && m.df[term] >= least {
+						near = append(near, term)
+					}
 				}
 			}
 			slices.SortStableFunc(near, func(x, y string) int {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -66,19 +69,21 @@ func (s *searcher) respond() (*Response, error) {
 			g.top = s.keep(g.top, int32(i), max(per, sharesOf))
 		}
 	}
-	h := newHighlighter(s.plans)
 	var err error
 	if s.req.Flat {
-		err = s.addHits(resp, h, flat)
+		resp.Hits, err = s.hits(flat)
 	} else {
-		err = s.addSessions(resp, h, s.best(groups, limit), per)
+		err = s.addSessions(resp, s.best(groups, limit), per)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if s.changed > 0 {
+	for i := range resp.Hits {
+		resp.Hits[i].Rank = i + 1
+	}
+	if n := s.changed.Load(); n > 0 {
 		resp.TotalIsExact = false
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(s.changed, "hit")))
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(int(n), "hit")))
 	}
 	return resp, nil
 }
@@ -125,20 +130,29 @@ func (s *searcher) best(groups []sessionGroup, limit int) []sessionGroup {
 	return kept[:min(limit, len(kept))]
 }
 
-func (s *searcher) addSessions(resp *Response, h *highlighter, groups []sessionGroup, per int) error {
-	for _, g := range groups {
-		before := len(resp.Hits)
-		if err := s.addHits(resp, h, g.top[:min(per, len(g.top))]); err != nil {
+// addSessions adds groups, several at a time: what a group reads is its own.
+func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) error {
+	hits := make([][]Hit, len(groups))
+	sessions := make([]SessionHit, len(groups))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range groups {
+		g.Go(func() (err error) {
+			top := groups[i].top
+			if hits[i], err = s.hits(top[:min(per, len(top))]); err == nil {
+				sessions[i], err = s.session(&groups[i])
+			}
 			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for i := range groups {
+		if len(hits[i]) > 0 { // else all of them changed
+			resp.Hits = append(resp.Hits, hits[i]...)
+			resp.Sessions = append(resp.Sessions, sessions[i])
 		}
-		if len(resp.Hits) == before {
-			continue // all of them changed
-		}
-		hit, err := s.session(&g)
-		if err != nil {
-			return err
-		}
-		resp.Sessions = append(resp.Sessions, hit)
 	}
 	return nil
 }
@@ -182,24 +196,26 @@ func (s *searcher) resume(rec *session.Record) *Resume {
 	return &Resume{dir, argv}
 }
 
-// addHits reads candidates again and adds them as hits.
-func (s *searcher) addHits(resp *Response, h *highlighter, list []int32) error {
+// hits reads candidates again and makes hits of them. Two calls at the same time
+// must not have a file in common.
+func (s *searcher) hits(list []int32) ([]Hit, error) {
+	h := newHighlighter(s.plans)
+	var hits []Hit
 	for _, i := range list {
 		if err := s.ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
 		hit, err := s.hit(h, &s.found[i])
 		if errors.Is(err, errChanged) {
-			s.changed++
+			s.changed.Add(1)
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		hit.Rank = len(resp.Hits) + 1
-		resp.Hits = append(resp.Hits, hit)
+		hits = append(hits, hit)
 	}
-	return nil
+	return hits, nil
 }
 
 func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {

@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"runtime"
 	"slices"
 	"sort"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -67,13 +72,15 @@ type searcher struct {
 	worth  float64 // of all words together
 	judge  judge
 
+	loading sync.Mutex // of file.record
+
 	documents    float64
 	norm0, norm1 float32
 	dfs          map[string]int
 
 	found   []candidate
 	inexact bool
-	changed int // hits left out because their session file is not what was indexed
+	changed atomic.Int64 // hits left out because their session file is not what was indexed
 }
 
 // file is what a search knows of a session file.
@@ -90,13 +97,13 @@ type file struct {
 // segment is a segment of the index and what a search works out for it.
 type segment struct {
 	*index.Segment
-	number    int
-	files     []uint32
-	allowed   bitset   // nil: all
-	fields    []bitset // of each field in the text
-	pending   [][]pending
-	anchors   map[uint32]uint64 // documents that stand for an id, with the words that begin it
-	everybody bool              // no words: every allowed document counts
+	number  int
+	files   []uint32
+	allowed bitset   // nil: all
+	fields  []bitset // of each field in the text
+	pending [][]pending
+	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	found   []candidate
 }
 
 // candidate is a document that matches, before and after verification.
@@ -195,15 +202,21 @@ func (s *searcher) score() error {
 	longest := 0
 	for _, seg := range s.segs {
 		longest = max(longest, seg.Len())
-		if err := s.filter(seg); err != nil {
-			return err
-		}
+	}
+	if err := s.eachSegment(s.filter); err != nil {
+		return err
 	}
 	if err := s.findIDs(); err != nil {
 		return err
 	}
-	sc := newScores(longest, compounds)
-	for _, seg := range s.segs {
+	idle := make(chan *scores, runtime.GOMAXPROCS(0)) // scratch memory that no segment uses
+	err := s.eachSegment(func(seg *segment) error {
+		var sc *scores
+		select {
+		case sc = <-idle:
+		default:
+			sc = newScores(longest, compounds)
+		}
 		for _, p := range s.plans {
 			if err := s.ctx.Err(); err != nil {
 				return err
@@ -215,8 +228,32 @@ func (s *searcher) score() error {
 		if err := s.collect(sc, seg, !words); err != nil {
 			return err
 		}
+		idle <- sc
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, seg := range s.segs {
+		n += len(seg.found)
+	}
+	s.found = make([]candidate, 0, n)
+	for _, seg := range s.segs {
+		s.found = append(s.found, seg.found...)
+		seg.found = nil
 	}
 	return nil
+}
+
+// eachSegment works on several segments at a time.
+func (s *searcher) eachSegment(work func(*segment) error) error {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for _, seg := range s.segs {
+		g.Go(func() error { return work(seg) })
+	}
+	return g.Wait()
 }
 
 // filter works out which documents of a segment the filters let through.
@@ -279,6 +316,7 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 			live[i] = ^others[i]
 		}
 	}
+	judge := newJudge(s.query)
 	unsure, unwanted := uint64(0), uint64(0)
 	for _, p := range s.plans {
 		if list := seg.pending[p.index]; len(list) > 0 {
@@ -334,8 +372,8 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 				}
 			}
 		}
-		if s.judge.of(mask, weak).hit || c.pending && s.judge.of(mask&^unwanted, weak).hit {
-			s.found = append(s.found, c)
+		if judge.of(mask, weak).hit || c.pending && judge.of(mask&^unwanted, weak).hit {
+			seg.found = append(seg.found, c)
 		}
 	}
 	return nil
@@ -429,6 +467,8 @@ func (s *searcher) timeOf(at int32, offset int64) (int64, error) {
 
 // record loads the session record of a file.
 func (s *searcher) record(at int32) (*session.Record, error) {
+	s.loading.Lock()
+	defer s.loading.Unlock()
 	f := &s.files[at]
 	if f.record == nil {
 		rec, err := s.r.Record(f.File)

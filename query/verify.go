@@ -21,8 +21,8 @@ import (
 // other compounds where it stands, and the spelling of an identifier does so only
 // a little.
 const (
-	verifyStrict   = 64 << 20
-	verifyLoose    = 16 << 20
+	verifyStrict   = 48 << 20
+	verifyLoose    = 6 << 20
 	verifySpelling = 1 << 20
 )
 
@@ -170,7 +170,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 	for _, i := range list {
 		if changed[i] {
 			s.found[i].dropped = true
-			s.changed++
+			s.changed.Add(1)
 		}
 	}
 	return nil
