@@ -206,7 +206,7 @@ func TestReadingOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(data) < 20_000 {
+			if len(data) < 8_000 {
 				files[path] = string(data)
 			}
 		}
