@@ -204,7 +204,7 @@ func TestEveryWordIsFoundBySearching(t *testing.T) {
 		offset         int64
 	}
 	spots := map[string]map[spot]bool{}
-	every := uint32(howMany(200, 24, 1))
+	every := uint32(howMany(200, 48, 1))
 	for _, f := range w.files {
 		own := strings.HasPrefix(w.show(f.path), "own")
 		if w.records[f.path] == nil {
@@ -214,7 +214,7 @@ func TestEveryWordIsFoundBySearching(t *testing.T) {
 			id, _ := o.value["id"].(string)
 			for _, p := range partsOf(o) {
 				words(p.text, func(term string) {
-					// Words of the fixtures are so many that every 24th has to do.
+					// Words of the fixtures are so many that every 48th has to do.
 					if !own && crc32.ChecksumIEEE([]byte(term))%every != 0 {
 						return
 					}

@@ -78,9 +78,9 @@ func TestPastedTextIsFound(t *testing.T) {
 			}
 		}
 	}
-	sample(own, 60)
+	sample(own, 40)
 	if len(others) > 0 {
-		sample(others, 50)
+		sample(others, 25)
 	}
 }
 
