@@ -48,6 +48,7 @@ func TestLifecyclesOfRealPi(t *testing.T) {
 			for _, step := range story.Steps {
 				if step.Exists {
 					writeInPlace(t, file, read(t, filepath.Join(dir, story.Name, step.File)))
+					letTimesSettle()
 				} else if err := os.RemoveAll(file); err != nil {
 					t.Fatal(err)
 				}
@@ -110,8 +111,12 @@ func writeOld(t testing.TB, path string, data []byte) {
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(12 * time.Millisecond) // the change time has to be older than the system's clock tick
+	letTimesSettle()
 }
+
+// letTimesSettle waits until the times of a file that was just written prove
+// something: nothing else can be waited for, the change time cannot be set.
+func letTimesSettle() { time.Sleep(15 * time.Millisecond) }
 
 func header(id string) string {
 	return fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-01-02T03:04:05.678Z","cwd":"/home/dev/%s"}`+"\n", id, id)

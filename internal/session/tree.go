@@ -46,13 +46,13 @@ func (r *Record) Tree() *Tree {
 }
 
 // Leaf returns the index of the current leaf: the last entry, or the entry that
-// a last "leaf" entry points at. It is -1 when there are no entries.
+// a last "leaf" or "lane" entry points at. It is -1 when there are no entries.
 func (t *Tree) Leaf() int {
 	last := len(t.nodes) - 1
 	if last < 0 {
 		return -1
 	}
-	if n := &t.nodes[last]; n.Type == "leaf" {
+	if n := &t.nodes[last]; n.Type == "leaf" || n.Type == "lane" {
 		if i, ok := t.byID[n.TargetID]; ok {
 			return i
 		}
