@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,14 +28,6 @@ var tableKey = []byte("files")
 // lockWait bounds how long the engine waits for its own file lock. Nobody else
 // holds it, so that waiting means a bug, and must not last for ever.
 const lockWait = "2s"
-
-// quiet keeps the engine's messages off stderr. It writes them with the standard
-// logger whenever it cannot read a state; what they say comes back as an error.
-var quiet = sync.OnceFunc(func() {
-	if log.Writer() == os.Stderr {
-		log.SetOutput(io.Discard)
-	}
-})
 
 // The engine finds its callbacks by name in a table that is not meant for
 // concurrent changes: one callback serves all writers, by path.
@@ -77,7 +67,6 @@ var neverMerge = map[string]any{
 // openLive opens the engine for writing, and makes it when the directory is
 // empty. With bulk it merges no segments.
 func openLive(path string, bulk bool) (e *liveEngine, err error) {
-	quiet()
 	defer contain("open the engine", &err)()
 	e = &liveEngine{path: path, dead: make(chan struct{}), closing: make(chan struct{})}
 	e.queue = engineapi.NewAnalysisQueue(1) // documents come analyzed
@@ -230,7 +219,6 @@ func (e *liveEngine) snapshot() (*scorch.IndexSnapshot, error) {
 
 // openFrozen opens a generation for reading.
 func openFrozen(path string) (e *scorch.Scorch, s *scorch.IndexSnapshot, err error) {
-	quiet()
 	defer contain("open "+filepath.Base(path), &err)()
 	idx, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":         path,

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -71,7 +72,18 @@ func Main() int {
 		Now:     time.Now,
 		Adapter: adapter.Pi(),
 	}
+	log.SetFlags(0)
+	log.SetOutput(engineLog{app})
 	return app.Run(ctx, os.Args[1:])
+}
+
+// engineLog takes what the engine writes with the standard logger. What matters
+// of it comes back as an error, so that it is for --verbose only.
+type engineLog struct{ app *App }
+
+func (l engineLog) Write(p []byte) (int, error) {
+	l.app.logger().Debug("engine", "message", strings.TrimSpace(string(p)))
+	return len(p), nil
 }
 
 // Run executes the command that the arguments name and returns the exit code.
@@ -124,6 +136,8 @@ func newRootCommand(a *App) *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
 		newSearchCommand(a, nil),
+		newSessionsCommand(a, nil),
+		newShowCommand(a, nil),
 		newIndexCommand(a, nil),
 		newStatusCommand(a, nil),
 		newCompletionCommand(a),
