@@ -1,0 +1,308 @@
+package query
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index"
+	"pigrep/index/analysis"
+)
+
+// Limits of looking up what a pattern needs.
+const (
+	// Up to this many documents are read rather than looking for pieces of
+	// terms in the dictionary, which takes as long.
+	fewDocuments = 400
+	// With more terms than this, a piece of them says too little.
+	maxPieceTerms = 20_000
+	// When this share of the documents of a file, or of all, are candidates,
+	// the file is read from its beginning to its end.
+	scanShare = 0.5
+)
+
+// fileCandidates is where matches may be in one session file.
+type fileCandidates struct {
+	all     bool
+	offsets []int64 // of entries, ascending, each once
+}
+
+// candidates returns, by file number, where matches may be as far as the index
+// knows; nil when that may be everywhere.
+func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fileCandidates, error) {
+	if g.reader == nil || g.need == nil {
+		return nil, nil
+	}
+	wanted := make(map[uint32]int64)
+	documents := make(map[uint32]int)
+	for _, f := range files {
+		if f.Known != nil && f.Indexed > 0 && g.filter.file(f.Known) {
+			wanted[f.Known.File] = f.Indexed
+			documents[f.Known.File] = f.Known.Documents
+		}
+	}
+	segments := g.reader.Segments()
+	found := make([]*roaring.Bitmap, len(segments))
+	total := 0
+	for _, pieces := range []bool{false, true} {
+		total = 0
+		var eg errgroup.Group
+		for i, s := range segments {
+			eg.Go(func() error {
+				l := lookup{segment: s, pieces: pieces}
+				docs, err := l.need(g.need)
+				if err == nil && docs != nil {
+					err = g.filter.documents(s, docs)
+				}
+				found[i] = docs
+				return err
+			})
+		}
+		if err := eg.Wait(); err != nil {
+			return nil, err
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for i, docs := range found {
+			if docs == nil {
+				total += segments[i].Len()
+			} else {
+				total += int(docs.GetCardinality())
+			}
+		}
+		if total <= fewDocuments {
+			break
+		}
+	}
+	var places []place
+	counts := make(map[uint32]int)
+	for i, docs := range found {
+		if docs == nil {
+			return nil, nil
+		}
+		numbers, err := segments[i].Files()
+		if err != nil {
+			return nil, err
+		}
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			if file := numbers[doc]; wanted[file] > 0 {
+				counts[file]++
+				places = append(places, place{segments[i], doc, file})
+			}
+		}
+	}
+	return resolve(places, counts, documents, wanted), nil
+}
+
+// place is a document that is a candidate.
+type place struct {
+	segment *index.Segment
+	doc     uint32
+	file    uint32
+}
+
+// resolve sorts the places by files and looks up the offsets.
+func resolve(places []place, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
+	found := make(map[uint32]fileCandidates, len(counts))
+	for file, n := range counts {
+		found[file] = fileCandidates{all: float64(n) > scanShare*float64(documents[file])+8}
+	}
+	for _, p := range places {
+		c := found[p.file]
+		if c.all {
+			continue
+		}
+		if id, ok := p.segment.ID(p.doc); ok && id.Offset < indexed[p.file] {
+			c.offsets = append(c.offsets, id.Offset)
+			found[p.file] = c
+		}
+	}
+	for file, c := range found {
+		c.offsets = sortedSet(c.offsets)
+		found[file] = c
+	}
+	return found
+}
+
+func sortedSet(list []int64) []int64 {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// lookup finds the documents of a segment that meet a need. A nil bitmap is all
+// of them.
+type lookup struct {
+	segment  *index.Segment
+	pieces   bool // pieces of terms may be looked for in the whole dictionary
+	analyzer analysis.Analyzer
+}
+
+func (l *lookup) need(n *need) (*roaring.Bitmap, error) {
+	switch n.op {
+	case needOne:
+		var any *roaring.Bitmap
+		for _, lit := range n.literals {
+			docs, err := l.literal(lit)
+			if err != nil || docs == nil {
+				return nil, err
+			}
+			any = unite(any, docs)
+		}
+		return any, nil
+	case needAny:
+		var any *roaring.Bitmap
+		for _, sub := range n.of {
+			docs, err := l.need(sub)
+			if err != nil || docs == nil {
+				return nil, err
+			}
+			any = unite(any, docs)
+		}
+		return any, nil
+	}
+	var all *roaring.Bitmap
+	for _, sub := range n.of {
+		docs, err := l.need(sub)
+		if err != nil {
+			return nil, err
+		}
+		if all = intersect(all, docs); all != nil && all.IsEmpty() {
+			break
+		}
+	}
+	return all, nil
+}
+
+func unite(a, b *roaring.Bitmap) *roaring.Bitmap {
+	if a == nil {
+		return b
+	}
+	a.Or(b)
+	return a
+}
+
+func intersect(a, b *roaring.Bitmap) *roaring.Bitmap {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	a.And(b)
+	return a
+}
+
+// literal returns the documents that have every term that a literal needs.
+func (l *lookup) literal(lit literal) (*roaring.Bitmap, error) {
+	var all *roaring.Bitmap
+	for _, n := range termsOf(&l.analyzer, lit) { // whole terms come first
+		var docs *roaring.Bitmap
+		var err error
+		switch {
+		case n.form == termIs:
+			docs, err = l.segment.Bitmap(index.FieldText, []byte(n.key))
+		case n.form == termBegins:
+			docs, err = l.beginning(n.key, "")
+		case l.pieces && (all == nil || all.GetCardinality() > fewDocuments/4):
+			docs, err = l.holding(n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = intersect(all, docs); all != nil && all.IsEmpty() {
+			break
+		}
+	}
+	return all, nil
+}
+
+// beginning returns the documents with a term that begins and ends in this way,
+// nil when there are too many such terms.
+func (l *lookup) beginning(prefix, suffix string) (*roaring.Bitmap, error) {
+	var terms [][]byte
+	n := 0
+	err := l.segment.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+		n++
+		if suffix == "" || strings.HasSuffix(string(term), suffix) || len(term) >= mayBeCut {
+			terms = append(terms, append([]byte(nil), term...))
+		}
+		return n <= maxPieceTerms
+	})
+	if err != nil || n > maxPieceTerms {
+		return nil, err
+	}
+	return l.any(terms)
+}
+
+func (l *lookup) any(terms [][]byte) (*roaring.Bitmap, error) {
+	union := roaring.New()
+	for _, term := range terms {
+		docs, err := l.segment.Bitmap(index.FieldText, term)
+		if err != nil {
+			return nil, err
+		}
+		union.Or(docs)
+	}
+	return union, nil
+}
+
+// holding returns the documents with a term that holds the key, or that may go
+// on beyond what is indexed of it.
+func (l *lookup) holding(n termNeed) (*roaring.Bitmap, error) {
+	var beginnings []string
+	err := l.segment.Inside(index.FieldText, []byte(n.key), mayBeCut, func(b []byte, _ bool) bool {
+		beginnings = append(beginnings, string(b))
+		return len(beginnings) <= maxPieceTerms
+	})
+	if err != nil || len(beginnings) > maxPieceTerms {
+		return nil, err
+	}
+	union := roaring.New()
+	suffix := ""
+	if n.form == termEnds {
+		suffix = n.key
+	}
+	for _, b := range beginnings {
+		docs, err := l.beginning(b, suffix)
+		if err != nil || docs == nil {
+			return nil, err
+		}
+		union.Or(docs)
+	}
+	return union, nil
+}
+
+// documents takes out of docs those that the filters on keywords do not let
+// through.
+func (f grepFilter) documents(s *index.Segment, docs *roaring.Bitmap) error {
+	for i := range f {
+		t := &f[i]
+		if t.keyword == nil || docs.IsEmpty() {
+			continue
+		}
+		var terms [][]byte
+		if err := s.Terms(t.field, nil, func(term []byte, _ int) bool {
+			if t.keyword(string(term)) {
+				terms = append(terms, append([]byte(nil), term...))
+			}
+			return true
+		}); err != nil {
+			return err
+		}
+		union := roaring.New()
+		for _, term := range terms {
+			have, err := s.Bitmap(t.field, term)
+			if err != nil {
+				return err
+			}
+			union.Or(have)
+		}
+		docs.And(union)
+	}
+	return nil
+}

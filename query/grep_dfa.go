@@ -1,0 +1,318 @@
+package query
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"sort"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An automaton finds the lines, or the texts, that an expression matches, and
+// not where in them. Its states are sets of places in the program of package
+// regexp/syntax, made when they are first needed; a step is one look into a
+// table. It is used by one goroutine.
+//
+// A state is entered after a character and knows what that was: the start of the
+// text or of a line, a word character or another. The conditions between two
+// characters (^, $, \b) are evaluated with the next one, so that a match shows
+// itself one character late, and at the end of the text by one more step.
+//
+// Without multiline a text is a list of lines, each matched by itself: a newline
+// ends what is matched and leads to the first state.
+type automaton struct {
+	prog      *syntax.Prog
+	multiline bool
+
+	ascii   [utf8.RuneSelf]uint16
+	bounds  []rune // where intervals of characters begin that the program tells apart
+	classOf []uint16
+	sample  []rune // a character of each class
+	stride  int    // classes, and one for the end of the text
+
+	table  []int32 // of each state, what each class leads to
+	states []dfaState
+	known  map[string]int32
+	first  int32
+
+	// of the step being made
+	seen  []uint32
+	round uint32
+	queue []uint32
+	next  []uint32
+}
+
+// dfaState is the places to go on from, in order, and what came before.
+type dfaState struct {
+	places []uint32
+	before before
+}
+
+type before uint8
+
+const (
+	beforeText before = 1 << iota // nothing
+	beforeLine                    // a newline, or nothing
+	beforeWord                    // a word character
+)
+
+// Entries of the table that are no states.
+const (
+	dfaUnknown = 0
+	dfaMatch   = 1
+)
+
+const (
+	maxTable   = 1 << 20 // entries, after which the states are made anew
+	maxCompare = 1 << 22 // of intervals with characters of the program
+)
+
+func newAutomaton(prog *syntax.Prog, multiline bool) *automaton {
+	d := &automaton{prog: prog, multiline: multiline, seen: make([]uint32, len(prog.Inst))}
+	d.findClasses()
+	d.reset()
+	return d
+}
+
+func (d *automaton) reset() {
+	d.table = append(d.table[:0], make([]int32, max(d.stride, 2))...)
+	d.states = append(d.states[:0], dfaState{})
+	d.known = make(map[string]int32)
+	d.first = d.state([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
+}
+
+// findClasses puts characters that the program never tells apart into one class.
+func (d *automaton) findClasses() {
+	starts := map[rune]bool{0: true, '\n': true, '\n' + 1: true, '0': true, '9' + 1: true, 'A': true, 'Z' + 1: true,
+		'_': true, '_' + 1: true, 'a': true, 'z' + 1: true}
+	interval := func(lo, hi rune) { starts[lo], starts[hi+1] = true, true }
+	var insts []*syntax.Inst
+	for i := range d.prog.Inst {
+		in := &d.prog.Inst[i]
+		switch in.Op {
+		case syntax.InstRune, syntax.InstRune1:
+			if len(in.Rune) == 1 {
+				interval(in.Rune[0], in.Rune[0])
+				for r := unicode.SimpleFold(in.Rune[0]); r != in.Rune[0]; r = unicode.SimpleFold(r) {
+					interval(r, r)
+				}
+			}
+			for k := 0; k+1 < len(in.Rune); k += 2 {
+				interval(in.Rune[k], in.Rune[k+1])
+			}
+			if !slices.ContainsFunc(insts, func(o *syntax.Inst) bool { return o.Arg == in.Arg && slices.Equal(o.Rune, in.Rune) }) {
+				insts = append(insts, in)
+			}
+		}
+	}
+	for r := range starts {
+		if r <= unicode.MaxRune {
+			d.bounds = append(d.bounds, r)
+		}
+	}
+	slices.Sort(d.bounds)
+	merge := len(insts)*len(d.bounds) <= maxCompare
+	classes := make(map[string]uint16)
+	for i, r := range d.bounds {
+		key := []byte{b2i(r == '\n') | b2i(syntax.IsWordChar(r))<<1}
+		if merge {
+			for _, in := range insts {
+				key = append(key, b2i(in.MatchRune(r)))
+			}
+		} else {
+			key = binary.LittleEndian.AppendUint32(key, uint32(i))
+		}
+		c, ok := classes[string(key)]
+		if !ok {
+			c = uint16(len(d.sample))
+			classes[string(key)] = c
+			d.sample = append(d.sample, r)
+		}
+		d.classOf = append(d.classOf, c)
+	}
+	for r := range d.ascii {
+		d.ascii[r] = d.class(rune(r))
+	}
+	d.stride = len(d.sample) + 1
+}
+
+func b2i(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (d *automaton) class(r rune) uint16 {
+	i := sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] > r })
+	return d.classOf[i-1]
+}
+
+// find returns a place in the first line from at on that has a match, -1 when
+// there is none. With multiline it is a place in the text, to which or after
+// which the match goes. at is the start of a line, and of the text with
+// multiline.
+func (d *automaton) find(text []byte, at int) int {
+	state := d.first
+	for i := at; i < len(text); {
+		c := text[i]
+		var class uint16
+		size := 1
+		if c < utf8.RuneSelf {
+			class = d.ascii[c]
+		} else {
+			var r rune
+			r, size = utf8.DecodeRune(text[i:])
+			class = d.class(r)
+		}
+		next := d.table[int(state)+int(class)]
+		if next <= dfaMatch {
+			if next == dfaUnknown {
+				next, state = d.step(state, int(class))
+			}
+			if next == dfaMatch {
+				return i
+			}
+		}
+		state = next
+		i += size
+	}
+	if at >= len(text) || !d.multiline && text[len(text)-1] == '\n' {
+		return -1
+	}
+	end := d.stride - 1
+	next := d.table[int(state)+end]
+	if next == dfaUnknown {
+		next, _ = d.step(state, end)
+	}
+	if next == dfaMatch {
+		return len(text)
+	}
+	return -1
+}
+
+// step works out what a class leads to from a state and enters it in the table.
+// It returns the state too, which may have got another number.
+func (d *automaton) step(from int32, class int) (next, state int32) {
+	if len(d.table) > maxTable {
+		s := d.states[d.number(from)]
+		places := slices.Clone(s.places)
+		d.reset()
+		from = d.state(places, s.before)
+	}
+	s := d.states[d.number(from)]
+	atEnd := class == d.stride-1
+	var c rune
+	if !atEnd {
+		c = d.sample[class]
+	}
+	newline := !atEnd && c == '\n'
+	word := !atEnd && syntax.IsWordChar(c)
+
+	var flags syntax.EmptyOp
+	if s.before&beforeText != 0 {
+		flags |= syntax.EmptyBeginText
+	}
+	if s.before&beforeLine != 0 {
+		flags |= syntax.EmptyBeginLine
+	}
+	if atEnd || newline {
+		flags |= syntax.EmptyEndLine
+		if atEnd || !d.multiline {
+			flags |= syntax.EmptyEndText
+		}
+	}
+	if word != (s.before&beforeWord != 0) {
+		flags |= syntax.EmptyWordBoundary
+	} else {
+		flags |= syntax.EmptyNoWordBoundary
+	}
+
+	d.round++
+	d.next = d.next[:0]
+	matched := false
+	for _, place := range s.places {
+		if d.follow(place, flags, c, !atEnd) {
+			matched = true
+			break
+		}
+	}
+	switch {
+	case matched:
+		next = dfaMatch
+	case newline && !d.multiline:
+		next = d.first
+	default:
+		d.next = append(d.next, uint32(d.prog.Start))
+		slices.Sort(d.next)
+		d.next = slices.Compact(d.next)
+		var b before
+		if newline {
+			b |= beforeLine
+		}
+		if word {
+			b |= beforeWord
+		}
+		next = d.state(d.next, b)
+	}
+	d.table[int(from)+class] = next
+	return next, from
+}
+
+// follow goes from a place through all that takes no character, given what holds
+// here, and adds to d.next where the character leads. It reports whether there
+// is a match.
+func (d *automaton) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
+	d.queue = append(d.queue[:0], place)
+	for len(d.queue) > 0 {
+		pc := d.queue[len(d.queue)-1]
+		d.queue = d.queue[:len(d.queue)-1]
+		if d.seen[pc] == d.round {
+			continue
+		}
+		d.seen[pc] = d.round
+		in := &d.prog.Inst[pc]
+		switch in.Op {
+		case syntax.InstMatch:
+			return true
+		case syntax.InstAlt, syntax.InstAltMatch:
+			d.queue = append(d.queue, in.Out, in.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			d.queue = append(d.queue, in.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(in.Arg)&^flags == 0 {
+				d.queue = append(d.queue, in.Out)
+			}
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			if more && in.MatchRune(c) {
+				d.next = append(d.next, in.Out)
+			}
+		}
+	}
+	return false
+}
+
+// state returns the number of the state, which is where its row of the table
+// begins.
+func (d *automaton) state(places []uint32, b before) int32 {
+	key := make([]byte, 1, 1+4*len(places))
+	key[0] = byte(b)
+	for _, p := range places {
+		key = binary.LittleEndian.AppendUint32(key, p)
+	}
+	if n, ok := d.known[string(key)]; ok {
+		return n
+	}
+	n := int32(len(d.table))
+	d.table = append(d.table, make([]int32, d.stride)...)
+	d.states = append(d.states, dfaState{slices.Clone(places), b})
+	d.known[string(key)] = n
+	return n
+}
+
+// number returns the place of a state in states. The first row of the table
+// stands for no state.
+func (d *automaton) number(state int32) int {
+	return 1 + (int(state)-max(d.stride, 2))/d.stride
+}

@@ -1,0 +1,196 @@
+package query
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// A finder finds what a pattern matches in texts. It is used by one goroutine.
+type finder struct {
+	*pattern
+	automaton *automaton
+	cursor    cursor
+	blocks    []block
+}
+
+// block is a line that matches, or with multiline the lines that a match or
+// several that share lines cover.
+type block struct {
+	start, end int      // without the last newline
+	spans      [][2]int // in the text, in order; none when the pattern is brief
+}
+
+func newFinder(p *pattern) *finder {
+	return &finder{pattern: p, automaton: newAutomaton(p.prog, p.multiline)}
+}
+
+// find returns the blocks that match, at most limit unless that is negative. The
+// slice is valid until the next call.
+func (f *finder) find(text []byte, limit int) []block {
+	f.blocks = f.blocks[:0]
+	if len(text) == 0 {
+		return nil
+	}
+	if f.texts != nil {
+		f.cursor.begin(f.texts, text)
+	}
+	if f.multiline {
+		f.findAcross(text, limit)
+		return f.blocks
+	}
+	for at := 0; at < len(text) && len(f.blocks) != limit; {
+		var pos int
+		if f.texts != nil {
+			if pos = f.cursor.next(at); pos == len(text) {
+				break
+			}
+		} else if pos = f.automaton.find(text, at); pos < 0 {
+			break
+		}
+		start := at + 1 + bytes.LastIndexByte(text[at:pos], '\n')
+		end := indexFrom(text, '\n', pos)
+		if spans, ok := f.line(text[start:end]); ok {
+			for i := range spans {
+				spans[i][0] += start
+				spans[i][1] += start
+			}
+			f.blocks = append(f.blocks, block{start, end, spans})
+		}
+		at = end + 1
+	}
+	return f.blocks
+}
+
+// line reports whether a line that may match does, and where.
+func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
+	if f.isLiteral {
+		if f.brief {
+			return nil, true
+		}
+		n := &f.texts.list[0]
+		at := needleAt{-1, -1, -1}
+		for from := 0; ; {
+			i := n.find(line, from, &at)
+			if i == len(line) {
+				return spans, true
+			}
+			from = i + len(n.text)
+			spans = append(spans, [2]int{i, from})
+		}
+	}
+	if f.texts != nil && f.automaton.find(line, 0) < 0 {
+		return nil, false
+	}
+	if f.brief && !f.word {
+		return nil, true
+	}
+	spans = f.matches(line)
+	return spans, len(spans) > 0
+}
+
+// matches returns every match in a text, from left to right, none of which
+// overlap.
+func (f *finder) matches(text []byte) (spans [][2]int) {
+	if !f.word {
+		for _, m := range f.re.FindAllIndex(text, -1) {
+			spans = append(spans, [2]int(m))
+		}
+		return spans
+	}
+	// A match takes the characters around it along. The next one may need the
+	// last of this one, or what stands after it, to the left of it.
+	re := f.re
+	for at := 0; at <= len(text); re = f.rest {
+		m := re.FindSubmatchIndex(text[at:])
+		if m == nil {
+			break
+		}
+		start, end := at+m[2], at+m[3]
+		spans = append(spans, [2]int{start, end})
+		at = end
+		if end > start {
+			_, size := utf8.DecodeLastRune(text[:end])
+			at -= size
+		} else if end == len(text) {
+			break
+		}
+	}
+	return spans
+}
+
+// findAcross finds matches that may go over several lines.
+func (f *finder) findAcross(text []byte, limit int) {
+	if f.texts != nil && f.cursor.next(0) == len(text) || f.automaton.find(text, 0) < 0 {
+		return
+	}
+	for _, s := range f.matches(text) {
+		if s[0] == len(text) && text[len(text)-1] == '\n' {
+			break // no line begins there
+		}
+		last := s[1]
+		if last > s[0] && text[last-1] == '\n' {
+			last--
+		}
+		start := 1 + bytes.LastIndexByte(text[:s[0]], '\n')
+		end := indexFrom(text, '\n', last)
+		if n := len(f.blocks); n > 0 && start <= f.blocks[n-1].end {
+			b := &f.blocks[n-1]
+			b.end = max(b.end, end)
+			b.spans = append(b.spans, s)
+			continue
+		}
+		if len(f.blocks) == limit {
+			break
+		}
+		f.blocks = append(f.blocks, block{start, end, [][2]int{s}})
+	}
+}
+
+// GrepLine is a line of a part: one that matches, or one around it.
+type GrepLine struct {
+	Number int      // from 1, within the part
+	Offset int      // of its first byte within the part
+	Text   string   // without its newline; with multiline the lines of a match, with newlines between them
+	Spans  [][2]int // the matches, in bytes of Text; none in lines around a match
+	Match  bool
+}
+
+// linesOf returns the lines of the blocks and those around them.
+func linesOf(text []byte, blocks []block, before, after int) []GrepLine {
+	var lines []GrepLine
+	number, counted := 1, 0
+	add := func(start, end int) *GrepLine {
+		number += bytes.Count(text[counted:start], []byte{'\n'})
+		counted = start
+		lines = append(lines, GrepLine{Number: number, Offset: start, Text: string(text[start:end])})
+		return &lines[len(lines)-1]
+	}
+	done := 0 // where the first line begins that is not added yet
+	for i, b := range blocks {
+		start := b.start
+		for n := 0; n < before && start > done; n++ {
+			start = 1 + bytes.LastIndexByte(text[:start-1], '\n')
+		}
+		for start < b.start {
+			end := indexFrom(text, '\n', start)
+			add(start, end)
+			start = end + 1
+		}
+		l := add(b.start, b.end)
+		l.Match = true
+		for _, s := range b.spans {
+			l.Spans = append(l.Spans, [2]int{s[0] - b.start, min(s[1], b.end) - b.start})
+		}
+		done = b.end + 1
+		until := len(text)
+		if i+1 < len(blocks) {
+			until = blocks[i+1].start
+		}
+		for n := 0; n < after && done < until; n++ {
+			end := indexFrom(text, '\n', done)
+			add(done, end)
+			done = end + 1
+		}
+	}
+	return lines
+}

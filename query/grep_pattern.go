@@ -1,0 +1,267 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CaseMode says when upper and lower case letters are the same.
+type CaseMode uint8
+
+// The modes. Smart case tells them apart when a pattern has an upper case letter.
+const (
+	SmartCase CaseMode = iota
+	CaseSensitive
+	IgnoreCase
+)
+
+// PatternError says why a pattern is no regular expression, and where.
+type PatternError struct {
+	Pattern string
+	Offset  int // in bytes, of what is wrong; -1 when it is the whole
+	Reason  string
+	Hint    string
+}
+
+func (e *PatternError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("pattern %q: %s", e.Pattern, e.Reason)
+	}
+	return fmt.Sprintf("pattern %q, at character %d: %s", e.Pattern, 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
+}
+
+// A pattern is what a grep looks for. It is not changed by searching.
+type pattern struct {
+	multiline bool
+	word      bool
+	brief     bool // it is enough to know which lines match
+
+	prog *syntax.Prog   // of the expression, for automatons
+	re   *regexp.Regexp // with word: the match is group 1, from the start of a line on
+	rest *regexp.Regexp // with word: the same, from the middle of a line on
+
+	need      *need
+	texts     *needles // nil when no literal is needed
+	raw       *needles
+	isLiteral bool // a needle in a text is a match
+}
+
+// wordCharacter is what makes words of -w, as a class: letters, marks, numbers,
+// connecting punctuation, and the signs that stand for letters or numbers and are
+// indexed as such.
+const wordCharacter = `\p{L}\p{M}\p{N}\p{Pc}\x{200c}\x{200d}` + signClass
+
+// signClass are the characters that are neither letters nor numbers and are
+// indexed as letters or numbers: ™, ℃, ⓐ, ㍿ and their like.
+const signClass = `\x{20a8}\x{2100}-\x{2101}\x{2103}\x{2105}-\x{2106}\x{2109}\x{2116}\x{2120}-\x{2122}\x{213b}` +
+	`\x{249c}-\x{24e9}\x{2e9f}\x{2ef3}\x{2f00}-\x{2fd5}\x{3196}-\x{319f}\x{3200}-\x{321e}\x{322a}-\x{3247}\x{3250}` +
+	`\x{3260}-\x{327e}\x{328a}-\x{32b0}\x{32c0}-\x{33ff}\x{fdfc}\x{1f110}-\x{1f12e}\x{1f130}-\x{1f14f}` +
+	`\x{1f16a}-\x{1f16c}\x{1f190}\x{1f200}-\x{1f202}\x{1f210}-\x{1f23b}\x{1f240}-\x{1f248}\x{1f250}-\x{1f251}`
+
+// compileGrep compiles the patterns of a request.
+func compileGrep(req *GrepRequest) (*pattern, error) {
+	if len(req.Patterns) == 0 {
+		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
+	}
+	p := &pattern{multiline: req.Multiline, word: req.Word, brief: req.Brief}
+	flags := ""
+	if req.Case == IgnoreCase || req.Case == SmartCase && !hasUpper(req.Patterns, req.Fixed) {
+		flags += "i"
+	}
+	if req.Multiline {
+		flags += "m"
+	}
+	if flags != "" {
+		flags = "(?" + flags + ")"
+	}
+	parts := make([]string, len(req.Patterns))
+	for i, text := range req.Patterns {
+		if !utf8.ValidString(text) {
+			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8"}
+		}
+		if req.Fixed {
+			text = regexp.QuoteMeta(text)
+		}
+		re, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return nil, patternError(req.Patterns[i], err)
+		}
+		if !req.Multiline && hasNewline(re) {
+			return nil, &PatternError{Pattern: req.Patterns[i], Offset: max(strings.Index(req.Patterns[i], `\n`), strings.IndexByte(req.Patterns[i], '\n')),
+				Reason: "it has a newline, and lines are matched one by one", Hint: "to match across lines add -U"}
+		}
+		parts[i] = text
+	}
+	whole := parts[0]
+	if len(parts) > 1 {
+		whole = "(?:" + strings.Join(parts, ")|(?:") + ")"
+	}
+	tree, err := syntax.Parse(flags+"(?:"+whole+")", syntax.Perl)
+	if err != nil {
+		return nil, patternError(whole, err)
+	}
+	p.need = needOf(tree, req.Word)
+	p.texts, p.raw = textNeedles(p.need), rawNeedles(p.need)
+	p.isLiteral = !req.Word && p.texts != nil && !p.texts.foreign && tree.Op == syntax.OpLiteral && len(p.texts.list) == 1 &&
+		len(p.texts.list[0].text) == len(string(tree.Rune))
+	if p.prog, err = syntax.Compile(tree.Simplify()); err != nil {
+		return nil, patternError(whole, err)
+	}
+	if !req.Word {
+		p.re, err = regexp.Compile(flags + "(?:" + whole + ")")
+		if err != nil {
+			return nil, patternError(whole, err)
+		}
+		return p, nil
+	}
+	no := "[^" + wordCharacter + "]"
+	body := flags + "(" + whole + ")"
+	if p.re, err = regexp.Compile(`(?:\A|` + no + `)(?:` + body + `)(?:` + no + `|\z)`); err != nil {
+		return nil, patternError(whole, err)
+	}
+	if p.rest, err = regexp.Compile(no + `(?:` + body + `)(?:` + no + `|\z)`); err != nil {
+		return nil, patternError(whole, err)
+	}
+	return p, nil
+}
+
+// patternError explains an error of the regular expression parser.
+func patternError(pattern string, err error) error {
+	e := &PatternError{Pattern: pattern, Offset: -1, Reason: err.Error(), Hint: "to look for it as it stands add -F"}
+	se, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return e
+	}
+	e.Reason = se.Code.String()
+	if se.Expr != "" && se.Expr != pattern {
+		e.Reason += fmt.Sprintf(" %q", se.Expr)
+	}
+	switch se.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		e.Offset = unbalanced(pattern)
+	case syntax.ErrTrailingBackslash:
+		e.Offset = len(pattern) - 1
+	case syntax.ErrLarge, syntax.ErrNestingDepth, syntax.ErrInternalError:
+	default:
+		e.Offset = strings.Index(pattern, se.Expr)
+	}
+	return e
+}
+
+// unbalanced returns the place of the first parenthesis without another.
+func unbalanced(pattern string) int {
+	var opened []int
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			// A bracket right after the opening one, or after ^, is in the class.
+			end := i + 1
+			if end < len(pattern) && pattern[end] == '^' {
+				end++
+			}
+			for end++; end < len(pattern) && pattern[end] != ']'; end++ {
+				if pattern[end] == '\\' {
+					end++
+				}
+			}
+			i = end
+		case '(':
+			opened = append(opened, i)
+		case ')':
+			if len(opened) == 0 {
+				return i
+			}
+			opened = opened[:len(opened)-1]
+		}
+	}
+	if len(opened) > 0 {
+		return opened[0]
+	}
+	return -1
+}
+
+// hasNewline reports whether the expression names a newline as a character.
+func hasNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral {
+		for _, r := range re.Rune {
+			if r == '\n' {
+				return true
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if hasNewline(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasUpper reports whether a pattern has an upper case letter that stands for
+// itself, not in the name of a class or the like.
+func hasUpper(patterns []string, fixed bool) bool {
+	for _, p := range patterns {
+		if fixed {
+			if strings.ContainsFunc(p, unicode.IsUpper) {
+				return true
+			}
+			continue
+		}
+		if upperInRegexp(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func upperInRegexp(p string) bool {
+	for i := 0; i < len(p); {
+		rest := p[i:]
+		switch {
+		case strings.HasPrefix(rest, `\Q`):
+			quoted, _, _ := strings.Cut(rest[2:], `\E`)
+			if strings.ContainsFunc(quoted, unicode.IsUpper) {
+				return true
+			}
+			i += min(len(rest), 2+len(quoted)+2)
+		case rest[0] == '\\' && len(rest) > 2 && strings.IndexByte("pPx", rest[1]) >= 0 && rest[2] == '{':
+			i += skipPast(rest, '}')
+		case rest[0] == '\\' && len(rest) > 1 && (rest[1] == 'p' || rest[1] == 'P'):
+			i += min(len(rest), 3)
+		case rest[0] == '\\' && len(rest) > 1 && rest[1] == 'x':
+			i += min(len(rest), 4)
+		case rest[0] == '\\':
+			i += min(len(rest), 2)
+		case strings.HasPrefix(rest, "(?"):
+			i += skipPast(rest, rest[min(len(rest)-1, strings.IndexAny(rest+":", ":)>"))])
+		case strings.HasPrefix(rest, "[:"):
+			if end := strings.Index(rest, ":]"); end > 0 {
+				i += end + 2
+			} else {
+				i += 2
+			}
+		default:
+			r, size := utf8.DecodeRuneInString(rest)
+			if unicode.IsUpper(r) {
+				return true
+			}
+			i += size
+		}
+	}
+	return false
+}
+
+// skipPast returns the length of s up to and with c.
+func skipPast(s string, c byte) int {
+	if i := strings.IndexByte(s, c); i >= 0 {
+		return i + 1
+	}
+	return len(s)
+}

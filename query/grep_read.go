@@ -1,0 +1,400 @@
+package query
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// Sizes of reads.
+const (
+	scanBuffer = 256 << 10 // stays in the cache of a core while it is searched
+	maxGap     = 32 << 10  // between entries that are read in one go
+	maxRead    = 1 << 20   // of entries in one go
+)
+
+// grepWorker searches files, one after the other.
+type grepWorker struct {
+	*grep
+	ctx    context.Context
+	finder *finder
+	cursor cursor // in raw bytes
+	buf    []byte
+
+	task *grepTask
+	file SessionFile
+	left int // matching lines that may still be handed out; negative: any number
+	head session.Header
+	sent int
+}
+
+func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
+	return &grepWorker{grep: g, ctx: ctx, finder: newFinder(g.pattern)}
+}
+
+// errEnough ends the search of a file.
+var errEnough = errors.New("enough")
+
+// search looks through the file of a task.
+func (w *grepWorker) search(t *grepTask) {
+	w.task, w.sent, w.left = t, 0, -1
+	if w.req.MaxCount > 0 {
+		w.left = w.req.MaxCount
+	}
+	err := w.ctx.Err()
+	if err == nil {
+		w.file, err = w.open.Open(t.Path)
+	}
+	if err != nil {
+		t.err = err
+		return
+	}
+	defer w.file.Close()
+	if err = w.read(); err != nil && !errors.Is(err, errEnough) {
+		t.err = err
+	}
+}
+
+// read reads the entries that the index names and scans what it does not know.
+func (w *grepWorker) read() error {
+	t := w.task
+	if t.scan || t.Known == nil {
+		return w.scan(adapter.State{}, 0)
+	}
+	w.head = t.Known.Header
+	rec, err := w.reader.Record(t.Known.File)
+	if err != nil || rec == nil {
+		return w.scan(adapter.State{}, 0)
+	}
+	if err := w.entries(rec); err != nil {
+		if errors.Is(err, ErrChanged) && w.sent == 0 {
+			return w.scan(adapter.State{}, 0)
+		}
+		return err
+	}
+	if t.Indexed >= w.file.Size() {
+		return nil
+	}
+	state := adapter.State{Header: rec.Header, Lines: rec.Lines}
+	for i := range rec.Nodes {
+		if rec.Nodes[i].Offset >= t.Indexed {
+			break
+		}
+		state.LastTime = rec.Nodes[i].Time
+	}
+	return w.scan(state, t.Indexed)
+}
+
+// entries searches the entries that the index names.
+func (w *grepWorker) entries(rec *session.Record) error {
+	if !w.filter.file(&rec.Summary) {
+		w.task.skipped = true
+		return nil
+	}
+	// Headers are no entries; what this parser reads is never the first line.
+	parser := w.adapter.Parse(adapter.State{Header: session.Header{Version: 1}})
+	list := w.task.entries
+	for len(list) > 0 {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		from := list[0]
+		var nodes []*session.Node
+		end := from
+		for len(list) > 0 {
+			i := rec.NodeAt(list[0])
+			if i < 0 {
+				return ErrChanged
+			}
+			n := &rec.Nodes[i]
+			if len(nodes) > 0 && (n.Offset > end+maxGap || n.Offset+int64(n.Length) > from+maxRead) {
+				break
+			}
+			end = n.Offset + int64(n.Length)
+			nodes = append(nodes, n)
+			list = list[1:]
+		}
+		data := w.room(int(end - from))
+		if n, err := w.file.ReadAt(data, from); n < len(data) {
+			if err == io.EOF {
+				err = ErrChanged
+			}
+			return err
+		}
+		for _, n := range nodes {
+			at := int(n.Offset - from)
+			if err := w.node(parser, rec, n, data[at:at+n.Length]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *grepWorker) room(n int) []byte {
+	if cap(w.buf) < n {
+		w.buf = make([]byte, n)
+	}
+	return w.buf[:n]
+}
+
+// node searches the bytes of one entry.
+func (w *grepWorker) node(parser adapter.Parser, rec *session.Record, n *session.Node, data []byte) error {
+	if w.raw != nil {
+		w.cursor.begin(w.raw, data)
+		if w.cursor.next(0) == len(data) && nextEscape(data, 0) == len(data) {
+			return nil
+		}
+	}
+	found := 0
+	var err error
+	parser.Parse(adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}, func(e *session.Entry) {
+		found++
+		if err == nil && e.Offset == n.Offset && e.Length == n.Length {
+			err = w.entry(e, rec.TimeOf(n))
+		} else if err == nil {
+			err = ErrChanged
+		}
+	})
+	if err == nil && found != 1 {
+		err = ErrChanged
+	}
+	return err
+}
+
+// scan searches the file from an offset on, where the parser is in the state
+// given.
+func (w *grepWorker) scan(state adapter.State, from int64) error {
+	head, err := w.header(state, from)
+	if err != nil {
+		return err
+	}
+	w.head = head
+	if w.filter.ofFiles() {
+		s := session.Summary{Path: w.task.Path, Header: head}
+		if !w.filter.file(&s) {
+			w.task.skipped = true
+			return nil
+		}
+	}
+	// Entries before the header do not know its time, so the parser starts without.
+	s := lineScan{w: w, parser: w.adapter.Parse(state), last: state, lastAt: from, lines: state.Lines}
+	offset, have := from, 0
+	for {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if cap(w.buf) < scanBuffer {
+			w.buf = make([]byte, scanBuffer)
+		}
+		w.buf = w.buf[:cap(w.buf)]
+		if have == len(w.buf) { // a line that is longer
+			grown := make([]byte, 2*len(w.buf))
+			copy(grown, w.buf)
+			w.buf = grown
+		}
+		want := min(int64(len(w.buf)-have), w.file.Size()-offset-int64(have))
+		n, err := w.file.ReadAt(w.buf[have:have+int(want)], offset+int64(have))
+		atEnd := int64(n) < want || offset+int64(have+n) >= w.file.Size()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		searched := have
+		have += n
+		end := 1 + bytes.LastIndexByte(w.buf[searched:have], '\n')
+		if end > 0 {
+			end += searched
+		}
+		if err := s.search(w.buf[:end], offset); err != nil {
+			return err
+		}
+		offset += int64(end)
+		copy(w.buf, w.buf[end:have])
+		have -= end
+		if atEnd {
+			if have > 0 {
+				return s.line(w.buf[:have], offset, false)
+			}
+			return nil
+		}
+	}
+}
+
+// header returns the header that is in force in the whole file: the first one,
+// wherever it stands.
+func (w *grepWorker) header(state adapter.State, from int64) (session.Header, error) {
+	if state.Header.Version != 0 {
+		return state.Header, nil
+	}
+	parser := w.adapter.Parse(state)
+	lines := adapter.NewLineReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
+	for {
+		if err := w.ctx.Err(); err != nil {
+			return session.Header{}, err
+		}
+		line, err := lines.Next()
+		if err == io.EOF {
+			return session.Header{}, nil
+		}
+		if err != nil {
+			return session.Header{}, err
+		}
+		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
+			return parser.State().Header, nil
+		}
+	}
+}
+
+// lineScan goes through the lines of a file. Lines that cannot match are not
+// parsed, so the parser does not know the time of the entry before.
+type lineScan struct {
+	w      *grepWorker
+	parser adapter.Parser
+	lines  int // before the bytes that come next
+
+	last   adapter.State // as of the line at lastAt
+	lastAt int64
+}
+
+// search searches complete lines.
+func (s *lineScan) search(data []byte, offset int64) error {
+	w := s.w
+	if w.raw == nil {
+		for at := 0; at < len(data); {
+			end := indexFrom(data, '\n', at) + 1
+			if err := s.line(data[at:end], offset+int64(at), true); err != nil {
+				return err
+			}
+			at = end
+		}
+		return nil
+	}
+	w.cursor.begin(w.raw, data)
+	escape := -1
+	counted := 0
+	for at := 0; at < len(data); {
+		if escape < at {
+			escape = nextEscape(data, at)
+		}
+		pos := min(w.cursor.next(at), escape)
+		if pos >= len(data) {
+			break
+		}
+		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
+		end := indexFrom(data, '\n', pos) + 1
+		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
+		counted = end
+		if err := s.line(data[start:end], offset+int64(start), true); err != nil {
+			return err
+		}
+		at = end
+	}
+	s.lines += bytes.Count(data[counted:], []byte{'\n'})
+	return nil
+}
+
+// line parses a line and searches its entries.
+func (s *lineScan) line(raw []byte, offset int64, ended bool) error {
+	s.lines++
+	data := raw
+	if ended {
+		data = data[:len(data)-1]
+	}
+	line := adapter.Line{Data: data, Raw: raw, Offset: offset, Number: s.lines, Ended: ended}
+	timeless, err := s.entries(s.parser, line, s.w.raw != nil)
+	if !timeless || err != nil {
+		return err
+	}
+	// What matches has no time of its own: that of the entry before counts.
+	if err := s.readTo(offset); err != nil {
+		return err
+	}
+	_, err = s.entries(s.w.adapter.Parse(s.last), line, false)
+	return err
+}
+
+// entries searches the entries of a line. With skipping, entries before may not
+// have been parsed: when the time of one depends on them nothing is searched, and
+// timeless is true.
+func (s *lineScan) entries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
+	n := 0
+	parser.Parse(line, func(e *session.Entry) {
+		// The first entry knows whether it has a time, and those after it on the
+		// line may take it over.
+		if n++; skipping && n == 1 && e.Copy == 0 {
+			timeless = true
+		}
+		if timeless || err != nil {
+			return
+		}
+		at := e.Timestamp
+		if at.IsZero() {
+			at = s.w.file.ModTime()
+		}
+		err = s.w.entry(e, at)
+	})
+	return timeless, err
+}
+
+// readTo brings last to the line at an offset.
+func (s *lineScan) readTo(offset int64) error {
+	parser := s.w.adapter.Parse(s.last)
+	lines := adapter.NewLineReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
+	for {
+		if err := s.w.ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		parser.Parse(line, func(*session.Entry) {})
+	}
+	s.last, s.lastAt = parser.State(), offset
+	return nil
+}
+
+// entry searches the parts of an entry and hands out what matches.
+func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if !w.filter.part(e, p, at) {
+			continue
+		}
+		blocks := w.finder.find(p.Text, w.left)
+		if len(blocks) == 0 {
+			continue
+		}
+		m := &GrepMatch{
+			SessionPath: w.task.Path, SessionID: w.head.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: Time{at},
+			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
+			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),
+		}
+		for _, b := range blocks {
+			m.Matches += len(b.spans)
+		}
+		if !w.req.Brief {
+			m.Lines = linesOf(p.Text, blocks, w.req.Before, w.req.After)
+		}
+		select {
+		case w.task.out <- m:
+			w.sent++
+		case <-w.ctx.Done():
+			return w.ctx.Err()
+		}
+		if w.left > 0 {
+			if w.left -= len(blocks); w.left == 0 {
+				return errEnough
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,676 @@
+package query
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/scope"
+)
+
+// A grepShelf is session files, an index that knows some of them, and what a
+// plain reading of them says.
+type grepShelf struct {
+	t     testing.TB
+	root  string
+	index string
+	texts []grepText
+}
+
+// grepText is the text of a part, and where it is.
+type grepText struct {
+	path   string
+	offset int64
+	part   int
+	kind   session.Kind
+	text   string
+}
+
+type osFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f osFile) Size() int64        { return f.info.Size() }
+func (f osFile) ModTime() time.Time { return f.info.ModTime() }
+
+type osOpener struct{}
+
+func (osOpener) Open(path string) (SessionFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	return osFile{f, info}, err
+}
+
+func newGrepShelf(t testing.TB) *grepShelf {
+	dir := t.TempDir()
+	s := &grepShelf{t: t, root: filepath.Join(dir, "sessions"), index: filepath.Join(dir, "index")}
+	if err := os.Mkdir(s.root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *grepShelf) write(name string, data []byte) {
+	if err := os.WriteFile(filepath.Join(s.root, name), data, 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *grepShelf) roots() []adapter.Root { return []adapter.Root{{Path: s.root}} }
+
+func (s *grepShelf) update() {
+	res, err := indexer.Update(context.Background(), indexer.Options{
+		Dir: s.index, Adapter: adapter.Pi(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	res.Reader.Close()
+}
+
+// grep runs a request with the index as it is, or without.
+func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSummary) {
+	s.t.Helper()
+	var reader *index.Reader
+	var known indexer.Index
+	if indexed {
+		var err error
+		if reader, err = index.Open(s.index); err != nil {
+			s.t.Fatal(err)
+		}
+		defer reader.Close()
+		known = reader
+	}
+	var files []GrepFile
+	for _, step := range indexer.Plan(indexer.Discover(adapter.Pi(), s.roots()), known) {
+		f := GrepFile{Path: step.File.Path, Known: step.Known}
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched:
+			f.Indexed = Whole
+		case indexer.Grown:
+			f.Indexed = step.Known.Checkpoint.Offset
+		case indexer.Gone:
+			continue
+		}
+		files = append(files, f)
+	}
+	var list []*GrepMatch
+	sum, err := Grep(context.Background(), reader, adapter.Pi(), osOpener{}, files, req, func(m *GrepMatch) error {
+		list = append(list, m)
+		return nil
+	})
+	if err != nil {
+		s.t.Fatalf("grep %q: %v", req.Patterns, err)
+	}
+	for _, e := range sum.Errors {
+		s.t.Errorf("grep %q: %s: %v", req.Patterns, e.Path, e.Err)
+	}
+	return list, sum
+}
+
+// places lists every line that matched, in order.
+func places(list []*GrepMatch) []string {
+	all := []string{}
+	for _, m := range list {
+		for _, l := range m.Lines {
+			if l.Match {
+				all = append(all, fmt.Sprintf("%s@%d.%d:%d", filepath.Base(m.SessionPath), m.Offset, m.Part, l.Number))
+			}
+		}
+	}
+	return all
+}
+
+// plain is the answer of a reading of every text, one line after the other.
+func (s *grepShelf) plain(kinds []session.Kind, matches func(line string) bool) []string {
+	all := []string{}
+	for _, t := range s.texts {
+		if !slices.Contains(kinds, t.kind) {
+			continue
+		}
+		lines := strings.Split(t.text, "\n")
+		if lines[len(lines)-1] == "" {
+			lines = lines[:len(lines)-1]
+		}
+		for n, line := range lines {
+			if matches(line) {
+				all = append(all, fmt.Sprintf("%s@%d.%d:%d", filepath.Base(t.path), t.offset, t.part, n+1))
+			}
+		}
+	}
+	return all
+}
+
+// read fills texts. It decodes with encoding/json and knows the entries that
+// these tests write.
+func (s *grepShelf) read() {
+	s.texts = nil
+	paths, err := filepath.Glob(filepath.Join(s.root, "*.jsonl"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		offset := int64(0)
+		for line := range bytes.SplitAfterSeq(data, []byte("\n")) {
+			for i, p := range plainParts(line) {
+				s.texts = append(s.texts, grepText{path, offset, i, p.Kind, string(p.Text)})
+			}
+			offset += int64(len(line))
+		}
+	}
+}
+
+func plainParts(line []byte) (parts []session.Part) {
+	var e struct {
+		Type, Name, Label, Summary string
+		Message                    struct {
+			Role, Command, Output, ErrorMessage, StopReason string
+			Content                                         json.RawMessage
+		}
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return nil
+	}
+	add := func(kind session.Kind, text string) {
+		if text != "" {
+			parts = append(parts, session.Part{Kind: kind, Text: []byte(text)})
+		}
+	}
+	kind := map[string]session.Kind{"user": session.KindPrompt, "assistant": session.KindReply, "toolResult": session.KindResult}[e.Message.Role]
+	switch e.Type {
+	case "session_info":
+		add(session.KindTitle, e.Name)
+	case "label":
+		add(session.KindLabel, e.Label)
+	case "branch_summary":
+		add(session.KindSummary, e.Summary)
+	case "message":
+		var text string
+		var blocks []struct {
+			Type, Text, Thinking, Name string
+			Arguments                  json.RawMessage
+		}
+		if json.Unmarshal(e.Message.Content, &text) == nil {
+			add(kind, text)
+		} else if json.Unmarshal(e.Message.Content, &blocks) == nil {
+			for _, b := range blocks {
+				switch b.Type {
+				case "text":
+					add(kind, b.Text)
+				case "thinking":
+					add(session.KindThinking, b.Thinking)
+				case "toolCall":
+					add(session.KindCall, b.Name+plainArguments(b.Arguments))
+				}
+			}
+		}
+		if e.Message.ErrorMessage != "" {
+			add(session.KindError, e.Message.StopReason+": "+e.Message.ErrorMessage)
+		}
+		if e.Message.Role == "bashExecution" {
+			add(session.KindShell, e.Message.Command+"\n"+e.Message.Output)
+		}
+	}
+	return parts
+}
+
+// plainArguments writes "name: value" for each leaf, in order.
+func plainArguments(raw json.RawMessage) string {
+	var b strings.Builder
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value func(name string)
+	value = func(name string) {
+		token, err := d.Token()
+		if err != nil {
+			return
+		}
+		in := func(key string) string {
+			if name == "" {
+				return key
+			}
+			return name + "." + key
+		}
+		switch token {
+		case json.Delim('{'):
+			for d.More() {
+				key, _ := d.Token()
+				value(in(key.(string)))
+			}
+			_, _ = d.Token()
+		case json.Delim('['):
+			for i := 0; d.More(); i++ {
+				value(in(fmt.Sprint(i)))
+			}
+			_, _ = d.Token()
+		default:
+			fmt.Fprintf(&b, "\n%s: %v", name, token)
+		}
+	}
+	value("")
+	return b.String()
+}
+
+// vocabulary is what random texts are made of: words that have something in
+// common, and every kind of character that is decoded, folded or cut in a way of
+// its own.
+var vocabulary = []string{
+	"token", "Token", "TOKEN", "tokens", "time", "timeout", "timedOut", "getUserName", "get_user_name", "getusername", "HTTPServer", "_x", "x_", "__init__",
+	"a", "I", "kiss", "KISS", "\u212aiss", "ki\u017fs", "stra\u00dfe", "STRASSE", "caf\u00e9", "cafe\u0301", "na\u00efve", "\u0130stanbul", "\u0131",
+	"日本語", "日本", "語", "かき", "か\u3099", "が", "ｶﾞ", "한국어", "한", "ᄒ\u1161\u11ab", "ภาษาไทย", "中", "\U00020000",
+	"™", "foo™", "½", "①", "ﬁle", "file", "Ⅷ", "㍿", "😀", "👨\u200d👩\u200d👧", "✓", "क\u093f", "\u0301", "\u3099",
+	"e+1", "1", "42", "137", "0.0", "edits", "exit code 137", "a->b", "src/auth/login.ts", "--no-cache", "C++", "x=1;", "[{", "}]", "\\", `"`, "'", "/", `\n`, `\u0041`,
+	strings.Repeat("long", 20), strings.Repeat("q", 63) + "z", strings.Repeat("q", 64) + "z", "deadbeef0123456789", "_" + strings.Repeat("A1", 40), strings.Repeat("é", 40) + "zz",
+	"\ufffd", "\x00", "\x1b[31m", "\u007f", "\u0085", "\u2028", "\u00a0", "\t", "\r\n", "\n", "\n\n", " ", "  ", ".", ": ", ", ", "-", "_", "(", ")",
+}
+
+func randomText(rng *rand.Rand) string {
+	var b strings.Builder
+	for range rng.IntN(14) {
+		b.WriteString(vocabulary[rng.IntN(len(vocabulary))])
+		switch rng.IntN(4) {
+		case 0, 1:
+			b.WriteByte(' ')
+		case 2:
+			b.WriteString([]string{"\n", "-", ".", ", "}[rng.IntN(4)])
+		}
+	}
+	return b.String()
+}
+
+// randomString writes a JSON string in one of its many spellings.
+func randomString(rng *rand.Rand, s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	style := rng.IntN(4)
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\' || r < ' ' || style == 0 && rng.IntN(4) == 0 || style == 1 && r >= utf8.RuneSelf:
+			quoted, _ := json.Marshal(string(r))
+			if short := string(quoted[1 : len(quoted)-1]); len(short) == 2 && rng.IntN(2) == 0 {
+				b.WriteString(short)
+			} else if r >= 0x10000 {
+				r -= 0x10000
+				fmt.Fprintf(&b, `\u%04x\u%04X`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+			} else {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+		case r == '/' && rng.IntN(2) == 0:
+			b.WriteString(`\/`)
+		case r == utf8.RuneError && rng.IntN(2) == 0:
+			b.WriteString([]string{"\xff", `\ud800`, "\xc3"}[rng.IntN(3)])
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func randomSession(rng *rand.Rand, entries int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"type":"session","version":3,"id":"s%d","timestamp":"2026-01-15T10:30:00.000Z","cwd":"/w"}`+"\n", rng.IntN(1000))
+	text := func() string { return randomString(rng, randomText(rng)) }
+	for i := range entries {
+		stamp := `"timestamp":"2026-01-15T10:30:03.000Z",`
+		if rng.IntN(6) == 0 {
+			stamp = ""
+		}
+		fmt.Fprintf(&b, `{%s"id":"%08x",`, stamp, i)
+		switch rng.IntN(9) {
+		case 0:
+			fmt.Fprintf(&b, `"type":"session_info","name":%s}`, text())
+		case 1:
+			fmt.Fprintf(&b, `"type":"label","targetId":"x","label":%s}`, text())
+		case 2:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"user","content":%s}}`, text())
+		case 3, 4:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"toolResult","toolName":"bash","content":[{"type":"text","text":%s},{"type":"text","text":%s}]}}`, text(), text())
+		case 5:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":%s},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":%s,%s:[{"old text":%s,"n":137},true]}}]}}`,
+				text(), text(), randomString(rng, "k"+vocabulary[rng.IntN(len(vocabulary))]), text())
+		case 6:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"bashExecution","command":%s,"output":%s}}`,
+				randomString(rng, "x"+randomText(rng)), randomString(rng, "y"+randomText(rng)))
+		case 7:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"assistant","content":[],"stopReason":"error","errorMessage":%s}}`, text())
+		case 8:
+			fmt.Fprintf(&b, `"type":"branch_summary","summary":%s}`, text())
+		}
+		b.WriteByte('\n')
+		if rng.IntN(20) == 0 {
+			b.WriteString("{broken " + vocabulary[0] + "\n")
+		}
+	}
+	return b.Bytes()
+}
+
+// anyPattern draws what to look for from the texts themselves, so that most of
+// it is there.
+func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(string) bool) {
+	line := ""
+	for range 50 {
+		lines := strings.Split(s.texts[rng.IntN(len(s.texts))].text, "\n")
+		if line = lines[rng.IntN(len(lines))]; line != "" {
+			break
+		}
+	}
+	runes := []rune(line)
+	if len(runes) == 0 {
+		runes = []rune("token")
+	}
+	from := rng.IntN(len(runes))
+	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
+	req.Case = CaseMode(rng.IntN(3))
+	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
+	if rng.IntN(3) == 0 {
+		for i, r := range piece {
+			if rng.IntN(2) == 0 {
+				piece = slices.Clone(piece)
+				if piece[i] = unicode.ToUpper(r); rng.IntN(2) == 0 {
+					piece[i] = unicode.ToLower(r)
+				}
+			}
+		}
+	}
+	kind := rng.IntN(4)
+	if kind == 0 { // a word, or what is not quite one
+		word := vocabulary[rng.IntN(len(vocabulary))]
+		if rng.IntN(2) == 0 {
+			word = strings.TrimSpace(string(piece))
+		}
+		if strings.Contains(word, "\n") || word == "" {
+			word = "time"
+		}
+		req.Patterns, req.Fixed, req.Word = []string{word}, true, true
+		fold := req.Case == IgnoreCase || req.Case == SmartCase && !strings.ContainsFunc(word, unicode.IsUpper)
+		return req, func(line string) bool { return hasWord(line, word, fold) }
+	}
+	expr := regexp.QuoteMeta(string(piece))
+	if kind == 1 {
+		req.Fixed, req.Patterns = true, []string{string(piece)}
+	} else {
+		expr = mutate(rng, piece)
+		if rng.IntN(8) == 0 {
+			expr = "^" + expr
+		}
+		if rng.IntN(8) == 0 {
+			expr += "$"
+		}
+		req.Patterns = []string{expr}
+		if rng.IntN(5) == 0 {
+			other := regexp.QuoteMeta(strings.TrimSpace(strings.ReplaceAll(vocabulary[rng.IntN(len(vocabulary))], "\n", "")))
+			req.Patterns = append(req.Patterns, other)
+			expr = "(?:" + expr + ")|(?:" + other + ")"
+		}
+	}
+	if req.Case == IgnoreCase || req.Case == SmartCase && !hasUpper(req.Patterns, req.Fixed) {
+		expr = "(?i)" + expr
+	}
+	re := regexp.MustCompile(expr)
+	return req, re.MatchString
+}
+
+// mutate makes a regular expression that matches the text, mostly.
+func mutate(rng *rand.Rand, piece []rune) string {
+	var b strings.Builder
+	for i := 0; i < len(piece); i++ {
+		q := regexp.QuoteMeta(string(piece[i]))
+		switch rng.IntN(16) {
+		case 0:
+			b.WriteString(".")
+		case 1:
+			b.WriteString(q + "?")
+		case 2:
+			b.WriteString("(" + q + "|zz)")
+		case 3:
+			b.WriteString(q + "+")
+		case 4:
+			b.WriteString(".*" + q)
+		case 5:
+			b.WriteString("(?i:" + q + ")")
+		case 6:
+			b.WriteString(`\b` + q)
+		case 7:
+			b.WriteString(`[^\d` + strings.Map(func(r rune) rune {
+				if unicode.IsLetter(r) {
+					return 'Q'
+				}
+				return r
+			}, "a") + `]`)
+		case 8:
+			b.WriteString(`\w*` + q)
+		case 9:
+			b.WriteString(q + "{1,2}")
+		default:
+			b.WriteString(q)
+		}
+	}
+	return b.String()
+}
+
+// hasWord reports whether the word is in the line between what is no part of a
+// word.
+func hasWord(line, word string, fold bool) bool {
+	n := len(word)
+	for i := range line {
+		for j := i + 1; j <= len(line) && j <= i+4*n; j++ {
+			if j < len(line) && !utf8.RuneStart(line[j]) {
+				continue
+			}
+			if same := line[i:j] == word || fold && strings.EqualFold(line[i:j], word); !same {
+				continue
+			}
+			before, size := utf8.DecodeLastRuneInString(line[:i])
+			after, size2 := utf8.DecodeRuneInString(line[j:])
+			if (size == 0 || !isWordRune(before)) && (size2 == 0 || !isWordRune(after)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isWordRune(r rune) bool {
+	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Pc) || r == 0x200c || r == 0x200d || isSign(r)
+}
+
+// isSign reports whether r is neither letter nor number and is indexed as such.
+func isSign(r rune) bool {
+	if unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Pc) || !utf8.ValidRune(r) {
+		return false
+	}
+	var a analysis.Analyzer
+	sign := false
+	a.Walk([]byte(string(r)), func(t analysis.Token) {
+		sign = sign || t.Form != analysis.Single || string(t.Term) != string(r)
+	})
+	return sign
+}
+
+// The class of word characters holds whatever may be indexed as a part of a word,
+// and nothing that is beside a word combines with it.
+func TestGrepWordCharacters(t *testing.T) {
+	class := regexp.MustCompile("^[" + wordCharacter + "]$")
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		if got := class.MatchString(string(r)); got != isWordRune(r) {
+			t.Errorf("%U is a word character: %v, want %v", r, got, !got)
+		}
+		if !isWordRune(r) && !norm.NFKC.PropertiesString(string(r)).BoundaryBefore() {
+			t.Errorf("%U combines with what is before it and is no word character", r)
+		}
+		if r < utf8.RuneSelf && !foldsAlike(r) {
+			t.Errorf("the cases of %q are indexed in different ways", r)
+		}
+	}
+}
+
+// What a grep finds is what a plain reading finds: with an index, with one that
+// is behind, and without.
+func TestGrepAgainstPlainReading(t *testing.T) {
+	rounds, patterns := 12, 150
+	if testing.Short() {
+		rounds, patterns = 3, 100
+	}
+	for seed := range rounds {
+		rng := rand.New(rand.NewPCG(uint64(seed), 7))
+		s := newGrepShelf(t)
+		for i := range 1 + rng.IntN(4) {
+			s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 1+rng.IntN(30)))
+		}
+		s.update()
+		switch seed % 3 {
+		case 1: // behind in every way
+			s.write("1.jsonl", randomSession(rng, 20))
+			s.write("new.jsonl", randomSession(rng, 10))
+			data, err := os.ReadFile(filepath.Join(s.root, "0.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			more := randomSession(rng, 10)
+			s.write("0.jsonl", append(data, more[bytes.IndexByte(more, '\n')+1:]...))
+		case 2: // ends in the middle of a line, and with a line that is complete but for its newline
+			data := randomSession(rng, 20)
+			s.write("torn.jsonl", data[:len(data)-10])
+			s.write("unended.jsonl", data[:len(data)-1])
+			s.update()
+		}
+		s.read()
+		for range patterns {
+			req, matches := s.anyPattern(rng)
+			want := s.plain(req.Scope.KindsOf(), matches)
+			for _, indexed := range []bool{true, false} {
+				list, sum := s.grep(req, indexed)
+				if diff := cmp.Diff(want, places(list)); diff != "" {
+					t.Fatalf("seed %d: grep %+q fixed %v word %v case %d scope %s, indexed %v, scanned %v (-plain +grep):\n%s",
+						seed, req.Patterns, req.Fixed, req.Word, req.Case, req.Scope, indexed, sum.Scanned, diff)
+				}
+			}
+			req.Brief = true
+			list, _ := s.grep(req, true)
+			n := 0
+			for _, m := range list {
+				n += m.Matched
+			}
+			if n != len(want) {
+				t.Fatalf("seed %d: grep %+q: %d lines match when brief, want %d", seed, req.Patterns, n, len(want))
+			}
+		}
+	}
+}
+
+// Both ways of searching tell everything about a match the same, and matches
+// across lines are found in both.
+func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	s := newGrepShelf(t)
+	for i := range 3 {
+		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
+	}
+	s.update()
+	s.read()
+	for range 200 {
+		req, _ := s.anyPattern(rng)
+		req.Before, req.After, req.MaxCount = rng.IntN(3), rng.IntN(3), rng.IntN(4)
+		if rng.IntN(2) == 0 {
+			text := []rune(s.texts[rng.IntN(len(s.texts))].text)
+			from := rng.IntN(len(text))
+			req.Patterns, req.Fixed, req.Word, req.Multiline = []string{string(text[from:min(len(text), from+8)])}, true, false, true
+		}
+		indexed, _ := s.grep(req, true)
+		scanned, _ := s.grep(req, false)
+		if diff := cmp.Diff(scanned, indexed); diff != "" {
+			t.Fatalf("grep %+q (-scanned +indexed):\n%s", req.Patterns, diff)
+		}
+		if req.Multiline {
+			text := req.Patterns[0]
+			for _, m := range scanned {
+				if req.MaxCount == 0 && !slices.ContainsFunc(m.Lines, func(l GrepLine) bool { return l.Match }) {
+					t.Errorf("grep -U %q: no line matches in %+v", text, m)
+				}
+			}
+			if len(scanned) == 0 && req.Scope == scope.All {
+				t.Errorf("grep -U %q found nothing", text)
+			}
+		}
+	}
+}
+
+// Real sessions are compared with what the adapter says of them, read in order.
+func TestGrepOfFixtures(t *testing.T) {
+	root := os.Getenv("PIGREP_FIXTURES")
+	if root == "" {
+		t.Skip("PIGREP_FIXTURES is not set")
+	}
+	s := newGrepShelf(t)
+	s.root = filepath.Join(root, "real")
+	s.update()
+	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+		data, err := os.Open(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := adapter.Pi().Parse(adapter.State{})
+		lines := adapter.NewLineReader(bufio.NewReader(data), 0, 0)
+		for {
+			line, err := lines.Next()
+			if err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			p.Parse(line, func(e *session.Entry) {
+				for i := range e.Parts {
+					s.texts = append(s.texts, grepText{f.Path, e.Offset, i, e.Parts[i].Kind, string(e.Parts[i].Text)})
+				}
+			})
+		}
+		data.Close()
+	}
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 60 {
+		req, matches := s.anyPattern(rng)
+		want := s.plain(req.Scope.KindsOf(), matches)
+		for _, indexed := range []bool{true, false} {
+			list, sum := s.grep(req, indexed)
+			if diff := cmp.Diff(want, places(list)); diff != "" {
+				t.Fatalf("grep %+q fixed %v word %v case %d scope %s, indexed %v, scanned %v (-plain +grep):\n%s",
+					req.Patterns, req.Fixed, req.Word, req.Case, req.Scope, indexed, sum.Scanned, diff)
+			}
+		}
+	}
+}
