@@ -241,19 +241,28 @@ type folder struct {
 	buf      []byte
 }
 
-// fold returns what FoldText has as its text, and is ten times faster for ASCII.
+// fold returns what FoldText has as its text, faster: only what is not ASCII, and
+// the character before it, which a mark may belong to, goes through FoldText.
 // The result is valid until the next call.
 func (f *folder) fold(text []byte) []byte {
-	if cap(f.buf) < len(text) {
-		f.buf = make([]byte, 0, len(text)+len(text)/2)
-	}
-	to := f.buf[:len(text)]
-	n := 0
+	to := f.buf[:0]
 	space := false
-	for _, c := range text {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if i+1 < len(text) && text[i+1] >= utf8.RuneSelf || c >= utf8.RuneSelf {
+			start := i
+			for i+1 < len(text) && text[i+1] >= utf8.RuneSelf {
+				i++
+			}
+			some := f.analyzer.FoldText(text[start : i+1]).Text
+			if space && len(some) > 0 && some[0] == ' ' {
+				some = some[1:]
+			}
+			to = append(to, some...)
+			space = len(to) > 0 && to[len(to)-1] == ' '
+			continue
+		}
 		switch {
-		case c >= utf8.RuneSelf:
-			return f.analyzer.FoldText(text).Text
 		case c == ' ' || '\t' <= c && c <= '\r':
 			if space {
 				continue
@@ -265,8 +274,8 @@ func (f *folder) fold(text []byte) []byte {
 			}
 			space = false
 		}
-		to[n] = c
-		n++
+		to = append(to, c)
 	}
-	return to[:n]
+	f.buf = to
+	return to
 }
