@@ -17,7 +17,7 @@ var hasSyntax = regexp.MustCompile(`^[!+~(-]|[~*)"]|^(AND|OR|NOT)$|^[a-zA-Z]+:`)
 // Text that someone copies out of a session and pastes as a query finds the entry
 // it was copied from, punctuation and all: single pieces, and phrases in quotes.
 func TestPastedTextIsFound(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, true)
 	type source struct {
 		path, id string
 		object
