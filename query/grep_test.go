@@ -282,10 +282,10 @@ func plainArguments(raw json.RawMessage) string {
 	return b.String()
 }
 
-// vocabulary is what random texts are made of: words that have something in
+// grepWords is what random texts are made of: words that have something in
 // common, and every kind of character that is decoded, folded or cut in a way of
 // its own.
-var vocabulary = []string{
+var grepWords = []string{
 	"token", "Token", "TOKEN", "tokens", "time", "timeout", "timedOut", "getUserName", "get_user_name", "getusername", "HTTPServer", "_x", "x_", "__init__",
 	"a", "I", "kiss", "KISS", "\u212aiss", "ki\u017fs", "stra\u00dfe", "STRASSE", "caf\u00e9", "cafe\u0301", "na\u00efve", "\u0130stanbul", "\u0131",
 	"日本語", "日本", "語", "かき", "か\u3099", "が", "ｶﾞ", "한국어", "한", "ᄒ\u1161\u11ab", "ภาษาไทย", "中", "\U00020000",
@@ -298,7 +298,7 @@ var vocabulary = []string{
 func randomText(rng *rand.Rand) string {
 	var b strings.Builder
 	for range rng.IntN(14) {
-		b.WriteString(vocabulary[rng.IntN(len(vocabulary))])
+		b.WriteString(grepWords[rng.IntN(len(grepWords))])
 		switch rng.IntN(4) {
 		case 0, 1:
 			b.WriteByte(' ')
@@ -359,7 +359,7 @@ func randomSession(rng *rand.Rand, entries int) []byte {
 			fmt.Fprintf(&b, `"type":"message","message":{"role":"toolResult","toolName":"bash","content":[{"type":"text","text":%s},{"type":"text","text":%s}]}}`, text(), text())
 		case 5:
 			fmt.Fprintf(&b, `"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":%s},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":%s,%s:[{"old text":%s,"n":137},true]}}]}}`,
-				text(), text(), randomString(rng, "k"+vocabulary[rng.IntN(len(vocabulary))]), text())
+				text(), text(), randomString(rng, "k"+grepWords[rng.IntN(len(grepWords))]), text())
 		case 6:
 			fmt.Fprintf(&b, `"type":"message","message":{"role":"bashExecution","command":%s,"output":%s}}`,
 				randomString(rng, "x"+randomText(rng)), randomString(rng, "y"+randomText(rng)))
@@ -370,7 +370,7 @@ func randomSession(rng *rand.Rand, entries int) []byte {
 		}
 		b.WriteByte('\n')
 		if rng.IntN(20) == 0 {
-			b.WriteString("{broken " + vocabulary[0] + "\n")
+			b.WriteString("{broken " + grepWords[0] + "\n")
 		}
 	}
 	return b.Bytes()
@@ -406,7 +406,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	}
 	kind := rng.IntN(4)
 	if kind == 0 { // a word, or what is not quite one
-		word := vocabulary[rng.IntN(len(vocabulary))]
+		word := grepWords[rng.IntN(len(grepWords))]
 		if rng.IntN(2) == 0 {
 			word = strings.TrimSpace(string(piece))
 		}
@@ -430,7 +430,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 		}
 		req.Patterns = []string{expr}
 		if rng.IntN(5) == 0 {
-			other := regexp.QuoteMeta(strings.TrimSpace(strings.ReplaceAll(vocabulary[rng.IntN(len(vocabulary))], "\n", "")))
+			other := regexp.QuoteMeta(strings.TrimSpace(strings.ReplaceAll(grepWords[rng.IntN(len(grepWords))], "\n", "")))
 			req.Patterns = append(req.Patterns, other)
 			expr = "(?:" + expr + ")|(?:" + other + ")"
 		}
@@ -494,7 +494,7 @@ func hasWord(line, word string, fold bool) bool {
 			}
 			before, size := utf8.DecodeLastRuneInString(line[:i])
 			after, size2 := utf8.DecodeRuneInString(line[j:])
-			if (size == 0 || !isWordRune(before)) && (size2 == 0 || !isWordRune(after)) {
+			if (size == 0 || !isWordCharacter(before)) && (size2 == 0 || !isWordCharacter(after)) {
 				return true
 			}
 		}
@@ -502,7 +502,7 @@ func hasWord(line, word string, fold bool) bool {
 	return false
 }
 
-func isWordRune(r rune) bool {
+func isWordCharacter(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.Pc) || r == 0x200c || r == 0x200d || isSign(r)
 }
 
@@ -527,10 +527,10 @@ func TestGrepWordCharacters(t *testing.T) {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		if got := class.MatchString(string(r)); got != isWordRune(r) {
+		if got := class.MatchString(string(r)); got != isWordCharacter(r) {
 			t.Errorf("%U is a word character: %v, want %v", r, got, !got)
 		}
-		if !isWordRune(r) && !norm.NFKC.PropertiesString(string(r)).BoundaryBefore() {
+		if !isWordCharacter(r) && !norm.NFKC.PropertiesString(string(r)).BoundaryBefore() {
 			t.Errorf("%U combines with what is before it and is no word character", r)
 		}
 		if r < utf8.RuneSelf && !foldsAlike(r) {
