@@ -84,7 +84,7 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 			}
 			notObject = false
 		case !notObject:
-			problems = append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: "not an object"})
+			problems = append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
 			notObject = true // one problem for all that follow one another
 		}
 		i = end
@@ -104,6 +104,9 @@ func (p *piParser) torn(line Line, start int) []ParseError {
 	}
 	return nil
 }
+
+// reasonNotObject is the reason of a problem with JSON of another kind.
+const reasonNotObject = "not an object"
 
 // skipPadding skips what may stand between the objects of a line. Zero bytes do:
 // a crash can leave them.

@@ -147,12 +147,12 @@ func TestResumeCommand(t *testing.T) {
 		argv []string
 	}{
 		{"default root", summary(root+"/--w--/x.jsonl", 3), "/w", []string{"pi", "--session", root + "/--w--/x.jsonl"}},
-		{"another root", summary("/flat/x.jsonl", 1), "/w", []string{"pi", "--session", "/flat/x.jsonl"}},
+		{"another root", summary("/flat/x.jsonl", 1), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
 		{"in the agent directory", summary("/home/u/.pi/agent/x.jsonl", 2), "/w", []string{"pi", "--session", "01a1f7de"}},
 		{"in the agent directory, no id", noID, "", nil},
 		{"no header", summary("/flat/x.jsonl", 0), "", nil},
 		{"of the agent library", summary("/flat/x.jsonl", 4), "", nil},
-		{"of a later pi", summary("/flat/x.jsonl", 5), "/w", []string{"pi", "--session", "/flat/x.jsonl"}},
+		{"of a later pi", summary("/flat/x.jsonl", 5), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

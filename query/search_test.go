@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -241,7 +242,7 @@ func TestSearchHit(t *testing.T) {
 			{strings.Index(text, "getUserName"), strings.Index(text, " helper")},
 			{strings.Index(text, "src/"), strings.Index(text, " renews")},
 		}},
-		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session", l.path("auth")}},
+		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session-dir", filepath.Dir(l.path("auth")), "--session", l.path("auth")}},
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)
