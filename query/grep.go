@@ -41,6 +41,8 @@ type GrepRequest struct {
 	Before, After int // lines of the same part to show around a match
 	MaxCount      int // matching lines of each session file; 0: all
 
+	limits *grepLimits // nil: the usual ones
+
 	// Idle is called when there is no result at the moment. May be nil.
 	Idle func()
 }
@@ -124,7 +126,10 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, open Opener, 
 	if err != nil {
 		return nil, err
 	}
-	g := &grep{reader: r, adapter: a, open: open, req: &req, pattern: p, filter: grepFilter(tests)}
+	g := &grep{reader: r, adapter: a, open: open, req: &req, pattern: p, filter: grepFilter(tests), limits: grepUsual}
+	if req.limits != nil {
+		g.limits = *req.limits
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := g.plan(ctx, files); err != nil {
@@ -139,6 +144,7 @@ type grep struct {
 	open    Opener
 	req     *GrepRequest
 	filter  grepFilter
+	limits  grepLimits
 	*pattern
 
 	tasks   []*grepTask

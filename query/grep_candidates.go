@@ -12,17 +12,20 @@ import (
 	"pigrep/index/analysis"
 )
 
-// Limits of looking up what a pattern needs.
-const (
+// grepLimits is where looking things up stops to pay.
+type grepLimits struct {
 	// Up to this many documents are read rather than looking for pieces of
 	// terms in the dictionary, which takes as long.
-	fewDocuments = 400
+	few int
 	// With more terms than this, a piece of them says too little.
-	maxPieceTerms = 20_000
-	// When this share of the documents of a file, or of all, are candidates,
+	terms int
+	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
-	scanShare = 0.5
-)
+	share float64
+	some  int
+}
+
+var grepUsual = grepLimits{few: 400, terms: 20_000, share: 0.5, some: 8}
 
 // fileCandidates is where matches may be in one session file.
 type fileCandidates struct {
@@ -52,7 +55,7 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 		var eg errgroup.Group
 		for i, s := range segments {
 			eg.Go(func() error {
-				l := lookup{segment: s, pieces: pieces}
+				l := lookup{segment: s, limits: g.limits, pieces: pieces}
 				docs, err := l.need(g.need)
 				if err == nil && docs != nil {
 					err = g.filter.documents(s, docs)
@@ -74,7 +77,7 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 				total += int(docs.GetCardinality())
 			}
 		}
-		if total <= fewDocuments {
+		if total <= g.limits.few {
 			break
 		}
 	}
@@ -96,7 +99,7 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 			}
 		}
 	}
-	return resolve(places, counts, documents, wanted), nil
+	return g.limits.resolve(places, counts, documents, wanted), nil
 }
 
 // place is a document that is a candidate.
@@ -107,10 +110,10 @@ type place struct {
 }
 
 // resolve sorts the places by files and looks up the offsets.
-func resolve(places []place, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
+func (l grepLimits) resolve(places []place, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
 	found := make(map[uint32]fileCandidates, len(counts))
 	for file, n := range counts {
-		found[file] = fileCandidates{all: float64(n) > scanShare*float64(documents[file])+8}
+		found[file] = fileCandidates{all: float64(n) > l.share*float64(documents[file])+float64(l.some)}
 	}
 	for _, p := range places {
 		c := found[p.file]
@@ -138,6 +141,7 @@ func sortedSet(list []int64) []int64 {
 // of them.
 type lookup struct {
 	segment  *index.Segment
+	limits   grepLimits
 	pieces   bool // pieces of terms may be looked for in the whole dictionary
 	analyzer analysis.Analyzer
 }
@@ -208,7 +212,7 @@ func (l *lookup) literal(lit literal) (*roaring.Bitmap, error) {
 			docs, err = l.segment.Bitmap(index.FieldText, []byte(n.key))
 		case n.form == termBegins:
 			docs, err = l.beginning(n.key, "")
-		case l.pieces && (all == nil || all.GetCardinality() > fewDocuments/4):
+		case l.pieces && (all == nil || all.GetCardinality() > uint64(l.limits.few/4)):
 			docs, err = l.holding(n)
 		}
 		if err != nil {
@@ -231,9 +235,9 @@ func (l *lookup) beginning(prefix, suffix string) (*roaring.Bitmap, error) {
 		if suffix == "" || strings.HasSuffix(string(term), suffix) || len(term) >= mayBeCut {
 			terms = append(terms, append([]byte(nil), term...))
 		}
-		return n <= maxPieceTerms
+		return n <= l.limits.terms
 	})
-	if err != nil || n > maxPieceTerms {
+	if err != nil || n > l.limits.terms {
 		return nil, err
 	}
 	return l.any(terms)
@@ -257,9 +261,9 @@ func (l *lookup) holding(n termNeed) (*roaring.Bitmap, error) {
 	var beginnings []string
 	err := l.segment.Inside(index.FieldText, []byte(n.key), mayBeCut, func(b []byte, _ bool) bool {
 		beginnings = append(beginnings, string(b))
-		return len(beginnings) <= maxPieceTerms
+		return len(beginnings) <= l.limits.terms
 	})
-	if err != nil || len(beginnings) > maxPieceTerms {
+	if err != nil || len(beginnings) > l.limits.terms {
 		return nil, err
 	}
 	union := roaring.New()

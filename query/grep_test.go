@@ -393,6 +393,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
 	req.Case = CaseMode(rng.IntN(3))
+	req.limits = &grepLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000), share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
@@ -542,6 +543,7 @@ func TestGrepWordCharacters(t *testing.T) {
 // What a grep finds is what a plain reading finds: with an index, with one that
 // is behind, and without.
 func TestGrepAgainstPlainReading(t *testing.T) {
+	used := 0 // how often the index said where to look
 	rounds, patterns := 12, 150
 	if testing.Short() {
 		rounds, patterns = 3, 100
@@ -581,7 +583,10 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 				}
 			}
 			req.Brief = true
-			list, _ := s.grep(req, true)
+			list, sum := s.grep(req, true)
+			if !sum.Scanned {
+				used++
+			}
 			n := 0
 			for _, m := range list {
 				n += m.Matched
@@ -590,6 +595,9 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 				t.Fatalf("seed %d: grep %+q: %d lines match when brief, want %d", seed, req.Patterns, n, len(want))
 			}
 		}
+	}
+	if used < rounds*patterns/3 {
+		t.Errorf("the index was used in %d of %d searches", used, rounds*patterns)
 	}
 }
 
