@@ -192,6 +192,17 @@ func (s *Step) decide(ix Index) {
 	}
 }
 
+// again makes the step one that replaces the documents of the file, if its path
+// is among these.
+func (s *Step) again(paths map[string]bool) {
+	switch s.Change {
+	case Unchanged, Touched, Grown:
+		if paths[s.File.Path] {
+			s.Change, s.Reason, s.Pending = Rewritten, "it is to be read again", s.File.Size
+		}
+	}
+}
+
 func sameStat(f File, c session.Checkpoint) bool {
 	return f.Size == c.Size && f.Mtime == c.Mtime && f.Ctime == c.Ctime && f.Inode == c.Inode
 }

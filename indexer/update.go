@@ -27,7 +27,9 @@ type Options struct {
 	Logger   *slog.Logger
 	PID      int  // of this process, for the messages of others
 	Rebuild  bool // begin with an empty index
-	Stock    bool // let the engine build its segments: slower, the reference
+
+	Again map[string]bool // paths of files to read again from the start, whatever they look like
+	Stock bool            // let the engine build its segments: slower, the reference
 
 	Workers    int // goroutines that read files; 0: one a core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch
@@ -87,7 +89,7 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case err == nil:
 		r.setReader(reader)
-		if r.Lag == (Lag{}) && !o.Rebuild {
+		if r.Lag == (Lag{}) && !o.Rebuild && len(o.Again) == 0 {
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
 		}
@@ -130,6 +132,9 @@ func (o Options) write(ctx context.Context, r *Result) error {
 		return err
 	}
 	u := &update{Options: o, writer: writer, steps: Plan(r.Found, writer), res: r}
+	for i := range u.steps {
+		u.steps[i].again(o.Again)
+	}
 	err = u.run(ctx)
 	_, publishErr := writer.Publish()
 	return cmp.Or(err, publishErr, writer.Close())

@@ -138,8 +138,10 @@ func newRootCommand(a *App) *cobra.Command {
 		newSearchCommand(a, nil),
 		newSessionsCommand(a, nil),
 		newShowCommand(a, nil),
+		newResumeCommand(a, nil),
 		newIndexCommand(a, nil),
 		newStatusCommand(a, nil),
+		newDoctorCommand(a, nil),
 		newCompletionCommand(a),
 		newVersionCommand(a),
 	)

@@ -25,8 +25,13 @@ const SchemaVersion = 1
 // Printer writes the answers of commands.
 type Printer interface {
 	Search(*Search) error
+	Sessions(*Sessions) error
+	Show(*Show) error
+	Tree(*Tree) error
+	Resume(*Resume) error
 	Index(*Index) error
 	Status(*Status) error
+	Doctor(*Doctor) error
 	Stores([]Store) error
 	Version(*Version) error
 }
@@ -174,6 +179,8 @@ type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	// Candidates are what the person may have meant, one a line.
+	Candidates []string `json:"candidates,omitempty"`
 }
 
 // Write writes the error, as one line and the hint as another, or as
@@ -185,6 +192,9 @@ func (f Failure) Write(w io.Writer, asJSON bool) error {
 		}{f})
 	}
 	s := fmt.Sprintf("pigrep: %s\n", terminal.Clean(f.Message))
+	for _, c := range f.Candidates {
+		s += fmt.Sprintf("  %s\n", terminal.Clean(c))
+	}
 	if f.Hint != "" {
 		s += fmt.Sprintf("hint: %s\n", terminal.Clean(f.Hint))
 	}
