@@ -1,7 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,7 +30,10 @@ func (w *Writer) Compact(ctx context.Context) error {
 
 func (w *Writer) compact(ctx context.Context) error {
 	if err := w.mergeAll(ctx); err != nil {
-		return w.engine.explain(err)
+		if w.engine.failure() != nil {
+			return w.fail(err)
+		}
+		return err
 	}
 	if err := w.publish(); err != nil {
 		return err
@@ -56,19 +61,35 @@ func (w *Writer) compact(ctx context.Context) error {
 	return nil
 }
 
+// mergeTries bounds how often segments are merged again because the engine was
+// just merging some by itself.
+const mergeTries = 10
+
 // mergeAll merges all segments into one without deleted documents.
 func (w *Writer) mergeAll(ctx context.Context) error {
-	segments, deleted, err := w.segmentCounts()
-	if err != nil || segments == 0 || segments == 1 && !deleted {
-		return err
-	}
-	if segments == 1 {
-		// The engine merges two at least: a record that is written again makes
-		// a second one.
-		if err := w.rewriteOne(); err != nil {
+	for range mergeTries {
+		segments, deleted, err := w.segmentCounts()
+		if err != nil || segments == 0 || segments == 1 && !deleted {
+			return err
+		}
+		if segments == 1 {
+			// The engine merges two at least: a record that is written again
+			// makes a second one.
+			if err := w.rewriteOne(); err != nil {
+				return err
+			}
+		}
+		if err := w.mergeOnce(ctx); err != nil {
 			return err
 		}
 	}
+	if err := w.engine.failure(); err != nil {
+		return err
+	}
+	return errors.New("segments are left")
+}
+
+func (w *Writer) mergeOnce(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
 		var err error
@@ -82,23 +103,11 @@ func (w *Writer) mergeAll(ctx context.Context) error {
 		err = w.engine.ForceMerge(ctx, &options)
 	}()
 	select {
-	case err = <-done:
-	case <-w.engine.dead:
-		err = w.engine.failure()
+	case err := <-done:
+		return cmp.Or(err, ctx.Err())
+	case <-w.engine.failing: // it would try again for ever
+		return w.engine.failure()
 	}
-	if err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		return err
-	}
-	if segments, deleted, err = w.segmentCounts(); err == nil && (segments > 1 || deleted) {
-		err = fmt.Errorf("%d segments are left", segments)
-		if failure := w.engine.failure(); failure != nil {
-			err = failure
-		}
-	}
-	return err
 }
 
 func (w *Writer) segmentCounts() (segments int, deleted bool, err error) {

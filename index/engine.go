@@ -48,11 +48,13 @@ type liveEngine struct {
 	*scorch.Scorch
 	path    string
 	queue   *engineapi.AnalysisQueue
+	failing chan struct{} // closed at the first failure in the background
 	dead    chan struct{} // closed when a part of the engine has died
 	closing chan struct{}
 
-	mu  sync.Mutex
-	err error // the first failure in the background
+	mu   sync.Mutex
+	err  error // the first failure in the background
+	died bool
 }
 
 // retryPause slows the engine down while it tries again and again to write to a
@@ -68,7 +70,7 @@ var neverMerge = map[string]any{
 // empty. With bulk it merges no segments.
 func openLive(path string, bulk bool) (e *liveEngine, err error) {
 	defer contain("open the engine", &err)()
-	e = &liveEngine{path: path, dead: make(chan struct{}), closing: make(chan struct{})}
+	e = &liveEngine{path: path, failing: make(chan struct{}), dead: make(chan struct{}), closing: make(chan struct{})}
 	e.queue = engineapi.NewAnalysisQueue(1) // documents come analyzed
 	config := map[string]any{
 		"path":                   path,
@@ -105,17 +107,21 @@ func openError(path string, err error) error {
 // report takes a failure in the background. It runs on the goroutine of the
 // engine that failed.
 func (e *liveEngine) report(err error) {
+	if errors.Is(err, scorch.ErrCleanup) {
+		return // old files stay a while longer
+	}
+	died := errors.Is(err, scorch.ErrAsyncPanic)
 	e.mu.Lock()
 	if e.err == nil {
 		e.err = err
+		close(e.failing)
+	}
+	if died && !e.died {
+		e.died = true
+		close(e.dead)
 	}
 	e.mu.Unlock()
-	if errors.Is(err, scorch.ErrAsyncPanic) {
-		select {
-		case <-e.dead:
-		default:
-			close(e.dead)
-		}
+	if died {
 		return
 	}
 	select {

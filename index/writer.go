@@ -239,13 +239,20 @@ func (w *Writer) NextFile() uint32 {
 // the writer can only be closed: what is on disk is the last commit that
 // succeeded.
 func (w *Writer) Commit(b *Batch) error {
+	if err := w.commit(b); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) commit(b *Batch) error {
 	if b.closed {
-		return errors.New("commit: the batch was committed before")
+		return errors.New("the batch was committed before")
 	}
 	b.closed = true
 	for file, c := range b.files {
 		if c.added > 0 && !c.put {
-			return fmt.Errorf("commit: documents of file %d without its record", file)
+			return fmt.Errorf("documents of file %d without its record", file)
 		}
 	}
 	if len(b.files) == 0 {
@@ -253,7 +260,7 @@ func (w *Writer) Commit(b *Batch) error {
 	}
 	docs, err := b.builder.finish()
 	if err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return err
 	}
 
 	w.work.Lock()
@@ -364,7 +371,7 @@ func compareRows(a, b row) int {
 func (w *Writer) fail(err error) error {
 	w.logger.Debug("index writer stops", "error", err)
 	_ = w.engine.close()
-	err = fmt.Errorf("commit: %w", w.engine.explain(err))
+	err = w.engine.explain(err)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.engine = nil
