@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
 	}
 	e := &Entry{
-		Index: i, Branch: branchOf(c.Tree, i), InContext: c.Tree.InContext(i),
+		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
 		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n), Raw: raw,
 	}
 	count := 0
@@ -68,13 +69,34 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 	return e, nil
 }
 
+// Header returns the header's JSON as it stands in the file; end is where the
+// next object begins, or the file ends.
+func (c *Conversation) Header(end int64) ([]byte, error) {
+	h := &c.Record.Header
+	raw := make([]byte, min(max(0, end-h.Offset), maxHeader))
+	if got, err := c.file.ReadAt(raw, h.Offset); got < len(raw) {
+		if err == nil || errors.Is(err, io.EOF) {
+			err = ErrChanged
+		}
+		return nil, fmt.Errorf("read the header of %s: %w", c.Record.Path, err)
+	}
+	if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+		raw = raw[:i]
+	}
+	return bytes.TrimRight(raw, "\r \t\x00"), nil
+}
+
+// maxHeader is how much of a header is read.
+const maxHeader = 16 << 20
+
 // The two values of an entry's branch.
 const (
 	BranchActive    = "active"
 	BranchAbandoned = "abandoned"
 )
 
-func branchOf(t *session.Tree, i int) string {
+// BranchOf says which kind of branch entry i lies on.
+func BranchOf(t *session.Tree, i int) string {
 	if t.Active(i) {
 		return BranchActive
 	}
@@ -106,4 +128,42 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 	}
 	rec.Header = parser.State().Header
 	return rec, nil
+}
+
+// OpenCalls returns the names of the tools that the last turn of the active
+// branch called without getting a result.
+func (c *Conversation) OpenCalls() ([]string, error) {
+	answered := make(map[string]bool)
+	path := c.Tree.Path()
+	for at := len(path) - 1; at >= 0; at-- {
+		switch n := &c.Record.Nodes[path[at]]; n.Role {
+		case "user":
+			return nil, nil
+		case "toolResult":
+			e, err := c.Read(path[at])
+			if err != nil {
+				return nil, err
+			}
+			answered[e.ToolCallID] = true
+		case "assistant":
+			e, err := c.Read(path[at])
+			if err != nil {
+				return nil, err
+			}
+			var open []string
+			calls := 0
+			for i := range e.View.Blocks {
+				if call := e.View.Blocks[i].Call; call != nil {
+					calls++
+					if !answered[call.ID] {
+						open = append(open, call.Tool)
+					}
+				}
+			}
+			if calls > 0 || len(e.View.Blocks) > 0 {
+				return open, nil
+			}
+		}
+	}
+	return nil, nil
 }

@@ -162,7 +162,7 @@ next:
 		if i%1000 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if s.Version == 0 && s.Entries == 0 || files != nil && !files[s.File] || !l.wanted(i) {
+		if s.Version == 0 && s.Messages == 0 || files != nil && !files[s.File] || !l.wanted(i) {
 			continue
 		}
 		for t := range tests {

@@ -70,6 +70,8 @@ type problem struct {
 	message string
 	hint    string
 	err     error
+
+	candidates []string // what the person may have meant
 }
 
 func (p *problem) Error() string {
@@ -93,7 +95,7 @@ func (a *App) report(err error) {
 	}
 	f := printer.Failure{Code: codeIO, Message: err.Error()}
 	if p, ok := errors.AsType[*problem](err); ok {
-		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint}
+		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint, Candidates: p.candidates}
 	} else if errors.Is(err, context.Canceled) {
 		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "what was done is kept; the next run goes on from there"}
 	}

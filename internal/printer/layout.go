@@ -141,7 +141,12 @@ func cellsOf(list []cluster) int {
 }
 
 // clip shortens s to at most width cells, at the end.
-func clip(s string, width int) string { return ansi.Truncate(s, width, "…") }
+func clip(s string, width int) string {
+	if len(s) <= width && isPrintable(s) {
+		return s
+	}
+	return ansi.Truncate(s, width, "…")
+}
 
 // clipLeft shortens s to at most width cells, at the beginning.
 func clipLeft(s string, width int) string {

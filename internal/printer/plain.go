@@ -20,6 +20,7 @@ var Columns = []struct {
 	Columns []string
 }{
 	{"search", []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}},
+	{"sessions", []string{"session path", "session id", "last message (UTC)", "messages", "working directory", "models", "labels", "parent session", "hits", "name", "first prompt"}},
 	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
 	{"status --stores", []string{"name", "coverage", "there", "format", "path", "role"}},
 }

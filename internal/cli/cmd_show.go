@@ -1,0 +1,390 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"pigrep/internal/printer"
+	"pigrep/internal/session"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type showOptions struct {
+	sharedOptions
+	pagerOptions
+	target string
+	around int
+	leaf   string
+	tree   bool
+	all    bool
+	full   bool
+	raw    bool
+	branch string
+}
+
+// defaultAround is how many entries on each side of a named one are shown.
+const defaultAround = 3
+
+func (o *showOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.around = -1
+	f.IntVar(&o.around, "around", -1, "`N` entries on each side of ENTRY (default 3)")
+	f.Lookup("around").DefValue = ""
+	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
+	addFlag(f, "tree", "", "", "the tree: branches, labels, the current leaf", &o.tree)
+	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
+	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
+	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
+	o.pagerOptions.addFlags(f)
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput})
+}
+
+func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {
+	o := &showOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *showOptions) error { return runShow(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
+		Short: "Read a conversation, or the neighbourhood of an entry",
+		Long: `Read a conversation as pi would restore it: the branch that leads to the last
+entry. SESSION is the path of a session file, a session id or the beginning of
+one; with an entry id, or the beginning of one, only the entries around it are
+shown. "-" reads hits as JSON lines and shows the neighbourhood of each.
+
+Results of tools are cut to a few lines and thinking to one; --full shows all.
+On a terminal a pager is used: $PIGREP_PAGER, $PAGER, or less.`,
+		Example: `pigrep show 01a1f7de
+pigrep show 01a1f7de:5e6f7a8b --around 5
+pigrep show 01a1f7de --tree
+pigrep show ./session.jsonl --full --no-pager
+pigrep --jsonl connection timeout | pigrep show -`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("`pigrep sessions` lists the sessions there are", "show takes one session: its path, its id, or the beginning of that")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeSessions(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.target = args[0]
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *showOptions) check() error {
+	switch {
+	case o.tree && (o.raw || o.leaf != "" || o.around >= 0):
+		return usagef("", "--tree shows the whole tree: it excludes --raw, --leaf and --around")
+	case o.all && o.leaf != "":
+		return usagef("", "--all and --leaf exclude each other")
+	case o.raw && (o.json || o.jsonl):
+		return usagef("--raw is what stands in the file, --json what pigrep makes of it", "--raw and --json exclude each other")
+	}
+	return nil
+}
+
+func runShow(ctx context.Context, a *App, o *showOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if o.target == "-" {
+		return o.showHits(ctx, a, x, out)
+	}
+	t, err := findTarget(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return a.paged(ctx, &o.pagerOptions, func() error {
+		var focus []int
+		if t.entry >= 0 {
+			focus = []int{t.entry}
+		}
+		return o.show(ctx, a, x, t, out, focus)
+	})
+}
+
+// showHits shows the neighbourhood of every hit that stdin names.
+func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out printer.Printer) error {
+	paths, hits, err := readTargets(a.Streams.In)
+	if err != nil {
+		return err
+	}
+	if len(paths) == 0 {
+		return errNothingFound
+	}
+	if o.json && len(paths) > 1 {
+		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(paths))
+	}
+	return a.paged(ctx, &o.pagerOptions, func() error {
+		failed := false
+		for i, path := range paths {
+			err := o.showOne(ctx, a, x, out, path, hits[path], i > 0)
+			if p, ok := errors.AsType[*problem](err); ok {
+				a.warn("%v", p)
+				failed = true
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if failed {
+			return errIncomplete
+		}
+		return nil
+	})
+}
+
+func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out printer.Printer, path string, hits []hitLine, again bool) error {
+	t, err := openTarget(a, x, path, "")
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var focus []int
+	for _, h := range hits {
+		i := -1
+		if h.Offset != nil {
+			i = t.Record.NodeAt(*h.Offset)
+		}
+		if i < 0 || t.Record.Nodes[i].ID != h.EntryID {
+			if i = t.Tree.Find(h.EntryID); i < 0 {
+				a.warn("%s: there is no entry %s any more", path, h.EntryID)
+				continue
+			}
+		}
+		if !slices.Contains(focus, i) {
+			focus = append(focus, i)
+		}
+	}
+	if len(hits) > 0 && len(focus) == 0 {
+		return &problem{code: codeNotFound, message: path + " has none of the entries"}
+	}
+	if again && !o.json && !o.jsonl && !o.raw {
+		if _, err := a.out.WriteString("\n"); err != nil {
+			return err
+		}
+	}
+	return o.show(ctx, a, x, t, out, focus)
+}
+
+// show prints the entries of one session.
+func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out printer.Printer, focus []int) error {
+	facts, err := t.facts(ctx, a, x)
+	if err != nil {
+		return indexProblem(err)
+	}
+	if o.tree {
+		return readProblem(ctx, out.Tree(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
+	}
+	list, whole, err := o.choose(a, x, t, focus)
+	if err != nil {
+		return err
+	}
+	entries := untilDone(ctx, readEntries(t.Conversation, list))
+	if o.raw {
+		var header []byte
+		if whole && t.Record.Version != 0 {
+			if header, err = readHeader(t); err != nil {
+				return err
+			}
+		}
+		return readProblem(ctx, printer.RawEntries(a.out, header, entries, a.Streams.OutTTY))
+	}
+	s := &printer.Show{Session: facts, Entries: entries, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.all}
+	for _, i := range focus {
+		s.Focus[i] = true
+	}
+	return readProblem(ctx, out.Show(s))
+}
+
+// choose returns the entries to show, in order, and whether they are a whole
+// conversation.
+func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list []int, whole bool, err error) {
+	switch {
+	case o.all:
+		for i := range t.Record.Nodes {
+			list = append(list, i)
+		}
+	case o.leaf != "":
+		leaf, err := query.FindEntry(t.Record, t.Tree, o.leaf)
+		if err != nil {
+			return nil, false, targetProblem(a, x, err)
+		}
+		list = t.Tree.Branch(leaf)
+	default:
+		list = t.Tree.Path()
+	}
+	if len(focus) == 0 {
+		return list, true, nil
+	}
+	n := o.around
+	if n < 0 {
+		n = defaultAround
+	}
+	return neighbourhood(t, list, focus, n, o.all || o.leaf != ""), false, nil
+}
+
+// neighbourhood returns the entries around those asked for, on the branch of
+// each. With fixed they are looked for in the list only.
+func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
+	var chosen []int
+	have := make(map[int]bool)
+	for _, f := range focus {
+		branch := list
+		at := slices.Index(branch, f)
+		if at < 0 && !fixed {
+			branch = t.Tree.Through(f)
+			at = slices.Index(branch, f)
+		}
+		if at < 0 {
+			branch, at = []int{f}, 0
+		}
+		from, to := at, at
+		for count := 0; from > 0 && count < n; from-- {
+			if isTalk(&t.Record.Nodes[branch[from-1]]) {
+				count++
+			}
+		}
+		for count := 0; to < len(branch)-1 && count < n; to++ {
+			if isTalk(&t.Record.Nodes[branch[to+1]]) {
+				count++
+			}
+		}
+		for _, i := range branch[from : to+1] {
+			if !have[i] {
+				have[i] = true
+				chosen = append(chosen, i)
+			}
+		}
+	}
+	slices.Sort(chosen)
+	return chosen
+}
+
+// isTalk reports whether an entry is part of the talk, and so counts as a
+// neighbour.
+func isTalk(n *session.Node) bool {
+	switch n.Type {
+	case "message":
+		return n.Role != "system"
+	case "compaction", "branch_summary", "custom_message":
+		return true
+	}
+	return false
+}
+
+// readEntries reads the entries one by one.
+func readEntries(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error] {
+	return func(yield func(*query.Entry, error) bool) {
+		for _, i := range list {
+			if e, err := c.Read(i); !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// untilDone ends a sequence with the context's error once the context is done.
+func untilDone[T any](ctx context.Context, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range all {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readHeader returns the header line of the session.
+func readHeader(t *target) ([]byte, error) {
+	end := t.Record.Checkpoint.Offset + t.Record.TailBytes
+	if len(t.Record.Nodes) > 0 {
+		if first := t.Record.Nodes[0].Offset; first > t.Record.Header.Offset {
+			end = first
+		}
+	} else if t.Record.Size > 0 {
+		end = t.Record.Size
+	}
+	return t.Header(end)
+}
+
+// readProblem explains an error of reading a session file.
+func readProblem(ctx context.Context, err error) error {
+	switch {
+	case err == nil, isClosedPipe(err):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, query.ErrChanged):
+		return &problem{code: codeIO, message: err.Error(), hint: "run it again; without --no-update the index is brought up to date first"}
+	}
+	return err
+}
+
+// completeSessions completes session ids from the index as it is.
+func completeSessions(a *App) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		o := &sharedOptions{noUpdate: true, quiet: true}
+		if dirs, err := cmd.Flags().GetStringArray("session-dir"); err == nil {
+			o.sessionDir = dirs
+		}
+		if dir, err := cmd.Flags().GetString("index-dir"); err == nil {
+			o.indexDir = dir
+		}
+		a.quiet = true
+		p, err := o.place(a)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		x, err := o.open(cmd.Context(), a, p)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		defer x.Close()
+		list, err := query.Sessions(cmd.Context(), x.reader, a.Adapter, disk{}, query.SessionsRequest{})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		var words []string
+		for i := range list.Sessions {
+			s := &list.Sessions[i]
+			if len(words) < maxCompletions && len(s.SessionID) >= len(prefix) && s.SessionID[:len(prefix)] == prefix {
+				words = append(words, fmt.Sprintf("%s\t%s", s.SessionID, printer.Title(s.Name, s.FirstPrompt)))
+			}
+		}
+		return words, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
+	}
+}
+
+const maxCompletions = 50

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+const (
+	envPager     = "PIGREP_PAGER"
+	defaultPager = "less -RFX"
+)
+
+// pagerOptions are the flags of commands whose answer may be long.
+type pagerOptions struct{ noPager bool }
+
+func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
+	addFlag(f, "no-pager", "", "", "write to the terminal directly", &o.noPager)
+}
+
+// pagerCommand is what long answers are read with; "" means none.
+func (a *App) pagerCommand(o *pagerOptions) string {
+	if o.noPager || !a.Streams.OutTTY || !a.Streams.InTTY || a.Getenv("TERM") == "dumb" {
+		return ""
+	}
+	command := defaultPager
+	for _, name := range []string{"PAGER", envPager} {
+		if v := strings.TrimSpace(a.Getenv(name)); v != "" {
+			command = v
+		}
+	}
+	if command == "cat" {
+		return ""
+	}
+	return command
+}
+
+// paged runs write with its output in a pager, when one is wanted and there is
+// one. A pager that is left early ends the writing, and that is no error.
+func (a *App) paged(ctx context.Context, o *pagerOptions, write func() error) error {
+	command := a.pagerCommand(o)
+	if command == "" {
+		return write()
+	}
+	cmd := shellCommand(ctx, command)
+	cmd.Stdout, cmd.Stderr = a.Streams.Out, a.Streams.Err
+	cmd.Env = append(os.Environ(), "LESSCHARSET=utf-8")
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start the pager: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		a.logger().Debug("no pager", "command", command, "error", err)
+		return write()
+	}
+	a.out.Reset(pipe)
+	err = write()
+	if flushErr := a.out.Flush(); err == nil {
+		err = flushErr
+	}
+	closeErr := pipe.Close()
+	a.out.Reset(a.Streams.Out)
+	waitErr := cmd.Wait()
+	if err == nil && closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
+		err = closeErr
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](waitErr); ok && exit.ExitCode() == notFound {
+		// The shell has said so; nothing of the answer was seen.
+		return &problem{code: codeIO, message: "there is no pager " + command, hint: "name another in $" + envPager + ", or use --no-pager"}
+	}
+	return err
+}
+
+// notFound is how a shell ends that cannot find a command.
+const notFound = 127
+
+// shellCommand runs what a person wrote into an environment variable.
+func shellCommand(ctx context.Context, command string) *exec.Cmd {
+	if runtime.GOOS == "windows" {
+		fields := strings.Fields(command)
+		return exec.CommandContext(ctx, fields[0], fields[1:]...)
+	}
+	return exec.CommandContext(ctx, "sh", "-c", command)
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/terminal"
+)
+
+// A shellStyle writes words such that a shell reads them back as they are.
+type shellStyle struct {
+	quote func(string) string
+	enter func(dir string) string // goes to a directory, or ends the command there
+}
+
+// posixShell is for sh and all that read its language.
+var posixShell = shellStyle{
+	quote: quotePOSIX,
+	enter: func(dir string) string {
+		if strings.HasPrefix(dir, "-") {
+			dir = "./" + dir
+		}
+		return "cd " + quotePOSIX(dir) + " && "
+	},
+}
+
+// powerShell is for Windows.
+var powerShell = shellStyle{
+	quote: quotePowerShell,
+	enter: func(dir string) string {
+		return "Set-Location -LiteralPath " + quotePowerShell(dir) + " -ErrorAction Stop; "
+	},
+}
+
+func shellOf(goos string) shellStyle {
+	if goos == "windows" {
+		return powerShell
+	}
+	return posixShell
+}
+
+// command writes a command to run in a directory; "" is where the shell is.
+func (s shellStyle) command(dir string, argv []string) string {
+	var b strings.Builder
+	if dir != "" {
+		b.WriteString(s.enter(dir))
+	}
+	for i, arg := range argv {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s.quote(arg))
+	}
+	return b.String()
+}
+
+// isBare reports whether no shell sees anything in a character.
+func isBare(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-./:@%+,=", r)
+}
+
+func quotePOSIX(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isBare(r) }) && s[0] != '=' {
+		return s
+	}
+	var b strings.Builder
+	open := false
+	set := func(want bool) {
+		if open != want {
+			b.WriteByte('\'')
+			open = want
+		}
+	}
+	for i := 0; i < len(s); {
+		r, n := decodeRune(s[i:])
+		switch {
+		case r == '\'':
+			set(false)
+			b.WriteString(`\'`)
+		case r != '\n' && (r < 0 || terminal.Hidden(r)):
+			// What a terminal might act on is spelled out. Every sh knows
+			// printf; not every one knows $'…'.
+			set(false)
+			b.WriteString(`"$(printf '`)
+			for _, c := range []byte(s[i : i+n]) {
+				fmt.Fprintf(&b, `\%03o`, c)
+			}
+			b.WriteString(`')"`)
+		default:
+			set(true)
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	set(false)
+	if s == "" {
+		return "''"
+	}
+	return b.String()
+}
+
+func quotePowerShell(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !isBare(r) && r != '\\' || r == '@' || r == ',' || r == '%' }) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('\'')
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("'\u2018\u2019\u201a\u201b", r): // all of these are quotes to it
+			b.WriteRune(r)
+			b.WriteRune(r)
+		case terminal.Hidden(r) && r != '\n':
+			fmt.Fprintf(&b, "'+[char]0x%x+'", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('\'')
+	if quoted := b.String(); strings.Contains(quoted, "'+[char]") {
+		return "(" + quoted + ")"
+	}
+	return b.String()
+}
+
+// decodeRune is utf8.DecodeRuneInString with -1 for a byte that is no UTF-8.
+func decodeRune(s string) (rune, int) {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && n == 1 {
+		return -1, 1
+	}
+	return r, n
+}

@@ -1,0 +1,264 @@
+package printer
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/terminal"
+)
+
+// lineLook says how a line of laid out text looks.
+type lineLook uint8
+
+const (
+	lookPlain lineLook = iota
+	lookHeading
+	lookCode
+	lookFence
+)
+
+type line struct {
+	text string
+	look lineLook
+}
+
+const tabWidth = 4
+
+// tidy is terminal.CleanLines with tabs as spaces. A carriage return alone begins
+// a line anew, as it does on a terminal.
+func tidy(text []byte) string {
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+		text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
+	}
+	s := terminal.CleanLines(string(text))
+	if strings.IndexByte(s, '\t') < 0 {
+		return s
+	}
+	var b strings.Builder
+	column := 0
+	for _, r := range s {
+		switch r {
+		case '\t':
+			n := tabWidth - column%tabWidth
+			b.WriteString(strings.Repeat(" ", n))
+			column += n
+		case '\n':
+			b.WriteRune(r)
+			column = 0
+		default:
+			b.WriteRune(r)
+			column++
+		}
+	}
+	return b.String()
+}
+
+// markdown lays Markdown out as text: paragraphs and lists are wrapped at width
+// cells, the inside of code blocks and tables is kept as it is and only broken
+// where it is too long. Width 0 breaks nothing. Nothing is left out.
+func markdown(text []byte, width int) []line {
+	var lines []line
+	fence := ""
+	blank := true // leading blank lines, and more than one in a row, say nothing
+	for s := range strings.SplitSeq(strings.TrimRight(tidy(text), "\n "), "\n") {
+		s = strings.TrimRight(s, " ")
+		trimmed := strings.TrimLeft(s, " ")
+		mark := fenceMark(trimmed)
+		switch {
+		case fence != "" && mark != "" && strings.HasPrefix(mark, fence) && strings.TrimSpace(trimmed) == mark:
+			lines, fence = append(lines, line{s, lookFence}), ""
+		case fence != "":
+			lines = append(lines, breakLine(s, width, lookCode)...)
+		case mark != "":
+			lines, fence = append(lines, breakLine(s, width, lookFence)...), mark
+		case trimmed == "":
+			if !blank {
+				lines = append(lines, line{})
+			}
+		case strings.HasPrefix(trimmed, "|"):
+			lines = append(lines, breakLine(s, width, lookPlain)...)
+		case isHeading(trimmed):
+			lines = append(lines, wrapLine(s, width, lookHeading)...)
+		default:
+			lines = append(lines, wrapLine(s, width, lookPlain)...)
+		}
+		blank = trimmed == "" && fence == ""
+	}
+	return lines
+}
+
+// fenceMark returns the backticks or tildes that a line begins or ends a code
+// block with, "" when it does neither.
+func fenceMark(s string) string {
+	for _, c := range "`~" {
+		n := 0
+		for n < len(s) && rune(s[n]) == c {
+			n++
+		}
+		if n >= 3 && (c == '~' || !strings.Contains(s[n:], "`")) {
+			return s[:n]
+		}
+	}
+	return ""
+}
+
+func isHeading(s string) bool {
+	n := 0
+	for n < len(s) && s[n] == '#' {
+		n++
+	}
+	return n > 0 && n <= 6 && n < len(s) && s[n] == ' '
+}
+
+// wrapLine breaks one line at spaces. What follows is indented as far as the text
+// of a list item or a quotation is.
+func wrapLine(s string, width int, look lineLook) []line {
+	if width <= 0 || cells(s) <= width {
+		return []line{{s, look}}
+	}
+	if len(s) > maxWrapped {
+		return breakLine(s, width, look)
+	}
+	first, hang := indentOf(s)
+	if hang > width/2 {
+		first, hang = s[:len(s)-len(strings.TrimLeft(s, " "))], 0
+		if len(first) > width/2 {
+			first = ""
+		}
+	}
+	rest := clusters(strings.TrimLeft(s[len(first):], " "), nil)
+	next := strings.Repeat(" ", hang)
+	if strings.HasPrefix(first, "> ") {
+		next = first
+	}
+	if len(first) > hang && hang == 0 {
+		next = first
+	}
+	broken, _ := wrap(rest, max(1, width-max(cells(first), cells(next))), len(rest)+1)
+	var lines []line
+	for i, b := range broken {
+		prefix := next
+		if i == 0 {
+			prefix = first
+		}
+		lines = append(lines, line{strings.TrimRight(prefix+join(b), " "), look})
+	}
+	return lines
+}
+
+// indentOf returns what stands before the text of a line, indentation and list
+// marker, and how far the lines after it are indented.
+func indentOf(s string) (prefix string, hang int) {
+	i := len(s) - len(strings.TrimLeft(s, " "))
+	j := i
+	switch {
+	case strings.HasPrefix(s[j:], "- "), strings.HasPrefix(s[j:], "* "), strings.HasPrefix(s[j:], "+ "), strings.HasPrefix(s[j:], "> "):
+		j += 2
+	default:
+		for j < len(s) && '0' <= s[j] && s[j] <= '9' {
+			j++
+		}
+		if j > i && j+1 < len(s) && (s[j] == '.' || s[j] == ')') && s[j+1] == ' ' {
+			j += 2
+		} else {
+			j = i
+		}
+	}
+	return s[:j], j
+}
+
+// maxWrapped is the longest line, in bytes, that is broken at spaces.
+const maxWrapped = 64 << 10
+
+// breakLine breaks one line wherever it is too long.
+func breakLine(s string, width int, look lineLook) []line {
+	if width <= 0 || cells(s) <= width {
+		return []line{{s, look}}
+	}
+	var lines []line
+	for len(s) > maxWrapped {
+		// Not to have a cluster for each of a hundred million characters.
+		n := maxWrapped
+		for n > 1 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		lines = append(lines, breakLine(s[:n], width, look)...)
+		s = s[n:]
+	}
+	var b strings.Builder
+	used := 0
+	for _, c := range clusters(s, nil) {
+		if used+c.width > width && used > 0 {
+			lines = append(lines, line{b.String(), look})
+			b.Reset()
+			used = 0
+		}
+		b.WriteString(c.text)
+		used += c.width
+	}
+	return append(lines, line{b.String(), look})
+}
+
+func join(list []cluster) string {
+	var b strings.Builder
+	for _, c := range list {
+		b.WriteString(c.text)
+	}
+	return b.String()
+}
+
+// folded is a text of which only some lines are shown.
+type folded struct {
+	head, tail []string
+	hidden     int // lines between them
+}
+
+// fold takes the first and the last lines of a text and counts those between.
+// It looks at the bytes of the others only to count them.
+func fold(text []byte, head, tail int) folded {
+	text = bytes.Trim(text, "\r\n")
+	if len(bytes.TrimSpace(text)) == 0 {
+		return folded{}
+	}
+	total := bytes.Count(text, []byte{'\n'}) + 1
+	if total <= head+tail+1 { // a note about one line takes as much room as the line
+		return folded{head: cutLines(text, total)}
+	}
+	f := folded{head: cutLines(text, head), hidden: total - head - tail}
+	if tail > 0 {
+		at := len(text)
+		for range tail {
+			at = bytes.LastIndexByte(text[:at], '\n')
+		}
+		f.tail = cutLines(text[at+1:], tail)
+	}
+	return f
+}
+
+// maxLine is how much of a folded line is looked at: more than any terminal is
+// wide.
+const maxLine = 4 << 10
+
+// cutLines returns the first n lines of a text, clean.
+func cutLines(text []byte, n int) []string {
+	lines := make([]string, 0, n)
+	for range n {
+		one := text
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			one, text = text[:i], text[i+1:]
+		} else {
+			text = nil
+		}
+		one = bytes.TrimRight(one, "\r")
+		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
+			one = one[i+1:] // what a terminal would show last
+		}
+		if len(one) > maxLine {
+			one = append(one[:maxLine:maxLine], "…"...)
+		}
+		lines = append(lines, strings.TrimRight(strings.ReplaceAll(tidy(one), "\n", " "), " "))
+	}
+	return lines
+}

@@ -1,0 +1,361 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Sessions is the answer of the sessions command.
+type Sessions struct {
+	Query    string
+	Searched bool // there was a query: the sessions have a score and hits
+	List     *query.SessionList
+	ShortID  func(id string) string
+}
+
+// Paths writes the paths of the sessions, each ended by a zero byte: the one
+// byte that a path cannot hold.
+func Paths(w io.Writer, list *query.SessionList) error {
+	for i := range list.Sessions {
+		if _, err := io.WriteString(w, list.Sessions[i].SessionPath+"\x00"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionColumns lays the columns of a list out for a width. A column of width 0
+// is left out.
+type sessionColumns struct {
+	age, id, title, dir, model, usage, hits, messages int
+}
+
+// The widths of columns that do not depend on what is in them.
+const (
+	ageColumn      = 4
+	countColumn    = 5
+	usageColumn    = 14
+	minTitle       = 24
+	columnGap      = 2
+	roomForModel   = 100
+	mostModel      = 28
+	narrowSessions = 60
+)
+
+func (t *text) columns(s *Sessions, rows []sessionRow) sessionColumns {
+	c := sessionColumns{age: ageColumn, messages: countColumn}
+	for i := range rows {
+		r := &rows[i]
+		c.id = max(c.id, len(r.id))
+		c.dir = max(c.dir, cells(r.dir))
+		c.model = max(c.model, cells(r.model))
+		if r.usage != "" {
+			c.usage = usageColumn
+		}
+	}
+	if s.Searched {
+		c.hits = countColumn
+	}
+	if t.Width < roomForModel {
+		c.model, c.usage = 0, 0
+	}
+	c.model = min(c.model, mostModel)
+	c.dir = min(c.dir, t.Width*3/10)
+	c.title = t.Width
+	for _, w := range []int{c.age, c.id, c.dir, c.model, c.usage, c.hits, c.messages} {
+		if w > 0 {
+			c.title -= w + columnGap
+		}
+	}
+	if c.title < minTitle {
+		c.dir = max(0, c.dir-(minTitle-c.title))
+		c.title = minTitle
+	}
+	return c
+}
+
+// sessionRow is a row of the list as text, clean.
+type sessionRow struct {
+	age, id, title, dir, model, usage, hits, messages string
+	named                                             bool
+}
+
+func (t *text) sessionRow(s *Sessions, x *query.ListedSession) sessionRow {
+	r := sessionRow{
+		age: t.age(x.Modified.Time), id: cleanLine(x.SessionID), dir: cleanLine(t.short(x.CWD)),
+		messages: thousands(int64(x.Messages)), named: x.Name != "", usage: usageText(x),
+	}
+	if s.ShortID != nil {
+		r.id = cleanLine(s.ShortID(x.SessionID))
+	}
+	r.title = title(x.Name, x.FirstPrompt)
+	for _, l := range x.Labels {
+		r.title += " [" + cleanLine(l) + "]"
+	}
+	if x.Depth > 0 {
+		r.title = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ " + r.title
+	}
+	var models []string
+	for _, m := range x.Models {
+		models = append(models, m[strings.LastIndexByte(m, '/')+1:])
+	}
+	r.model = cleanLine(strings.Join(models, ", "))
+	if s.Searched {
+		r.hits = thousands(int64(x.Hits))
+		if x.Hits == 0 {
+			r.hits = "~" + thousands(int64(x.HitsAny))
+		}
+	}
+	return r
+}
+
+// maxIndent is how deep forks are shown below one another.
+const maxIndent = 8
+
+// title is what a session is called: its name, else what it began with.
+func title(name, prompt string) string {
+	if s := cleanLine(name); s != "" {
+		return s
+	}
+	if s := cleanLine(prompt); s != "" {
+		return s
+	}
+	return "(no prompt)"
+}
+
+// Title is what a session is called, on one line.
+func Title(name, prompt string) string { return title(name, prompt) }
+
+// Candidate is a session in a list to choose from: what to type for it, and
+// what it is.
+func Candidate(typed string, s *session.Summary, now time.Time) string {
+	facts := []string{Look{Now: now}.age(s.Modified()), clip(title(s.Name, s.FirstPrompt), candidateTitle), cleanLine(s.CWD)}
+	return cleanLine(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+}
+
+const candidateTitle = 50
+
+// usageText is the tokens and the cost of a session, as far as they are known.
+func usageText(x *query.ListedSession) string {
+	var parts []string
+	if x.Tokens > 0 {
+		parts = append(parts, shortCount(x.Tokens))
+	}
+	if x.Cost > 0 {
+		parts = append(parts, fmt.Sprintf("$%.2f", x.Cost))
+	}
+	return strings.Join(parts, " ")
+}
+
+// shortCount writes a large number in few characters.
+func shortCount(n int64) string {
+	switch {
+	case n < 10_000:
+		return thousands(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1e6)
+}
+
+func (t *text) Sessions(s *Sessions) error {
+	var b strings.Builder
+	rows := make([]sessionRow, len(s.List.Sessions))
+	for i := range rows {
+		rows[i] = t.sessionRow(s, &s.List.Sessions[i])
+	}
+	if t.Width < narrowSessions {
+		t.narrowSessions(&b, s, rows)
+	} else if len(rows) > 0 {
+		c := t.columns(s, rows)
+		head := sessionRow{
+			age: "AGE", id: "ID", title: "NAME OR FIRST PROMPT", dir: "DIRECTORY", model: "MODEL", usage: "TOKENS COST",
+			hits: "HITS", messages: "MSGS",
+		}
+		b.WriteString(t.dim(strings.TrimRight(t.sessionLine(&head, c, false), " ")) + "\n")
+		for i := range rows {
+			b.WriteString(t.sessionLine(&rows[i], c, true) + "\n")
+		}
+	}
+	if n := len(rows); n > 0 {
+		line := plural(s.List.Total, "session", "sessions")
+		switch {
+		case !s.List.TotalIsExact:
+			line = plural(n, "session", "sessions") + ", perhaps more (-n)"
+		case n < s.List.Total:
+			line += "; " + thousands(int64(n)) + " shown (more: -n)"
+		}
+		b.WriteString("\n" + t.dim(line) + "\n")
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+func (t *text) sessionLine(r *sessionRow, c sessionColumns, styled bool) string {
+	var b strings.Builder
+	column := func(s string, width int, right bool, look *ansi.Style) {
+		if width == 0 {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteString("  ")
+		}
+		s = clip(s, width)
+		space := strings.Repeat(" ", max(0, width-cells(s)))
+		if styled && look != nil {
+			s = t.style(*look, s)
+		}
+		if right {
+			b.WriteString(space + s)
+		} else {
+			b.WriteString(s + space)
+		}
+	}
+	titleStyle := (*ansi.Style)(nil)
+	if r.named {
+		titleStyle = &titleLook
+	}
+	column(r.age, c.age, true, &dimLook)
+	column(r.id, c.id, false, &dimLook)
+	column(r.title, c.title, false, titleStyle)
+	column(clipLeft(r.dir, c.dir), c.dir, false, &dimLook)
+	column(r.model, c.model, false, &dimLook)
+	column(r.usage, c.usage, true, nil)
+	column(r.hits, c.hits, true, nil)
+	column(r.messages, c.messages, true, nil)
+	return b.String()
+}
+
+func (t *text) narrowSessions(b *strings.Builder, s *Sessions, rows []sessionRow) {
+	for i := range rows {
+		r := &rows[i]
+		name := clip(r.title, t.Width)
+		if r.named {
+			name = t.style(titleLook, name)
+		}
+		b.WriteString(name + "\n")
+		facts := []string{r.age, r.id, plural(s.List.Sessions[i].Messages, "message", "messages")}
+		if s.Searched {
+			facts[2] = "hits " + r.hits
+		}
+		line := "  " + strings.Join(facts, " · ")
+		if room := t.Width - cells(line) - 3; room >= 8 && r.dir != "" {
+			line += " · " + clipLeft(r.dir, room)
+		}
+		b.WriteString(t.dim(clip(line, t.Width)) + "\n")
+	}
+}
+
+func (p plain) Sessions(s *Sessions) error {
+	for i := range s.List.Sessions {
+		x := &s.List.Sessions[i]
+		hits := ""
+		if s.Searched {
+			hits = strconv.Itoa(x.Hits)
+		}
+		err := p.record(x.SessionPath, x.SessionID, x.Modified.UTC().Format(time.RFC3339), strconv.Itoa(x.Messages), x.CWD,
+			strings.Join(x.Models, ","), strings.Join(x.Labels, ","), x.ParentSession, hits, x.Name, x.FirstPrompt)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionJSON is a session of a list. Score and hits are there when there was a
+// query.
+type sessionJSON struct {
+	query.SessionHit
+	Score      *float64 `json:"score,omitempty"`
+	Hits       *int     `json:"hits,omitempty"`
+	HitsAny    *int     `json:"hitsAny,omitempty"`
+	ParentPath string   `json:"parentPath,omitempty"`
+	Depth      int      `json:"depth,omitempty"`
+	Best       string   `json:"entryId,omitempty"` // of the best hit
+}
+
+func newSessionJSON(x *query.ListedSession, searched bool) sessionJSON {
+	j := sessionJSON{SessionHit: x.SessionHit, ParentPath: x.ParentPath, Depth: x.Depth}
+	if searched {
+		j.Score, j.Hits, j.HitsAny = &x.Score, &x.Hits, &x.HitsAny
+		if x.Hit != nil {
+			j.Best = x.Hit.EntryID
+		}
+	}
+	return j
+}
+
+type sessionsTail struct {
+	Total        int              `json:"total"`
+	TotalIsExact bool             `json:"totalIsExact"`
+	Warnings     []string         `json:"warnings"`
+	Index        query.IndexState `json:"index"`
+}
+
+type sessionsHead struct {
+	head
+	Query string `json:"query,omitempty"`
+}
+
+func newSessionsTail(l *query.SessionList) sessionsTail {
+	return sessionsTail{l.Total, l.TotalIsExact, list(l.Warnings), l.Index}
+}
+
+func (p jsonEnvelope) Sessions(s *Sessions) error {
+	rows := make([]sessionJSON, len(s.List.Sessions))
+	for i := range rows {
+		rows[i] = newSessionJSON(&s.List.Sessions[i], s.Searched)
+	}
+	return encode(p.w, struct {
+		sessionsHead
+		Sessions []sessionJSON `json:"sessions"`
+		sessionsTail
+	}{sessionsHead{envelope("sessions"), s.Query}, rows, newSessionsTail(s.List)})
+}
+
+func (p jsonLines) Sessions(s *Sessions) error {
+	for i := range s.List.Sessions {
+		if err := encode(p.w, newSessionJSON(&s.List.Sessions[i], s.Searched)); err != nil {
+			return err
+		}
+	}
+	return encode(p.w, struct {
+		sessionsHead
+		sessionsTail
+	}{sessionsHead{summary("sessions"), s.Query}, newSessionsTail(s.List)})
+}
+
+// cells is the width of s. Most text is ASCII, where that is its length.
+func cells(s string) int {
+	if isPrintable(s) {
+		return len(s)
+	}
+	return ansi.StringWidth(s)
+}
+
+// cleanLine is terminal.Clean, which most text passes unchanged.
+func cleanLine(s string) string {
+	if isPrintable(s) && !strings.Contains(s, "  ") {
+		return strings.TrimSpace(s)
+	}
+	return terminal.Clean(s)
+}
+
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}

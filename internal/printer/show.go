@@ -1,0 +1,244 @@
+package printer
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"iter"
+	"unicode/utf8"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+)
+
+// Show is a conversation, or a piece of one. Its entries are read while they are
+// printed, so that a session of any size can be shown.
+type Show struct {
+	Session  SessionFacts
+	Entries  iter.Seq2[*query.Entry, error]
+	Focus    map[int]bool // entries that were asked for, by their number in the file
+	Full     bool         // nothing is folded
+	Whole    bool         // the conversation, not the neighbourhood of an entry
+	Branches bool         // entries of several branches: say which are abandoned
+}
+
+// SessionFacts is what stands above a conversation.
+type SessionFacts struct {
+	query.SessionHit
+	ShortID   string    `json:"-"`
+	Version   int       `json:"version,omitempty"`
+	Entries   int       `json:"entries"`
+	Abandoned int       `json:"abandoned,omitempty"` // entries that are not on the active branch
+	Skipped   int       `json:"skippedLines,omitempty"`
+	Parent    *Relative `json:"parent,omitempty"`
+	Children  []Relative
+	Twins     []string // other files with the same id
+}
+
+// Relative is a session that another was forked from, or the other way round.
+type Relative struct {
+	SessionPath string     `json:"sessionPath"`
+	SessionID   string     `json:"sessionId,omitempty"`
+	Title       string     `json:"title,omitempty"`
+	Created     query.Time `json:"created,omitzero"`
+	State       string     `json:"state,omitempty"` // of a parent: "moved" or "missing"
+	Shared      int        `json:"shared"`          // entries that both have
+	ShortID     string     `json:"-"`
+}
+
+// factsJSON writes the lists only when they hold something.
+type factsJSON struct {
+	query.SessionHit
+	Score     float64    `json:"score,omitempty"` // of no meaning here
+	Hits      int        `json:"hits,omitempty"`
+	HitsAny   int        `json:"hitsAny,omitempty"`
+	Version   int        `json:"version,omitempty"`
+	Entries   int        `json:"entries"`
+	Abandoned int        `json:"abandoned,omitempty"`
+	Skipped   int        `json:"skippedLines,omitempty"`
+	Parent    *Relative  `json:"parent,omitempty"`
+	Children  []Relative `json:"forkedInto,omitempty"`
+	Twins     []string   `json:"sameId,omitempty"`
+}
+
+func newFactsJSON(s *SessionFacts) factsJSON {
+	j := factsJSON{
+		SessionHit: s.SessionHit, Version: s.Version, Entries: s.Entries, Abandoned: s.Abandoned, Skipped: s.Skipped,
+		Parent: s.Parent, Children: s.Children, Twins: s.Twins,
+	}
+	j.SessionHit.Score, j.SessionHit.Hits, j.SessionHit.HitsAny = 0, 0, 0
+	return j
+}
+
+// entryJSON is an entry of a conversation.
+type entryJSON struct {
+	Type       string      `json:"type"` // "entry"
+	EntryID    string      `json:"entryId"`
+	ParentID   string      `json:"parentId,omitempty"`
+	EntryType  string      `json:"entryType"`
+	Role       string      `json:"role,omitempty"`
+	Timestamp  query.Time  `json:"timestamp,omitzero"`
+	Line       int         `json:"line"`
+	Offset     int64       `json:"offset"`
+	Length     int         `json:"length"`
+	Branch     string      `json:"branch"`
+	InContext  bool        `json:"inContext"`
+	Label      string      `json:"label,omitempty"`
+	IsError    bool        `json:"isError"`
+	Focus      bool        `json:"focus,omitempty"` // it was asked for
+	Provider   string      `json:"provider,omitempty"`
+	Model      string      `json:"model,omitempty"`
+	Tool       string      `json:"tool,omitempty"`
+	ToolCallID string      `json:"toolCallId,omitempty"`
+	CustomType string      `json:"customType,omitempty"`
+	TargetID   string      `json:"targetId,omitempty"`
+	Parts      []partJSON  `json:"parts"`
+	Images     []imageJSON `json:"images,omitempty"`
+}
+
+type partJSON struct {
+	Part       int             `json:"part"`
+	Kind       session.Kind    `json:"kind"`
+	Text       string          `json:"text"`
+	Tool       string          `json:"tool,omitempty"`
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"`
+}
+
+type imageJSON struct {
+	MimeType string `json:"mimeType"`
+	Size     int    `json:"size"`
+}
+
+func newEntryJSON(e *query.Entry, focus bool) entryJSON {
+	j := entryJSON{
+		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: query.Time{Time: e.Time},
+		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
+		IsError: e.IsError, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
+		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []partJSON{},
+	}
+	var calls []*session.Call
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Call != nil {
+			calls = append(calls, b.Call)
+		} else if b.Image != nil {
+			j.Images = append(j.Images, imageJSON{b.Image.MimeType, b.Image.Size})
+		}
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		part := partJSON{Part: i, Kind: p.Kind, Text: string(p.Text), Tool: p.Tool, ToolCallID: p.ToolCallID}
+		if p.Kind == session.KindCall && len(calls) > 0 {
+			// Calls without a name and arguments have no part.
+			for len(calls) > 1 && (calls[0].Tool != p.Tool || calls[0].ID != p.ToolCallID) {
+				calls = calls[1:]
+			}
+			if calls[0].Tool == p.Tool && calls[0].ID == p.ToolCallID {
+				part.Arguments = rawJSON(calls[0].Raw)
+				calls = calls[1:]
+			}
+		}
+		j.Parts = append(j.Parts, part)
+	}
+	return j
+}
+
+// rawJSON is JSON of a session file as JSON that everybody reads: such a file
+// may hold bytes that are not UTF-8.
+func rawJSON(raw []byte) json.RawMessage {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
+	if !json.Valid(raw) { // nested too deep for a common reader
+		return nil
+	}
+	return raw
+}
+
+// Show writes the envelope piece by piece: the entries may be more than fits
+// into memory.
+func (p jsonEnvelope) Show(s *Show) error {
+	var b bytes.Buffer
+	if err := encode(&b, struct {
+		head
+		Session factsJSON `json:"session"`
+	}{envelope("show"), newFactsJSON(&s.Session)}); err != nil {
+		return err
+	}
+	opening := bytes.TrimSuffix(b.Bytes(), []byte("}\n"))
+	if _, err := p.w.Write(append(opening, `,"entries":[`...)); err != nil {
+		return err
+	}
+	first := true
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		b.Reset()
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		if err := encode(&b, newEntryJSON(e, s.Focus[e.Index])); err != nil {
+			return err
+		}
+		if _, err := p.w.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n"))); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(p.w, "]}\n")
+	return err
+}
+
+func (p jsonLines) Show(s *Show) error {
+	if err := encode(p.w, newFactsJSON(&s.Session)); err != nil {
+		return err
+	}
+	shown := 0
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		shown++
+		if err := encode(p.w, newEntryJSON(e, s.Focus[e.Index])); err != nil {
+			return err
+		}
+	}
+	return encode(p.w, struct {
+		head
+		Entries int `json:"entries"`
+	}{summary("show"), shown})
+}
+
+// Show in a pipe is the text without colours, widths and ages: whole lines, and
+// times in UTC.
+func (p plain) Show(s *Show) error { return (&text{w: p.w}).Show(s) }
+
+// RawEntries writes entries as they stand in their files, one a line. What goes
+// to a terminal is made harmless.
+func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*query.Entry, error], terminal bool) error {
+	write := func(raw []byte) error {
+		if terminal {
+			raw = escapeHidden(bytes.ToValidUTF8(raw, []byte("\ufffd")))
+		}
+		if _, err := w.Write(raw); err != nil {
+			return err
+		}
+		_, err := w.Write([]byte{'\n'})
+		return err
+	}
+	if len(header) > 0 {
+		if err := write(header); err != nil {
+			return err
+		}
+	}
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		if err := write(e.Raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package printer
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+)
+
+// wait keeps a call until its result comes.
+func (p *transcript) wait(e *query.Entry, c *session.Call, first bool) {
+	p.waiting = append(p.waiting, waitingCall{e, c, first})
+}
+
+// release prints the calls that got no result.
+func (p *transcript) release() {
+	for _, w := range p.waiting {
+		p.call(w)
+		fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
+	}
+	p.waiting = p.waiting[:0]
+}
+
+// call prints a call in a line or, of a long command, a few. The id of its entry
+// goes to the right.
+func (p *transcript) call(w waitingCall) {
+	if p.last != "call" || p.s.Full {
+		p.out.WriteByte('\n')
+	}
+	p.last = "call"
+	p.callLine(w.call, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+}
+
+// callLine prints a call at an indent. With an entry, its id stands at the right.
+func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, limit int) {
+	right := ""
+	mark := indent
+	if e != nil {
+		right = cleanLine(e.ID)
+		if facts := p.standing(e); len(facts) > 0 {
+			right = strings.Join(facts, " · ") + " · " + right
+		}
+		if p.s.Focus[e.Index] {
+			mark = p.style(matchLook, "▶ ")
+		}
+	}
+	name := cleanLine(c.Tool)
+	if command, ok := commandOf(c); ok && !(p.s.Full && len(c.Arguments) > 1) {
+		p.command(mark, name+" $ ", command, right, limit)
+		return
+	}
+	summary := p.callSummary(c, p.s.Full)
+	p.command(mark, name+" ", summary, right, 1)
+	if p.s.Full {
+		p.arguments(c)
+	}
+}
+
+// command prints a tool's name and what it was told, in at most limit lines.
+func (p *transcript) command(indent, name, command, right string, limit int) {
+	lines := strings.Split(strings.Trim(tidy([]byte(command)), "\n"), "\n")
+	hidden := 0
+	if limit >= 0 && len(lines) > limit {
+		hidden = len(lines) - limit
+		lines = lines[:limit]
+	}
+	look := kindLooks[session.KindCall]
+	for i, l := range lines {
+		if i > 0 {
+			for _, part := range breakLine(l, p.body(resultIndent), lookPlain) {
+				fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
+			}
+			continue
+		}
+		room := p.body(bodyIndent) - cells(name)
+		id := right
+		switch {
+		case p.Width == 0:
+			if id != "" {
+				id = "  · " + id
+			}
+		case id != "" && room-cells(id) >= minBodyColumns:
+			l = clip(l, room-cells(id)-2)
+			id = strings.Repeat(" ", room-cells(l)-cells(id)) + id
+		default:
+			l, id = clip(l, max(minBodyColumns, room)), ""
+		}
+		fmt.Fprintln(p.out, indent+p.style(look, name)+l+p.dim(id))
+	}
+	p.more(resultIndent, hidden)
+}
+
+// commandOf returns the command that a call ran.
+func commandOf(c *session.Call) (string, bool) {
+	s := c.Argument("command", "cmd", "script")
+	return s, s != ""
+}
+
+// pathNames are the names under which tools take the path that they work on.
+var pathNames = []string{"path", "file_path", "filePath", "filename", "file", "dir", "directory"}
+
+// callSummary says in one line what a tool was told: what it looks for and the
+// path it works on, else its arguments. With bare only the path.
+func (p *transcript) callSummary(c *session.Call, bare bool) string {
+	path := p.inside(c.Argument(pathNames...))
+	pattern := c.Argument("pattern", "query", "regex", "search", "url")
+	var words []string
+	if pattern != "" && (path != "" || !bare) {
+		words = append(words, cleanLine(pattern))
+	}
+	if path != "" {
+		words = append(words, cleanLine(path)+lineRange(c))
+	}
+	if change := changeSize(c); change != "" {
+		words = append(words, change)
+	}
+	if len(words) > 0 || bare {
+		return strings.Join(words, " ")
+	}
+	for _, a := range c.Arguments {
+		words = append(words, cleanLine(a.Name)+": "+cleanLine(string(a.Value[:min(len(a.Value), maxLine)])))
+	}
+	if len(words) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" && string(c.Raw) != "null" {
+		words = append(words, cleanLine(string(c.Raw[:min(len(c.Raw), maxLine)])))
+	}
+	return strings.Join(words, ", ")
+}
+
+// inside is a path as seen from the session's directory, if it lies in there.
+func (p *transcript) inside(path string) string {
+	cwd := strings.TrimRight(p.s.Session.CWD, "/")
+	if rest, ok := strings.CutPrefix(path, cwd+"/"); ok && cwd != "" && rest != "" {
+		return rest
+	}
+	return path
+}
+
+// lineRange is the part of a file that a call reads, as path:from-to.
+func lineRange(c *session.Call) string {
+	number := func(name string) int {
+		n := 0
+		for _, a := range c.Arguments {
+			if a.Name == name && !a.Text {
+				if _, err := fmt.Sscan(string(a.Value), &n); err != nil {
+					return 0
+				}
+			}
+		}
+		return n
+	}
+	from, count := number("offset"), number("limit")
+	switch {
+	case from > 0 && count > 0:
+		return fmt.Sprintf(":%d-%d", from, from+count-1)
+	case from > 0:
+		return fmt.Sprintf(":%d-", from)
+	case count > 0:
+		return fmt.Sprintf(":1-%d", count)
+	}
+	return ""
+}
+
+// changeSize is how many lines a call takes away and puts in, where it says so.
+func changeSize(c *session.Call) string {
+	lines := func(s string) int { return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1 }
+	before, after := c.Argument("oldText", "old_string", "oldString"), c.Argument("newText", "new_string", "newString")
+	switch content := c.Argument("content"); {
+	case before != "" || after != "":
+		removed, added := 0, 0
+		if before != "" {
+			removed = lines(before)
+		}
+		if after != "" {
+			added = lines(after)
+		}
+		return fmt.Sprintf("(-%d +%d)", removed, added)
+	case content != "" && c.Argument(pathNames...) != "":
+		return "(" + plural(lines(content), "line", "lines") + ")"
+	}
+	return ""
+}
+
+// arguments prints all arguments of a call, each whole.
+func (p *transcript) arguments(c *session.Call) {
+	for _, a := range c.Arguments {
+		name := cleanLine(a.Name)
+		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
+			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
+			for l := range strings.SplitSeq(strings.TrimRight(tidy(a.Value), "\n"), "\n") {
+				for _, part := range breakLine(l, p.body(resultIndent+bodyIndent), lookPlain) {
+					fmt.Fprintln(p.out, strings.TrimRight(resultIndent+bodyIndent+part.text, " "))
+				}
+			}
+			continue
+		}
+		for i, part := range breakLine(name+": "+cleanLine(string(a.Value)), p.body(resultIndent), lookPlain) {
+			if i == 0 {
+				part.text = p.dim(name+":") + strings.TrimPrefix(part.text, name+":")
+			}
+			fmt.Fprintln(p.out, resultIndent+part.text)
+		}
+	}
+	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
+		fmt.Fprintln(p.out, resultIndent+cleanLine(string(c.Raw)))
+	}
+}
+
+// result prints what came of a call, below the call if that is waiting.
+func (p *transcript) result(e *query.Entry) {
+	asked := false
+	for i, w := range p.waiting {
+		if w.call.ID == e.ToolCallID && w.call.ID != "" {
+			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
+			p.call(w)
+			asked = true
+			break
+		}
+	}
+	if !asked {
+		p.heading(e, "result "+cleanLine(e.Tool), kindLooks[session.KindResult])
+	} else if p.s.Focus[e.Index] {
+		facts := append([]string{"result", cleanLine(e.ID)}, p.standing(e)...)
+		fmt.Fprintln(p.out, p.style(matchLook, "▶ ")+"  "+p.dim(strings.Join(facts, " · ")))
+	}
+	printed := false
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil: // a call that the tool made
+			p.callLine(b.Call, resultIndent, nil, p.lineLimit(e, 1))
+			if b.Call.Failed {
+				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
+			}
+		case b.Image != nil:
+			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
+		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
+			if p.s.Full {
+				p.foldedBlock(b)
+			}
+			continue
+		default:
+			p.output(e, b.Text, e.Tool == "bash" || e.IsError, e.IsError)
+		}
+		printed = true
+	}
+	if !printed {
+		text := "(no output)"
+		if e.IsError {
+			text = p.style(errorLook, "error")
+		}
+		fmt.Fprintln(p.out, resultIndent+p.dim(text))
+	}
+	p.last = "call"
+}
+
+// output prints what a tool or command gave: its first lines and, where the end
+// matters more, its last ones.
+func (p *transcript) output(e *query.Entry, text []byte, endMatters, failed bool) {
+	var f folded
+	switch limit := p.lineLimit(e, resultHead); {
+	case limit < 0:
+		for l := range strings.SplitSeq(strings.Trim(tidy(text), "\n"), "\n") {
+			for _, part := range breakLine(l, p.body(resultIndent), lookPlain) {
+				p.outputLine(part.text, failed)
+			}
+		}
+		return
+	case limit > resultHead:
+		f = fold(text, limit, 0)
+	case endMatters:
+		f = fold(text, shellHead, shellTail)
+	default:
+		f = fold(text, resultHead, 0)
+	}
+	blank := false // several blank lines say no more than one
+	show := func(lines []string) {
+		for _, l := range lines {
+			if l == "" && blank {
+				continue
+			}
+			blank = l == ""
+			p.outputLine(p.cut(l, len(resultIndent)), failed)
+		}
+	}
+	show(f.head)
+	p.more(resultIndent, f.hidden)
+	show(f.tail)
+}
+
+func (p *transcript) outputLine(s string, failed bool) {
+	switch {
+	case s == "":
+		p.out.WriteByte('\n')
+		return
+	case failed:
+		s = p.style(errorLook, s)
+	default:
+		s = p.dim(s)
+	}
+	p.out.WriteString(resultIndent + s + "\n")
+}

@@ -1,0 +1,537 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// How much of a piece is shown when nothing asks for all of it.
+const (
+	resultHead     = 6 // lines of a result
+	shellHead      = 2 // of the output of a command: its end says most
+	shellTail      = 4
+	commandLines   = 6
+	summaryLines   = 14
+	focusLines     = 60 // of what was asked for
+	promptLines    = 200
+	bodyIndent     = "  "
+	resultIndent   = "    "
+	nothingToWrap  = 0
+	minBodyColumns = 16
+)
+
+// transcript prints a conversation as a person reads it. Calls wait for their
+// results, so that each stands with what came of it.
+type transcript struct {
+	*text
+	s       *Show
+	out     *strings.Builder
+	day     string
+	last    string // what was printed last: "" at the start, "body", "call", "note"
+	waiting []waitingCall
+	open    map[string]bool // ids of waiting calls
+}
+
+type waitingCall struct {
+	entry *query.Entry
+	call  *session.Call
+	first bool // the first piece of its entry
+}
+
+func (t *text) Show(s *Show) error {
+	p := &transcript{text: t, s: s, out: &strings.Builder{}}
+	p.facts()
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		p.entry(e)
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	p.release()
+	return p.flush()
+}
+
+func (p *transcript) flush() error {
+	_, err := io.WriteString(p.w, p.out.String())
+	p.out.Reset()
+	return err
+}
+
+// body is the room for the text of an entry.
+func (p *transcript) body(indent string) int {
+	if p.Width == 0 {
+		return nothingToWrap
+	}
+	return max(minBodyColumns, p.Width-len(indent))
+}
+
+// cut is clip where there is a width.
+func (p *transcript) cut(s string, indent int) string {
+	if p.Width == 0 {
+		return s
+	}
+	return clip(s, max(minBodyColumns, p.Width-indent))
+}
+
+// when writes a time: of day, and the date in front when it is another one.
+func (p *transcript) when(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	if p.Now.IsZero() {
+		return at.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	at = at.In(p.Now.Location())
+	day := at.Format("2006-01-02")
+	if day == p.day {
+		return at.Format("15:04")
+	}
+	p.day = day
+	return at.Format("2006-01-02 15:04")
+}
+
+// facts prints what stands above a conversation.
+func (p *transcript) facts() {
+	f := &p.s.Session
+	name := title(f.Name, f.FirstPrompt)
+	fmt.Fprintln(p.out, p.style(titleLook, p.cut(name, 0)))
+	modified := p.ago(f.Modified.Time)
+	if p.Now.IsZero() {
+		modified = f.Modified.UTC().Format("2006-01-02T15:04:05Z")
+	}
+	var models []string
+	for _, m := range f.Models {
+		models = append(models, cleanLine(m[strings.LastIndexByte(m, '/')+1:]))
+	}
+	facts := []string{modified, plural(f.Messages, "message", "messages"), strings.Join(models, ", ")}
+	if u := usageText(&query.ListedSession{SessionHit: f.SessionHit}); u != "" {
+		facts = append(facts, u)
+	}
+	facts = append(facts, cleanLine(f.ShortID))
+	p.factLine(cleanLine(p.short(f.CWD)), facts)
+	if !p.s.Whole {
+		return
+	}
+	p.note(cleanLine(p.short(f.SessionPath)))
+	if f.Parent != nil {
+		p.note("forked from " + p.relative(f.Parent) + shared(f.Parent.Shared, f.Entries))
+	}
+	for i := range f.Children {
+		p.note("forked into " + p.relative(&f.Children[i]))
+	}
+	for _, path := range f.Twins {
+		p.note("the same id has " + cleanLine(p.short(path)))
+	}
+	if f.Abandoned > 0 && !p.s.Branches {
+		p.note(plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
+	}
+	if f.Skipped > 0 {
+		p.note(plural(f.Skipped, "broken line", "broken lines") + " left out")
+	}
+}
+
+func (p *transcript) factLine(dir string, facts []string) {
+	var kept []string
+	for _, f := range facts {
+		if f != "" {
+			kept = append(kept, f)
+		}
+	}
+	rest := strings.Join(kept, " · ")
+	switch room := p.Width - cells(rest) - 3; {
+	case dir == "":
+	case p.Width == 0 || room >= cells(dir):
+		rest = dir + " · " + rest
+	default:
+		p.note(clipLeft(dir, p.Width))
+	}
+	p.note(rest)
+}
+
+func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
+
+// relative names a session that this one is related to.
+func (p *transcript) relative(r *Relative) string {
+	name := cleanLine(r.ShortID)
+	if name == "" {
+		name = cleanLine(r.SessionID)
+	}
+	switch {
+	case r.State == "missing":
+		return cleanLine(p.short(r.SessionPath)) + ", which is not there any more"
+	case name == "":
+		name = cleanLine(p.short(r.SessionPath))
+	}
+	if r.Title != "" {
+		name += " " + cleanLine(r.Title)
+	}
+	if r.State == "moved" {
+		name += " (moved to " + cleanLine(p.short(r.SessionPath)) + ")"
+	}
+	return name
+}
+
+func shared(n, of int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of %s entries are the parent's)", thousands(int64(n)), thousands(int64(of)))
+}
+
+// heads names what an entry is, above its text.
+var heads = map[string]string{
+	"user": "prompt", "assistant": "reply", "bashExecution": "shell", "custom": "note", "hookMessage": "note",
+	"compaction": "compaction", "branch_summary": "branch summary", "custom_message": "note",
+	"compactionSummary": "compaction", "branchSummary": "branch summary", "system": "system prompt",
+}
+
+func (p *transcript) entry(e *query.Entry) {
+	if e.Role == "toolResult" {
+		p.result(e)
+		return
+	}
+	switch e.Type {
+	case "message", "compaction", "branch_summary":
+		p.release()
+	}
+	lines := p.lineLimit(e, promptLines)
+	switch {
+	case e.Role == "user":
+		p.said(e, session.KindPrompt, lines)
+	case e.Role == "assistant":
+		p.reply(e)
+	case e.Role == "bashExecution":
+		p.shell(e)
+	case e.Role == "system" && e.Type == "message":
+		p.aside(e, "system prompt")
+	case e.Type == "compaction" || e.Type == "branch_summary" || e.Role == "compactionSummary" || e.Role == "branchSummary":
+		p.summary(e)
+	case e.Type == "message" || e.Type == "custom_message":
+		if len(e.View.Blocks) > 0 {
+			p.said(e, session.KindNote, p.lineLimit(e, summaryLines))
+		}
+	case e.Type == "label":
+		if e.Label == "" {
+			p.remark(e, "label cleared on "+cleanLine(e.TargetID))
+		} else {
+			p.remark(e, "label "+cleanLine(e.Label)+" on "+cleanLine(e.TargetID))
+		}
+	case e.Type == "session_info":
+		p.remark(e, "named "+cleanLine(e.Name))
+	default:
+		p.other(e)
+	}
+}
+
+// lineLimit is how many lines of a piece of the entry are shown: most when the
+// entry was asked for, -1 for all.
+func (p *transcript) lineLimit(e *query.Entry, usual int) int {
+	switch {
+	case p.s.Full:
+		return -1
+	case p.s.Focus[e.Index]:
+		return max(usual, focusLines)
+	}
+	return usual
+}
+
+// heading begins an entry: what it is, when, and its id.
+func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
+	p.out.WriteByte('\n')
+	mark := ""
+	if p.s.Focus[e.Index] {
+		mark = p.style(matchLook, "▶ ")
+	}
+	facts := []string{p.when(e.Time), cleanLine(e.ID)}
+	if e.Role == "assistant" && e.Model != "" && p.Width == 0 {
+		facts = append(facts, cleanLine(e.Model))
+	}
+	facts = append(facts, p.standing(e)...)
+	rest := " · " + strings.Join(facts, " · ")
+	if p.Width > 0 {
+		rest = clip(rest, max(0, p.Width-cells(what)-cells(mark)))
+	}
+	fmt.Fprintln(p.out, mark+p.style(look, what)+p.dim(rest))
+	p.last = "head"
+}
+
+// standing says what is unusual about where an entry stands.
+func (p *transcript) standing(e *query.Entry) []string {
+	var facts []string
+	if e.Labelled != "" {
+		facts = append(facts, "["+cleanLine(e.Labelled)+"]")
+	}
+	switch {
+	case e.Branch == query.BranchAbandoned:
+		if p.s.Branches || p.s.Focus[e.Index] {
+			facts = append(facts, "abandoned branch")
+		}
+	case !e.InContext && p.s.Focus[e.Index]:
+		facts = append(facts, "compacted away")
+	}
+	return facts
+}
+
+// said prints an entry that is text and images.
+func (p *transcript) said(e *query.Entry, kind session.Kind, limit int) {
+	what := heads[e.Role]
+	if what == "" {
+		what = heads[e.Type]
+	}
+	if what == "" {
+		what = cleanLine(e.Role)
+	}
+	if e.CustomType != "" {
+		what += " " + cleanLine(e.CustomType)
+	}
+	p.heading(e, what, kindLooks[kind])
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch b.Kind {
+		case session.KindDetails, session.KindData, session.KindOther, session.KindSystem:
+			p.foldedBlock(b)
+		default:
+			p.prose(b, limit)
+		}
+	}
+	p.last = "body"
+}
+
+// prose prints a text, laid out as Markdown, or an image.
+func (p *transcript) prose(b *session.Block, limit int) {
+	if b.Image != nil {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
+	}
+	lines := markdown(b.Text, p.body(bodyIndent))
+	if len(b.Text) == 0 {
+		return
+	}
+	hidden := 0
+	if limit >= 0 && len(lines) > limit+1 {
+		hidden = len(lines) - limit
+		lines = lines[:limit]
+	}
+	for _, l := range lines {
+		p.styled(bodyIndent, l)
+	}
+	p.more(bodyIndent, hidden)
+}
+
+func (p *transcript) styled(indent string, l line) {
+	s := l.text
+	switch l.look {
+	case lookHeading:
+		s = p.style(titleLook, s)
+	case lookFence:
+		s = p.dim(s)
+	case lookCode:
+		s = p.style(codeLook, s)
+	}
+	if l.text == "" {
+		indent = ""
+	}
+	p.out.WriteString(indent + s + "\n")
+}
+
+var codeLook = ansi.NewStyle().ForegroundColor(ansi.Cyan)
+
+func (p *transcript) more(indent string, hidden int) {
+	if hidden > 0 {
+		fmt.Fprintln(p.out, indent+p.dim("… "+plural(hidden, "more line", "more lines")))
+	}
+}
+
+func imageText(i *session.Image) string {
+	kind := cleanLine(i.MimeType)
+	if kind == "" {
+		kind = "image"
+	}
+	return "[" + kind + " " + bytesText(int64(i.Size)) + "]"
+}
+
+// reply prints what the assistant said. Its calls wait.
+func (p *transcript) reply(e *query.Entry) {
+	headed := false
+	pieces := 0
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			p.wait(e, b.Call, !headed && pieces == 0)
+			pieces++
+		case b.Kind == session.KindThinking:
+			if !headed && pieces == 0 && p.last != "call" {
+				p.heading(e, "reply", kindLooks[session.KindReply])
+				headed = true
+			}
+			p.thinking(e, b)
+			pieces++
+		case b.Kind == session.KindError:
+			if !headed {
+				p.heading(e, "reply", kindLooks[session.KindReply])
+				headed = true
+			}
+			for _, l := range markdown(b.Text, p.body(bodyIndent)) {
+				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
+			}
+			p.last = "body"
+		case b.Kind == session.KindReply:
+			if !headed {
+				p.heading(e, "reply", kindLooks[session.KindReply])
+				headed = true
+			}
+			p.prose(b, p.lineLimit(e, promptLines))
+			p.last = "body"
+		default:
+			p.foldedBlock(b)
+		}
+	}
+	if len(e.View.Blocks) == 0 {
+		p.heading(e, "reply", kindLooks[session.KindReply])
+		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
+		p.last = "body"
+	}
+}
+
+func (p *transcript) thinking(e *query.Entry, b *session.Block) {
+	text := tidy(b.Text)
+	if p.s.Full || p.s.Focus[e.Index] {
+		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
+		for _, l := range markdown(b.Text, p.body(bodyIndent+bodyIndent)) {
+			fmt.Fprintln(p.out, strings.TrimRight(bodyIndent+bodyIndent+p.dim(l.text), " "))
+		}
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	first = strings.Trim(cleanLine(first), "*# ")
+	note := ""
+	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
+		note = fmt.Sprintf(" (%s)", plural(n, "line", "lines"))
+	}
+	room := len(bodyIndent) + len("thinking  ") + cells(note)
+	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
+}
+
+// foldedBlock says that there is something which is no part of the talk.
+func (p *transcript) foldedBlock(b *session.Block) {
+	if b.Kind == session.KindDetails && !p.s.Full {
+		return
+	}
+	if p.s.Full {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(string(b.Kind)))
+		for _, l := range markdown(b.Text, p.body(bodyIndent+bodyIndent)) {
+			fmt.Fprintln(p.out, strings.TrimRight(bodyIndent+bodyIndent+p.dim(l.text), " "))
+		}
+		return
+	}
+	fmt.Fprintln(p.out, bodyIndent+p.dim(string(b.Kind)+", "+bytesText(int64(len(b.Text)))+" (--full)"))
+}
+
+// summary prints what a compaction or a left branch became.
+func (p *transcript) summary(e *query.Entry) {
+	what := heads[e.Type]
+	if what == "" {
+		what = heads[e.Role]
+	}
+	p.heading(e, what, kindLooks[session.KindSummary])
+	if n := e.View.TokensBefore; n > 0 {
+		fmt.Fprintln(p.out, bodyIndent+p.dim(thousands(n)+" tokens before"))
+	}
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
+			p.prose(b, p.lineLimit(e, summaryLines))
+		} else {
+			p.foldedBlock(b)
+		}
+	}
+	p.last = "body"
+}
+
+// shell prints a command of the person.
+func (p *transcript) shell(e *query.Entry) {
+	p.heading(e, "shell", kindLooks[session.KindShell])
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Shell == nil {
+			p.foldedBlock(b)
+			continue
+		}
+		p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
+		p.output(e, b.Text, true, e.IsError)
+		switch {
+		case b.Shell.Cancelled:
+			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, "cancelled"))
+		case b.Shell.HasExit && b.Shell.ExitCode != 0:
+			fmt.Fprintln(p.out, resultIndent+p.style(errorLook, fmt.Sprintf("exit %d", b.Shell.ExitCode)))
+		}
+	}
+	p.last = "body"
+}
+
+// aside prints that there is an entry which few want to read.
+func (p *transcript) aside(e *query.Entry, what string) {
+	if p.s.Full || p.s.Focus[e.Index] {
+		p.heading(e, what, dimLook)
+		for i := range e.View.Blocks {
+			p.prose(&e.View.Blocks[i], p.lineLimit(e, summaryLines))
+		}
+		p.last = "body"
+		return
+	}
+	size := 0
+	for i := range e.View.Blocks {
+		size += len(e.View.Blocks[i].Text)
+	}
+	p.remark(e, what+", "+bytesText(int64(size))+" (--full)")
+}
+
+// remark prints an entry that is one line.
+func (p *transcript) remark(e *query.Entry, s string) {
+	if p.last != "note" {
+		p.out.WriteByte('\n')
+	}
+	mark := ""
+	if p.s.Focus[e.Index] {
+		mark = p.style(matchLook, "▶ ")
+	}
+	if facts := p.standing(e); len(facts) > 0 {
+		s += " · " + strings.Join(facts, " · ")
+	}
+	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, cells(mark))))
+	p.last = "note"
+}
+
+// other prints an entry of a kind that is no part of the talk.
+func (p *transcript) other(e *query.Entry) {
+	what := cleanLine(strings.ReplaceAll(e.Type, "_", " "))
+	if e.CustomType != "" {
+		what += " " + cleanLine(e.CustomType)
+	}
+	if p.s.Full || p.s.Focus[e.Index] {
+		p.heading(e, what, dimLook)
+		for i := range e.View.Blocks {
+			p.prose(&e.View.Blocks[i], p.lineLimit(e, focusLines))
+		}
+		p.last = "body"
+		return
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Kind == session.KindMeta || len(b.Text) < 80 {
+			what += " " + cleanLine(string(b.Text))
+		} else {
+			what += ", " + bytesText(int64(len(b.Text)))
+		}
+	}
+	p.remark(e, what)
+}

@@ -1,0 +1,224 @@
+package printer
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+)
+
+// Tree is the tree of a conversation.
+type Tree struct {
+	Session SessionFacts
+	Rows    iter.Seq2[*query.TreeRow, error]
+}
+
+// maxTreeIndent is how many levels of branches are told apart by their place; a
+// line for text must be left.
+const maxTreeIndent = 12
+
+// Tree prints one line for an entry: the active branch at the left, other
+// branches below where they leave, one step to the right.
+func (t *text) Tree(s *Tree) error {
+	p := &transcript{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
+	p.facts()
+	p.out.WriteByte('\n')
+	last := 0
+	for r, err := range s.Rows {
+		if err != nil {
+			return err
+		}
+		p.treeRow(r, last)
+		last = r.Depth
+		if err := p.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *transcript) treeRow(r *query.TreeRow, last int) {
+	depth := min(r.Depth, maxTreeIndent)
+	if p.Width > 0 {
+		depth = min(depth, p.Width/8)
+	}
+	indent := strings.Repeat("│ ", depth)
+	if r.Starts && depth > 0 {
+		indent = strings.Repeat("│ ", depth-1) + "├─"
+	}
+	dot := "● "
+	if !r.Active {
+		dot = "○ "
+	}
+	if r.Skipped > 0 {
+		line := indent + "  " + "… " + plural(r.Skipped, "entry", "entries")
+		fmt.Fprintln(p.out, p.dim(p.cut(line, 0)))
+		return
+	}
+	what, text := p.treeText(r.Entry)
+	right := cleanLine(r.Entry.ID)
+	var notes []string
+	if l := r.Entry.Labelled; l != "" {
+		notes = append(notes, "["+cleanLine(l)+"]")
+	}
+	if r.Leaf {
+		notes = append(notes, "← leaf")
+	}
+	note := strings.Join(notes, " ")
+	if note != "" {
+		note = " " + note
+	}
+	room := p.Width - cells(indent) - cells(dot) - cells(what) - 1 - cells(note) - 2 - cells(right)
+	tail := "  " + right
+	switch {
+	case p.Width == 0:
+		tail = "  · " + right
+	case room < minBodyColumns:
+		room += cells(right) + 2
+		tail = ""
+		text = clip(text, max(1, room))
+	default:
+		text = clip(text, room)
+		tail = strings.Repeat(" ", room-cells(text)) + tail
+	}
+	look := kindLooks[kindOfEntry(r.Entry)]
+	if !r.Active {
+		look = dimLook
+		text = p.dim(text)
+	}
+	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(look, what)+" "+text+p.style(matchLook, note)+p.dim(tail), " "))
+}
+
+// kindOfEntry is the kind of what an entry mostly is.
+func kindOfEntry(e *query.Entry) session.Kind {
+	for i := range e.View.Blocks {
+		if e.View.Blocks[i].Kind != session.KindThinking {
+			return e.View.Blocks[i].Kind
+		}
+	}
+	return session.KindOther
+}
+
+// treeText says what an entry is, and in one line what it says.
+func (p *transcript) treeText(e *query.Entry) (what, text string) {
+	what = heads[e.Role]
+	if what == "" {
+		what = heads[e.Type]
+	}
+	switch {
+	case e.Role == "toolResult":
+		what = "result " + cleanLine(e.Tool)
+	case what == "":
+		what = cleanLine(strings.ReplaceAll(e.Type, "_", " "))
+	}
+	switch e.Type {
+	case "label":
+		return what, cleanLine(e.Label) + " on " + cleanLine(e.TargetID)
+	case "session_info":
+		return "name", cleanLine(e.Name)
+	}
+	thought := ""
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			text = cleanLine(b.Call.Tool) + " "
+			if c, ok := commandOf(b.Call); ok {
+				text += "$ " + cleanLine(c)
+			} else {
+				text += p.callSummary(b.Call, false)
+			}
+			return "call", text
+		case b.Shell != nil:
+			return what, "$ " + cleanLine(b.Shell.Command)
+		case b.Image != nil && len(b.Text) == 0:
+			text = imageText(b.Image)
+		case b.Kind == session.KindDetails:
+			continue
+		case b.Kind == session.KindThinking:
+			if thought == "" {
+				thought = cleanLine(string(b.Text[:min(len(b.Text), maxLine)]))
+			}
+			continue
+		default:
+			text = cleanLine(string(b.Text[:min(len(b.Text), maxLine)]))
+		}
+		if text != "" {
+			return what, text
+		}
+	}
+	if thought != "" {
+		return "thinking", thought
+	}
+	return what, text
+}
+
+func (p plain) Tree(s *Tree) error { return (&text{w: p.w}).Tree(s) }
+
+// treeRowJSON is an entry of a tree. Entries that lie between and start no branch
+// are counted.
+type treeRowJSON struct {
+	Type      string     `json:"type"` // "node"
+	EntryID   string     `json:"entryId,omitempty"`
+	ParentID  string     `json:"parentId,omitempty"`
+	EntryType string     `json:"entryType,omitempty"`
+	Role      string     `json:"role,omitempty"`
+	Timestamp query.Time `json:"timestamp,omitzero"`
+	Depth     int        `json:"depth"`
+	Branch    string     `json:"branch"`
+	InContext bool       `json:"inContext"`
+	Leaf      bool       `json:"leaf,omitempty"` // the current leaf
+	Label     string     `json:"label,omitempty"`
+	Text      string     `json:"text,omitempty"`
+	Skipped   int        `json:"skipped,omitempty"` // entries that this row stands for
+}
+
+func newTreeRowJSON(s *Tree, r *query.TreeRow) treeRowJSON {
+	j := treeRowJSON{Type: "node", Depth: r.Depth, Branch: query.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
+	if r.Active {
+		j.Branch = query.BranchActive
+	}
+	if e := r.Entry; e != nil {
+		_, text := (&transcript{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
+		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, query.Time{Time: e.Time}
+		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
+	}
+	return j
+}
+
+func (p jsonEnvelope) Tree(s *Tree) error {
+	rows := []treeRowJSON{}
+	for r, err := range s.Rows {
+		if err != nil {
+			return err
+		}
+		rows = append(rows, newTreeRowJSON(s, r))
+	}
+	return encode(p.w, struct {
+		head
+		Session factsJSON     `json:"session"`
+		Tree    []treeRowJSON `json:"tree"`
+	}{envelope("show"), newFactsJSON(&s.Session), rows})
+}
+
+func (p jsonLines) Tree(s *Tree) error {
+	if err := encode(p.w, newFactsJSON(&s.Session)); err != nil {
+		return err
+	}
+	n := 0
+	for r, err := range s.Rows {
+		if err != nil {
+			return err
+		}
+		n++
+		if err := encode(p.w, newTreeRowJSON(s, r)); err != nil {
+			return err
+		}
+	}
+	return encode(p.w, struct {
+		head
+		Total int `json:"total"`
+	}{summary("show"), n})
+}
