@@ -54,6 +54,9 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 		a.warn("%s: it was built anew", res.Rebuilt)
 	}
 	a.warnUnusable(res.Errors)
+	if len(res.Found.Files) == 0 {
+		a.warn("no session files below %s; `pigrep status` says where they are looked for", p.roots[0].Path)
+	}
 	return &answerer{
 		reader:  res.Reader,
 		errors:  res.Errors,
