@@ -151,3 +151,46 @@ func TestLockOfKilledWriter(t *testing.T) {
 	_ = cmd.Wait()
 	openWriter(t, dir)
 }
+
+// A segment that is cut while it is mapped faults on reading; that is an error
+// and not the end of the process.
+func TestSegmentCutUnderReader(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	b := w.NewBatch()
+	for i := range 20 {
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), texts(i)...)
+	}
+	commit(t, w, b)
+	publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := openReader(t, dir)
+	segments, err := filepath.Glob(filepath.Join(dir, "gen-000001", "*.zap"))
+	if err != nil || len(segments) != 1 {
+		t.Fatalf("segments: %v, %v", segments, err)
+	}
+	if err := os.Truncate(segments[0], 0); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Segments()[0]
+	for what, ask := range map[string]func() error{
+		"Postings": func() error { _, err := s.Postings(index.FieldText, []byte("common")); return err },
+		"Bitmap":   func() error { _, err := s.Bitmap(index.FieldKind, []byte("reply")); return err },
+		"Terms":    func() error { return s.Terms(index.FieldText, nil, func([]byte, int) bool { return true }) },
+		"Fuzzy": func() error {
+			return s.Fuzzy(index.FieldText, []byte("comon"), 1, func([]byte, int, int) bool { return true })
+		},
+		"Files":  func() error { _, err := s.Files(); return err },
+		"Record": func() error { _, err := r.Record(1); return err },
+		"Verify": func() error { return errors.Join(r.Verify(t.Context())...) },
+	} {
+		if err := ask(); !errors.Is(err, index.ErrDamaged) {
+			t.Errorf("%s: %v, want ErrDamaged", what, err)
+		}
+	}
+	if id, ok := s.ID(0); ok {
+		t.Errorf("ID: %v, want none", id)
+	}
+}

@@ -1,0 +1,65 @@
+package index_test
+
+import (
+	"fmt"
+	"log"
+	"os"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// A writer commits the documents of a file with its record and publishes them;
+// a reader finds them.
+func Example() {
+	dir, err := os.MkdirTemp("", "index")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	w, err := index.OpenWriter(dir, index.WriterOptions{PID: os.Getpid()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+	b := w.NewBatch()
+	file := w.NextFile()
+	tokens := b.Add(&index.Document{
+		ID:   index.ID{File: file, Offset: 120},
+		Kind: session.KindPrompt,
+		Text: []byte("Why does the connection time out?"),
+	})
+	b.Put(&session.Record{Summary: session.Summary{File: file, Path: "a.jsonl", Documents: 1, Tokens: uint64(tokens)}}, nil)
+	if err := w.Commit(b); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.Publish(); err != nil {
+		log.Fatal(err)
+	}
+
+	r, err := index.Open(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer r.Close()
+	for _, s := range r.Segments() {
+		p, err := s.Postings(index.FieldText, []byte("connection"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for {
+			doc, freq, length, ok := p.Next()
+			if !ok {
+				break
+			}
+			id, _ := s.ID(doc)
+			fmt.Printf("%v: %d of %d tokens\n", id, freq, length)
+		}
+		if err := p.Err(); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 000001:0000000078:0000: 1 of 6 tokens
+}

@@ -1,0 +1,128 @@
+package index
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/golang/snappy"
+)
+
+// encodeList writes a list as the engine does, and returns the file it is in and
+// its offset. The first byte is only there because offset 0 means none.
+func encodeList(docs, freqs, lengths []uint32) (data []byte, at uint64) {
+	data = []byte{0}
+	var stream []byte
+	for i := range docs {
+		stream = binary.AppendUvarint(stream, uint64(freqs[i])<<1)
+		if freqs[i] != 0 {
+			stream = binary.AppendUvarint(stream, uint64(lengths[i]))
+		}
+	}
+	data = append(data, 2) // two chunks, the first one empty
+	data = binary.AppendUvarint(data, 0)
+	data = binary.AppendUvarint(data, uint64(len(stream)))
+	data = append(data, stream...)
+	bitmap, _ := roaring.BitmapOf(docs...).ToBytes()
+	at = uint64(len(data))
+	data = append(data, 1, 0)
+	data = binary.AppendUvarint(data, uint64(len(bitmap)))
+	return append(data, bitmap...), at
+}
+
+func TestPostingsOfList(t *testing.T) {
+	var docs, freqs, lengths []uint32
+	for i := range uint32(70_000) {
+		docs = append(docs, i*3)
+		freqs = append(freqs, 1+i%300)
+		lengths = append(lengths, 1+i*17%100_000)
+	}
+	for _, n := range []int{1, 2, 255, 256, 257, 5000, 70_000} {
+		data, at := encodeList(docs[:n], freqs[:n], lengths[:n])
+		if got, ok := countList(data, at); !ok || got != n {
+			t.Errorf("countList of %d = %d, %t", n, got, ok)
+		}
+		for _, every := range []int{0, 1, 2, 5} { // which are deleted
+			s := &Segment{length: 3*n + 1}
+			if every > 0 {
+				s.deleted = roaring.New()
+				for i := 0; i < n; i += every {
+					s.deleted.Add(docs[i])
+				}
+			}
+			l, err := readList(data, at)
+			if err != nil {
+				t.Fatalf("readList of %d: %v", n, err)
+			}
+			p := newPostings(l, s)
+			want := p.Count()
+			got := 0
+			for i := range n {
+				if every > 0 && i%every == 0 {
+					continue
+				}
+				doc, freq, length, ok := p.Next()
+				if !ok || doc != docs[i] || freq != freqs[i] || length != lengths[i] {
+					t.Fatalf("posting %d of %d: %d %d/%d %t, want %d %d/%d", i, n, doc, freq, length, ok, docs[i], freqs[i], lengths[i])
+				}
+				got++
+			}
+			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
+				t.Errorf("%d postings, Count = %d, then %t, %v", got, want, ok, p.Err())
+			}
+		}
+		// A document number that the segment cannot have.
+		l, _ := readList(data, at)
+		p := newPostings(l, &Segment{length: int(docs[n-1])})
+		for ok := true; ok; _, _, _, ok = p.Next() {
+		}
+		if p.Err() == nil {
+			t.Errorf("postings of %d with a number out of range: no error", n)
+		}
+	}
+}
+
+// Damaged bytes give an error or wrong postings, and no panic that gets out.
+func FuzzPostings(f *testing.F) {
+	data, at := encodeList([]uint32{1, 5, 70_000}, []uint32{1, 2, 300}, []uint32{9, 8, 1000})
+	f.Add(data, at)
+	f.Add(data, uint64(oneHitBit|5|7<<31))
+	f.Fuzz(func(t *testing.T, data []byte, at uint64) {
+		var err error
+		defer func() {
+			if err != nil {
+				t.Logf("contained: %v", err)
+			}
+		}()
+		defer contain("read", &err)()
+		countList(data, at)
+		l, err := readList(data, at)
+		if err != nil {
+			return
+		}
+		s := &Segment{length: 1000, deleted: roaring.BitmapOf(5)}
+		p := newPostings(l, s)
+		for {
+			doc, _, _, ok := p.Next()
+			if !ok {
+				break
+			}
+			if doc >= 1000 || doc == 5 {
+				t.Fatalf("document %d", doc)
+			}
+		}
+	})
+}
+
+func FuzzValues(f *testing.F) {
+	text := []byte("AAAAAAAAAAA\xffBBBBBBBBBBB\xff")
+	f.Add(append([]byte{2, 3, 12, 7, 24}, snappy.Encode(nil, text)...))
+	f.Fuzz(func(t *testing.T, chunk []byte) {
+		_, _ = valuesOfChunk(chunk, nil, []uint32{0, 3, 7, 1000}, func(doc uint32, value string) {
+			if doc != 0 && doc != 3 && doc != 7 && doc != 1000 {
+				t.Errorf("document %d", doc)
+			}
+		})
+		_, _, _ = readField(chunk, 0)
+	})
+}
