@@ -44,6 +44,10 @@ type Found struct {
 	// Unreadable holds the directories that could not be listed; files that
 	// lie in them are neither new nor gone.
 	Unreadable []DirError
+	// Dirs holds the directories that were looked into, each real one once, but
+	// for the agent directories, of which little is looked at.
+	Dirs   []string
+	agents []string
 }
 
 // DirError is a directory that could not be listed.
@@ -106,6 +110,7 @@ func (w *walker) root(path string) error {
 }
 
 func (w *walker) agentDir(path string) error {
+	w.found.agents = append(w.found.agents, path)
 	for _, name := range agentSubdirs {
 		dir := filepath.Join(path, name)
 		info, err := os.Stat(dir)
@@ -140,6 +145,7 @@ func (w *walker) dir(path string, info fs.FileInfo, linked bool) error {
 		}
 		w.dirs[id] = true
 	}
+	w.found.Dirs = append(w.found.Dirs, path)
 	entries, err := os.ReadDir(path)
 	var links []string
 	for _, e := range entries {

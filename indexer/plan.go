@@ -102,6 +102,15 @@ type Lag struct {
 	Files int   // that do not look as indexed
 	Bytes int64 // that may have to be read
 	Young int   // files that look as indexed and were written too short a time before to be sure
+	Since int64 // when the first of the files that are there changed, in nanoseconds; 0 when there is none
+}
+
+func (l *Lag) add(f File, bytes int64) {
+	l.Files++
+	l.Bytes += bytes
+	if at := max(f.Mtime, f.Ctime); l.Since == 0 || at < l.Since {
+		l.Since = at
+	}
 }
 
 // Behind compares the files with the index by what their directories say of
@@ -118,14 +127,12 @@ func Behind(found *Found, summaries []session.Summary) Lag {
 		switch {
 		case f.Err != nil:
 		case k == nil:
-			lag.Files++
-			lag.Bytes += f.Size
+			lag.add(f, f.Size)
 		case sameStat(f, k.Checkpoint):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
 			lag.Young++
 		default:
-			lag.Files++
-			lag.Bytes += max(0, f.Size-k.Checkpoint.Offset)
+			lag.add(f, max(0, f.Size-k.Checkpoint.Offset))
 		}
 	}
 	for path := range known {

@@ -27,6 +27,7 @@ type Options struct {
 	Logger   *slog.Logger
 	PID      int  // of this process, for the messages of others
 	Rebuild  bool // begin with an empty index
+	Yield    bool // leave what is to do to a watcher that does it
 
 	Again map[string]bool // paths of files to read again from the start, whatever they look like
 	Stock bool            // let the engine build its segments: slower, the reference
@@ -68,7 +69,8 @@ type Result struct {
 	Entries   int
 	Errors    []FileError
 
-	Lag Lag // of Reader
+	Lag     Lag      // of Reader
+	Watcher *Watcher // that the update was left to; nil when there was none
 }
 
 // Complete reports whether the reader holds every complete line of every file.
@@ -92,6 +94,12 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 		if r.Lag == (Lag{}) && !o.Rebuild && len(o.Again) == 0 {
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
+		}
+		if o.Yield && !o.Rebuild && len(o.Again) == 0 {
+			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
+				r.Watcher = w
+				return r, nil
+			}
 		}
 	case errors.Is(err, index.ErrNoIndex):
 		r.Lag = Behind(r.Found, nil)
@@ -127,17 +135,63 @@ func rebuildable(err error) bool {
 // write opens the writer, carries the plan out and publishes what was done,
 // even of a run that failed or was interrupted.
 func (o Options) write(ctx context.Context, r *Result) error {
-	writer, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Rebuild: o.Rebuild, Stock: o.Stock})
-	if err != nil {
-		return err
+	k := keeper{Options: o}
+	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
+		steps := Plan(r.Found, ix)
+		for i := range steps {
+			steps[i].again(o.Again)
+		}
+		return steps
+	})
+	return cmp.Or(err, k.release())
+}
+
+// keeper brings one index up to date again and again, and keeps its writer open
+// until it is released.
+type keeper struct {
+	Options
+	writer     *index.Writer // nil when released
+	generation uint64        // that was published last
+}
+
+// update carries a plan out and publishes what was done, even of a run that
+// failed or was interrupted. It returns the steps as they turned out. A writer
+// that has failed is released.
+func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
+	if k.writer == nil {
+		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock})
+		if err != nil {
+			return nil, err
+		}
+		k.writer = writer
 	}
-	u := &update{Options: o, writer: writer, steps: Plan(r.Found, writer), res: r}
-	for i := range u.steps {
-		u.steps[i].again(o.Again)
+	u := &update{Options: k.Options, writer: k.writer, steps: plan(k.writer), res: r}
+	err := u.run(ctx)
+	generation, publishErr := k.writer.Publish()
+	if publishErr == nil {
+		k.generation = generation
 	}
-	err = u.run(ctx)
-	_, publishErr := writer.Publish()
-	return cmp.Or(err, publishErr, writer.Close())
+	if failed := cmp.Or(err, publishErr); failed != nil && !errors.Is(failed, context.Canceled) {
+		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
+	}
+	return u.steps, cmp.Or(err, publishErr)
+}
+
+// release gives the index to others.
+func (k *keeper) release() error {
+	if k.writer == nil {
+		return nil
+	}
+	writer := k.writer
+	k.writer = nil
+	return writer.Close()
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Logger
 }
 
 // noteUnusable counts what discovery could not use.

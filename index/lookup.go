@@ -1,0 +1,23 @@
+package index
+
+import (
+	"slices"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// Summary returns the summary of the file at the path as of the last commit;
+// nil when there is none.
+func (w *Writer) Summary(path string) *session.Summary {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	i, ok := slices.BinarySearchFunc(w.table.rows, path, func(r row, path string) int {
+		return strings.Compare(r.Path, path)
+	})
+	if !ok {
+		return nil
+	}
+	s := w.table.rows[i].Summary
+	return &s
+}

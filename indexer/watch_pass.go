@@ -1,0 +1,300 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// maxVain is how often a path that is no session file of ours makes the watcher
+// look at everything between two rescans: some other program may write there.
+const maxVain = 5
+
+// maxLooks bounds how often directories that appear while they are looked into
+// are looked into again at once.
+const maxLooks = 5
+
+// missedAfter is how old a change must be that no event told of, to mean that
+// none will.
+const missedAfter = 2 * time.Second
+
+// pollShare bounds what polling costs: one part in so many of a core.
+const pollShare = 100
+
+// pollMax bounds the time between two polls.
+const pollMax = 30 * time.Second
+
+// note takes what an event says into the hints, and reports whether it says
+// anything.
+func (w *watcher) note(e fsnotify.Event, h *hints) bool {
+	if e.Name == "" || within(e.Name, w.Dir) {
+		return false
+	}
+	_, known := w.at[e.Name]
+	onlyBytes := e.Op&^(fsnotify.Write|fsnotify.Chmod) == 0
+	dir := filepath.Dir(e.Name)
+	switch {
+	case known && onlyBytes:
+		if h.files == nil {
+			h.files = make(map[string]bool)
+		}
+		h.files[e.Name] = true
+		return true
+	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
+	case w.dirs[dir]:
+		if !isSession(e.Name) && e.Op == fsnotify.Write {
+			return false // a file that is none of ours
+		}
+	case w.agents[dir]:
+		if !isSession(e.Name) && !slices.Contains(agentSubdirs, filepath.Base(e.Name)) {
+			return false
+		}
+	default:
+		// On the way to a root, or below a directory that has moved.
+		if !w.concernsRoot(e.Name) && !isSession(e.Name) {
+			return false
+		}
+	}
+	if !known && onlyBytes && isSession(e.Name) {
+		if w.vain[e.Name] >= maxVain {
+			return false
+		}
+		w.vain[e.Name]++
+	}
+	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
+		if !isSession(e.Name) {
+			h.moved = append(h.moved, e.Name)
+		}
+	}
+	h.all = true
+	return true
+}
+
+func (w *watcher) concernsRoot(path string) bool {
+	return slices.ContainsFunc(w.Roots, func(r adapter.Root) bool { return within(r.Path, path) })
+}
+
+// pass looks where the hints point and brings the index up to date.
+func (w *watcher) pass(ctx context.Context, h hints) error {
+	r := &Result{Changes: make(map[Change]int)}
+	start := w.Now()
+	if !h.all && w.found != nil {
+		changed, ok := w.restat(h.files)
+		if ok {
+			if len(changed) == 0 {
+				return nil
+			}
+			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(changed, ix) })
+		}
+	}
+	before := w.found
+	w.look(h)
+	r.Found = w.found
+	r.noteUnusable()
+	changed := before == nil || !slices.Equal(before.Files, w.found.Files) || len(w.found.Unreadable) != len(before.Unreadable)
+	if changed && before != nil && h.onTimer() && !w.polling && w.failing == "" && missed(before, w.found, start) {
+		w.poll(errors.New("the system does not tell of all changes"))
+	}
+	needed, err := w.needed(changed, h.verify)
+	if err != nil {
+		return err
+	}
+	if needed {
+		err = w.index(ctx, r, func(ix *index.Writer) []Step { return Plan(w.found, ix) })
+	} else {
+		w.report(r, nil)
+	}
+	if err == nil {
+		w.presence.state.Scanned = start
+	}
+	return err
+}
+
+// onTimer reports whether no event asked for this look.
+func (h *hints) onTimer() bool { return h.verify && len(h.files) == 0 && len(h.moved) == 0 }
+
+// restat looks at these files again and returns those that have changed. It is
+// not ok when one of them is not what it was, so that all have to be looked for.
+func (w *watcher) restat(paths map[string]bool) (changed []File, ok bool) {
+	for path := range paths {
+		i, known := w.at[path]
+		if !known {
+			return nil, false
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil, false
+		}
+		f := File{Path: path}
+		f.setStat(info)
+		if f != w.found.Files[i] {
+			w.found.Files[i] = f
+			changed = append(changed, f)
+		}
+	}
+	return changed, true
+}
+
+// look finds all files, and has every directory watched before it is looked
+// into for the last time, so that nothing comes between.
+func (w *watcher) look(h hints) {
+	if h.verify {
+		clear(w.vain)
+	}
+	for range maxLooks {
+		start := w.Now()
+		w.found = Discover(w.Adapter, w.Roots)
+		cost := w.Now().Sub(start)
+		w.every = min(pollMax, max(w.times.poll, pollShare*cost))
+		if w.polling && !h.verify {
+			break // what could not be watched a moment ago cannot be now
+		}
+		want := w.found.watched()
+		for dir := range want {
+			if within(dir, w.Dir) {
+				delete(want, dir) // our own writing is no news
+			}
+		}
+		added, err := reconcile(w.notifier, want, h.moved)
+		h.moved = nil
+		if err != nil {
+			w.poll(err)
+		}
+		if !added {
+			break
+		}
+	}
+	w.at = make(map[string]int, len(w.found.Files))
+	for i, f := range w.found.Files {
+		w.at[f.Path] = i
+		delete(w.vain, f.Path)
+	}
+	w.dirs, w.agents = set(w.found.Dirs), set(w.found.agents)
+	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), len(w.notifier.WatchList())
+}
+
+func set(list []string) map[string]bool {
+	m := make(map[string]bool, len(list))
+	for _, s := range list {
+		m[s] = true
+	}
+	return m
+}
+
+// missed reports whether files differ that were changed some time ago.
+func missed(before, after *Found, now time.Time) bool {
+	old := make(map[string]File, len(before.Files))
+	for _, f := range before.Files {
+		old[f.Path] = f
+	}
+	for _, f := range after.Files {
+		if was, ok := old[f.Path]; (!ok || was != f) && f.Err == nil {
+			if now.UnixNano()-max(f.Mtime, f.Ctime) > int64(missedAfter) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// needed reports whether there is anything to do after looking at all files.
+// The index is only opened when it may lack something, or to verify that nobody
+// took it away.
+func (w *watcher) needed(changed, verify bool) (bool, error) {
+	if w.keeper.writer != nil || w.failing != "" || w.fails > 0 {
+		return true, nil
+	}
+	if !changed && !verify {
+		return false, nil
+	}
+	reader, err := index.Open(w.Dir)
+	switch {
+	case err == nil:
+		defer reader.Close()
+		w.keeper.generation = reader.Generation()
+		return Behind(w.found, reader.Summaries()) != (Lag{}), nil
+	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
+		return true, nil
+	}
+	return false, err
+}
+
+// planFiles decides what to do about these files alone.
+func planFiles(files []File, ix *index.Writer) []Step {
+	steps := make([]Step, len(files))
+	for i, f := range files {
+		steps[i] = Step{File: f, Known: ix.Summary(f.Path)}
+		steps[i].decide(ix)
+	}
+	return steps
+}
+
+// index carries the plan out, and tells what came of it. An index that is
+// damaged, or of another version, is built anew.
+func (w *watcher) index(ctx context.Context, r *Result, plan func(*index.Writer) []Step) error {
+	steps, err := w.keeper.update(ctx, r, plan)
+	if rebuildable(err) {
+		r.Rebuilt = err.Error()
+		_ = w.keeper.release()
+		w.keeper.Rebuild = true
+		steps, err = w.keeper.update(ctx, r, func(ix *index.Writer) []Step { return Plan(w.found, ix) })
+		w.keeper.Rebuild = false
+	}
+	if err != nil {
+		return err
+	}
+	w.report(r, steps)
+	if r.BytesRead > DefaultBatch {
+		// A large build is over: what it took is of no use to a process that
+		// sleeps for hours.
+		debug.FreeOSMemory()
+	}
+	return nil
+}
+
+// report tells what changed, if anything did.
+func (w *watcher) report(r *Result, steps []Step) {
+	e := WatchEvent{
+		Kind: WatchUpdated, Generation: w.keeper.generation, BytesRead: r.BytesRead, Entries: r.Entries, Rebuilt: r.Rebuilt,
+		Files: len(w.found.Files), Dirs: w.presence.state.Dirs, Changes: make(map[Change]int),
+	}
+	for _, s := range steps {
+		switch s.Change {
+		case Unchanged, Touched, Unreadable:
+		default:
+			e.Steps = append(e.Steps, s)
+			e.Changes[s.Change]++
+		}
+	}
+	unreadable := make(map[string]string, len(r.Errors))
+	for _, f := range r.Errors {
+		unreadable[f.Path] = f.Err.Error()
+		if w.told[f.Path] != f.Err.Error() {
+			e.Errors = append(e.Errors, f)
+		}
+	}
+	if r.Found != nil {
+		w.told = unreadable
+	} else {
+		for path, why := range unreadable {
+			w.told[path] = why
+		}
+	}
+	switch {
+	case !w.ready:
+		w.ready = true
+		e.Kind = WatchReady
+	case len(e.Steps) == 0 && len(e.Errors) == 0 && e.Rebuilt == "":
+		return
+	}
+	w.tell(e)
+}
