@@ -287,7 +287,7 @@ func plainArguments(raw json.RawMessage) string {
 // its own.
 var grepWords = []string{
 	"token", "Token", "TOKEN", "tokens", "time", "timeout", "timedOut", "getUserName", "get_user_name", "getusername", "HTTPServer", "_x", "x_", "__init__",
-	"a", "I", "kiss", "KISS", "\u212aiss", "ki\u017fs", "stra\u00dfe", "STRASSE", "caf\u00e9", "cafe\u0301", "na\u00efve", "\u0130stanbul", "\u0131",
+	"a", "I", "kiss", "KISS", "\u212aiss", "ki\u017fs", "stra\u00dfe", "STRASSE", "caf\u00e9", "cafe\u0301", "na\u00efve", "\u0130stanbul", "\u0131", "α\u0345", "αι", "ΑΙ",
 	"日本語", "日本", "語", "かき", "か\u3099", "が", "ｶﾞ", "한국어", "한", "ᄒ\u1161\u11ab", "ภาษาไทย", "中", "\U00020000",
 	"™", "foo™", "½", "①", "ﬁle", "file", "Ⅷ", "㍿", "😀", "👨\u200d👩\u200d👧", "✓", "क\u093f", "\u0301", "\u3099",
 	"e+1", "1", "42", "137", "0.0", "edits", "exit code 137", "a->b", "src/auth/login.ts", "--no-cache", "C++", "x=1;", "[{", "}]", "\\", `"`, "'", "/", `\n`, `\u0041`,
