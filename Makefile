@@ -1,9 +1,10 @@
 # make try     build, and search for Q in the sessions of this machine, or in the samples
 # make check   everything that must hold before a commit
 # make test    the tests, as in the README
+# make torture the long form of the tests that kill, damage and crowd
 # make fuzz    each fuzz target for FUZZTIME
 # make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
-.PHONY: build try bench check fmt vet staticcheck test race fuzz
+.PHONY: build try bench torture check fmt vet staticcheck test race fuzz
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
@@ -41,6 +42,9 @@ test:
 
 race:
 	go test -race ./...
+
+torture:
+	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./internal/e2e/...
 
 fuzz:
 	@go list ./... | while read -r pkg; do \
