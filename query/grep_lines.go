@@ -153,6 +153,7 @@ type GrepLine struct {
 	Text   string   // without its newline; with multiline the lines of a match, with newlines between them
 	Spans  [][2]int // the matches, in bytes of Text; none in lines around a match
 	Match  bool
+	Ended  bool // a newline follows
 }
 
 // linesOf returns the lines of the blocks and those around them.
@@ -162,7 +163,7 @@ func linesOf(text []byte, blocks []block, before, after int) []GrepLine {
 	add := func(start, end int) *GrepLine {
 		number += bytes.Count(text[counted:start], []byte{'\n'})
 		counted = start
-		lines = append(lines, GrepLine{Number: number, Offset: start, Text: string(text[start:end])})
+		lines = append(lines, GrepLine{Number: number, Offset: start, Text: string(text[start:end]), Ended: end < len(text)})
 		return &lines[len(lines)-1]
 	}
 	done := 0 // where the first line begins that is not added yet

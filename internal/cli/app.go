@@ -136,6 +136,7 @@ func newRootCommand(a *App) *cobra.Command {
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
 		newSearchCommand(a, nil),
+		newGrepCommand(a, nil),
 		newSessionsCommand(a, nil),
 		newShowCommand(a, nil),
 		newResumeCommand(a, nil),
@@ -157,7 +158,18 @@ func commandFirst(root *cobra.Command, args []string) []string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, c := range root.Commands() {
 		names = append(append(names, c.Name()), c.Aliases...)
-		flags.AddFlagSet(c.Flags())
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if flags.Lookup(f.Name) != nil {
+				return
+			}
+			if f.Shorthand != "" && flags.ShorthandLookup(f.Shorthand) != nil {
+				// The short form belongs to the command that comes first.
+				long := *f
+				long.Shorthand = ""
+				f = &long
+			}
+			flags.AddFlag(f)
+		})
 	}
 	for i := 0; i < len(args); i++ {
 		arg := args[i]

@@ -1,0 +1,348 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type grepOptions struct {
+	sharedOptions
+	patterns []string
+
+	fixed, ignoreCase, caseSensitive, smartCase bool
+	word, multiline                             bool
+	files, count, only, vimgrep, numbers        bool
+	maxCount, after, before, context            int
+	noIndex                                     bool
+}
+
+func (o *grepOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.after, o.before = -1, -1
+	addFlag(f, "regexp", "e", "PATTERN", "a pattern; a line is found that any of them matches", &o.patterns)
+	addFlag(f, "fixed-strings", "F", "", "patterns are text, not regular expressions", &o.fixed)
+	addFlag(f, "ignore-case", "i", "", "upper and lower case are the same", &o.ignoreCase)
+	addFlag(f, "case-sensitive", "s", "", "upper and lower case differ", &o.caseSensitive)
+	addFlag(f, "smart-case", "S", "", "they differ when a pattern has an upper case letter (default)", &o.smartCase)
+	addFlag(f, "word-regexp", "w", "", "only whole words", &o.word)
+	addFlag(f, "multiline", "U", "", "matches may go over lines", &o.multiline)
+	addFlag(f, "files-with-matches", "l", "", "only the session files that have a match", &o.files)
+	addFlag(f, "count", "c", "", "only how many lines of each session file match", &o.count)
+	addFlag(f, "only-matching", "o", "", "only what matches, each match on a line", &o.only)
+	addFlag(f, "vimgrep", "", "", "sessionPath:line:column:text for each match", &o.vimgrep)
+	addFlag(f, "line-number", "n", "", "the number of the line in its part; in a terminal always", &o.numbers)
+	addFlag(f, "max-count", "m", "N", "at most N lines of each session file", &o.maxCount)
+	addFlag(f, "after-context", "A", "N", "also N lines after each match", &o.after)
+	addFlag(f, "before-context", "B", "N", "also N lines before each match", &o.before)
+	addFlag(f, "context", "C", "N", "also N lines around each match", &o.context)
+	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
+	for _, name := range []string{"after-context", "before-context"} {
+		f.Lookup(name).DefValue = "0"
+	}
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+}
+
+func newGrepCommand(a *App, runF func(context.Context, *grepOptions) error) *cobra.Command {
+	o := &grepOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *grepOptions) error { return runGrep(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "grep PATTERN...",
+		Short: "Find every line that matches a regular expression",
+		Long: `Find every line of the text of past conversations that a regular expression (RE2)
+matches: exactly those, all of them, in the order of the files.
+
+The index says where not to look; what is not indexed yet is read, so that the
+answer is complete at any time. Lines are those of the text as it was said, not
+of the session file. The arguments are joined with spaces; -e gives several
+patterns. Flags and habits are those of ripgrep, with smart case.`,
+		Example: `pigrep grep 'time(d)?out after \d+'
+pigrep grep -F 'a[i] = b->c'
+pigrep grep -w --kind call rm
+pigrep grep -l --here TODO
+pigrep grep -C2 --since 1w panic:
+pigrep grep -e ENOENT -e EACCES -c`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			if len(args) > 0 && len(o.patterns) > 0 {
+				return usagef("to search in one session: --session PATH", "with -e all patterns come with -e: %q", args[0])
+			}
+			if len(args) > 0 {
+				o.patterns = []string{strings.Join(args, " ")}
+			}
+			return runF(cmd.Context(), o)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		err = flagProblem(cmd, err)
+		if p, ok := errors.AsType[*problem](err); ok && strings.HasPrefix(p.message, "unknown flag") {
+			p.hint = "to look for it put -e before it; " + p.hint
+		}
+		return err
+	})
+	o.addFlags(cmd)
+	return cmd
+}
+
+// mode returns what is printed of the matches.
+func (o *grepOptions) mode() (printer.GrepMode, error) {
+	mode, given := printer.GrepLines, ""
+	for _, m := range []struct {
+		set  bool
+		name string
+		mode printer.GrepMode
+	}{
+		{o.only, "--only-matching", printer.GrepOnly}, {o.vimgrep, "--vimgrep", printer.GrepVim},
+		{o.count, "--count", printer.GrepCounts}, {o.files, "--files-with-matches", printer.GrepFiles},
+	} {
+		if m.set {
+			mode, given = m.mode, m.name
+		}
+	}
+	if given != "" && (o.json || o.jsonl) {
+		return mode, usagef("JSON has the lines, the matches in them and the counts", "%s and JSON exclude each other", given)
+	}
+	return mode, nil
+}
+
+// request turns the flags into a request.
+func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest, error) {
+	filters, err := o.sharedOptions.request(a)
+	if err != nil {
+		return query.GrepRequest{}, err
+	}
+	r := query.GrepRequest{
+		Request: filters, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline, MaxCount: o.maxCount,
+		Before: o.context, After: o.context, Idle: func() { _ = a.out.Flush() },
+	}
+	switch {
+	case o.caseSensitive:
+		r.Case = query.CaseSensitive
+	case o.ignoreCase && !o.smartCase:
+		r.Case = query.IgnoreCase
+	}
+	if o.before >= 0 {
+		r.Before = o.before
+	}
+	if o.after >= 0 {
+		r.After = o.after
+	}
+	if o.maxCount < 0 || o.context < 0 {
+		return r, usagef("", "--max-count and --context take a number from 0 on")
+	}
+	switch mode {
+	case printer.GrepLines:
+	case printer.GrepFiles:
+		r.MaxCount, r.Brief = 1, true
+	case printer.GrepCounts:
+		r.Brief = true
+	default:
+		r.Before, r.After = 0, 0
+	}
+	if len(o.patterns) == 0 {
+		return r, &problem{code: codeQuery, message: "there is no pattern", hint: "type what to look for: pigrep grep PATTERN"}
+	}
+	return r, nil
+}
+
+func runGrep(ctx context.Context, a *App, o *grepOptions) error {
+	mode, err := o.mode()
+	if err != nil {
+		return err
+	}
+	p, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a, mode)
+	if err != nil {
+		return err
+	}
+	where, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	options := printer.GrepOptions{
+		Mode: mode, Numbers: o.numbers, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+	}
+	if len(req.Kinds) == 0 {
+		options.Scope = string(scopeOf(req.Request))
+	}
+	known, err := o.known(ctx, a, where)
+	if err != nil {
+		return err
+	}
+	if known.reader != nil {
+		defer known.reader.Close()
+	}
+
+	start := a.Now()
+	out := printer.NewGrep(p, options)
+	first := true
+	sum, err := query.Grep(ctx, known.reader, a.Adapter, disk{}, known.files(), req, func(m *query.GrepMatch) error {
+		if err := out.Match(m); err != nil || !first {
+			return err
+		}
+		first = false
+		return a.out.Flush()
+	})
+	if err != nil {
+		return grepProblem(ctx, err)
+	}
+	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+	for _, e := range sum.Errors {
+		known.errors = append(known.errors, indexer.FileError(e))
+	}
+	a.warnUnusable(known.errors)
+	known.state.Complete = len(known.errors) == 0
+	if err := out.End(&printer.GrepEnd{Summary: sum, State: known.state}); err != nil {
+		return err
+	}
+	switch {
+	case sum.Lines > 0:
+		return nil
+	case len(known.errors) == 0:
+		return errNothingFound
+	}
+	a.warn("nothing found, but %d files or directories cannot be read", len(known.errors))
+	return errIncomplete
+}
+
+// grepProblem explains an error of the search.
+func grepProblem(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*query.PatternError](err); ok {
+		return &problem{code: codeQuery, message: e.Error(), hint: e.Hint}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if isClosedPipe(err) {
+		return err
+	}
+	if errors.Is(err, index.ErrDamaged) {
+		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild; or search without: --no-index"}
+	}
+	return err
+}
+
+// knownFiles is the session files there are, and what an index knows of them.
+type knownFiles struct {
+	reader *index.Reader // nil: nothing is known
+	found  *indexer.Found
+	errors []indexer.FileError
+	state  query.IndexState
+}
+
+// known finds the session files and opens the index, up to date where that can
+// be. Whatever is wrong with the index, the files can be searched without it.
+func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles, error) {
+	k := &knownFiles{}
+	var err error
+	switch {
+	case o.noIndex:
+		k.found = indexer.Discover(a.Adapter, p.roots)
+	case o.noUpdate:
+		k.reader, err = index.Open(p.indexDir)
+		k.found = indexer.Discover(a.Adapter, p.roots)
+	default:
+		var res *indexer.Result
+		res, err = a.update(ctx, p, false)
+		k.reader, k.found = res.Reader, res.Found
+		if res.Rebuilt != "" && err == nil {
+			a.warn("%s: it was built anew", res.Rebuilt)
+		}
+	}
+	if ctx.Err() != nil {
+		if k.reader != nil {
+			k.reader.Close()
+		}
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		a.logger().Debug("the files are read", "because", err.Error())
+		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
+			a.warn("%v: the files are read instead", err)
+		}
+	}
+	for _, d := range k.found.Unreadable {
+		k.errors = append(k.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
+	}
+	k.state = stateOf(k.reader)
+	k.state.Files = len(k.found.Files)
+	if k.reader != nil {
+		lag := indexer.Behind(k.found, k.reader.Summaries())
+		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
+	} else if !o.noIndex {
+		lag := indexer.Behind(k.found, nil)
+		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
+	}
+	return k, nil
+}
+
+// files says of every session file how much of it the index is right about.
+func (k *knownFiles) files() []query.GrepFile {
+	var known indexer.Index
+	if k.reader != nil {
+		known = k.reader
+	}
+	var files []query.GrepFile
+	for _, s := range indexer.Plan(k.found, known) {
+		f := query.GrepFile{Path: s.File.Path}
+		switch s.Change {
+		case indexer.Gone:
+			continue
+		case indexer.Unchanged, indexer.Touched:
+			f.Known, f.Indexed = s.Known, query.Whole
+		case indexer.Grown:
+			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
+		case indexer.Unreadable:
+			if s.File.Err == nil && s.File.Mtime == 0 {
+				continue // its directory cannot be read, which is said already
+			}
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// Open opens a session file for a grep.
+func (disk) Open(path string) (query.SessionFile, error) {
+	// Opening what has become a pipe meanwhile would wait for a writer.
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return sessionFile{f, info}, nil
+}
+
+type sessionFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f sessionFile) Size() int64        { return f.info.Size() }
+func (f sessionFile) ModTime() time.Time { return f.info.ModTime() }

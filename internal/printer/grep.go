@@ -1,0 +1,263 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Grep writes the matches of a grep as they are found.
+type Grep interface {
+	Match(*query.GrepMatch) error
+	End(*GrepEnd) error
+}
+
+// GrepMode is what a grep tells of its matches.
+type GrepMode int
+
+// The modes. JSON and JSON Lines know lines only.
+const (
+	GrepLines  GrepMode = iota // the lines that match and those around them
+	GrepOnly                   // what matches, each on a line
+	GrepVim                    // sessionPath:line:column:text for each match
+	GrepFiles                  // the files that have a match
+	GrepCounts                 // how many lines of each file match
+)
+
+// grepSeparator stands between groups of lines.
+const grepSeparator = "--"
+
+// GrepOptions say how to write the matches.
+type GrepOptions struct {
+	Mode     GrepMode
+	Numbers  bool // of the lines within their part; Text has them always
+	Context  bool // lines around matches: groups of lines are set apart
+	Patterns []string
+	Scope    string // "" when kinds were named
+}
+
+// GrepEnd is what there is to say after the last match.
+type GrepEnd struct {
+	Summary  *query.GrepSummary
+	State    query.IndexState
+	Warnings []string
+}
+
+// NewGrep returns what writes matches in the form of the printer.
+func NewGrep(p Printer, o GrepOptions) Grep {
+	switch p := p.(type) {
+	case jsonEnvelope:
+		return &grepEnvelope{w: p.w, GrepOptions: o}
+	case jsonLines:
+		return &grepLines{w: p.w, GrepOptions: o}
+	case *text:
+		return &grepText{text: p, GrepOptions: o}
+	case plain:
+		return &grepText{text: &text{w: p.w}, GrepOptions: o, plain: true}
+	}
+	panic(fmt.Sprintf("no matches as %T", p))
+}
+
+// grepText writes lines of text:
+//
+//	sessionPath:entryId:kind:number:text    and with - for : around a match
+//
+// For people the path stands above the lines of a file.
+type grepText struct {
+	*text
+	GrepOptions
+	plain bool
+
+	path    string // of the file being written
+	count   int
+	started bool
+	last    lastLine
+}
+
+// lastLine is the line that was written last.
+type lastLine struct {
+	path         string
+	offset       int64
+	part, number int
+}
+
+var (
+	grepPathLook   = ansi.NewStyle().ForegroundColor(ansi.Magenta)
+	grepNumberLook = ansi.NewStyle().ForegroundColor(ansi.Green)
+	grepEntryLook  = ansi.NewStyle().Faint()
+)
+
+func (g *grepText) Match(m *query.GrepMatch) error {
+	if m.SessionPath != g.path {
+		if err := g.endFile(); err != nil {
+			return err
+		}
+		g.path = m.SessionPath
+	}
+	g.count += m.Matched
+	if g.Mode == GrepFiles || g.Mode == GrepCounts {
+		return nil
+	}
+	var b strings.Builder
+	for i := range m.Lines {
+		l := &m.Lines[i]
+		switch {
+		case g.Mode == GrepVim:
+			for _, s := range l.Spans {
+				line, start := lineAt(l.Text, s[0])
+				fmt.Fprintf(&b, "%s:%d:%d:%s\n", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1, cleanLine(line))
+			}
+		case g.Mode == GrepOnly:
+			for _, s := range l.Spans {
+				number := l.Number + strings.Count(l.Text[:s[0]], "\n")
+				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
+					g.head(&b, m, number, true)
+					b.WriteString(g.style(matchLook, cleanLine(piece)) + "\n")
+					number++
+				}
+			}
+		default:
+			g.separate(&b, m, l.Number)
+			g.lines(&b, m, l)
+		}
+	}
+	_, err := io.WriteString(g.w, b.String())
+	return err
+}
+
+// separate writes what stands between files, and between groups of lines.
+func (g *grepText) separate(b *strings.Builder, m *query.GrepMatch, number int) {
+	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
+	before := g.last
+	before.number++
+	if g.Context && g.started && next != before && (g.plain || g.last.path == m.SessionPath) {
+		b.WriteString(g.dim(grepSeparator) + "\n")
+	}
+}
+
+// head writes what stands before the text of a line.
+func (g *grepText) head(b *strings.Builder, m *query.GrepMatch, number int, match bool) {
+	sep := ":"
+	if !match {
+		sep = "-"
+	}
+	if g.plain {
+		b.WriteString(g.cleanPath(m.SessionPath) + sep)
+	} else if !g.started || g.last.path != m.SessionPath {
+		if g.started {
+			b.WriteByte('\n')
+		}
+		b.WriteString(g.style(grepPathLook, terminal.Clean(g.short(m.SessionPath))) + "\n")
+	}
+	sep = g.dim(sep)
+	b.WriteString(g.style(grepEntryLook, terminal.Clean(m.EntryID)) + sep)
+	b.WriteString(g.style(kindLooks[m.Kind], string(m.Kind)) + sep)
+	if g.Numbers || !g.plain {
+		b.WriteString(g.style(grepNumberLook, strconv.Itoa(number)) + sep)
+	}
+	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
+}
+
+// lines writes a line, or the lines of a match that goes over several.
+func (g *grepText) lines(b *strings.Builder, m *query.GrepMatch, l *query.GrepLine) {
+	number, start, spans := l.Number, 0, l.Spans
+	for line := range strings.SplitSeq(l.Text, "\n") {
+		g.head(b, m, number, l.Match)
+		end := start + len(line)
+		var marked [][2]int
+		for _, s := range spans {
+			if s[0] <= end && s[1] >= start {
+				marked = append(marked, [2]int{max(s[0], start) - start, min(s[1], end) - start})
+			}
+		}
+		b.WriteString(g.marked(line, marked) + "\n")
+		number++
+		start = end + 1
+	}
+}
+
+// Lines longer than longLine bytes are shown to people from shortly before their
+// first match on.
+const (
+	longLine   = 2000
+	leadBytes = 200
+)
+
+// marked returns the line with its matches marked, safe to print.
+func (g *grepText) marked(line string, spans [][2]int) string {
+	var b strings.Builder
+	from, to := 0, len(line)
+	if !g.plain && to > longLine {
+		if len(spans) > 0 {
+			from = max(0, spans[0][0]-leadBytes)
+		}
+		to = min(to, from+longLine)
+		for from > 0 && !utf8.RuneStart(line[from]) {
+			from--
+		}
+		for to < len(line) && !utf8.RuneStart(line[to]) {
+			to--
+		}
+		if from > 0 {
+			b.WriteString(g.dim("…"))
+		}
+	}
+	at := from
+	for _, s := range spans {
+		if s[0] < at || s[1] > to || s[0] == s[1] {
+			continue
+		}
+		b.WriteString(cleanLine(line[at:s[0]]))
+		b.WriteString(g.style(matchLook, cleanLine(line[s[0]:s[1]])))
+		at = s[1]
+	}
+	b.WriteString(cleanLine(line[at:to]))
+	if to < len(line) {
+		b.WriteString(g.dim("…"))
+	}
+	return b.String()
+}
+
+// cleanLine makes a line safe to print and keeps its tabs.
+func cleanLine(s string) string {
+	return strings.ReplaceAll(terminal.CleanLines(s), "\n", "")
+}
+
+func (g *grepText) cleanPath(path string) string {
+	if g.plain {
+		return g.style(grepPathLook, terminal.Clean(path))
+	}
+	return g.style(grepPathLook, terminal.Clean(g.short(path)))
+}
+
+// lineAt returns the line of the text that a place is in, and where it begins.
+func lineAt(text string, at int) (line string, start int) {
+	start = 1 + strings.LastIndexByte(text[:at], '\n')
+	line, _, _ = strings.Cut(text[start:], "\n")
+	return line, start
+}
+
+// endFile writes what is known of a file only after its last match.
+func (g *grepText) endFile() error {
+	if g.path == "" {
+		return nil
+	}
+	var err error
+	switch g.Mode {
+	case GrepFiles:
+		_, err = fmt.Fprintln(g.w, g.cleanPath(g.path))
+	case GrepCounts:
+		_, err = fmt.Fprintf(g.w, "%s:%d\n", g.cleanPath(g.path), g.count)
+	}
+	g.path, g.count = "", 0
+	return err
+}
+
+func (g *grepText) End(*GrepEnd) error { return g.endFile() }
