@@ -140,6 +140,7 @@ func newRootCommand(a *App) *cobra.Command {
 		newSessionsCommand(a, nil),
 		newShowCommand(a, nil),
 		newResumeCommand(a, nil),
+		newExportCommand(a, nil),
 		newIndexCommand(a, nil),
 		newStatusCommand(a, nil),
 		newDoctorCommand(a, nil),

@@ -196,7 +196,9 @@ func (a *App) choose(x *answerer, sessions []query.ListedSession) (int, error) {
 // plan makes the command, after checking that it would do what is meant.
 func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	rec := t.Record
-	r := &printer.Resume{Session: query.Facts(&rec.Summary, a.defaultRoot())}
+	r := &printer.Resume{Session: printer.SessionFacts{
+		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+	}}
 	head := make([]byte, 3)
 	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, &problem{code: codeIO, message: "read the session", err: err}

@@ -219,6 +219,9 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	for _, i := range focus {
 		s.Focus[i] = true
 	}
+	if len(focus) > 1 {
+		s.Gaps = gaps(t, list)
+	}
 	return readProblem(ctx, out.Show(s))
 }
 
@@ -284,6 +287,17 @@ func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
 	}
 	slices.Sort(chosen)
 	return chosen
+}
+
+// gaps returns the entries of a list that do not follow the one before them.
+func gaps(t *target, list []int) map[int]bool {
+	found := make(map[int]bool)
+	for k := 1; k < len(list); k++ {
+		if t.Tree.Parent(list[k]) != list[k-1] {
+			found[list[k]] = true
+		}
+	}
+	return found
 }
 
 // isTalk reports whether an entry is part of the talk, and so counts as a

@@ -261,12 +261,12 @@ func missingUnless(there bool) string {
 
 // hitLine is what is read of a hit, or of a session, on stdin.
 type hitLine struct {
-	Type        string    `json:"type"`
-	SessionPath string    `json:"sessionPath"`
-	EntryID     string    `json:"entryId"`
-	Offset      *int64    `json:"offset"`
-	Hits        []hitLine `json:"hits"`
-	Data        *hitLine  `json:"data"` // messages of grep
+	Type        string          `json:"type"`
+	SessionPath string          `json:"sessionPath"`
+	EntryID     string          `json:"entryId"`
+	Offset      *int64          `json:"offset"`
+	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
+	Data        json.RawMessage `json:"data"` // of a message of grep
 }
 
 // readTargets reads JSON hits, lines or envelopes, and returns their sessions in
@@ -275,11 +275,15 @@ func readTargets(r io.Reader) (paths []string, entries map[string][]hitLine, err
 	entries = make(map[string][]hitLine)
 	var add func(h *hitLine)
 	add = func(h *hitLine) {
-		if h.Data != nil {
-			add(h.Data)
+		var data hitLine
+		if json.Unmarshal(h.Data, &data) == nil {
+			add(&data)
 		}
-		for i := range h.Hits {
-			add(&h.Hits[i])
+		var hits []hitLine
+		if json.Unmarshal(h.Hits, &hits) == nil {
+			for i := range hits {
+				add(&hits[i])
+			}
 		}
 		if h.SessionPath == "" {
 			return

@@ -237,9 +237,9 @@ func fold(text []byte, head, tail int) folded {
 	return f
 }
 
-// maxLine is how much of a folded line is looked at: more than any terminal is
+// longestLine is how much of a folded line is looked at: more than any terminal is
 // wide.
-const maxLine = 4 << 10
+const longestLine = 4 << 10
 
 // cutLines returns the first n lines of a text, clean.
 func cutLines(text []byte, n int) []string {
@@ -255,8 +255,8 @@ func cutLines(text []byte, n int) []string {
 		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
 			one = one[i+1:] // what a terminal would show last
 		}
-		if len(one) > maxLine {
-			one = append(one[:maxLine:maxLine], "…"...)
+		if len(one) > longestLine {
+			one = append(one[:longestLine:longestLine], "…"...)
 		}
 		lines = append(lines, strings.TrimRight(strings.ReplaceAll(tidy(one), "\n", " "), " "))
 	}

@@ -11,7 +11,7 @@ import (
 
 // Resume is the command that resumes a session.
 type Resume struct {
-	Session   query.SessionHit
+	Session   SessionFacts
 	EntryID   string // of the hit that the session was found by
 	Branch    string
 	InContext bool
@@ -46,7 +46,7 @@ type resumeJSON struct {
 
 func newResumeJSON(h head, r *Resume) resumeJSON {
 	j := resumeJSON{
-		head: h, Session: newFactsJSON(&SessionFacts{SessionHit: r.Session}), EntryID: r.EntryID, Branch: r.Branch,
+		head: h, Session: newFactsJSON(&r.Session), EntryID: r.EntryID, Branch: r.Branch,
 		Dir: r.Dir, Argv: r.Argv, Shell: r.Command, Fork: r.Fork, Warnings: list(r.Warnings),
 	}
 	if r.EntryID != "" {
@@ -66,15 +66,15 @@ func Choices(w io.Writer, sessions []query.ListedSession, short func(string) str
 	var b strings.Builder
 	for i := range sessions {
 		s := &sessions[i]
-		line := fmt.Sprintf("%d  %4s  %s  ", i+1, look.age(s.Modified.Time), cleanLine(short(s.SessionID)))
+		line := fmt.Sprintf("%d  %4s  %s  ", i+1, look.age(s.Modified.Time), oneLine(short(s.SessionID)))
 		rest := title(s.Name, s.FirstPrompt)
-		dir := "  " + clipLeft(cleanLine(look.short(s.CWD)), max(10, width/4))
+		dir := "  " + clipLeft(oneLine(look.short(s.CWD)), max(10, width/4))
 		if room := width - cells(line) - cells(dir); room >= minBodyColumns {
 			rest = clip(rest, room) + dir
 		}
 		b.WriteString(clip(line+rest, width) + "\n")
 		if s.Hit != nil {
-			b.WriteString(clip("   "+string(s.Hit.Kind)+": "+cleanLine(s.Hit.Fragment.Text), width) + "\n")
+			b.WriteString(clip("   "+string(s.Hit.Kind)+": "+oneLine(s.Hit.Fragment.Text), width) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -92,15 +92,15 @@ type sessionRow struct {
 
 func (t *text) sessionRow(s *Sessions, x *query.ListedSession) sessionRow {
 	r := sessionRow{
-		age: t.age(x.Modified.Time), id: cleanLine(x.SessionID), dir: cleanLine(t.short(x.CWD)),
+		age: t.age(x.Modified.Time), id: oneLine(x.SessionID), dir: oneLine(t.short(x.CWD)),
 		messages: thousands(int64(x.Messages)), named: x.Name != "", usage: usageText(x),
 	}
 	if s.ShortID != nil {
-		r.id = cleanLine(s.ShortID(x.SessionID))
+		r.id = oneLine(s.ShortID(x.SessionID))
 	}
 	r.title = title(x.Name, x.FirstPrompt)
 	for _, l := range x.Labels {
-		r.title += " [" + cleanLine(l) + "]"
+		r.title += " [" + oneLine(l) + "]"
 	}
 	if x.Depth > 0 {
 		r.title = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ " + r.title
@@ -109,7 +109,7 @@ func (t *text) sessionRow(s *Sessions, x *query.ListedSession) sessionRow {
 	for _, m := range x.Models {
 		models = append(models, m[strings.LastIndexByte(m, '/')+1:])
 	}
-	r.model = cleanLine(strings.Join(models, ", "))
+	r.model = oneLine(strings.Join(models, ", "))
 	if s.Searched {
 		r.hits = thousands(int64(x.Hits))
 		if x.Hits == 0 {
@@ -124,10 +124,10 @@ const maxIndent = 8
 
 // title is what a session is called: its name, else what it began with.
 func title(name, prompt string) string {
-	if s := cleanLine(name); s != "" {
+	if s := oneLine(name); s != "" {
 		return s
 	}
-	if s := cleanLine(prompt); s != "" {
+	if s := oneLine(prompt); s != "" {
 		return s
 	}
 	return "(no prompt)"
@@ -139,8 +139,8 @@ func Title(name, prompt string) string { return title(name, prompt) }
 // Candidate is a session in a list to choose from: what to type for it, and
 // what it is.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
-	facts := []string{Look{Now: now}.age(s.Modified()), clip(title(s.Name, s.FirstPrompt), candidateTitle), cleanLine(s.CWD)}
-	return cleanLine(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+	facts := []string{Look{Now: now}.age(s.Modified()), clip(title(s.Name, s.FirstPrompt), candidateTitle), oneLine(s.CWD)}
+	return oneLine(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 }
 
 const candidateTitle = 50
@@ -343,8 +343,8 @@ func cells(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// cleanLine is terminal.Clean, which most text passes unchanged.
-func cleanLine(s string) string {
+// oneLine is terminal.Clean, which most text passes unchanged.
+func oneLine(s string) string {
 	if isPrintable(s) && !strings.Contains(s, "  ") {
 		return strings.TrimSpace(s)
 	}

@@ -18,7 +18,9 @@ func (p *transcript) wait(e *query.Entry, c *session.Call, first bool) {
 func (p *transcript) release() {
 	for _, w := range p.waiting {
 		p.call(w)
-		fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
+		if p.s.Whole { // else it may lie outside of what is shown
+			fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
+		}
 	}
 	p.waiting = p.waiting[:0]
 }
@@ -38,7 +40,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, li
 	right := ""
 	mark := indent
 	if e != nil {
-		right = cleanLine(e.ID)
+		right = oneLine(e.ID)
 		if facts := p.standing(e); len(facts) > 0 {
 			right = strings.Join(facts, " · ") + " · " + right
 		}
@@ -46,7 +48,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, li
 			mark = p.style(matchLook, "▶ ")
 		}
 	}
-	name := cleanLine(c.Tool)
+	name := oneLine(c.Tool)
 	if command, ok := commandOf(c); ok && !(p.s.Full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
 		return
@@ -108,10 +110,10 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
 	var words []string
 	if pattern != "" && (path != "" || !bare) {
-		words = append(words, cleanLine(pattern))
+		words = append(words, oneLine(pattern))
 	}
 	if path != "" {
-		words = append(words, cleanLine(path)+lineRange(c))
+		words = append(words, oneLine(path)+lineRange(c))
 	}
 	if change := changeSize(c); change != "" {
 		words = append(words, change)
@@ -120,10 +122,10 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 		return strings.Join(words, " ")
 	}
 	for _, a := range c.Arguments {
-		words = append(words, cleanLine(a.Name)+": "+cleanLine(string(a.Value[:min(len(a.Value), maxLine)])))
+		words = append(words, oneLine(a.Name)+": "+oneLine(string(a.Value[:min(len(a.Value), longestLine)])))
 	}
 	if len(words) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" && string(c.Raw) != "null" {
-		words = append(words, cleanLine(string(c.Raw[:min(len(c.Raw), maxLine)])))
+		words = append(words, oneLine(string(c.Raw[:min(len(c.Raw), longestLine)])))
 	}
 	return strings.Join(words, ", ")
 }
@@ -185,7 +187,7 @@ func changeSize(c *session.Call) string {
 // arguments prints all arguments of a call, each whole.
 func (p *transcript) arguments(c *session.Call) {
 	for _, a := range c.Arguments {
-		name := cleanLine(a.Name)
+		name := oneLine(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
 			for l := range strings.SplitSeq(strings.TrimRight(tidy(a.Value), "\n"), "\n") {
@@ -195,7 +197,7 @@ func (p *transcript) arguments(c *session.Call) {
 			}
 			continue
 		}
-		for i, part := range breakLine(name+": "+cleanLine(string(a.Value)), p.body(resultIndent), lookPlain) {
+		for i, part := range breakLine(name+": "+oneLine(string(a.Value)), p.body(resultIndent), lookPlain) {
 			if i == 0 {
 				part.text = p.dim(name+":") + strings.TrimPrefix(part.text, name+":")
 			}
@@ -203,7 +205,7 @@ func (p *transcript) arguments(c *session.Call) {
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
-		fmt.Fprintln(p.out, resultIndent+cleanLine(string(c.Raw)))
+		fmt.Fprintln(p.out, resultIndent+oneLine(string(c.Raw)))
 	}
 }
 
@@ -219,9 +221,9 @@ func (p *transcript) result(e *query.Entry) {
 		}
 	}
 	if !asked {
-		p.heading(e, "result "+cleanLine(e.Tool), kindLooks[session.KindResult])
+		p.heading(e, "result "+oneLine(e.Tool), kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
-		facts := append([]string{"result", cleanLine(e.ID)}, p.standing(e)...)
+		facts := append([]string{"result", oneLine(e.ID)}, p.standing(e)...)
 		fmt.Fprintln(p.out, p.style(matchLook, "▶ ")+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false

@@ -52,6 +52,11 @@ func (t *text) Show(s *Show) error {
 		if err != nil {
 			return err
 		}
+		if s.Gaps[e.Index] {
+			p.release()
+			fmt.Fprintln(p.out, "\n"+p.dim("⋯"))
+			p.last = ""
+		}
 		p.entry(e)
 		if err := p.flush(); err != nil {
 			return err
@@ -111,18 +116,18 @@ func (p *transcript) facts() {
 	}
 	var models []string
 	for _, m := range f.Models {
-		models = append(models, cleanLine(m[strings.LastIndexByte(m, '/')+1:]))
+		models = append(models, oneLine(m[strings.LastIndexByte(m, '/')+1:]))
 	}
 	facts := []string{modified, plural(f.Messages, "message", "messages"), strings.Join(models, ", ")}
 	if u := usageText(&query.ListedSession{SessionHit: f.SessionHit}); u != "" {
 		facts = append(facts, u)
 	}
-	facts = append(facts, cleanLine(f.ShortID))
-	p.factLine(cleanLine(p.short(f.CWD)), facts)
+	facts = append(facts, oneLine(f.ShortID))
+	p.factLine(oneLine(p.short(f.CWD)), facts)
 	if !p.s.Whole {
 		return
 	}
-	p.note(cleanLine(p.short(f.SessionPath)))
+	p.note(oneLine(p.short(f.SessionPath)))
 	if f.Parent != nil {
 		p.note("forked from " + p.relative(f.Parent) + shared(f.Parent.Shared, f.Entries))
 	}
@@ -130,7 +135,7 @@ func (p *transcript) facts() {
 		p.note("forked into " + p.relative(&f.Children[i]))
 	}
 	for _, path := range f.Twins {
-		p.note("the same id has " + cleanLine(p.short(path)))
+		p.note("the same id has " + oneLine(p.short(path)))
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
 		p.note(plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
@@ -162,21 +167,21 @@ func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 
 // relative names a session that this one is related to.
 func (p *transcript) relative(r *Relative) string {
-	name := cleanLine(r.ShortID)
+	name := oneLine(r.ShortID)
 	if name == "" {
-		name = cleanLine(r.SessionID)
+		name = oneLine(r.SessionID)
 	}
 	switch {
 	case r.State == "missing":
-		return cleanLine(p.short(r.SessionPath)) + ", which is not there any more"
+		return oneLine(p.short(r.SessionPath)) + ", which is not there any more"
 	case name == "":
-		name = cleanLine(p.short(r.SessionPath))
+		name = oneLine(p.short(r.SessionPath))
 	}
 	if r.Title != "" {
-		name += " " + cleanLine(r.Title)
+		name += " " + oneLine(r.Title)
 	}
 	if r.State == "moved" {
-		name += " (moved to " + cleanLine(p.short(r.SessionPath)) + ")"
+		name += " (moved to " + oneLine(p.short(r.SessionPath)) + ")"
 	}
 	return name
 }
@@ -222,12 +227,12 @@ func (p *transcript) entry(e *query.Entry) {
 		}
 	case e.Type == "label":
 		if e.Label == "" {
-			p.remark(e, "label cleared on "+cleanLine(e.TargetID))
+			p.remark(e, "label cleared on "+oneLine(e.TargetID))
 		} else {
-			p.remark(e, "label "+cleanLine(e.Label)+" on "+cleanLine(e.TargetID))
+			p.remark(e, "label "+oneLine(e.Label)+" on "+oneLine(e.TargetID))
 		}
 	case e.Type == "session_info":
-		p.remark(e, "named "+cleanLine(e.Name))
+		p.remark(e, "named "+oneLine(e.Name))
 	default:
 		p.other(e)
 	}
@@ -252,9 +257,9 @@ func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
 	if p.s.Focus[e.Index] {
 		mark = p.style(matchLook, "▶ ")
 	}
-	facts := []string{p.when(e.Time), cleanLine(e.ID)}
+	facts := []string{p.when(e.Time), oneLine(e.ID)}
 	if e.Role == "assistant" && e.Model != "" && p.Width == 0 {
-		facts = append(facts, cleanLine(e.Model))
+		facts = append(facts, oneLine(e.Model))
 	}
 	facts = append(facts, p.standing(e)...)
 	rest := " · " + strings.Join(facts, " · ")
@@ -269,7 +274,7 @@ func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
 func (p *transcript) standing(e *query.Entry) []string {
 	var facts []string
 	if e.Labelled != "" {
-		facts = append(facts, "["+cleanLine(e.Labelled)+"]")
+		facts = append(facts, "["+oneLine(e.Labelled)+"]")
 	}
 	switch {
 	case e.Branch == query.BranchAbandoned:
@@ -289,10 +294,10 @@ func (p *transcript) said(e *query.Entry, kind session.Kind, limit int) {
 		what = heads[e.Type]
 	}
 	if what == "" {
-		what = cleanLine(e.Role)
+		what = oneLine(e.Role)
 	}
 	if e.CustomType != "" {
-		what += " " + cleanLine(e.CustomType)
+		what += " " + oneLine(e.CustomType)
 	}
 	p.heading(e, what, kindLooks[kind])
 	for i := range e.View.Blocks {
@@ -352,7 +357,7 @@ func (p *transcript) more(indent string, hidden int) {
 }
 
 func imageText(i *session.Image) string {
-	kind := cleanLine(i.MimeType)
+	kind := oneLine(i.MimeType)
 	if kind == "" {
 		kind = "image"
 	}
@@ -413,7 +418,7 @@ func (p *transcript) thinking(e *query.Entry, b *session.Block) {
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	first = strings.Trim(cleanLine(first), "*# ")
+	first = strings.Trim(oneLine(first), "*# ")
 	note := ""
 	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
 		note = fmt.Sprintf(" (%s)", plural(n, "line", "lines"))
@@ -513,9 +518,9 @@ func (p *transcript) remark(e *query.Entry, s string) {
 
 // other prints an entry of a kind that is no part of the talk.
 func (p *transcript) other(e *query.Entry) {
-	what := cleanLine(strings.ReplaceAll(e.Type, "_", " "))
+	what := oneLine(strings.ReplaceAll(e.Type, "_", " "))
 	if e.CustomType != "" {
-		what += " " + cleanLine(e.CustomType)
+		what += " " + oneLine(e.CustomType)
 	}
 	if p.s.Full || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
@@ -528,7 +533,7 @@ func (p *transcript) other(e *query.Entry) {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		if b.Kind == session.KindMeta || len(b.Text) < 80 {
-			what += " " + cleanLine(string(b.Text))
+			what += " " + oneLine(string(b.Text))
 		} else {
 			what += ", " + bytesText(int64(len(b.Text)))
 		}

@@ -58,10 +58,10 @@ func (p *transcript) treeRow(r *query.TreeRow, last int) {
 		return
 	}
 	what, text := p.treeText(r.Entry)
-	right := cleanLine(r.Entry.ID)
+	right := oneLine(r.Entry.ID)
 	var notes []string
 	if l := r.Entry.Labelled; l != "" {
-		notes = append(notes, "["+cleanLine(l)+"]")
+		notes = append(notes, "["+oneLine(l)+"]")
 	}
 	if r.Leaf {
 		notes = append(notes, "← leaf")
@@ -109,41 +109,41 @@ func (p *transcript) treeText(e *query.Entry) (what, text string) {
 	}
 	switch {
 	case e.Role == "toolResult":
-		what = "result " + cleanLine(e.Tool)
+		what = "result " + oneLine(e.Tool)
 	case what == "":
-		what = cleanLine(strings.ReplaceAll(e.Type, "_", " "))
+		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
 	}
 	switch e.Type {
 	case "label":
-		return what, cleanLine(e.Label) + " on " + cleanLine(e.TargetID)
+		return what, oneLine(e.Label) + " on " + oneLine(e.TargetID)
 	case "session_info":
-		return "name", cleanLine(e.Name)
+		return "name", oneLine(e.Name)
 	}
 	thought := ""
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
 		case b.Call != nil:
-			text = cleanLine(b.Call.Tool) + " "
+			text = oneLine(b.Call.Tool) + " "
 			if c, ok := commandOf(b.Call); ok {
-				text += "$ " + cleanLine(c)
+				text += "$ " + oneLine(c)
 			} else {
 				text += p.callSummary(b.Call, false)
 			}
 			return "call", text
 		case b.Shell != nil:
-			return what, "$ " + cleanLine(b.Shell.Command)
+			return what, "$ " + oneLine(b.Shell.Command)
 		case b.Image != nil && len(b.Text) == 0:
 			text = imageText(b.Image)
 		case b.Kind == session.KindDetails:
 			continue
 		case b.Kind == session.KindThinking:
 			if thought == "" {
-				thought = cleanLine(string(b.Text[:min(len(b.Text), maxLine)]))
+				thought = oneLine(string(b.Text[:min(len(b.Text), longestLine)]))
 			}
 			continue
 		default:
-			text = cleanLine(string(b.Text[:min(len(b.Text), maxLine)]))
+			text = oneLine(string(b.Text[:min(len(b.Text), longestLine)]))
 		}
 		if text != "" {
 			return what, text

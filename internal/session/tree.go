@@ -141,6 +141,12 @@ func (t *Tree) link() {
 // takes its place.
 func (t *Tree) Superseded(i int) bool { return t.byID[t.nodes[i].ID] != i }
 
+// Parent returns the index of the entry that entry i follows, or -1.
+func (t *Tree) Parent(i int) int {
+	t.link()
+	return t.parents[i]
+}
+
 // Roots returns the indexes of the entries that follow none, in file order. The
 // slice is the tree's own.
 func (t *Tree) Roots() []int {

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pigrep/internal/printer"
+
+	"github.com/spf13/cobra"
+)
+
+type exportOptions struct {
+	sharedOptions
+	target string
+	format string
+	output string
+	force  bool
+	all    bool
+	leaf   string
+}
+
+func (o *exportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "format", "", "NAME", strings.Join(printer.Exports, ", ")+"; by default what the name of FILE says, else "+printer.Exports[0], &o.format)
+	addFlag(f, "output", "o", "FILE", "write to FILE, in place of stdout", &o.output)
+	addFlag(f, "force", "", "", "overwrite FILE", &o.force)
+	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
+	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
+}
+
+func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
+	o := &exportOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *exportOptions) error { return runExport(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "export SESSION",
+		Short: "Write a conversation as a file of its own",
+		Long: `Write a conversation as a file that stands on its own: Markdown, a page of HTML
+that needs no network and no scripts, JSON, or text. Nothing is folded away that
+was said; images are in the HTML only. SESSION is as for show.
+
+The session may hold secrets, and then so does the file: it is readable by you
+alone.`,
+		Example: `pigrep export 01a1f7de -o login.html
+pigrep export 01a1f7de --format md | less
+pigrep export 01a1f7de --all --format json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("`pigrep sessions` lists the sessions there are", "export takes one session: its path, its id, or the beginning of that")
+			}
+			return nil
+		},
+		ValidArgsFunction: completeSessions(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.target = args[0]
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *exportOptions) check() error {
+	if o.format == "" {
+		o.format = printer.Exports[0]
+		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(printer.Exports, ext) {
+			o.format = ext
+		}
+	}
+	switch {
+	case !slices.Contains(printer.Exports, o.format):
+		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(printer.Exports, ", "))
+	case o.all && o.leaf != "":
+		return usagef("", "--all and --leaf exclude each other")
+	}
+	return nil
+}
+
+func runExport(ctx context.Context, a *App, o *exportOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := findTarget(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	facts, err := t.facts(ctx, a, x)
+	if err != nil {
+		return indexProblem(err)
+	}
+	show := &showOptions{all: o.all, leaf: o.leaf}
+	list, _, err := show.choose(a, x, t, nil)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		s := &printer.Show{Session: facts, Entries: untilDone(ctx, readEntries(t.Conversation, list)), Branches: o.all}
+		return readProblem(ctx, printer.Export(w, o.format, s))
+	}
+	if o.output == "" || o.output == "-" {
+		return write(a.out)
+	}
+	path := a.absolute(o.output)
+	if err := a.writeExport(path, o.force, write); err != nil {
+		return err
+	}
+	a.warn("wrote %s", path)
+	return nil
+}
+
+// writeExport writes a file that appears whole or not at all. Session files are
+// never written to, not even on request.
+func (a *App) writeExport(path string, force bool, write func(io.Writer) error) (err error) {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return &problem{code: codeIO, message: "write the file", err: err}
+	case info.IsDir():
+		return usagef("name a file in it", "%s is a directory", path)
+	case strings.HasSuffix(path, ".jsonl"):
+		return usagef("choose another name", "%s is there, and may be a session: it is not overwritten", path)
+	case !force:
+		return usagef("choose another name, or --force", "%s is there already", path)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".pigrep-export-*")
+	if err != nil {
+		return &problem{code: codeIO, message: "write the file", err: err}
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	w := bufio.NewWriterSize(f, 1<<20)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		return &problem{code: codeIO, message: "write the file", err: err}
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write the file: %w", err)
+	}
+	return nil
+}

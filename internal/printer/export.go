@@ -1,0 +1,261 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+)
+
+// Exports lists the formats of exported conversations, the default first.
+var Exports = []string{"md", "html", "json", "txt"}
+
+// exportWidth is the width of exported text: nobody knows the reader's.
+const exportWidth = 100
+
+// Export writes a conversation as a file that stands on its own.
+func Export(w io.Writer, format string, s *Show) error {
+	s.Full, s.Whole = true, true
+	switch format {
+	case "md":
+		return exportMarkdown(w, s)
+	case "html":
+		return exportHTML(w, s)
+	case "json":
+		return jsonEnvelope{w}.Show(s)
+	case "txt":
+		return (&text{w: w, Look: Look{Width: exportWidth}}).Show(s)
+	}
+	return fmt.Errorf("unknown format %q", format)
+}
+
+// exportFacts are the facts above an exported conversation, name and value.
+func exportFacts(f *SessionFacts) [][2]string {
+	facts := [][2]string{
+		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Begun", stamp(f.Created)}, {"Last message", stamp(f.Modified)},
+		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
+		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
+	}
+	kept := facts[:0]
+	for _, fact := range facts {
+		if fact[1] = oneLine(fact[1]); fact[1] != "" {
+			kept = append(kept, fact)
+		}
+	}
+	return kept
+}
+
+func stamp(t query.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// anchors gives every entry a name of its own in a document.
+type anchors map[string]int
+
+func (a anchors) of(id string) string {
+	var b strings.Builder
+	b.WriteString("e-")
+	for _, r := range id {
+		if r == '@' || !isBareID(r) {
+			r = '-'
+		}
+		b.WriteRune(r)
+	}
+	name := b.String()
+	a[name]++
+	if n := a[name]; n > 1 {
+		return fmt.Sprintf("%s-%d", name, n)
+	}
+	return name
+}
+
+func isBareID(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.'
+}
+
+// entryTitle is the heading of an exported entry.
+func entryTitle(e *query.Entry) string {
+	what := heads[e.Role]
+	if what == "" {
+		what = heads[e.Type]
+	}
+	switch {
+	case e.Role == "toolResult":
+		what = "result " + oneLine(e.Tool)
+	case what == "":
+		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
+	}
+	if e.CustomType != "" {
+		what += " " + oneLine(e.CustomType)
+	}
+	return what
+}
+
+// entryNotes are the facts beside the heading of an exported entry.
+func entryNotes(e *query.Entry, branches bool) []string {
+	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
+	if e.Model != "" && e.Type == "message" {
+		notes = append(notes, oneLine(e.Model))
+	}
+	if e.Labelled != "" {
+		notes = append(notes, "["+oneLine(e.Labelled)+"]")
+	}
+	if branches && e.Branch == query.BranchAbandoned {
+		notes = append(notes, "abandoned branch")
+	}
+	if e.Role == "toolResult" && e.IsError {
+		notes = append(notes, "error")
+	}
+	return notes
+}
+
+// exportMarkdown writes Markdown. What people and models said stays Markdown;
+// everything else is in fences that nothing inside can end.
+func exportMarkdown(w io.Writer, s *Show) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(title(s.Session.Name, s.Session.FirstPrompt)))
+	for _, f := range exportFacts(&s.Session) {
+		fmt.Fprintf(&b, "- %s: %s\n", f[0], codeSpan(f[1]))
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	names := anchors{}
+	for e, err := range s.Entries {
+		if err != nil {
+			return err
+		}
+		b.Reset()
+		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
+		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(oneLine(e.ID)), escapeMarkdown(strings.Join(entryNotes(e, s.Branches), " · ")))
+		for i := range e.View.Blocks {
+			b.WriteByte('\n')
+			markdownBlock(&b, e, &e.View.Blocks[i])
+		}
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func markdownBlock(b *strings.Builder, e *query.Entry, block *session.Block) {
+	switch {
+	case block.Call != nil:
+		c := block.Call
+		name := "call"
+		if c.Nested {
+			name = "call by the tool"
+		}
+		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(oneLine(c.Tool)))
+		command, ok := commandOf(c)
+		if ok {
+			fence(b, "sh", []byte(command))
+		}
+		for _, a := range c.Arguments {
+			if ok && a.Text && string(a.Value) == command {
+				ok = false
+				continue
+			}
+			if a.Text && strings.Contains(string(a.Value), "\n") {
+				fmt.Fprintf(b, "%s:\n\n", codeSpan(oneLine(a.Name)))
+				fence(b, "", a.Value)
+				b.WriteByte('\n')
+				continue
+			}
+			fmt.Fprintf(b, "- %s: %s\n", codeSpan(oneLine(a.Name)), codeSpan(oneLine(string(a.Value))))
+		}
+		if len(c.Arguments) == 0 && len(c.Raw) > 0 {
+			fence(b, "json", c.Raw)
+		}
+	case block.Shell != nil:
+		fence(b, "sh", []byte(block.Shell.Command))
+		if len(block.Text) > 0 {
+			b.WriteByte('\n')
+			fence(b, "", block.Text)
+		}
+		if sh := block.Shell; sh.Cancelled {
+			b.WriteString("\ncancelled\n")
+		} else if sh.HasExit && sh.ExitCode != 0 {
+			fmt.Fprintf(b, "\nexit %d\n", sh.ExitCode)
+		}
+	case block.Image != nil:
+		b.WriteString(escapeMarkdown(imageText(block.Image)) + "\n")
+		if len(block.Text) > 0 {
+			b.WriteString("\n" + escapeMarkdown(oneLine(string(block.Text))) + "\n")
+		}
+	case isProse(block.Kind) && e.Role != "toolResult":
+		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
+	case block.Kind == session.KindThinking:
+		b.WriteString("<details><summary>thinking</summary>\n\n")
+		fence(b, "", block.Text)
+		b.WriteString("\n</details>\n")
+	case isRemark(block):
+		b.WriteString(codeSpan(oneLine(string(block.Text))) + "\n")
+	default:
+		if block.Kind != session.KindResult {
+			fmt.Fprintf(b, "%s:\n\n", block.Kind)
+		}
+		fence(b, "", block.Text)
+	}
+}
+
+// isProse reports whether the text of a kind is written as Markdown.
+func isProse(k session.Kind) bool {
+	switch k {
+	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
+		return true
+	}
+	return false
+}
+
+// isRemark reports whether a block is one line about the session.
+func isRemark(b *session.Block) bool {
+	switch b.Kind {
+	case session.KindMeta, session.KindTitle, session.KindLabel:
+		return len(b.Text) < longestLine
+	}
+	return false
+}
+
+// fence writes a text as a code block.
+func fence(b *strings.Builder, language string, text []byte) {
+	s := strings.Trim(tidy(text), "\n")
+	marks := 3
+	for run, i := 0, 0; i < len(s); i++ {
+		if s[i] == '`' {
+			run++
+			marks = max(marks, run+1)
+		} else {
+			run = 0
+		}
+	}
+	mark := strings.Repeat("`", marks)
+	fmt.Fprintf(b, "%s%s\n%s\n%s\n", mark, language, s, mark)
+}
+
+// codeSpan writes one line of text as it is.
+func codeSpan(s string) string {
+	if s == "" {
+		return "``"
+	}
+	mark := "`"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 || strings.HasPrefix(s, "`") {
+		return mark + " " + s + " " + mark
+	}
+	return mark + s + mark
+}
+
+var markdownEscaper = strings.NewReplacer(
+	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "!", `\!`,
+)
+
+func escapeMarkdown(s string) string { return markdownEscaper.Replace(s) }
