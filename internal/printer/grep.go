@@ -112,14 +112,14 @@ func (g *grepText) Match(m *query.GrepMatch) error {
 		case g.Mode == GrepVim:
 			for _, s := range l.Spans {
 				line, start := lineAt(l.Text, s[0])
-				fmt.Fprintf(&b, "%s:%d:%d:%s\n", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1, cleanLine(line))
+				fmt.Fprintf(&b, "%s:%d:%d:%s\n", g.cleanPath(m.SessionPath), m.Line, s[0]-start+1, safeLine(line))
 			}
 		case g.Mode == GrepOnly:
 			for _, s := range l.Spans {
 				number := l.Number + strings.Count(l.Text[:s[0]], "\n")
 				for piece := range strings.SplitSeq(l.Text[s[0]:s[1]], "\n") {
 					g.head(&b, m, number, true)
-					b.WriteString(g.style(matchLook, cleanLine(piece)) + "\n")
+					b.WriteString(g.style(matchLook, safeLine(piece)) + "\n")
 					number++
 				}
 			}
@@ -214,19 +214,19 @@ func (g *grepText) marked(line string, spans [][2]int) string {
 		if s[0] < at || s[1] > to || s[0] == s[1] {
 			continue
 		}
-		b.WriteString(cleanLine(line[at:s[0]]))
-		b.WriteString(g.style(matchLook, cleanLine(line[s[0]:s[1]])))
+		b.WriteString(safeLine(line[at:s[0]]))
+		b.WriteString(g.style(matchLook, safeLine(line[s[0]:s[1]])))
 		at = s[1]
 	}
-	b.WriteString(cleanLine(line[at:to]))
+	b.WriteString(safeLine(line[at:to]))
 	if to < len(line) {
 		b.WriteString(g.dim("…"))
 	}
 	return b.String()
 }
 
-// cleanLine makes a line safe to print and keeps its tabs.
-func cleanLine(s string) string {
+// safeLine makes a line safe to print and keeps its tabs.
+func safeLine(s string) string {
 	return strings.ReplaceAll(terminal.CleanLines(s), "\n", "")
 }
 
