@@ -88,6 +88,33 @@ func BenchmarkPostings(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/posting")
 }
 
+func BenchmarkPostingsBlocks(b *testing.B) {
+	dir, _ := benchIndex(b, 200, 500)
+	r := openReader(b, dir)
+	n, sum := 0, uint32(0)
+	for b.Loop() {
+		n = 0
+		for _, s := range r.Segments() {
+			p, err := s.Postings(index.FieldText, []byte("common"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for {
+				docs, freqs, lengths := p.NextBlock()
+				if len(docs) == 0 {
+					break
+				}
+				for i := range docs {
+					sum += freqs[i] + lengths[i]
+				}
+				n += len(docs)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/posting")
+	_ = sum
+}
+
 func BenchmarkCopies(b *testing.B) {
 	dir := b.TempDir()
 	w := openWriter(b, dir)

@@ -106,8 +106,6 @@ func (d *decoder) fixed() uint64 {
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-func (d *decoder) bool() bool { return d.uint() != 0 }
-
 func (d *decoder) time() time.Time {
 	nano := d.uint()
 	if nano == 0 {
@@ -127,13 +125,6 @@ func appendUint(b []byte, v uint64) []byte { return binary.AppendUvarint(b, v) }
 
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-func appendBool(b []byte, v bool) []byte {
-	if v {
-		return append(b, 1)
-	}
-	return append(b, 0)
 }
 
 func appendTime(b []byte, t time.Time) []byte {

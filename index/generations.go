@@ -241,9 +241,6 @@ func (w *Writer) copyLive(g *generation) (err error) {
 		return err
 	}
 	r := w.engine.CopyReader()
-	if r == nil {
-		return ErrClosed
-	}
 	err = r.CopyTo(&copyTarget{from: w.engine.path, to: temp})
 	if err = errors.Join(err, r.CloseCopyReader()); err != nil {
 		return err

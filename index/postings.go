@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"runtime/debug"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -158,8 +159,9 @@ type Postings struct {
 	docs       roaring.ManyIntIterable // nil at the end
 	freqs      []byte                  // of the documents that are not in block yet
 	segment    *Segment
-	dead       []uint64 // of the segment
-	single     bool     // the only document of a list was returned
+	dead       []uint64  // of the segment
+	single     bool      // the only document of a list was returned
+	only       [3]uint32 // the memory of a block of one
 	err        error
 }
 
@@ -211,8 +213,32 @@ func (p *Postings) Next() (doc, freq, length uint32, ok bool) {
 	return p.block.docs[i&255], p.block.freqs[i&255], p.block.lengths[i&255], true
 }
 
+// NextBlock is Next for some documents at once: those that Next has not returned
+// yet and that are at hand. It returns none at the end. The slices are valid
+// until the next call.
+func (p *Postings) NextBlock() (docs, freqs, lengths []uint32) {
+	if p.next >= p.have && !p.fill() {
+		return nil, nil, nil
+	}
+	from, to := p.next, p.have
+	p.next = to
+	if p.block == nil {
+		p.only = [3]uint32{p.list.doc, 1, p.list.length}
+		return p.only[:1], p.only[1:2], p.only[2:]
+	}
+	return p.block.docs[from:to], p.block.freqs[from:to], p.block.lengths[from:to]
+}
+
 // Err returns why the postings ended too early, nil when they did not.
 func (p *Postings) Err() error { return p.err }
+
+// contain is what contain does, without memory for each block.
+func (p *Postings) contain(before bool) {
+	debug.SetPanicOnFault(before)
+	if r := recover(); r != nil {
+		p.err = damaged("read postings: %v", r)
+	}
+}
 
 // fill decodes the next block and reports whether there is any.
 func (p *Postings) fill() bool {
@@ -241,7 +267,7 @@ func (p *Postings) fill() bool {
 
 // decode decodes a block and returns how many of it are live.
 func (p *Postings) decode() (live int) {
-	defer contain("read postings", &p.err)()
+	defer p.contain(debug.SetPanicOnFault(true))
 	docs := p.docs
 	p.docs = nil // unless all goes well
 	b := p.block
@@ -249,34 +275,12 @@ func (p *Postings) decode() (live int) {
 	if n == 0 {
 		return 0
 	}
-	freqs := p.freqs
-	if freqs != nil {
-		for i := range n {
-			var freq, length uint64
-			if len(freqs) > 1 && freqs[0] < 0x80 && freqs[1] < 0x80 && freqs[0] > 1 {
-				freq, length = uint64(freqs[0]>>1), uint64(freqs[1])
-				freqs = freqs[2:]
-			} else {
-				var k int
-				if freq, k = binary.Uvarint(freqs); k <= 0 {
-					p.err = errPostings
-					return 0
-				}
-				freqs = freqs[k:]
-				if freq >>= 1; freq != 0 {
-					if length, k = binary.Uvarint(freqs); k <= 0 {
-						p.err = errPostings
-						return 0
-					}
-					freqs = freqs[k:]
-				}
-			}
-			b.freqs[i], b.lengths[i] = uint32(freq), uint32(length)
-		}
-		p.freqs = freqs
-	} else {
+	if p.freqs == nil {
 		clear(b.freqs[:n])
 		clear(b.lengths[:n])
+	} else if !p.decodeFreqs(n) {
+		p.err = errPostings
+		return 0
 	}
 	p.docs = docs
 	// Whoever uses the numbers as indices must be able to rely on them.
@@ -302,4 +306,48 @@ func (p *Postings) decode() (live int) {
 		live++
 	}
 	return live
+}
+
+// decodeFreqs decodes the frequencies and lengths of the n documents of the
+// block, and reports whether they are all there.
+func (p *Postings) decodeFreqs(n int) bool {
+	b, data, at := p.block, p.freqs, 0
+	for i := range n {
+		// Most take two to four bytes.
+		if at+4 <= len(data) {
+			w := binary.LittleEndian.Uint32(data[at:])
+			if w&0x80 == 0 && w&0x7e != 0 {
+				b.freqs[i&255] = w >> 1 & 0x3f
+				switch {
+				case w&0x8000 == 0:
+					b.lengths[i&255] = w >> 8 & 0x7f
+					at += 2
+					continue
+				case w&0x80_0000 == 0:
+					b.lengths[i&255] = w>>8&0x7f | w>>9&0x3f80
+					at += 3
+					continue
+				case w&0x8000_0000 == 0:
+					b.lengths[i&255] = w>>8&0x7f | w>>9&0x3f80 | w>>10&0x1f_c000
+					at += 4
+					continue
+				}
+			}
+		}
+		freq, k := binary.Uvarint(data[at:])
+		if k <= 0 {
+			return false
+		}
+		at += k
+		var length uint64
+		if freq >>= 1; freq != 0 {
+			if length, k = binary.Uvarint(data[at:]); k <= 0 {
+				return false
+			}
+			at += k
+		}
+		b.freqs[i&255], b.lengths[i&255] = uint32(freq), uint32(length)
+	}
+	p.freqs = data[at:]
+	return true
 }

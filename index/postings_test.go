@@ -70,6 +70,7 @@ func TestPostingsOfList(t *testing.T) {
 			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
 				t.Errorf("%d postings, Count = %d, then %t, %v", got, want, ok, p.Err())
 			}
+			checkBlocks(t, l, s)
 		}
 		// A document number that the segment cannot have.
 		l, _ := readList(data, at)
@@ -79,6 +80,39 @@ func TestPostingsOfList(t *testing.T) {
 		if p.Err() == nil {
 			t.Errorf("postings of %d with a number out of range: no error", n)
 		}
+	}
+}
+
+// checkBlocks compares NextBlock with Next, some of which is called before.
+func checkBlocks(t *testing.T, l *list, s *Segment) {
+	t.Helper()
+	one, many := newPostings(l, s), newPostings(l, s)
+	one.Next()
+	many.Next()
+	for {
+		docs, freqs, lengths := many.NextBlock()
+		if len(docs) == 0 {
+			break
+		}
+		for i := range docs {
+			if doc, freq, length, ok := one.Next(); !ok || doc != docs[i] || freq != freqs[i] || length != lengths[i] {
+				t.Fatalf("NextBlock: %d %d/%d, Next: %d %d/%d %t", docs[i], freqs[i], lengths[i], doc, freq, length, ok)
+			}
+		}
+	}
+	if doc, _, _, ok := one.Next(); ok || many.Err() != nil {
+		t.Errorf("NextBlock ends before %d: %v", doc, many.Err())
+	}
+}
+
+func TestBlockOfOne(t *testing.T) {
+	p := newPostings(&list{doc: 3, length: 7}, &Segment{length: 4})
+	docs, freqs, lengths := p.NextBlock()
+	if len(docs) != 1 || docs[0] != 3 || freqs[0] != 1 || lengths[0] != 7 {
+		t.Errorf("NextBlock: %v %v %v", docs, freqs, lengths)
+	}
+	if docs, _, _ := p.NextBlock(); len(docs) != 0 {
+		t.Errorf("NextBlock again: %v", docs)
 	}
 }
 
