@@ -21,3 +21,10 @@ func (w *Writer) Summary(path string) *session.Summary {
 	s := w.table.rows[i].Summary
 	return &s
 }
+
+// Empty reports whether the index holds no file as of the last commit.
+func (w *Writer) Empty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.table.rows) == 0
+}

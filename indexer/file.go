@@ -77,7 +77,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 			put(nil, false)
 			return ctx.Err()
 		}
-		if w.batch.Size() >= w.BatchBytes {
+		if w.batch.Size() >= w.limit {
 			put(nil, false)
 			if err := w.commit(); err != nil {
 				return err

@@ -43,11 +43,10 @@ const DefaultBatch = 32 << 20
 // publishEvery is how often a long run makes what is done visible.
 const publishEvery = 2 * time.Second
 
-// Progress is how far an update has come.
-type Progress struct {
-	Files, FilesTotal int
-	Bytes, BytesTotal int64
-}
+// firstBatch is how much text goes into the first commit of each worker of a
+// first build: something can be searched soon, and how long the rest will take
+// can be told.
+const firstBatch = 4 << 20
 
 // FileError is a file or directory that could not be used.
 type FileError struct {
@@ -226,6 +225,7 @@ type update struct {
 
 	mu        sync.Mutex // guards res, done and published
 	done      Progress
+	pace      pace
 	published time.Time
 }
 
@@ -236,7 +236,11 @@ func (u *update) run(outer context.Context) error {
 	if u.BatchBytes == 0 {
 		u.BatchBytes = DefaultBatch
 	}
-	u.published = u.Now()
+	now := u.Now()
+	u.done.First = u.writer.Empty()
+	if !u.done.First {
+		u.published = now
+	}
 	var todo []*Step
 	for i := range u.steps {
 		s := &u.steps[i]
@@ -256,9 +260,14 @@ func (u *update) run(outer context.Context) error {
 	}
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(outer)
-	for range min(u.Workers, len(todo)) {
+	workers := min(u.Workers, len(todo))
+	u.pace = pace{start: now, workers: workers}
+	for range workers {
 		g.Go(func() error {
-			w := &worker{update: u, batch: u.writer.NewBatch()}
+			w := &worker{update: u, batch: u.writer.NewBatch(), limit: u.BatchBytes}
+			if u.done.First {
+				w.limit = min(w.limit, firstBatch)
+			}
 			var err error
 			for err == nil && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
@@ -284,7 +293,9 @@ func (u *update) run(outer context.Context) error {
 type worker struct {
 	*update
 	batch   *index.Batch
-	dirty   bool // the batch holds something
+	dirty   bool  // the batch holds something
+	bytes   int64 // of session files that are in it
+	limit   int   // text that it takes
 	entries int
 }
 
@@ -310,7 +321,7 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 	w.done.Files++
 	w.report()
 	w.mu.Unlock()
-	if w.batch.Size() >= w.BatchBytes {
+	if w.batch.Size() >= w.limit {
 		return w.commit()
 	}
 	return nil
@@ -321,16 +332,27 @@ func (w *worker) commit() error {
 	if !w.dirty {
 		return nil
 	}
-	if err := w.writer.Commit(w.batch); err != nil {
-		return err
-	}
-	w.batch, w.dirty = w.writer.NewBatch(), false
+	began := w.Now()
 	w.mu.Lock()
-	due := w.Now().Sub(w.published) >= publishEvery
+	w.pace.commitBegins(began)
+	w.mu.Unlock()
+	err := w.writer.Commit(w.batch)
+	now := w.Now()
+	w.mu.Lock()
+	w.pace.commitEnds(began, now)
+	due := err == nil && now.Sub(w.published) >= publishEvery
 	if due {
-		w.published = w.Now()
+		w.published = now
+	}
+	if err == nil {
+		w.done.Committed += w.bytes
+		w.report()
 	}
 	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	w.batch, w.dirty, w.bytes, w.limit = w.writer.NewBatch(), false, 0, w.BatchBytes
 	if due {
 		_, err := w.writer.Publish()
 		return err
@@ -339,17 +361,20 @@ func (w *worker) commit() error {
 }
 
 // read counts bytes that were read and indexed.
-func (u *update) read(bytes int64) {
-	u.mu.Lock()
-	u.res.BytesRead += bytes
-	u.done.Bytes += bytes
-	u.report()
-	u.mu.Unlock()
+func (w *worker) read(bytes int64) {
+	w.bytes += bytes
+	w.mu.Lock()
+	w.res.BytesRead += bytes
+	w.done.Bytes += bytes
+	w.report()
+	w.mu.Unlock()
 }
 
 // report tells the progress; u.mu is held.
 func (u *update) report() {
-	if u.Progress != nil {
-		u.Progress(u.done)
+	if u.Progress == nil {
+		return
 	}
+	u.done.Left = u.pace.left(u.done, u.Now())
+	u.Progress(u.done)
 }

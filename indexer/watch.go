@@ -26,8 +26,11 @@ type WatchOptions struct {
 	Options
 	Tell func(WatchEvent) // called from one goroutine; may be nil
 
-	notify func() (notifier, error) // in tests; nil: the system's
-	times  watchTimes               // in tests; zero: usualTimes
+	// For tests.
+	notify  func() (notifier, error) // nil: the system's
+	times   watchTimes               // zero: usualTimes
+	fault   func() error             // makes updates fail
+	passing func(hints) error        // in place of looking at files
 }
 
 // watchTimes are the bounds of a watch.
@@ -183,7 +186,7 @@ func (w *watcher) loop(ctx context.Context) error {
 			retry.stop()
 			w.succeeded()
 		}
-		if w.polling {
+		if w.polling && !poll.on {
 			poll.set(w.every)
 		}
 		release.set(w.times.release)

@@ -59,8 +59,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 			return false
 		}
 	default:
-		// On the way to a root, or below a directory that has moved.
-		if !w.concernsRoot(e.Name) && !isSession(e.Name) {
+		if !w.concernsRoot(e.Name) {
 			return false
 		}
 	}
@@ -86,6 +85,9 @@ func (w *watcher) concernsRoot(path string) bool {
 // pass looks where the hints point and brings the index up to date.
 func (w *watcher) pass(ctx context.Context, h hints) error {
 	r := &Result{Changes: make(map[Change]int)}
+	if w.passing != nil {
+		return w.passing(h)
+	}
 	start := w.Now()
 	if !h.all && w.found != nil {
 		changed, ok := w.restat(h.files)
@@ -241,6 +243,11 @@ func planFiles(files []File, ix *index.Writer) []Step {
 // index carries the plan out, and tells what came of it. An index that is
 // damaged, or of another version, is built anew.
 func (w *watcher) index(ctx context.Context, r *Result, plan func(*index.Writer) []Step) error {
+	if w.fault != nil {
+		if err := w.fault(); err != nil {
+			return err
+		}
+	}
 	steps, err := w.keeper.update(ctx, r, plan)
 	if rebuildable(err) {
 		r.Rebuilt = err.Error()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"pigrep/index"
 	"pigrep/indexer"
@@ -67,7 +68,9 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	if o.dryRun {
 		return dryRun(a, p, out)
 	}
-	res, err := a.update(ctx, p, o.rebuild)
+	opt := a.indexing(p)
+	opt.Rebuild = o.rebuild
+	res, err := a.updateBesideWatcher(ctx, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
 	}
@@ -90,6 +93,35 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return errIncomplete
 	}
 	return nil
+}
+
+// besideTries and besideWait bound how long an update that was asked for waits
+// for a watcher to be done with its own.
+const (
+	besideTries = 50
+	besideWait  = 100 * time.Millisecond
+)
+
+// updateBesideWatcher runs the indexer; a watcher keeps it waiting for a moment
+// and not away.
+func (a *App) updateBesideWatcher(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
+	for try := 1; ; try++ {
+		res, err := a.updateWith(ctx, opt)
+		if !errors.Is(err, index.ErrLocked) || try == besideTries {
+			return res, err
+		}
+		if w, watchErr := indexer.WatcherOf(opt.Dir, a.Now()); w == nil || watchErr != nil {
+			return res, err
+		}
+		if res.Reader != nil {
+			res.Reader.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return res, ctx.Err()
+		case <-time.After(besideWait):
+		}
+	}
 }
 
 // stateOf says which state of the index the reader shows.

@@ -1,56 +1,126 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"pigrep/indexer"
 
+	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
 )
 
-// progressAfter is how long an update may take before it shows itself: what is
-// quicker would only flicker.
-const progressAfter = 200 * time.Millisecond
+const (
+	// progressAfter is how long an update may take before it shows itself: what
+	// is quicker would only flicker.
+	progressAfter = 200 * time.Millisecond
+	// linesFrom is how many bytes a first build must have to read to be told of
+	// without a terminal: a smaller one is over before anybody wonders.
+	linesFrom = 4 << 20
+	// progressEvery is how often the bar is drawn.
+	progressEvery = 100 * time.Millisecond
+)
 
-// progress shows how far an update is, on stderr and only on a terminal.
-type progress struct {
-	app   *App
-	start time.Time
-	bar   *progressbar.ProgressBar
-}
-
-// newProgress returns the function to tell the progress to, and the one that
-// clears what was shown.
-func (a *App) newProgress() (func(indexer.Progress), func()) {
-	if !a.Streams.ErrTTY || a.quiet {
+// newProgress returns the function to tell the progress of an update to, and
+// the one that ends what was shown. On a terminal that is a bar, which is
+// cleared; elsewhere a first build says on stderr that it begins and that it
+// has ended, for those who wonder why the first search takes so long.
+func (a *App) newProgress() (tell func(indexer.Progress), end func()) {
+	switch {
+	case a.quiet:
+		return nil, func() {}
+	case a.Streams.ErrTTY:
+		p := &progressBar{app: a, start: a.Now()}
+		return p.tell, p.clear
+	case a.json:
+		// What programs read of stderr is errors and warnings.
 		return nil, func() {}
 	}
-	p := &progress{app: a, start: a.Now()}
-	return p.tell, p.clear
+	p := &progressLines{app: a, start: a.Now()}
+	return p.tell, p.end
 }
 
-func (p *progress) tell(at indexer.Progress) {
+// progressBar shows how far an update is, with bytes, rate and time left.
+type progressBar struct {
+	app         *App
+	start, last time.Time
+	bar         *progressbar.ProgressBar
+}
+
+func (p *progressBar) tell(at indexer.Progress) {
+	now := p.app.Now()
+	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
+		return
+	}
+	p.last = now
 	if p.bar == nil {
-		if p.app.Now().Sub(p.start) < progressAfter {
-			return
-		}
 		p.bar = progressbar.NewOptions64(max(1, at.BytesTotal),
 			progressbar.OptionSetWriter(p.app.Streams.Err),
-			progressbar.OptionSetDescription("indexing"),
 			progressbar.OptionShowBytes(true),
-			progressbar.OptionSetPredictTime(true),
+			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-60))),
-			progressbar.OptionThrottle(65*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
 		)
 	}
-	// A bar that cannot be drawn is no reason to stop indexing.
-	_ = p.bar.Set64(min(at.Bytes, max(1, at.BytesTotal)-1))
+	// Short of the end, at which the bar would clear itself. A bar that cannot
+	// be drawn is no reason to stop indexing.
+	_ = p.bar.Set64(min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1))
+	p.bar.Describe("indexing, " + leftText(at.Left))
 }
 
-func (p *progress) clear() {
+// leftText says how long the rest will take, in a width that does not jump.
+func leftText(left time.Duration) string {
+	text := "time left: ?"
+	switch {
+	case left >= time.Hour:
+		text = fmt.Sprintf("%d h %d min left", left/time.Hour, left%time.Hour/time.Minute)
+	case left >= 2*time.Minute:
+		text = fmt.Sprintf("%d min left", left.Round(time.Minute)/time.Minute)
+	case left > 0:
+		text = fmt.Sprintf("%d s left", max(1, left.Round(time.Second)/time.Second))
+	}
+	return fmt.Sprintf("%12s", text)
+}
+
+func (p *progressBar) clear() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
+
+// progressLines is a line when a first build begins and one when it has ended.
+type progressLines struct {
+	app   *App
+	start time.Time
+	at    indexer.Progress
+}
+
+func (p *progressLines) tell(at indexer.Progress) {
+	if p.told(at) && p.at.FilesTotal == 0 {
+		p.app.warn("building the index of %s (%s)", filesText(at.FilesTotal), bytesText(at.BytesTotal))
+	}
+	p.at = at
+}
+
+func (p *progressLines) told(at indexer.Progress) bool { return at.First && at.BytesTotal >= linesFrom }
+
+func (p *progressLines) end() {
+	at, took := p.at, p.app.Now().Sub(p.start).Round(100*time.Millisecond)
+	switch {
+	case !p.told(at):
+	case at.Files < at.FilesTotal:
+		p.app.warn("stopped after %d of %s (%s)", at.Files, filesText(at.FilesTotal), bytesText(at.Bytes))
+	default:
+		p.app.warn("built the index of %s (%s) in %v", filesText(at.FilesTotal), bytesText(at.BytesTotal), took)
+	}
+}
+
+func filesText(n int) string {
+	if n == 1 {
+		return "1 session file"
+	}
+	return humanize.Comma(int64(n)) + " session files"
+}
+
+func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }

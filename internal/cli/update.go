@@ -50,6 +50,9 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 	default:
 		return nil, indexProblem(err)
 	}
+	if res.Watcher != nil && res.Lag.Files > 0 {
+		a.warn("%s not in this answer yet: process %d, which watches, is about to index it", lagText(res.Lag), res.Watcher.PID)
+	}
 	if res.Rebuilt != "" {
 		a.warn("%s: it was built anew", res.Rebuilt)
 	}
@@ -67,16 +70,29 @@ func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, 
 	}, nil
 }
 
-// update runs the indexer, with its progress on stderr.
+// indexing returns the options for indexing the place.
+func (a *App) indexing(p *place) indexer.Options {
+	return indexer.Options{
+		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Logger: a.logger(),
+		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
+	}
+}
+
+// update brings the index up to date, unless a watcher is about to.
 func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Result, error) {
-	tell, clear := a.newProgress()
-	defer clear()
+	opt := a.indexing(p)
+	opt.Rebuild, opt.Yield = rebuild, true
+	return a.updateWith(ctx, opt)
+}
+
+// updateWith runs the indexer, with its progress on stderr.
+func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
+	tell, end := a.newProgress()
+	defer end()
+	opt.Progress = tell
 	start := a.Now()
-	res, err := indexer.Update(ctx, indexer.Options{
-		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Progress: tell, Logger: a.logger(),
-		PID: os.Getpid(), Rebuild: rebuild, Stock: a.Getenv(envBuilder) == "stock",
-	})
-	a.logger().Debug("index compared and updated", "dir", p.indexDir, "took", a.Now().Sub(start).String(),
+	res, err := indexer.Update(ctx, opt)
+	a.logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
 		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
 	return res, err
 }
