@@ -62,8 +62,8 @@ func newGrepCommand(a *App, runF func(context.Context, *grepOptions) error) *cob
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN...",
 		Short: "Find every line that matches a regular expression",
-		Long: `Find every line of the text of past conversations that a regular expression (RE2)
-matches: exactly those, all of them, in the order of the files.
+		Long: `Find every line of past conversations that a regular expression (RE2) matches:
+exactly those, all of them, in the order of the files.
 
 The index says where not to look; what is not indexed yet is read, so that the
 answer is complete at any time. Lines are those of the text as it was said, not
