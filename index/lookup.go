@@ -28,3 +28,15 @@ func (w *Writer) Empty() bool {
 	defer w.mu.Unlock()
 	return len(w.table.rows) == 0
 }
+
+// Skipped returns the number of malformed pieces of lines in all files as of
+// the last commit.
+func (w *Writer) Skipped() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for i := range w.table.rows {
+		n += w.table.rows[i].Skipped
+	}
+	return n
+}

@@ -76,6 +76,8 @@ type WatchEvent struct {
 	BytesRead  int64
 	Entries    int
 	Files      int           // there are
+	Skipped    int           // malformed pieces of lines in all files
+	Complete   bool          // every complete line of every file is indexed
 	Dirs       int           // that are watched
 	Errors     []FileError   // that were not told before
 	Rebuilt    string        // why the index was built anew; "" when it was not
@@ -133,6 +135,7 @@ type watcher struct {
 	at      map[string]int // place in found.Files by path
 	dirs    map[string]bool
 	agents  map[string]bool
+	skipped int             // malformed pieces of lines in all files
 	ready   bool
 	polling bool
 	every   time.Duration // between polls

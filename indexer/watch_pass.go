@@ -222,7 +222,10 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 	switch {
 	case err == nil:
 		defer reader.Close()
-		w.keeper.generation = reader.Generation()
+		w.keeper.generation, w.skipped = reader.Generation(), 0
+		for _, s := range reader.Summaries() {
+			w.skipped += s.Skipped
+		}
 		return Behind(w.found, reader.Summaries()) != (Lag{}), nil
 	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
 		return true, nil
@@ -259,6 +262,7 @@ func (w *watcher) index(ctx context.Context, r *Result, plan func(*index.Writer)
 	if err != nil {
 		return err
 	}
+	w.skipped = w.keeper.writer.Skipped()
 	w.report(r, steps)
 	if r.BytesRead > DefaultBatch {
 		// A large build is over: what it took is of no use to a process that
@@ -296,6 +300,7 @@ func (w *watcher) report(r *Result, steps []Step) {
 			w.told[path] = why
 		}
 	}
+	e.Skipped, e.Complete = w.skipped, len(w.told) == 0
 	switch {
 	case !w.ready:
 		w.ready = true

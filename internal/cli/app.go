@@ -142,6 +142,7 @@ func newRootCommand(a *App) *cobra.Command {
 		newResumeCommand(a, nil),
 		newExportCommand(a, nil),
 		newIndexCommand(a, nil),
+		newWatchCommand(a, nil),
 		newStatusCommand(a, nil),
 		newDoctorCommand(a, nil),
 		newCompletionCommand(a),

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"pigrep/internal/terminal"
 )
 
 // plain prints one record a line, for pipes.
@@ -22,6 +20,7 @@ var Columns = []struct {
 	{"search", []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}},
 	{"sessions", []string{"session path", "session id", "last message (UTC)", "messages", "working directory", "models", "labels", "parent session", "hits", "name", "first prompt"}},
 	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
+	{"watch", []string{"time (UTC)", "event", "files that changed", "entries read", "bytes read", "generation", "first session path", "reason"}},
 	{"status --stores", []string{"name", "coverage", "there", "format", "path", "role"}},
 }
 
@@ -29,7 +28,7 @@ var Columns = []struct {
 // newlines included, becomes one space.
 func (p plain) record(columns ...string) error {
 	for i, c := range columns {
-		columns[i] = terminal.Clean(c)
+		columns[i] = oneLine(c)
 	}
 	_, err := io.WriteString(p.w, strings.Join(columns, "\t")+"\n")
 	return err

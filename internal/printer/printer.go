@@ -32,6 +32,7 @@ type Printer interface {
 	Index(*Index) error
 	Status(*Status) error
 	Doctor(*Doctor) error
+	Watch(*WatchEvent) error
 	Stores([]Store) error
 	Version(*Version) error
 }

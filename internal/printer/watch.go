@@ -1,0 +1,135 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// WatchEvent is something that a watch tells: a line of its own, written when it
+// happens.
+type WatchEvent struct {
+	Event       string // ready, update, polling, waiting, failed, or summary at the end
+	Time        query.Time
+	Changes     []ChangeCount
+	Steps       []Step // what changed
+	Bytes       int64  // read
+	Entries     int
+	Directories int         // that are watched
+	Errors      []FileError // that were not told before
+	Rebuilt     string      // why the index was built anew; "" when it was not
+	Message     string      // of polling, waiting and failed: why
+	Updates     int         // of a summary
+	State       query.IndexState
+}
+
+// watchLine says in one line what happened.
+func watchLine(e *WatchEvent) string {
+	var done []string
+	for _, c := range e.Changes {
+		done = append(done, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+	}
+	if e.Entries > 0 {
+		done = append(done, plural(e.Entries, "entry", "entries"))
+	}
+	if e.Bytes > 0 {
+		done = append(done, bytesText(e.Bytes))
+	}
+	if e.Rebuilt != "" {
+		done = append(done, "built anew: "+e.Rebuilt)
+	}
+	for _, f := range e.Errors {
+		done = append(done, f.Path+": "+f.Reason)
+	}
+	what := strings.Join(done, ", ")
+	switch e.Event {
+	case "ready":
+		line := fmt.Sprintf("watching %s in %s", plural(e.State.Files, "file", "files"), plural(e.Directories, "directory", "directories"))
+		if what != "" {
+			line += ": " + what
+		}
+		return line
+	case "summary":
+		line := "stopped after " + plural(e.Updates, "update", "updates")
+		if what != "" {
+			line += ": " + what
+		}
+		return line
+	case "update":
+		return what
+	}
+	return e.Event + ": " + e.Message
+}
+
+func (t *text) Watch(e *WatchEvent) error {
+	line := e.Time.Local().Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
+	if len(e.Steps) > 0 && e.Event == "update" {
+		path := t.short(e.Steps[0].Path)
+		if n := len(e.Steps) - 1; n > 0 {
+			path += fmt.Sprintf(" and %d more", n)
+		}
+		room := t.Width - ansi.StringWidth(line) - 2
+		if room >= 20 {
+			line += "  " + t.dim(clipLeft(terminal.Clean(path), room))
+		}
+	}
+	_, err := fmt.Fprintln(t.w, line)
+	return err
+}
+
+func (p plain) Watch(e *WatchEvent) error {
+	if e.Event == "summary" {
+		return nil
+	}
+	path, detail := "", e.Message
+	if len(e.Steps) > 0 {
+		path = e.Steps[0].Path
+	}
+	if len(e.Errors) > 0 {
+		path, detail = e.Errors[0].Path, e.Errors[0].Reason
+	}
+	return p.record(e.Time.UTC().Format(time.RFC3339), e.Event, strconv.Itoa(len(e.Steps)), strconv.Itoa(e.Entries),
+		strconv.FormatInt(e.Bytes, 10), strconv.FormatUint(e.State.Generation, 10), path, detail)
+}
+
+type watchJSON struct {
+	Time        query.Time       `json:"time,omitzero"`
+	Updates     *int             `json:"updates,omitempty"`
+	Changes     []ChangeCount    `json:"changes"`
+	Steps       []Step           `json:"steps,omitempty"`
+	Bytes       int64            `json:"bytes"`
+	Entries     int              `json:"entries"`
+	Directories int              `json:"directories"`
+	Errors      []FileError      `json:"errors,omitempty"`
+	Rebuilt     string           `json:"rebuilt,omitempty"`
+	Message     string           `json:"message,omitempty"`
+	Index       query.IndexState `json:"index"`
+}
+
+func writeWatchEvent(w io.Writer, e *WatchEvent) error {
+	x := watchJSON{
+		e.Time, nil, list(e.Changes), e.Steps, e.Bytes, e.Entries, e.Directories, e.Errors, e.Rebuilt, e.Message, e.State,
+	}
+	if e.Event != "summary" {
+		return encode(w, struct {
+			typed
+			watchJSON
+		}{typed{e.Event}, x})
+	}
+	x.Updates = &e.Updates
+	return encode(w, struct {
+		head
+		watchJSON
+	}{summary("watch"), x})
+}
+
+func (p jsonEnvelope) Watch(e *WatchEvent) error { return writeWatchEvent(p.w, e) }
+
+func (p jsonLines) Watch(e *WatchEvent) error { return writeWatchEvent(p.w, e) }
