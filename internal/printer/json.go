@@ -32,6 +32,16 @@ func encode(w io.Writer, v any) error {
 // escapeHidden escapes what the encoder leaves as it is and a terminal may act
 // on. Such characters stand in strings only, and mean the same when escaped.
 func escapeHidden(data []byte) []byte {
+	plain := true
+	for _, c := range data {
+		if c < ' ' && c != '\n' || c > '~' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return data
+	}
 	hidden := func(r rune) bool { return r != '\n' && terminal.Hidden(r) }
 	if !bytes.ContainsFunc(data, hidden) {
 		return data

@@ -142,14 +142,23 @@ func cellsOf(list []cluster) int {
 
 // clip shortens s to at most width cells, at the end.
 func clip(s string, width int) string {
-	if len(s) <= width && isPrintable(s) {
-		return s
+	if width > 0 && isPrintable(s) {
+		if len(s) <= width {
+			return s
+		}
+		return s[:width-1] + "…"
 	}
 	return ansi.Truncate(s, width, "…")
 }
 
 // clipLeft shortens s to at most width cells, at the beginning.
 func clipLeft(s string, width int) string {
+	if width > 0 && isPrintable(s) {
+		if len(s) <= width {
+			return s
+		}
+		return "…" + s[len(s)-width+1:]
+	}
 	if n := ansi.StringWidth(s); n > width {
 		return ansi.TruncateLeft(s, n-width+1, "…")
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -27,10 +26,19 @@ var Columns = []struct {
 // record writes the columns as one line. White space inside a column, tabs and
 // newlines included, becomes one space.
 func (p plain) record(columns ...string) error {
+	size := len(columns)
 	for i, c := range columns {
 		columns[i] = oneLine(c)
+		size += len(columns[i])
 	}
-	_, err := io.WriteString(p.w, strings.Join(columns, "\t")+"\n")
+	line := make([]byte, 0, size)
+	for i, c := range columns {
+		if i > 0 {
+			line = append(line, '\t')
+		}
+		line = append(line, c...)
+	}
+	_, err := p.w.Write(append(line, '\n'))
 	return err
 }
 

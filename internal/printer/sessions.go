@@ -345,10 +345,18 @@ func cells(s string) int {
 
 // oneLine is terminal.Clean, which most text passes unchanged.
 func oneLine(s string) string {
-	if isPrintable(s) && !strings.Contains(s, "  ") {
-		return strings.TrimSpace(s)
+	last := byte(' ') // so that a space in front is seen too
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
+			return terminal.Clean(s)
+		}
+		last = c
 	}
-	return terminal.Clean(s)
+	if s != "" && last == ' ' {
+		return s[:len(s)-1]
+	}
+	return s
 }
 
 func isPrintable(s string) bool {
