@@ -62,7 +62,7 @@ type expr struct {
 	op   exprOp
 	bit  uint64
 	kids []*expr
-	text string // as typed
+	node Node
 }
 
 type exprOp uint8
@@ -159,11 +159,11 @@ func (c *compiler) one(op exprOp, item Node, positive bool) *expr {
 	if kid == nil {
 		return nil
 	}
-	return &expr{op: op, kids: []*expr{kid}, text: kid.text}
+	return &expr{op: op, kids: []*expr{kid}, node: kid.node}
 }
 
 func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
-	e := &expr{op: op, text: n.String()}
+	e := &expr{op: op, node: n}
 	for _, item := range items {
 		if kid := c.expr(item, positive); kid != nil {
 			e.kids = append(e.kids, kid)
@@ -195,7 +195,7 @@ func (c *compiler) field(n *Field, positive bool) *expr {
 	// The bits of fields are dealt out from the top, those of words from the bottom.
 	c.fields = append(c.fields, n)
 	c.tests = append(c.tests, t)
-	return &expr{op: opField, bit: fieldBit(len(c.fields) - 1), text: n.String()}
+	return &expr{op: opField, bit: fieldBit(len(c.fields) - 1), node: n}
 }
 
 func fieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
@@ -211,7 +211,7 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 	}
 	for i, o := range c.words {
 		if o.scored == w.scored && o.match == w.match && o.edits == w.edits && (o.text == w.text || sameLookup(o, w)) {
-			return &expr{bit: 1 << i, text: o.text}
+			return &expr{bit: 1 << i, node: n}
 		}
 	}
 	if c.bits() == maxWords {
@@ -219,7 +219,7 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 		return nil
 	}
 	c.words = append(c.words, w)
-	return &expr{bit: 1 << (len(c.words) - 1), text: w.text}
+	return &expr{bit: 1 << (len(c.words) - 1), node: n}
 }
 
 // tighten takes away the looser ways to match, for a word that is to be left

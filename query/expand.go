@@ -33,6 +33,8 @@ const (
 	minPrefix    = 3    // characters of a word that is tried as a prefix
 	minFuzzy     = 4    // characters of a word that is looked up with one edit
 	minFuzzyTwo  = 8    // with two
+
+	mostSearched = 8 // words of a query for which similar ones are looked for: a long text that was pasted is not full of typing errors
 )
 
 // A prefix that was typed may stand for very many words. Of more than maxTyped
@@ -151,6 +153,9 @@ func (e *expander) loosen(w *word) error {
 		}
 	}
 	if length < minFuzzy || total > rareFuzzy || len(w.parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.term, unicode.IsDigit) {
+		return nil
+	}
+	if e.searched++; e.searched > mostSearched {
 		return nil
 	}
 	// Of a word that is there, a similar one is meant only when it is far more

@@ -72,6 +72,15 @@ func (e *expr) missing(mask uint64, list []*expr) []*expr {
 	return append(list, e)
 }
 
+// text is what was typed. A word is named without the quotes or parentheses that
+// only keep it from being something else.
+func (e *expr) text() string {
+	if t, ok := e.node.(*Term); ok && t.Match == Literal {
+		return t.Text
+	}
+	return e.node.String()
+}
+
 // verdict is what the expression says of a set of bits.
 type verdict struct{ hit, whole bool }
 

@@ -310,7 +310,7 @@ func (m *model) search(t interface{ Fatal(...any) }, req Request, allowed func(*
 		}
 		h := modelHit{Score: score * d.recency}
 		for _, e := range q.root.missing(mask, nil) {
-			h.Missing = append(h.Missing, e.text)
+			h.Missing = append(h.Missing, e.text())
 		}
 		if len(h.Missing) == 0 {
 			total++
@@ -320,18 +320,18 @@ func (m *model) search(t interface{ Fatal(...any) }, req Request, allowed func(*
 	return hits, total
 }
 
-var vocabulary = []string{
+var modelWords = []string{
 	"rename", "renaming", "renamed", "connect", "connection", "connections", "getUserName", "get_user_name", "user", "name", "get",
 	"token", "tokens", "python", "pyhton", "src/auth/login.ts", "login.ts", "auth", "login", "中文支持", "文支", "持中", "C++", "c", "file.go:520",
 	"exit", "code", "exit code", "-race", "race", "get-user-name", "Straße", "strasse", "a", "the", "x9", "用getUser",
 }
 
 func drawText(t *rapid.T, label string) string {
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 12).Draw(t, label), rapid.SampledFrom([]string{" ", "\n", ", ", "  "}).Draw(t, "between"))
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(modelWords), 1, 12).Draw(t, label), rapid.SampledFrom([]string{" ", "\n", ", ", "  "}).Draw(t, "between"))
 }
 
 func drawQuery(t *rapid.T, depth int) string {
-	word := rapid.SampledFrom(append([]string{"conn*", "tok*", "tokne", "conection", "UserName", "users", "login/auth", `"exit code"`, `"code exit"`, `"支持"`, `"user name"`, "中", "文支持"}, vocabulary...))
+	word := rapid.SampledFrom(append([]string{"conn*", "tok*", "tokne", "conection", "UserName", "users", "login/auth", `"exit code"`, `"code exit"`, `"支持"`, `"user name"`, "中", "文支持"}, modelWords...))
 	var items []string
 	for range rapid.IntRange(1, 3).Draw(t, "words") {
 		w := word.Draw(t, "word")
@@ -476,7 +476,7 @@ func TestSearchDoesNotDependOnSegments(t *testing.T) {
 		other := newLibrary(t)
 		other.dir = once.dir // the same session files in another index
 		// Another order, other batches, and a session that comes and goes.
-		other.add(story{name: "zz", entries: []entry{prompt(strings.Join(vocabulary, " "))}})
+		other.add(story{name: "zz", entries: []entry{prompt(strings.Join(modelWords, " "))}})
 		for _, s := range slices.Backward(stories) {
 			other.add(s)
 		}

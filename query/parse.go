@@ -83,6 +83,8 @@ func (p *parser) lex(text string) {
 				p.add(phraseToken, unquote(text[i+1:c]), i, c+1)
 				i = c + 1
 				continue
+			} else if c == 0 {
+				p.warnings = append(p.warnings, fmt.Sprintf("the quote before %q has no partner, so it is searched as text", shorten(text[i+1:])))
 			}
 			fallthrough
 		default:
@@ -135,7 +137,7 @@ func endOfWord(text string, start int) int {
 		switch {
 		case unicode.IsSpace(r):
 			return i
-		case r == '"' && !isWordRune(before):
+		case r == '"' && !inWord(before):
 			if c := closingQuote(text, i); c > 0 {
 				size = c + 1 - i
 			}
@@ -153,7 +155,7 @@ func endOfWord(text string, start int) int {
 	return len(text)
 }
 
-func isWordRune(r rune) bool {
+func inWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
@@ -291,7 +293,7 @@ func newWord(t token) *Term {
 // isPlain reports whether s is a word without punctuation.
 func isPlain(s string) bool {
 	for _, r := range s {
-		if !isWordRune(r) {
+		if !inWord(r) {
 			return false
 		}
 	}

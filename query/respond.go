@@ -257,9 +257,9 @@ func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
 	}
 	hit.Timestamp = Time{rec.TimeOf(node)}
 	for _, e := range s.query.root.missing(c.mask, nil) {
-		hit.Missing = append(hit.Missing, e.text)
+		hit.Missing = append(hit.Missing, e.text())
 		if e.matches(f.mask) {
-			hit.Elsewhere = append(hit.Elsewhere, e.text)
+			hit.Elsewhere = append(hit.Elsewhere, e.text())
 		}
 	}
 	for _, i := range c.copies {

@@ -78,9 +78,10 @@ type searcher struct {
 	norm0, norm1 float32
 	dfs          map[string]int
 
-	found   []candidate
-	inexact bool
-	changed atomic.Int64 // hits left out because their session file is not what was indexed
+	searched int // words for which similar ones were looked for
+	found    []candidate
+	inexact  bool
+	changed  atomic.Int64 // hits left out because their session file is not what was indexed
 }
 
 // file is what a search knows of a session file.
