@@ -46,7 +46,7 @@ func startsField(text string) bool {
 func newField(t token) *Field {
 	name, value, _ := strings.Cut(t.text, ":")
 	f := &Field{Name: name, Value: value, Pos: t.Pos}
-	if value[0] == '"' && closingQuote(value, 0) == len(value)-1 {
+	if len(value) > 1 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 {
 		f.Value, f.Quoted = unquote(value[1:len(value)-1]), true
 	}
 	return f

@@ -32,7 +32,7 @@ func checkSearch(t *testing.T, l *library, text string) {
 
 var oddQueries = []string{
 	"*", "a*", "~", "//", "~~", "a~2", "**", "token~ auth*", `"`, `""`, `"""`, "(", ")", "((", "+", "-", "!", "+-!", "NOT NOT NOT a", "\x00", "\xff\xfe", "\u202etoken",
-	"\U0001F469\u200d\U0001F4BB", "مرحبا بالعالم", "kind:", "kind:call", "after:never x", "before:2w", "is:error", "-is:error", "model:\"\"",
+	"\U0001F469\u200d\U0001F4BB", "مرحبا بالعالم", "kind:", `model:"`, "kind:call", "after:never x", "before:2w", "is:error", "-is:error", "model:\"\"",
 	`cwd:"a b" x`, "session:x", "a:b:c:d", "+kind:call NOT tool:bash (role:user OR token)", "token AND NOT kind:reply",
 	"getUserName OR get_user_name AND (auth)", `NOT "exit code" NOT file.go:520 137`, "用户 登录 能", "C++ c++ -race", "01a1f7 e-race",
 }
