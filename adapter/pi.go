@@ -42,6 +42,7 @@ type piParser struct {
 	names   map[string]string // short strings that come again and again
 	prompt  []byte            // the entry's UserText
 	entry   session.Entry
+	facts   session.EntryFacts
 	hash    *xxhash.Digest
 }
 

@@ -70,7 +70,8 @@ func (b *Batch) Put(base, full *session.Record) {
 	s := last.Summary
 	c := b.change(s.File)
 	c.put, c.summary = true, &s
-	b.builder.put(s.File, encodeRecord(base, full))
+	b.builder.put(recordID(s.File), encodeRecord(base, full))
+	b.putFacts(base, full)
 }
 
 // Size returns the bytes of text taken in.

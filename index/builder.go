@@ -10,7 +10,7 @@ import (
 // the engine takes. It is used by one goroutine.
 type builder interface {
 	add(d *Document) (tokens int) // consumes d.Text before it returns
-	put(file uint32, record []byte)
+	put(id string, value []byte)  // the last one of an id counts
 	// finish returns documents of the engine that together hold everything
 	// that was added. It does the work that can be done before the commit.
 	finish() ([]engine.Document, error)
@@ -51,11 +51,10 @@ func (b *stockBuilder) add(d *Document) int {
 	return text.length
 }
 
-func (b *stockBuilder) put(file uint32, record []byte) {
-	id := recordID(file)
+func (b *stockBuilder) put(id string, value []byte) {
 	b.docs = append(b.docs, &document{id: id, fields: []engine.Field{
 		newTermField(fieldID, id, idOptions),
-		&field{name: fieldRecord, options: engine.StoreField, value: record},
+		&field{name: fieldRecord, options: engine.StoreField, value: value},
 	}})
 }
 

@@ -17,7 +17,7 @@ import (
 type segmentBuilder struct {
 	acc      *segment.Accumulator // nil before the first document
 	keywords []segment.Keyword
-	records  map[uint32][]byte // by file: the last one put counts
+	stored   map[string][]byte // by id
 }
 
 // accumulators keeps the memory of finished batches for the next ones.
@@ -30,7 +30,7 @@ var accumulators = sync.Pool{New: func() any {
 }}
 
 func newSegmentBuilder() builder {
-	return &segmentBuilder{records: make(map[uint32][]byte)}
+	return &segmentBuilder{stored: make(map[string][]byte)}
 }
 
 func (b *segmentBuilder) accumulator() *segment.Accumulator {
@@ -50,10 +50,10 @@ func (b *segmentBuilder) add(d *Document) int {
 	return b.accumulator().AddDocument([]byte(d.ID.String()), b.keywords, d.Text)
 }
 
-func (b *segmentBuilder) put(file uint32, record []byte) { b.records[file] = record }
+func (b *segmentBuilder) put(id string, value []byte) { b.stored[id] = value }
 
 func (b *segmentBuilder) finish() ([]engine.Document, error) {
-	if b.acc == nil && len(b.records) == 0 {
+	if b.acc == nil && len(b.stored) == 0 {
 		return nil, nil
 	}
 	acc := b.accumulator()
@@ -62,8 +62,8 @@ func (b *segmentBuilder) finish() ([]engine.Document, error) {
 		acc.Reset()
 		accumulators.Put(acc)
 	}()
-	for _, file := range slices.Sorted(maps.Keys(b.records)) {
-		acc.AddStored([]byte(recordID(file)), b.records[file])
+	for _, id := range slices.Sorted(maps.Keys(b.stored)) {
+		acc.AddStored([]byte(id), b.stored[id])
 	}
 	s, err := acc.Build()
 	if err != nil {

@@ -132,7 +132,7 @@ func (w *Writer) rewriteOne() error {
 	defer snapshot.Close()
 	for i := range w.table.rows {
 		file := w.table.rows[i].File
-		record, err := storedRecord(snapshot, file)
+		record, err := stored(snapshot, recordID(file))
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (w *Writer) rewriteOne() error {
 			continue
 		}
 		b := &stockBuilder{}
-		b.put(file, record)
+		b.put(recordID(file), record)
 		batch := engineapi.NewBatch()
 		for _, d := range b.docs {
 			batch.Update(d)

@@ -248,10 +248,10 @@ func openFrozen(path string) (e *scorch.Scorch, s *scorch.IndexSnapshot, err err
 
 // The following work on segments of either kind, in memory and on disk.
 
-// storedRecord returns the stored bytes of a file's record, nil when there is none.
-func storedRecord(s *scorch.IndexSnapshot, file uint32) (b []byte, err error) {
+// stored returns what is stored under an id, nil when there is nothing.
+func stored(s *scorch.IndexSnapshot, id string) (b []byte, err error) {
 	defer contain("read a session record", &err)()
-	ids := []string{recordID(file)}
+	ids := []string{id}
 	for _, seg := range s.Segments() {
 		docs, err := seg.DocNumbers(ids)
 		if err != nil {

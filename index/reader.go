@@ -126,7 +126,7 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 }
 
 func readRecord(s *scorch.IndexSnapshot, file uint32, base bool) (*session.Record, error) {
-	b, err := storedRecord(s, file)
+	b, err := stored(s, recordID(file))
 	if err != nil || b == nil {
 		return nil, err
 	}

@@ -206,14 +206,19 @@ func (w *Writer) Summaries() []session.Summary {
 }
 
 // Record returns the session record as of the checkpoint, without an
-// unterminated last line, for reading on. It is nil when there is none.
+// unterminated last line, with its facts, for reading on. It is nil when there is
+// none.
 func (w *Writer) Record(file uint32) (*session.Record, error) {
 	snapshot, err := w.snapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer snapshot.Close()
-	return readRecord(snapshot, file, true)
+	r, err := readRecord(snapshot, file, true)
+	if r != nil {
+		r.Facts, err = readFacts(snapshot, file)
+	}
+	return r, err
 }
 
 func (w *Writer) snapshot() (*scorch.IndexSnapshot, error) {
@@ -328,7 +333,9 @@ func (w *Writer) deletions(b *Batch, batch *engineapi.Batch) error {
 			}
 		}
 		// A builder may hide the id of the new record from the engine.
-		batch.Delete(recordID(old.File))
+		for _, id := range storedIDs(old.File) {
+			batch.Delete(id)
+		}
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if err != nil {
 		return err
 	}
+	if rec.Facts == nil {
+		rec.Facts = &session.Facts{}
+	}
 	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
 	start := rec.Checkpoint.Offset
 	lines := adapter.NewLineReader(io.NewSectionReader(f, start, s.File.Size-start), start, rec.Lines)
@@ -134,9 +137,14 @@ func (w *worker) cannotRead(s *Step, err error) error {
 // not there yet.
 func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
 	found := false
+	finder, _ := parser.(adapter.FactFinder)
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
 		w.addEntry(e, rec)
+		if finder != nil {
+			header := parser.State().Header
+			w.folder.Add(rec.Facts, &header, e, finder.Facts(line, e))
+		}
 	})
 	for _, p := range problems {
 		if !p.Torn {

@@ -13,6 +13,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/audit"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -264,7 +265,7 @@ func (u *update) run(outer context.Context) error {
 	u.pace = pace{start: now, workers: workers}
 	for range workers {
 		g.Go(func() error {
-			w := &worker{update: u, batch: u.writer.NewBatch(), limit: u.BatchBytes}
+			w := &worker{update: u, batch: u.writer.NewBatch(), folder: audit.NewFolder(), limit: u.BatchBytes}
 			if u.done.First {
 				w.limit = min(w.limit, firstBatch)
 			}
@@ -293,6 +294,7 @@ func (u *update) run(outer context.Context) error {
 type worker struct {
 	*update
 	batch   *index.Batch
+	folder  *audit.Folder
 	dirty   bool  // the batch holds something
 	bytes   int64 // of session files that are in it
 	limit   int   // text that it takes

@@ -122,6 +122,7 @@ func (r *Record) Clone() *Record {
 	c.Problems = append([]Problem(nil), r.Problems...)
 	c.Blocks = append([]uint64(nil), r.Blocks...)
 	c.Partial = append([]byte(nil), r.Partial...)
+	c.Facts = r.Facts.Clone()
 	c.Labels = nil
 	for target, label := range r.Labels {
 		if c.Labels == nil {

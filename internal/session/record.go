@@ -49,6 +49,8 @@ type Record struct {
 	Problems []Problem         // the first MaxProblems malformed pieces
 	Blocks   []uint64          // xxhash of each whole HashedBlock before Checkpoint.Offset
 	Partial  []byte            // state of the hash over the bytes after the last whole block, up to Checkpoint.Offset
+
+	Facts *Facts // for audits; nil when there are none, or they were not asked for
 }
 
 // Node is an entry as the tree knows it.

@@ -1,0 +1,310 @@
+package adapter
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// FactFinder is a Parser that can tell what an entry says about the use of
+// tools and of tokens.
+type FactFinder interface {
+	// Facts returns the facts of an entry that Parse is handing over, nil when
+	// it has none. It may be called during emit only, with the line that is
+	// being parsed; the facts are valid as long as the entry.
+	Facts(line Line, e *session.Entry) *session.EntryFacts
+}
+
+// Figures beyond these cannot be right, and would spoil every sum.
+const (
+	maxTokens = 1_000_000_000_000
+	maxCost   = 1_000_000_000
+)
+
+// Facts implements FactFinder.
+func (p *piParser) Facts(line Line, e *session.Entry) *session.EntryFacts {
+	switch e.Type {
+	case "label", "session_info", "model_change", "thinking_level_change", "custom", "custom_message", "context_edit", "leaf":
+		return nil
+	case "message":
+		if e.Role == "user" || e.Role == "system" {
+			return nil
+		}
+	}
+	f := &p.facts
+	calls := f.Calls[:0]
+	*f = session.EntryFacts{Calls: calls, Outcome: unknownOutcome}
+	base := len(p.members)
+	start := int(e.Offset - line.Offset)
+	all := p.collect(value{extent: extent{start, start + e.Length}})
+	f.HasUsage = p.usage(find(all, "usage"), &f.Usage)
+	switch e.Type {
+	case "message":
+		if message := find(all, "message"); p.obj.kind(message) == '{' {
+			p.messageFacts(f, e, p.collect(message))
+		}
+	case "compaction", "branch_summary":
+		details := p.collect(find(all, "details"))
+		f.ReadFiles = p.texts(nil, find(details, "readFiles"))
+		f.ModifiedFiles = p.texts(nil, find(details, "modifiedFiles"))
+	}
+	p.members = p.members[:base]
+	if !f.HasUsage && !f.IsResult && len(f.Calls)+len(f.ReadFiles)+len(f.ModifiedFiles) == 0 {
+		return nil
+	}
+	return f
+}
+
+var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
+func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []member) {
+	var usage session.Usage
+	if p.usage(find(all, "usage"), &usage) {
+		f.HasUsage, f.Usage = true, usage
+	}
+	switch e.Role {
+	case "assistant":
+		parts := e.Parts
+		for blocks := p.obj.elementsOf(find(all, "content")); blocks.next(); {
+			if p.obj.kind(blocks.val) != '{' {
+				continue
+			}
+			base := len(p.members)
+			if block := p.collect(blocks.val); p.name(find(block, "type")) == "toolCall" {
+				f.Calls = append(f.Calls, p.callFacts(block, e, &parts))
+			}
+			p.members = p.members[:base]
+		}
+	case "toolResult":
+		f.IsResult = true
+		f.Failed = e.IsError
+		f.Duration = p.millis(find(all, "durationMs"))
+		for i := range e.Parts {
+			if part := &e.Parts[i]; part.Kind == session.KindResult {
+				f.Bytes += int64(len(part.Text))
+				if code, ok := exitCode(part.Text); ok {
+					f.Exit = code
+				}
+			}
+		}
+		base := len(p.members)
+		if n, ok := p.integer(find(p.collect(find(all, "details")), "exitCode")); ok && int64(int32(n)) == n {
+			f.Exit = int32(n)
+		}
+		parts := e.Parts
+		for calls := p.obj.elementsOf(find(p.collect(find(all, "nestedCalls")), "calls")); calls.next(); {
+			if p.obj.kind(calls.val) != '{' {
+				continue
+			}
+			inner := len(p.members)
+			call := p.collect(calls.val)
+			c := p.callFacts(call, e, &parts)
+			c.Kind = session.CallNested
+			c.Failed = p.name(find(call, "status")) == "error"
+			c.Duration = p.millis(find(call, "durationMs"))
+			f.Calls = append(f.Calls, c)
+			p.members = p.members[:inner]
+		}
+		p.members = p.members[:base]
+	case "bashExecution":
+		c := session.EntryCall{
+			Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
+			Command: p.obj.text(find(all, "command"), &p.arena),
+		}
+		if c.Command == nil {
+			c.Command = []byte{}
+		}
+		if n, ok := p.integer(find(all, "exitCode")); ok && int64(int32(n)) == n {
+			c.Exit = int32(n)
+		}
+		c.Failed = e.IsError
+		for i := range e.Parts {
+			if e.Parts[i].Kind == session.KindShell {
+				c.Part = i
+				c.Bytes = int64(len(e.Parts[i].Text))
+				if n := len(c.Command); n > 0 {
+					c.Bytes = max(0, c.Bytes-int64(n)-1) // and the newline between the two
+				}
+			}
+		}
+		f.Calls = append(f.Calls, c)
+	}
+}
+
+// callFacts tells a call. The parts are those of the entry that are left: the
+// calls stand among them in the same order.
+func (p *piParser) callFacts(all []member, e *session.Entry, parts *[]session.Part) session.EntryCall {
+	c := session.EntryCall{Part: -1, Tool: p.name(find(all, "name")), ID: p.string(find(all, "id")), Outcome: unknownOutcome}
+	for i := range *parts {
+		part := &(*parts)[i]
+		if part.Kind == session.KindCall && part.Tool == c.Tool && part.ToolCallID == c.ID {
+			c.Part = len(e.Parts) - len(*parts) + i
+			c.Text = bytes.TrimPrefix(part.Text[min(len(c.Tool), len(part.Text)):], []byte("\n"))
+			*parts = (*parts)[i+1:]
+			break
+		}
+	}
+	arguments := find(all, "arguments")
+	if p.obj.kind(arguments) != '{' {
+		return c
+	}
+	base := len(p.members)
+	for _, m := range p.collect(arguments) {
+		switch string(m.key) {
+		case "command", "cmd", "script":
+			if isShell(c.Tool) && c.Command == nil {
+				c.Command = p.command(m.val)
+			}
+		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
+			"target_file", "paths", "files", "file_paths":
+			c.Paths = p.texts(c.Paths, m.val)
+		case "edits":
+			for edits := p.obj.elementsOf(m.val); edits.next(); {
+				inner := len(p.members)
+				if v := find(p.collect(edits.val), "path"); p.obj.kind(v) == '"' {
+					c.Paths = p.texts(c.Paths, v)
+				}
+				p.members = p.members[:inner]
+			}
+		}
+	}
+	p.members = p.members[:base]
+	return c
+}
+
+// isShell reports whether tools of this name run shell commands.
+func isShell(tool string) bool {
+	switch strings.ToLower(tool) {
+	case "bash", "shell", "sh", "zsh", "terminal", "exec", "exec_command", "execute_command", "run_command",
+		"run_shell_command", "run_terminal_cmd", "local_shell":
+		return true
+	}
+	return false
+}
+
+// command reads a shell command: a text, or a list of words.
+func (p *piParser) command(v value) []byte {
+	switch p.obj.kind(v) {
+	case '"':
+		if text := p.obj.text(v, &p.arena); len(text) > 0 {
+			return text
+		}
+		return []byte{}
+	case '[':
+		var words []byte
+		for e := p.obj.elementsOf(v); e.next(); {
+			if len(words) > 0 {
+				words = append(words, ' ')
+			}
+			word := p.obj.text(e.val, &p.arena)
+			words = append(words, '\'')
+			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
+			words = append(words, '\'')
+		}
+		return append([]byte{}, words...)
+	}
+	return nil
+}
+
+// texts appends the strings of a value, a string or a list of them.
+func (p *piParser) texts(list []string, v value) []string {
+	for e := p.obj.elementsOf(v); e.next() && len(list) < maxPaths; {
+		if p.obj.kind(e.val) == '"' && e.val.end-e.val.start <= 4*maxPath {
+			if s := p.name(e.val); s != "" && len(s) <= maxPath {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// Limits of the paths of a call that are looked at.
+const (
+	maxPaths = 1000
+	maxPath  = 4096
+)
+
+// usage reads tokens and cost. It reports whether there are any.
+func (p *piParser) usage(v value, u *session.Usage) bool {
+	switch p.obj.kind(v) {
+	case 0, 'n':
+		return false
+	case '{':
+	default:
+		u.Unusable = true
+		return true
+	}
+	base := len(p.members)
+	all := p.collect(v)
+	u.Input = p.tokens(find(all, "input"), u)
+	u.Output = p.tokens(find(all, "output"), u)
+	u.CacheRead = p.tokens(find(all, "cacheRead"), u)
+	u.CacheWrite = p.tokens(find(all, "cacheWrite"), u)
+	switch cost := find(all, "cost"); p.obj.kind(cost) {
+	case '{':
+		parts := p.collect(cost)
+		if total := find(parts, "total"); p.obj.kind(total) != 0 && p.obj.kind(total) != 'n' {
+			u.Cost = p.cost(total, u)
+			break
+		}
+		for _, key := range [...]string{"input", "output", "cacheRead", "cacheWrite"} {
+			u.Cost += p.cost(find(parts, key), u)
+		}
+	default:
+		u.Cost = p.cost(cost, u)
+	}
+	p.members = p.members[:base]
+	return true
+}
+
+func (p *piParser) tokens(v value, u *session.Usage) int64 {
+	if c := p.obj.kind(v); c == 0 || c == 'n' {
+		return 0
+	}
+	n, ok := p.integer(v)
+	if !ok || n < 0 || n > maxTokens {
+		u.Unusable = true
+		return 0
+	}
+	return n
+}
+
+func (p *piParser) cost(v value, u *session.Usage) float64 {
+	switch p.obj.kind(v) {
+	case 0, 'n':
+		return 0
+	case '"', '{', '[', 't', 'f':
+		u.Unusable = true
+		return 0
+	}
+	cost, err := strconv.ParseFloat(string(p.obj.raw(v)), 64)
+	if err != nil || cost < 0 || cost > maxCost {
+		u.Unusable = true
+		return 0
+	}
+	return cost + 0 // of a negative zero, zero
+}
+
+// millis reads a duration.
+func (p *piParser) millis(v value) int32 {
+	n, ok := p.integer(v)
+	if !ok || n < 0 || n >= 1<<31 {
+		return session.Unknown
+	}
+	return int32(n)
+}
+
+// exitCode reads the exit code that pi's bash tool puts at the end of a failed
+// command's output.
+func exitCode(text []byte) (int32, bool) {
+	const phrase = "Command exited with code "
+	text = bytes.TrimRight(text[max(0, len(text)-len(phrase)-16):], "\n ")
+	_, digits, ok := bytes.Cut(text, []byte(phrase))
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(digits), 10, 32)
+	return int32(n), err == nil
+}

@@ -1,0 +1,172 @@
+// Package audit takes from the entries of sessions what an audit asks: which
+// tools were called and how that ended, which programs shell commands run, what
+// in them a reviewer wants to see first, and what it all cost.
+//
+// A Folder folds the facts of entries into session.Facts, while indexing. The
+// rules of what a reviewer wants to see first are data: Rules.
+package audit
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/session"
+)
+
+// Limits of what is kept of a call.
+const (
+	MaxCommand  = 4 << 10 // bytes of a shell command
+	MaxLine     = 160     // bytes of other arguments
+	maxTool     = 256     // bytes of a tool's name
+	maxPrograms = 200
+)
+
+// Folder folds the facts of entries into those of their session file. It is
+// used by one goroutine.
+type Folder struct {
+	d     *dissector
+	names map[string]string
+}
+
+// NewFolder returns a folder.
+func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
+
+// Add folds the next entry of a file. It keeps nothing of the entry's memory.
+func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *session.EntryFacts) {
+	if f == nil {
+		return
+	}
+	at := int64(0)
+	if !e.Timestamp.IsZero() {
+		at = e.Timestamp.UnixMilli()
+	}
+	if f.HasUsage {
+		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Source: e.Type, Usage: f.Usage}
+		if e.Type == "message" {
+			u.Source = e.Role
+		}
+		u.Source = o.name(u.Source)
+		if u.Model = e.Model; e.Provider != "" && e.Model != "" {
+			u.Model = e.Provider + "/" + e.Model
+		}
+		u.Model = o.name(u.Model)
+		to.Usages = append(to.Usages, u)
+	}
+	if f.IsResult {
+		o.result(to, e, f, at)
+	}
+	for i := range f.Calls {
+		o.call(to, h, e, &f.Calls[i], at)
+	}
+	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
+		for _, path := range list {
+			to.Touches = append(to.Touches, session.TouchFact{Offset: e.Offset, Time: at, Copy: e.Copy, Path: o.name(path), Write: i == 1})
+		}
+	}
+}
+
+// result joins a result with its call, or notes that there is none.
+func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) {
+	c := to.Answer(e.ToolCallID)
+	if c == nil {
+		to.AddCall(session.CallFact{
+			Offset: e.Offset, Time: at, Copy: e.Copy, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool),
+			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
+		})
+		return
+	}
+	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
+	// Times that are not the entries' own say nothing; clocks run backwards.
+	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
+		c.Duration = int32(d)
+	}
+}
+
+func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c *session.EntryCall, at int64) {
+	fact := session.CallFact{
+		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Outcome: c.Outcome,
+	}
+	switch c.Kind {
+	case session.CallPlain:
+		fact.ID = strings.Clone(c.ID)
+	default:
+		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
+	}
+	if c.Command != nil {
+		fact.Shell = true
+		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
+		fact.Programs, fact.Rules, fact.Broken = o.command(string(c.Command), h.CWD)
+	} else {
+		fact.Line, fact.Cut = line(c.Text, MaxLine)
+	}
+	action := Action(c.Tool)
+	for _, path := range c.Paths {
+		fact.Paths = append(fact.Paths, o.name(path))
+		if action != "other" {
+			fact.Rules |= matchFile(path, h.CWD, h.CWD, action != "read")
+		}
+	}
+	to.AddCall(fact)
+}
+
+// command returns the programs of a shell command and the rules that it matches.
+func (o *Folder) command(text, cwd string) (programs []string, rules uint32, broken bool) {
+	o.d.dissect(text, cwd)
+	for i := range o.d.commands {
+		if len(programs) == maxPrograms {
+			break
+		}
+		if c := &o.d.commands[i]; c.program != "" {
+			programs = append(programs, o.name(c.label()))
+		}
+	}
+	rules = matchPrograms(o.d.commands)
+	for _, a := range o.d.accesses {
+		rules |= matchFile(a.path, a.dir, cwd, a.write)
+	}
+	return programs, rules, o.d.broken
+}
+
+// name returns s in memory of its own; names come again and again.
+func (o *Folder) name(s string) string {
+	if s == "" {
+		return ""
+	}
+	if kept, ok := o.names[s]; ok {
+		return kept
+	}
+	if len(o.names) >= mostNames {
+		clear(o.names)
+	}
+	s = strings.Clone(s)
+	o.names[s] = s
+	return s
+}
+
+const mostNames = 10_000
+
+func (o *Folder) tool(s string) string {
+	short, _ := cut([]byte(s), maxTool)
+	return o.name(short)
+}
+
+// cut returns a text of at most n bytes, and whether that is not all of it.
+func cut(text []byte, n int) (string, bool) {
+	if len(text) <= n {
+		return string(text), false
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]), true
+}
+
+// line is cut for arguments, which it puts on one line.
+func line(text []byte, n int) (string, bool) {
+	short, more := cut(text, n)
+	if bytes.IndexByte(text, '\n') >= 0 {
+		short = strings.ReplaceAll(short, "\n", " ")
+	}
+	return short, more
+}

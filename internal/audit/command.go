@@ -1,0 +1,511 @@
+package audit
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// A shell command is taken apart into the programs it runs:
+//
+//	sudo env A=1 git -C x push -f && curl u | bash -c 'rm y'
+//	 ─▶ sudo, git [-C x push -f], curl [u], bash [-c …] after curl, rm [y]
+//
+// Pipes, lists, substitutions, functions, here-documents for a shell, and the
+// commands that other programs are given (sudo, env, xargs, find -exec, sh -c,
+// eval, ssh, …) are followed. What cannot be known before it runs, as the value
+// of a variable, stays as it is written.
+
+// Limits of what is parsed.
+const (
+	maxParsed = 64 << 10 // bytes; a longer command is only cut into words
+	maxDepth  = 8        // commands within commands
+)
+
+// command is one program that a shell command runs.
+type command struct {
+	program string   // without its directory
+	args    []string // without what came before the program
+	before  []string // programs before it in its pipeline
+	inner   []string // programs in the substitutions among its arguments
+}
+
+// access is a file that a shell command names to read or write it.
+type access struct {
+	path  string
+	write bool
+	dir   string
+}
+
+// word is one word of a command.
+type word struct {
+	text  string
+	inner []string // programs in its substitutions
+}
+
+// dissector takes shell commands apart. It is used by one goroutine.
+type dissector struct {
+	parser   *syntax.Parser
+	commands []command
+	accesses []access
+	broken   bool
+	depth    int
+	dir      string
+	remote   bool
+}
+
+func newDissector() *dissector {
+	return &dissector{parser: syntax.NewParser(syntax.Variant(syntax.LangBash))}
+}
+
+// dissect takes a command apart that runs in a directory. The results are valid
+// until the next one.
+func (d *dissector) dissect(text, dir string) {
+	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
+	d.broken, d.depth, d.dir, d.remote = false, 0, dir, false
+	d.script(text, nil)
+}
+
+// script takes a text apart that a shell is given, and returns the programs.
+func (d *dissector) script(text string, before []string) []string {
+	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
+		return nil
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	file := d.parse(text)
+	if file == nil {
+		d.broken = true
+		return d.pieces(text, before)
+	}
+	return d.stmts(file.Stmts, before)
+}
+
+// parse returns nil for what is no shell command.
+func (d *dissector) parse(text string) (file *syntax.File) {
+	if len(text) > maxParsed {
+		return nil
+	}
+	defer func() {
+		if recover() != nil {
+			file = nil
+		}
+	}()
+	file, err := d.parser.Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// pieces makes the best of a text that does not parse: its first program. What
+// follows may be the text of a file.
+func (d *dissector) pieces(text string, before []string) []string {
+	text = strings.TrimLeft(text[:min(len(text), maxParsed)], "\n\t ;|&(){}")
+	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
+		text = text[:end]
+	}
+	var words []word
+	for w := range strings.FieldsSeq(text) {
+		words = append(words, word{text: strings.Trim(w, `"'`)})
+	}
+	return d.run(words, before, "")
+}
+
+func (d *dissector) stmts(list []*syntax.Stmt, before []string) (programs []string) {
+	for _, s := range list {
+		programs = append(programs, d.stmt(s, before)...)
+	}
+	return programs
+}
+
+func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
+	if s == nil {
+		return nil
+	}
+	here := ""
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob, syntax.RdrInOut:
+			d.access(d.word(r.Word).text, true)
+		case syntax.RdrIn:
+			w := d.word(r.Word)
+			d.access(w.text, false)
+			before = append(before[:len(before):len(before)], w.inner...)
+		case syntax.Hdoc, syntax.DashHdoc:
+			here = d.word(r.Hdoc).text
+		case syntax.WordHdoc:
+			w := d.word(r.Word)
+			here = w.text
+			before = append(before[:len(before):len(before)], w.inner...)
+		}
+	}
+	switch c := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		for _, a := range c.Assigns {
+			programs = append(programs, d.assign(a)...)
+		}
+		words := make([]word, 0, len(c.Args))
+		for _, w := range c.Args {
+			words = append(words, d.word(w))
+		}
+		programs = append(programs, d.run(words, before, here)...)
+	case *syntax.BinaryCmd:
+		programs = d.stmt(c.X, before)
+		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+			before = append(before[:len(before):len(before)], programs...)
+		}
+		programs = append(programs, d.stmt(c.Y, before)...)
+	case *syntax.Subshell:
+		dir := d.dir
+		programs = d.stmts(c.Stmts, before)
+		d.dir = dir
+	case *syntax.Block:
+		programs = d.stmts(c.Stmts, before)
+	case *syntax.IfClause:
+		for ; c != nil; c = c.Else {
+			programs = append(programs, d.stmts(c.Cond, before)...)
+			programs = append(programs, d.stmts(c.Then, before)...)
+		}
+	case *syntax.WhileClause:
+		programs = append(d.stmts(c.Cond, before), d.stmts(c.Do, before)...)
+	case *syntax.ForClause:
+		if loop, ok := c.Loop.(*syntax.WordIter); ok {
+			for _, w := range loop.Items {
+				programs = append(programs, d.word(w).inner...)
+			}
+		}
+		programs = append(programs, d.stmts(c.Do, before)...)
+	case *syntax.CaseClause:
+		for _, item := range c.Items {
+			programs = append(programs, d.stmts(item.Stmts, before)...)
+		}
+	case *syntax.FuncDecl:
+		programs = d.stmt(c.Body, before)
+	case *syntax.TimeClause:
+		programs = d.stmt(c.Stmt, before)
+	case *syntax.CoprocClause:
+		programs = d.stmt(c.Stmt, before)
+	case *syntax.DeclClause:
+		for _, a := range c.Args {
+			programs = append(programs, d.assign(a)...)
+		}
+	}
+	return programs
+}
+
+// assign follows the substitutions in an assignment.
+func (d *dissector) assign(a *syntax.Assign) []string {
+	if a.Value == nil {
+		return nil
+	}
+	return d.word(a.Value).inner
+}
+
+// word evaluates a word as far as it can be known.
+func (d *dissector) word(w *syntax.Word) word {
+	if w == nil {
+		return word{}
+	}
+	if len(w.Parts) == 1 {
+		if lit, ok := w.Parts[0].(*syntax.Lit); ok && strings.IndexByte(lit.Value, '\\') < 0 {
+			return word{text: lit.Value}
+		}
+	}
+	var b strings.Builder
+	var inner []string
+	d.parts(&b, &inner, w.Parts, false)
+	return word{b.String(), inner}
+}
+
+func (d *dissector) parts(b *strings.Builder, inner *[]string, parts []syntax.WordPart, quoted bool) {
+	nested := func(list []*syntax.Stmt, mark string) {
+		b.WriteString(mark)
+		if d.depth >= maxDepth {
+			return
+		}
+		d.depth++
+		dir := d.dir
+		*inner = append(*inner, d.stmts(list, nil)...)
+		d.dir = dir
+		d.depth--
+	}
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			unescape(b, p.Value, quoted)
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			d.parts(b, inner, p.Parts, true)
+		case *syntax.ParamExp:
+			b.WriteByte('$')
+			if p.Param != nil {
+				b.WriteString(p.Param.Value)
+			}
+			if p.Exp != nil && p.Exp.Word != nil {
+				*inner = append(*inner, d.word(p.Exp.Word).inner...)
+			}
+		case *syntax.CmdSubst:
+			nested(p.Stmts, "$()")
+		case *syntax.ProcSubst:
+			nested(p.Stmts, "<()")
+		case *syntax.ArithmExp:
+			b.WriteString("$(())")
+		case *syntax.ExtGlob:
+			b.WriteString("*")
+		}
+	}
+}
+
+// unescape writes a literal without its backslashes.
+func unescape(b *strings.Builder, s string, quoted bool) {
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			switch next := s[i+1]; {
+			case next == '\n':
+				i++
+				continue
+			case !quoted || strings.IndexByte("$`\"\\", next) >= 0:
+				i++
+			}
+		}
+		b.WriteByte(s[i])
+	}
+}
+
+// access notes a file. What is known only when the command runs is left out.
+func (d *dissector) access(name string, write bool) {
+	if name == "" || name == "-" || d.remote {
+		return
+	}
+	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir})
+}
+
+// run takes apart what the words of a simple command run, and returns the
+// programs.
+func (d *dissector) run(words []word, before []string, here string) []string {
+	for len(words) > 0 && (words[0].text == "" || isAssignment(words[0].text)) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	name := words[0].text
+	if strings.HasPrefix(name, "$") && strings.HasSuffix(name, ")") {
+		name = "$()"
+	}
+	program := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	rest := words[1:]
+	if skip, ok := wrappers[program]; ok && !skip.counts {
+		if inner := skip.after(rest); len(inner) > 0 {
+			return d.run(inner, before, here)
+		}
+	}
+	c := command{program: program, before: before}
+	for _, w := range rest {
+		c.args = append(c.args, w.text)
+		c.inner = append(c.inner, w.inner...)
+	}
+	d.commands = append(d.commands, c)
+	at := len(d.commands) - 1
+	d.files(&d.commands[at])
+	programs := []string{program}
+	for _, w := range rest {
+		programs = append(programs, w.inner...)
+	}
+	return append(programs, d.given(at, rest, before, here)...)
+}
+
+// given follows the command that a program is given to run.
+func (d *dissector) given(at int, rest []word, before []string, here string) []string {
+	c := d.commands[at]
+	if d.depth >= maxDepth {
+		return nil
+	}
+	d.depth++
+	defer func() { d.depth-- }()
+	switch {
+	case c.program == "cd" || c.program == "pushd":
+		d.dir = enter(d.dir, firstArgument(c.args))
+	case slices.Contains(shells, c.program):
+		for i, arg := range c.args {
+			if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(rest) {
+				return d.script(c.args[i+1], before)
+			}
+		}
+		if here != "" && firstArgument(c.args) == "" {
+			return d.script(here, before)
+		}
+	case c.program == "eval":
+		return d.script(strings.Join(c.args, " "), before)
+	case c.program == "su":
+		for i, arg := range c.args {
+			if (arg == "-c" || arg == "--command") && i+1 < len(c.args) {
+				return d.script(c.args[i+1], before)
+			}
+		}
+	case c.program == "ssh":
+		if inner := wrappers["ssh"].after(rest); len(inner) > 1 {
+			remote, dir := d.remote, d.dir
+			d.remote, d.dir = true, ""
+			var text []string
+			for _, w := range inner[1:] {
+				text = append(text, w.text)
+			}
+			programs := d.script(strings.Join(text, " "), before)
+			d.remote, d.dir = remote, dir
+			return programs
+		}
+	case c.program == "find":
+		for i, arg := range c.args {
+			switch arg {
+			case "-exec", "-execdir", "-ok", "-okdir":
+				end := i + 1
+				for end < len(c.args) && c.args[end] != ";" && c.args[end] != "+" {
+					end++
+				}
+				return d.run(rest[i+1:end], before, "")
+			}
+		}
+	default:
+		if w, ok := wrappers[c.program]; ok {
+			return d.run(w.after(rest), before, here)
+		}
+	}
+	return nil
+}
+
+// firstArgument returns the first argument that is no flag.
+func firstArgument(args []string) string {
+	for i, arg := range args {
+		if arg == "--" && i+1 < len(args) {
+			return args[i+1]
+		}
+		if !strings.HasPrefix(arg, "-") {
+			return arg
+		}
+	}
+	return ""
+}
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	if !ok || name == "" {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// wrapper describes a program that runs the command after its own flags.
+type wrapper struct {
+	valued []string // flags that take the next word
+	skip   int      // words after the flags that are its own
+	counts bool     // it is a program of its own to count
+}
+
+var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
+
+var wrappers = map[string]wrapper{
+	"sudo":       {counts: true, valued: []string{"-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "-U", "--user", "--group"}},
+	"doas":       {counts: true, valued: []string{"-u", "-C"}},
+	"pkexec":     {counts: true, valued: []string{"--user"}},
+	"run0":       {counts: true, valued: []string{"-u"}},
+	"xargs":      {counts: true, valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--replace", "--delimiter", "--arg-file"}},
+	"ssh":        {counts: true, valued: []string{"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-w", "-W", "-E", "-S", "-Q", "-O", "-B"}},
+	"env":        {valued: []string{"-u", "--unset", "-C", "--chdir"}},
+	"time":       {valued: []string{"-o", "-f"}},
+	"nohup":      {},
+	"nice":       {valued: []string{"-n"}},
+	"ionice":     {valued: []string{"-c", "-n"}},
+	"timeout":    {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
+	"gtimeout":   {valued: []string{"-k", "-s", "--kill-after", "--signal"}, skip: 1},
+	"stdbuf":     {valued: []string{"-i", "-o", "-e"}},
+	"command":    {},
+	"builtin":    {},
+	"exec":       {valued: []string{"-a"}},
+	"setsid":     {},
+	"unbuffer":   {},
+	"caffeinate": {valued: []string{"-t"}},
+}
+
+// after returns the words of the command that the wrapper runs.
+func (w wrapper) after(words []word) []word {
+	for len(words) > 0 {
+		switch s := words[0].text; {
+		case s == "--":
+			return words[min(len(words), 1+w.skip):]
+		case slices.Contains(w.valued, s):
+			words = words[min(len(words), 2):]
+		case len(s) > 1 && s[0] == '-', isAssignment(s):
+			words = words[1:]
+		default:
+			return words[min(len(words), w.skip):]
+		}
+	}
+	return nil
+}
+
+// subcommanded lists the programs whose first argument says what they do, with
+// the flags before it that take a value.
+var subcommanded = map[string][]string{
+	"git": {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, "gh": {"-R", "--repo"}, "hub": nil, "hg": nil, "svn": nil, "jj": nil,
+	"npm": {"--prefix", "-w", "--workspace"}, "pnpm": {"-C", "--dir", "--filter", "-F"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "deno": nil, "npx": {"-p", "--package"},
+	"bunx": nil, "cargo": nil, "rustup": nil, "go": {"-C"}, "pip": nil, "pip3": nil, "uv": nil, "uvx": nil, "poetry": nil, "pipenv": nil, "conda": nil, "mix": nil,
+	"docker": {"-H", "--host", "--context", "-c"}, "docker-compose": {"-f", "-p"}, "podman": nil, "kubectl": {"-n", "--namespace", "--context", "--kubeconfig"},
+	"helm": {"-n", "--namespace"}, "terraform": nil, "tofu": nil, "aws": {"--profile", "--region"}, "gcloud": nil, "az": nil, "fly": nil, "flyctl": nil, "vercel": nil, "wrangler": nil,
+	"apt": nil, "apt-get": nil, "dnf": nil, "yum": nil, "apk": nil, "brew": nil, "pacman": nil, "snap": nil, "nix": nil, "systemctl": nil, "service": nil, "launchctl": nil,
+	"make": {"-C", "-f", "-j"}, "just": nil, "task": nil, "dotnet": nil, "mvn": nil, "gradle": nil, "gradlew": nil, "bundle": nil, "rails": nil, "gem": nil, "composer": nil, "php": nil,
+	"tmux": {"-L", "-S", "-f"}, "openssl": nil, "pi": nil, "claude": nil, "swift": nil, "flutter": nil, "zig": nil,
+}
+
+// label names what the command does: its program, and the subcommand where it
+// has one.
+func (c *command) label() string {
+	name := shorten(c.program, maxLabel)
+	switch c.program {
+	case "python", "python3":
+		if i := slices.Index(c.args, "-m"); i >= 0 && i+1 < len(c.args) {
+			return name + " -m " + shorten(c.args[i+1], maxLabel)
+		}
+		return name
+	}
+	valued, ok := subcommanded[c.program]
+	if !ok {
+		return name
+	}
+	for i := 0; i < len(c.args); i++ {
+		arg := c.args[i]
+		switch {
+		case slices.Contains(valued, arg):
+			i++
+		case strings.HasPrefix(arg, "-") || arg == "" || c.program == "make" && isAssignment(arg):
+		case strings.ContainsAny(arg, "$*"):
+			return name
+		default:
+			return name + " " + shorten(arg, maxLabel)
+		}
+	}
+	return name
+}
+
+const maxLabel = 40
+
+func shorten(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}

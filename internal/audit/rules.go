@@ -1,0 +1,286 @@
+package audit
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rule is one thing that a reviewer of calls wants to see first. A call matches
+// a rule when one program of its shell command does, or one file that it names.
+type Rule struct {
+	ID      string
+	What    string // what it finds, for people
+	Why     string // why one would look
+	Program []Match
+	Files   []FileMatch
+}
+
+// Match is a pattern of one program of a shell command. All that is set must
+// hold.
+type Match struct {
+	Names   []string       // the program, without its directory; "mkfs*" is any that begins so
+	Sub     []string       // its first argument that is no flag
+	Flags   []string       // at least one of these; "-r" is also in "-rf", "--force" in "--force=x"
+	Without []string       // none of these
+	Args    *regexp.Regexp // some argument
+	After   []string       // programs that hand it what it runs: one before it in the pipeline, when it
+	// reads its program from there, or one in a substitution that makes its program
+}
+
+// FileMatch is a pattern of a file that a call reads or writes.
+type FileMatch struct {
+	Write   bool           // files that are written, else those read
+	Outside bool           // outside of the session's working directory and of places for temporary files
+	Path    *regexp.Regexp // of the path with slashes
+	Except  *regexp.Regexp
+}
+
+var (
+	network      = []string{"curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "nc", "ncat", "netcat", "socat"}
+	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
+)
+
+// Rules are all rules. A call keeps the rules that it matched by their place
+// here: a change to them is a change of index.SchemaVersion.
+var Rules = []Rule{
+	{
+		ID:   "recursive-delete",
+		What: "deletes a directory with all that is in it",
+		Why:  "what is deleted by a wrong path or an empty variable is gone",
+		Program: []Match{
+			{Names: []string{"rm", "grm", "unlink"}, Flags: []string{"-r", "-R", "--recursive"}},
+			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
+			{Names: []string{"fd", "fdfind"}, Flags: []string{"-x", "-X", "--exec", "--exec-batch"}, Args: regexp.MustCompile(`^rm$`)},
+			{Names: []string{"find", "gfind"}, Flags: []string{"-exec", "-execdir", "-ok"}, Args: regexp.MustCompile(`^(.*/)?rm$`)},
+			{Names: []string{"rimraf", "trash"}},
+			{Names: []string{"rsync"}, Flags: []string{"--delete", "--delete-after", "--delete-before", "--delete-during", "--delete-excluded", "--del"}},
+			{Names: []string{"git"}, Sub: []string{"clean"}, Flags: []string{"-d", "-x", "-X"}, Without: []string{"-n", "--dry-run"}},
+			{Names: []string{"Remove-Item", "rmdir", "rd"}, Flags: []string{"-Recurse", "/s", "/S"}},
+		},
+	},
+	{
+		ID:   "forced-push",
+		What: "overwrites what others see of a git repository",
+		Why:  "commits of others may be lost from the remote",
+		Program: []Match{
+			{Names: []string{"git"}, Sub: []string{"push"}, Flags: []string{"-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror"}, Without: []string{"--dry-run", "-n"}},
+			{Names: []string{"git"}, Sub: []string{"push"}, Args: regexp.MustCompile(`^\+[^ ]`), Without: []string{"--dry-run", "-n"}},
+		},
+	},
+	{
+		ID:   "network-to-shell",
+		What: "runs what comes from the network unseen",
+		Why:  "nobody has read what ran, and it may differ the next time",
+		Program: []Match{
+			{Names: interpreters, After: network},
+			{Names: []string{"eval", "source", "."}, After: network},
+		},
+	},
+	{
+		ID:   "superuser",
+		What: "runs as another user, mostly as root",
+		Why:  "nothing on the machine is safe from it",
+		Program: []Match{
+			{Names: []string{"sudo", "doas"}, Without: []string{"-V", "--version", "-l", "--list", "-k", "-K", "-v", "--validate", "--help"}},
+			{Names: []string{"su", "sudoedit", "pkexec", "run0", "runuser", "gosu"}, Without: []string{"--version", "--help"}},
+		},
+	},
+	{
+		ID:   "world-writable",
+		What: "lets every user of the machine write to a file",
+		Why:  "any program of any user can change it from then on",
+		Program: []Match{
+			{Names: []string{"chmod", "gchmod"}, Args: regexp.MustCompile(`^[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
+			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: regexp.MustCompile(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
+			{Names: []string{"umask"}, Args: regexp.MustCompile(`^0?[0-7]?[0-7][0145]$|^0+$`)},
+		},
+	},
+	{
+		ID:   "disk-tool",
+		What: "formats, partitions or overwrites a disk",
+		Why:  "a wrong device name destroys all that is on it",
+		Program: []Match{
+			{Names: []string{"mkfs*", "mkswap", "newfs*", "wipefs", "shred", "blkdiscard", "sgdisk", "cfdisk", "gdisk", "pvremove", "vgremove", "lvremove", "pvcreate", "mke2fs", "zpool", "badblocks"},
+				Without: []string{"-V", "--version", "--help", "list", "status", "-p", "--print"}},
+			{Names: []string{"fdisk", "sfdisk", "parted"}, Without: []string{"-l", "--list", "print", "-V", "-v", "--version", "-d", "--dump", "--help"}},
+			{Names: []string{"dd"}, Args: regexp.MustCompile(`^of=/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)},
+			{Names: []string{"diskutil"}, Sub: []string{"eraseDisk", "eraseVolume", "reformat", "partitionDisk", "secureErase", "zeroDisk", "randomDisk", "erasedisk", "partitiondisk"}},
+			{Names: []string{"cryptsetup"}, Sub: []string{"luksFormat", "erase", "luksErase", "reencrypt"}},
+			{Names: []string{"mdadm"}, Flags: []string{"--create", "-C", "--zero-superblock"}},
+		},
+		Files: []FileMatch{{Write: true, Path: regexp.MustCompile(`^/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)}},
+	},
+	{
+		ID:    "outside-write",
+		What:  "writes, moves or deletes a file outside of the session's working directory",
+		Why:   "the work of a session is mostly in its directory; places for temporary files do not count",
+		Files: []FileMatch{{Write: true, Outside: true}},
+	},
+	{
+		ID:   "credentials",
+		What: "reads a file that mostly holds keys, passwords or tokens",
+		Why:  "what a session has read is in its file, and went to the model",
+		Files: []FileMatch{{
+			Path: regexp.MustCompile(`(?i)(?:^|/)(?:` + strings.Join([]string{
+				`id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?`, `\.ssh/[^/]*(?:key|\.pem|id_)[^/]*`, `\.aws/credentials`, `\.netrc`, `_netrc`, `\.pgpass`, `\.my\.cnf`,
+				`\.git-credentials`, `\.docker/config\.json`, `\.kube/config`, `\.gnupg/.+`, `\.pypirc`, `\.vault-token`, `\.htpasswd`,
+				`(?:\.pi/agent|\.codex|\.local/share/opencode|\.config/[^/]+)/auth\.json`, `\.config/gh/hosts\.yml`, `\.config/gcloud/.*credentials.*`, `\.claude/\.credentials\.json`,
+				`(?:home/[^/]+|users/[^/]+|root|~|\$home)/\.npmrc`, `etc/shadow`, `etc/gshadow`, `etc/sudoers`, `etc/ssh/ssh_host_[^/]*_key`,
+				`[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks|ppk)`, `[^/]*(?:private|server|client|tls|ssl|signing)[^/]*\.key`, `\.env(?:\.[^/]+)?`, `[^/]+\.env`, `\.envrc`,
+				`credentials(?:\.json|\.ya?ml|\.toml|\.db)?`, `(?:client_)?secrets?\.(?:json|ya?ml|toml|env)`, `service[-_]?account[^/]*\.json`,
+			}, "|") + `)$`),
+			Except: regexp.MustCompile(`(?i)\.pub$|\.env\.(?:example|sample|template|dist|defaults?|schema|test)$|(?:^|/)(?:example|sample|template)\.env$|known_hosts|authorized_keys$|\.ssh/config$|(?:^|/)(?:node_modules|testdata|fixtures|examples?)/`),
+		}},
+	},
+}
+
+// RuleIDs returns the ids of the rules in a set.
+func RuleIDs(set uint32) []string {
+	var ids []string
+	for i := range Rules {
+		if set&(1<<i) != 0 {
+			ids = append(ids, Rules[i].ID)
+		}
+	}
+	return ids
+}
+
+// matches reports whether a program matches.
+func (m *Match) matches(c *command) bool {
+	if !slices.ContainsFunc(m.Names, func(name string) bool {
+		prefix, any := strings.CutSuffix(name, "*")
+		return name == c.program || any && strings.HasPrefix(c.program, prefix)
+	}) {
+		return false
+	}
+	if len(m.Sub) > 0 && !slices.Contains(m.Sub, c.subcommand()) {
+		return false
+	}
+	if len(m.Flags) > 0 && !slices.ContainsFunc(m.Flags, c.has) || slices.ContainsFunc(m.Without, c.has) {
+		return false
+	}
+	if m.Args != nil && !slices.ContainsFunc(c.args, m.Args.MatchString) {
+		return false
+	}
+	return len(m.After) == 0 || c.runsOutputOf(m.After)
+}
+
+// subcommand returns the first argument that says what to do.
+func (c *command) subcommand() string {
+	valued := subcommanded[c.program]
+	for i := 0; i < len(c.args); i++ {
+		switch arg := c.args[i]; {
+		case slices.Contains(valued, arg):
+			i++
+		case !strings.HasPrefix(arg, "-"):
+			return arg
+		}
+	}
+	return ""
+}
+
+// has reports whether the flag, or a bare word, is among the arguments. What
+// follows "--" is no flag.
+func (c *command) has(flag string) bool {
+	long := strings.HasPrefix(flag, "--")
+	short := len(flag) == 2 && flag[0] == '-'
+	for _, arg := range c.args {
+		switch {
+		case arg == flag || long && strings.HasPrefix(arg, flag+"="):
+			return true
+		case arg == "--":
+			return false
+		case short && len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && c.program != "find":
+			// Letters joined; what follows a "=" or a digit is a value.
+			letters := arg[1:]
+			if end := strings.IndexFunc(letters, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }); end >= 0 {
+				letters = letters[:end]
+			}
+			if strings.IndexByte(letters, flag[1]) >= 0 && len(letters) <= 6 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// runsOutputOf reports whether the program that c runs comes from one of these.
+func (c *command) runsOutputOf(programs []string) bool {
+	among := func(list []string) bool {
+		return slices.ContainsFunc(list, func(p string) bool { return slices.Contains(programs, p) })
+	}
+	isShell := slices.Contains(shells, c.program)
+	if among(c.inner) {
+		switch {
+		case c.program == "eval":
+			return true
+		case c.program == "source" || c.program == ".":
+			return len(c.args) > 0 && strings.HasPrefix(c.args[0], "<()")
+		}
+		for i, arg := range c.args {
+			if strings.HasPrefix(arg, "<()") && firstArgument(c.args) == arg {
+				return true
+			}
+			code := arg == "-c" || arg == "-e" || isShell && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c")
+			if code && i+1 < len(c.args) && strings.Contains(c.args[i+1], "$()") {
+				return true
+			}
+		}
+	}
+	if !among(c.before) || c.program == "eval" {
+		return false
+	}
+	if c.program == "source" || c.program == "." {
+		return len(c.args) > 0 && c.args[0] == "/dev/stdin"
+	}
+	for i, arg := range c.args {
+		switch {
+		case arg == "-" || arg == "/dev/stdin":
+			return true
+		case isShell && (arg == "-s" || strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.HasSuffix(arg, "s")):
+			return true
+		case arg == "-c" || arg == "-m" || arg == "-e" || arg == "-p" || arg == "-n" || arg == "-ne" || arg == "-pe" || arg == "--eval":
+			return false
+		case arg == "--":
+			return i+1 == len(c.args)
+		case !strings.HasPrefix(arg, "-"):
+			return false
+		}
+	}
+	return true
+}
+
+// match returns the rules that the programs match.
+func matchPrograms(commands []command) (set uint32) {
+	for r := range Rules {
+		for m := range Rules[r].Program {
+			if slices.ContainsFunc(commands, func(c command) bool { return Rules[r].Program[m].matches(&c) }) {
+				set |= 1 << r
+				break
+			}
+		}
+	}
+	return set
+}
+
+// matchFile returns the rules that a file matches which is read or written by
+// what runs in dir, in a session of the working directory cwd.
+func matchFile(file, dir, cwd string, write bool) (set uint32) {
+	for r := range Rules {
+		for i := range Rules[r].Files {
+			m := &Rules[r].Files[i]
+			if m.Write != write || m.Outside && !isOutside(file, dir, cwd) {
+				continue
+			}
+			if m.Path != nil || m.Except != nil {
+				name := strings.ReplaceAll(file, `\`, "/")
+				if m.Path != nil && !m.Path.MatchString(name) || m.Except != nil && m.Except.MatchString(name) {
+					continue
+				}
+			}
+			set |= 1 << r
+		}
+	}
+	return set
+}
