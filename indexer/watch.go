@@ -135,7 +135,7 @@ type watcher struct {
 	at      map[string]int // place in found.Files by path
 	dirs    map[string]bool
 	agents  map[string]bool
-	skipped int             // malformed pieces of lines in all files
+	skipped int // malformed pieces of lines in all files
 	ready   bool
 	polling bool
 	every   time.Duration // between polls

@@ -1,0 +1,580 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/google/go-cmp/cmp"
+)
+
+// fakeNotifier tells what a test lets it tell.
+type fakeNotifier struct {
+	events chan fsnotify.Event
+	errors chan error
+
+	mu   sync.Mutex
+	dirs map[string]bool
+	add  func(dir string) error // nil: all succeed
+}
+
+func newFakeNotifier() *fakeNotifier {
+	return &fakeNotifier{events: make(chan fsnotify.Event), errors: make(chan error), dirs: make(map[string]bool)}
+}
+
+func (n *fakeNotifier) Events() <-chan fsnotify.Event { return n.events }
+func (n *fakeNotifier) Errors() <-chan error          { return n.errors }
+func (n *fakeNotifier) Close() error                  { return nil }
+
+func (n *fakeNotifier) Add(dir string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.add != nil {
+		if err := n.add(dir); err != nil {
+			return err
+		}
+	}
+	n.dirs[dir] = true
+	return nil
+}
+
+func (n *fakeNotifier) Remove(dir string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.dirs, dir)
+	return nil
+}
+
+func (n *fakeNotifier) WatchList() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []string
+	for d := range n.dirs {
+		list = append(list, d)
+	}
+	return list
+}
+
+func testOptions(t *testing.T, root string) WatchOptions {
+	return WatchOptions{Options: Options{
+		Dir: filepath.Join(t.TempDir(), "index"), Adapter: adapter.Pi(), Roots: []adapter.Root{{Path: root}}, Now: time.Now, PID: 1,
+	}}
+}
+
+// timeline runs a watch whose looking at files is replaced, and returns when it
+// looked, and at what.
+func timeline(t *testing.T, outcome func(pass int) error, drive func(n *fakeNotifier, root string)) []string {
+	t.Helper()
+	root := t.TempDir()
+	o := testOptions(t, root)
+	n := newFakeNotifier()
+	o.notify = func() (notifier, error) { return n, nil }
+	var list []string
+	start := time.Now()
+	o.passing = func(h hints) error {
+		what := fmt.Sprint(len(h.files), " files")
+		switch {
+		case h.verify:
+			what = "verify"
+		case h.all:
+			what = "all"
+		}
+		list = append(list, fmt.Sprint(time.Since(start), " ", what))
+		if outcome != nil {
+			return outcome(len(list))
+		}
+		return nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- Watch(ctx, o) }()
+	synctest.Wait()
+	drive(n, root)
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("watch: %v", err)
+	}
+	return list
+}
+
+// Events are settled for 50 ms, and at most for 250; lost events and every
+// minute mean a look at all files.
+func TestWatchTimes(t *testing.T) {
+	structure := func(root string) fsnotify.Event {
+		return fsnotify.Event{Name: root, Op: fsnotify.Create} // a root that came back
+	}
+	for _, test := range []struct {
+		name    string
+		outcome func(pass int) error
+		drive   func(n *fakeNotifier, root string)
+		want    []string
+	}{
+		{"one event", nil, func(n *fakeNotifier, root string) {
+			time.Sleep(time.Second)
+			n.events <- structure(root)
+			time.Sleep(time.Second)
+		}, []string{"0s verify", "1.05s all"}},
+		{"a burst", nil, func(n *fakeNotifier, root string) {
+			for range 5 {
+				n.events <- structure(root)
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+		}, []string{"0s verify", "90ms all"}},
+		{"a stream", nil, func(n *fakeNotifier, root string) {
+			for range 20 {
+				n.events <- structure(root)
+				time.Sleep(30 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+		}, []string{"0s verify", "250ms all", "520ms all", "620ms all"}},
+		{"events that say nothing", nil, func(n *fakeNotifier, root string) {
+			for _, name := range []string{"", filepath.Join(filepath.Dir(root), "neighbour"), filepath.Join(filepath.Dir(root), "x.jsonl")} {
+				n.events <- fsnotify.Event{Name: name, Op: fsnotify.Create}
+			}
+			time.Sleep(time.Second)
+		}, []string{"0s verify"}},
+		{"overflow", nil, func(n *fakeNotifier, root string) {
+			n.errors <- fsnotify.ErrEventOverflow
+			time.Sleep(time.Second)
+		}, []string{"0s verify", "50ms all"}},
+		{"every minute", nil, func(*fakeNotifier, string) { time.Sleep(150 * time.Second) },
+			[]string{"0s verify", "1m0s verify", "2m0s verify"}},
+		{"failures", func(pass int) error {
+			if pass < 5 {
+				return errors.New("no")
+			}
+			return nil
+		}, func(n *fakeNotifier, root string) {
+			n.events <- structure(root) // is no reason to try sooner
+			time.Sleep(30 * time.Second)
+		}, []string{"0s verify", "1s verify", "3s verify", "7s verify", "15s verify"}},
+		{"another writer", func(pass int) error {
+			if pass < 4 {
+				return index.ErrLocked
+			}
+			return nil
+		}, func(*fakeNotifier, string) { time.Sleep(10 * time.Second) },
+			[]string{"0s verify", "100ms verify", "200ms verify", "300ms verify"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got := timeline(t, test.outcome, test.drive)
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("looks at files (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// running is a watch in the background.
+type running struct {
+	t      *testing.T
+	o      WatchOptions
+	cancel context.CancelFunc
+	done   chan error
+
+	mu     sync.Mutex
+	events []WatchEvent
+}
+
+func startWatch(t *testing.T, o WatchOptions) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &running{t: t, o: o, cancel: cancel, done: make(chan error, 1)}
+	o.Tell = func(e WatchEvent) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.events = append(r.events, e)
+	}
+	go func() { r.done <- Watch(ctx, o) }()
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *running) stop() {
+	r.cancel()
+	if err := <-r.done; err != nil {
+		r.t.Errorf("watch: %v", err)
+	}
+	r.done <- nil
+}
+
+// told returns the events of a kind so far.
+func (r *running) told(k WatchKind) []WatchEvent {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []WatchEvent
+	for _, e := range r.events {
+		if e.Kind == k {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func (r *running) wait(what string, condition func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.t.Fatalf("waited in vain: %s; told %+v", what, r.events)
+		}
+	}
+}
+
+func (r *running) waitTold(k WatchKind, n int) []WatchEvent {
+	r.t.Helper()
+	r.wait(fmt.Sprintf("%d times %v", n, k), func() bool { return len(r.told(k)) >= n })
+	return r.told(k)
+}
+
+// current waits until the index holds all that is in the files.
+func (r *running) current() {
+	r.t.Helper()
+	r.wait("the index has all", func() bool {
+		reader, err := index.Open(r.o.Dir)
+		if err != nil {
+			return false
+		}
+		defer reader.Close()
+		return Behind(Discover(r.o.Adapter, r.o.Roots), reader.Summaries()).Files == 0
+	})
+}
+
+func write(t *testing.T, path string, lines int) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(`{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/p"}` + "\n")
+	for i := range lines {
+		fmt.Fprintf(&b, `{"type":"message","id":"%08x","parentId":null,"timestamp":"2026-01-02T03:05:00.000Z","message":{"role":"user","content":"word%d"}}`+"\n", i, i)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Without watches left, or without any notifier at all, the files are looked at
+// instead, which is said once.
+func TestWatchWithoutEvents(t *testing.T) {
+	for _, test := range []struct {
+		name, why string
+		notify    func() (notifier, error)
+	}{
+		{"no watches left", "max_user_watches", func() (notifier, error) {
+			n := newFakeNotifier()
+			n.add = func(dir string) error {
+				if len(n.dirs) >= 2 {
+					return syscall.ENOSPC
+				}
+				return nil
+			}
+			return n, nil
+		}},
+		{"no files left", "too many open files", func() (notifier, error) {
+			n := newFakeNotifier()
+			n.add = func(string) error { return syscall.EMFILE }
+			return n, nil
+		}},
+		{"no notifier", "too many open files", func() (notifier, error) { return nil, syscall.EMFILE }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			for i := range 5 {
+				write(t, filepath.Join(root, fmt.Sprint("d", i), "a.jsonl"), 2)
+			}
+			o := testOptions(t, root)
+			o.notify = test.notify
+			o.times = usualTimes
+			o.times.poll = 20 * time.Millisecond
+			o.times.rescan = 70 * time.Millisecond
+			r := startWatch(t, o)
+			r.waitTold(WatchReady, 1)
+			write(t, filepath.Join(root, "d3", "b.jsonl"), 3)
+			r.waitTold(WatchUpdated, 1)
+			write(t, filepath.Join(root, "d9", "c.jsonl"), 3)
+			r.waitTold(WatchUpdated, 2)
+			r.current()
+			polling := r.told(WatchPolling)
+			if len(polling) != 1 || !strings.Contains(polling[0].Err.Error(), test.why) {
+				t.Errorf("polling was told %d times: %v", len(polling), polling)
+			}
+			if w, err := WatcherOf(o.Dir, time.Now()); err != nil || w == nil || w.Polling == "" {
+				t.Errorf("others see %+v, %v", w, err)
+			}
+		})
+	}
+}
+
+// A file system that tells of nothing is found out at a rescan.
+func TestWatchWhereNothingIsTold(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	o := testOptions(t, root)
+	o.notify = func() (notifier, error) { return newFakeNotifier(), nil }
+	o.times = usualTimes
+	o.times.rescan, o.times.poll = 100*time.Millisecond, 50*time.Millisecond
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	write(t, filepath.Join(root, "b.jsonl"), 2)
+	r.waitTold(WatchUpdated, 1)
+	if n := len(r.told(WatchPolling)); n != 0 {
+		t.Errorf("a change that may yet be told of makes for polling: %v", r.told(WatchPolling))
+	}
+	// By this clock it was written long ago, and nobody has told.
+	r.stop()
+
+	o.Now = func() time.Time { return time.Now().Add(time.Minute) }
+	r = startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	write(t, filepath.Join(root, "c.jsonl"), 2)
+	r.waitTold(WatchPolling, 1)
+	r.current()
+	r.waitTold(WatchUpdated, 1)
+	write(t, filepath.Join(root, "d.jsonl"), 2)
+	r.waitTold(WatchUpdated, 2)
+	if n := len(r.told(WatchPolling)); n != 1 {
+		t.Errorf("polling was told %d times", n)
+	}
+}
+
+// A full disk, or whatever else fails, is told once; the watch goes on and makes
+// up for it.
+func TestWatchWhileUpdatesFail(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	o := testOptions(t, root)
+	o.times = usualTimes
+	o.times.retry, o.times.retryMax = 10*time.Millisecond, 20*time.Millisecond
+	var full struct {
+		sync.Mutex
+		on    bool
+		tries int
+	}
+	o.fault = func() error {
+		full.Lock()
+		defer full.Unlock()
+		if full.on {
+			full.tries++
+			return index.ErrFull
+		}
+		return nil
+	}
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	full.Lock()
+	full.on = true
+	full.Unlock()
+	write(t, filepath.Join(root, "b.jsonl"), 2)
+	r.wait("three tries", func() bool {
+		full.Lock()
+		defer full.Unlock()
+		return full.tries >= 3
+	})
+	if failed := r.told(WatchFailed); len(failed) != 1 || !errors.Is(failed[0].Err, index.ErrFull) {
+		t.Errorf("failures told: %v", failed)
+	}
+	full.Lock()
+	full.on = false
+	full.Unlock()
+	r.waitTold(WatchUpdated, 1)
+	r.current()
+}
+
+// A clock that is set back changes nothing for the watch, and others see that
+// the watcher lives.
+func TestWatchWithClockSetBack(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	o := testOptions(t, root)
+	var clock struct {
+		sync.Mutex
+		offset time.Duration
+	}
+	o.Now = func() time.Time {
+		clock.Lock()
+		defer clock.Unlock()
+		return time.Now().Add(clock.offset)
+	}
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	clock.Lock()
+	clock.offset = -6 * time.Hour
+	clock.Unlock()
+	write(t, filepath.Join(root, "b.jsonl"), 2)
+	r.waitTold(WatchUpdated, 1)
+	r.current()
+	r.wait("a beat of the new time", func() bool {
+		w, err := WatcherOf(o.Dir, o.Now())
+		return err == nil && w != nil && !w.Stuck(o.Now())
+	})
+}
+
+// Others see a watcher that lives, leave it what is young, and do themselves
+// what it leaves lying or what it cannot do because it is stuck or dead.
+func TestWhatIsLeftToAWatcher(t *testing.T) {
+	root := t.TempDir()
+	file := filepath.Join(root, "a.jsonl")
+	write(t, file, 2)
+	o := testOptions(t, root)
+	res, err := Update(t.Context(), o.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Reader.Close()
+	p := presence{dir: o.Dir, state: Watcher{PID: 4711}}
+	if err := p.appear(); err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := p.beat(start); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, 3)
+	update := func(at time.Time) *Result {
+		t.Helper()
+		o := o.Options
+		o.Yield, o.Now = true, func() time.Time { return at }
+		res, err := Update(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Reader.Close() })
+		return res
+	}
+	if res := update(time.Now()); res.Watcher == nil || res.Watcher.PID != 4711 || res.Lag.Files != 1 || res.BytesRead != 0 || res.Complete() {
+		t.Errorf("with a watcher: left to %+v, lag %+v, %d bytes read", res.Watcher, res.Lag, res.BytesRead)
+	}
+	// It moves, and has left the file lying.
+	later := time.Now().Add(time.Minute)
+	if err := p.beat(later); err != nil {
+		t.Fatal(err)
+	}
+	if res := update(later); res.Watcher != nil || !res.Complete() || res.BytesRead == 0 {
+		t.Errorf("with a watcher that leaves files lying: left to %+v, complete %v, %d bytes read", res.Watcher, res.Complete(), res.BytesRead)
+	}
+	// It does not move.
+	write(t, file, 4)
+	if err := p.beat(time.Now().Add(-patience - time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if res := update(time.Now()); res.Watcher != nil || !res.Complete() {
+		t.Errorf("with a watcher that is stuck: left to %+v, complete %v", res.Watcher, res.Complete())
+	}
+	// It has died without a word.
+	write(t, file, 5)
+	if err := p.beat(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if res := update(time.Now()); res.Watcher != nil || !res.Complete() {
+		t.Errorf("with a watcher that is dead: left to %+v, complete %v", res.Watcher, res.Complete())
+	}
+	if w, err := WatcherOf(o.Dir, time.Now()); w != nil || err != nil {
+		t.Errorf("a dead watcher is seen: %+v, %v", w, err)
+	}
+}
+
+// One watcher runs for an index, and the second is told which.
+func TestOneWatcher(t *testing.T) {
+	root := t.TempDir()
+	o := testOptions(t, root)
+	o.PID = 4711
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	err := Watch(t.Context(), o)
+	if !errors.Is(err, ErrWatched) || !strings.Contains(err.Error(), "4711") {
+		t.Errorf("a second watch ends with %v", err)
+	}
+	r.stop()
+	if w, err := WatcherOf(o.Dir, time.Now()); w != nil || err != nil {
+		t.Errorf("after the end of the watch: %+v, %v", w, err)
+	}
+	if _, err := os.Stat(filepath.Join(o.Dir, watchStateName)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the state of the watch is left behind: %v", err)
+	}
+}
+
+// An index that is removed under a watcher is built again, and is watched by
+// one all the same.
+func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	o := testOptions(t, root)
+	o.times = usualTimes
+	o.times.rescan, o.times.release = 50*time.Millisecond, 10*time.Millisecond
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	if err := os.RemoveAll(o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	r.current()
+	r.wait("the lock is back", func() bool {
+		w, err := WatcherOf(o.Dir, time.Now())
+		return err == nil && w != nil && w.PID == 1
+	})
+}
+
+// Nothing of the agent directory but sessions is of any interest, whatever is
+// written there.
+func TestWatchOfAnAgentDirectory(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "sessions", "p", "a.jsonl"), 2)
+	o := testOptions(t, dir)
+	w := &watcher{WatchOptions: o, vain: make(map[string]int), notifier: newFakeNotifier()}
+	w.look(hints{verify: true})
+	for _, test := range []struct {
+		name string
+		op   fsnotify.Op
+		want bool
+	}{
+		{"auth.json", fsnotify.Write, false},
+		{"auth.json", fsnotify.Create, false},
+		{"auth.json.lock", fsnotify.Create, false},
+		{"sessions", fsnotify.Rename, true},
+		{"subagent-sessions", fsnotify.Create, true},
+		{"old.jsonl", fsnotify.Create, true},
+		{"sessions/p/a.jsonl", fsnotify.Write, true},
+		{"sessions/p/b.jsonl", fsnotify.Create, true},
+		{"sessions/p/note.txt", fsnotify.Write, false},
+		{"sessions/q", fsnotify.Create, true},
+		{"sessions/p", fsnotify.Chmod, true},
+	} {
+		var h hints
+		got := w.note(fsnotify.Event{Name: filepath.Join(dir, filepath.FromSlash(test.name)), Op: test.op}, &h)
+		if got != test.want || got != h.any() {
+			t.Errorf("note(%s %s) = %v, want %v; hints %+v", test.op, test.name, got, test.want, h)
+		}
+	}
+	// Some other program writes a file that is no session, again and again.
+	path := filepath.Join(dir, "log.jsonl")
+	looks := 0
+	for range 100 {
+		if w.note(fsnotify.Event{Name: path, Op: fsnotify.Write}, &hints{}) {
+			looks++
+		}
+	}
+	if looks != maxVain {
+		t.Errorf("writing to a file that is no session makes for %d looks, want %d", looks, maxVain)
+	}
+}
