@@ -80,10 +80,7 @@ func isBareID(r rune) bool {
 
 // entryTitle is the heading of an exported entry.
 func entryTitle(e *query.Entry) string {
-	what := heads[e.Role]
-	if what == "" {
-		what = heads[e.Type]
-	}
+	what := headOf(e)
 	switch {
 	case e.Role == "toolResult":
 		what = "result " + oneLine(e.Tool)

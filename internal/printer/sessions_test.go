@@ -2,6 +2,7 @@ package printer
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"testing"
@@ -39,5 +40,84 @@ func BenchmarkSessions(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func fewSessions() *Sessions {
+	hit := func(h query.SessionHit) query.ListedSession {
+		h.Type = "session"
+		return query.ListedSession{SessionHit: h}
+	}
+	fork := hit(query.SessionHit{
+		SessionPath: "/s/fork.jsonl", SessionID: "77777777-bb66", Name: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", CWD: "/srv/日本/とても長いプロジェクトの名前",
+		Modified: at(2 * time.Hour), Created: at(3 * time.Hour), Messages: 7, Labels: []string{"あとで"}, Models: []string{"openai/gpt-5", "anthropic/claude-sonnet-4-5"},
+		ParentSession: "/s/login.jsonl",
+	})
+	fork.Depth, fork.ParentPath = 1, "/s/login.jsonl"
+	return &Sessions{
+		List: &query.SessionList{Total: 4, TotalIsExact: true, Index: query.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []query.ListedSession{
+			hit(query.SessionHit{
+				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
+				Messages: 1234, FirstPrompt: "hello", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
+			}),
+			fork,
+			hit(query.SessionHit{
+				SessionPath: "/s/evil.jsonl", SessionID: "9470c69e", CWD: "/tmp/\x1b]0;owned\x07dir", Modified: at(400 * day), Created: at(400 * day), Messages: 1,
+				FirstPrompt: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here",
+			}),
+			hit(query.SessionHit{SessionPath: "/s/empty.jsonl", SessionID: "5", Created: at(time.Minute), Modified: at(time.Minute)}),
+		}},
+		ShortID: func(id string) string { return id[:min(8, len(id))] },
+	}
+}
+
+func TestSessionsText(t *testing.T) {
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := New(&b, FormatText, l.look).Sessions(fewSessions()); err != nil {
+				t.Fatal(err)
+			}
+			checkLines(t, b.String(), l.look)
+			golden(t, "sessions-"+l.name, b.Bytes())
+		})
+	}
+}
+
+func TestSessionsForms(t *testing.T) {
+	searched := func() *Sessions {
+		s := fewSessions()
+		s.Query, s.Searched, s.List.TotalIsExact = "login", true, false
+		s.List.Sessions[0].Score, s.List.Sessions[0].Hits, s.List.Sessions[0].HitsAny = 12.5, 3, 9
+		s.List.Sessions[0].Hit = &query.Hit{EntryID: "e1"}
+		s.List.Sessions[1].HitsAny = 2
+		return s
+	}
+	for _, test := range []struct {
+		name   string
+		format Format
+		s      *Sessions
+	}{
+		{"sessions-plain", FormatPlain, fewSessions()}, {"sessions-json", FormatJSON, fewSessions()}, {"sessions-jsonl", FormatJSONL, fewSessions()},
+		{"sessions-query", FormatText, searched()}, {"sessions-query-json", FormatJSON, searched()},
+		{"sessions-none", FormatText, &Sessions{List: &query.SessionList{}}}, {"sessions-none-json", FormatJSON, &Sessions{List: &query.SessionList{TotalIsExact: true}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"}).Sessions(test.s); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, test.name, b.Bytes())
+		})
+	}
+}
+
+func TestPaths(t *testing.T) {
+	var b bytes.Buffer
+	if err := Paths(&b, fewSessions().List); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := b.String(), "/s/login.jsonl\x00/s/fork.jsonl\x00/s/evil.jsonl\x00/s/empty.jsonl\x00"; got != want {
+		t.Errorf("Paths = %q, want %q", got, want)
 	}
 }

@@ -55,7 +55,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, li
 	}
 	summary := p.callSummary(c, p.s.Full)
 	p.command(mark, name+" ", summary, right, 1)
-	if p.s.Full {
+	if p.s.Full && !(len(c.Arguments) == 1 && c.Argument(pathNames...) != "") {
 		p.arguments(c)
 	}
 }
@@ -239,7 +239,7 @@ func (p *transcript) result(e *query.Entry) {
 			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
 			if p.s.Full {
-				p.foldedBlock(b)
+				p.foldedBlock(resultIndent, b)
 			}
 			continue
 		default:
@@ -260,6 +260,9 @@ func (p *transcript) result(e *query.Entry) {
 // output prints what a tool or command gave: its first lines and, where the end
 // matters more, its last ones.
 func (p *transcript) output(e *query.Entry, text []byte, endMatters, failed bool) {
+	if len(text) == 0 {
+		return
+	}
 	var f folded
 	switch limit := p.lineLimit(e, resultHead); {
 	case limit < 0:

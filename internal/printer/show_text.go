@@ -118,21 +118,20 @@ func (p *transcript) facts() {
 	for _, m := range f.Models {
 		models = append(models, oneLine(m[strings.LastIndexByte(m, '/')+1:]))
 	}
-	facts := []string{modified, plural(f.Messages, "message", "messages"), strings.Join(models, ", ")}
-	if u := usageText(&query.ListedSession{SessionHit: f.SessionHit}); u != "" {
-		facts = append(facts, u)
+	facts := []string{
+		modified, plural(f.Messages, "message", "messages"), oneLine(f.ShortID),
+		usageText(&query.ListedSession{SessionHit: f.SessionHit}), strings.Join(models, ", "),
 	}
-	facts = append(facts, oneLine(f.ShortID))
 	p.factLine(oneLine(p.short(f.CWD)), facts)
 	if !p.s.Whole {
 		return
 	}
 	p.note(oneLine(p.short(f.SessionPath)))
 	if f.Parent != nil {
-		p.note("forked from " + p.relative(f.Parent) + shared(f.Parent.Shared, f.Entries))
+		p.note("forked from " + p.relative(f.Parent, f.Entries))
 	}
 	for i := range f.Children {
-		p.note("forked into " + p.relative(&f.Children[i]))
+		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for _, path := range f.Twins {
 		p.note("the same id has " + oneLine(p.short(path)))
@@ -165,39 +164,53 @@ func (p *transcript) factLine(dir string, facts []string) {
 
 func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 
-// relative names a session that this one is related to.
-func (p *transcript) relative(r *Relative) string {
+// relative names a session that this one is related to. Of a parent it says how
+// many of the entries are its own.
+func (p *transcript) relative(r *Relative, of int) string {
+	path := oneLine(p.short(r.SessionPath))
+	if r.State == "missing" {
+		return path + ", which is not there any more"
+	}
 	name := oneLine(r.ShortID)
 	if name == "" {
-		name = oneLine(r.SessionID)
-	}
-	switch {
-	case r.State == "missing":
-		return oneLine(p.short(r.SessionPath)) + ", which is not there any more"
-	case name == "":
-		name = oneLine(p.short(r.SessionPath))
+		name = path
 	}
 	if r.Title != "" {
-		name += " " + oneLine(r.Title)
+		name += " " + clip(oneLine(r.Title), relativeTitle)
+	}
+	var notes []string
+	if of > 0 && r.Shared > 0 {
+		notes = append(notes, fmt.Sprintf("shares %s of %s", thousands(int64(r.Shared)), plural(of, "entry", "entries")))
 	}
 	if r.State == "moved" {
-		name += " (moved to " + oneLine(p.short(r.SessionPath)) + ")"
+		notes = append(notes, "moved")
+	}
+	if len(notes) > 0 {
+		name += " (" + strings.Join(notes, "; ") + ")"
 	}
 	return name
 }
 
-func shared(n, of int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%s of %s entries are the parent's)", thousands(int64(n)), thousands(int64(of)))
-}
+// relativeTitle is how much of the title of a related session is shown.
+const relativeTitle = 32
 
 // heads names what an entry is, above its text.
 var heads = map[string]string{
 	"user": "prompt", "assistant": "reply", "bashExecution": "shell", "custom": "note", "hookMessage": "note",
 	"compaction": "compaction", "branch_summary": "branch summary", "custom_message": "note",
 	"compactionSummary": "compaction", "branchSummary": "branch summary", "system": "system prompt",
+}
+
+// headOf says what an entry is, "" when there is no better word than its type or
+// role.
+func headOf(e *query.Entry) string {
+	switch {
+	case e.Role != "":
+		return heads[e.Role]
+	case e.Type == "custom":
+		return "" // as a role it is another thing
+	}
+	return heads[e.Type]
 }
 
 func (p *transcript) entry(e *query.Entry) {
@@ -289,10 +302,7 @@ func (p *transcript) standing(e *query.Entry) []string {
 
 // said prints an entry that is text and images.
 func (p *transcript) said(e *query.Entry, kind session.Kind, limit int) {
-	what := heads[e.Role]
-	if what == "" {
-		what = heads[e.Type]
-	}
+	what := headOf(e)
 	if what == "" {
 		what = oneLine(e.Role)
 	}
@@ -304,7 +314,7 @@ func (p *transcript) said(e *query.Entry, kind session.Kind, limit int) {
 		b := &e.View.Blocks[i]
 		switch b.Kind {
 		case session.KindDetails, session.KindData, session.KindOther, session.KindSystem:
-			p.foldedBlock(b)
+			p.foldedBlock(bodyIndent, b)
 		default:
 			p.prose(b, limit)
 		}
@@ -333,7 +343,7 @@ func (p *transcript) prose(b *session.Block, limit int) {
 }
 
 func (p *transcript) styled(indent string, l line) {
-	s := l.text
+	s := strings.TrimRight(l.text, " ")
 	switch l.look {
 	case lookHeading:
 		s = p.style(titleLook, s)
@@ -380,6 +390,7 @@ func (p *transcript) reply(e *query.Entry) {
 				headed = true
 			}
 			p.thinking(e, b)
+			p.last = "call" // what follows stands below it
 			pieces++
 		case b.Kind == session.KindError:
 			if !headed {
@@ -398,7 +409,7 @@ func (p *transcript) reply(e *query.Entry) {
 			p.prose(b, p.lineLimit(e, promptLines))
 			p.last = "body"
 		default:
-			p.foldedBlock(b)
+			p.foldedBlock(bodyIndent, b)
 		}
 	}
 	if len(e.View.Blocks) == 0 {
@@ -428,27 +439,23 @@ func (p *transcript) thinking(e *query.Entry, b *session.Block) {
 }
 
 // foldedBlock says that there is something which is no part of the talk.
-func (p *transcript) foldedBlock(b *session.Block) {
+func (p *transcript) foldedBlock(indent string, b *session.Block) {
 	if b.Kind == session.KindDetails && !p.s.Full {
 		return
 	}
 	if p.s.Full {
-		fmt.Fprintln(p.out, bodyIndent+p.dim(string(b.Kind)))
-		for _, l := range markdown(b.Text, p.body(bodyIndent+bodyIndent)) {
-			fmt.Fprintln(p.out, strings.TrimRight(bodyIndent+bodyIndent+p.dim(l.text), " "))
+		fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)))
+		for _, l := range markdown(b.Text, p.body(indent+bodyIndent)) {
+			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.dim(l.text), " "))
 		}
 		return
 	}
-	fmt.Fprintln(p.out, bodyIndent+p.dim(string(b.Kind)+", "+bytesText(int64(len(b.Text)))+" (--full)"))
+	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+bytesText(int64(len(b.Text)))+" (--full)"))
 }
 
 // summary prints what a compaction or a left branch became.
 func (p *transcript) summary(e *query.Entry) {
-	what := heads[e.Type]
-	if what == "" {
-		what = heads[e.Role]
-	}
-	p.heading(e, what, kindLooks[session.KindSummary])
+	p.heading(e, headOf(e), kindLooks[session.KindSummary])
 	if n := e.View.TokensBefore; n > 0 {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(thousands(n)+" tokens before"))
 	}
@@ -456,7 +463,7 @@ func (p *transcript) summary(e *query.Entry) {
 		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
 			p.prose(b, p.lineLimit(e, summaryLines))
 		} else {
-			p.foldedBlock(b)
+			p.foldedBlock(bodyIndent, b)
 		}
 	}
 	p.last = "body"
@@ -468,7 +475,7 @@ func (p *transcript) shell(e *query.Entry) {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		if b.Shell == nil {
-			p.foldedBlock(b)
+			p.foldedBlock(bodyIndent, b)
 			continue
 		}
 		p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))

@@ -103,10 +103,7 @@ func kindOfEntry(e *query.Entry) session.Kind {
 
 // treeText says what an entry is, and in one line what it says.
 func (p *transcript) treeText(e *query.Entry) (what, text string) {
-	what = heads[e.Role]
-	if what == "" {
-		what = heads[e.Type]
-	}
+	what = headOf(e)
 	switch {
 	case e.Role == "toolResult":
 		what = "result " + oneLine(e.Tool)
@@ -129,6 +126,9 @@ func (p *transcript) treeText(e *query.Entry) (what, text string) {
 				text += "$ " + oneLine(c)
 			} else {
 				text += p.callSummary(b.Call, false)
+			}
+			if e.Role == "toolResult" {
+				return what, text
 			}
 			return "call", text
 		case b.Shell != nil:

@@ -1,0 +1,304 @@
+package printer
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// conversation opens the session that has one of everything.
+func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
+	t.Helper()
+	path := filepath.Join("testdata", "conversation.jsonl")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := query.ReadRecord(adapter.Pi(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Problems) > 0 {
+		t.Fatalf("problems: %v", rec.Problems)
+	}
+	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	return c, SessionFacts{
+		SessionHit: query.Facts(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
+		Entries: len(rec.Nodes), Abandoned: 2,
+		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
+		Children: []Relative{
+			{SessionPath: "/home/u/x.jsonl", SessionID: "77777777", ShortID: "77777777", Title: "続き: リダイレクト", Created: at(day), Shared: 20},
+		},
+		Twins: []string{"/home/u/copy.jsonl"},
+	}
+}
+
+func entriesOf(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error] {
+	return func(yield func(*query.Entry, error) bool) {
+		for _, i := range list {
+			if !yield(c.Read(i)) {
+				return
+			}
+		}
+	}
+}
+
+func all(c *query.Conversation) []int {
+	var list []int
+	for i := range c.Record.Nodes {
+		list = append(list, i)
+	}
+	return list
+}
+
+// looks are the terminals that golden files are made for.
+var looks = []struct {
+	name string
+	look Look
+}{
+	{"40", Look{Width: 40, Now: now, Home: "/home/u"}},
+	{"40-colour", Look{Width: 40, Now: now, Home: "/home/u", Colour: true}},
+	{"80", Look{Width: 80, Now: now, Home: "/home/u"}},
+	{"80-colour", Look{Width: 80, Now: now, Home: "/home/u", Colour: true}},
+	{"200", Look{Width: 200, Now: now, Home: "/home/u"}},
+	{"200-colour", Look{Width: 200, Now: now, Home: "/home/u", Colour: true}},
+}
+
+// checkLines makes sure that no line is wider than the terminal and that nothing
+// in them acts on it.
+func checkLines(t *testing.T, out string, l Look) {
+	t.Helper()
+	if !l.Colour {
+		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && terminal.Hidden(r) }); i >= 0 {
+			t.Errorf("a control character gets out: %q", out[max(0, i-20):min(len(out), i+20)])
+		}
+	} else if strings.Contains(out, "\x1b]") || strings.Contains(out, "owned") {
+		t.Errorf("a control sequence of the session gets out")
+	}
+	for line := range strings.Lines(out) {
+		if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); l.Width > 0 && n > l.Width {
+			t.Errorf("%d cells in a line of %d: %q", n, l.Width, line)
+		}
+		if plain := ansi.Strip(strings.TrimSuffix(line, "\n")); plain != strings.TrimRight(plain, " ") {
+			t.Errorf("spaces at the end: %q", line)
+		}
+	}
+}
+
+func TestShowText(t *testing.T) {
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			c, facts := conversation(t)
+			var b bytes.Buffer
+			s := &Show{Session: facts, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
+			if err := New(&b, FormatText, l.look).Show(s); err != nil {
+				t.Fatal(err)
+			}
+			checkLines(t, b.String(), l.look)
+			golden(t, "show-"+l.name, b.Bytes())
+		})
+	}
+}
+
+func TestShowForms(t *testing.T) {
+	wide := Look{Width: 80, Now: now, Home: "/home/u"}
+	for _, test := range []struct {
+		name   string
+		format Format
+		show   func(*query.Conversation, SessionFacts) *Show
+	}{
+		{"show-full", FormatText, func(c *query.Conversation, f SessionFacts) *Show {
+			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Branches: true}
+		}},
+		{"show-around", FormatText, func(c *query.Conversation, f SessionFacts) *Show {
+			return &Show{
+				Session: f, Entries: entriesOf(c, []int{7, 9, 10, 14}),
+				Focus: map[int]bool{7: true, 9: true, 14: true}, Gaps: map[int]bool{14: true},
+			}
+		}},
+		{"show-plain", FormatPlain, func(c *query.Conversation, f SessionFacts) *Show {
+			return &Show{Session: f, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
+		}},
+		{"show-json", FormatJSON, func(c *query.Conversation, f SessionFacts) *Show {
+			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true}
+		}},
+		{"show-jsonl", FormatJSONL, func(c *query.Conversation, f SessionFacts) *Show {
+			return &Show{Session: f, Entries: entriesOf(c, []int{4, 5}), Focus: map[int]bool{4: true}}
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c, facts := conversation(t)
+			var b bytes.Buffer
+			if err := New(&b, test.format, wide).Show(test.show(c, facts)); err != nil {
+				t.Fatal(err)
+			}
+			switch test.format {
+			case FormatText:
+				checkLines(t, b.String(), wide)
+			case FormatPlain:
+				checkLines(t, b.String(), Look{})
+			case FormatJSON:
+				if !json.Valid(b.Bytes()) {
+					t.Errorf("not JSON")
+				}
+			}
+			golden(t, test.name, b.Bytes())
+		})
+	}
+}
+
+func TestTreeText(t *testing.T) {
+	for _, l := range looks {
+		t.Run(l.name, func(t *testing.T) {
+			c, facts := conversation(t)
+			var b bytes.Buffer
+			if err := New(&b, FormatText, l.look).Tree(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
+				t.Fatal(err)
+			}
+			checkLines(t, b.String(), l.look)
+			golden(t, "tree-"+l.name, b.Bytes())
+		})
+	}
+	for name, format := range map[string]Format{"tree-json": FormatJSON, "tree-jsonl": FormatJSONL, "tree-plain": FormatPlain} {
+		t.Run(name, func(t *testing.T) {
+			c, facts := conversation(t)
+			var b bytes.Buffer
+			if err := New(&b, format, Look{}).Tree(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.Bytes())
+		})
+	}
+}
+
+func TestExport(t *testing.T) {
+	for _, format := range Exports {
+		t.Run(format, func(t *testing.T) {
+			c, facts := conversation(t)
+			var b bytes.Buffer
+			if err := Export(&b, format, &Show{Session: facts, Entries: entriesOf(c, all(c)), Branches: true}); err != nil {
+				t.Fatal(err)
+			}
+			out := b.String()
+			if strings.Contains(out, "\x1b") || strings.Contains(out, "\u202e") {
+				t.Errorf("a control character gets out")
+			}
+			// Everything that was said is in it, whatever its form.
+			for _, want := range []string{"loses the query string", "クエリ文字列", "by hand", "http.StatusFound", "login_test.go:12: three", "529 overloaded", "Keep the query", "run the linter", "go vet ./..."} {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			golden(t, "export-"+format, b.Bytes())
+		})
+	}
+}
+
+// What a session says cannot become part of the page that shows it.
+func TestExportHTMLEscapes(t *testing.T) {
+	const evil = `</pre></title><script>alert(1)</script><img src=x onerror=alert(1)>" onload="x' javascript:`
+	quoted, err := json.Marshal(evil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := string(quoted)
+	lines := []string{
+		`{"type":"session","version":3,"id":` + e + `,"timestamp":"2026-03-17T09:00:00.000Z","cwd":` + e + `}`,
+		`{"type":"message","id":` + e + `,"parentId":null,"message":{"role":"user","content":[{"type":"text","text":` + e + `},{"type":"image","mimeType":` + e + `,"data":` + e + `},{"type":"image","mimeType":"image/svg+xml","data":"PHN2Zz4="},{"type":"image","mimeType":"image/png","data":` + e + `}]}}`,
+		`{"type":"message","id":"b","parentId":null,"message":{"role":"assistant","model":` + e + `,"content":[{"type":"text","text":` + strings.Replace(e, `"`, "\"```\\n", 1) + `},{"type":"thinking","thinking":` + e + `},{"type":"toolCall","id":"c","name":` + e + `,"arguments":{` + e + `:` + e + `}}],"errorMessage":` + e + `}}`,
+		`{"type":"message","id":"c","parentId":null,"message":{"role":"toolResult","toolName":` + e + `,"content":` + e + `}}`,
+		`{"type":"message","id":"d","parentId":null,"message":{"role":"bashExecution","command":` + e + `,"output":` + e + `}}`,
+		`{"type":"label","id":"e","targetId":"b","label":` + e + `}`,
+		`{"type":` + e + `,"id":"f","text":` + e + `}`,
+		`{"type":"session_info","id":"g","name":` + e + `}`,
+	}
+	data := []byte(strings.Join(lines, "\n") + "\n")
+	rec, err := query.ReadRecord(adapter.Pi(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	var b bytes.Buffer
+	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Branches: true}
+	if err := Export(&b, "html", s); err != nil {
+		t.Fatal(err)
+	}
+	out := b.String()
+	for _, bad := range []string{"<script", "<img src=x", "onload=\"x", "svg+xml;base64", "<svg"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if strings.Count(out, "<img ") != 0 {
+		t.Errorf("the page shows an image that is none")
+	}
+	if !strings.Contains(out, "&lt;script&gt;alert(1)&lt;/script&gt;") {
+		t.Errorf("the text is gone")
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	for _, test := range []struct {
+		name, in string
+		width    int
+		want     []string
+	}{
+		{"paragraph", "one two three four", 9, []string{"one two", "three", "four"}},
+		{"list", "- one two three\n  - four five six", 12, []string{"- one two", "  three", "  - four", "    five six"}},
+		{"numbers", "10. alpha beta gamma", 12, []string{"10. alpha", "    beta", "    gamma"}},
+		{"quotation", "> one two three", 9, []string{"> one two", "> three"}},
+		{"code stays", "```\na  b\n\tc\n```", 40, []string{"```", "a  b", "    c", "```"}},
+		{"long code breaks", "```\nabcdefgh\n```", 4, []string{"```", "abcd", "efgh", "```"}},
+		{"an open fence", "```sh\nls", 40, []string{"```sh", "ls"}},
+		{"inner fence", "````\n```\n````\nx", 40, []string{"````", "```", "````", "x"}},
+		{"blank lines", "\n\na\n\n\nb\n\n", 40, []string{"a", "", "b"}},
+		{"wide characters", "日本語日本語", 5, []string{"日本", "語日", "本語"}},
+		{"family", "👨‍👩‍👧👨‍👩‍👧", 2, []string{"👨‍👩‍👧", "👨‍👩‍👧"}},
+		{"table", "| a | b |", 40, []string{"| a | b |"}},
+		{"no width", strings.Repeat("x ", 100), 0, []string{strings.TrimSpace(strings.Repeat("x ", 100))}},
+		{"control", "a\x1b[31mb\rc", 40, []string{"ab", "c"}},
+	} {
+		var got []string
+		for _, l := range markdown([]byte(test.in), test.width) {
+			got = append(got, l.text)
+		}
+		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) {
+			t.Errorf("%s: markdown(%q, %d) = %q, want %q", test.name, test.in, test.width, got, test.want)
+		}
+	}
+}
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct {
+		in         string
+		head, tail int
+		want       folded
+	}{
+		{"", 2, 1, folded{}},
+		{"\n\n", 2, 1, folded{}},
+		{"a", 2, 1, folded{head: []string{"a"}}},
+		{"a\nb\nc\nd", 2, 1, folded{head: []string{"a", "b", "c", "d"}}},
+		{"a\nb\nc\nd\ne\n", 2, 1, folded{head: []string{"a", "b"}, tail: []string{"e"}, hidden: 2}},
+		{"a\nb\nc\nd\ne", 2, 0, folded{head: []string{"a", "b"}, hidden: 3}},
+		{"10%\r20%\r100%\r\nx", 2, 0, folded{head: []string{"100%", "x"}}},
+	} {
+		got := fold([]byte(test.in), test.head, test.tail)
+		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(folded{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("fold(%q, %d, %d) (-want +got):\n%s", test.in, test.head, test.tail, diff)
+		}
+	}
+}
