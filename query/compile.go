@@ -340,10 +340,13 @@ func joinKebab(typed string) (string, bool) {
 	return strings.Join(parts, ""), true
 }
 
+// closing is the punctuation that ends clauses and sentences.
+const closing = ".,;:!?…。、\uFF0C\uFF1A\uFF1B\uFF01\uFF1F"
+
 // trimProse takes off what punctuation a sentence puts around a word. What is
 // quoted keeps all of it.
 func trimProse(s string) string {
-	t := strings.TrimRight(s, ".,;:!?…。、,:;!?")
+	t := strings.TrimRight(s, closing)
 	for _, pair := range []string{`""`, `''`, "``", "“”", "‘’", "«»", "„“"} {
 		open, size := utf8.DecodeRuneInString(pair)
 		shut := pair[size:]
@@ -354,7 +357,7 @@ func trimProse(s string) string {
 			t = rest
 		}
 	}
-	t = strings.TrimRight(t, ".,;:!?…。、,:;!?")
+	t = strings.TrimRight(t, closing)
 	if strings.ContainsFunc(t, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
 		return t
 	}
