@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -88,6 +89,7 @@ func runStatus(a *App, o *statusOptions) error {
 		return indexProblem(err)
 	}
 	compareFiles(s, found, known)
+	a.whoIsAtWork(s)
 	if err := out.Status(s); err != nil {
 		return err
 	}
@@ -95,6 +97,24 @@ func runStatus(a *App, o *statusOptions) error {
 		return &problem{code: codeDamaged, message: s.Damage, hint: "build it anew: pigrep index --rebuild"}
 	}
 	return placeErr
+}
+
+// whoIsAtWork says which processes write and watch the index.
+func (a *App) whoIsAtWork(s *printer.Status) {
+	var err error
+	if s.Writer, err = index.WriterPID(s.Dir); err != nil {
+		a.warn("%v", err)
+	}
+	now := a.Now()
+	w, err := indexer.WatcherOf(s.Dir, now)
+	if err != nil {
+		a.warn("%v", err)
+	}
+	if w != nil {
+		s.Watcher = &printer.Watcher{
+			PID: w.PID, Started: query.Time{Time: w.Started}, Scanned: query.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
+		}
+	}
 }
 
 // maxSkipped is how many skipped lines a status names one by one.
@@ -136,8 +156,13 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 			s.Kinds = append(s.Kinds, printer.KindCount{Kind: string(row.Kind), Documents: n})
 		}
 	}
-	size, err := r.SizeOnDisk()
-	s.Size = size
+	var err error
+	if s.Size, err = r.SizeOnDisk(); err != nil {
+		return err
+	}
+	var updated time.Time
+	s.Kept, updated, err = r.Generations()
+	s.Updated = query.Time{Time: updated}
 	return err
 }
 

@@ -122,7 +122,7 @@ func (v *watchView) tell(e indexer.WatchEvent) {
 		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()
 	default:
 		v.begin()
-		x.Message = e.Err.Error()
+		x.Message, x.State.Complete = e.Err.Error(), false
 	}
 	v.last = x
 	v.show(&x)

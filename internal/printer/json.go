@@ -169,6 +169,11 @@ func (p jsonLines) Index(x *Index) error {
 	return encode(p.w, last)
 }
 
+// process is somebody at work; without a pid when that is not known.
+type process struct {
+	PID int `json:"pid,omitempty"`
+}
+
 type statusJSON struct {
 	head
 	Dir       string           `json:"indexDir"`
@@ -183,15 +188,23 @@ type statusJSON struct {
 	Indexed   int64            `json:"indexedBytes"`
 	Size      int64            `json:"sizeBytes"`
 	Newest    query.Time       `json:"newest,omitzero"`
+	Updated   query.Time       `json:"updated,omitzero"`
+	Kept      int              `json:"generations"`
+	Writer    *process         `json:"writer,omitempty"`
+	Watcher   *Watcher         `json:"watcher,omitempty"`
 	Skipped   []Skipped        `json:"skipped,omitempty"`
 	Errors    []FileError      `json:"errors,omitempty"`
 	Index     query.IndexState `json:"index"`
 }
 
 func newStatusJSON(h head, s *Status) statusJSON {
+	var writer *process
+	if s.Writer != 0 {
+		writer = &process{max(0, s.Writer)}
+	}
 	return statusJSON{
 		h, s.Dir, s.Built, s.Damage, list(s.Roots), list(s.Changes), s.Sessions, s.Entries, s.Documents, s.Kinds,
-		s.Indexed, s.Size, s.Newest, s.Skipped, s.Errors, s.State,
+		s.Indexed, s.Size, s.Newest, s.Updated, s.Kept, writer, s.Watcher, s.Skipped, s.Errors, s.State,
 	}
 }
 

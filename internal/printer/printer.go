@@ -129,9 +129,22 @@ type Status struct {
 	Indexed   int64 // bytes of session files that are indexed
 	Size      int64 // of the index on disk
 	Newest    query.Time
-	Skipped   []Skipped // the first of the skipped lines
+	Updated   query.Time // when the newest generation was published
+	Kept      int        // generations on disk
+	Writer    int        // pid of the process that writes the index; 0: none, -1: not known
+	Watcher   *Watcher   // nil: none
+	Skipped   []Skipped  // the first of the skipped lines
 	Errors    []FileError
 	State     query.IndexState
+}
+
+// Watcher is the process that keeps the index up to date.
+type Watcher struct {
+	PID     int        `json:"pid"`
+	Started query.Time `json:"started,omitzero"`
+	Scanned query.Time `json:"scanned,omitzero"` // when it last looked at all files
+	Polling string     `json:"polling,omitempty"`
+	Stuck   bool       `json:"stuck"`
 }
 
 // Root is a session root and where its path came from.

@@ -97,6 +97,12 @@ func statusRows(s *Status, home string, figures figures) []row {
 	default:
 		add("state", "behind, generation %d", s.State.Generation)
 	}
+	if s.Writer != 0 {
+		add("writer", "%s", processText(s.Writer))
+	}
+	if w := s.Watcher; w != nil {
+		add("watcher", "%s", watcherText(w))
+	}
 	var changes []string
 	for _, c := range s.Changes {
 		if c.Files > 0 {
@@ -122,7 +128,10 @@ func statusRows(s *Status, home string, figures figures) []row {
 			add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
 		}
 		if !s.Newest.IsZero() {
-			add("newest", "%s", s.Newest.UTC().Format("2006-01-02 15:04:05Z"))
+			add("newest", "%s", s.Newest.UTC().Format(statusTime))
+		}
+		if !s.Updated.IsZero() {
+			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), plural(s.Kept, "generation", "generations"))
 		}
 		add("skipped", "%s", plural(s.State.SkippedLines, "line", "lines"))
 	}
@@ -133,6 +142,33 @@ func statusRows(s *Status, home string, figures figures) []row {
 		add("unreadable", "%s: %s", look.short(e.Path), e.Reason)
 	}
 	return rows
+}
+
+// statusTime is how a status writes times, which are in UTC.
+const statusTime = "2006-01-02 15:04:05Z"
+
+func processText(pid int) string {
+	if pid < 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", pid)
+}
+
+func watcherText(w *Watcher) string {
+	text := processText(w.PID)
+	if !w.Started.IsZero() {
+		text += " since " + w.Started.UTC().Format(statusTime)
+	}
+	switch {
+	case w.Stuck:
+		text += ", which does not move: other commands do its work"
+	case w.Polling != "":
+		text += ", without events: " + w.Polling
+	}
+	if !w.Scanned.IsZero() {
+		text += "; looked at all files " + w.Scanned.UTC().Format(statusTime)
+	}
+	return text
 }
 
 func (t *text) Status(s *Status) error {

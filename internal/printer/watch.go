@@ -69,7 +69,7 @@ func watchLine(e *WatchEvent) string {
 }
 
 func (t *text) Watch(e *WatchEvent) error {
-	line := e.Time.Local().Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
+	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
 	if len(e.Steps) > 0 && e.Event == "update" {
 		path := t.short(e.Steps[0].Path)
 		if n := len(e.Steps) - 1; n > 0 {
@@ -88,14 +88,17 @@ func (p plain) Watch(e *WatchEvent) error {
 	if e.Event == "summary" {
 		return nil
 	}
-	path, detail := "", e.Message
+	path, detail, files := "", e.Message, 0
+	for _, c := range e.Changes {
+		files += c.Files
+	}
 	if len(e.Steps) > 0 {
 		path = e.Steps[0].Path
 	}
 	if len(e.Errors) > 0 {
 		path, detail = e.Errors[0].Path, e.Errors[0].Reason
 	}
-	return p.record(e.Time.UTC().Format(time.RFC3339), e.Event, strconv.Itoa(len(e.Steps)), strconv.Itoa(e.Entries),
+	return p.record(e.Time.UTC().Format(time.RFC3339), e.Event, strconv.Itoa(files), strconv.Itoa(e.Entries),
 		strconv.FormatInt(e.Bytes, 10), strconv.FormatUint(e.State.Generation, 10), path, detail)
 }
 

@@ -1,0 +1,65 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// WriterPID returns the pid of the process that writes the index in the
+// directory; 0 when there is none. A writer that hides its pid is -1.
+func WriterPID(dir string) (int, error) {
+	path := filepath.Join(dir, lockName)
+	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err = errors.Join(err, lock.Close()); err != nil {
+		return 0, fmt.Errorf("look for a writer: %w", err)
+	}
+	if free {
+		return 0, nil
+	}
+	if pid := pidIn(path); pid > 0 {
+		return pid, nil
+	}
+	return -1, nil
+}
+
+// pidIn returns the pid that a lock file names, 0 when it names none.
+func pidIn(path string) int {
+	var pid int
+	if f, err := os.Open(path); err == nil {
+		var b [20]byte
+		n, _ := f.ReadAt(b[:], 1)
+		_, _ = fmt.Sscanf(string(b[:n]), "%d", &pid)
+		_ = f.Close()
+	}
+	return pid
+}
+
+// Generations returns how many generations are on disk, and when the newest was
+// published.
+func (r *Reader) Generations() (count int, newest time.Time, err error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return 0, newest, err
+	}
+	for _, e := range entries {
+		var n uint64
+		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err == nil && e.Name() == fmt.Sprintf(generationName, n) {
+			count++
+		}
+	}
+	info, err := os.Stat(filepath.Join(r.dir, currentName))
+	if err != nil {
+		return count, newest, err
+	}
+	return count, info.ModTime(), nil
+}
