@@ -132,7 +132,7 @@ func (w *insideWalk) walk(addr int, state uint8, depth int) (height int, any boo
 		} else {
 			trans, out := int(data[at]>>4), int(data[at]&15)
 			at -= trans
-			addr = target(data[at:at+trans], at-out)
+			addr = target(data, at, trans, at-out)
 		}
 		w.path[depth] = c
 		depth++
@@ -161,7 +161,7 @@ func (w *insideWalk) walk(addr int, state uint8, depth int) (height int, any boo
 	for i := n - 1; i >= 0; i-- {
 		c := data[bytes+i]
 		w.path[depth] = c
-		below, found := w.walk(target(data[targets+i*trans:targets+(i+1)*trans], bottom), w.step[state][c], depth+1)
+		below, found := w.walk(target(data, targets+i*trans, trans, bottom), w.step[state][c], depth+1)
 		height, any = max(height, below+1), any || found
 	}
 	if state == 0 && !any && height < 255 {
@@ -170,12 +170,11 @@ func (w *insideWalk) walk(addr int, state uint8, depth int) (height int, any boo
 	return depth - start + height, any
 }
 
-// target returns the address that a distance from the bottom of a node leads to.
-func target(distance []byte, bottom int) int {
-	d := 0
-	for i, b := range distance {
-		d |= int(b) << (8 * i)
-	}
+// target returns the address that the distance at an offset, of that many bytes,
+// leads to from the bottom of a node. The footer follows every node, so there are
+// always eight bytes to read.
+func target(data []byte, at, size, bottom int) int {
+	d := int(binary.LittleEndian.Uint64(data[at:]) & (1<<(8*uint(size)) - 1))
 	if d == 0 {
 		return 0
 	}

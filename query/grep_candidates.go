@@ -142,6 +142,7 @@ func sortedSet(list []int64) []int64 {
 type lookup struct {
 	segment  *index.Segment
 	limits   grepLimits
+	enough   bool // of few documents they need not be looked for
 	pieces   bool // pieces of terms may be looked for in the whole dictionary
 	analyzer analysis.Analyzer
 }
@@ -170,6 +171,7 @@ func (l *lookup) need(n *need) (*roaring.Bitmap, error) {
 		return any, nil
 	}
 	var all *roaring.Bitmap
+	defer func(before bool) { l.enough = before }(l.enough)
 	for _, sub := range n.of {
 		docs, err := l.need(sub)
 		if err != nil {
@@ -178,8 +180,14 @@ func (l *lookup) need(n *need) (*roaring.Bitmap, error) {
 		if all = intersect(all, docs); all != nil && all.IsEmpty() {
 			break
 		}
+		l.enough = l.enough || l.isFew(all)
 	}
 	return all, nil
+}
+
+// isFew reports whether the documents are so few that it is quicker to read them.
+func (l *lookup) isFew(docs *roaring.Bitmap) bool {
+	return docs != nil && docs.GetCardinality() <= uint64(l.limits.few/4)
 }
 
 func unite(a, b *roaring.Bitmap) *roaring.Bitmap {
@@ -212,7 +220,7 @@ func (l *lookup) literal(lit literal) (*roaring.Bitmap, error) {
 			docs, err = l.segment.Bitmap(index.FieldText, []byte(n.key))
 		case n.form == termBegins:
 			docs, err = l.beginning(n.key, "")
-		case l.pieces && (all == nil || all.GetCardinality() > uint64(l.limits.few/4)):
+		case l.pieces && !l.enough && !l.isFew(all):
 			docs, err = l.holding(n)
 		}
 		if err != nil {

@@ -154,22 +154,23 @@ func (d *automaton) class(r rune) uint16 {
 // which the match goes. at is the start of a line, and of the text with
 // multiline.
 func (d *automaton) find(text []byte, at int) int {
-	state := d.first
+	state, table, ascii := d.first, d.table, &d.ascii
 	for i := at; i < len(text); {
 		c := text[i]
 		var class uint16
 		size := 1
 		if c < utf8.RuneSelf {
-			class = d.ascii[c]
+			class = ascii[c]
 		} else {
 			var r rune
 			r, size = utf8.DecodeRune(text[i:])
 			class = d.class(r)
 		}
-		next := d.table[int(state)+int(class)]
+		next := table[int(state)+int(class)]
 		if next <= dfaMatch {
 			if next == dfaUnknown {
-				next, state = d.step(state, int(class))
+				next = d.step(state, int(class))
+				table = d.table
 			}
 			if next == dfaMatch {
 				return i
@@ -184,7 +185,7 @@ func (d *automaton) find(text []byte, at int) int {
 	end := d.stride - 1
 	next := d.table[int(state)+end]
 	if next == dfaUnknown {
-		next, _ = d.step(state, end)
+		next = d.step(state, end)
 	}
 	if next == dfaMatch {
 		return len(text)
@@ -192,9 +193,9 @@ func (d *automaton) find(text []byte, at int) int {
 	return -1
 }
 
-// step works out what a class leads to from a state and enters it in the table.
-// It returns the state too, which may have got another number.
-func (d *automaton) step(from int32, class int) (next, state int32) {
+// step works out what a class leads to from a state and enters it in the table,
+// which may be made anew for it.
+func (d *automaton) step(from int32, class int) (next int32) {
 	if len(d.table) > maxTable {
 		s := d.states[d.number(from)]
 		places := slices.Clone(s.places)
@@ -257,7 +258,7 @@ func (d *automaton) step(from int32, class int) (next, state int32) {
 		next = d.state(d.next, b)
 	}
 	d.table[int(from)+class] = next
-	return next, from
+	return next
 }
 
 // follow goes from a place through all that takes no character, given what holds

@@ -68,9 +68,8 @@ func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
 			return nil, true
 		}
 		n := &f.texts.list[0]
-		at := needleAt{-1, -1, -1}
 		for from := 0; ; {
-			i := n.find(line, from, &at)
+			i := n.find(line, from)
 			if i == len(line) {
 				return spans, true
 			}

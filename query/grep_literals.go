@@ -2,6 +2,7 @@ package query
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -88,10 +89,29 @@ func both(a, b *need) *need {
 	switch {
 	case a == nil:
 		return b
-	case b == nil:
+	case b == nil || a.covers(b):
 		return a
+	case b.covers(a):
+		return b
 	}
 	return &need{op: needAll, of: []*need{a, b}}
+}
+
+// covers reports whether b says nothing that a does not say. It sees only what is
+// plain to see.
+func (n *need) covers(b *need) bool {
+	switch {
+	case n.op == needAll:
+		return slices.ContainsFunc(n.of, func(sub *need) bool { return sub.covers(b) })
+	case n.op == needAny || b.op != needOne:
+		return false
+	}
+	for _, l := range n.literals {
+		if !slices.ContainsFunc(b.literals, func(o literal) bool { return strings.Contains(l.text, o.text) && (o.fold || !l.fold) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func either(a, b *need) *need {

@@ -2,6 +2,8 @@ package query
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -13,6 +15,7 @@ import (
 type needles struct {
 	list    []seek
 	foreign bool // without regard to case, k and s are also the Kelvin sign and the long s
+	wide    bool // a match may have other characters than ASCII
 }
 
 // A seek is a string, lower case when fold is set: then it is ASCII, but for
@@ -20,7 +23,8 @@ type needles struct {
 type seek struct {
 	text []byte
 	fold bool
-	rare int // the byte of text that is looked for first
+	pair pair // of the two rarest bytes of text
+	at   int  // where they are in it
 }
 
 // Needles shorter than this many bytes, and more of them, are not worth it: the
@@ -51,11 +55,14 @@ func pickNeedles(n *need, piece func(literal) []byte) *needles {
 		least := maxLiteral
 		for _, l := range list {
 			text := piece(l)
-			least = min(least, len(text))
+			if least = min(least, len(text)); least < minNeedle {
+				return
+			}
 			if l.fold {
 				text = lowerASCII(text)
 				found.foreign = found.foreign || bytes.ContainsAny(text, "ks")
 			}
+			found.wide = found.wide || found.foreign || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 			found.list = append(found.list, newSeek(text, l.fold))
 		}
 		if least > most {
@@ -186,32 +193,77 @@ var rank = func() (rank [256]uint8) {
 }()
 
 func newSeek(text []byte, fold bool) seek {
-	n := seek{text: text, fold: fold}
-	best := 1 << 10
-	for i, c := range text {
-		cost := int(rank[c])
+	cost := func(i int) int {
+		c := text[i]
+		n := int(rank[c])
 		if fold && 'a' <= c && c <= 'z' {
-			cost += int(rank[c-'a'+'A']) + 40 // two bytes to look for
+			n += int(rank[c-'a'+'A'])
 		}
-		if cost < best {
-			best, n.rare = cost, i
+		return n
+	}
+	first, second := 0, 1
+	for i := range text {
+		for j := i + 1; j < len(text); j++ {
+			if cost(i)+cost(j) < cost(first)+cost(second) {
+				first, second = i, j
+			}
 		}
 	}
-	return n
+	return seek{text, fold, newPair(text[first], text[second], second-first, fold), first}
+}
+
+// A pair is two bytes at a distance from each other, looked for eight places at a
+// time.
+type pair struct {
+	a, b         uint64 // each byte eight times
+	caseA, caseB uint64 // the bit that case is, eight times, or 0
+	distance     int
+}
+
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+func newPair(a, b byte, distance int, fold bool) pair {
+	p := pair{a: uint64(a) * lowBits, b: uint64(b) * lowBits, distance: distance}
+	if fold && 'a' <= a && a <= 'z' {
+		p.caseA = 0x20 * lowBits
+	}
+	if fold && 'a' <= b && b <= 'z' {
+		p.caseB = 0x20 * lowBits
+	}
+	return p
+}
+
+// next returns the first place of the pair from from on, len(text) when there is
+// none.
+func (p *pair) next(text []byte, from int) int {
+	i := from
+	for ; i+p.distance+8 <= len(text); i += 8 {
+		a := binary.LittleEndian.Uint64(text[i:]) | p.caseA
+		b := binary.LittleEndian.Uint64(text[i+p.distance:]) | p.caseB
+		differ := a ^ p.a | b ^ p.b
+		// A byte of differ that is 0 shows as a high bit; only bits above the
+		// lowest one may be wrong.
+		if zero := (differ - lowBits) &^ differ & highBits; zero != 0 {
+			return i + bits.TrailingZeros64(zero)>>3
+		}
+	}
+	for ; i+p.distance < len(text); i++ {
+		if text[i]|byte(p.caseA) == byte(p.a) && text[i+p.distance]|byte(p.caseB) == byte(p.b) {
+			return i
+		}
+	}
+	return len(text)
 }
 
 // A cursor goes through a text from needle to needle.
 type cursor struct {
 	*needles
 	text []byte
-	at   []needleAt // of each needle
-	odd  int        // the next place of a character that is a k or an s without regard to case
-}
-
-// needleAt is where a needle is next, and where its rare byte is in either case.
-type needleAt struct {
-	next         int
-	lower, upper int
+	at   []int // where each needle is next
+	odd  int   // the next place of a character that is a k or an s without regard to case
 }
 
 // begin sets the cursor to the beginning of a text.
@@ -219,7 +271,7 @@ func (c *cursor) begin(n *needles, text []byte) {
 	c.needles, c.text, c.odd = n, text, -1
 	c.at = c.at[:0]
 	for range n.list {
-		c.at = append(c.at, needleAt{-1, -1, -1})
+		c.at = append(c.at, -1)
 	}
 	if !n.foreign {
 		c.odd = len(text)
@@ -231,10 +283,10 @@ func (c *cursor) begin(n *needles, text []byte) {
 func (c *cursor) next(from int) int {
 	best := len(c.text)
 	for i := range c.list {
-		if c.at[i].next < from {
-			c.at[i].next = c.list[i].find(c.text, from, &c.at[i])
+		if c.at[i] < from {
+			c.at[i] = c.list[i].find(c.text, from)
 		}
-		best = min(best, c.at[i].next)
+		best = min(best, c.at[i])
 	}
 	if c.odd < from {
 		c.odd = nextOdd(c.text, from)
@@ -265,68 +317,26 @@ func indexFrom(text []byte, c byte, from int) int {
 }
 
 // find returns where the needle is first from from on; len(text) when it is not.
-func (n *seek) find(text []byte, from int, at *needleAt) int {
-	if !n.fold {
-		if i := n.index(text[from:]); i >= 0 {
-			return from + i
+func (n *seek) find(text []byte, from int) int {
+	for p := from + n.at; p < len(text); p++ {
+		if p = n.pair.next(text, p); p == len(text) {
+			break
 		}
-		return len(text)
-	}
-	c := n.text[n.rare]
-	upper := c
-	if 'a' <= c && c <= 'z' {
-		upper = c - 'a' + 'A'
-	}
-	for p := from + n.rare; ; {
-		if at.lower < p {
-			at.lower = indexFrom(text, c, p)
-		}
-		if at.upper < p {
-			at.upper = at.lower
-			if upper != c {
-				at.upper = indexFrom(text, upper, p)
-			}
-		}
-		p = min(at.lower, at.upper)
-		if p-n.rare+len(n.text) > len(text) {
-			return len(text)
-		}
-		if n.equal(text[p-n.rare : p-n.rare+len(n.text)]) {
-			return p - n.rare
-		}
-		p++
-	}
-}
-
-// index is bytes.Index, beginning with the rarest byte.
-func (n *seek) index(text []byte) int {
-	c := n.text[n.rare]
-	misses := 0
-	for p := n.rare; p < len(text); p++ {
-		i := bytes.IndexByte(text[p:], c)
-		if i < 0 {
-			return -1
-		}
-		p += i
-		start := p - n.rare
+		start := p - n.at
 		if start+len(n.text) > len(text) {
-			return -1
+			break
 		}
-		if bytes.Equal(text[start:start+len(n.text)], n.text) {
+		if n.equal(text[start : start+len(n.text)]) {
 			return start
 		}
-		if misses++; misses > 16 && misses*64 > p {
-			// The byte is not rare here.
-			if i := bytes.Index(text[start+1:], n.text); i >= 0 {
-				return start + 1 + i
-			}
-			return -1
-		}
 	}
-	return -1
+	return len(text)
 }
 
 func (n *seek) equal(text []byte) bool {
+	if !n.fold {
+		return bytes.Equal(text, n.text)
+	}
 	for i, c := range n.text {
 		if lowerByte(text[i]) != c {
 			return false
@@ -335,22 +345,36 @@ func (n *seek) equal(text []byte) bool {
 	return true
 }
 
+var escapes = newPair('\\', 'u', 1, false)
+
 // nextEscape returns the first place from from on where a \u escape stands that
 // may be one for a character of a needle; len(text) when there is none.
 // JSON.stringify writes such escapes for no character of a raw needle.
-func nextEscape(text []byte, from int) int {
-	for from < len(text) {
-		i := bytes.Index(text[from:], []byte(`\u`))
-		if i < 0 {
+func (n *needles) nextEscape(text []byte, from int) int {
+	for ; from < len(text); from++ {
+		if from = escapes.next(text, from); from == len(text) {
 			break
 		}
-		from += i
-		hex := text[min(from+2, len(text)):min(from+6, len(text))]
+		if escaped(text, from) {
+			continue
+		}
 		// Control characters are in no needle, and a surrogate alone is U+FFFD.
-		if len(hex) < 4 || hex[0] != '0' || hex[1] != '0' || hex[2] != '0' && hex[2] != '1' {
+		hex := text[min(from+2, len(text)):min(from+6, len(text))]
+		if len(hex) < 4 || hex[0] == '0' && hex[1] == '0' && '2' <= hex[2] && hex[2] <= '7' {
 			return from
 		}
-		from += 2
+		if n.wide && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
+			return from
+		}
 	}
 	return len(text)
+}
+
+// escaped reports whether the backslash at i is what another one escapes.
+func escaped(text []byte, i int) bool {
+	n := 0
+	for n < i && text[i-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }

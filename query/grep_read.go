@@ -147,7 +147,7 @@ func (w *grepWorker) room(n int) []byte {
 func (w *grepWorker) node(parser adapter.Parser, rec *session.Record, n *session.Node, data []byte) error {
 	if w.raw != nil {
 		w.cursor.begin(w.raw, data)
-		if w.cursor.next(0) == len(data) && nextEscape(data, 0) == len(data) {
+		if w.cursor.next(0) == len(data) && w.raw.nextEscape(data, 0) == len(data) {
 			return nil
 		}
 	}
@@ -279,7 +279,7 @@ func (s *lineScan) search(data []byte, offset int64) error {
 	counted := 0
 	for at := 0; at < len(data); {
 		if escape < at {
-			escape = nextEscape(data, at)
+			escape = w.raw.nextEscape(data, at)
 		}
 		pos := min(w.cursor.next(at), escape)
 		if pos >= len(data) {
