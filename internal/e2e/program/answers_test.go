@@ -119,7 +119,7 @@ func TestAnswersAreStable(t *testing.T) {
 }
 
 // writeSession writes a session of one prompt for each text.
-func writeSession(t *testing.T, path string, texts ...string) {
+func writeSession(t testing.TB, path string, texts ...string) {
 	t.Helper()
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"type":"session","version":3,"id":"written-%d","timestamp":"2026-09-20T12:00:00.000Z","cwd":"/home/dev/written"}`+"\n", len(texts))
@@ -134,7 +134,7 @@ func writeSession(t *testing.T, path string, texts ...string) {
 	}
 }
 
-func prompt(t *testing.T, n int, text string) []byte {
+func prompt(t testing.TB, n int, text string) []byte {
 	t.Helper()
 	data, err := json.Marshal(text)
 	if err != nil {

@@ -32,7 +32,7 @@ func someSessions(t *testing.T, size int64) (home, root string, queries []string
 }
 
 // answers is what the queries find, without what only says how the index was made.
-func answers(t *testing.T, home string, where, queries []string) []string {
+func answers(t testing.TB, home string, where, queries []string) []string {
 	t.Helper()
 	var all []string
 	for _, query := range queries {
@@ -52,7 +52,7 @@ func answers(t *testing.T, home string, where, queries []string) []string {
 }
 
 // appendPrompt adds a line to a file.
-func appendPrompt(t *testing.T, path string, n int, text string) {
+func appendPrompt(t testing.TB, path string, n int, text string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
