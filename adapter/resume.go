@@ -38,6 +38,12 @@ func ResumeCommand(s session.Summary, defaultRoot string) (dir string, argv []st
 	return s.CWD, resumeArgs(s.Path, defaultRoot, "--session")
 }
 
+// OpenCommand returns the command that resumes a session which pi opens, to be
+// run where it belongs.
+func OpenCommand(s session.Summary, defaultRoot string) []string {
+	return resumeArgs(s.Path, defaultRoot, "--session")
+}
+
 // ForkCommand returns the command that goes on with a copy of a session, in
 // whatever directory it is run.
 func ForkCommand(s session.Summary, defaultRoot string) []string {
@@ -60,10 +66,10 @@ func inAgentDir(path, defaultRoot string) bool {
 const headerReach = 1 << 20
 
 // Obstacle says why pi does not open a session file, or not as that session; ""
-// when it does. The head is how the file begins, three bytes or more.
+// when it does. The head is how the file begins, HeadLength bytes or all of it.
 func Obstacle(rec *session.Record, head []byte, defaultRoot string) string {
 	switch h := &rec.Header; {
-	case h.Version == libraryVersion:
+	case h.Version == libraryVersion && !saysSession(head, h.Offset):
 		return "it is of format 4, which pi's agent library wrote and the pi command does not open"
 	case h.Version == 0:
 		return "it has no session header"
@@ -79,6 +85,24 @@ func Obstacle(rec *session.Record, head []byte, defaultRoot string) string {
 		return "it lies in the agent directory itself: pi moves it into sessions/ when it starts, and would begin a new session under the old path"
 	}
 	return ""
+}
+
+// HeadLength is how much of a file Obstacle wants to see.
+const HeadLength = 64 << 10
+
+// saysSession reports whether the header calls itself a session, as pi's own do
+// whatever their version. Those of the agent library do not.
+func saysSession(head []byte, offset int64) bool {
+	if offset >= int64(len(head)) {
+		return false
+	}
+	p := &piParser{obj: object{data: head[offset:]}}
+	end, err := p.scan.check(p.obj.data, 0)
+	if err != nil {
+		return false
+	}
+	p.obj.long = p.scan.long
+	return p.string(find(p.collect(value{extent: extent{0, end}}), "type")) == "session"
 }
 
 // startsOtherwise reports whether the first thing that pi can parse is not the

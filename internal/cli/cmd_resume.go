@@ -199,7 +199,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	r := &printer.Resume{Session: printer.SessionFacts{
 		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
-	head := make([]byte, 3)
+	head := make([]byte, adapter.HeadLength)
 	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, &problem{code: codeIO, message: "read the session", err: err}
 	} else {
@@ -212,7 +212,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	if r.Fork {
 		r.Argv = adapter.ForkCommand(rec.Summary, a.defaultRoot())
 	} else {
-		_, r.Argv = adapter.ResumeCommand(rec.Summary, a.defaultRoot())
+		r.Argv = adapter.OpenCommand(rec.Summary, a.defaultRoot())
 	}
 	if err := o.chooseDir(a, rec, r); err != nil {
 		return nil, err

@@ -306,3 +306,24 @@ func TestListsEqualPi(t *testing.T) {
 		}
 	})
 }
+
+// What pi does not open, pigrep does not resume, and the other way round.
+func TestObstaclesEqualPi(t *testing.T) {
+	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
+		want, ok := all["1.5.2"]
+		if !ok {
+			t.Skip("the newest pi says nothing of it")
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(data) == 0 {
+			t.Skip("pi begins a new session in an empty file")
+		}
+		why := adapter.Obstacle(readRecord(t, path), data, "/none/sessions")
+		if (want.OpenError != "") != (why != "") {
+			t.Errorf("pi says %q, pigrep %q", want.OpenError, why)
+		}
+	})
+}

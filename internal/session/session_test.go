@@ -3,6 +3,7 @@ package session_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,5 +171,84 @@ func TestFirstKeptIndexOfVersion1(t *testing.T) {
 	}
 	if got := flags(r, r.Tree().InContext); got != ".@10@20" {
 		t.Errorf("in context = %s, want the second message on", got)
+	}
+}
+
+func TestTreeShape(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		lines    []string
+		roots    string
+		children string // of every entry, "a:bc"
+		through  string // of every entry
+	}{
+		{"branches", []string{"a -", "b a", "c b", "d a", "e d"}, "a", "a:bd b:c c: d:e e:", "ade abc abc ade ade"},
+		{"the last branch goes on where none is active", []string{"a -", "b a", "c b", "d b", "e a"}, "a", "a:be b:cd c: d: e:", "ae abd abc abd ae"},
+		{"two roots", []string{"a -", "b a", "x zz", "y x"}, "ax", "a:b b: x:y y:", "ab ab xy xy"},
+		{"a circle begins with its first entry", []string{"a c", "b a", "c b", "d c"}, "a", "a:b b:c c:d d:", "abcd abcd abcd abcd"},
+		{"an entry that is its own parent", []string{"a a", "b a"}, "a", "a:b b:", "ab ab"},
+		{"an entry written again takes the place of the first", []string{"a -", "b a", "b a", "c b"}, "a", "a:b b: b:c c:", "abc abc abc abc"},
+		{"no parents at all", []string{"a -", "b -", "c -"}, "a", "a:b b:c c:", "abc abc abc"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := record(3, test.lines...)
+			tree := r.Tree()
+			names := func(list []int) string {
+				s := ""
+				for _, i := range list {
+					s += r.Nodes[i].ID
+				}
+				return s
+			}
+			if got := names(tree.Roots()); got != test.roots {
+				t.Errorf("roots = %s, want %s", got, test.roots)
+			}
+			var children, through []string
+			for i := range r.Nodes {
+				children = append(children, r.Nodes[i].ID+":"+names(tree.Children(i)))
+				through = append(through, names(tree.Through(i)))
+			}
+			if got := strings.Join(children, " "); got != test.children {
+				t.Errorf("children = %s, want %s", got, test.children)
+			}
+			if got := strings.Join(through, " "); got != test.through {
+				t.Errorf("through = %s, want %s", got, test.through)
+			}
+		})
+	}
+}
+
+// Whatever the parents are, every entry that no later one replaces is below
+// exactly one root, once.
+func TestTreeIsWhole(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		r := &session.Record{}
+		r.Version = 3
+		n := 1 + rng.IntN(15)
+		for i := range n {
+			r.Add(&session.Entry{
+				Type: "message", ID: fmt.Sprint(rng.IntN(n)), ParentID: fmt.Sprint(rng.IntN(n + 1)), HasParent: true, Offset: int64(i), FirstKeptIndex: -1,
+			})
+		}
+		tree := r.Tree()
+		seen := make(map[int]int)
+		for stack := append([]int(nil), tree.Roots()...); len(stack) > 0; {
+			i := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if seen[i]++; seen[i] > 1 {
+				t.Fatalf("entry %d is in the tree twice: %+v", i, r.Nodes)
+			}
+			stack = append(stack, tree.Children(i)...)
+		}
+		for i := range n {
+			if (seen[i] == 1) == tree.Superseded(i) {
+				t.Fatalf("entry %d: in the tree %d times, superseded %t: %+v", i, seen[i], tree.Superseded(i), r.Nodes)
+			}
+			path := tree.Through(i)
+			if len(path) == 0 || len(path) > n {
+				t.Fatalf("the branch through %d has %d entries: %+v", i, len(path), r.Nodes)
+			}
+		}
 	}
 }

@@ -1,0 +1,147 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pigrep/internal/session"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSplitTarget(t *testing.T) {
+	for _, test := range []struct{ in, name, entry string }{
+		{"01a1", "01a1", ""},
+		{"01a1:5e6f", "01a1", "5e6f"},
+		{"01a1:", "01a1", ""},
+		{"/a/b.jsonl", "/a/b.jsonl", ""},
+		{"/a/b.jsonl:5e6f", "/a/b.jsonl", "5e6f"},
+		{`C:\a\b.jsonl`, `C:\a\b.jsonl`, ""},
+		{`C:\a\b.jsonl:5e6f`, `C:\a\b.jsonl`, "5e6f"},
+		{"C:/a/b.jsonl", "C:/a/b.jsonl", ""},
+		{"a:b.jsonl", "a:b.jsonl", ""},
+		{"01a1:@123", "01a1", "@123"},
+		{":x", "", "x"},
+		{"", "", ""},
+	} {
+		if name, entry := SplitTarget(test.in); name != test.name || entry != test.entry {
+			t.Errorf("SplitTarget(%q) = %q, %q, want %q, %q", test.in, name, entry, test.name, test.entry)
+		}
+	}
+}
+
+func at(minute int) time.Time { return time.Date(2026, 3, 1, 10, minute, 0, 0, time.UTC) }
+
+func summary(path, id, parent string, minute int) session.Summary {
+	s := session.Summary{Path: path, LastMessage: at(minute)}
+	s.ID, s.ParentSession, s.Version, s.Timestamp = id, parent, 3, at(minute)
+	return s
+}
+
+func TestFindSession(t *testing.T) {
+	sessions := []session.Summary{
+		summary("/s/2026-03-01_01a1f7de-aaaa.jsonl", "01a1f7de-aaaa", "", 1),
+		summary("/s/2026-03-02_01a1f7df-bbbb.jsonl", "01a1f7df-bbbb", "", 2),
+		summary("/s/hand-named.jsonl", "zz-1", "", 3),
+		summary("/s/import.jsonl", "01a1f7df-bbbb", "", 4),
+		summary("/s/x.jsonl", "01", "", 5),
+	}
+	for _, test := range []struct{ name, want string }{
+		{"01a1f7de-aaaa", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
+		{"01a1f7de", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
+		{"01A1F7DE", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
+		{"hand-named", "/s/hand-named.jsonl"},
+		{"hand", "/s/hand-named.jsonl"},
+		{"2026-03-01", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
+		{"01", "/s/x.jsonl"}, // a whole id is meant before the beginning of others
+	} {
+		s, err := FindSession(sessions, test.name)
+		if err != nil || s.Path != test.want {
+			t.Errorf("FindSession(%q) = %v, %v, want %s", test.name, s, err, test.want)
+		}
+	}
+	_, err := FindSession(sessions, "01a1f7df")
+	e, ok := errors.AsType[*AmbiguousError](err)
+	if !ok {
+		t.Fatalf("FindSession of a copied id: %v, want it ambiguous", err)
+	}
+	var paths []string
+	for _, s := range e.Sessions {
+		paths = append(paths, s.Path)
+	}
+	if diff := cmp.Diff([]string{"/s/import.jsonl", "/s/2026-03-02_01a1f7df-bbbb.jsonl"}, paths); diff != "" {
+		t.Errorf("candidates, the latest first (-want +got):\n%s", diff)
+	}
+	_, err = FindSession(sessions, "01a1f7ed-aaaa")
+	missing, ok := errors.AsType[*NotFoundError](err)
+	if !ok || len(missing.Nearest) == 0 || missing.Nearest[0] != "01a1f7de-aaaa" {
+		t.Errorf("FindSession of a typo: %v %+v, want the nearest id", err, missing)
+	}
+	if _, err := FindSession(sessions, ""); err == nil {
+		t.Error("FindSession of nothing found something")
+	}
+}
+
+func TestShortIDs(t *testing.T) {
+	sessions := []session.Summary{
+		summary("/a", "01a1f7df-27f4", "", 1), summary("/b", "01a1f7df-4312", "", 1), summary("/c", "01a1f7df-43d4", "", 1),
+		summary("/d", "9470c69e-8ef4", "", 1), summary("/e", "abc", "", 1), summary("/f", "9470c69e-8ef4", "", 1), summary("/g", "", "", 1),
+	}
+	short := ShortIDs(sessions)
+	for id, want := range map[string]string{
+		"01a1f7df-27f4": "01a1f7df-2", "01a1f7df-4312": "01a1f7df-431", "01a1f7df-43d4": "01a1f7df-43d", "9470c69e-8ef4": "9470c69e", "abc": "abc", "": "",
+		"other-id-of-none": "other-id",
+	} {
+		if got := short(id); got != want {
+			t.Errorf("short(%q) = %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestLineage(t *testing.T) {
+	sessions := []session.Summary{
+		summary("/s/a/2026_root.jsonl", "root", "/gone/2026_grand.jsonl", 1),
+		summary("/s/a/2026_fork1.jsonl", "fork1", "/s/a/2026_root.jsonl", 3),
+		summary("/s/b/2026_fork2.jsonl", "fork2", `C:\moved\2026_root.jsonl`, 2), // by its file name
+		summary("/s/b/2026_fork3.jsonl", "fork3", "/elsewhere/other-name_fork1.jsonl", 9),
+		summary("/s/c/loop1.jsonl", "loop1", "/s/c/loop2.jsonl", 4),
+		summary("/s/c/loop2.jsonl", "loop2", "/s/c/loop1.jsonl", 5),
+		summary("/s/c/self.jsonl", "self", "/s/c/self.jsonl", 6),
+		summary("/s/c/twin.jsonl", "root", "", 7),
+	}
+	l := NewLineage(sessions)
+	parents := make([]string, len(sessions))
+	for i := range sessions {
+		if p := l.Parent(i); p != nil {
+			parents[i] = p.Path
+		}
+	}
+	want := []string{"", "/s/a/2026_root.jsonl", "/s/a/2026_root.jsonl", "/s/a/2026_fork1.jsonl", "/s/c/loop2.jsonl", "/s/c/loop1.jsonl", "", ""}
+	if diff := cmp.Diff(want, parents); diff != "" {
+		t.Errorf("parents (-want +got):\n%s", diff)
+	}
+	var forks []string
+	for _, s := range l.Forks(0) {
+		forks = append(forks, s.ID)
+	}
+	if diff := cmp.Diff([]string{"fork2", "fork1"}, forks); diff != "" {
+		t.Errorf("forks of root, the oldest first (-want +got):\n%s", diff)
+	}
+	if twins := l.Twins(0); len(twins) != 1 || twins[0].Path != "/s/c/twin.jsonl" {
+		t.Errorf("twins of root: %v", twins)
+	}
+	order, depth := l.families([]int{0, 1, 2, 3, 4, 5})
+	var rows []string
+	for k, i := range order {
+		rows = append(rows, fmt.Sprint(depth[k], sessions[i].ID))
+	}
+	// The family with the latest activity first; a circle begins somewhere.
+	if diff := cmp.Diff([]string{"0root", "1fork1", "2fork3", "1fork2"}, rows[:4]); diff != "" {
+		t.Errorf("families (-want +got):\n%s", diff)
+	}
+	if len(rows) != 6 {
+		t.Errorf("families of 6 sessions have %d rows: %v", len(rows), rows)
+	}
+}
