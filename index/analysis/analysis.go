@@ -10,6 +10,9 @@
 //     terms, so that any substring can be found.
 //   - an emoji or dingbat: a term of its own.
 //
+// A word that stands right after a terminal's colour code (\x1b[31mtoken) is a word of its own too: its terms are emitted
+// besides those of the run that the code's last characters make with it.
+//
 // Everything else separates runs. Nothing is dropped: there are no stop words and no stemming, and a term longer than
 // MaxTerm is cut, not left out. What a run gives never depends on the text around it.
 package analysis
@@ -51,32 +54,64 @@ func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	tokens := 0
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
+			if text[i] == escape {
+				if end := controlEnd(text, i); end > 0 && startsRun(text, end) {
+					n, _ := a.run(text, end, emit)
+					tokens += n
+				}
+			}
 			i++
 			continue
 		}
-		start := i
-		var seen class
-		for i < len(text) && text[i] < utf8.RuneSelf {
-			c := classes[text[i]]
-			if c == separator {
-				break
-			}
-			seen |= c
-			i++
-		}
-		switch {
-		case i < len(text) && text[i] >= utf8.RuneSelf:
-			n, end := a.walkMixed(text, start, emit)
-			tokens += n
-			i = end
-		case seen&(upper|underscore) == 0:
-			emit(Token{Term: text[start:min(i, start+MaxTerm)], Start: start, End: i, Form: Word})
-			tokens++
-		default:
-			tokens += a.walkASCII(text, start, i, emit)
-		}
+		var n int
+		n, i = a.run(text, i, emit)
+		tokens += n
 	}
 	return tokens
+}
+
+const escape = 0x1b
+
+// controlEnd returns where the control sequence that begins at an escape ends: ESC [, parameters and a
+// final character, which is what colours use of ECMA-48, section 5.4. It is 0 when there is none.
+func controlEnd(text []byte, i int) int {
+	if i+2 >= len(text) || text[i+1] != '[' {
+		return 0
+	}
+	i += 2
+	for i < len(text) && 0x30 <= text[i] && text[i] <= 0x3f {
+		i++
+	}
+	if i < len(text) && 0x40 <= text[i] && text[i] <= 0x7e {
+		return i + 1
+	}
+	return 0
+}
+
+func startsRun(text []byte, i int) bool {
+	return i < len(text) && (text[i] >= utf8.RuneSelf || classes[text[i]] != separator)
+}
+
+// run walks the run that begins at start and returns the number of tokens and where it stopped.
+func (a *Analyzer) run(text []byte, start int, emit func(Token)) (tokens, end int) {
+	var seen class
+	i := start
+	for i < len(text) && text[i] < utf8.RuneSelf {
+		c := classes[text[i]]
+		if c == separator {
+			break
+		}
+		seen |= c
+		i++
+	}
+	switch {
+	case i < len(text) && text[i] >= utf8.RuneSelf:
+		return a.walkMixed(text, start, emit)
+	case seen&(upper|underscore) == 0:
+		emit(Token{Term: text[start:min(i, start+MaxTerm)], Start: start, End: i, Form: Word})
+		return 1, i
+	}
+	return a.walkASCII(text, start, i, emit), i
 }
 
 // walkASCII is the fast path for a word run text[start:end] that is all ASCII; walkMixed gives the same.
