@@ -32,7 +32,7 @@ import (
 //	uint    number of programs of all calls
 //	uint    number of calls, then for each (offset and time relative to the one before):
 //	        uint flags, int offset, int time, fixed copy unless the offset is the same,
-//	        uint 1+part, uint tool, uint bytes,
+//	        uint 1+part, uint tool, uint model, uint bytes,
 //	        int result relative to the offset and fixed copy of it when flagged,
 //	        int exit, uint duration, uint rules, uint number of programs and these, each when flagged
 //
@@ -69,7 +69,7 @@ const (
 
 const (
 	minUsageLen  = 17 // of what is encoded, in bytes
-	minCallLen   = 6
+	minCallLen   = 7
 	minDetailLen = 2
 	minTouchLen  = 12
 )
@@ -159,6 +159,7 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 	}
 	for i := range f.Calls {
 		table.of(f.Calls[i].Tool)
+		table.of(f.Calls[i].Model)
 		programs += len(f.Calls[i].Programs)
 		for _, p := range f.Calls[i].Programs {
 			table.of(p)
@@ -220,6 +221,7 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 		offset, at = c.Offset, c.Time
 		b = appendUint(b, uint64(c.Part+1))
 		b = appendUint(b, table.of(c.Tool))
+		b = appendUint(b, table.of(c.Model))
 		b = appendUint(b, uint64(c.Bytes))
 		if flags&callElsewhere != 0 {
 			b = appendInt(b, c.Result-c.Offset)
@@ -292,7 +294,7 @@ func decodeFacts(s string, f *session.Facts) error {
 		c := &f.Calls[i]
 		*c = session.CallFact{
 			Offset: offset, Time: at, Copy: hash, Kind: session.CallKind(flags & callKindMask),
-			Part: int(d.count()) - 1, Tool: name(), HasResult: flags&callHasResult != 0, Broken: flags&callBroken != 0,
+			Part: int(d.count()) - 1, Tool: name(), Model: name(), HasResult: flags&callHasResult != 0, Broken: flags&callBroken != 0,
 			Outcome: session.Outcome{Failed: flags&callFailed != 0, Bytes: int64(d.uint()), Exit: session.Unknown, Duration: session.Unknown},
 		}
 		if c.HasResult {

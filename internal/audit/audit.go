@@ -26,6 +26,7 @@ const (
 // used by one goroutine.
 type Folder struct {
 	d     *dissector
+	files fileMatcher
 	names map[string]string
 }
 
@@ -41,23 +42,25 @@ func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *
 	if !e.Timestamp.IsZero() {
 		at = e.Timestamp.UnixMilli()
 	}
+	model := e.Model
+	if e.Provider != "" && e.Model != "" {
+		model = e.Provider + "/" + e.Model
+	}
+	model = o.name(model)
 	if f.HasUsage {
 		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Source: e.Type, Usage: f.Usage}
 		if e.Type == "message" {
 			u.Source = e.Role
 		}
 		u.Source = o.name(u.Source)
-		if u.Model = e.Model; e.Provider != "" && e.Model != "" {
-			u.Model = e.Provider + "/" + e.Model
-		}
-		u.Model = o.name(u.Model)
+		u.Model = model
 		to.Usages = append(to.Usages, u)
 	}
 	if f.IsResult {
-		o.result(to, e, f, at)
+		model = o.result(to, e, f, at)
 	}
 	for i := range f.Calls {
-		o.call(to, h, e, &f.Calls[i], at)
+		o.call(to, h, e, &f.Calls[i], at, model)
 	}
 	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
 		for _, path := range list {
@@ -66,26 +69,28 @@ func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *
 	}
 }
 
-// result joins a result with its call, or notes that there is none.
-func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) {
+// result joins a result with its call, or notes that there is none. It returns
+// the model that made the call.
+func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) string {
 	c := to.Answer(e.ToolCallID)
 	if c == nil {
 		to.AddCall(session.CallFact{
 			Offset: e.Offset, Time: at, Copy: e.Copy, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool),
 			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
 		})
-		return
+		return ""
 	}
 	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
 	// Times that are not the entries' own say nothing; clocks run backwards.
 	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
 		c.Duration = int32(d)
 	}
+	return c.Model
 }
 
-func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c *session.EntryCall, at int64) {
+func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c *session.EntryCall, at int64, model string) {
 	fact := session.CallFact{
-		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Outcome: c.Outcome,
+		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
 	}
 	switch c.Kind {
 	case session.CallPlain:
@@ -104,7 +109,7 @@ func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c 
 	for _, path := range c.Paths {
 		fact.Paths = append(fact.Paths, o.name(path))
 		if action != "other" {
-			fact.Rules |= matchFile(path, h.CWD, h.CWD, action != "read")
+			fact.Rules |= o.files.match(path, h.CWD, h.CWD, action != "read")
 		}
 	}
 	to.AddCall(fact)
@@ -123,7 +128,7 @@ func (o *Folder) command(text, cwd string) (programs []string, rules uint32, bro
 	}
 	rules = matchPrograms(o.d.commands)
 	for _, a := range o.d.accesses {
-		rules |= matchFile(a.path, a.dir, cwd, a.write)
+		rules |= o.files.match(a.path, a.dir, cwd, a.write)
 	}
 	return programs, rules, o.d.broken
 }

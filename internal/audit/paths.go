@@ -24,10 +24,14 @@ func Action(tool string) string {
 
 var (
 	homeOf   = regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
-	absolute = regexp.MustCompile(`^(?:/|[A-Za-z]:/)`)
 	harmless = regexp.MustCompile(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
 	drive    = regexp.MustCompile(`^/(?:mnt/)?([a-z])/`)
 )
+
+// isAbsolute reports whether a path with slashes begins at a root.
+func isAbsolute(s string) bool {
+	return strings.HasPrefix(s, "/") || len(s) > 2 && s[1:3] == ":/" && (s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z')
+}
 
 // Resolve returns the path of a file that was named in a directory, with
 // slashes. A home directory is taken from that of the working directory.
@@ -44,7 +48,7 @@ func Resolve(file, dir string) string {
 	switch {
 	case file == "":
 		return dir
-	case absolute.MatchString(file), dir == "", strings.HasPrefix(file, "$"):
+	case isAbsolute(file), dir == "", strings.HasPrefix(file, "$"):
 		return path.Clean(file)
 	}
 	return path.Join(dir, file)
@@ -64,18 +68,17 @@ func isOutside(file, dir, cwd string) bool {
 	switch {
 	case full == "~" || strings.HasPrefix(full, "~/"), full == "$HOME" || strings.HasPrefix(full, "$HOME/"):
 		return true
-	case !absolute.MatchString(full), harmless.MatchString(full):
+	case !isAbsolute(full):
 		return false
 	}
-	if drive.MatchString(full) && cwd[1:min(2, len(cwd))] == ":" {
-		// A Unix shell on Windows.
-		full = drive.ReplaceAllString(full, "$1:/")
-	}
-	if cwd[1:min(2, len(cwd))] == ":" {
-		full, cwd = strings.ToLower(full), strings.ToLower(cwd)
+	windows := len(cwd) > 1 && cwd[1] == ':'
+	if windows {
+		// A Unix shell there writes /c/ for C:/.
+		full, cwd = strings.ToLower(drive.ReplaceAllString(full, "$1:/")), strings.ToLower(cwd)
 	}
 	rest, ok := strings.CutPrefix(full, cwd)
-	return !ok || rest != "" && rest[0] != '/'
+	inside := ok && (rest == "" || rest[0] == '/')
+	return !inside && (!windows || full[1] == ':') && !harmless.MatchString(full)
 }
 
 // enter returns the directory after cd, "" when it cannot be known.
@@ -83,7 +86,7 @@ func enter(dir, to string) string {
 	switch {
 	case to == "":
 		return Resolve("~", dir)
-	case to == "-", strings.ContainsAny(to, "$*?"), dir == "" && !absolute.MatchString(slashed(to)):
+	case to == "-", strings.ContainsAny(to, "$*?"), dir == "" && !isAbsolute(slashed(to)):
 		return ""
 	}
 	return Resolve(to, dir)

@@ -31,9 +31,9 @@ type Match struct {
 // FileMatch is a pattern of a file that a call reads or writes.
 type FileMatch struct {
 	Write   bool           // files that are written, else those read
-	Outside bool           // outside of the session's working directory and of places for temporary files
-	Path    *regexp.Regexp // of the path with slashes
-	Except  *regexp.Regexp
+	Outside bool           // any outside of the session's working directory and of places for temporary files
+	Path    *regexp.Regexp // else: of the path, with slashes
+	Except  *regexp.Regexp // and none of these
 }
 
 var (
@@ -251,7 +251,7 @@ func (c *command) runsOutputOf(programs []string) bool {
 	return true
 }
 
-// match returns the rules that the programs match.
+// matchPrograms returns the rules that the programs match.
 func matchPrograms(commands []command) (set uint32) {
 	for r := range Rules {
 		for m := range Rules[r].Program {
@@ -264,23 +264,56 @@ func matchPrograms(commands []command) (set uint32) {
 	return set
 }
 
-// matchFile returns the rules that a file matches which is read or written by
-// what runs in dir, in a session of the working directory cwd.
-func matchFile(file, dir, cwd string, write bool) (set uint32) {
+// fileMatcher matches files against the rules. Most files come again and again.
+type fileMatcher struct {
+	known map[namedFile]uint32
+}
+
+type namedFile struct {
+	path  string
+	write bool
+}
+
+// match returns the rules that a file matches which is read or written by what
+// runs in dir, in a session of the working directory cwd.
+func (f *fileMatcher) match(file, dir, cwd string, write bool) uint32 {
+	set := f.named(file, write)
+	if write && isOutside(file, dir, cwd) {
+		set |= outsideRules
+	}
+	return set
+}
+
+// outsideRules are the rules on any file that is written outside.
+var outsideRules = func() (set uint32) {
 	for r := range Rules {
-		for i := range Rules[r].Files {
-			m := &Rules[r].Files[i]
-			if m.Write != write || m.Outside && !isOutside(file, dir, cwd) {
-				continue
+		for _, m := range Rules[r].Files {
+			if m.Outside {
+				set |= 1 << r
 			}
-			if m.Path != nil || m.Except != nil {
-				name := strings.ReplaceAll(file, `\`, "/")
-				if m.Path != nil && !m.Path.MatchString(name) || m.Except != nil && m.Except.MatchString(name) {
-					continue
-				}
-			}
-			set |= 1 << r
 		}
 	}
+	return set
+}()
+
+// named returns the rules that a file matches by its path alone.
+func (f *fileMatcher) named(file string, write bool) uint32 {
+	key := namedFile{file, write}
+	if set, ok := f.known[key]; ok {
+		return set
+	}
+	if f.known == nil || len(f.known) >= mostNames {
+		f.known = make(map[namedFile]uint32)
+	}
+	set, name := uint32(0), slashed(file)
+	for r := range Rules {
+		for _, m := range Rules[r].Files {
+			if m.Write == write && !m.Outside && m.Path.MatchString(name) && (m.Except == nil || !m.Except.MatchString(name)) {
+				set |= 1 << r
+			}
+		}
+	}
+	key.path = strings.Clone(file)
+	f.known[key] = set
 	return set
 }

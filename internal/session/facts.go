@@ -103,6 +103,7 @@ type CallFact struct {
 	Kind   CallKind
 	Part   int // number of its part, -1 when it has none
 	Tool   string
+	Model  string // provider/model of the reply that called it, "" when none did
 
 	HasResult  bool
 	Result     int64  // offset of the entry with the result
