@@ -161,7 +161,12 @@ func (w *insideWalk) walk(addr int, state uint8, depth int) (height int, any boo
 	for i := n - 1; i >= 0; i-- {
 		c := data[bytes+i]
 		w.path[depth] = c
-		below, found := w.walk(target(data, targets+i*trans, trans, bottom), w.step[state][c], depth+1)
+		next, to := target(data, targets+i*trans, trans, bottom), w.step[state][c]
+		if next == 0 && to != w.found && depth+1 < w.long { // the end of most terms
+			height = max(height, 1)
+			continue
+		}
+		below, found := w.walk(next, to, depth+1)
 		height, any = max(height, below+1), any || found
 	}
 	if state == 0 && !any && height < 255 {

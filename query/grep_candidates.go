@@ -81,7 +81,7 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 			break
 		}
 	}
-	var places []place
+	var places []spot
 	counts := make(map[uint32]int)
 	for i, docs := range found {
 		if docs == nil {
@@ -95,22 +95,22 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 			doc := it.Next()
 			if file := numbers[doc]; wanted[file] > 0 {
 				counts[file]++
-				places = append(places, place{segments[i], doc, file})
+				places = append(places, spot{segments[i], doc, file})
 			}
 		}
 	}
 	return g.limits.resolve(places, counts, documents, wanted), nil
 }
 
-// place is a document that is a candidate.
-type place struct {
+// spot is a document that is a candidate.
+type spot struct {
 	segment *index.Segment
 	doc     uint32
 	file    uint32
 }
 
 // resolve sorts the places by files and looks up the offsets.
-func (l grepLimits) resolve(places []place, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
+func (l grepLimits) resolve(places []spot, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
 	found := make(map[uint32]fileCandidates, len(counts))
 	for file, n := range counts {
 		found[file] = fileCandidates{all: float64(n) > l.share*float64(documents[file])+float64(l.some)}

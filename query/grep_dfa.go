@@ -36,6 +36,13 @@ type automaton struct {
 	known  map[string]int32
 	first  int32
 
+	// Most characters begin no match: in the state idle, with nothing but the
+	// beginning to go on from, those of stay change nothing.
+	idle int32
+	stay [256]bool
+
+	minds before // what the program asks of the character before
+
 	// of the step being made
 	seen  []uint32
 	round uint32
@@ -70,6 +77,16 @@ const (
 
 func newAutomaton(prog *syntax.Prog, multiline bool) *automaton {
 	d := &automaton{prog: prog, multiline: multiline, seen: make([]uint32, len(prog.Inst))}
+	for i := range prog.Inst {
+		if in := &prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
+			switch op := syntax.EmptyOp(in.Arg); {
+			case op&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0:
+				d.minds |= beforeWord
+			case op&(syntax.EmptyBeginLine|syntax.EmptyBeginText) != 0:
+				d.minds |= beforeLine | beforeText
+			}
+		}
+	}
 	d.findClasses()
 	d.reset()
 	return d
@@ -80,6 +97,8 @@ func (d *automaton) reset() {
 	d.states = append(d.states[:0], dfaState{})
 	d.known = make(map[string]int32)
 	d.first = d.state([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
+	d.idle = d.state([]uint32{uint32(d.prog.Start)}, 0)
+	d.stay = [256]bool{}
 }
 
 // findClasses puts characters that the program never tells apart into one class.
@@ -154,11 +173,22 @@ func (d *automaton) class(r rune) uint16 {
 // which the match goes. at is the start of a line, and of the text with
 // multiline.
 func (d *automaton) find(text []byte, at int) int {
-	state, table, ascii := d.first, d.table, &d.ascii
+	state, idle, table, ascii, stay := d.first, d.idle, d.table, &d.ascii, &d.stay
 	for i := at; i < len(text); {
+		if state == idle {
+			for i+4 <= len(text) && stay[text[i]] && stay[text[i+1]] && stay[text[i+2]] && stay[text[i+3]] {
+				i += 4
+			}
+			for i < len(text) && stay[text[i]] {
+				i++
+			}
+			if i == len(text) {
+				break
+			}
+		}
 		c := text[i]
-		var class uint16
 		size := 1
+		var class uint16
 		if c < utf8.RuneSelf {
 			class = ascii[c]
 		} else {
@@ -170,7 +200,7 @@ func (d *automaton) find(text []byte, at int) int {
 		if next <= dfaMatch {
 			if next == dfaUnknown {
 				next = d.step(state, int(class))
-				table = d.table
+				idle, table = d.idle, d.table
 			}
 			if next == dfaMatch {
 				return i
@@ -258,6 +288,11 @@ func (d *automaton) step(from int32, class int) (next int32) {
 		next = d.state(d.next, b)
 	}
 	d.table[int(from)+class] = next
+	if from == d.idle && next == from {
+		for c, of := range d.ascii {
+			d.stay[c] = d.stay[c] || int(of) == class
+		}
+	}
 	return next
 }
 
@@ -297,6 +332,7 @@ func (d *automaton) follow(place uint32, flags syntax.EmptyOp, c rune, more bool
 // state returns the number of the state, which is where its row of the table
 // begins.
 func (d *automaton) state(places []uint32, b before) int32 {
+	b &= d.minds
 	key := make([]byte, 1, 1+4*len(places))
 	key[0] = byte(b)
 	for _, p := range places {

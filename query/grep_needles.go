@@ -243,7 +243,7 @@ func (p *pair) next(text []byte, from int) int {
 	for ; i+p.distance+8 <= len(text); i += 8 {
 		a := binary.LittleEndian.Uint64(text[i:]) | p.caseA
 		b := binary.LittleEndian.Uint64(text[i+p.distance:]) | p.caseB
-		differ := a ^ p.a | b ^ p.b
+		differ := (a ^ p.a) | (b ^ p.b)
 		// A byte of differ that is 0 shows as a high bit; only bits above the
 		// lowest one may be wrong.
 		if zero := (differ - lowBits) &^ differ & highBits; zero != 0 {
