@@ -39,7 +39,11 @@ type Options struct {
 
 // DefaultBatch is how much text goes into one commit: more makes a first build
 // faster and costs memory in proportion.
-const DefaultBatch = 32 << 20
+const DefaultBatch = 48 << 20
+
+// bulkFrom is how much there must be to read for a writer that leaves merging
+// to later ones.
+const bulkFrom = 128 << 20
 
 // publishEvery is how often a long run makes what is done visible.
 const publishEvery = 2 * time.Second
@@ -151,6 +155,7 @@ func (o Options) write(ctx context.Context, r *Result) error {
 type keeper struct {
 	Options
 	writer     *index.Writer // nil when released
+	bulk       bool          // the writer is for one large update
 	generation uint64        // that was published last
 }
 
@@ -159,7 +164,12 @@ type keeper struct {
 // that has failed is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
-		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock})
+		lag := r.Lag
+		if k.Rebuild {
+			lag = Behind(r.Found, nil)
+		}
+		k.bulk = lag.Bytes >= bulkFrom
+		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock, Bulk: k.bulk})
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +181,8 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	if publishErr == nil {
 		k.generation = generation
 	}
-	if failed := cmp.Or(err, publishErr); failed != nil && !errors.Is(failed, context.Canceled) {
+	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
+		// A writer for bulk would never merge what comes later.
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
 	}
 	return u.steps, cmp.Or(err, publishErr)
