@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -298,6 +299,8 @@ func TestWatchInAStorm(t *testing.T) {
 	lines := howMany(20, 60, 1200)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
+	var mu sync.Mutex
+	appended, found := make([]time.Time, lines), make([]time.Time, lines)
 	for range 4 {
 		wg.Go(func() {
 			least := 1
@@ -329,6 +332,14 @@ func TestWatchInAStorm(t *testing.T) {
 					t.Errorf("a search in the storm: %v, %d hits in the growing file after %d\n%s", err, own, least, stderr.Bytes())
 					return
 				}
+				now := time.Now()
+				mu.Lock()
+				for n := range own - 1 {
+					if found[n].IsZero() {
+						found[n] = now
+					}
+				}
+				mu.Unlock()
 				least = own
 			}
 		})
@@ -338,6 +349,9 @@ func TestWatchInAStorm(t *testing.T) {
 	before := memory(w.cmd.Process.Pid)
 	for n := range lines {
 		<-tick.C
+		mu.Lock()
+		appended[n] = time.Now()
+		mu.Unlock()
 		appendPrompt(t, file, 100+n, fmt.Sprintf("one more hyrax, %d", n))
 		switch n {
 		case lines / 3:
@@ -354,6 +368,15 @@ func TestWatchInAStorm(t *testing.T) {
 		e, _ := search(t, home, append(where, "--no-update", "hyrax")...)
 		return e.Total == 1+lines+2
 	})
+	var latencies []time.Duration
+	for n, at := range found {
+		if !at.IsZero() {
+			latencies = append(latencies, at.Sub(appended[n]))
+		}
+	}
+	if slices.Sort(latencies); len(latencies) > 0 {
+		t.Logf("from the append to an answer that has it: median %v, p95 %v, of %d lines", latencies[len(latencies)/2], latencies[len(latencies)*95/100], len(latencies))
+	}
 	t.Logf("memory of the watcher %d MB, then %d MB", before>>20, memory(w.cmd.Process.Pid)>>20)
 	w.end(os.Interrupt)
 	fresh := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "fresh"), "hyrax"}
