@@ -20,6 +20,7 @@ var Fields = []FieldRow{
 	{"cwd", "a directory, or one below it", "cwd:~/src/app"},
 	{"project", "a path, or the last element of one", "project:app"},
 	{"session", "the beginning of a session id", "session:01a1f7de"},
+	{"branch", "active or abandoned: whether pi goes on from there", "branch:abandoned"},
 	{"after", "a time, inside", "after:2026-01-01"},
 	{"before", "a time, outside", "before:2w"},
 }

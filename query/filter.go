@@ -24,6 +24,7 @@ type test struct {
 
 	since, until int64 // Unix milliseconds, both inside; used when timed
 	timed        bool
+	branch       string // when set, the test looks at that in place of the time
 }
 
 // newTest makes the test of a field in the query's text.
@@ -53,6 +54,12 @@ func newTest(f *Field, req *Request) (test, error) {
 		return projectTest([]string{value}), nil
 	case "session":
 		return sessionTest([]string{value}), nil
+	case "branch":
+		branch, err := ParseBranch(value)
+		if err == nil && branch == "" {
+			return test{file: func(*session.Summary) bool { return true }}, nil
+		}
+		return branchTest(branch), err
 	case "after", "before":
 		span, err := timespec.Parse(value, req.Now)
 		if err != nil {
@@ -102,6 +109,9 @@ func (req *Request) tests() ([]test, error) {
 	}
 	if req.CWD != "" {
 		tests = append(tests, cwdTest(req.CWD))
+	}
+	if req.Branch != "" {
+		tests = append(tests, branchTest(req.Branch))
 	}
 	for _, glob := range req.Excludes {
 		re, err := globRegexp(glob)

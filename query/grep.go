@@ -272,6 +272,16 @@ func (f grepFilter) file(s *session.Summary) bool {
 	return true
 }
 
+// branch is the branch that the filters ask for, "" for any.
+func (f grepFilter) branch() string {
+	for i := range f {
+		if f[i].branch != "" {
+			return f[i].branch
+		}
+	}
+	return ""
+}
+
 // ofFiles reports whether some filter looks at the session.
 func (f grepFilter) ofFiles() bool {
 	return slices.ContainsFunc(f, func(t test) bool { return t.file != nil })

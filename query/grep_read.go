@@ -31,6 +31,9 @@ type grepWorker struct {
 	left int // matching lines that may still be handed out; negative: any number
 	head session.Header
 	sent int
+
+	branch   string // that is asked for, "" for any
+	branches *branches
 }
 
 func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
@@ -63,6 +66,9 @@ func (w *grepWorker) search(t *grepTask) {
 // read reads the entries that the index names and scans what it does not know.
 func (w *grepWorker) read() error {
 	t := w.task
+	if err := w.loadBranches(); err != nil {
+		return err
+	}
 	if t.scan || t.Known == nil {
 		return w.scan(adapter.State{}, 0)
 	}
@@ -88,6 +94,20 @@ func (w *grepWorker) read() error {
 		state.LastTime = rec.Nodes[i].Time
 	}
 	return w.scan(state, t.Indexed)
+}
+
+// loadBranches works out the branches of the file when a filter asks for them.
+func (w *grepWorker) loadBranches() error {
+	if w.branch = w.filter.branch(); w.branch == "" {
+		return nil
+	}
+	var rec *session.Record
+	if w.task.Known != nil && !w.task.scan {
+		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
+	}
+	var err error
+	w.branches, err = loadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
+	return err
 }
 
 // entries searches the entries that the index names.
@@ -366,7 +386,7 @@ func (s *lineScan) readTo(offset int64) error {
 func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if !w.filter.part(e, p, at) {
+		if !w.filter.part(e, p, at) || w.branch != "" && !w.branches.holds(e.Offset, w.branch) {
 			continue
 		}
 		blocks := w.finder.find(p.Text, w.left)

@@ -24,6 +24,7 @@ type Request struct {
 
 	Since, Until time.Time // both inside; zero: open
 	Error        bool      // only parts of entries that say error
+	Branch       string    // only entries of this branch, BranchActive or BranchAbandoned; "" for any
 
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
 	PerSession int  // hits shown of one session when grouped (0: 3)

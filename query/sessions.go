@@ -220,6 +220,10 @@ func (l *sessionLister) passes(t *test, s *session.Summary) (bool, error) {
 	if !t.timed {
 		return t.file == nil || t.file(s), nil
 	}
+	if t.branch != "" {
+		rec, err := l.r.Record(s.File)
+		return err == nil && rec != nil && hasBranch(rec, t.branch), err
+	}
 	if s.Oldest.IsZero() {
 		return t.contains(s.Created().UnixMilli()), nil
 	}

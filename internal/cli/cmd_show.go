@@ -24,7 +24,6 @@ type showOptions struct {
 	all    bool
 	full   bool
 	raw    bool
-	branch string
 }
 
 // defaultAround is how many entries on each side of a named one are shown.

@@ -20,7 +20,7 @@ import (
 // sharedOptions holds the values of the flags that commands share.
 type sharedOptions struct {
 	// filters
-	scope, cwd, since, until               string
+	scope, cwd, since, until, branch       string
 	kinds, roles, tools, sessions          []string
 	projects, models, excludes, sessionDir []string
 	here, isError                          bool
@@ -81,6 +81,8 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.until }},
 	{name: "error", group: groupFilter, usage: "only what failed: results, replies and shells",
 		bind: func(o *sharedOptions) any { return &o.isError }},
+	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries from which pi goes on (active), or others (abandoned); any is the default",
+		bind: func(o *sharedOptions) any { return &o.branch }, words: branchNames},
 	{name: "exclude", value: "GLOB", group: groupFilter, usage: "leave out sessions whose path matches",
 		bind: func(o *sharedOptions) any { return &o.excludes }},
 
@@ -117,6 +119,10 @@ func kindNames() []string {
 		names = append(names, string(r.Kind))
 	}
 	return names
+}
+
+func branchNames() []string {
+	return []string{query.BranchActive, query.BranchAbandoned, "any"}
 }
 
 func whenNames() []string {
@@ -217,6 +223,11 @@ func (o *sharedOptions) request(a *App) (query.Request, error) {
 	case o.cwd != "":
 		r.CWD = a.absolute(o.cwd)
 	}
+	branch, err := query.ParseBranch(o.branch)
+	if err != nil {
+		return r, usagef("", "--branch: %v", err)
+	}
+	r.Branch = branch
 	if o.since != "" {
 		span, err := timespec.Parse(o.since, r.Now)
 		if err != nil {

@@ -1,0 +1,87 @@
+package query
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+var noTime time.Time
+
+// ParseBranch returns the branch of this name, "" for any.
+func ParseBranch(name string) (string, error) {
+	switch name {
+	case "", "any":
+		return "", nil
+	case BranchActive, BranchAbandoned:
+		return name, nil
+	}
+	return "", fmt.Errorf("unknown branch %q: use active, abandoned or any", name)
+}
+
+// branchTest tells entries by their branch. Like a time, that is no keyword of a
+// document: later lines of the file change it.
+func branchTest(branch string) test {
+	t := timeTest(noTime, noTime)
+	t.branch = branch
+	return t
+}
+
+// onBranch reports whether the entry of a document lies on the test's branch.
+func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, error) {
+	id, ok := seg.ID(doc)
+	if !ok {
+		return false, nil
+	}
+	rec, err := s.record(at)
+	if err != nil {
+		return false, err
+	}
+	s.loading.Lock()
+	f := &s.files[at]
+	if f.tree == nil {
+		f.tree = rec.Tree()
+	}
+	tree := f.tree
+	s.loading.Unlock()
+	n := rec.NodeAt(id.Offset)
+	return n >= 0 && BranchOf(tree, n) == t.branch, nil
+}
+
+// hasBranch reports whether a session has an entry on the branch.
+func hasBranch(rec *session.Record, branch string) bool {
+	tree := rec.Tree()
+	for i := range rec.Nodes {
+		if BranchOf(tree, i) == branch {
+			return true
+		}
+	}
+	return false
+}
+
+// branches knows the branches of one file that is searched without the index.
+type branches struct {
+	rec  *session.Record
+	tree *session.Tree
+}
+
+// loadBranches works out the branches of a file: from its record when that knows
+// all of it, else from the file.
+func loadBranches(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*branches, error) {
+	if rec == nil || rec.Checkpoint.Offset+rec.TailBytes < size {
+		var err error
+		if rec, err = ReadRecord(a, path, io.NewSectionReader(file, 0, size), noTime); err != nil {
+			return nil, err
+		}
+	}
+	return &branches{rec, rec.Tree()}, nil
+}
+
+// holds reports whether the entry at the offset is on the branch.
+func (b *branches) holds(offset int64, branch string) bool {
+	n := b.rec.NodeAt(offset)
+	return n >= 0 && BranchOf(b.tree, n) == branch
+}
