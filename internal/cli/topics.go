@@ -119,6 +119,7 @@ var variables = [][2]string{
 	{"NO_COLOR", "no colours, with any value; --color goes before it"},
 	{"FORCE_COLOR", "text for people and colours in a pipe too, with any value but 0"},
 	{"TERM", "no colours when it is dumb"},
+	{envPager + ", PAGER", "what long answers are read with on a terminal, in place of less -RFX; cat for none"},
 	{"COLUMNS", "the width to lay text out for, in place of the terminal's"},
 }
 
@@ -129,6 +130,18 @@ func environmentTopic() string {
 		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
 	}
 	return b.String()
+}
+
+// sessionFields explains the fields of a session and of an entry whose names do
+// not.
+var sessionFields = [][2]string{
+	{"created, modified", "of a session: its header's time, its latest user or assistant message"},
+	{"forks, parentSession", "how many sessions were forked from it; the path of what it was forked from"},
+	{"parentPath, depth", "where that is now; how deep it stands below it with --forks"},
+	{"hits, hitsAny", "hits with every word, all hits; entryId is the best one's"},
+	{"entries", "of show: each with its parts (kind and text), in reading order"},
+	{"parent, forkedInto", "of show: the lineage, with the number of entries that are shared"},
+	{"argv, dir, shell", "of resume: the command, where to run it, and both as a line for a shell"},
 }
 
 // hitFields explains the fields of a hit whose names do not.
@@ -160,6 +173,10 @@ The output depends on the index and the query alone.
 Fields of a hit that need a word:
 `)
 	for _, f := range hitFields {
+		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
+	}
+	b.WriteString("\nFields of sessions, show and resume:\n\n")
+	for _, f := range sessionFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}
 	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\"}}\n")
