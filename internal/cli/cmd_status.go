@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"pigrep/adapter"
@@ -65,7 +66,11 @@ func runStatus(a *App, o *statusOptions) error {
 		return placeErr
 	}
 	s := &printer.Status{Dir: p.indexDir}
-	found := indexer.Discover(a.Adapter, p.roots)
+	var found *indexer.Found
+	var looking sync.WaitGroup
+	looking.Go(func() { found = indexer.Discover(a.Adapter, p.roots) })
+	reader, err := index.Open(p.indexDir)
+	looking.Wait()
 	for _, r := range found.Roots {
 		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
 		if r.Err != nil {
@@ -73,7 +78,6 @@ func runStatus(a *App, o *statusOptions) error {
 		}
 		s.Roots = append(s.Roots, root)
 	}
-	reader, err := index.Open(p.indexDir)
 	var known indexer.Index
 	switch {
 	case err == nil:

@@ -56,17 +56,19 @@ func (p *progressBar) tell(at indexer.Progress) {
 	if p.bar == nil {
 		p.bar = progressbar.NewOptions64(max(1, at.BytesTotal),
 			progressbar.OptionSetWriter(p.app.Streams.Err),
-			progressbar.OptionShowBytes(true),
 			progressbar.OptionSetPredictTime(false),
-			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-60))),
+			progressbar.OptionSetElapsedTime(false),
+			progressbar.OptionSetWidth(max(10, min(40, p.app.Streams.Width-66))),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
 		)
 	}
 	// Short of the end, at which the bar would clear itself. A bar that cannot
 	// be drawn is no reason to stop indexing.
-	_ = p.bar.Set64(min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1))
-	p.bar.Describe("indexing, " + leftText(at.Left))
+	done := min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1)
+	_ = p.bar.Set64(done)
+	p.bar.Describe(fmt.Sprintf("indexing %s of %s, %s/s, %s", bytesText(done), bytesText(at.BytesTotal),
+		bytesText(int64(float64(done)/now.Sub(p.start).Seconds())), leftText(at.Left)))
 }
 
 // leftText says how long the rest will take, in a width that does not jump.
