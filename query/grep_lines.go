@@ -67,9 +67,9 @@ func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
 		if f.brief {
 			return nil, true
 		}
-		n := &f.texts.list[0]
+		n, at := &f.texts.list[0], seekAt{-1, -1, -1}
 		for from := 0; ; {
-			i := n.find(line, from)
+			i := n.find(line, from, &at)
 			if i == len(line) {
 				return spans, true
 			}

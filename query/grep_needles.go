@@ -25,7 +25,14 @@ type seek struct {
 	fold bool
 	pair pair // of the two rarest bytes of text
 	at   int  // where they are in it
+
+	rare      int // the rarest byte, where looking for it alone is quicker; else -1
+	low, high byte
 }
+
+// A byte of this rank or above is so common that looking for each of them takes
+// longer than looking for pairs.
+const commonRank = 200 - 2*16
 
 // Needles shorter than this many bytes, and more of them, are not worth it: the
 // text has to be read whole.
@@ -209,7 +216,16 @@ func newSeek(text []byte, fold bool) seek {
 			}
 		}
 	}
-	return seek{text, fold, newPair(text[first], text[second], second-first, fold), first}
+	n := seek{text, fold, newPair(text[first], text[second], second-first, fold), first, -1, 0, 0}
+	for i, c := range text {
+		if rank[c] < commonRank && (n.rare < 0 || cost(i) < cost(n.rare)) {
+			n.rare, n.low, n.high = i, c, c
+			if fold && 'a' <= c && c <= 'z' {
+				n.high = c - 'a' + 'A'
+			}
+		}
+	}
+	return n
 }
 
 // A pair is two bytes at a distance from each other, looked for eight places at a
@@ -239,19 +255,23 @@ func newPair(a, b byte, distance int, fold bool) pair {
 // next returns the first place of the pair from from on, len(text) when there is
 // none.
 func (p *pair) next(text []byte, from int) int {
-	i := from
-	for ; i+p.distance+8 <= len(text); i += 8 {
-		a := binary.LittleEndian.Uint64(text[i:]) | p.caseA
-		b := binary.LittleEndian.Uint64(text[i+p.distance:]) | p.caseB
-		differ := (a ^ p.a) | (b ^ p.b)
-		// A byte of differ that is 0 shows as a high bit; only bits above the
-		// lowest one may be wrong.
-		if zero := (differ - lowBits) &^ differ & highBits; zero != 0 {
-			return i + bits.TrailingZeros64(zero)>>3
+	i, a, b := from, p.a, p.b
+	for ; i+p.distance+16 <= len(text); i += 16 {
+		x, y := text[i:i+16], text[i+p.distance:i+p.distance+16]
+		d := ((binary.LittleEndian.Uint64(x) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y) | p.caseB) ^ b)
+		e := ((binary.LittleEndian.Uint64(x[8:]) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y[8:]) | p.caseB) ^ b)
+		// A byte that is 0 shows as a high bit; only bits above the lowest one
+		// may be wrong.
+		d, e = (d-lowBits)&^d&highBits, (e-lowBits)&^e&highBits
+		if d != 0 {
+			return i + bits.TrailingZeros64(d)>>3
+		}
+		if e != 0 {
+			return i + 8 + bits.TrailingZeros64(e)>>3
 		}
 	}
 	for ; i+p.distance < len(text); i++ {
-		if text[i]|byte(p.caseA) == byte(p.a) && text[i+p.distance]|byte(p.caseB) == byte(p.b) {
+		if text[i]|byte(p.caseA) == byte(a) && text[i+p.distance]|byte(p.caseB) == byte(b) {
 			return i
 		}
 	}
@@ -262,16 +282,19 @@ func (p *pair) next(text []byte, from int) int {
 type cursor struct {
 	*needles
 	text []byte
-	at   []int // where each needle is next
-	odd  int   // the next place of a character that is a k or an s without regard to case
+	at   []seekAt
+	odd  int // the next place of a character that is a k or an s without regard to case
 }
+
+// seekAt is where a needle is next, and where its rare byte is in either case.
+type seekAt struct{ next, low, high int }
 
 // begin sets the cursor to the beginning of a text.
 func (c *cursor) begin(n *needles, text []byte) {
 	c.needles, c.text, c.odd = n, text, -1
 	c.at = c.at[:0]
 	for range n.list {
-		c.at = append(c.at, -1)
+		c.at = append(c.at, seekAt{-1, -1, -1})
 	}
 	if !n.foreign {
 		c.odd = len(text)
@@ -283,10 +306,10 @@ func (c *cursor) begin(n *needles, text []byte) {
 func (c *cursor) next(from int) int {
 	best := len(c.text)
 	for i := range c.list {
-		if c.at[i] < from {
-			c.at[i] = c.list[i].find(c.text, from)
+		if c.at[i].next < from {
+			c.at[i].next = c.list[i].find(c.text, from, &c.at[i])
 		}
-		best = min(best, c.at[i])
+		best = min(best, c.at[i].next)
 	}
 	if c.odd < from {
 		c.odd = nextOdd(c.text, from)
@@ -317,7 +340,31 @@ func indexFrom(text []byte, c byte, from int) int {
 }
 
 // find returns where the needle is first from from on; len(text) when it is not.
-func (n *seek) find(text []byte, from int) int {
+func (n *seek) find(text []byte, from int, at *seekAt) int {
+	misses := 0
+	for p := from + n.rare; n.rare >= 0 && p < len(text); p++ {
+		if at.low < p {
+			at.low = indexFrom(text, n.low, p)
+		}
+		if at.high < p {
+			at.high = at.low
+			if n.high != n.low {
+				at.high = indexFrom(text, n.high, p)
+			}
+		}
+		p = min(at.low, at.high)
+		start := p - n.rare
+		if start+len(n.text) > len(text) {
+			return len(text)
+		}
+		if n.equal(text[start : start+len(n.text)]) {
+			return start
+		}
+		if misses++; misses > 64 && misses*24 > start-from {
+			from = start + 1
+			break // it is common here
+		}
+	}
 	for p := from + n.at; p < len(text); p++ {
 		if p = n.pair.next(text, p); p == len(text) {
 			break
