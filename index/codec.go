@@ -26,7 +26,7 @@ import (
 
 const (
 	checksumLen   = 8
-	minSummaryLen = 57 // of an encoded summary: every field takes one byte, or 8
+	minSummaryLen = 66 // of an encoded summary: every field takes one byte, or 8
 )
 
 // A decoder reads values off a string, so that decoded strings are slices of it.
@@ -281,6 +281,8 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = appendInt(b, int64(s.Messages))
 	b = appendInt(b, int64(s.Entries))
 	b = appendStrings(b, s.Models)
+	b = appendInt(b, s.UsedTokens)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.UsedCost))
 	b = appendStrings(b, s.LabelNames)
 	b = appendInt(b, int64(s.Documents))
 	b = appendUint(b, s.Tokens)
@@ -318,6 +320,8 @@ func (d *decoder) summary(s *session.Summary) {
 	s.Messages = int(d.int())
 	s.Entries = int(d.int())
 	s.Models = d.strings()
+	s.UsedTokens = d.int()
+	s.UsedCost = math.Float64frombits(d.fixed())
 	s.LabelNames = d.strings()
 	s.Documents = int(d.int())
 	s.Tokens = d.uint()

@@ -44,6 +44,8 @@ func fill(rnd *rand.Rand, v reflect.Value) {
 	case reflect.String:
 		v.SetString(fmt.Sprintf("%x", rnd.Uint64()>>rnd.IntN(64)))
 	case reflect.Pointer: // the facts, which are stored apart
+	case reflect.Float64:
+		v.SetFloat(rnd.NormFloat64())
 	case reflect.Bool:
 		v.SetBool(rnd.IntN(2) == 1)
 	case reflect.Int, reflect.Int64:

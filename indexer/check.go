@@ -204,6 +204,11 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
+			if finder, ok := parser.(adapter.FactFinder); ok {
+				if facts := finder.Facts(line, e); facts != nil && facts.HasUsage {
+					want.AddUsage(facts.Usage)
+				}
+			}
 			for i := range e.Parts {
 				d := document(e, i, rec.File)
 				p, tokens := printOf(&analyzer, &d)

@@ -143,7 +143,11 @@ func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session
 		w.addEntry(e, rec)
 		if finder != nil {
 			header := parser.State().Header
-			w.folder.Add(rec.Facts, &header, e, finder.Facts(line, e))
+			facts := finder.Facts(line, e)
+			if facts != nil && facts.HasUsage {
+				rec.AddUsage(facts.Usage)
+			}
+			w.folder.Add(rec.Facts, &header, e, facts)
 		}
 	})
 	for _, p := range problems {

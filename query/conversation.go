@@ -111,6 +111,7 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 	rec.Mtime = mtime.UnixNano()
 	lines := adapter.NewLineReader(r, 0, 0)
 	parser := a.Parse(adapter.State{})
+	finder, _ := parser.(adapter.FactFinder)
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -119,7 +120,16 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		for _, p := range parser.Parse(line, rec.Add) {
+		problems := parser.Parse(line, func(e *session.Entry) {
+			rec.Add(e)
+			if finder == nil {
+				return
+			}
+			if facts := finder.Facts(line, e); facts != nil && facts.HasUsage {
+				rec.AddUsage(facts.Usage)
+			}
+		})
+		for _, p := range problems {
 			if !p.Torn {
 				rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 			}

@@ -175,6 +175,8 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 		Labels:        slices.Compact(slices.Sorted(maps.Values(rec.Labels))),
 		Models:        rec.Models,
 		ParentSession: rec.ParentSession,
+		Tokens:        rec.UsedTokens,
+		Cost:          rec.UsedCost,
 		Score:         rounded(g.score),
 		Hits:          g.hits,
 		HitsAny:       g.all,

@@ -305,7 +305,7 @@ func Facts(s *session.Summary, defaultRoot string) SessionHit {
 	hit := SessionHit{
 		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
 		Created: Time{s.Created()}, Modified: Time{s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
-		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession,
+		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
 	}
 	if dir, argv := adapter.ResumeCommand(*s, defaultRoot); len(argv) > 0 {
 		hit.Resume = &Resume{dir, argv}

@@ -127,7 +127,7 @@ func title(name, prompt string) string {
 	if s := oneLine(name); s != "" {
 		return s
 	}
-	if s := oneLine(prompt); s != "" {
+	if s := strings.TrimLeft(oneLine(prompt), "# "); s != "" {
 		return s
 	}
 	return "(no prompt)"

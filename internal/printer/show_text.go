@@ -36,7 +36,6 @@ type transcript struct {
 	day     string
 	last    string // what was printed last: "" at the start, "body", "call", "note"
 	waiting []waitingCall
-	open    map[string]bool // ids of waiting calls
 }
 
 type waitingCall struct {
@@ -118,9 +117,16 @@ func (p *transcript) facts() {
 	for _, m := range f.Models {
 		models = append(models, oneLine(m[strings.LastIndexByte(m, '/')+1:]))
 	}
+	tokens, cost := "", ""
+	if f.Tokens > 0 {
+		tokens = shortCount(f.Tokens) + " tokens"
+	}
+	if f.Cost > 0 {
+		cost = fmt.Sprintf("$%.2f", f.Cost)
+	}
 	facts := []string{
 		modified, plural(f.Messages, "message", "messages"), oneLine(f.ShortID),
-		usageText(&query.ListedSession{SessionHit: f.SessionHit}), strings.Join(models, ", "),
+		tokens, cost, strings.Join(models, ", "),
 	}
 	p.factLine(oneLine(p.short(f.CWD)), facts)
 	if !p.s.Whole {

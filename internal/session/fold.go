@@ -33,6 +33,12 @@ func (r *Record) Add(e *Entry) {
 	}
 }
 
+// AddUsage adds what an entry says of the tokens it took. It follows Add.
+func (r *Record) AddUsage(u Usage) {
+	r.UsedTokens += u.Tokens()
+	r.UsedCost += u.Cost
+}
+
 func (r *Record) addLabel(e *Entry) {
 	if e.Label == "" {
 		delete(r.Labels, e.TargetID)

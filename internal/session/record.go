@@ -34,6 +34,8 @@ type Summary struct {
 	Messages    int       // message entries
 	Entries     int
 	Models      []string // "provider/model" of assistant messages, in order of first use
+	UsedTokens  int64    // tokens that the entries say they took; of a fork also those of what it copied
+	UsedCost    float64  // what they say that cost
 	LabelNames  []string // distinct labels now in force, sorted; not kept up beyond MaxLabelled of them
 
 	Documents int    // documents in the index
