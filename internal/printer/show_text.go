@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,11 +125,8 @@ func (p *transcript) facts() {
 	if f.Cost > 0 {
 		cost = fmt.Sprintf("$%.2f", f.Cost)
 	}
-	facts := []string{
-		modified, plural(f.Messages, "message", "messages"), oneLine(f.ShortID),
-		tokens, cost, strings.Join(models, ", "),
-	}
-	p.factLine(oneLine(p.short(f.CWD)), facts)
+	p.factLine(oneLine(p.short(f.CWD)), modified, plural(f.Messages, "message", "messages"), oneLine(f.ShortID))
+	p.factLine("", strings.Join(models, ", "), tokens, cost)
 	if !p.s.Whole {
 		return
 	}
@@ -150,14 +148,9 @@ func (p *transcript) facts() {
 	}
 }
 
-func (p *transcript) factLine(dir string, facts []string) {
-	var kept []string
-	for _, f := range facts {
-		if f != "" {
-			kept = append(kept, f)
-		}
-	}
-	rest := strings.Join(kept, " · ")
+// factLine prints the facts that are known, beside a directory or below it.
+func (p *transcript) factLine(dir string, facts ...string) {
+	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 	switch room := p.Width - cells(rest) - 3; {
 	case dir == "":
 	case p.Width == 0 || room >= cells(dir):
@@ -165,7 +158,9 @@ func (p *transcript) factLine(dir string, facts []string) {
 	default:
 		p.note(clipLeft(dir, p.Width))
 	}
-	p.note(rest)
+	if rest != "" {
+		p.note(rest)
+	}
 }
 
 func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
