@@ -201,14 +201,18 @@ func (w *watcher) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case e, ok := <-w.notifier.Events():
-			if ok && w.note(e, &h) && !retry.on {
+			if !ok {
+				w.notifier = noEvents{}
+				w.poll(errors.New("the system has stopped telling of changes"))
+				poll.set(w.every)
+			} else if w.note(e, &h) && !retry.on {
 				quiet.set(w.times.quiet)
 				if !longest.on {
 					longest.set(w.times.longest)
 				}
 			}
 		case err, ok := <-w.notifier.Errors():
-			if ok {
+			if ok && !retry.on {
 				w.logger().Debug("events were lost", "error", err)
 				h.all = true
 				quiet.set(w.times.quiet)

@@ -69,10 +69,8 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 		}
 		w.vain[e.Name]++
 	}
-	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		if !isSession(e.Name) {
-			h.moved = append(h.moved, e.Name)
-		}
+	if (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && (w.dirs[e.Name] || w.agents[e.Name]) {
+		h.moved = append(h.moved, e.Name)
 	}
 	h.all = true
 	return true
@@ -90,12 +88,8 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	}
 	start := w.Now()
 	if !h.all && w.found != nil {
-		changed, ok := w.restat(h.files)
-		if ok {
-			if len(changed) == 0 {
-				return nil
-			}
-			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(changed, ix) })
+		if files, ok := w.restat(h.files); ok {
+			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, ix) })
 		}
 	}
 	before := w.found
@@ -124,9 +118,9 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 // onTimer reports whether no event asked for this look.
 func (h *hints) onTimer() bool { return h.verify && len(h.files) == 0 && len(h.moved) == 0 }
 
-// restat looks at these files again and returns those that have changed. It is
-// not ok when one of them is not what it was, so that all have to be looked for.
-func (w *watcher) restat(paths map[string]bool) (changed []File, ok bool) {
+// restat looks at these files again. It is not ok when one of them is no file any
+// more, so that all have to be looked for.
+func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 	for path := range paths {
 		i, known := w.at[path]
 		if !known {
@@ -138,12 +132,11 @@ func (w *watcher) restat(paths map[string]bool) (changed []File, ok bool) {
 		}
 		f := File{Path: path}
 		f.setStat(info)
-		if f != w.found.Files[i] {
-			w.found.Files[i] = f
-			changed = append(changed, f)
-		}
+		// Whether it has changed is not seen here: times tick slowly.
+		w.found.Files[i] = f
+		files = append(files, f)
 	}
-	return changed, true
+	return files, true
 }
 
 // look finds all files, and has every directory watched before it is looked

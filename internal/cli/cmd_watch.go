@@ -99,7 +99,6 @@ func (v *watchView) begin() {
 }
 
 func (v *watchView) tell(e indexer.WatchEvent) {
-	a := v.app
 	x := printer.WatchEvent{
 		Event: e.Kind.String(), Time: query.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
 		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
@@ -113,10 +112,8 @@ func (v *watchView) tell(e indexer.WatchEvent) {
 		x.State = query.IndexState{Generation: e.Generation, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
 		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
 		if e.Kind == indexer.WatchReady {
-			v.updates-- // which is counted from then on
-			if !a.json {
-				x.Steps = nil // they may be all files there are
-			}
+			v.updates--   // which is counted from then on
+			x.Steps = nil // they may be all files there are
 		}
 	case indexer.WatchPolling:
 		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()

@@ -396,3 +396,37 @@ func memory(pid int) int64 {
 	fmt.Sscan(string(data), &size, &resident)
 	return resident * int64(os.Getpagesize())
 }
+
+// While the first index is built others answer from what is published, and say
+// what is missing.
+func TestSearchWhileTheFirstIndexIsBuilt(t *testing.T) {
+	home, root, _ := someSessions(t, 30<<20)
+	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
+	cmd := command(t, home, append([]string{"index"}, where...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a generation", func() bool { _, err := os.Stat(filepath.Join(home, "index", "current")); return err == nil })
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	e, r := search(t, home, append(where, "hyrax")...)
+	if r.exit != 0 && r.exit != 2 || e.Index.Complete || e.Index.PendingFiles == 0 || e.Index.PendingBytes == 0 || !bytes.Contains(r.stderr, []byte("not in it")) {
+		t.Errorf("a search meanwhile: exit code %d, index %+v\n%s", r.exit, e.Index, r.stderr)
+	}
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// One line when it begins and one when it has ended.
+	if got := bytes.Count(stderr.Bytes(), []byte("\n")); got != 2 {
+		t.Errorf("%d lines on stderr:\n%s", got, stderr.Bytes())
+	}
+	if e, _ := search(t, home, append(where, "hyrax")...); e.Total != 3 || !e.Index.Complete {
+		t.Errorf("a search afterwards: %d hits, index %+v", e.Total, e.Index)
+	}
+}
