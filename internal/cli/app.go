@@ -141,6 +141,8 @@ func newRootCommand(a *App) *cobra.Command {
 		newShowCommand(a, nil),
 		newResumeCommand(a, nil),
 		newExportCommand(a, nil),
+		newToolsCommand(a, nil),
+		newUsageCommand(a, nil),
 		newIndexCommand(a, nil),
 		newWatchCommand(a, nil),
 		newStatusCommand(a, nil),

@@ -29,6 +29,7 @@ type Printer interface {
 	Show(*Show) error
 	Tree(*Tree) error
 	Resume(*Resume) error
+	Audit(*Audit) error
 	Index(*Index) error
 	Status(*Status) error
 	Doctor(*Doctor) error

@@ -1,0 +1,520 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/audit"
+	"pigrep/internal/session"
+)
+
+// AuditRequest asks what tools did and what it cost. Of the filters of Request
+// it takes those on sessions, tools, models and times, and Error. The text, where
+// there is one, picks calls: those whose words are all there.
+type AuditRequest struct {
+	Request
+	Location *time.Location // in which days begin
+	By       []string       // what rows are made of, from Dimensions
+	Failed   bool           // only calls that failed; the same as Error
+	Risky    bool           // only calls that match a rule
+	Rules    []string       // only calls that match one of these rules
+	Args     []ArgTest      // all must hold
+	Commands bool           // only calls that run shell commands
+}
+
+// Dimensions are what the rows of an audit can be made of.
+var Dimensions = []string{"tool", "day", "week", "month", "model", "project", "session"}
+
+// ArgTest is a pattern of one argument of a call.
+type ArgTest struct {
+	Name  string
+	Match func(value string) bool
+}
+
+// Coverage says what an audit has looked at.
+type Coverage struct {
+	Sessions     int  `json:"sessions"`
+	First        Time `json:"first,omitzero"` // the oldest and
+	Last         Time `json:"last,omitzero"`  // the newest entry in them
+	SkippedLines int  `json:"skippedLines"`
+	Copies       int  `json:"copies"`  // calls, or uses of tokens, that are copies of ones in other places and counted there
+	Changed      int  `json:"changed"` // files that were rewritten, or grew, since they were indexed
+	Vanished     int  `json:"vanished"`
+	New          int  `json:"new"` // files that are not indexed yet
+}
+
+// auditor reads the facts of all sessions.
+type auditor struct {
+	ctx     context.Context
+	r       *index.Reader
+	req     *AuditRequest
+	set     *index.FactSet
+	files   []auditFile // the oldest header first
+	times   []test
+	branch  *auditBranch // nil for any branch
+	place   *time.Location
+	matched map[callPlace]bool // calls that the text picks; nil for all
+	facts   session.Facts
+	claimed claims
+	periods map[string]period
+	loaded  func(f *auditFile, number int) // called when the facts of a file are there; may be nil
+	cover   Coverage
+
+	warnings []string
+}
+
+// auditFile is a session file of an audit.
+type auditFile struct {
+	*session.Summary
+	wanted bool
+}
+
+// callPlace addresses the document of a call.
+type callPlace struct {
+	file   uint32
+	offset int64
+	part   int
+}
+
+func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *AuditRequest, details bool) (*auditor, error) {
+	x := &auditor{ctx: ctx, r: r, req: req, place: req.Location}
+	if x.place == nil {
+		x.place = time.UTC
+	}
+	for _, id := range req.Rules {
+		if !slices.ContainsFunc(audit.Rules, func(r audit.Rule) bool { return r.ID == id }) {
+			return nil, fmt.Errorf("there is no rule %q", id)
+		}
+	}
+	if strings.TrimSpace(req.Text) != "" {
+		if err := x.search(a, src); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if x.set, err = r.Facts(ctx, details); err != nil {
+		return nil, err
+	}
+	return x, x.listFiles()
+}
+
+// listFiles puts the files in the order in which copies are looked for, and
+// works out which are wanted.
+func (x *auditor) listFiles() error {
+	plain := x.req.Request
+	all, err := plain.tests()
+	if err != nil {
+		return err
+	}
+	var tests []test
+	for _, t := range all {
+		switch {
+		case t.branch != "":
+			x.branch = &auditBranch{branch: t.branch}
+		case t.timed:
+			x.times = append(x.times, t)
+		case t.file != nil:
+			tests = append(tests, t)
+		}
+	}
+	summaries := x.r.Summaries()
+	x.files = make([]auditFile, 0, len(summaries))
+	for i := range summaries {
+		s := &summaries[i]
+		f := auditFile{Summary: s, wanted: true}
+		for t := range tests {
+			f.wanted = f.wanted && tests[t].file(s)
+		}
+		if f.wanted {
+			x.cover.Sessions++
+			x.cover.SkippedLines += s.Skipped
+			if !s.Oldest.IsZero() && (x.cover.First.IsZero() || s.Oldest.Before(x.cover.First.Time)) {
+				x.cover.First = Time{s.Oldest}
+			}
+			if s.Newest.After(x.cover.Last.Time) {
+				x.cover.Last = Time{s.Newest}
+			}
+		}
+		x.files = append(x.files, f)
+	}
+	slices.SortStableFunc(x.files, func(a, b auditFile) int { return olderHeader(a.Summary, b.Summary) }) // by path before
+	return nil
+}
+
+// olderHeader orders sessions by their headers, the oldest first and those that
+// say no time last.
+func olderHeader(a, b *session.Summary) int {
+	if a.Timestamp.IsZero() != b.Timestamp.IsZero() {
+		if a.Timestamp.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return a.Timestamp.Compare(b.Timestamp)
+}
+
+// search finds the calls that the text picks.
+func (x *auditor) search(a adapter.Adapter, src Source) error {
+	req := x.req.Request
+	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
+	req.Tools, req.Models, req.Error = nil, nil, false // of these the facts know more
+	req.Since, req.Until = time.Time{}, time.Time{}
+	q, err := compile(&req)
+	if err != nil {
+		return err
+	}
+	s, err := newSearcher(x.ctx, x.r, a, src, &req, q)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(s.score(), s.verify()); err != nil {
+		return err
+	}
+	x.matched = make(map[callPlace]bool)
+	for i := range s.found {
+		c := &s.found[i]
+		if v := s.judge.of(c.mask, c.weak); c.dropped || !v.whole || c.tier == tierFuzzy {
+			continue
+		}
+		id := s.resolve(c)
+		x.matched[callPlace{id.File, id.Offset, id.Part}] = true
+	}
+	x.warnings = s.warnings
+	if s.inexact {
+		x.warnings = append(x.warnings, "not every phrase could be verified: some calls may be missing")
+	}
+	return nil
+}
+
+// claims knows which entry is the first of its copies. It is an open hash table:
+// every call is looked up.
+type claims struct {
+	slots []claim
+	used  int
+}
+
+type claim struct {
+	copy uint64
+	at   int64 // of the entry, over all files
+}
+
+// first reports whether the entry at this place is the first of its copies. The
+// same entry may be asked for again.
+func (c *claims) first(copy uint64, file int, offset int64) bool {
+	if copy == 0 {
+		return true
+	}
+	if 2*c.used >= len(c.slots) {
+		c.grow()
+	}
+	at := int64(file)<<40 ^ offset
+	mask := uint64(len(c.slots) - 1)
+	for i := copy & mask; ; i = (i + 1) & mask {
+		switch s := &c.slots[i]; s.copy {
+		case 0:
+			s.copy, s.at = copy, at
+			c.used++
+			return true
+		case copy:
+			return s.at == at
+		}
+	}
+}
+
+func (c *claims) grow() {
+	old := c.slots
+	c.slots = make([]claim, max(1<<12, 4*len(old)))
+	mask := uint64(len(c.slots) - 1)
+	for _, s := range old {
+		if s.copy == 0 {
+			continue
+		}
+		i := s.copy & mask
+		for c.slots[i].copy != 0 {
+			i = (i + 1) & mask
+		}
+		c.slots[i] = s
+	}
+}
+
+// timeOf returns a time of facts, that of the file when there is none.
+func (f *auditFile) timeOf(ms int64) time.Time {
+	return f.TimeOf(&session.Node{Time: ms})
+}
+
+// eachUsage visits the uses of tokens that pass the filters, each once.
+func (x *auditor) eachUsage(visit func(f *auditFile, u *session.UsageFact)) error {
+	for i := range x.files {
+		f := &x.files[i]
+		if err := x.load(f); err != nil {
+			return err
+		}
+		for k := range x.facts.Usages {
+			u := &x.facts.Usages[k]
+			first := x.claimed.first(u.Copy, i, u.Offset)
+			if !f.wanted || !x.inTime(f, u.Time) || !x.ofModel(u.Model) {
+				continue
+			}
+			if ok, err := x.onBranch(f, u.Offset); !ok || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if first {
+				visit(f, u)
+			} else {
+				x.cover.Copies++
+			}
+		}
+	}
+	return nil
+}
+
+// eachCall visits the calls that pass the filters, each once. Results without a
+// call are among them.
+func (x *auditor) eachCall(visit func(f *auditFile, number int, c *session.CallFact)) error {
+	for i := range x.files {
+		f := &x.files[i]
+		if err := x.load(f); err != nil {
+			return err
+		}
+		if x.loaded != nil {
+			x.loaded(f, i)
+		}
+		for k := range x.facts.Calls {
+			c := &x.facts.Calls[k]
+			first := x.claimed.first(c.Copy, i, c.Offset)
+			if c.HasResult && c.Result != c.Offset {
+				// A copy of the result alone is no call of its own.
+				x.claimed.first(c.ResultCopy, i, c.Result)
+			}
+			if !f.wanted || !x.wants(f, c) {
+				continue
+			}
+			if ok, err := x.onBranch(f, c.Offset); !ok || err != nil {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if first {
+				visit(f, k, c)
+			} else {
+				x.cover.Copies++
+			}
+		}
+	}
+	return nil
+}
+
+// auditBranch knows which entries of the file at work lie on a branch.
+type auditBranch struct {
+	branch string
+	file   *auditFile
+	record *session.Record
+	tree   *session.Tree
+}
+
+// onBranch reports whether the entry at an offset lies on the branch that is
+// asked for.
+func (x *auditor) onBranch(f *auditFile, offset int64) (bool, error) {
+	b := x.branch
+	if b == nil {
+		return true, nil
+	}
+	if b.file != f {
+		rec, err := x.r.Record(f.File)
+		if err != nil || rec == nil {
+			return false, err
+		}
+		b.file, b.record, b.tree = f, rec, rec.Tree()
+	}
+	i := b.record.NodeAt(offset)
+	return i >= 0 && BranchOf(b.tree, i) == b.branch, nil
+}
+
+func (x *auditor) load(f *auditFile) error {
+	if err := x.ctx.Err(); err != nil {
+		return err
+	}
+	if err := x.set.Of(f.File, &x.facts); err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return nil
+}
+
+// wants applies the filters on calls.
+func (x *auditor) wants(f *auditFile, c *session.CallFact) bool {
+	switch {
+	case (x.req.Failed || x.req.Error) && !c.Failed,
+		x.req.Risky && c.Rules == 0,
+		x.req.Commands && len(c.Programs) == 0 && !c.Broken && !c.Shell,
+		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }),
+		len(x.req.Rules) > 0 && !slices.ContainsFunc(audit.RuleIDs(c.Rules), func(id string) bool { return slices.Contains(x.req.Rules, id) }),
+		!x.ofModel(c.Model), !x.inTime(f, c.Time):
+		return false
+	}
+	return x.matched == nil || x.matched[callPlace{f.File, c.Offset, c.Part}]
+}
+
+func (x *auditor) inTime(f *auditFile, ms int64) bool {
+	if len(x.times) == 0 {
+		return true
+	}
+	for i := range x.times {
+		if !x.times[i].contains(f.timeOf(ms).UnixMilli()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *auditor) ofModel(model string) bool {
+	return len(x.req.Models) == 0 || slices.ContainsFunc(x.req.Models, func(v string) bool { return containsFold(model, v) })
+}
+
+// key writes down what a row of the dimension is about.
+func (x *auditor) key(by string, f *auditFile, ms int64, tool, model string) string {
+	switch by {
+	case "tool":
+		return tool
+	case "model":
+		return model
+	case "project":
+		return f.CWD
+	case "session":
+		return f.Path
+	}
+	return x.period(by, f.timeOf(ms))
+}
+
+// period is the name of a day, week or month, and when it is.
+type period struct {
+	from, to time.Time
+	name     string
+}
+
+// period writes down the day, week or month of a time. Entries mostly follow
+// one another: the last answer mostly serves again.
+func (x *auditor) period(by string, t time.Time) string {
+	if x.periods == nil {
+		x.periods = make(map[string]period)
+	}
+	if p, ok := x.periods[by]; ok && !t.Before(p.from) && t.Before(p.to) {
+		return p.name
+	}
+	t = t.In(x.place)
+	from := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, x.place)
+	p := period{from: from, to: from.AddDate(0, 0, 1), name: t.Format("2006-01-02")}
+	switch by {
+	case "week":
+		year, week := t.ISOWeek()
+		p.name = fmt.Sprintf("%04d-W%02d", year, week)
+	case "month":
+		p.name = t.Format("2006-01")
+	}
+	x.periods[by] = p
+	return p.name
+}
+
+// keys returns the key of every dimension of the request.
+func (x *auditor) keys(into []string, f *auditFile, ms int64, tool, model string) []string {
+	into = into[:0]
+	for _, by := range x.req.By {
+		into = append(into, x.key(by, f, ms, tool, model))
+	}
+	return into
+}
+
+// sum adds floating point numbers without losing what is small.
+type sum struct{ value, lost float64 }
+
+func (s *sum) add(v float64) {
+	t := s.value + v
+	if abs(s.value) >= abs(v) {
+		s.lost += s.value - t + v
+	} else {
+		s.lost += v - t + s.value
+	}
+	s.value = t
+}
+
+func (s *sum) total() float64 { return s.value + s.lost }
+
+func abs(v float64) float64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+// percentile returns the smallest number that at least the share of the sorted
+// numbers do not exceed; session.Unknown when there are none.
+func percentile(sorted []int32, share float64) int32 {
+	if len(sorted) == 0 {
+		return session.Unknown
+	}
+	rank := int(share*float64(len(sorted)) + 0.999999999)
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// groups finds the group of some keys.
+type groups[T any] struct {
+	rows  []*T
+	index map[string]int
+}
+
+func (g *groups[T]) of(keys []string, build func(keys []string) *T) *T {
+	joined := keys[0]
+	if len(keys) > 1 {
+		joined = strings.Join(keys, "\x00")
+	}
+	if i, ok := g.index[joined]; ok {
+		return g.rows[i]
+	}
+	if g.index == nil {
+		g.index = make(map[string]int)
+	}
+	row := build(slices.Clone(keys))
+	g.index[joined] = len(g.rows)
+	g.rows = append(g.rows, row)
+	return row
+}
+
+// fileSet counts distinct files that come one after another.
+type fileSet struct {
+	last uint32
+	any  bool
+	n    int
+}
+
+func (s *fileSet) add(file uint32) {
+	if !s.any || s.last != file {
+		s.any, s.last = true, file
+		s.n++
+	}
+}
+
+// byTime reports whether rows of the dimensions have an order of their own.
+func byTime(by []string) bool {
+	return len(by) > 0 && slices.Contains([]string{"day", "week", "month"}, by[0])
+}
+
+// sessionOf fills what rows say of a session.
+func (x *auditor) sessionNames(path string) (id, name string) {
+	list := x.r.Summaries()
+	i := sort.Search(len(list), func(i int) bool { return list[i].Path >= path })
+	if i < len(list) && list[i].Path == path {
+		return list[i].ID, cmp.Or(list[i].Name, list[i].FirstPrompt)
+	}
+	return "", ""
+}

@@ -1,0 +1,343 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/audit"
+	"pigrep/internal/session"
+)
+
+// CallRow is one call of a tool.
+type CallRow struct {
+	Type        string `json:"type"` // "call"
+	Timestamp   Time   `json:"timestamp,omitzero"`
+	SessionPath string `json:"sessionPath"`
+	SessionID   string `json:"sessionId,omitempty"`
+	SessionName string `json:"sessionName,omitempty"`
+	CWD         string `json:"cwd,omitempty"`
+	Offset      int64  `json:"offset"` // of the entry
+	Part        *int   `json:"part,omitempty"`
+	Kind        string `json:"kind"` // call, nested, shell, missing
+	Tool        string `json:"tool"`
+	Model       string `json:"model,omitempty"`
+
+	Arguments string `json:"arguments"` // on one line, or the shell command as typed
+	Cut       bool   `json:"cut,omitempty"`
+	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
+
+	Status       string   `json:"status"` // ok, error, none (no result), or missing (no call)
+	ResultOffset *int64   `json:"resultOffset,omitempty"`
+	ExitCode     *int32   `json:"exitCode,omitempty"`
+	Duration     *int32   `json:"durationMs,omitempty"`
+	Bytes        int64    `json:"outputBytes"`
+	Programs     []string `json:"programs,omitempty"`
+	Unparsed     bool     `json:"unparsed,omitempty"` // the shell command is not one that can be parsed
+	Rules        []string `json:"rules,omitempty"`
+	Result       []string `json:"result,omitempty"` // its first lines, when they were asked for
+}
+
+// CallList is the answer to a request for calls. Each must be called once; Total
+// and what follows are right before that.
+type CallList struct {
+	Each     func(visit func(*CallRow) error) error // the latest session first, in it the latest call
+	Total    int                                    // before the limit; -1 when that takes reading the session files
+	Coverage Coverage
+	Warnings []string
+	Index    IndexState
+}
+
+// resultLines is how many lines of a result are shown.
+const resultLines = 5
+
+// Calls lists calls. It holds those of one session at a time in memory. With
+// results it reads the first lines of each call's result from its session file.
+func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest, results bool) (*CallList, error) {
+	x, err := newAuditor(ctx, r, a, src, &req, true)
+	if err != nil {
+		return nil, err
+	}
+	chosen := make(map[int32][]int32) // numbers of calls, by place of the file
+	place := make(map[uint32]int32, len(x.files))
+	for i := range x.files {
+		place[x.files[i].File] = int32(i)
+	}
+	list := &CallList{}
+	err = x.eachCall(func(f *auditFile, number int, _ *session.CallFact) {
+		i := place[f.File]
+		chosen[i] = append(chosen[i], int32(number))
+		list.Total++
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(req.Args) > 0 {
+		list.Total = -1
+	}
+	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, x.state()
+	order := make([]int32, 0, len(chosen))
+	for i := range chosen {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		s, t := x.files[a].Summary, x.files[b].Summary
+		return cmp.Or(t.Modified().Compare(s.Modified()), cmp.Compare(s.Path, t.Path))
+	})
+	list.Each = func(visit func(*CallRow) error) error {
+		left := req.Limit
+		for _, i := range order {
+			f := &x.files[i]
+			if err := x.load(f); err != nil {
+				return err
+			}
+			file := &callFile{auditFile: f, x: x, a: a, src: src}
+			for _, number := range slices.Backward(chosen[i]) {
+				c := &x.facts.Calls[number]
+				if len(req.Args) > 0 && !file.passes(int(number), req.Args) {
+					continue
+				}
+				row := x.row(f, c)
+				if results && c.HasResult {
+					row.Result = file.result(c)
+				}
+				if err := visit(row); err != nil {
+					return err
+				}
+				if left--; left == 0 {
+					return nil
+				}
+			}
+		}
+		return nil
+	}
+	return list, nil
+}
+
+func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
+	row := &CallRow{
+		Type: "call", Timestamp: Time{f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
+		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, Model: c.Model,
+		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: "ok", Bytes: c.Bytes,
+		Programs: c.Programs, Unparsed: c.Broken, Rules: audit.RuleIDs(c.Rules),
+	}
+	if c.Part >= 0 {
+		row.Part = &c.Part
+	}
+	if c.HasResult {
+		row.ResultOffset = &c.Result
+	}
+	switch {
+	case c.Kind == session.CallMissing:
+		row.Status = "missing"
+	case !c.HasResult:
+		row.Status = "none"
+	case c.Failed:
+		row.Status = "error"
+	}
+	if c.Exit != session.Unknown {
+		row.ExitCode = &c.Exit
+	}
+	if c.Duration != session.Unknown {
+		row.Duration = &c.Duration
+	}
+	return row
+}
+
+// callFile reads entries of a session file again.
+type callFile struct {
+	*auditFile
+	x      *auditor
+	a      adapter.Adapter
+	src    Source
+	record *session.Record
+	broken bool
+}
+
+// entry reads the entry at an offset, and hands it over. What cannot be read any
+// more is left out, and said once.
+func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)) {
+	viewer, ok := f.a.(adapter.Viewer)
+	if !ok || f.broken {
+		return
+	}
+	fail := func(err error) {
+		f.broken = true
+		f.x.warnings = append(f.x.warnings, fmt.Sprintf("%s: %v", f.Path, err))
+	}
+	if f.record == nil {
+		rec, err := f.x.r.Record(f.File)
+		if err != nil || rec == nil {
+			fail(cmp.Or(err, ErrChanged))
+			return
+		}
+		f.record = rec
+	}
+	at := f.record.NodeAt(offset)
+	if at < 0 {
+		return
+	}
+	n := &f.record.Nodes[at]
+	data, err := f.src.ReadAt(f.Path, n.Offset, n.Length)
+	if err != nil {
+		fail(err)
+		return
+	}
+	found := false
+	line := adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}
+	viewer.View(adapter.State{Header: f.Header}, line, func(e *session.Entry, v *session.View) {
+		if e.ID == n.ID {
+			found = true
+			visit(e, v)
+		}
+	})
+	if !found {
+		fail(ErrChanged)
+	}
+}
+
+// result returns the first lines of a call's result.
+func (f *callFile) result(c *session.CallFact) (lines []string) {
+	want := session.KindResult
+	if c.Kind == session.CallShell {
+		want = session.KindShell
+	} else if c.Kind == session.CallNested {
+		return nil // sessions do not keep it
+	}
+	f.entry(c.Result, func(_ *session.Entry, v *session.View) {
+		for _, b := range v.Blocks {
+			if b.Kind != want {
+				continue
+			}
+			for line := range bytes.Lines(b.Text) {
+				if len(lines) == resultLines {
+					return
+				}
+				if text := strings.TrimRight(string(line), "\r\n"); text != "" {
+					lines = append(lines, text)
+				}
+			}
+		}
+	})
+	return lines
+}
+
+// passes reports whether a call has the arguments.
+func (f *callFile) passes(number int, tests []ArgTest) bool {
+	calls := f.x.facts.Calls
+	c := &calls[number]
+	nth := 0 // of the calls of its entry and kind
+	for i := number - 1; i >= 0 && calls[i].Offset == c.Offset; i-- {
+		if calls[i].Kind == c.Kind {
+			nth++
+		}
+	}
+	ok := false
+	f.entry(c.Offset, func(_ *session.Entry, v *session.View) {
+		for _, b := range v.Blocks {
+			if b.Shell != nil && c.Kind == session.CallShell {
+				ok = len(tests) == 1 && tests[0].Name == "command" && tests[0].Match(b.Shell.Command)
+				return
+			}
+			if b.Call == nil || b.Call.Nested != (c.Kind == session.CallNested) {
+				continue
+			}
+			if nth > 0 {
+				nth--
+				continue
+			}
+			ok = !slices.ContainsFunc(tests, func(t ArgTest) bool {
+				return !slices.ContainsFunc(b.Call.Arguments, func(a session.Argument) bool {
+					return a.Name == t.Name && t.Match(string(a.Value))
+				})
+			})
+			return
+		}
+	})
+	return ok
+}
+
+// CommandRow is a program that shell commands ran, with its subcommand.
+type CommandRow struct {
+	Type     string `json:"type"` // "command"
+	Program  string `json:"program"`
+	Runs     int    `json:"runs"`   // as often as it stands in a command
+	Calls    int    `json:"calls"`  // commands that run it
+	Failed   int    `json:"failed"` // of these
+	Sessions int    `json:"sessions"`
+	Risky    int    `json:"risky"` // of the calls, those that match a rule
+	Last     Time   `json:"lastUsed,omitzero"`
+}
+
+// CommandTable is the answer to a request for the programs that were run.
+type CommandTable struct {
+	Rows     []CommandRow
+	Calls    int // shell commands
+	Unparsed int // of these, those that cannot be parsed; of each the first word counts
+	Coverage Coverage
+	Warnings []string
+	Index    IndexState
+}
+
+type commandGroup struct {
+	row   CommandRow
+	files fileSet
+	last  int64
+	call  int
+}
+
+// Commands counts what shell commands ran.
+func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest) (*CommandTable, error) {
+	req.Commands = true
+	x, err := newAuditor(ctx, r, a, src, &req, false)
+	if err != nil {
+		return nil, err
+	}
+	t := &CommandTable{}
+	var table groups[commandGroup]
+	var key [1]string
+	err = x.eachCall(func(f *auditFile, _ int, c *session.CallFact) {
+		t.Calls++
+		if c.Broken {
+			t.Unparsed++
+		}
+		for _, p := range c.Programs {
+			key[0] = p
+			g := table.of(key[:], func(keys []string) *commandGroup {
+				return &commandGroup{row: CommandRow{Type: "command", Program: keys[0]}}
+			})
+			g.row.Runs++
+			if g.call == t.Calls {
+				continue
+			}
+			g.call = t.Calls
+			g.row.Calls++
+			if c.Failed {
+				g.row.Failed++
+			}
+			if c.Rules != 0 {
+				g.row.Risky++
+			}
+			g.files.add(f.File)
+			g.last = max(g.last, f.timeOf(c.Time).UnixMilli())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range table.rows {
+		g.row.Sessions, g.row.Last = g.files.n, Time{time.UnixMilli(g.last).UTC()}
+		t.Rows = append(t.Rows, g.row)
+	}
+	slices.SortFunc(t.Rows, func(a, b CommandRow) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Program, b.Program))
+	})
+	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, x.state()
+	return t, nil
+}
