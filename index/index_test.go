@@ -312,7 +312,7 @@ func TestFields(t *testing.T) {
 		t.Errorf("Terms: %s", diff)
 	}
 	terms = nil
-	if err := s.Fuzzy(index.FieldText, []byte("conection"), 2, func(term []byte, edits, count int) bool {
+	if err := s.Fuzzy(index.FieldText, nil, []byte("conection"), 2, func(term []byte, edits, count int) bool {
 		terms = append(terms, fmt.Sprintf("%s %d %d", term, edits, count))
 		return true
 	}); err != nil {

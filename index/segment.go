@@ -182,37 +182,6 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 	return iteratorError(f, err)
 }
 
-// Fuzzy visits the terms of a field that are within the edit distance, 1 or 2,
-// of the term, in byte order, until visit returns false. Swapping two neighbours
-// is one edit. The count is that of Terms.
-func (s *Segment) Fuzzy(f Field, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
-	var visiting bool
-	defer containUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dict(f)
-	if err != nil || fst == nil {
-		return err
-	}
-	dfa, err := s.automata.of(string(term), distance)
-	if err != nil || dfa == nil {
-		return err
-	}
-	it, err := fst.Search(dfa, nil, nil)
-	for err == nil {
-		found, value := it.Current()
-		count, ok := countList(s.data, value)
-		if !ok {
-			return damaged("postings of a term of %s", f)
-		}
-		visiting = true
-		more := visit(found, int(it.EditDistance()), count)
-		if visiting = false; !more {
-			return nil
-		}
-		err = it.Next()
-	}
-	return iteratorError(f, err)
-}
-
 func iteratorError(f Field, err error) error {
 	if errors.Is(err, vellum.ErrIteratorDone) {
 		return nil

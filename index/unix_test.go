@@ -180,7 +180,7 @@ func TestSegmentCutUnderReader(t *testing.T) {
 		"Bitmap":   func() error { _, err := s.Bitmap(index.FieldKind, []byte("reply")); return err },
 		"Terms":    func() error { return s.Terms(index.FieldText, nil, func([]byte, int) bool { return true }) },
 		"Fuzzy": func() error {
-			return s.Fuzzy(index.FieldText, []byte("comon"), 1, func([]byte, int, int) bool { return true })
+			return s.Fuzzy(index.FieldText, nil, []byte("comon"), 1, func([]byte, int, int) bool { return true })
 		},
 		"Files":  func() error { _, err := s.Files(); return err },
 		"Record": func() error { _, err := r.Record(1); return err },

@@ -84,7 +84,7 @@ func (s *searcher) expansions(w *word) ([]expansion, error) {
 	case w.match == Prefix:
 		err = e.typedPrefix(w)
 	case w.match == Fuzzy:
-		err = e.fuzzy(w.term, w.edits, maxTyped, 1, weightTyped)
+		err = e.fuzzy(w.term, w.edits, true, maxTyped, 1, weightTyped)
 	case w.loose:
 		err = e.loosen(w)
 	}
@@ -162,10 +162,10 @@ func (e *expander) loosen(w *word) error {
 	// frequent. Two edits are tried only when one gives nothing.
 	least := max(1, moreFrequent*total)
 	before := len(e.list)
-	if err := e.fuzzy(w.term, 1, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before || length < minFuzzyTwo {
+	if err := e.fuzzy(w.term, 1, false, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before || length < minFuzzyTwo {
 		return err
 	}
-	return e.fuzzy(w.term, 2, maxExpansions, least, weightFuzzy)
+	return e.fuzzy(w.term, 2, false, maxExpansions, least, weightFuzzy)
 }
 
 // partsFound reports whether each part of an identifier is in the index.
@@ -268,13 +268,22 @@ func (e *expander) mostFrequent(terms []expansion, limit int) ([]expansion, bool
 
 // fuzzy adds the terms within so many edits that at least so many documents have,
 // the nearest first and of these the most frequent.
-func (e *expander) fuzzy(term string, edits, limit, least int, weight float64) error {
+// When they were asked for, all of them; else those that typing errors make: one
+// anywhere, or two after the first character, where hardly anybody errs.
+func (e *expander) fuzzy(term string, edits int, asked bool, limit, least int, weight float64) error {
 	type similar struct {
 		expansion
 		edits int
 	}
 	found, err := e.gather(func(seg *segment, visit func([]byte)) error {
-		return seg.Fuzzy(index.FieldText, []byte(term), edits, func(t []byte, _, _ int) bool {
+		if !asked && edits == 1 {
+			return seg.Similar(index.FieldText, []byte(term), visit)
+		}
+		prefix := ""
+		if _, size := utf8.DecodeRuneInString(term); !asked {
+			prefix = term[:size]
+		}
+		return seg.Fuzzy(index.FieldText, []byte(prefix), []byte(term), edits, func(t []byte, _, _ int) bool {
 			visit(t)
 			return true
 		})

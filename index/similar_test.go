@@ -1,0 +1,60 @@
+package index_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+
+	"pgregory.net/rapid"
+)
+
+// What Similar looks up is what the automaton finds within one edit.
+func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		word := rapid.StringMatching(`[abc1]{1,6}`)
+		words := rapid.SliceOfN(word, 1, 60).Draw(rt, "words")
+		term := word.Draw(rt, "term")
+		dir := t.TempDir()
+		w, err := index.OpenWriter(dir, index.WriterOptions{})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer w.Close()
+		b := w.NewBatch()
+		rec := &session.Record{}
+		rec.File, rec.Path, rec.Documents = w.NextFile(), "a", 1
+		rec.Tokens = uint64(b.Add(&index.Document{ID: index.ID{File: rec.File}, Kind: session.KindPrompt, Text: []byte(strings.Join(words, " "))}))
+		b.Put(rec, nil)
+		if err := w.Commit(b); err != nil {
+			rt.Fatal(err)
+		}
+		if _, err := w.Publish(); err != nil {
+			rt.Fatal(err)
+		}
+		r, err := index.Open(dir)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer r.Close()
+		var want, got []string
+		seg := r.Segments()[0]
+		if err := seg.Fuzzy(index.FieldText, nil, []byte(term), 1, func(found []byte, _, _ int) bool {
+			if string(found) != term {
+				want = append(want, string(found))
+			}
+			return true
+		}); err != nil {
+			rt.Fatal(err)
+		}
+		if err := seg.Similar(index.FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
+			rt.Fatal(err)
+		}
+		got = slices.DeleteFunc(got, func(s string) bool { return s == term })
+		if !slices.Equal(want, got) {
+			rt.Fatalf("terms like %q among %q: Similar finds %q, Fuzzy %q", term, words, got, want)
+		}
+	})
+}
