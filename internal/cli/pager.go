@@ -26,7 +26,7 @@ func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
 
 // pagerCommand is what long answers are read with; "" means none.
 func (a *App) pagerCommand(o *pagerOptions) string {
-	if o.noPager || !a.Streams.OutTTY || !a.Streams.InTTY || a.Getenv("TERM") == "dumb" {
+	if o.noPager || !a.Streams.OutTTY || a.Getenv("TERM") == "dumb" {
 		return ""
 	}
 	command := defaultPager
