@@ -322,3 +322,18 @@ func (s *Segment) readFiles() (files []uint32, err error) {
 	}
 	return files, iteratorError(FieldFile, err)
 }
+
+// Holding reports of each of the documents whether it has the keyword. Deleted
+// documents may have it too.
+func (s *Segment) Holding(f Field, term []byte, docs []uint32) (have []bool, err error) {
+	defer contain("look up a keyword", &err)()
+	have = make([]bool, len(docs))
+	l, err := s.list(f, term)
+	if err != nil || l == nil {
+		return have, err
+	}
+	for i, doc := range docs {
+		have[i] = l.docs == nil && l.doc == doc || l.docs != nil && l.docs.Contains(doc)
+	}
+	return have, nil
+}

@@ -23,6 +23,7 @@ const dots = "…"
 type match struct {
 	start, end int
 	plan       int
+	part       int    // of a compound of which it is a part; -1 for the whole word
 	term       string // "" for a compound found whole
 	weight     float64
 }
@@ -30,6 +31,7 @@ type match struct {
 // use is one way in which a term of the index serves a word.
 type use struct {
 	plan   int
+	part   int // -1: it stands for all of the word
 	weight float64
 }
 
@@ -49,13 +51,13 @@ func newHighlighter(plans []*plan) *highlighter {
 		}
 		h.typed[i] = analysis.Fold(trimProse(p.text))
 		for _, x := range p.terms {
-			h.uses[x.term] = append(h.uses[x.term], use{i, x.weight * x.idf})
+			h.uses[x.term] = append(h.uses[x.term], use{i, -1, x.weight * x.idf})
 		}
 		if p.match == Phrase && p.verify {
 			continue
 		}
 		for k, part := range p.parts {
-			h.uses[part] = append(h.uses[part], use{i, weightSome * p.allIDF * p.partIDF[k] / p.partSum})
+			h.uses[part] = append(h.uses[part], use{i, k, weightSome * p.allIDF * p.partIDF[k] / p.partSum})
 		}
 	}
 	return h
@@ -80,7 +82,7 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 			}
 			from = end
 			whole |= p.bit
-			m := match{plan: i, weight: max(1, p.wholeIDF)}
+			m := match{plan: i, part: -1, weight: max(1, p.wholeIDF)}
 			m.start, m.end = folded.Source(start, end)
 			list = append(list, m)
 		}
@@ -99,7 +101,7 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 			if exact&p.bit == 0 && analysis.Fold(string(text[t.Start:t.End])) == h.typed[u.plan] {
 				exact |= p.bit
 			}
-			list = append(list, match{t.Start, t.End, u.plan, string(t.Term), u.weight})
+			list = append(list, match{t.Start, t.End, u.plan, u.part, string(t.Term), u.weight})
 		}
 	})
 	slices.SortStableFunc(list, func(a, b match) int { return cmp.Compare(a.start, b.start) })

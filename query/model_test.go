@@ -406,7 +406,7 @@ func TestSearchAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shelf := rapid.SampledFrom(shelves).Draw(rt, "library")
 		l, text := shelf.library, drawQuery(rt, 1)
-		req := Request{Text: text, Flat: true, Limit: 1000}
+		req := Request{Text: text, Flat: true, Limit: 1000, firstStage: true}
 		allowed := func(*modelDoc) bool { return true }
 		if rapid.Bool().Draw(rt, "prompts only") {
 			req.Kinds = []session.Kind{session.KindPrompt}

@@ -48,7 +48,6 @@ func (s *searcher) respond() (*Response, error) {
 	var flat []int32
 	for i := range s.found {
 		c := &s.found[i]
-		s.files[c.file].mask |= c.mask
 		if c.dropped {
 			continue
 		}
@@ -207,7 +206,7 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
-		hit, err := s.hit(h, &s.found[i])
+		hit, err := s.hit(h, i)
 		if errors.Is(err, errChanged) {
 			s.changed.Add(1)
 			continue
@@ -220,7 +219,8 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 	return hits, nil
 }
 
-func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
+func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
+	c := &s.found[i]
 	s.resolve(c)
 	rec, err := s.record(c.file)
 	if err != nil {
@@ -269,7 +269,10 @@ func (s *searcher) hit(h *highlighter, c *candidate) (Hit, error) {
 			return Hit{}, err
 		}
 	}
-	read := entryReader{src: s.src, a: s.a, rec: rec}
+	if s.req.Explain {
+		hit.Explain = s.explain(i)
+	}
+	read := s.reader(i)
 	err = read.entry(c, func(e *session.Entry) {
 		part := &e.Parts[c.id.Part]
 		hit.Kind, hit.Role = part.Kind, e.Role

@@ -1,6 +1,9 @@
 package query
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"pigrep/internal/session"
@@ -29,11 +32,39 @@ type Request struct {
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
 	PerSession int  // hits shown of one session when grouped (0: 3)
 	Flat       bool // hits by score, not grouped by session
+	Sort       Sort
+	Explain    bool // hits say how they came to their scores
 
 	Now         time.Time // what relative dates in the text count from
 	DefaultRoot string    // the session root that pi would use, for the resume command
 
 	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
+
+	firstStage bool // scores of the first stage, for tests
+}
+
+// Sort is an order of hits.
+type Sort uint8
+
+// The orders of hits.
+const (
+	SortRelevance Sort = iota
+	SortNewest
+	SortOldest
+)
+
+// SortNames lists the names of the orders.
+var SortNames = []string{"relevance", "newest", "oldest"}
+
+// ParseSort returns the order of this name; "" is that by relevance.
+func ParseSort(name string) (Sort, error) {
+	if name == "" {
+		return SortRelevance, nil
+	}
+	if i := slices.Index(SortNames, name); i >= 0 {
+		return Sort(i), nil
+	}
+	return 0, fmt.Errorf("unknown order %q: use %s", name, strings.Join(SortNames, ", "))
 }
 
 // The limits of a request that names none.
@@ -111,8 +142,11 @@ type Hit struct {
 	InContext  bool     `json:"inContext"`
 	Label      string   `json:"label,omitempty"`
 	Copies     []Copy   `json:"copies,omitempty"`
+	TargetID   string   `json:"targetId,omitempty"` // of a label: the entry it is on
 	Fragment   Fragment `json:"fragment"`
 	Resume     *Resume  `json:"resume,omitempty"`
+
+	Explain *Explanation `json:"explain,omitempty"` // when asked for
 }
 
 // Copy is another place where the same entry stands.

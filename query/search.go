@@ -39,6 +39,9 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 	if err := s.verify(); err != nil {
 		return nil, err
 	}
+	if err := s.rerank(); err != nil {
+		return nil, err
+	}
 	return s.respond()
 }
 
@@ -80,6 +83,7 @@ type searcher struct {
 
 	searched int // words for which similar ones were looked for
 	found    []candidate
+	factors  map[int32]factors // of the candidates that the second stage looked at
 	inexact  bool
 	changed  atomic.Int64 // hits left out because their session file is not what was indexed
 }
@@ -382,20 +386,24 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 
 // rate sets the score of a candidate from the sum over its words.
 func (s *searcher) rate(c *candidate) {
-	f := s.files[c.file].recency
-	if s.worth > 0 {
-		has := 0.0
-		for _, p := range s.plans {
-			switch {
-			case c.mask&p.bit != 0:
-				has += p.worth
-			case c.weak&p.bit != 0:
-				has += p.worth * weightSome
-			}
-		}
-		f *= float32(1 - coverage + coverage*has/s.worth)
+	c.score = c.base * s.files[c.file].recency * s.covered(c)
+}
+
+// covered is the factor for how much of the query a candidate has.
+func (s *searcher) covered(c *candidate) float32 {
+	if s.worth == 0 {
+		return 1
 	}
-	c.score = c.base * f
+	has := 0.0
+	for _, p := range s.plans {
+		switch {
+		case c.mask&p.bit != 0:
+			has += p.worth
+		case c.weak&p.bit != 0:
+			has += p.worth * weightSome
+		}
+	}
+	return float32(1 - coverage + coverage*has/s.worth)
 }
 
 func (seg *segment) pendingOf(p *plan, doc uint32) (pending, bool) {

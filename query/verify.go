@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"runtime"
@@ -176,55 +177,131 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 	return nil
 }
 
+// errTooLong says that an entry is longer than a reader takes.
+var errTooLong = errors.New("the entry is too long")
+
 // entryReader reads entries of one session file again. It is used by one
-// goroutine; the record must be there already.
+// goroutine. It needs no session record: an entry ends where its line does.
 type entryReader struct {
 	src    Source
 	a      adapter.Adapter
-	rec    *session.Record
+	file   *file
 	parser adapter.Parser // of entries after the header
+
+	most int // bytes of an entry; 0 for any
+	size int // of the line last read
 }
 
 // reader returns a reader for the file of a candidate.
 func (s *searcher) reader(i int32) *entryReader {
-	return &entryReader{src: s.src, a: s.a, rec: s.files[s.found[i].file].record}
+	return &entryReader{src: s.src, a: s.a, file: &s.files[s.found[i].file]}
+}
+
+// How much is read at first of an entry whose length is not known, and how much
+// more each time.
+const (
+	firstRead  = 16 << 10
+	readGrowth = 8
+)
+
+// line reads the line from offset on.
+func (r *entryReader) line(offset int64) ([]byte, error) {
+	if offset >= r.file.Size {
+		return nil, errChanged
+	}
+	left := r.file.Size - offset
+	var data []byte
+	for n := int64(firstRead); ; n *= readGrowth {
+		if r.most > 0 {
+			n = min(n, int64(r.most))
+		}
+		n = min(n, left)
+		more, err := r.src.ReadAt(r.file.Path, offset+int64(len(data)), int(n)-len(data))
+		if err != nil || len(more) != int(n)-len(data) {
+			return nil, errChanged // gone, unreadable, or shorter now
+		}
+		if i := bytes.IndexByte(more, '\n'); i >= 0 {
+			return append(data, more[:i]...), nil
+		}
+		if data = append(data, more...); n == left {
+			return data, nil
+		}
+		if r.most > 0 && n == int64(r.most) {
+			r.size = r.most
+			return nil, errTooLong
+		}
+	}
+}
+
+// bytes reads the JSON of the entry at offset, or more of its line.
+func (r *entryReader) bytes(offset int64) ([]byte, int, error) {
+	number := 1
+	if rec := r.file.record; rec != nil {
+		n := rec.NodeAt(offset)
+		if n < 0 {
+			return nil, 0, errChanged
+		}
+		number = rec.Nodes[n].Line
+		if length := rec.Nodes[n].Length; r.most > 0 && length > r.most {
+			r.size = r.most
+			return nil, 0, errTooLong
+		} else if data, err := r.src.ReadAt(rec.Path, offset, length); err == nil && len(data) == length {
+			return data, number, nil
+		}
+		return nil, 0, errChanged
+	}
+	data, err := r.line(offset)
+	return data, number, err
 }
 
 // entry reads the entry of a candidate, whose id must be resolved, and hands it
 // over, or fails with errChanged.
 func (r *entryReader) entry(c *candidate, use func(*session.Entry)) error {
-	n := r.rec.NodeAt(c.id.Offset)
-	if n < 0 {
-		return errChanged
+	return r.parse(c, func(_ adapter.Line, e *session.Entry) { use(e) })
+}
+
+// parse is entry, with the line that the entry is parsed from.
+func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)) error {
+	offset := c.id.Offset
+	data, number, err := r.bytes(offset)
+	if err != nil {
+		return err
 	}
-	node := &r.rec.Nodes[n]
-	data, err := r.src.ReadAt(r.rec.Path, node.Offset, node.Length)
-	if err != nil || len(data) != node.Length {
-		return errChanged // gone, unreadable, or shorter now
-	}
+	r.size = len(data)
+	header := r.file.Header
 	parser := r.parser
-	if parser == nil || node.Offset < r.rec.Header.Offset {
-		state := adapter.State{Lines: node.Line - 1}
-		if r.rec.Header.Offset <= node.Offset {
-			state.Header = r.rec.Header
+	if parser == nil || offset < header.Offset {
+		state := adapter.State{Lines: number - 1}
+		if header.Offset <= offset {
+			state.Header = header
 		}
 		parser = r.a.Parse(state)
-		if r.rec.Header.Offset <= node.Offset {
+		if header.Offset <= offset {
 			r.parser = parser
 		}
 	}
 	same := false
-	line := adapter.Line{Data: data, Raw: data, Offset: node.Offset, Number: node.Line, Ended: true}
-	problems := parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == node.Offset && e.Length == node.Length && e.ID == node.ID && c.id.Part < len(e.Parts) && copyKey(index.CopyTerm(e.Copy)) == c.copy {
+	line := adapter.Line{Data: data, Raw: data, Offset: offset, Number: number, Ended: true}
+	parser.Parse(line, func(e *session.Entry) {
+		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && copyKey(index.CopyTerm(e.Copy)) == c.copy && r.isNode(e) {
 			same = true
-			use(e)
+			use(line, e)
 		}
 	})
-	if !same || len(problems) > 0 {
+	if !same {
 		return errChanged
 	}
 	return nil
+}
+
+// isNode reports whether an entry is what the session record, if it is there,
+// says of it.
+func (r *entryReader) isNode(e *session.Entry) bool {
+	if r.file.record == nil {
+		return true
+	}
+	n := r.file.record.NodeAt(e.Offset)
+	return n >= 0 && r.file.record.Nodes[n].ID == e.ID && r.file.record.Nodes[n].Length == e.Length
 }
 
 // copyKey is the value of candidate.copy for a term of index.FieldCopy.

@@ -1,0 +1,396 @@
+package query
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+)
+
+// The second stage. BM25 knows how often words are in a document, not whether
+// they stand together, nor who said it. The best candidates of the first stage
+// are read again, as far as a budget goes, and their scores multiplied by
+//
+//	kind       who said it: what a person typed or named is worth most, the output of tools least
+//	closeness  how much of the query stands close together somewhere, and in the order of the query
+//	exactness  how much of the query is there as it was typed
+//	session    how much of the query the title and the first prompt have, and of what is lacking the rest of the session
+//
+// Every factor has a floor, and all other candidates get the product of the
+// floors, so that none of them rises above one that was looked at.
+const (
+	rerankMost  = 200      // candidates
+	rerankBytes = 3 << 20  // of entries that are read
+	rerankEntry = 96 << 10 // longer entries are not read: a dump of that size is about everything
+	rerankBatch = 16       // entries between two looks at the budget
+
+	closenessGain = 1.2
+	orderGain     = 0.3
+	exactGain     = 0.1
+	titleGain     = 0.12
+	elsewhereGain = 0.08
+
+	nearBytes   = 400 // longer stretches are not close together
+	closeBytes  = 40  // between words halves what their being close is worth
+	besideBytes = 3   // between neighbours: a space, a quote, a slash
+
+	kindLeast = 0.75
+)
+
+// kindWeights says what a hit of each kind is worth.
+var kindWeights = map[session.Kind]float32{
+	session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.15,
+	session.KindReply: 1.05, session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.95,
+	session.KindThinking: 0.9, session.KindResult: 0.85,
+}
+
+// factors are what the second stage multiplies a score by.
+type factors struct{ kind, closeness, exactness, session float32 }
+
+func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness * f.session }
+
+var leastFactors = factors{kindLeast, 1, 1, 1}
+
+// rerank is the second stage.
+func (s *searcher) rerank() error {
+	for i := range s.found {
+		c := &s.found[i]
+		s.files[c.file].mask |= c.mask
+	}
+	if s.req.firstStage || s.req.Sort != SortRelevance || s.worth == 0 {
+		return nil
+	}
+	var top []int32
+	for i := range s.found {
+		if c := &s.found[i]; !c.dropped && s.judge.of(c.mask, c.weak).hit {
+			top = s.keep(top, int32(i), rerankMost)
+		}
+	}
+	least := leastFactors.product()
+	for i := range s.found {
+		s.found[i].score *= least
+	}
+	kinds, err := s.kindsOf(top)
+	if err != nil {
+		return err
+	}
+	u := s.newUnits()
+	all := make([]factors, len(top))
+	for i, c := range top {
+		weight, ok := kindWeights[kinds[i]]
+		if !ok {
+			weight = kindLeast
+		}
+		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1}
+		if s.found[c].tier == tierExact {
+			all[i].exactness = 1 + exactGain
+		}
+	}
+	if u.count > 1 {
+		if err := s.measure(u, top, all); err != nil {
+			return err
+		}
+	}
+	s.weighSessions(top, all)
+	s.factors = make(map[int32]factors, len(top))
+	for i, c := range top {
+		s.found[c].score *= all[i].product() / least
+		s.factors[c] = all[i]
+	}
+	return nil
+}
+
+// kindsOf looks up the kinds of candidates.
+func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
+	kinds := make([]session.Kind, len(list))
+	bySegment := make(map[int32][]int)
+	for at, i := range list {
+		bySegment[s.found[i].segment] = append(bySegment[s.found[i].segment], at)
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for segment, places := range bySegment {
+		g.Go(func() error {
+			docs := make([]uint32, len(places))
+			for k, at := range places {
+				docs[k] = s.found[list[at]].doc
+			}
+			for kind := range kindWeights {
+				have, err := s.segs[segment].Holding(index.FieldKind, []byte(kind), docs)
+				if err != nil {
+					return err
+				}
+				for k, ok := range have {
+					if ok {
+						kinds[places[k]] = kind
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return kinds, g.Wait()
+}
+
+// units are the pieces of a query that may stand close together: words, and the
+// parts of compounds. Each has a bit.
+type units struct {
+	count int
+	worth [64]float64 // of each; together 1
+	plans []uint64    // the units of each plan
+	pairs []neighbours      // of plans that follow each other in the query
+	sum   float64     // of the pairs' worth
+}
+
+type neighbours struct{ first, second int }
+
+func (s *searcher) newUnits() *units {
+	u := &units{plans: make([]uint64, len(s.plans))}
+	last := -1
+	for i, p := range s.plans {
+		if !p.scored || p.worth == 0 {
+			continue
+		}
+		parts := max(1, len(p.parts))
+		for k := range parts {
+			if u.count == len(u.worth) {
+				break
+			}
+			share := p.worth / s.worth / float64(parts)
+			if len(p.parts) > 0 && p.partSum > 0 {
+				share = p.worth / s.worth * p.partIDF[k] / p.partSum
+			}
+			u.worth[u.count] = share
+			u.plans[i] |= 1 << u.count
+			u.count++
+		}
+		if last >= 0 {
+			u.pairs = append(u.pairs, neighbours{last, i})
+			u.sum += min(s.plans[last].worth, p.worth)
+		}
+		last = i
+	}
+	return u
+}
+
+// of returns the units that a match has.
+func (u *units) of(p *plan, m *match) uint64 {
+	bits := u.plans[m.plan]
+	if m.part < 0 || bits == 0 {
+		return bits
+	}
+	// The units of a plan lie side by side, those of its parts in order.
+	return bits & (bits & -bits << m.part)
+}
+
+func (u *units) sumOf(set uint64) (sum float64) {
+	for ; set != 0; set &= set - 1 {
+		sum += u.worth[bits.TrailingZeros64(set)]
+	}
+	return sum
+}
+
+// measure reads the candidates in the order of their scores and sets the factors
+// that depend on the text.
+func (s *searcher) measure(u *units, top []int32, all []factors) error {
+	budget := rerankBytes
+	idle := make(chan *highlighter, runtime.GOMAXPROCS(0))
+	unread := s.unread(u)
+	for start := 0; start < len(top); start += rerankBatch {
+		end := min(start+rerankBatch, len(top))
+		if budget <= 0 {
+			for i := start; i < len(top); i++ {
+				all[i].closeness, all[i].exactness = unread, 1
+			}
+			return nil
+		}
+		var sizes [rerankBatch]int
+		g, ctx := errgroup.WithContext(s.ctx)
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for i := start; i < end; i++ {
+			g.Go(func() error {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				var h *highlighter
+				select {
+				case h = <-idle:
+				default:
+					h = newHighlighter(s.plans)
+				}
+				all[i].closeness, all[i].exactness = unread, 1
+				c := &s.found[top[i]]
+				s.resolve(c)
+				read := s.reader(top[i])
+				read.most = rerankEntry
+				err := read.entry(c, func(e *session.Entry) {
+					text := e.Parts[c.id.Part].Text
+					matches, exact := h.matches(text)
+					near, ordered := u.closeness(s.plans, matches)
+					all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
+					all[i].exactness = float32(1 + exactGain*s.share(exact))
+				})
+				sizes[i-start] = read.size
+				select {
+				case idle <- h:
+				default:
+				}
+				if errors.Is(err, errChanged) || errors.Is(err, errTooLong) {
+					return nil // where it is shown, that is seen again
+				}
+				return err
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		for _, n := range sizes {
+			budget -= n
+		}
+	}
+	return nil
+}
+
+// unread is the closeness of a text that is not looked at: that of one which has
+// nothing together.
+func (s *searcher) unread(u *units) float32 {
+	return float32(1 + closenessGain*slices.Max(u.worth[:u.count]))
+}
+
+// share returns how much of the query the words are worth.
+func (s *searcher) share(mask uint64) float64 {
+	sum := 0.0
+	for _, p := range s.plans {
+		if mask&p.bit != 0 {
+			sum += p.worth
+		}
+	}
+	return math.Min(1, sum/s.worth)
+}
+
+// closeness returns how much of the query some stretch of the text has, less the
+// further apart it stands; and how much of it is there with neighbours beside
+// each other, in the order of the query.
+func (u *units) closeness(plans []*plan, matches []match) (near, ordered float64) {
+	for i := range matches {
+		set, gap := uint64(0), 0
+		for j := i; j < len(matches) && matches[j].end-matches[i].start <= nearBytes; j++ {
+			m := &matches[j]
+			own := u.of(plans[m.plan], m)
+			if j > i {
+				gap += max(0, m.start-matches[j-1].end)
+			}
+			if own&^set == 0 {
+				if j > i {
+					gap += m.end - m.start
+				}
+				continue
+			}
+			set |= own
+			apart := float64(max(0, gap-2*(bits.OnesCount64(set)-1)))
+			near = max(near, u.sumOf(set)*closeBytes/(closeBytes+apart))
+		}
+	}
+	if u.sum == 0 {
+		return near, 0
+	}
+	for _, p := range u.pairs {
+		if besides(matches, p) {
+			ordered += min(plans[p.first].worth, plans[p.second].worth) / u.sum
+		}
+	}
+	return near, ordered
+}
+
+// besides reports whether the second of a pair stands right behind the first.
+func besides(matches []match, p neighbours) bool {
+	for i := range matches {
+		if matches[i].plan != p.first {
+			continue
+		}
+		for j := i + 1; j < len(matches) && matches[j].start <= matches[i].end+besideBytes; j++ {
+			if matches[j].plan == p.second && matches[j].start >= matches[i].end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// weighSessions sets the factors that come from the rest of the session.
+func (s *searcher) weighSessions(top []int32, all []factors) {
+	h := newHighlighter(s.plans)
+	titles := make(map[int32]float64)
+	for i, at := range top {
+		c := &s.found[at]
+		f := &s.files[c.file]
+		title, ok := titles[c.file]
+		if !ok {
+			found := uint64(0)
+			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
+				matches, _ := h.matches([]byte(text))
+				for _, m := range matches {
+					if m.part < 0 {
+						found |= 1 << m.plan
+					}
+				}
+			}
+			title = s.share(found)
+			titles[c.file] = title
+		}
+		all[i].session = float32(1 + titleGain*title + elsewhereGain*s.share(f.mask&^c.mask))
+	}
+}
+
+// Explanation is the parts of a score: their product, but for rounding.
+type Explanation struct {
+	Words     []WordWorth `json:"words,omitempty"`
+	Text      float64     `json:"text"`      // the sum over the words
+	Coverage  float64     `json:"coverage"`  // how much of the query it has
+	Recency   float64     `json:"recency"`   // the age of the session
+	Kind      float64     `json:"kind"`      // who said it
+	Closeness float64     `json:"closeness"` // how close together the words stand
+	Exactness float64     `json:"exactness"` // how much is there as typed
+	Session   float64     `json:"session"`   // what else the session has
+	Looked    bool        `json:"looked"`    // false: below those that are looked at again, so the last four are at their least
+}
+
+// WordWorth says what a word of the query counts.
+type WordWorth struct {
+	Word  string  `json:"word"`
+	Worth float64 `json:"worth"` // its rarity (idf)
+	Found bool    `json:"found"`
+}
+
+// explain tells how a candidate came to its score.
+func (s *searcher) explain(i int32) *Explanation {
+	c := &s.found[i]
+	f, looked := s.factors[i]
+	if !looked {
+		f = leastFactors
+		if s.factors == nil {
+			f.kind = 1
+		}
+	}
+	recent := s.files[c.file].recency
+	e := &Explanation{
+		Text: rounded(float64(c.base)), Coverage: rounded(float64(s.covered(c))), Recency: rounded(float64(recent)),
+		Kind: rounded(float64(f.kind)), Closeness: rounded(float64(f.closeness)), Exactness: rounded(float64(f.exactness)),
+		Session: rounded(float64(f.session)), Looked: looked,
+	}
+	for _, p := range s.plans {
+		if p.scored {
+			e.Words = append(e.Words, WordWorth{p.text, rounded(p.worth), c.mask&p.bit != 0})
+		}
+	}
+	slices.SortStableFunc(e.Words, func(a, b WordWorth) int { return cmp.Compare(b.Worth, a.Worth) })
+	return e
+}
