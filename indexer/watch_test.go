@@ -392,11 +392,43 @@ func TestWatchWhileUpdatesFail(t *testing.T) {
 	if failed := r.told(WatchFailed); len(failed) != 1 || !errors.Is(failed[0].Err, index.ErrFull) {
 		t.Errorf("failures told: %v", failed)
 	}
-	full.Lock()
-	full.on = false
-	full.Unlock()
+	set := func(on bool) {
+		full.Lock()
+		defer full.Unlock()
+		full.on = on
+	}
+	set(false)
 	r.waitTold(WatchUpdated, 1)
 	r.current()
+	// What fails again is told again.
+	set(true)
+	write(t, filepath.Join(root, "c.jsonl"), 2)
+	r.waitTold(WatchFailed, 2)
+	set(false)
+	r.waitTold(WatchUpdated, 2)
+	r.current()
+}
+
+// What comes into a directory after it was looked into and before it is watched
+// is seen all the same.
+func TestWatchOfADirectoryThatFillsMeanwhile(t *testing.T) {
+	root := t.TempDir()
+	o := testOptions(t, root)
+	n := newFakeNotifier()
+	n.add = func(dir string) error {
+		if strings.HasPrefix(filepath.Base(dir), "p") {
+			write(t, filepath.Join(dir, "late.jsonl"), 2)
+		}
+		return nil
+	}
+	if err := os.Mkdir(filepath.Join(root, "p"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w := &watcher{WatchOptions: o, vain: make(map[string]int), notifier: n}
+	w.look(hints{all: true})
+	if _, ok := w.at[filepath.Join(root, "p", "late.jsonl")]; !ok {
+		t.Errorf("found only %v", w.found.Files)
+	}
 }
 
 // A clock that is set back changes nothing for the watch, and others see that
