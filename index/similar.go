@@ -1,6 +1,9 @@
 package index
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Fuzzy visits the terms of a field that begin with the prefix and are within
 // the edit distance, 1 or 2, of the term, in byte order, until visit returns
@@ -16,7 +19,9 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 	if err != nil || dfa == nil {
 		return err
 	}
-	it, err := fst.Search(dfa, prefix, prefixEnd(prefix))
+	// The prefix is part of the automaton: bounds would be looked at only when
+	// a term matches, after walking through all that is beyond them.
+	it, err := fst.Search(behind(prefix, dfa), nil, nil)
 	for err == nil {
 		found, value := it.Current()
 		count, ok := countList(s.data, value)
@@ -31,6 +36,53 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 		err = it.Next()
 	}
 	return iteratorError(f, err)
+}
+
+// prefixed is an automaton for what begins with a prefix and what another one
+// matches. Its states within the prefix are -1, -2, …; then they are the other's.
+type prefixed struct {
+	fuzzyAutomaton
+	prefix []byte
+	after  int // the other's state after the prefix
+}
+
+const deadState = math.MinInt
+
+// behind returns the automaton that matches what dfa does and begins with prefix.
+func behind(prefix []byte, dfa fuzzyAutomaton) fuzzyAutomaton {
+	if len(prefix) == 0 {
+		return dfa
+	}
+	after := dfa.Start()
+	for _, c := range prefix {
+		after = dfa.Accept(after, c)
+	}
+	return &prefixed{dfa, prefix, after}
+}
+
+func (p *prefixed) Start() int { return -1 }
+
+func (p *prefixed) Accept(state int, b byte) int {
+	if state >= 0 {
+		return p.fuzzyAutomaton.Accept(state, b)
+	}
+	switch i := -1 - state; {
+	case state == deadState || b != p.prefix[i]:
+		return deadState
+	case i+1 == len(p.prefix):
+		return p.after
+	}
+	return state - 1
+}
+
+func (p *prefixed) CanMatch(state int) bool {
+	return state < 0 && state != deadState || state >= 0 && p.fuzzyAutomaton.CanMatch(state)
+}
+
+func (p *prefixed) IsMatch(state int) bool { return state >= 0 && p.fuzzyAutomaton.IsMatch(state) }
+
+func (p *prefixed) WillAlwaysMatch(state int) bool {
+	return state >= 0 && p.fuzzyAutomaton.WillAlwaysMatch(state)
 }
 
 // typed is what Similar puts in the place of a character or between two.

@@ -41,6 +41,20 @@ func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
 		defer r.Close()
 		var want, got []string
 		seg := r.Segments()[0]
+		fuzzy := func(prefix string) (terms []string) {
+			if err := seg.Fuzzy(index.FieldText, []byte(prefix), []byte(term), 2, func(found []byte, _, _ int) bool {
+				terms = append(terms, string(found))
+				return true
+			}); err != nil {
+				rt.Fatal(err)
+			}
+			return terms
+		}
+		prefix := rapid.StringMatching(`[abc1]{0,2}`).Draw(rt, "prefix")
+		all := slices.DeleteFunc(fuzzy(""), func(s string) bool { return !strings.HasPrefix(s, prefix) })
+		if some := fuzzy(prefix); !slices.Equal(all, some) {
+			rt.Fatalf("terms like %q that begin with %q: %q, want %q", term, prefix, some, all)
+		}
 		if err := seg.Fuzzy(index.FieldText, nil, []byte(term), 1, func(found []byte, _, _ int) bool {
 			if string(found) != term {
 				want = append(want, string(found))
