@@ -1,0 +1,212 @@
+package audit
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pigrep/internal/session"
+)
+
+// rulesOf folds one call and returns the rules that it matches.
+func rulesOf(t *testing.T, text string) []string {
+	t.Helper()
+	const cwd = "/home/dev/app"
+	call := session.EntryCall{Tool: "bash", Command: []byte(strings.ReplaceAll(text, `\n`, "\n"))}
+	if rest, ok := strings.CutPrefix(text, "@"); ok {
+		tool, path, _ := strings.Cut(rest, " ")
+		call = session.EntryCall{Tool: tool, Paths: []string{path}}
+	}
+	var facts session.Facts
+	NewFolder().Add(&facts, &session.Header{CWD: cwd}, &session.Entry{}, &session.EntryFacts{Calls: []session.EntryCall{call}})
+	if len(facts.Calls) != 1 {
+		t.Fatalf("%q gives %d calls", text, len(facts.Calls))
+	}
+	if facts.Calls[0].Broken {
+		t.Errorf("%q does not parse", text)
+	}
+	return RuleIDs(facts.Calls[0].Rules)
+}
+
+// Every rule has at least ten calls that it must find and ten near misses.
+func TestRules(t *testing.T) {
+	const enough = 10
+	dir := filepath.Join("..", "..", "testdata", "risky")
+	for _, rule := range Rules {
+		t.Run(rule.ID, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join(dir, rule.ID+".txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			count := map[bool]int{}
+			for line := range strings.Lines(string(data)) {
+				sign, text, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
+				want := sign == "+"
+				if !want && sign != "-" {
+					continue
+				}
+				count[want]++
+				if got := rulesOf(t, text); slices.Contains(got, rule.ID) != want {
+					t.Errorf("%s: matches %t, want %t (all: %v)", text, !want, want, got)
+				}
+			}
+			if count[true] < enough || count[false] < enough {
+				t.Errorf("%d that match and %d near misses, want %d of each", count[true], count[false], enough)
+			}
+		})
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != len(Rules)+1 {
+		t.Errorf("%d files for %d rules and a README", len(files), len(Rules))
+	}
+}
+
+// The rules of a call are kept as bits of a number.
+func TestRulesFit(t *testing.T) {
+	if len(Rules) > 32 {
+		t.Errorf("%d rules", len(Rules))
+	}
+	for _, r := range Rules {
+		if r.ID == "" || r.What == "" || r.Why == "" || len(r.Program)+len(r.Files) == 0 {
+			t.Errorf("rule %q lacks something", r.ID)
+		}
+		for _, m := range r.Files {
+			if m.Outside == (m.Path != nil) {
+				t.Errorf("rule %q: files outside, or by their path", r.ID)
+			}
+		}
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	for _, test := range []struct{ command, want string }{
+		{"git push origin main", "git push"},
+		{"git -C /x -c a=b --no-pager log -3", "git log"},
+		{"npm test && npm run build", "npm test, npm run"},
+		{"cat a | grep -v b | wc -l", "cat, grep, wc"},
+		{"FOO=1 BAR=2 go test ./...", "go test"},
+		{"env FOO=1 go vet", "go vet"},
+		{"sudo -u root apt-get install -y jq", "sudo, apt-get install"},
+		{"find . -name x -exec grep -l y {} +", "find, grep"},
+		{"find . | xargs -n 1 -I {} mv {} /tmp", "find, xargs, mv"},
+		{`bash -c "cd x && make -j4 all"`, "bash, cd, make all"},
+		{"bash <<'EOF'\nls\nrm x\nEOF", "bash, ls, rm"},
+		{"cat <<EOF > f\nrm x\nEOF", "cat"},
+		{"echo $(date) `hostname`", "date, hostname, echo"},
+		{"diff <(sort a) <(sort b)", "sort, sort, diff"},
+		{"timeout 10 time nohup nice -n 5 ./run.sh", "run.sh"},
+		{"for f in *; do echo $f; done", "echo"},
+		{"if test -f x; then cat x; else touch x; fi", "test, cat, touch"},
+		{"f() { ls; }; f", "ls, f"},
+		{"x=$(git status)", "git status"},
+		{"python3 -m pytest -q", "python3 -m pytest"},
+		{"/usr/bin/python script.py", "python"},
+		{"ssh host 'uptime; df -h'", "ssh, uptime, df"},
+		{"$EDITOR file", "$EDITOR"},
+		{"git $cmd", "git"},
+		{"", ""},
+		{"# nothing", ""},
+		{"while read l; do curl $l; done < list", "read, curl"},
+		{"eval 'ls | wc'", "eval, ls, wc"},
+		{"watch -n1 ls", "watch"},
+		{`'bash' '-lc' 'ls -la'`, "bash, ls"},
+	} {
+		programs, _, broken := NewFolder().command(test.command, "/home/dev/app")
+		slices.Sort(programs)
+		want := strings.Split(test.want, ", ")
+		if test.want == "" {
+			want = nil
+		}
+		slices.Sort(want)
+		if !slices.Equal(programs, want) || broken {
+			t.Errorf("programs of %q = %q, want %q (broken %t)", test.command, programs, want, broken)
+		}
+	}
+}
+
+// What is no shell command counts by its first word.
+func TestCommandsThatDoNotParse(t *testing.T) {
+	for _, test := range []struct{ command, want string }{
+		{"echo 'unfinished", "echo"},
+		{"git push && (", "git push"},
+		{"if then fi fi", "if"},
+		{"cat <<EOF\n" + strings.Repeat("(", 100_000), "cat"},
+		{strings.Repeat("(", 60_000) + "ls", "ls"},
+		{"ls " + strings.Repeat("x", maxParsed), "ls"},
+		{"\x00\xff", "\x00\xff"},
+	} {
+		programs, _, broken := NewFolder().command(test.command, "/home/dev/app")
+		if len(programs) != 1 || programs[0] != test.want || !broken {
+			t.Errorf("programs of %.20q = %q (broken %t), want %q and broken", test.command, programs, broken, test.want)
+		}
+	}
+}
+
+func TestOutside(t *testing.T) {
+	for _, test := range []struct {
+		file, dir, cwd string
+		want           bool
+	}{
+		{"a", "/x", "/x", false},
+		{"../a", "/x/y", "/x/y", true},
+		{"/x/ya", "/x/y", "/x/y", true},
+		{"/x/y", "/x/y", "/x/y", false},
+		{"~/a", "/home/u/p", "/home/u/p", true},
+		{"~/a", "/home/u", "/home/u", false},
+		{"~/a", "/srv/p", "/srv/p", true},
+		{"$HOME/p/a", "/home/u/p", "/home/u/p", false},
+		{"$X/a", "/home/u/p", "/home/u/p", false},
+		{"/etc/x", "", "", false},
+		{"a", "", "/x", false},
+		{"/dev/null", "/x", "/x", false},
+		{"/tmpx/a", "/x", "/x", true},
+		{`C:\Users\u\p\a`, `C:\Users\u\p`, `C:\Users\u\p`, false},
+		{`c:/users/u/p/a`, `C:\Users\u\p`, `C:\Users\u\p`, false},
+		{`C:\Windows\a`, `C:\Users\u\p`, `C:\Users\u\p`, true},
+		{"/c/Users/u/p/a", `C:\Users\u\p`, `C:\Users\u\p`, false},
+		{"/d/x", `C:\Users\u\p`, `C:\Users\u\p`, true},
+		{"https://x/y", "/x", "/x", false},
+	} {
+		if got := isOutside(test.file, test.dir, test.cwd); got != test.want {
+			t.Errorf("isOutside(%q, %q, %q) = %t, want %t", test.file, test.dir, test.cwd, got, test.want)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	for _, test := range []struct{ file, dir, want string }{
+		{"a/../b", "/x", "/x/b"},
+		{"/a//b", "/x", "/a/b"},
+		{"~/a", "/Users/u/p", "/Users/u/a"},
+		{"~", "/root", "/root"},
+		{"~/a", "/srv", "~/a"},
+		{"", "/x", "/x"},
+		{`a\b`, `C:\p`, "C:/p/a/b"},
+		{"~other/a", "/home/u", "/home/u/~other/a"},
+	} {
+		if got := Resolve(test.file, test.dir); got != test.want {
+			t.Errorf("Resolve(%q, %q) = %q, want %q", test.file, test.dir, got, test.want)
+		}
+	}
+}
+
+// Taking a command apart never fails, whatever it is.
+func FuzzDissect(f *testing.F) {
+	for _, s := range []string{"a | b", "$(", "`", "<<E\n", "sudo", "xargs", "find -exec", "ssh h", "bash -c", "env -u", "timeout", "eval '", "git -C"} {
+		f.Add(s)
+	}
+	o := NewFolder()
+	f.Fuzz(func(t *testing.T, s string) {
+		a, x, b := o.command(s, "/home/u/p")
+		c, y, d := NewFolder().command(s, "/home/u/p")
+		if fmt.Sprint(a, x, b) != fmt.Sprint(c, y, d) {
+			t.Errorf("%q depends on what came before", s)
+		}
+	})
+}
