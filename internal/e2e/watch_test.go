@@ -193,6 +193,14 @@ func TestWatchFollows(t *testing.T) {
 			{"a new one of the old name", put("a/b/c/d.jsonl", "another")},
 			{"a line in it", add("a/b/c/d.jsonl", message(2, "1", "again"))},
 			{"a line in the first", add("z/b/c/d.jsonl", message(4, "3", "four"))},
+			{"another takes its place at once", func(root string) error {
+				if err := move("z", "y")(root); err != nil {
+					return err
+				}
+				return put("z/b/c/d.jsonl", "in its place")(root)
+			}},
+			{"a line in the one that moved", add("y/b/c/d.jsonl", message(5, "4", "five"))},
+			{"a line in the one in its place", add("z/b/c/d.jsonl", message(2, "1", "two"))},
 			{"a deeper one moves up", move("z/b/c", "c")},
 			{"a line in that", add("c/d.jsonl", message(5, "4", "five"))},
 			{"deleted and made again", func(root string) error {
