@@ -13,7 +13,7 @@ import (
 // A parent that was moved is recognised by its file name or id.
 type Lineage struct {
 	sessions []session.Summary
-	byPath   map[string]int
+	byPath   map[string]int // made when needed, as the next two
 	byBase   map[string]int // -1: several
 	byID     map[string]int // the first of several
 	twins    map[string][]int
@@ -26,13 +26,11 @@ type Lineage struct {
 func NewLineage(sessions []session.Summary) *Lineage {
 	l := &Lineage{
 		sessions: sessions,
-		byPath:   make(map[string]int, len(sessions)),
 		parents:  make([]int, len(sessions)),
 		forks:    make(map[int][]int),
 	}
 	forked := false
 	for i := range sessions {
-		l.byPath[sessions[i].Path] = i
 		l.parents[i] = -1
 		forked = forked || sessions[i].ParentSession != ""
 	}
@@ -53,7 +51,7 @@ func NewLineage(sessions []session.Summary) *Lineage {
 
 // find returns the session that a header names as the parent, or -1.
 func (l *Lineage) find(name string) int {
-	if i, ok := l.byPath[name]; ok {
+	if i := l.IndexOf(name); i >= 0 {
 		return i
 	}
 	l.index()
@@ -134,6 +132,12 @@ func (l *Lineage) Twins(i int) []*session.Summary {
 
 // IndexOf returns the number of the session with this path, or -1.
 func (l *Lineage) IndexOf(path string) int {
+	if l.byPath == nil {
+		l.byPath = make(map[string]int, len(l.sessions))
+		for i := range l.sessions {
+			l.byPath[l.sessions[i].Path] = i
+		}
+	}
 	if i, ok := l.byPath[path]; ok {
 		return i
 	}

@@ -147,7 +147,11 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		a.warn("%s", w)
 	}
 	if len(list.Sessions) == 0 {
-		return nil, &problem{code: codeNotFound, message: "no session matches " + req.Text, hint: "`pigrep sessions` lists the sessions there are"}
+		a.warn("no session matches %s; `pigrep sessions` lists the sessions there are", req.Text)
+		if !x.state.Complete {
+			return nil, errIncomplete
+		}
+		return nil, errNothingFound
 	}
 	chosen := 0
 	if len(list.Sessions) > 1 && a.Streams.InTTY && a.Streams.OutTTY && !o.json && !o.jsonl {

@@ -263,6 +263,7 @@ func (p *transcript) output(e *query.Entry, text []byte, endMatters, failed bool
 	if len(text) == 0 {
 		return
 	}
+	p.failed = failed
 	var f folded
 	switch limit := p.lineLimit(e, resultHead); {
 	case limit < 0:
@@ -295,14 +296,18 @@ func (p *transcript) output(e *query.Entry, text []byte, endMatters, failed bool
 }
 
 func (p *transcript) outputLine(s string, failed bool) {
+	indent := resultIndent
 	switch {
 	case s == "":
 		p.out.WriteByte('\n')
 		return
+	case p.failed: // its first line
+		indent, p.failed = p.style(errorLook, failedIndent), false
+		s = p.style(errorLook, s)
 	case failed:
 		s = p.style(errorLook, s)
 	default:
 		s = p.dim(s)
 	}
-	p.out.WriteString(resultIndent + s + "\n")
+	p.out.WriteString(indent + s + "\n")
 }

@@ -302,3 +302,25 @@ func TestFold(t *testing.T) {
 		}
 	}
 }
+
+func TestRawEntries(t *testing.T) {
+	const hostile = "{\"text\":\"\u007f\u202e\u009b2J\xff\"}"
+	entries := func(yield func(*query.Entry, error) bool) {
+		yield(&query.Entry{Raw: []byte(hostile)}, nil)
+	}
+	for _, test := range []struct {
+		terminal bool
+		want     string
+	}{
+		{false, "{}\n" + hostile + "\n"},
+		{true, "{}\n" + `{"text":"\u007f\u202e\u009b2J` + "\ufffd\"}\n"},
+	} {
+		var b bytes.Buffer
+		if err := RawEntries(&b, []byte("{}"), entries, test.terminal); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != test.want {
+			t.Errorf("RawEntries to a terminal (%t) = %q, want %q", test.terminal, got, test.want)
+		}
+	}
+}

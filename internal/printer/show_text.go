@@ -24,6 +24,7 @@ const (
 	promptLines    = 200
 	bodyIndent     = "  "
 	resultIndent   = "    "
+	failedIndent   = "  ✗ " // of the first line of what failed
 	nothingToWrap  = 0
 	minBodyColumns = 16
 )
@@ -37,6 +38,7 @@ type transcript struct {
 	day     string
 	last    string // what was printed last: "" at the start, "body", "call", "note"
 	waiting []waitingCall
+	failed  bool // the first line of what failed comes next
 }
 
 type waitingCall struct {
