@@ -23,6 +23,7 @@ import (
 	"pigrep/scope"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -245,13 +246,21 @@ func pages(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\nThis page is what `pigrep help` prints, made from the same tables; a test keeps it equal.\n\n")
 	fmt.Fprintf(&b, "```text\n%s```\n", rootHelp(root))
-	for _, c := range root.Commands() {
-		fmt.Fprintf(&b, "\n## pigrep %s\n\n```text\n%s```\n", c.Name(), commandHelp(c))
+	for _, c := range everyCommand(root) {
+		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s```\n", c.CommandPath(), commandHelp(c))
 	}
 	for _, topic := range topics {
 		fmt.Fprintf(&b, "\n## Topic: %s\n\n```text\n%s```\n", topic.name, topic.text())
 	}
 	return b.String()
+}
+
+// everyCommand lists the commands, each before those below it.
+func everyCommand(c *cobra.Command) (list []*cobra.Command) {
+	for _, c := range c.Commands() {
+		list = append(append(list, c), everyCommand(c)...)
+	}
+	return list
 }
 
 func TestDocs(t *testing.T) {
@@ -274,7 +283,7 @@ func TestDocs(t *testing.T) {
 func TestHelp(t *testing.T) {
 	a, _, _ := testApp(t)
 	root := newRootCommand(a)
-	for _, c := range append(root.Commands(), root) {
+	for _, c := range append(everyCommand(root), root) {
 		help := commandHelp(c)
 		if !c.HasParent() {
 			help = rootHelp(c)

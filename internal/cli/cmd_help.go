@@ -37,10 +37,8 @@ pigrep help scopes`,
 				_, err := fmt.Fprint(a.out, t.text())
 				return err
 			}
-			for _, c := range cmd.Root().Commands() {
-				if c.Name() == args[0] && !c.Hidden {
-					return c.Help()
-				}
+			if c, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 && c.HasParent() && !c.Hidden {
+				return c.Help()
 			}
 			return usagef("topics: "+strings.Join(topicNames(), ", ")+"; `pigrep help` lists the commands",
 				"there is no help on %q", args[0])
@@ -96,7 +94,11 @@ func commandHelp(cmd *cobra.Command) string {
 	if text == "" {
 		text = cmd.Short
 	}
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  pigrep %s%s\n", text, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasLocalFlags()])
+	path := strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s%s%s\n", text, path, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasLocalFlags()])
+	for _, c := range cmd.Commands() {
+		fmt.Fprintf(&b, "  %s %s [FLAGS]\n", cmd.CommandPath(), c.Use)
+	}
 	if cmd.Example != "" {
 		b.WriteString("\nExamples:\n")
 		for line := range strings.SplitSeq(cmd.Example, "\n") {

@@ -91,8 +91,8 @@ they put out. A call that a fork or clone copied counts once, in the session
 where it was first. Calls that a tool made itself count for their own tool;
 commands of the person count for the tool "!".
 
-"tools calls" lists the calls, "tools commands" counts what shell commands ran or
-lists the risky ones, "tools files" the files that were touched.`,
+"tools calls" lists the calls, "tools commands" counts what shell commands ran,
+or lists the risky ones, and "tools files" the files that were touched.`,
 		Example: `pigrep tools
 pigrep tools --by day --since 2w
 pigrep tools --by project,tool --csv`,

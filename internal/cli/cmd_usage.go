@@ -17,8 +17,8 @@ func newUsageCommand(a *App, runF func(context.Context, *auditOptions) error) *c
 		Short: "Add up tokens and cost by day, model, project or session",
 		Long: `Add up the tokens and the cost that sessions say they took: of replies, failed
 ones too, of compactions, branch summaries, tool results and cache warming. An
-entry that a fork or clone copied counts once, in the session where it was first.
-Costs are as pi wrote them.`,
+entry that a fork or clone copied counts once, in the session where it was
+first. Costs are as pi wrote them.`,
 		Example: `pigrep usage
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
