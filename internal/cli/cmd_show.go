@@ -104,13 +104,23 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	if err != nil {
 		return err
 	}
+	var hits namedHits
+	if o.target == "-" {
+		// First, so that the pigrep that writes them is done with the index.
+		if hits, err = readHits(a.Streams.In); err != nil {
+			return err
+		}
+		if len(hits.paths) == 0 {
+			return errNothingFound
+		}
+	}
 	x, err := o.open(ctx, a, p)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 	if o.target == "-" {
-		return o.showHits(ctx, a, x, out)
+		return o.showHits(ctx, a, x, out, hits)
 	}
 	t, err := findTarget(a, x, o.target)
 	if err != nil {
@@ -127,21 +137,14 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 }
 
 // showHits shows the neighbourhood of every hit that stdin names.
-func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out printer.Printer) error {
-	paths, hits, err := readTargets(a.Streams.In)
-	if err != nil {
-		return err
-	}
-	if len(paths) == 0 {
-		return errNothingFound
-	}
-	if o.json && len(paths) > 1 {
-		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(paths))
+func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out printer.Printer, hits namedHits) error {
+	if o.json && len(hits.paths) > 1 {
+		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(hits.paths))
 	}
 	return a.paged(ctx, &o.pagerOptions, func() error {
 		failed := false
-		for i, path := range paths {
-			err := o.showOne(ctx, a, x, out, path, hits[path], i > 0)
+		for i, path := range hits.paths {
+			err := o.showOne(ctx, a, x, out, path, hits.entries[path], i > 0)
 			if p, ok := errors.AsType[*problem](err); ok {
 				a.warn("%v", p)
 				failed = true

@@ -269,49 +269,56 @@ type hitLine struct {
 	Data        json.RawMessage `json:"data"` // of a message of grep
 }
 
-// readTargets reads JSON hits, lines or envelopes, and returns their sessions in
-// order, each with its entries in order.
-func readTargets(r io.Reader) (paths []string, entries map[string][]hitLine, err error) {
-	entries = make(map[string][]hitLine)
-	var add func(h *hitLine)
-	add = func(h *hitLine) {
-		var data hitLine
-		if json.Unmarshal(h.Data, &data) == nil {
-			add(&data)
-		}
-		var hits []hitLine
-		if json.Unmarshal(h.Hits, &hits) == nil {
-			for i := range hits {
-				add(&hits[i])
-			}
-		}
-		if h.SessionPath == "" {
-			return
-		}
-		if _, ok := entries[h.SessionPath]; !ok {
-			paths = append(paths, h.SessionPath)
-			entries[h.SessionPath] = nil
-		}
-		if h.EntryID != "" {
-			entries[h.SessionPath] = append(entries[h.SessionPath], *h)
+// namedHits are hits that were read: their sessions in order, each with its
+// entries in order.
+type namedHits struct {
+	paths   []string
+	entries map[string][]hitLine
+}
+
+func (n *namedHits) add(h *hitLine) {
+	var data hitLine
+	if json.Unmarshal(h.Data, &data) == nil {
+		n.add(&data)
+	}
+	var hits []hitLine
+	if json.Unmarshal(h.Hits, &hits) == nil {
+		for i := range hits {
+			n.add(&hits[i])
 		}
 	}
+	if h.SessionPath == "" {
+		return
+	}
+	if _, ok := n.entries[h.SessionPath]; !ok {
+		n.paths = append(n.paths, h.SessionPath)
+		n.entries[h.SessionPath] = nil
+	}
+	if h.EntryID != "" {
+		n.entries[h.SessionPath] = append(n.entries[h.SessionPath], *h)
+	}
+}
+
+// readHits reads hits as JSON, one object a line: hits, sessions, messages of
+// grep or whole envelopes.
+func readHits(r io.Reader) (namedHits, error) {
+	found := namedHits{entries: make(map[string][]hitLine)}
 	in := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		data, readErr := in.ReadBytes('\n')
 		if len(bytes.TrimSpace(data)) > 0 {
 			var h hitLine
 			if err := json.Unmarshal(data, &h); err != nil {
-				return nil, nil, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is no hit", n), err: err,
+				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is no hit", n), err: err,
 					hint: "give hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
 			}
-			add(&h)
+			found.add(&h)
 		}
 		if errors.Is(readErr, io.EOF) {
-			return paths, entries, nil
+			return found, nil
 		}
 		if readErr != nil {
-			return nil, nil, fmt.Errorf("read the hits: %w", readErr)
+			return found, fmt.Errorf("read the hits: %w", readErr)
 		}
 	}
 }
