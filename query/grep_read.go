@@ -16,6 +16,7 @@ const (
 	scanBuffer = 256 << 10 // stays in the cache of a core while it is searched
 	maxGap     = 32 << 10  // between entries that are read in one go
 	maxRead    = 1 << 20   // of entries in one go
+	probeRead  = 16 << 10  // of a line whose length is not known
 )
 
 // grepWorker searches files, one after the other.
@@ -73,6 +74,12 @@ func (w *grepWorker) read() error {
 		return w.scan(adapter.State{}, 0)
 	}
 	w.head = t.Known.Header
+	if err := w.skipEntries(); err != nil {
+		return err
+	}
+	if len(t.entries) == 0 && t.Indexed >= w.file.Size() {
+		return nil
+	}
 	rec, err := w.reader.Record(t.Known.File)
 	if err != nil || rec == nil {
 		return w.scan(adapter.State{}, 0)
@@ -108,6 +115,40 @@ func (w *grepWorker) loadBranches() error {
 	var err error
 	w.branches, err = loadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
 	return err
+}
+
+// skipEntries drops the first entries that cannot match, going by their lines. The
+// session record, which takes longer to load, is not needed when all are dropped.
+func (w *grepWorker) skipEntries() error {
+	for w.raw != nil && len(w.task.entries) > 0 {
+		offset, have := w.task.entries[0], 0
+		for {
+			data := w.room(max(probeRead, 2*have))
+			n, err := w.file.ReadAt(data[have:], offset+int64(have))
+			if err != nil && err != io.EOF {
+				return err
+			}
+			end := have + n
+			if i := bytes.IndexByte(data[have:end], '\n'); i >= 0 || err == io.EOF {
+				if i >= 0 {
+					end = have + i
+				}
+				if w.mayMatch(data[:end]) {
+					return nil
+				}
+				break
+			}
+			have = end
+		}
+		w.task.entries = w.task.entries[1:]
+	}
+	return w.ctx.Err()
+}
+
+// mayMatch reports whether something of the raw bytes may match.
+func (w *grepWorker) mayMatch(data []byte) bool {
+	w.cursor.begin(w.raw, data)
+	return w.cursor.next(0) < len(data) || w.raw.nextEscape(data, 0) < len(data)
 }
 
 // entries searches the entries that the index names.
@@ -156,20 +197,18 @@ func (w *grepWorker) entries(rec *session.Record) error {
 	return nil
 }
 
+// room returns n bytes, the first of which are those that it returned last.
 func (w *grepWorker) room(n int) []byte {
 	if cap(w.buf) < n {
-		w.buf = make([]byte, n)
+		w.buf = append(w.buf[:cap(w.buf)], make([]byte, n-cap(w.buf))...)
 	}
 	return w.buf[:n]
 }
 
 // node searches the bytes of one entry.
 func (w *grepWorker) node(parser adapter.Parser, rec *session.Record, n *session.Node, data []byte) error {
-	if w.raw != nil {
-		w.cursor.begin(w.raw, data)
-		if w.cursor.next(0) == len(data) && w.raw.nextEscape(data, 0) == len(data) {
-			return nil
-		}
+	if w.raw != nil && !w.mayMatch(data) {
+		return nil
 	}
 	found := 0
 	var err error
