@@ -10,6 +10,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/internal/audit"
 	"pigrep/internal/session"
 
 	"github.com/cespare/xxhash/v2"
@@ -56,6 +57,10 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.add("", "%v", err)
 	}
 	held, err := holdings(ctx, reader)
+	var facts *index.FactSet
+	if err == nil {
+		facts, err = reader.Facts(ctx, true)
+	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)
 		return r, nil
@@ -77,6 +82,13 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.Files++
 		r.Documents += len(held[s.File])
 		rec := r.checkRecord(reader, s, held[s.File])
+		if rec != nil {
+			rec.Facts = &session.Facts{}
+			if err := facts.Of(s.File, rec.Facts); err != nil {
+				r.add(s.Path, "its facts cannot be read: %v", err)
+				rec = nil
+			}
+		}
 		if deep && rec != nil {
 			r.compare(o.Adapter, rec, files[s.Path], held[s.File])
 		}
@@ -187,7 +199,8 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		return
 	}
 	defer f.Close()
-	want := &session.Record{}
+	folder := audit.NewFolder()
+	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
 	parser := a.Parse(adapter.State{})
@@ -204,11 +217,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
-			if finder, ok := parser.(adapter.FactFinder); ok {
-				if facts := finder.Facts(line, e); facts != nil && facts.HasUsage {
-					want.AddUsage(facts.Usage)
-				}
-			}
+			addFacts(folder, parser, line, e, want)
 			for i := range e.Parts {
 				d := document(e, i, rec.File)
 				p, tokens := printOf(&analyzer, &d)
@@ -242,6 +251,17 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	if !sameRecord(want, rec) {
 		r.add(rec.Path, "its session record is not what the file says")
 	}
+	if !sameFacts(want.Facts, rec.Facts) {
+		r.add(rec.Path, "its facts are not what the file says")
+	}
+}
+
+// sameFacts compares what is kept of facts, an empty list and none being the same.
+func sameFacts(a, b *session.Facts) bool {
+	return len(a.Usages) == len(b.Usages) && len(a.Calls) == len(b.Calls) && len(a.Touches) == len(b.Touches) &&
+		(len(a.Usages) == 0 || reflect.DeepEqual(a.Usages, b.Usages)) &&
+		(len(a.Calls) == 0 || reflect.DeepEqual(a.Calls, b.Calls)) &&
+		(len(a.Touches) == 0 || reflect.DeepEqual(a.Touches, b.Touches))
 }
 
 // sameRecord compares two records, an empty list and none being the same.

@@ -10,6 +10,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
 
@@ -137,18 +138,10 @@ func (w *worker) cannotRead(s *Step, err error) error {
 // not there yet.
 func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
 	found := false
-	finder, _ := parser.(adapter.FactFinder)
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
 		w.addEntry(e, rec)
-		if finder != nil {
-			header := parser.State().Header
-			facts := finder.Facts(line, e)
-			if facts != nil && facts.HasUsage {
-				rec.AddUsage(facts.Usage)
-			}
-			w.folder.Add(rec.Facts, &header, e, facts)
-		}
+		addFacts(w.folder, parser, line, e, rec)
 	})
 	for _, p := range problems {
 		if !p.Torn {
@@ -167,6 +160,24 @@ func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
 		rec.Tokens += uint64(w.batch.Add(&d))
 		rec.Documents++
 	}
+}
+
+// addFacts adds what an audit asks of an entry, which the parser is just handing
+// over.
+func addFacts(o *audit.Folder, parser adapter.Parser, line adapter.Line, e *session.Entry, rec *session.Record) {
+	finder, ok := parser.(adapter.FactFinder)
+	if !ok {
+		return
+	}
+	facts := finder.Facts(line, e)
+	if facts == nil {
+		return
+	}
+	if facts.HasUsage {
+		rec.AddUsage(facts.Usage)
+	}
+	header := parser.State().Header
+	o.Add(rec.Facts, &header, e, facts)
 }
 
 // document makes the document of one part of an entry.

@@ -56,6 +56,10 @@ func state(t testing.TB, r *index.Reader) []string {
 	var lines []string
 	paths := make(map[uint32]string)
 	tokens, documents := uint64(0), 0
+	set, err := r.Facts(context.Background(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range r.Summaries() {
 		paths[s.File] = s.Path
 		tokens += s.Tokens
@@ -65,6 +69,11 @@ func state(t testing.TB, r *index.Reader) []string {
 			t.Fatalf("record of %s: %v", s.Path, err)
 		}
 		lines = append(lines, recordLines(s, rec)...)
+		var facts session.Facts
+		if err := set.Of(s.File, &facts); err != nil {
+			t.Fatalf("facts of %s: %v", s.Path, err)
+		}
+		lines = append(lines, factLines(s.Path, &facts)...)
 	}
 	lengths, live := make(map[string]uint32), 0
 	for _, seg := range r.Segments() {
@@ -130,6 +139,20 @@ func recordLines(s session.Summary, rec *session.Record) []string {
 	lines := []string{at("summary %+v", s), at("record %+v", s2), at("labels %v", rec.Labels), at("models %v", rec.Models), at("problems %v", rec.Problems), at("blocks %x %x", rec.Blocks, rec.Partial)}
 	for _, n := range rec.Nodes {
 		lines = append(lines, at("node %+v", n))
+	}
+	return lines
+}
+
+// factLines writes down facts.
+func factLines(path string, f *session.Facts) (lines []string) {
+	for _, u := range f.Usages {
+		lines = append(lines, fmt.Sprintf("%s usage %+v", path, u))
+	}
+	for _, c := range f.Calls {
+		lines = append(lines, fmt.Sprintf("%s call %+v", path, c))
+	}
+	for _, t := range f.Touches {
+		lines = append(lines, fmt.Sprintf("%s touch %+v", path, t))
 	}
 	return lines
 }
