@@ -14,6 +14,9 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	engineapi "github.com/blevesearch/bleve_index_api"
 	zapapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+
+	"pigrep/index/segment"
 )
 
 // Names of the engine's files.
@@ -258,8 +261,10 @@ func stored(s *scorch.IndexSnapshot, id string) (b []byte, err error) {
 			return nil, damaged("find a session record: %v", err)
 		}
 		if docs.IsEmpty() {
+			trim(seg)
 			continue
 		}
+		defer trim(seg)
 		err = seg.Segment().VisitStoredFields(uint64(docs.Minimum()), func(name string, _ byte, value []byte, _ []uint64) bool {
 			if name == string(fieldRecord) {
 				b = append([]byte(nil), value...)
@@ -273,6 +278,13 @@ func stored(s *scorch.IndexSnapshot, id string) (b []byte, err error) {
 		return b, nil
 	}
 	return nil, nil
+}
+
+// trim is Segment.Trim for a segment of the engine.
+func trim(s *scorch.SegmentSnapshot) {
+	if z, ok := s.Segment().(*zap.Segment); ok {
+		segment.Spare(z.Data())
+	}
 }
 
 // idsOf returns the engine's ids of a file's documents from an offset on,

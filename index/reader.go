@@ -97,6 +97,7 @@ func (r *Reader) load() (err error) {
 		if err != nil {
 			return err
 		}
+		seg.Trim()
 		r.segments = append(r.segments, seg)
 	}
 	return nil

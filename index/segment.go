@@ -11,6 +11,8 @@ import (
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"pigrep/index/segment"
 )
 
 // Segment is one part of a generation. Its documents, and the session records
@@ -56,6 +58,10 @@ func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
 
 // Len returns the number of documents and records, deleted ones included.
 func (s *Segment) Len() int { return s.length }
+
+// Trim lets go of the memory that reading the segment has mapped so far. It may
+// be called at any time, and is worth it when a phase of work ends.
+func (s *Segment) Trim() { segment.Spare(s.data) }
 
 // dict returns the dictionary of a field, nil when the segment has none.
 func (s *Segment) dict(f Field) (fst *vellum.FST, err error) {

@@ -72,12 +72,14 @@ func (s *searcher) readCopies() error {
 			docs[i] = s.found[start+i].doc
 		}
 		at := start
-		err := s.segs[s.found[start].segment].Copies(docs, func(doc uint32, copy string) {
+		seg := s.segs[s.found[start].segment]
+		err := seg.Copies(docs, func(doc uint32, copy string) {
 			for s.found[at].doc != doc {
 				at++
 			}
 			s.found[at].copy = copyKey(copy)
 		})
+		seg.Trim()
 		if err != nil {
 			return err
 		}

@@ -51,6 +51,7 @@ func (s *searcher) df(term string) (int, error) {
 			return 0, err
 		}
 		n += p.Count()
+		seg.Trim()
 	}
 	s.dfs[term] = n
 	return n, nil
@@ -89,6 +90,7 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 		if err != nil {
 			return nil, err
 		}
+		seg.Trim()
 		p.all = append(p.all, docs)
 		all += int(docs.GetCardinality())
 		if len(w.wholes) > 0 {

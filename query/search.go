@@ -150,6 +150,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 		if sg.files, err = seg.Files(); err != nil {
 			return nil, err
 		}
+		seg.Trim()
 		s.segs = append(s.segs, sg)
 	}
 	return s, nil
@@ -256,7 +257,10 @@ func (s *searcher) eachSegment(work func(*segment) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, seg := range s.segs {
-		g.Go(func() error { return work(seg) })
+		g.Go(func() error {
+			defer seg.Trim()
+			return work(seg)
+		})
 	}
 	return g.Wait()
 }

@@ -36,6 +36,18 @@ func (p *Plugin) NewUsing(docs []engine.Document, config map[string]any) (api.Se
 	return p.ZapPlugin.NewUsing(docs, config)
 }
 
+// Open opens a segment file and lets go of what that has touched.
+func (p *Plugin) Open(path string) (api.Segment, error) { return p.OpenUsing(path, nil) }
+
+// OpenUsing is Open with the configuration of the index.
+func (p *Plugin) OpenUsing(path string, config map[string]any) (api.Segment, error) {
+	opened, err := p.ZapPlugin.OpenUsing(path, config)
+	if z, ok := opened.(*zap.Segment); ok && err == nil {
+		Spare(z.Data())
+	}
+	return opened, err
+}
+
 func (s *Segment) open(config map[string]any) (api.Segment, uint64, error) {
 	stats, _ := config[api.StatsKey].(*api.Stats)
 	if stats == nil {
