@@ -70,6 +70,10 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		{"a keyword", func(d *index.Document, _ *session.Record) bool { d.EntryID = ""; return true }, "other terms"},
 		{"a copy mark", func(d *index.Document, _ *session.Record) bool { d.Copy = 0; return true }, "other terms"},
 		{"a byte of the checkpoint", func(_ *index.Document, rec *session.Record) bool { rec.HeadHash ^= 1; return true }, "session record"},
+		{"calls of tools", func(_ *index.Document, rec *session.Record) bool {
+			rec.Facts = &session.Facts{Calls: []session.CallFact{{Tool: "bash"}}}
+			return true
+		}, "its facts"},
 		{"an entry of the record", func(_ *index.Document, rec *session.Record) bool { rec.Nodes[1].Line++; return true }, "session record"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -148,7 +148,8 @@ func TestAnySequenceOfChanges(t *testing.T) {
 		line := func(label string) string {
 			next++
 			text := rapid.SampledFrom([]string{"getUserName fails", "数据库连接", "src/auth/login.ts", "exit code 137", "naïve café", "x"}).Draw(rt, label)
-			switch rapid.IntRange(0, 9).Draw(rt, "kind") {
+			id := func() int { return rapid.IntRange(0, 3).Draw(rt, "call") }
+			switch rapid.IntRange(0, 12).Draw(rt, "kind") {
 			case 0:
 				return fmt.Sprintf(`{"type":"session_info","id":"%d","parentId":null,"timestamp":"2026-01-02T03:06:00.000Z","name":"name %d"}`+"\n", next, next)
 			case 1:
@@ -157,6 +158,12 @@ func TestAnySequenceOfChanges(t *testing.T) {
 				return "{broken\n"
 			case 3:
 				return "\r\n"
+			case 4:
+				return fmt.Sprintf(`{"type":"message","id":"%d","parentId":null,"timestamp":"2026-01-02T03:07:%02d.000Z","message":{"role":"assistant","provider":"p","model":"m%d","content":[{"type":"toolCall","id":"c%d","name":"bash","arguments":{"command":"git push -f # %s"}},{"type":"toolCall","id":"c%d","name":"read","arguments":{"path":"%s"}}],"usage":{"input":%d,"output":2,"cost":{"total":0.01}}}}`+"\n", next, next%60, next%3, id(), text, id(), text, next)
+			case 5:
+				return fmt.Sprintf(`{"type":"message","id":"%d","parentId":null,"timestamp":"2026-01-02T03:08:%02d.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"bash","content":[{"type":"text","text":"%s"}],"isError":%t,"nestedCalls":{"calls":[{"name":"bash","arguments":{"command":"sudo ls"},"status":"ok","durationMs":%d}]}}}`+"\n", next, next%60, id(), text, next%2 == 0, next)
+			case 6:
+				return fmt.Sprintf(`{"type":"compaction","id":"%d","parentId":null,"timestamp":"2026-01-02T03:09:00.000Z","summary":"%s","usage":{"output":%d},"details":{"readFiles":["%s"],"modifiedFiles":["b"]}}`+"\n", next, text, next, text)
 			default:
 				return message(next, fmt.Sprint(rapid.IntRange(0, next).Draw(rt, "parent")), text)
 			}
