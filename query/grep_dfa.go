@@ -2,6 +2,7 @@ package query
 
 import (
 	"encoding/binary"
+	"fmt"
 	"regexp/syntax"
 	"slices"
 	"sort"
@@ -107,6 +108,7 @@ func (d *automaton) findClasses() {
 		'_': true, '_' + 1: true, 'a': true, 'z' + 1: true}
 	interval := func(lo, hi rune) { starts[lo], starts[hi+1] = true, true }
 	var insts []*syntax.Inst
+	known := map[string]bool{}
 	for i := range d.prog.Inst {
 		in := &d.prog.Inst[i]
 		switch in.Op {
@@ -120,7 +122,8 @@ func (d *automaton) findClasses() {
 			for k := 0; k+1 < len(in.Rune); k += 2 {
 				interval(in.Rune[k], in.Rune[k+1])
 			}
-			if !slices.ContainsFunc(insts, func(o *syntax.Inst) bool { return o.Arg == in.Arg && slices.Equal(o.Rune, in.Rune) }) {
+			if key := fmt.Sprint(in.Arg, in.Rune); !known[key] {
+				known[key] = true
 				insts = append(insts, in)
 			}
 		}

@@ -25,6 +25,7 @@ type need struct {
 	op       needOp
 	literals []literal // needOne
 	of       []*need   // needAll, needAny
+	size     int       // lists in it
 }
 
 type needOp uint8
@@ -41,6 +42,7 @@ const (
 	maxLiteral    = 240 // bytes
 	maxClassRunes = 6   // in a class that counts as a choice of literals
 	maxCopies     = 8   // of what is repeated a fixed number of times
+	maxNeedSize   = 64  // lists in a need
 	maxNeedDepth  = 200
 )
 
@@ -82,7 +84,13 @@ func oneOf(list []literal) *need {
 			return nil
 		}
 	}
-	return &need{op: needOne, literals: list}
+	var least []literal
+	for _, l := range list {
+		if !slices.ContainsFunc(list, func(o literal) bool { return o != l && l.holds(o) && !o.holds(l) }) {
+			least = append(least, l)
+		}
+	}
+	return &need{op: needOne, literals: least, size: 1}
 }
 
 func both(a, b *need) *need {
@@ -93,32 +101,44 @@ func both(a, b *need) *need {
 		return a
 	case b.covers(a):
 		return b
+	case a.size+b.size > maxNeedSize:
+		return a
 	}
-	return &need{op: needAll, of: []*need{a, b}}
+	return &need{op: needAll, of: []*need{a, b}, size: a.size + b.size}
 }
 
 // covers reports whether b says nothing that a does not say. It sees only what is
 // plain to see.
 func (n *need) covers(b *need) bool {
+	covers := func(sub *need) bool { return n.covers(sub) }
 	switch {
+	case b.op == needAll:
+		return !slices.ContainsFunc(b.of, func(sub *need) bool { return !covers(sub) })
 	case n.op == needAll:
 		return slices.ContainsFunc(n.of, func(sub *need) bool { return sub.covers(b) })
-	case n.op == needAny || b.op != needOne:
+	case b.op == needAny:
+		return slices.ContainsFunc(b.of, covers)
+	case n.op == needAny:
 		return false
 	}
 	for _, l := range n.literals {
-		if !slices.ContainsFunc(b.literals, func(o literal) bool { return strings.Contains(l.text, o.text) && (o.fold || !l.fold) }) {
+		if !slices.ContainsFunc(b.literals, l.holds) {
 			return false
 		}
 	}
 	return true
 }
 
+// holds reports whether where l is o is too.
+func (l literal) holds(o literal) bool {
+	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
+}
+
 func either(a, b *need) *need {
-	if a == nil || b == nil {
+	if a == nil || b == nil || a.size+b.size > maxNeedSize {
 		return nil
 	}
-	return &need{op: needAny, of: []*need{a, b}}
+	return &need{op: needAny, of: []*need{a, b}, size: a.size + b.size}
 }
 
 func strandOf(re *syntax.Regexp, depth int) strand {
