@@ -160,7 +160,18 @@ func newRootCommand(a *App) *cobra.Command {
 func commandFirst(root *cobra.Command, args []string) []string {
 	names := []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, c := range root.Commands() {
+	// Arguments that name no command are a search, so its flags come first.
+	commands := slices.Clone(root.Commands())
+	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
+		switch searchName {
+		case a.Name():
+			return -1
+		case b.Name():
+			return 1
+		}
+		return 0
+	})
+	for _, c := range commands {
 		names = append(append(names, c.Name()), c.Aliases...)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if flags.Lookup(f.Name) != nil {

@@ -23,6 +23,7 @@ import (
 	"pigrep/scope"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -138,7 +139,7 @@ func TestSearchFlags(t *testing.T) {
 		Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Now: a.Now(),
 		Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC),
 	}
-	if diff := cmp.Diff(want, req); diff != "" {
+	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(query.Request{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}
 }
