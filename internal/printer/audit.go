@@ -209,7 +209,9 @@ func (t *text) spread(a *Audit, widths []int) {
 			flex = i
 			continue
 		}
-		room -= widths[i] + columnGap
+		if widths[i] > 0 {
+			room -= widths[i] + columnGap
+		}
 		if c.Share {
 			room -= barWidth + 1
 		}
@@ -217,10 +219,12 @@ func (t *text) spread(a *Audit, widths []int) {
 	if flex < 0 {
 		return
 	}
-	for i := len(widths) - 1; i > 0 && room < minFlex; i-- {
-		if i != flex && widths[i] > 0 && !a.Columns[i].Right {
-			room += widths[i] + columnGap
-			widths[i] = 0
+	for _, right := range []bool{false, true} {
+		for i := len(widths) - 1; i > 1 && room < minFlex; i-- {
+			if i != flex && widths[i] > 0 && a.Columns[i].Right == right && !a.Columns[i].Share {
+				room += widths[i] + columnGap
+				widths[i] = 0
+			}
 		}
 	}
 	if widths[flex] == 0 || widths[flex] > max(room, minFlex) {

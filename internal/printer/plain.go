@@ -18,6 +18,11 @@ var Columns = []struct {
 }{
 	{"search", []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}},
 	{"sessions", []string{"session path", "session id", "last message (UTC)", "messages", "working directory", "models", "labels", "parent session", "hits", "name", "first prompt"}},
+	{"tools", []string{"tool", "calls", "errors", "error rate", "sessions", "p50 ms", "p95 ms", "output bytes", "last used", "without result", "result without call", "nested", "timed"}},
+	{"tools calls", []string{"timestamp", "status", "exit code", "duration ms", "tool", "rules", "arguments", "project", "session id", "session path", "offset", "output bytes", "model", "kind"}},
+	{"tools commands", []string{"program", "runs", "calls", "failed", "sessions", "risky", "last used"}},
+	{"tools files", []string{"path", "reads", "writes", "edits", "others", "in summaries", "failed", "sessions", "first", "last"}},
+	{"usage", []string{"model", "input", "output", "cache read", "cache write", "tokens", "cost", "entries", "sessions", "unusable"}},
 	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
 	{"watch", []string{"time (UTC)", "event", "files that changed", "entries read", "bytes read", "generation", "first session path", "reason"}},
 	{"status --stores", []string{"name", "coverage", "there", "format", "path", "role"}},

@@ -1,0 +1,169 @@
+package printer
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/query"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+func toolTable() *query.ToolTable {
+	name := func(s string) query.AuditKey { return query.AuditKey{Tool: &s} }
+	ms := func(n int32) *int32 { return &n }
+	last := query.Time{Time: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
+	return &query.ToolTable{
+		By: []string{"tool"},
+		Rows: []query.ToolRow{
+			{Type: "tool", AuditKey: name("bash"), Calls: 1200, Errors: 60, ErrorRate: 0.05, Sessions: 4, P50: ms(90), P95: ms(61000), Bytes: 2_500_000, Last: last},
+			{Type: "tool", AuditKey: name("evil\x1b[31m\nname\t=1"), Calls: 300, Sessions: 1, NoResult: 2, Last: last},
+			{Type: "tool", AuditKey: name(""), Calls: 0, NoCall: 1, Last: last},
+		},
+		Total:    query.ToolRow{Type: "total", Calls: 1500, Errors: 60, ErrorRate: 0.04, Sessions: 4, NoResult: 2, NoCall: 1, Last: last},
+		Coverage: query.Coverage{Sessions: 4, First: last, Last: last, Copies: 3, SkippedLines: 1},
+	}
+}
+
+func TestAuditText(t *testing.T) {
+	var b bytes.Buffer
+	look := Look{Width: 100, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
+	if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), look)); err != nil {
+		t.Fatal(err)
+	}
+	want := `TOOL          CALLS           ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
+bash          1,200 ██████▍       60  5.0%         4  90ms  1m01s  2.5 MB  2026-03-01 10:30
+evil name =1    300 █▋             0     -         1                  0 B  2026-03-01 10:30
+(none)            0                0     -         0                  0 B  2026-03-01 10:30
+total         1,500               60  4.0%         4                  0 B  2026-03-01 10:30
+2 calls have no result · 1 result has no call
+4 sessions · 2026-03-01 to 2026-03-01 · 3 copies counted where they were first · 1 line skipped
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// No line is wider than the terminal, whatever its width.
+func TestAuditWidths(t *testing.T) {
+	for width := 40; width < 200; width += 7 {
+		var b bytes.Buffer
+		look := Look{Width: width, Now: time.Now()}
+		if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), look)); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(b.String()) {
+			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > width {
+				t.Errorf("width %d: a line of %d cells: %s", width, w, line)
+			}
+		}
+	}
+}
+
+func TestAuditCSV(t *testing.T) {
+	var b bytes.Buffer
+	table := toolTable()
+	bad := "=cmd|' /C calc'!A0"
+	table.Rows[1].Tool = &bad
+	if err := CSV(&b, NewToolsAudit(table, Look{})); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows[0][0] != "tool" || rows[1][1] != "1200" || rows[2][0] != "'"+bad || len(rows) != 4 {
+		t.Errorf("rows %q", rows)
+	}
+	for _, test := range []struct{ cell, want string }{
+		{"=1+1", "'=1+1"}, {"+cmd", "'+cmd"}, {"-x", "'-x"}, {"@sum", "'@sum"}, {"\t=1", "'=1"}, {"-5", "-5"}, {"1e9", "1e9"}, {"a=b", "a=b"},
+		{"", ""}, {"＝1", "'＝1"}, {"a\nb", "a b"}, {"-5+cmd|' /C calc'!A0", "'-5+cmd|' /C calc'!A0"}, {"|x", "'|x"},
+	} {
+		if got := csvCell(test.cell); got != test.want {
+			t.Errorf("csvCell(%q) = %q, want %q", test.cell, got, test.want)
+		}
+	}
+}
+
+// JSON and JSON Lines have the same rows, and nothing but JSON.
+func TestAuditJSON(t *testing.T) {
+	var one, many bytes.Buffer
+	for _, out := range []struct {
+		b *bytes.Buffer
+		f Format
+	}{{&one, FormatJSON}, {&many, FormatJSONL}} {
+		if err := New(out.b, out.f, Look{}).Audit(NewToolsAudit(toolTable(), Look{})); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.ContainsAny(out.b.Bytes(), "\x1b\t") {
+			t.Errorf("control characters in %q", out.b)
+		}
+	}
+	var envelope struct {
+		SchemaVersion int
+		Command       string
+		Rows          []map[string]any
+		Total         map[string]any
+		Coverage      map[string]any
+		Warnings      []any
+		Index         map[string]any
+	}
+	if err := json.Unmarshal(one.Bytes(), &envelope); err != nil {
+		t.Fatalf("%v in %s", err, one.Bytes())
+	}
+	var rows []map[string]any
+	for d := json.NewDecoder(&many); d.More(); {
+		var row map[string]any
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	last := rows[len(rows)-1]
+	if diff := cmp.Diff(envelope.Rows, rows[:len(rows)-1]); diff != "" {
+		t.Errorf("rows of the envelope and the lines differ:\n%s", diff)
+	}
+	if last["type"] != "summary" || !cmp.Equal(last["total"], any(envelope.Total)) || envelope.SchemaVersion != 1 || envelope.Warnings == nil || envelope.Coverage["copies"] != 3.0 {
+		t.Errorf("summary %v, envelope %+v", last, envelope)
+	}
+	if tool := envelope.Rows[2]["tool"]; tool != "" {
+		t.Errorf("a tool without a name is %v", tool)
+	}
+}
+
+// The columns in the docs are those of the records.
+func TestAuditColumns(t *testing.T) {
+	names := func(a *Audit) (list []string) {
+		for _, c := range a.Columns {
+			list = append(list, c.Name)
+		}
+		return list
+	}
+	for command, a := range map[string]*Audit{
+		"tools":          NewToolsAudit(&query.ToolTable{By: []string{"tool"}}, Look{}),
+		"tools calls":    NewCallsAudit("", &query.CallList{}, 0, Look{}, false),
+		"tools commands": NewCommandsAudit(&query.CommandTable{}, Look{}),
+		"tools files":    NewFilesAudit(&query.FileTable{}, false, Look{}),
+		"usage":          NewUsageAudit(&query.UsageTable{By: []string{"model"}}, Look{}),
+	} {
+		i := slices.IndexFunc(Columns, func(c struct {
+			Command string
+			Columns []string
+		}) bool {
+			return c.Command == command
+		})
+		if i < 0 {
+			t.Errorf("%s is not in Columns: %q", command, names(a))
+			continue
+		}
+		if diff := cmp.Diff(names(a), Columns[i].Columns); diff != "" {
+			t.Errorf("%s (-records +Columns):\n%s", command, diff)
+		}
+	}
+}
