@@ -31,20 +31,24 @@ type word struct {
 	edits  int
 	scored bool // not only negated
 
-	term   string
-	joined bool     // term is another spelling of what was typed: tier parts
-	parts  []string // different terms; all must be there
-	wholes []string // joined identifiers in a compound: without them it cannot be there whole
-	verify bool
-	needle needle // of verify
-	spell  bool   // verify only tells the spelling that was typed from others
-	loose  bool   // looser ways are tried: forms, prefix, edits
-	last   bool   // the last typed word: prefixes are tried although it is common
+	term     string
+	joined   bool       // term is another spelling of what was typed: tier parts
+	parts    []string   // different terms; all must be there
+	terms    []string   // other spellings of term in another script
+	partsToo [][]string // of each part, other spellings of it; nil when there are none at all
+	wholes   []string   // joined identifiers in a compound: without them it cannot be there whole
+	verify   bool
+	needle   needle   // of verify
+	spell    bool     // verify only tells the spelling that was typed from others
+	loose    bool     // looser ways are tried: forms, prefix, edits
+	last     bool     // the last typed word: prefixes are tried although it is common
+	find     textTest // of a field that the text decides about; then there are no terms
 }
 
 // A needle is what verification looks for in a folded text.
 type needle struct {
 	text        []byte // folded, white space runs as one space
+	han         bool   // simplified and traditional characters are the same
 	left, right bool   // the edge is a word character: the one beside it must not be
 }
 
@@ -104,7 +108,7 @@ func compile(req *Request) (*query, error) {
 		}
 	}
 	for i := len(c.words) - 1; i >= 0; i-- {
-		if c.words[i].scored {
+		if c.words[i].scored && c.words[i].find == nil {
 			c.words[i].last = true
 			break
 		}
@@ -182,7 +186,14 @@ func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
 
 // field compiles a filter. One whose value makes no sense is text.
 func (c *compiler) field(n *Field, positive bool) *expr {
-	t, err := newTest(n, c.req)
+	found, err := newTextTest(n, c.req, &c.analyzer)
+	if found != nil && err == nil {
+		return c.found(n, found, positive)
+	}
+	var t test
+	if err == nil {
+		t, err = newTest(n, c.req)
+	}
 	if err != nil {
 		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %v", n.String(), err))
 		start, end := n.Range()
@@ -198,6 +209,22 @@ func (c *compiler) field(n *Field, positive bool) *expr {
 	return &expr{op: opField, bit: fieldBit(len(c.fields) - 1), node: n}
 }
 
+// found compiles a field that the text decides about.
+func (c *compiler) found(n *Field, f textTest, positive bool) *expr {
+	w := &word{text: n.String(), scored: positive, find: f, verify: true}
+	for i, o := range c.words {
+		if o.find != nil && o.text == w.text && o.scored == w.scored {
+			return &expr{op: opField, bit: 1 << i, node: n}
+		}
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	c.words = append(c.words, w)
+	return &expr{op: opField, bit: 1 << (len(c.words) - 1), node: n}
+}
+
 func fieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
 
 func (c *compiler) term(n *Term, positive bool) *expr {
@@ -205,6 +232,7 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 	if w == nil {
 		return nil
 	}
+	w.addHanForms()
 	w.scored = positive
 	if !positive {
 		w.tighten()
@@ -220,6 +248,24 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 	}
 	c.words = append(c.words, w)
 	return &expr{bit: 1 << (len(c.words) - 1), node: n}
+}
+
+// addHanForms adds the spellings in simplified and traditional characters.
+func (w *word) addHanForms() {
+	if !hasHanPair(w.term) && !slices.ContainsFunc(w.parts, hasHanPair) {
+		return
+	}
+	if w.term != "" && w.match == Literal {
+		w.terms = hanForms(w.term)
+	}
+	w.partsToo = make([][]string, len(w.parts))
+	for i, p := range w.parts {
+		w.partsToo[i] = hanForms(p)
+	}
+	if w.verify {
+		w.needle.han = true
+		simplify(w.needle.text)
+	}
 }
 
 // tighten takes away the looser ways to match, for a word that is to be left
@@ -368,7 +414,7 @@ func newNeedle(typed string) needle {
 	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
 	first, _ := utf8.DecodeRune(text)
 	last, _ := utf8.DecodeLastRune(text)
-	return needle{text, isSpaced(first), isSpaced(last)}
+	return needle{text: text, left: isSpaced(first), right: isSpaced(last)}
 }
 
 // find returns where the needle first occurs in the folded text at or after

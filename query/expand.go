@@ -79,6 +79,11 @@ func (s *searcher) expansions(w *word) ([]expansion, error) {
 	if err := e.add(exact); err != nil {
 		return nil, err
 	}
+	for _, t := range w.terms {
+		if err := e.add(expansion{term: t, tier: tierParts, weight: weightJoined}); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	switch {
 	case w.match == Prefix:

@@ -10,6 +10,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/index"
+	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/scope"
@@ -25,6 +26,7 @@ type test struct {
 	since, until int64 // Unix milliseconds, both inside; used when timed
 	timed        bool
 	branch       string // when set, the test looks at that in place of the time
+	label        string // folded; used when not empty
 }
 
 // newTest makes the test of a field in the query's text.
@@ -39,10 +41,18 @@ func newTest(f *Field, req *Request) (test, error) {
 	case "tool":
 		return keywordTest(index.FieldTool, []string{value}), nil
 	case "is":
-		if value != index.FlagError {
-			return test{}, fmt.Errorf("is: knows error only")
+		switch value {
+		case index.FlagError:
+			return errorTest(), nil
+		case "named":
+			return test{file: func(s *session.Summary) bool { return s.Name != "" }}, nil
 		}
-		return errorTest(), nil
+		return test{}, fmt.Errorf("is: knows %s only", strings.Join(fieldRow("is").words, ", "))
+	case "title":
+		part := analysis.Fold(value)
+		return test{file: func(s *session.Summary) bool { return part != "" && strings.Contains(analysis.Fold(s.Name), part) }}, nil
+	case "label":
+		return labelTest(value), nil
 	case "model":
 		return modelTest([]string{value}), nil
 	case "cwd":

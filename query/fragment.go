@@ -1,6 +1,7 @@
 package query
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -57,7 +58,13 @@ func newHighlighter(plans []*plan) *highlighter {
 			continue
 		}
 		for k, part := range p.parts {
-			h.uses[part] = append(h.uses[part], use{i, k, weightSome * p.allIDF * p.partIDF[k] / p.partSum})
+			u := use{i, k, weightSome * p.allIDF * p.partIDF[k] / p.partSum}
+			h.uses[part] = append(h.uses[part], u)
+			if p.partsToo != nil {
+				for _, o := range p.partsToo[k] {
+					h.uses[o] = append(h.uses[o], u)
+				}
+			}
 		}
 	}
 	return h
@@ -68,8 +75,16 @@ func newHighlighter(plans []*plan) *highlighter {
 func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 	whole := uint64(0)
 	var folded *analysis.Folded
+	var simple []byte // the folded text in simplified characters
 	for i, p := range h.plans {
 		if !p.verify || p.spell || !p.scored {
+			continue
+		}
+		if p.find != nil {
+			for _, s := range p.find.spans(&h.analyzer, text) {
+				list = append(list, match{start: s[0], end: s[1], plan: i, part: -1, weight: max(1, p.wholeIDF)})
+			}
+			whole |= p.bit
 			continue
 		}
 		if folded == nil {
@@ -77,6 +92,13 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 		}
 		for from := 0; len(list) < maxMatches; {
 			start, end, ok := p.needle.find(folded.Text, from)
+			if !ok && p.needle.han && len(simple) == 0 {
+				simple = bytes.Clone(folded.Text)
+				simplify(simple)
+			}
+			if !ok && p.needle.han {
+				start, end, ok = p.needle.find(simple, from)
+			}
 			if !ok {
 				break
 			}

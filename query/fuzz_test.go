@@ -35,6 +35,8 @@ var oddQueries = []string{
 	"\U0001F469\u200d\U0001F4BB", "مرحبا بالعالم", "kind:", `model:"`, "kind:call", "after:never x", "before:2w", "is:error", "-is:error", "model:\"\"",
 	`cwd:"a b" x`, "session:x", "a:b:c:d", "+kind:call NOT tool:bash (role:user OR token)", "token AND NOT kind:reply",
 	"getUserName OR get_user_name AND (auth)", `NOT "exit code" NOT file.go:520 137`, "用户 登录 能", "C++ c++ -race", "01a1f7 e-race",
+	"re:", `re:""`, "re:(", "re:(?i)TOKEN|auth", `re:"a\b \"x"`, "re:a{1000}{1000}", "re:.*", "re:^$ token", "-re:token auth", "re:\\", "cmd:", "cmd:&&", `cmd:"`, "file:/", "file:..", "file:main.go x",
+	"label:x", `label:"`, "title:x", "is:", "is:named", "branch:any token", "-branch:active token", "re:token OR cmd:x AND NOT file:y", "連線 連", "a && b || c", "x~9 src/*",
 }
 
 func FuzzSearch(f *testing.F) {

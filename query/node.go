@@ -96,6 +96,9 @@ func (n *Term) String() string {
 }
 
 func (n *Field) String() string {
+	if n.Quoted && n.Name == "re" {
+		return n.Name + ":" + quoteRegexp(n.Value)
+	}
 	if n.Quoted {
 		return n.Name + ":" + quote(n.Value)
 	}

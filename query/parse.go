@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -26,10 +27,12 @@ import (
 // white space. The warnings are for people and say what was taken literally.
 func Parse(text string) (Node, []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	p := parser{}
+	p := parser{text: text}
 	p.lex(text)
 	p.matchParens()
-	return p.list(), p.warnings
+	root := p.list()
+	p.warnParens()
+	return root, p.warnings
 }
 
 type tokenKind uint8
@@ -53,6 +56,7 @@ type token struct {
 }
 
 type parser struct {
+	text     string
 	tokens   []token
 	next     int
 	warnings []string
@@ -84,7 +88,7 @@ func (p *parser) lex(text string) {
 				i = c + 1
 				continue
 			} else if c == 0 {
-				p.warnings = append(p.warnings, fmt.Sprintf("the quote before %q has no partner, so it is searched as text", shorten(text[i+1:])))
+				p.warn("the quote before %q has no partner, so it is searched as text", shorten(text[i+1:]))
 			}
 			fallthrough
 		default:
@@ -92,7 +96,7 @@ func (p *parser) lex(text string) {
 			if startsField(text[i:end]) {
 				kind = fieldToken
 			} else {
-				p.warnField(text[i:end])
+				p.warnWord(text[i:end])
 			}
 		}
 		p.add(kind, text[i:end], i, end)
@@ -200,6 +204,50 @@ func (p *parser) operator(name string) bool {
 	return true
 }
 
+// warn adds a warning, the same one once only and never very many.
+func (p *parser) warn(format string, args ...any) {
+	const most = 5
+	w := fmt.Sprintf(format, args...)
+	if len(p.warnings) < most && !slices.Contains(p.warnings, w) {
+		p.warnings = append(p.warnings, w)
+	}
+}
+
+// warnWord warns of what looks like a field or an operator and is none.
+func (p *parser) warnWord(word string) {
+	if w := fieldWarning(word); w != "" {
+		p.warn("%s", w)
+	}
+	if name, ok := foreignOperators[word]; ok {
+		p.warn("%q is searched as text: did you mean %s?", word, name)
+	}
+	stem := strings.TrimRight(word, "*")
+	if n := len(stem); 0 < n && n < len(word) && isPlain(stem[n-1:]) && !isPlain(stem) {
+		p.warn("%q is searched as text: * works right after a plain word, as in conn*", word)
+	}
+	if i := strings.LastIndexByte(word, '~'); i > 0 && isPlain(word[:i]) && i+1 < len(word) && strings.Trim(word[i+1:], "0123456789") == "" && word[i:] != "~1" && word[i:] != "~2" {
+		p.warn("%q is searched as text: ~ stands for one edit and ~2 for two, no more", word)
+	}
+}
+
+// warnParens warns of parentheses without a partner. One that closes what a word
+// left open, as in f(a, b), is text that a person did not mean otherwise.
+func (p *parser) warnParens() {
+	open := 0
+	for _, t := range p.tokens {
+		switch t.kind {
+		case wordToken:
+			open += strings.Count(t.text, "(") - strings.Count(t.text, ")")
+		case strayToken:
+			if t.text == ")" && open > 0 {
+				open--
+				continue
+			}
+			p.warn("the parenthesis at character %d has no partner, so it groups nothing; group as in (a OR b)", 1+utf8.RuneCountInString(p.text[:t.Start]))
+		}
+	}
+}
+
 func (p *parser) list() Node {
 	var items []Node
 	for k := p.peek(0).kind; k != endToken && k != closeToken; k = p.peek(0).kind {
@@ -269,6 +317,9 @@ func (p *parser) primary() Node {
 	case fieldToken:
 		return newField(t)
 	case wordToken:
+		if isOperator(t.text) && len(p.tokens) > 1 {
+			p.warn("%q is searched as text: as an operator it needs something %s", t.text, map[bool]string{true: "after it", false: "on both sides"}[t.text == "NOT"])
+		}
 		return newWord(t)
 	}
 	return &Term{Text: t.text, Pos: t.Pos}
@@ -298,19 +349,4 @@ func isPlain(s string) bool {
 		}
 	}
 	return s != ""
-}
-
-func (p *parser) warnField(word string) {
-	name, value, ok := strings.Cut(word, ":")
-	if !ok || value == "" || strings.ContainsAny(value[:1], ":/\\") {
-		return
-	}
-	for _, r := range name {
-		if r < 'a' || 'z' < r {
-			return
-		}
-	}
-	if near := nearestField(name); near != "" {
-		p.warnings = append(p.warnings, fmt.Sprintf("%q is searched as text: there is no field %q, did you mean %s:?", word, name, near))
-	}
 }

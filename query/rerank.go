@@ -144,10 +144,10 @@ func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
 // parts of compounds. Each has a bit.
 type units struct {
 	count int
-	worth [64]float64 // of each; together 1
-	plans []uint64    // the units of each plan
-	pairs []neighbours      // of plans that follow each other in the query
-	sum   float64     // of the pairs' worth
+	worth [64]float64  // of each; together 1
+	plans []uint64     // the units of each plan
+	pairs []neighbours // of plans that follow each other in the query
+	sum   float64      // of the pairs' worth
 }
 
 type neighbours struct{ first, second int }

@@ -1,7 +1,9 @@
 package query
 
 import (
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -81,12 +83,15 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	if len(p.terms) > 0 && w.scored {
 		p.worth = p.terms[0].idf
 	}
+	if w.find != nil {
+		return p, s.planFound(p)
+	}
 	if len(w.parts) == 0 {
 		return p, nil
 	}
 	all, whole := 0, 0
 	for _, seg := range s.segs {
-		docs, err := conjunction(seg, w.parts)
+		docs, err := conjunction(seg, w.parts, w.partsToo)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +99,7 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 		p.all = append(p.all, docs)
 		all += int(docs.GetCardinality())
 		if len(w.wholes) > 0 {
-			wholes, err := conjunction(seg, w.wholes)
+			wholes, err := conjunction(seg, w.wholes, nil)
 			if err != nil {
 				return nil, err
 			}
@@ -108,10 +113,20 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	if w.scored && p.worth == 0 {
 		p.worth = p.allIDF
 	}
-	for _, part := range w.parts {
+	for i, part := range w.parts {
 		df, err := s.df(part)
 		if err != nil {
 			return nil, err
+		}
+		if w.partsToo != nil {
+			for _, o := range w.partsToo[i] {
+				more, err := s.df(o)
+				if err != nil {
+					return nil, err
+				}
+				df += more
+			}
+			df = min(df, int(s.documents))
 		}
 		p.partIDF = append(p.partIDF, s.idf(df))
 		p.partSum += s.idf(df)
@@ -119,13 +134,45 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	return p, nil
 }
 
-// conjunction returns the documents that have all terms.
-func conjunction(seg *segment, terms []string) (*roaring.Bitmap, error) {
+// planFound looks up where a field that the text decides about may be true.
+func (s *searcher) planFound(p *plan) error {
+	all := 0
+	for _, seg := range s.segs {
+		docs, err := p.find.docs(s, seg)
+		if err == nil && docs == nil {
+			docs, err = seg.live()
+		}
+		if err != nil {
+			return err
+		}
+		p.all = append(p.all, docs)
+		all += int(docs.GetCardinality())
+	}
+	p.allIDF = s.idf(all)
+	p.wholeIDF = p.allIDF
+	if p.scored {
+		p.worth = p.allIDF
+	}
+	return nil
+}
+
+// conjunction returns the documents that have all terms, or for each another
+// spelling of it.
+func conjunction(seg *segment, terms []string, others [][]string) (*roaring.Bitmap, error) {
 	var docs *roaring.Bitmap
-	for _, term := range terms {
+	for i, term := range terms {
 		d, err := seg.Bitmap(index.FieldText, []byte(term))
 		if err != nil {
 			return nil, err
+		}
+		if others != nil {
+			for _, o := range others[i] {
+				more, err := seg.Bitmap(index.FieldText, []byte(o))
+				if err != nil {
+					return nil, err
+				}
+				d.Or(more)
+			}
 		}
 		if docs == nil {
 			docs = d
@@ -170,6 +217,8 @@ func newScores(n int, compounds bool) *scores {
 // scoreWord adds one word to the scores of a segment.
 func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 	switch {
+	case p.find != nil:
+		s.scoreFound(sc, seg, p)
 	case len(p.terms) == 1 && len(p.parts) == 0:
 		return s.scoreTerm(sc, seg, p, &p.terms[0])
 	case len(p.terms) > 0:
@@ -276,11 +325,17 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 		if p.strict() && p.whole[seg.number].IsEmpty() {
 			break
 		}
+		idf := float32(p.partIDF[i] / p.partSum)
+		if p.partsToo != nil && len(p.partsToo[i]) > 0 {
+			if err := s.scoreSpellings(sc, seg, p, i, idf, among); err != nil {
+				return err
+			}
+			continue
+		}
 		postings, err := seg.Postings(index.FieldText, []byte(part))
 		if err != nil {
 			return err
 		}
-		idf := float32(p.partIDF[i] / p.partSum)
 		for {
 			doc, freq, length, ok := postings.Next()
 			if !ok {
@@ -325,6 +380,41 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 	return nil
 }
 
+// scoreSpellings scores a part that has several spellings as one term.
+func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, i int, idf float32, among bitset) error {
+	type have struct{ freq, length uint32 }
+	docs := map[uint32]have{}
+	for _, term := range append([]string{p.parts[i]}, p.partsToo[i]...) {
+		postings, err := seg.Postings(index.FieldText, []byte(term))
+		if err != nil {
+			return err
+		}
+		for {
+			doc, freq, length, ok := postings.Next()
+			if !ok {
+				break
+			}
+			if among.has(doc) {
+				docs[doc] = have{docs[doc].freq + freq, length}
+			}
+		}
+		if err := postings.Err(); err != nil {
+			return err
+		}
+	}
+	for _, doc := range slices.Sorted(maps.Keys(docs)) {
+		if sc.parts[doc] == 0 {
+			sc.freq[doc] = 0
+			if sc.best[doc] == 0 {
+				sc.touched = append(sc.touched, doc)
+			}
+		}
+		sc.parts[doc]++
+		sc.freq[doc] += idf * s.tf(float32(docs[doc].freq), docs[doc].length)
+	}
+	return nil
+}
+
 // pending is a document that may have a compound whole, and what the compound is
 // worth in it if it has, and if it has not.
 type pending struct {
@@ -334,4 +424,4 @@ type pending struct {
 
 // strict reports whether the parts alone are nothing: what is quoted, and what
 // is to be left out.
-func (w *word) strict() bool { return w.match == Phrase || !w.scored }
+func (w *word) strict() bool { return w.match == Phrase || w.find != nil || !w.scored }

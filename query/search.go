@@ -447,6 +447,9 @@ func (s *searcher) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (
 // inTime decides by the times of the whole file where it can, else by that of
 // the entry.
 func (s *searcher) inTime(t *test, seg *segment, doc uint32, at int32) (bool, error) {
+	if t.label != "" {
+		return s.bears(t, seg, doc, at)
+	}
 	if t.branch != "" {
 		return s.onBranch(t, seg, doc, at)
 	}

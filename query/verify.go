@@ -125,7 +125,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 		some := list[start:end]
 		start = end
 		g.Go(func() error {
-			var f folder
+			var f, g folder
 			read := s.reader(some[0])
 			for len(some) > 0 {
 				if err := ctx.Err(); err != nil {
@@ -135,19 +135,16 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 				for n < len(some) && s.found[some[n]].id.Offset == s.found[some[0]].id.Offset {
 					n++
 				}
-				err := read.entry(&s.found[some[0]], func(e *session.Entry) {
+				err := read.parse(&s.found[some[0]], func(line adapter.Line, e *session.Entry) {
 					for _, i := range some[:n] {
 						part := s.found[i].id.Part
 						if part >= len(e.Parts) {
 							changed[i] = true
 							continue
 						}
-						text := f.fold(e.Parts[part].Text)
+						v := partView{file: read.file, line: line, parser: read.parser, entry: e, part: part, folder: &f, commands: &g}
 						for _, p := range s.plans {
-							if !p.verify {
-								continue
-							}
-							if _, _, ok := p.needle.find(text, 0); ok {
+							if p.verify && s.found[i].mask&p.bit != 0 && p.holds(&v) {
 								whole[i] |= p.bit
 							}
 						}
@@ -175,6 +172,20 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 		}
 	}
 	return nil
+}
+
+// holds reports whether a part has a word that has to be verified.
+func (p *plan) holds(v *partView) bool {
+	if p.find != nil {
+		return p.find.holds(v)
+	}
+	text := v.fold()
+	if p.needle.han {
+		text = bytes.Clone(text)
+		simplify(text)
+	}
+	_, _, ok := p.needle.find(text, 0)
+	return ok
 }
 
 // errTooLong says that an entry is longer than a reader takes.
@@ -283,7 +294,7 @@ func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)
 	same := false
 	line := adapter.Line{Data: data, Raw: data, Offset: offset, Number: number, Ended: true}
 	parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && copyKey(index.CopyTerm(e.Copy)) == c.copy && r.isNode(e) {
+		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && (c.copy == 0 || copyKey(index.CopyTerm(e.Copy)) == c.copy) && r.isNode(e) {
 			same = true
 			use(line, e)
 		}

@@ -69,24 +69,11 @@ func scopesTopic() string {
 	return b.String()
 }
 
-// querySyntax is the part of the query language that is not a field.
-var querySyntax = [][2]string{
-	{"auth token", "every word counts: entries with all of them come first, one that lacks a word lower"},
-	{"+auth token", "auth is required"},
-	{"a AND b", "both are required"},
-	{"a OR b, ( )", "alternatives and grouping"},
-	{"!word, NOT word", "without it; a word that begins with - is itself"},
-	{"-kind:result", "without what the field says"},
-	{`"exit code 137"`, "the phrase, exact after folding case and white space"},
-	{"getUserName", "the identifier in any spelling (get_user_name); its parts rank lower"},
-	{"src/auth/login.ts", "paths, dotted names, flags, error codes and UUIDs: whole, and by their parts"},
-}
-
 func queryTopic() string {
 	var b strings.Builder
 	b.WriteString("The arguments of a query are joined with spaces. Nothing in it is an error: what\nfits no rule is searched as it stands, and a warning says so.\n\n")
-	for _, row := range querySyntax {
-		writeColumns(&b, fmt.Sprintf("  %-19s ", row[0]), row[1])
+	for _, row := range query.Syntax {
+		writeColumns(&b, fmt.Sprintf("  %-19s ", row.Form), row.Meaning)
 	}
 	b.WriteString("\nFields:\n")
 	for _, f := range query.Fields {
@@ -95,7 +82,8 @@ func queryTopic() string {
 	b.WriteString("\nUpper and lower case are the same, and so are letters with and without accents.\n")
 	b.WriteString("A word also matches by its English forms (rename, renaming), as the beginning of\n")
 	b.WriteString("a longer one, and, when it is rare, with one or two letters wrong; each looser\n")
-	b.WriteString("way ranks lower. Chinese, Japanese and Korean text is found by any piece of it.\n")
+	b.WriteString("way ranks lower. Chinese, Japanese and Korean text is found by any piece of it,\nand simplified and traditional characters find each other.\n")
+	b.WriteString("\nIn quotes a backslash before a quote is the quote, and two are one; in re: only\nthe quote needs it. AND binds tighter than OR; side by side, each word counts and\nnone is required, but a field is.\n")
 	return b.String()
 }
 

@@ -1,0 +1,128 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// workshop has what the fields are about that only texts and records know.
+func workshop(t testing.TB) *library {
+	label := entry{fields: map[string]any{"type": "label", "targetId": "w-plan", "label": "Keep this"}}
+	return newLibrary(t,
+		story{name: "work", id: "0aaa", cwd: "/home/u/app", entries: []entry{
+			prompt("clean the build folder, timeout is fine").named("w-ask"),
+			reply("The plan: remove it.").named("w-plan"),
+			called("bash", map[string]any{"command": "rm   -rf build && ls src/auth/main.go", "wait": 30}).named("w-rm"),
+			called("write", map[string]any{"path": "src/main.go", "content": "package main\n// rm -rf nothing"}).named("w-write"),
+			called("edit", map[string]any{"file_path": "/home/u/app/docs/Main.go.md", "edits": []any{}}).named("w-edit"),
+			{id: "w-shell", message: map[string]any{"role": "bashExecution", "command": "du -sh .GITCLAW", "output": "rm -rf was said here\n3G", "exitCode": 1}},
+			label.named("w-label"),
+			{id: "w-sum", fields: map[string]any{"type": "compaction", "summary": "Cleaned up.", "details": map[string]any{
+				"readFiles": []string{"src/util/paths.go"}, "modifiedFiles": []string{"src/main.go"}}}},
+			{id: "w-title", fields: map[string]any{"type": "session_info", "name": "Café cleanup"}},
+			reply("exit status 17, timed out; exit code 4").named("w-exit"),
+		}},
+		story{name: "other", id: "0bbb", cwd: "/home/u/else", start: day.AddDate(0, 1, 0), entries: []entry{
+			prompt("the timeout of the domain.go file: TimeOut").named("o-ask"),
+			reply("繁體：連線池的資料庫").named("o-trad"),
+			reply("简体：连线池的数据库").named("o-simp"),
+		}},
+	)
+}
+
+func TestSearchFields(t *testing.T) {
+	l := workshop(t)
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"cmd:rm", []string{"w-rm"}},
+		{`cmd:"rm -rf"`, []string{"w-rm"}},
+		{`cmd:"RM -RF build"`, []string{"w-rm"}},
+		{"cmd:r", []string{}},
+		{"cmd:.gitclaw", []string{"w-shell"}},
+		{"cmd:nothing", []string{}},
+		{"cmd:du OR cmd:rm", []string{"w-rm", "w-shell"}},
+		{"cmd:rm build", []string{"w-rm"}},
+		{"kind:shell -cmd:du", []string{}},
+		{"kind:call -cmd:rm", []string{"w-edit", "w-write"}},
+		{"file:main.go", []string{"w-rm", "w-sum", "w-write"}},
+		{"file:auth/main.go", []string{"w-rm"}},
+		{"file:app/src/main.go", []string{"w-sum", "w-write"}},
+		{"file:MAIN.GO.MD", []string{"w-edit"}},
+		{"file:ain.go", []string{}},
+		{"file:paths.go", []string{"w-sum"}},
+		{"file:domain.go", []string{}},
+		{"file:main.go kind:summary", []string{"w-sum"}},
+		{"label:keep", []string{"w-plan"}},
+		{"label:KEEP plan", []string{"w-plan"}},
+		{"label:nothing", []string{}},
+		{"-label:keep kind:reply", []string{"o-simp", "o-trad", "w-exit"}},
+		{"title:cafe plan", []string{"w-plan"}},
+		{"title:else timeout", []string{}},
+		{"is:named timeout", []string{"w-ask"}},
+		{"-is:named timeout", []string{"o-ask"}},
+		{"branch:active timeout", []string{"o-ask", "w-ask"}},
+		{"branch:abandoned timeout", []string{}},
+		{"re:time(d.)?out", []string{"o-ask", "w-ask", "w-exit"}},
+		{"re:time(d.)?out folder", []string{"w-ask"}},
+		{"re:TimeOut", []string{"o-ask"}},
+		{`re:"exit (code|status) \d+"`, []string{"w-exit"}},
+		{`re:"exit (code|status) \d{3}"`, []string{}},
+		{`re:^the\b`, []string{"o-ask", "w-plan"}},
+		{"-re:time.*out kind:prompt", []string{}},
+		{"re:du\\b OR re:folder", []string{"w-ask", "w-shell"}},
+		{"re:.GITCLAW", []string{"w-shell"}},
+		{"连线池", []string{"o-simp", "o-trad"}},
+		{"連線池", []string{"o-simp", "o-trad"}},
+		{"資料庫", []string{"o-trad"}},
+		{`"连线池的"`, []string{"o-simp", "o-trad"}},
+		{"连", []string{"o-simp", "o-trad"}},
+		{"連線", []string{"o-simp", "o-trad"}},
+	} {
+		resp := l.search(Request{Text: c.text, Flat: true, Limit: 1000})
+		if diff := cmp.Diff(c.want, sorted(ids(resp))); diff != "" {
+			t.Errorf("hits of %q (-want +got):\n%s", c.text, diff)
+		}
+		if len(resp.Warnings) > 0 || resp.Total != len(c.want) || !resp.TotalIsExact {
+			t.Errorf("Search(%q): total %d, exact %v, warnings %q", c.text, resp.Total, resp.TotalIsExact, resp.Warnings)
+		}
+		for _, h := range resp.Hits {
+			if strings.HasPrefix(c.text, "re:") && len(h.Fragment.Spans) == 0 {
+				t.Errorf("Search(%q): nothing is marked in %q", c.text, h.Fragment.Text)
+			}
+		}
+	}
+}
+
+// What is wrong with a field is said, and its text searched.
+func TestSearchFieldWarnings(t *testing.T) {
+	l := workshop(t)
+	for _, c := range []struct{ text, want string }{
+		{"re:time(out", "at character 5"},
+		{"kind:repyl timeout", "reply"},
+		{"after:never timeout", "never"},
+		{"titel:timeout", "title:"},
+		{"is:red timeout", "named"},
+		{"branch:main timeout", "abandoned"},
+		{`file:/ timeout`, "path"},
+	} {
+		resp := l.search(Request{Text: c.text})
+		if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], c.want) || resp.TotalAny == 0 {
+			t.Errorf("Search(%q): %d hits, warnings %q, want one that says %q", c.text, resp.TotalAny, resp.Warnings, c.want)
+		}
+	}
+}
+
+func TestHanTables(t *testing.T) {
+	for trad, simp := range simplified {
+		if trad == simp || simplified[simp] != 0 || len(string(trad)) != 3 || len(string(simp)) != 3 {
+			t.Errorf("simplified[%c] = %c", trad, simp)
+		}
+	}
+	if got := hanForms("后台"); len(got) < 3 {
+		t.Errorf("hanForms(后台) = %q, want 後臺 and mixed ones", got)
+	}
+}

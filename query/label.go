@@ -1,0 +1,32 @@
+package query
+
+import (
+	"strings"
+
+	"pigrep/index/analysis"
+)
+
+// labelTest tells entries by the labels that they bear. Later lines give and take
+// labels, so the session record knows them.
+func labelTest(part string) test {
+	t := timeTest(noTime, noTime)
+	t.label = analysis.Fold(part)
+	return t
+}
+
+// bears reports whether the entry of a document bears the test's label.
+func (s *searcher) bears(t *test, seg *segment, doc uint32, at int32) (bool, error) {
+	if len(s.files[at].LabelNames) == 0 {
+		return false, nil
+	}
+	id, ok := seg.ID(doc)
+	if !ok {
+		return false, nil
+	}
+	rec, err := s.record(at)
+	if err != nil {
+		return false, err
+	}
+	n := rec.NodeAt(id.Offset)
+	return n >= 0 && strings.Contains(analysis.Fold(rec.Labels[rec.Nodes[n].ID]), t.label) && rec.Labels[rec.Nodes[n].ID] != "", nil
+}

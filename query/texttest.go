@@ -1,0 +1,338 @@
+package query
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+)
+
+// A textTest is a field that is true of what a text says, not of a keyword: the
+// index tells where it may be true, and the text decides.
+type textTest interface {
+	// docs returns the documents of a segment of which it may be true; nil when
+	// that may be all.
+	docs(s *searcher, seg *segment) (*roaring.Bitmap, error)
+	// holds decides about a part.
+	holds(v *partView) bool
+	// spans returns what is to be marked in the text of a part.
+	spans(a *analysis.Analyzer, text []byte) [][2]int
+}
+
+// A partView is a part that was read again, with what text tests ask for.
+type partView struct {
+	file             *file
+	line             adapter.Line
+	parser           adapter.Parser
+	entry            *session.Entry
+	part             int
+	folder, commands *folder
+	folded           []byte // of the part's text; nil until it is asked for
+	facts            *session.EntryFacts
+	asked            bool // for the facts
+}
+
+func (v *partView) text() []byte { return v.entry.Parts[v.part].Text }
+
+// fold returns the folded text.
+func (v *partView) fold() []byte {
+	if v.folded == nil {
+		v.folded = v.folder.fold(v.text())
+	}
+	return v.folded
+}
+
+// factsOf returns what the entry says about the use of tools, nil for nothing.
+func (v *partView) factsOf() *session.EntryFacts {
+	if f, ok := v.parser.(adapter.FactFinder); ok && !v.asked {
+		v.asked, v.facts = true, f.Facts(v.line, v.entry)
+	}
+	return v.facts
+}
+
+// newTextTest returns the textTest of a field, nil when it needs none.
+func newTextTest(f *Field, req *Request, a *analysis.Analyzer) (textTest, error) {
+	switch f.Name {
+	case "re":
+		p, err := compileGrep(&GrepRequest{Patterns: []string{f.Value}, Multiline: true})
+		if err != nil {
+			return nil, err
+		}
+		return &expressionTest{re: p.re, need: p.need}, nil
+	case "cmd":
+		return &commandTest{terms: termsIn(a, f.Value), needle: newNeedle(f.Value)}, nil
+	case "file":
+		value := f.Value
+		if req.Expand != nil && strings.HasPrefix(value, "~") {
+			value = req.Expand(value)
+		}
+		value = strings.TrimRight(strings.TrimPrefix(slashed(value), "./"), "/")
+		if value == "" {
+			return nil, fmt.Errorf("file: needs a path")
+		}
+		return &fileTest{path: value, terms: termsIn(a, path.Base(value)), needle: newNeedle(value)}, nil
+	}
+	return nil, nil
+}
+
+// termsIn returns the terms of a text, without those that others imply.
+func termsIn(a *analysis.Analyzer, text string) []string {
+	var tokens []analysis.Token
+	a.Walk([]byte(text), func(t analysis.Token) {
+		t.Term = bytes.Clone(t.Term)
+		tokens = append(tokens, t)
+	})
+	var terms []string
+	for _, t := range withoutCoveredSingles(tokens) {
+		if len(terms) < maxParts {
+			terms = appendNew(terms, string(t.Term))
+		}
+	}
+	return terms
+}
+
+// ofKinds returns the documents of some kinds.
+func ofKinds(seg *segment, kinds ...session.Kind) (*roaring.Bitmap, error) {
+	all := roaring.New()
+	for _, k := range kinds {
+		docs, err := seg.Bitmap(index.FieldKind, []byte(k))
+		if err != nil {
+			return nil, err
+		}
+		all.Or(docs)
+	}
+	return all, nil
+}
+
+// expressionTest is re:.
+type expressionTest struct {
+	re   *regexp.Regexp
+	need *need
+}
+
+func (f *expressionTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+	if f.need == nil {
+		return nil, nil
+	}
+	l := lookup{segment: seg.Segment, limits: grepUsual, pieces: true}
+	return l.need(f.need)
+}
+
+func (f *expressionTest) holds(v *partView) bool { return f.re.Match(v.text()) }
+
+// maxSpans is how many places of a text a textTest marks.
+const maxSpans = 200
+
+func (f *expressionTest) spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
+	for _, m := range f.re.FindAllIndex(text, maxSpans) {
+		if m[0] < m[1] {
+			list = append(list, [2]int{m[0], m[1]})
+		}
+	}
+	return list
+}
+
+// commandTest is cmd:.
+type commandTest struct {
+	terms  []string
+	needle needle
+}
+
+func (f *commandTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+	docs, err := ofKinds(seg, session.KindCall, session.KindShell)
+	if err != nil || len(f.terms) == 0 {
+		return docs, err
+	}
+	have, err := conjunction(seg, f.terms, nil)
+	if err == nil {
+		docs.And(have)
+	}
+	return docs, err
+}
+
+func (f *commandTest) holds(v *partView) bool {
+	facts := v.factsOf()
+	if facts == nil {
+		return false
+	}
+	for i := range facts.Calls {
+		c := &facts.Calls[i]
+		if c.Part != v.part || len(c.Command) == 0 {
+			continue
+		}
+		if _, _, ok := f.needle.find(v.commands.fold(c.Command), 0); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *commandTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
+	return needleSpans(a, &f.needle, text, 1)
+}
+
+// needleSpans returns where a needle stands in a text, so many times at most.
+func needleSpans(a *analysis.Analyzer, n *needle, text []byte, most int) (list [][2]int) {
+	folded := a.FoldText(text)
+	for from := 0; len(list) < most; {
+		start, end, ok := n.find(folded.Text, from)
+		if !ok {
+			break
+		}
+		from = end
+		start, end = folded.Source(start, end)
+		list = append(list, [2]int{start, end})
+	}
+	return list
+}
+
+// fileTest is file:.
+type fileTest struct {
+	path   string
+	terms  []string
+	needle needle
+}
+
+// docs returns calls that have the last element of the path, and summaries,
+// whose lists of files may stand beside their text.
+func (f *fileTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+	docs, err := ofKinds(seg, session.KindCall)
+	if err != nil {
+		return nil, err
+	}
+	summaries, err := ofKinds(seg, session.KindSummary)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.terms) > 0 {
+		have, err := conjunction(seg, f.terms, nil)
+		if err != nil {
+			return nil, err
+		}
+		docs.And(have)
+	}
+	docs.Or(summaries)
+	return docs, nil
+}
+
+func (f *fileTest) holds(v *partView) bool {
+	facts := v.factsOf()
+	if facts == nil {
+		return false
+	}
+	cwd := v.file.CWD
+	if v.entry.Parts[v.part].Kind == session.KindSummary {
+		for _, list := range [][]string{facts.ReadFiles, facts.ModifiedFiles} {
+			for _, p := range list {
+				if f.is(p, cwd) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for i := range facts.Calls {
+		c := &facts.Calls[i]
+		if c.Part != v.part {
+			continue
+		}
+		for _, p := range c.Paths {
+			if f.is(p, cwd) {
+				return true
+			}
+		}
+		if len(c.Command) > 0 {
+			if f.within(v.commands.fold(c.Command)) {
+				return true
+			}
+			continue
+		}
+		for line := range bytes.Lines(c.Text) {
+			if _, value, ok := bytes.Cut(line, []byte(": ")); ok && len(value) < 4096 && f.is(string(bytes.TrimSpace(value)), cwd) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// is reports whether a path is the one that is looked for, or ends with it.
+func (f *fileTest) is(p, cwd string) bool {
+	p = path.Clean(slashed(p))
+	if endsWithPath(p, f.path) {
+		return true
+	}
+	return !strings.HasPrefix(p, "/") && cwd != "" && endsWithPath(path.Join(slashed(cwd), p), f.path)
+}
+
+func endsWithPath(p, end string) bool {
+	if len(p) < len(end) || !strings.EqualFold(p[len(p)-len(end):], end) {
+		return false
+	}
+	return len(p) == len(end) || p[len(p)-len(end)-1] == '/' || end[0] == '/' && len(p) == len(end)
+}
+
+// within reports whether a folded command names the path.
+func (f *fileTest) within(command []byte) bool {
+	for from := 0; ; {
+		start, end, ok := f.needle.find(command, from)
+		if !ok {
+			return false
+		}
+		before, _ := utf8.DecodeLastRune(command[:start])
+		after, _ := utf8.DecodeRune(command[end:])
+		if (start == 0 || !strings.ContainsRune(".-_", before)) && (end == len(command) || !strings.ContainsRune("/.-_", after) || after == '.' && endsToken(string(command[end+1:]))) {
+			return true
+		}
+		from = start + 1
+	}
+}
+
+func (f *fileTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
+	return needleSpans(a, &f.needle, text, maxSpans)
+}
+
+// scoreFound adds the documents of which a textTest may be true to the scores of a
+// segment, all with the same value.
+func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
+	value := float32(p.allIDF)
+	for it := p.all[seg.number].Iterator(); it.HasNext(); {
+		doc := it.Next()
+		if !seg.allowed.has(doc) {
+			continue
+		}
+		sc.value[doc], sc.best[doc] = value, tierExact+1
+		sc.touched = append(sc.touched, doc)
+		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
+	}
+}
+
+// live returns the live documents of a segment.
+func (seg *segment) live() (*roaring.Bitmap, error) {
+	all := roaring.New()
+	var kinds []string
+	err := seg.Terms(index.FieldKind, nil, func(term []byte, _ int) bool {
+		kinds = append(kinds, string(term))
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range kinds {
+		docs, err := seg.Bitmap(index.FieldKind, []byte(k))
+		if err != nil {
+			return nil, err
+		}
+		all.Or(docs)
+	}
+	return all, nil
+}
