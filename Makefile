@@ -1,4 +1,4 @@
-# make try     build, and search for Q in the sessions of this machine, or in the samples
+# make try     build, and search for Q in the sessions of this machine, or in the samples if it has none
 # make check   everything that must hold before a commit
 # make test    the tests, as in the README
 # make torture the long form of the tests that kill, damage and crowd
@@ -14,12 +14,7 @@ build:
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o pigrep .
 
 try: build
-	@if [ -d "$${PI_CODING_AGENT_DIR:-$$HOME/.pi/agent}/sessions" ]; then \
-		./pigrep search $(Q); \
-	else \
-		echo "No pi sessions on this machine: searching the samples in testdata/sessions."; \
-		./pigrep --session-dir testdata/sessions search $(Q); \
-	fi
+	./pigrep search $(Q)
 
 bench:
 	go run ./internal/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
