@@ -30,6 +30,9 @@ func (b *suite) measure(mb int) error {
 	if err := b.measureQueries(mb, dir); err != nil {
 		return err
 	}
+	if err := b.measureGreps(mb, dir, size); err != nil {
+		return err
+	}
 	return b.measureFreshness(mb, dir)
 }
 
