@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
@@ -406,7 +407,7 @@ func TestSearchAgainstModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shelf := rapid.SampledFrom(shelves).Draw(rt, "library")
 		l, text := shelf.library, drawQuery(rt, 1)
-		req := Request{Text: text, Flat: true, Limit: 1000, firstStage: true}
+		req := Request{Text: text, Flat: true, Limit: 1000}
 		allowed := func(*modelDoc) bool { return true }
 		if rapid.Bool().Draw(rt, "prompts only") {
 			req.Kinds = []session.Kind{session.KindPrompt}
@@ -416,7 +417,10 @@ func TestSearchAgainstModel(t *testing.T) {
 			return
 		}
 		want, total := shelf.model.search(rt, req, allowed)
-		resp := l.search(req)
+		resp, err := search(t.Context(), l.reader, adapter.Pi(), disk{}, req, false)
+		if err != nil {
+			rt.Fatal(err)
+		}
 		if resp.TotalAny != len(want) || resp.Total != total || !resp.TotalIsExact || len(resp.Hits) != len(want) {
 			rt.Fatalf("%q: totals %d and %d, %d hits; want %d, %d and %d", text, resp.Total, resp.TotalAny, len(resp.Hits), total, len(want), len(want))
 		}

@@ -59,13 +59,17 @@ func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness 
 
 var leastFactors = factors{kindLeast, 1, 1, 1}
 
-// rerank is the second stage.
-func (s *searcher) rerank() error {
+// gather notes for each file what its candidates have.
+func (s *searcher) gather() {
 	for i := range s.found {
 		c := &s.found[i]
 		s.files[c.file].mask |= c.mask
 	}
-	if s.req.firstStage || s.req.Sort != SortRelevance || s.worth == 0 {
+}
+
+// rerank is the second stage.
+func (s *searcher) rerank() error {
+	if s.worth == 0 {
 		return nil
 	}
 	var top []int32

@@ -39,8 +39,6 @@ type Request struct {
 	DefaultRoot string    // the session root that pi would use, for the resume command
 
 	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
-
-	firstStage bool // scores of the first stage, for tests
 }
 
 // Sort is an order of hits.

@@ -22,6 +22,11 @@ import (
 // read only where a hit is shown and where a phrase or a compound has to be
 // verified.
 func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) (*Response, error) {
+	return search(ctx, r, a, src, req, true)
+}
+
+// search is Search with both stages of ranking or the first alone.
+func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request, both bool) (*Response, error) {
 	q, err := compile(&req)
 	if err != nil {
 		return nil, err
@@ -39,8 +44,11 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 	if err := s.verify(); err != nil {
 		return nil, err
 	}
-	if err := s.rerank(); err != nil {
-		return nil, err
+	s.gather()
+	if both && req.Sort == SortRelevance {
+		if err := s.rerank(); err != nil {
+			return nil, err
+		}
 	}
 	return s.respond()
 }
