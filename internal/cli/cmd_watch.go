@@ -65,6 +65,8 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	err = indexer.Watch(ctx, opt)
 	v.begin()
 	switch {
+	case isClosedPipe(v.err):
+		return nil // which is how `| head` ends it
 	case v.err != nil:
 		return v.err
 	case errors.Is(err, indexer.ErrWatched):
@@ -159,5 +161,8 @@ func (v *watchView) summary() error {
 		Directories: v.last.Directories, State: v.last.State,
 	}
 	v.show(e)
+	if isClosedPipe(v.err) {
+		return nil
+	}
 	return v.err
 }
