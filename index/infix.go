@@ -1,6 +1,9 @@
 package index
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"sync"
+)
 
 // The dictionary of a field is an automaton of the engine (vellum, version 1):
 // nodes that share the beginnings of terms, and in part their ends. Finding what
@@ -64,13 +67,23 @@ func (s *Segment) Inside(f Field, needle []byte, long int, visit func(beginning 
 	if root >= size-dictFooter {
 		return damaged("dictionary of %s", f)
 	}
-	w.known = make([]uint8, root+1)
 	if root == 1 { // no terms at all
 		return nil
 	}
+	known := knownNodes.Get().(*[]uint8)
+	defer knownNodes.Put(known)
+	if cap(*known) < int(root)+1 {
+		*known = make([]uint8, root+1, root+root/4)
+	}
+	w.known = (*known)[:root+1]
+	clear(w.known)
 	w.walk(int(root), 0, 0)
 	return nil
 }
+
+// knownNodes keeps the memory of walks: taking new pages for each would take as
+// long as the walk.
+var knownNodes = sync.Pool{New: func() any { return new([]uint8) }}
 
 // occurrences returns the automaton that finds the needle: a state is how many
 // bytes of it have just been read.

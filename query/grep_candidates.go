@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -53,6 +54,7 @@ func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fil
 	for _, pieces := range []bool{false, true} {
 		total = 0
 		var eg errgroup.Group
+		eg.SetLimit(runtime.GOMAXPROCS(0))
 		for i, s := range segments {
 			eg.Go(func() error {
 				l := lookup{segment: s, limits: g.limits, pieces: pieces}
