@@ -23,6 +23,7 @@ type change struct {
 	from    int64            // the smallest offset of an added document
 	added   int              // documents
 	summary *session.Summary // of the record that was put
+	stored  []string         // ids of the facts that were put
 	put     bool
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,15 +18,15 @@ import (
 	"pigrep/internal/session"
 )
 
-// The facts of a session file are stored beside its record, in two documents of
-// their own: what counting needs, and the details. Searching reads neither. Both
-// are
+// The facts of a session file are stored beside its record, in pieces of
+// session.FactsChunk: of each piece what counting needs, and apart from it the
+// details. Searching reads neither. The ids are
 //
-//	uint    SchemaVersion
-//	string  the facts as of the checkpoint
-//	string  the facts with an unterminated last line, empty when they are the same
+//	f:<file>:<piece>  g:<file>:<piece>  facts and details as of the checkpoint
+//	f:<file>:tail     g:<file>:tail     all of them with an unterminated last line
 //
-// and the checksum. The facts:
+// the latter when there is such a line; then they count. Each value is uint
+// SchemaVersion, what follows, and the checksum. The facts:
 //
 //	uint    number of distinct strings, then these: sources, models, tools, programs
 //	uint    number of uses of tokens, then for each (numbers relative to the one before):
@@ -93,61 +96,96 @@ func (n *names) of(s string) uint64 {
 	return i
 }
 
-// putFacts stores the facts of the records, unless there are none.
+// The kinds of ids, and the last element of the id of what includes a tail.
+const (
+	factsKind   = "f"
+	detailsKind = "g"
+	tailPiece   = "tail"
+)
+
+func factsID(kind string, file uint32, piece string) string {
+	return fmt.Sprintf("%s:%06x:%s", kind, file, piece)
+}
+
+// factTails lists the ids of facts with an unterminated last line.
+func factTails(file uint32) []string {
+	return []string{factsID(factsKind, file, tailPiece), factsID(detailsKind, file, tailPiece)}
+}
+
+// factIDs lists the ids of all facts of a file.
+func factIDs(s *scorch.IndexSnapshot, file uint32) (ids []string, err error) {
+	defer contain("list the facts of a session", &err)()
+	for _, seg := range s.Segments() {
+		for _, kind := range [2]string{factsKind, detailsKind} {
+			list, err := idsBetween(seg, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file))
+			if err != nil {
+				return nil, err
+			}
+			ids = append(ids, list...)
+		}
+	}
+	return ids, nil
+}
+
+// idsBetween lists the ids in a range, deleted ones included.
+func idsBetween(seg *scorch.SegmentSnapshot, start, end string) (ids []string, err error) {
+	dict, err := seg.Segment().Dictionary(string(fieldID))
+	if err != nil {
+		return nil, damaged("list the facts of sessions: %v", err)
+	}
+	for it := termIterator(dict, []byte(start), []byte(end)); ; {
+		entry, err := it.Next()
+		if err != nil {
+			return nil, damaged("list the facts of sessions: %v", err)
+		}
+		if entry == nil {
+			return ids, nil
+		}
+		ids = append(ids, strings.Clone(entry.Term))
+	}
+}
+
+// putFacts stores the pieces of the facts that are not stored yet, and with an
+// unterminated last line all of them.
 func (b *Batch) putFacts(base, full *session.Record) {
-	if full == nil {
-		full = base
+	put := func(file uint32, piece string, f *session.Facts) {
+		for _, kind := range [2]string{factsKind, detailsKind} {
+			encode := appendFacts
+			if kind == detailsKind {
+				encode = appendDetails
+			}
+			id := factsID(kind, file, piece)
+			b.builder.put(id, seal(encode(appendUint(nil, SchemaVersion), f)))
+			b.change(file).stored = append(b.change(file).stored, id)
+		}
 	}
-	if isEmpty(base.Facts) && isEmpty(full.Facts) {
-		return
+	if full != nil && full.Facts.Chunks() > 0 {
+		put(full.File, tailPiece, full.Facts)
 	}
-	var more *session.Facts
-	if full != base {
-		more = full.Facts
+	for i := range base.Facts.Chunks() {
+		if !base.Facts.IsStored(i) {
+			put(base.File, fmt.Sprintf("%06x", i), base.Facts.Chunk(i))
+		}
 	}
-	file := full.File
-	b.builder.put(factsID(file), encodeFacts(base.Facts, more, appendFacts))
-	b.builder.put(detailsID(file), encodeFacts(base.Facts, more, appendDetails))
+	if base.Facts != nil {
+		base.Facts.Stored()
+	}
 }
 
-func isEmpty(f *session.Facts) bool {
-	return f == nil || len(f.Usages)+len(f.Calls)+len(f.Touches) == 0
-}
-
-// encodeFacts encodes facts for storage. full is nil when they are the same.
-func encodeFacts(base, full *session.Facts, encode func([]byte, *session.Facts) []byte) []byte {
-	b := appendUint(nil, SchemaVersion)
-	if base == nil {
-		base = &session.Facts{}
-	}
-	b = appendString(b, string(encode(nil, base)))
-	if full == nil {
-		b = appendString(b, "")
-	} else {
-		b = appendString(b, string(encode(nil, full)))
-	}
-	return seal(b)
-}
-
-// openFacts returns the encoded facts of a stored value: of the whole file, or
-// as of the checkpoint.
-func openFacts(b []byte, base bool) (string, error) {
+// openFacts returns what is in a stored value.
+func openFacts(b []byte) (string, error) {
 	s, ok := unseal(b)
 	if !ok {
 		return "", damaged("session facts: wrong checksum")
 	}
 	d := &decoder{s: s}
-	if v := d.uint(); v != SchemaVersion && !d.bad {
+	if v := d.uint(); v != SchemaVersion || d.bad {
+		if d.bad {
+			return "", damaged("session facts: unreadable")
+		}
 		return "", versionError(v)
 	}
-	first, second := d.string(), d.string()
-	if d.bad || d.pos != len(d.s) {
-		return "", damaged("session facts: unreadable")
-	}
-	if second == "" || base {
-		return first, nil
-	}
-	return second, nil
+	return s[d.pos:], nil
 }
 
 func appendFacts(b []byte, f *session.Facts) []byte {
@@ -246,7 +284,7 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 	return b
 }
 
-// decodeFacts decodes what appendFacts made, into facts whose memory it uses again.
+// decodeFacts adds what appendFacts made to the facts.
 func decodeFacts(s string, f *session.Facts) error {
 	d := &decoder{s: s}
 	table := d.strings()
@@ -259,10 +297,10 @@ func decodeFacts(s string, f *session.Facts) error {
 		return table[i]
 	}
 
-	f.Usages = resize(f.Usages, d.items(minUsageLen))
+	usages := grow(&f.Usages, d.items(minUsageLen))
 	offset, at := int64(0), int64(0)
-	for i := range f.Usages {
-		u := &f.Usages[i]
+	for i := range usages {
+		u := &usages[i]
 		offset += d.int()
 		at += d.int()
 		u.Offset, u.Time = offset, at
@@ -281,17 +319,17 @@ func decodeFacts(s string, f *session.Facts) error {
 	}
 
 	programs := make([]string, 0, d.items(1))
-	f.Calls = resize(f.Calls, d.items(minCallLen))
+	calls := grow(&f.Calls, d.items(minCallLen))
 	offset, at = -1, 0
 	hash := uint64(0)
-	for i := range f.Calls {
+	for i := range calls {
 		flags := d.uint()
 		by := d.int()
 		at += d.int()
 		if offset += by; by != 0 {
 			hash = d.fixed()
 		}
-		c := &f.Calls[i]
+		c := &calls[i]
 		*c = session.CallFact{
 			Offset: offset, Time: at, Copy: hash, Kind: session.CallKind(flags & callKindMask),
 			Part: int(d.count()) - 1, Tool: name(), Model: name(), HasResult: flags&callHasResult != 0, Broken: flags&callBroken != 0,
@@ -324,7 +362,6 @@ func decodeFacts(s string, f *session.Facts) error {
 			break
 		}
 	}
-	f.Touches = f.Touches[:0]
 	if d.bad || d.pos != len(d.s) {
 		return damaged("session facts: unreadable")
 	}
@@ -388,8 +425,9 @@ func appendDetails(b []byte, f *session.Facts) []byte {
 	return b
 }
 
-// decodeDetails adds what appendDetails made to the facts.
-func decodeDetails(s string, f *session.Facts) error {
+// decodeDetails adds what appendDetails made to the facts, of which the calls from
+// this one on are there already.
+func decodeDetails(s string, f *session.Facts, from int) error {
 	d := &decoder{s: s}
 	table := d.strings()
 	name := func() string {
@@ -400,11 +438,12 @@ func decodeDetails(s string, f *session.Facts) error {
 		}
 		return table[i]
 	}
-	if d.items(minDetailLen) != len(f.Calls) {
+	calls := f.Calls[from:]
+	if d.items(minDetailLen) != len(calls) {
 		return damaged("session facts: the details are of others")
 	}
-	for i := range f.Calls {
-		c := &f.Calls[i]
+	for i := range calls {
+		c := &calls[i]
 		flags := d.uint()
 		c.Cut, c.Shell = flags&detailCut != 0, flags&detailShell != 0
 		c.Line = d.string()
@@ -421,12 +460,12 @@ func decodeDetails(s string, f *session.Facts) error {
 			break
 		}
 	}
-	f.Touches = resize(f.Touches, d.items(minTouchLen))
+	touches := grow(&f.Touches, d.items(minTouchLen))
 	offset, at := int64(0), int64(0)
-	for i := range f.Touches {
+	for i := range touches {
 		offset += d.int()
 		at += d.int()
-		f.Touches[i] = session.TouchFact{Offset: offset, Time: at, Copy: d.fixed(), Path: name(), Write: d.uint() != 0}
+		touches[i] = session.TouchFact{Offset: offset, Time: at, Copy: d.fixed(), Path: name(), Write: d.uint() != 0}
 		if d.bad {
 			break
 		}
@@ -437,98 +476,82 @@ func decodeDetails(s string, f *session.Facts) error {
 	return nil
 }
 
-// resize returns a slice of n items, in the memory of s when that is enough.
-func resize[T any](s []T, n int) []T {
-	if n <= cap(s) {
-		return s[:n]
-	}
-	return make([]T, n)
+// grow makes a slice longer by n items, and returns these.
+func grow[T any](s *[]T, n int) []T {
+	*s = slices.Grow(*s, n)
+	*s = (*s)[:len(*s)+n]
+	return (*s)[len(*s)-n:]
 }
 
 // readFacts reads the facts of a file as of its checkpoint, with the details; nil
 // when there are none.
-func readFacts(s *scorch.IndexSnapshot, file uint32) (*session.Facts, error) {
-	b, err := stored(s, factsID(file))
-	if err != nil || b == nil {
+func readFacts(s *scorch.IndexSnapshot, file uint32) (f *session.Facts, err error) {
+	defer contain("read the facts of a session", &err)()
+	set := &FactSet{facts: make(map[uint32]pieces), details: make(map[uint32]pieces)}
+	for _, seg := range s.Segments() {
+		for _, kind := range [2]string{factsKind, detailsKind} {
+			if err := set.read(seg, kind, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, m := range []map[uint32]pieces{set.facts, set.details} {
+		delete(m[file], tailPiece)
+	}
+	if len(set.facts[file]) == 0 {
+		return nil, nil
+	}
+	f = &session.Facts{}
+	if err := set.Of(file, f); err != nil {
 		return nil, err
 	}
-	f := &session.Facts{}
-	text, err := openFacts(b, true)
-	if err == nil {
-		err = decodeFacts(text, f)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if b, err = stored(s, detailsID(file)); err != nil {
-		return nil, err
-	}
-	if text, err = openFacts(b, true); err != nil {
-		return nil, err
-	}
-	return f, decodeDetails(text, f)
+	f.Stored()
+	return f, nil
 }
+
+// pieces are the stored facts of a file, by the last element of their ids.
+type pieces map[string]string
 
 // FactSet holds the facts of all files of a generation, encoded.
 type FactSet struct {
-	facts, details map[uint32]string // by file
+	mu             sync.Mutex
+	facts, details map[uint32]pieces // by file
 }
 
 // Facts reads the facts of all files, and with details those. The set may be
 // used after the reader is closed.
 func (r *Reader) Facts(ctx context.Context, details bool) (*FactSet, error) {
-	set := &FactSet{facts: make(map[uint32]string), details: make(map[uint32]string)}
-	kinds := map[string]map[uint32]string{"f": set.facts}
+	set := &FactSet{facts: make(map[uint32]pieces), details: make(map[uint32]pieces)}
+	kinds := []string{factsKind}
 	if details {
-		kinds["g"] = set.details
+		kinds = append(kinds, detailsKind)
 	}
-	var mu sync.Mutex
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, seg := range r.snapshot.Segments() {
-		for kind, into := range kinds {
+		for _, kind := range kinds {
 			g.Go(func() (err error) {
 				defer contain("read the facts of sessions", &err)()
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				found, err := storedOf(seg, kind)
-				mu.Lock()
-				defer mu.Unlock()
-				for file, text := range found {
-					into[file] = text
-				}
-				return err
+				return set.read(seg, kind, kind+":", kind+";")
 			})
 		}
 	}
 	return set, g.Wait()
 }
 
-// storedOf returns what is stored in a segment under ids of a kind, opened, by
-// file.
-func storedOf(seg *scorch.SegmentSnapshot, kind string) (map[uint32]string, error) {
-	dict, err := seg.Segment().Dictionary(string(fieldID))
-	if err != nil {
-		return nil, damaged("list the facts of sessions: %v", err)
-	}
-	var ids []string
-	it := termIterator(dict, []byte(kind+":"), []byte(kind+";"))
-	for {
-		entry, err := it.Next()
-		if err != nil {
-			return nil, damaged("list the facts of sessions: %v", err)
-		}
-		if entry == nil {
-			break
-		}
-		ids = append(ids, strings.Clone(entry.Term))
+// read adds what is stored in a segment under ids of a kind in a range.
+func (s *FactSet) read(seg *scorch.SegmentSnapshot, kind, start, end string) error {
+	ids, err := idsBetween(seg, start, end)
+	if err != nil || len(ids) == 0 {
+		return err
 	}
 	docs, err := seg.DocNumbers(ids)
 	if err != nil {
-		return nil, damaged("find the facts of sessions: %v", err)
+		return damaged("find the facts of sessions: %v", err)
 	}
-	found := make(map[uint32]string, len(ids))
 	for it := docs.Iterator(); it.HasNext(); {
 		var id string
 		var value []byte
@@ -542,42 +565,63 @@ func storedOf(seg *scorch.SegmentSnapshot, kind string) (map[uint32]string, erro
 			return true
 		})
 		if err != nil {
-			return nil, damaged("read the facts of sessions: %v", err)
+			return damaged("read the facts of sessions: %v", err)
 		}
-		var file uint32
-		if _, err := fmt.Sscanf(id, kind+":%x", &file); err != nil {
-			return nil, damaged("read the facts of sessions: %q is no id of any", id)
+		number, piece, _ := strings.Cut(strings.TrimPrefix(id, kind+":"), ":")
+		file, err := strconv.ParseUint(number, 16, 32)
+		if err != nil {
+			return damaged("read the facts of sessions: %q is no id of any", id)
 		}
-		if found[file], err = openFacts(value, false); err != nil {
-			return nil, err
+		text, err := openFacts(value)
+		if err != nil {
+			return err
 		}
+		s.add(kind, uint32(file), piece, text)
 	}
-	return found, nil
+	return nil
+}
+
+func (s *FactSet) add(kind string, file uint32, piece, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.facts
+	if kind == detailsKind {
+		m = s.details
+	}
+	if m[file] == nil {
+		m[file] = make(pieces)
+	}
+	m[file][piece] = text
 }
 
 // Of decodes the facts of a file, an unterminated last line included, into facts
 // whose memory it uses again. Of a set without details it leaves these out.
 func (s *FactSet) Of(file uint32, f *session.Facts) error {
 	*f = session.Facts{Usages: f.Usages[:0], Calls: f.Calls[:0], Touches: f.Touches[:0]}
-	text, ok := s.facts[file]
-	if !ok {
-		return nil
+	facts, details := s.facts[file], s.details[file]
+	names := []string{tailPiece}
+	if _, ok := facts[tailPiece]; !ok {
+		names = slices.Sorted(maps.Keys(facts))
 	}
-	if err := decodeFacts(text, f); err != nil {
-		return err
-	}
-	if text, ok = s.details[file]; ok {
-		return decodeDetails(text, f)
-	}
-	return nil
-}
-
-// Size returns the number of bytes that the facts take, encoded.
-func (s *FactSet) Size() (n int) {
-	for _, set := range []map[uint32]string{s.facts, s.details} {
-		for _, text := range set {
-			n += len(text)
+	for _, piece := range names {
+		text, ok := facts[piece]
+		if !ok {
+			continue // there are no facts
+		}
+		from := len(f.Calls)
+		if err := decodeFacts(text, f); err != nil {
+			return err
+		}
+		text, ok = details[piece]
+		if !ok {
+			if len(s.details) > 0 {
+				return damaged("session facts: the details are missing")
+			}
+			continue
+		}
+		if err := decodeDetails(text, f, from); err != nil {
+			return err
 		}
 	}
-	return n
+	return nil
 }

@@ -67,33 +67,24 @@ func TestFactsRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var into session.Facts
 	for n := range 60 {
-		base, full := anyFacts(rnd, n%7), anyFacts(rnd, n%5)
-		if n%3 == 0 {
-			full = nil
+		// What is read comes after what is there.
+		first, second := anyFacts(rnd, n%7), anyFacts(rnd, n%5)
+		into = session.Facts{Usages: into.Usages[:0], Calls: into.Calls[:0], Touches: into.Touches[:0]}
+		want := &session.Facts{}
+		for _, f := range []*session.Facts{first, second} {
+			from := len(into.Calls)
+			if err := decodeFacts(string(appendFacts(nil, f)), &into); err != nil {
+				t.Fatal(err)
+			}
+			if err := decodeDetails(string(appendDetails(nil, f)), &into, from); err != nil {
+				t.Fatal(err)
+			}
+			want.Usages = append(want.Usages, f.Usages...)
+			want.Calls = append(want.Calls, f.Calls...)
+			want.Touches = append(want.Touches, f.Touches...)
 		}
-		facts, details := encodeFacts(base, full, appendFacts), encodeFacts(base, full, appendDetails)
-		for _, asBase := range []bool{true, false} {
-			want := base
-			if !asBase && full != nil {
-				want = full
-			}
-			a, err := openFacts(facts, asBase)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := openFacts(details, asBase)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := decodeFacts(a, &into); err != nil {
-				t.Fatal(err)
-			}
-			if err := decodeDetails(b, &into); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, &into, sameFacts); diff != "" {
-				t.Fatalf("facts (base %t) (-want +got):\n%s", asBase, diff)
-			}
+		if diff := cmp.Diff(want, &into, sameFacts); diff != "" {
+			t.Fatalf("facts (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -103,29 +94,25 @@ func TestDamagedFacts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	f := anyFacts(rnd, 20)
 	facts, details := appendFacts(nil, f), appendDetails(nil, f)
-	if _, err := openFacts(append(encodeFacts(f, nil, appendFacts), 0), true); err == nil {
+	if _, err := openFacts(append(seal(appendUint(nil, SchemaVersion)), 0)); err == nil {
 		t.Error("a wrong checksum is not noticed")
 	}
 	for i := range len(facts) {
-		var got session.Facts
-		if err := decodeFacts(string(facts[:i]), &got); err == nil {
+		if err := decodeFacts(string(facts[:i]), &session.Facts{}); err == nil {
 			t.Fatalf("facts cut at byte %d of %d are read", i, len(facts))
 		}
 		damaged := append([]byte(nil), facts...)
 		damaged[i] ^= byte(1 + rnd.IntN(255))
-		_ = decodeFacts(string(damaged), &got)
-	}
-	var got session.Facts
-	if err := decodeFacts(string(facts), &got); err != nil {
-		t.Fatal(err)
+		_ = decodeFacts(string(damaged), &session.Facts{})
 	}
 	for i := range len(details) {
-		if err := decodeDetails(string(details[:i]), &got); err == nil {
+		got := session.Facts{Calls: make([]session.CallFact, len(f.Calls))}
+		if err := decodeDetails(string(details[:i]), &got, 0); err == nil {
 			t.Fatalf("details cut at byte %d of %d are read", i, len(details))
 		}
 		damaged := append([]byte(nil), details...)
 		damaged[i] ^= byte(1 + rnd.IntN(255))
-		_ = decodeDetails(string(damaged), &got)
+		_ = decodeDetails(string(damaged), &session.Facts{Calls: make([]session.CallFact, len(f.Calls))}, 0)
 	}
 }
 
@@ -156,6 +143,7 @@ func TestFactsOfFiles(t *testing.T) {
 				case rnd.IntN(4) > 0:
 					rec.Facts = anyFacts(rnd, 1+rnd.IntN(5))
 				}
+				b.DeleteDocuments(rec.File)
 				full := rec
 				if rnd.IntN(3) == 0 {
 					full = rec.Clone()
@@ -196,5 +184,91 @@ func TestFactsOfFiles(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What is added to long facts, or changes in them, is all that is written again;
+// what is read at any time is all of it.
+func TestFactsThatGrow(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	dir := t.TempDir()
+	w, err := OpenWriter(dir, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	want := &session.Facts{}
+	for round := range 12 {
+		rec, err := w.Record(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec == nil {
+			rec = &session.Record{Facts: &session.Facts{}}
+			rec.File, rec.Path = 1, "/s/a"
+		}
+		if diff := cmp.Diff(want, rec.Facts, sameFacts); diff != "" {
+			t.Fatalf("round %d: the facts read (-want +got):\n%s", round, diff)
+		}
+		more := anyFacts(rnd, 1+rnd.IntN(400))
+		rec.Facts.Usages = append(rec.Facts.Usages, more.Usages...)
+		for i, c := range more.Calls {
+			c.ID = ""
+			if i%50 == 0 {
+				c.ID = fmt.Sprint("call", rnd.IntN(40))
+			}
+			rec.Facts.AddCall(c)
+		}
+		rec.Facts.Touches = append(rec.Facts.Touches, more.Touches...)
+		for range 3 {
+			if c := rec.Facts.Answer(fmt.Sprint("call", rnd.IntN(40))); c != nil {
+				c.Result, c.ResultCopy, c.Failed = rnd.Int64N(1<<40), rnd.Uint64(), true
+			}
+		}
+		want = rec.Facts.Clone()
+		b := w.NewBatch()
+		pieces := 0
+		for i := range rec.Facts.Chunks() {
+			if !rec.Facts.IsStored(i) {
+				pieces++
+			}
+		}
+		if round > 8 && pieces == rec.Facts.Chunks() {
+			t.Errorf("round %d: all of %d pieces are written again", round, pieces)
+		}
+		full := rec
+		if round%3 == 0 {
+			full = rec.Clone()
+			full.Facts.AddCall(anyFacts(rnd, 1).Calls[0])
+			full.TailBytes = 1
+			b.Put(rec, full)
+		} else {
+			b.Put(rec, nil)
+		}
+		if err := w.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, err := r.Facts(context.Background(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var got session.Facts
+		if err := set.Of(1, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(full.Facts, &got, sameFacts); diff != "" {
+			t.Fatalf("round %d: the facts of all files (-want +got):\n%s", round, diff)
+		}
+	}
+	if want.Chunks() < 5 {
+		t.Errorf("%d pieces only", want.Chunks())
 	}
 }

@@ -101,20 +101,13 @@ func cut(s string) string {
 
 // The engine's id of a document is its ID as text, fixed in width so that the
 // ids of a file sort by offset and then by part. A session record has the id
-// "r:" and the file number, its facts have "f:", the details of these "g:".
+// "r:" and the file number; those of its facts are in facts.go.
 
 func (id ID) String() string {
 	return fmt.Sprintf("%06x:%010x:%04x", id.File, id.Offset, id.Part)
 }
 
-func recordID(file uint32) string  { return fmt.Sprintf("r:%06x", file) }
-func factsID(file uint32) string   { return fmt.Sprintf("f:%06x", file) }
-func detailsID(file uint32) string { return fmt.Sprintf("g:%06x", file) }
-
-// storedIDs lists the ids of what is stored about a file.
-func storedIDs(file uint32) [3]string {
-	return [3]string{recordID(file), factsID(file), detailsID(file)}
-}
+func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
 
 // parseID is the inverse of ID.String; false for anything else, records included.
 func parseID(b []byte) (ID, bool) {

@@ -333,8 +333,18 @@ func (w *Writer) deletions(b *Batch, batch *engineapi.Batch) error {
 			}
 		}
 		// A builder may hide the id of the new record from the engine.
-		for _, id := range storedIDs(old.File) {
+		batch.Delete(recordID(old.File))
+		for _, id := range append(c.stored, factTails(old.File)...) {
 			batch.Delete(id)
+		}
+		if c.drop {
+			ids, err := factIDs(snapshot, old.File)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				batch.Delete(id)
+			}
 		}
 	}
 	return nil

@@ -82,7 +82,57 @@ type Facts struct {
 	Calls   []CallFact  // in file order
 	Touches []TouchFact // files that summaries list, in file order
 
-	open map[string]int // calls without a result, by id
+	open  map[string]int // calls without a result, by id
+	kept  factCounts     // how many of each are stored
+	stale map[int]bool   // stored chunks that have changed since
+}
+
+// FactsChunk is how many uses of tokens, calls and touched files are stored in
+// one piece: what is added to a long session must not have all of it written
+// again.
+const FactsChunk = 500
+
+// Chunks returns the number of pieces in which the facts are stored.
+func (f *Facts) Chunks() int {
+	if f == nil {
+		return 0
+	}
+	return (max(len(f.Usages), len(f.Calls), len(f.Touches)) + FactsChunk - 1) / FactsChunk
+}
+
+// Chunk returns one of these pieces, which shares the memory of the facts.
+func (f *Facts) Chunk(i int) *Facts {
+	return &Facts{Usages: chunk(f.Usages, i), Calls: chunk(f.Calls, i), Touches: chunk(f.Touches, i)}
+}
+
+func chunk[T any](list []T, i int) []T {
+	return list[min(i*FactsChunk, len(list)):min((i+1)*FactsChunk, len(list))]
+}
+
+// Stored notes that the facts are stored as they are now.
+func (f *Facts) Stored() {
+	f.kept = factCounts{len(f.Usages), len(f.Calls), len(f.Touches)}
+	f.stale = nil
+}
+
+// IsStored reports whether a piece is stored as it is now.
+func (f *Facts) IsStored(i int) bool {
+	end := (i + 1) * FactsChunk
+	same := func(now, kept int) bool { return min(now, end) == min(kept, end) }
+	return same(len(f.Usages), f.kept.usages) && same(len(f.Calls), f.kept.calls) && same(len(f.Touches), f.kept.touches) && !f.stale[i]
+}
+
+// factCounts is how many facts of each sort there are.
+type factCounts struct{ usages, calls, touches int }
+
+// change notes that a call has changed.
+func (f *Facts) change(i int) {
+	if i < f.kept.calls {
+		if f.stale == nil {
+			f.stale = make(map[int]bool)
+		}
+		f.stale[i/FactsChunk] = true
+	}
 }
 
 // UsageFact is the use of tokens by one entry.
@@ -137,7 +187,8 @@ func (f *Facts) Clone() *Facts {
 		return nil
 	}
 	return &Facts{
-		Usages: slices.Clone(f.Usages), Calls: slices.Clone(f.Calls), Touches: slices.Clone(f.Touches), open: maps.Clone(f.open),
+		Usages: slices.Clone(f.Usages), Calls: slices.Clone(f.Calls), Touches: slices.Clone(f.Touches),
+		open: maps.Clone(f.open), kept: f.kept, stale: maps.Clone(f.stale),
 	}
 }
 
@@ -146,6 +197,7 @@ func (f *Facts) AddCall(c CallFact) {
 	if c.ID != "" {
 		f.load()
 		if older, ok := f.open[c.ID]; ok {
+			f.change(older)
 			f.Calls[older].ID = "" // the later of two with one id gets the result
 		}
 		f.open[c.ID] = len(f.Calls)
@@ -165,6 +217,7 @@ func (f *Facts) Answer(id string) *CallFact {
 		return nil
 	}
 	delete(f.open, id)
+	f.change(i)
 	c := &f.Calls[i]
 	c.ID, c.HasResult = "", true
 	return c
