@@ -27,6 +27,7 @@ const maxParts = 64
 // or both, and when verify is set, by what the text of the document says.
 type word struct {
 	text   string // as typed
+	places []Pos  // in the query's text
 	match  Match
 	edits  int
 	scored bool // not only negated
@@ -234,11 +235,13 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 	}
 	w.addHanForms()
 	w.scored = positive
+	w.places = []Pos{n.Pos}
 	if !positive {
 		w.tighten()
 	}
 	for i, o := range c.words {
-		if o.scored == w.scored && o.match == w.match && o.edits == w.edits && (o.text == w.text || sameLookup(o, w)) {
+		if o.scored == w.scored && o.match == w.match && o.edits == w.edits && o.find == nil && (o.text == w.text || sameLookup(o, w)) {
+			o.places = append(o.places, n.Pos)
 			return &expr{bit: 1 << i, node: n}
 		}
 	}

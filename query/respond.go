@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -69,16 +70,28 @@ func (s *searcher) respond() (*Response, error) {
 		}
 	}
 	var err error
+	shown := []sessionGroup(nil)
+	if s.req.Sort != SortRelevance {
+		shown, flat, err = s.byTime(groups, limit, per, resp.Total > 0)
+	} else if !s.req.Flat {
+		shown = s.best(groups, limit)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if s.req.Flat {
 		resp.Hits, err = s.hits(flat)
 	} else {
-		err = s.addSessions(resp, s.best(groups, limit), per)
+		err = s.addSessions(resp, shown, per)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range resp.Hits {
 		resp.Hits[i].Rank = i + 1
+	}
+	if resp.DidYouMean, err = s.didYouMean(); err != nil {
+		return nil, err
 	}
 	if n := s.changed.Load(); n > 0 {
 		resp.TotalIsExact = false
@@ -276,6 +289,9 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	err = read.entry(c, func(e *session.Entry) {
 		part := &e.Parts[c.id.Part]
 		hit.Kind, hit.Role = part.Kind, e.Role
+		if part.Kind == session.KindLabel {
+			hit.TargetID = strings.Clone(e.TargetID)
+		}
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
@@ -285,6 +301,11 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 			hit.Tier = TierParts
 		}
 	})
+	if err == nil && s.req.Before+s.req.After > 0 {
+		var around [2][]Neighbour
+		around, err = s.neighbours(c, rec, n, s.req.Before, s.req.After)
+		hit.Before, hit.After = around[0], around[1]
+	}
 	return hit, err
 }
 

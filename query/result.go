@@ -33,6 +33,8 @@ type Request struct {
 	PerSession int  // hits shown of one session when grouped (0: 3)
 	Flat       bool // hits by score, not grouped by session
 	Sort       Sort
+	Before     int  // entries shown before each hit
+	After      int  // and after it
 	Explain    bool // hits say how they came to their scores
 
 	Now         time.Time // what relative dates in the text count from
@@ -81,6 +83,8 @@ type Response struct {
 	TotalAny     int          // all hits, copies counted once
 	TotalIsExact bool         // false when some phrase could not be verified everywhere, or a prefix was cut short
 	Warnings     []string     // for people, one line each
+	DidYouMean   string       // the query with similar words for those that are in no document; "" for none
+	Removed      []Removed    // what the filters took away from an empty answer
 	Index        IndexState   // Generation, Files and SkippedLines are filled; the caller knows the rest
 }
 
@@ -144,7 +148,10 @@ type Hit struct {
 	Fragment   Fragment `json:"fragment"`
 	Resume     *Resume  `json:"resume,omitempty"`
 
-	Explain *Explanation `json:"explain,omitempty"` // when asked for
+	Before []Neighbour `json:"before,omitempty"` // when asked for, as the next two
+	After  []Neighbour `json:"after,omitempty"`
+
+	Explain *Explanation `json:"explain,omitempty"`
 }
 
 // Copy is another place where the same entry stands.

@@ -50,7 +50,14 @@ func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 			return nil, err
 		}
 	}
-	return s.respond()
+	resp, err := s.respond()
+	if err == nil && both && resp.TotalAny == 0 {
+		resp.Removed, err = removed(ctx, r, a, src, req)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // recency is how much more than the oldest the newest session counts, and

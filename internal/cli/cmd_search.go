@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"pigrep/internal/printer"
@@ -21,6 +22,10 @@ type searchOptions struct {
 	limit      int
 	perSession int
 	flat       bool
+	sort       string
+	explain    bool
+
+	before, after, around int
 }
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
@@ -28,6 +33,13 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "limit", "n", "N", "at most N sessions (default 10), with --flat N hits (default 20)", &o.limit)
 	addFlag(f, "per-session", "", "N", "at most N hits of a session (default 3)", &o.perSession)
 	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
+	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
+	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
+	addFlag(f, "before-context", "B", "N", "show N entries before each hit, on its branch", &o.before)
+	addFlag(f, "after-context", "A", "N", "show N entries after each hit", &o.after)
+	addFlag(f, "context", "C", "N", "show N entries before and after each hit", &o.around)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
 }
 
@@ -52,6 +64,7 @@ An argument that starts with - is a flag, unless -- stands before it.`,
 pigrep search '"exit code 137"'
 pigrep --here --since 2w retry
 pigrep --kind call,shell -- rm -rf
+pigrep --sort newest -C 2 'cmd:"docker build"'
 pigrep --json ENOENT`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,6 +81,13 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if o.limit < 0 || o.perSession < 0 {
 		return usagef("", "--limit and --per-session take a number from 1 on")
 	}
+	if o.before < 0 || o.after < 0 || o.around < 0 {
+		return usagef("", "-A, -B and -C take a number from 0 on")
+	}
+	order, err := query.ParseSort(o.sort)
+	if err != nil {
+		return usagef("", "--sort: %v", err)
+	}
 	out, err := o.printer(a)
 	if err != nil {
 		return err
@@ -77,6 +97,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit, o.perSession, o.flat
+	req.Sort, req.Explain, req.Before, req.After = order, o.explain, max(o.before, o.around), max(o.after, o.around)
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
 	}
@@ -120,16 +141,53 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	}
 	switch {
 	case len(res.Hits) > 0:
+		o.suggest(a, res)
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
 			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
 		}
+		o.suggest(a, res)
 		return errNothingFound
 	}
+	o.suggest(a, res)
 	a.warn("nothing found, but not all could be searched: %d files are not indexed, %d files or directories cannot be read",
 		res.Index.PendingFiles, len(x.errors))
 	return errIncomplete
+}
+
+// suggest says what a person may type instead. Programs have it in the answer.
+func (o *searchOptions) suggest(a *App, res *query.Response) {
+	if a.json {
+		return
+	}
+	if res.DidYouMean != "" {
+		a.warn("did you mean: %s", res.DidYouMean)
+	}
+	if len(res.Removed) > 0 {
+		var parts []string
+		for _, r := range res.Removed {
+			parts = append(parts, o.without(r))
+		}
+		parts[0] = strings.Replace(parts[0], " ", map[bool]string{true: " hit ", false: " hits "}[res.Removed[0].Hits == 1], 1)
+		a.warn("there are %s", strings.Join(parts, ", "))
+	}
+}
+
+// without says how many hits there are without a filter, in the words of the
+// command line.
+func (o *searchOptions) without(r query.Removed) string {
+	switch {
+	case r.Filter == "scope":
+		return fmt.Sprintf("%d in scope all", r.Hits)
+	case r.Filter == "all":
+		return fmt.Sprintf("%d without any filter", r.Hits)
+	case r.Filter == "cwd" && o.here:
+		return fmt.Sprintf("%d without --here", r.Hits)
+	case strings.ContainsAny(r.Filter, ":"):
+		return fmt.Sprintf("%d without %s", r.Hits, r.Filter)
+	}
+	return fmt.Sprintf("%d without --%s", r.Hits, r.Filter)
 }
 
 // scopeOf returns the scope in force.

@@ -83,7 +83,7 @@ func queryTopic() string {
 	b.WriteString("A word also matches by its English forms (rename, renaming), as the beginning of\n")
 	b.WriteString("a longer one, and, when it is rare, with one or two letters wrong; each looser\n")
 	b.WriteString("way ranks lower. Chinese, Japanese and Korean text is found by any piece of it,\nand simplified and traditional characters find each other.\n")
-	b.WriteString("\nIn quotes a backslash before a quote is the quote, and two are one; in re: only\nthe quote needs it. AND binds tighter than OR; side by side, each word counts and\nnone is required, but a field is.\n")
+	b.WriteString("\nIn quotes a backslash before a quote is the quote, and two are one; in re: only\nthe quote needs it. AND binds tighter than OR; side by side, each word counts\nand none is required, but a field is.\n")
 	return b.String()
 }
 
@@ -139,6 +139,9 @@ var hitFields = [][2]string{
 	{"line, offset, length", "where the entry's JSON object is: line from 1, bytes of the file"},
 	{"fragment", "text, and spans: the matched bytes of it as [start, end)"},
 	{"branch, inContext", "active or abandoned; false for what a compaction or a branch dropped"},
+	{"targetId", "of a label: the entry it is on"},
+	{"before, after", "with -B, -A or -C: the entries beside the hit, on its branch"},
+	{"explain", "with --explain: factors whose product is the score, and what each word is worth"},
 	{"copies", "where forks and clones have the same entry"},
 	{"resume", "the directory and the command that resume the session"},
 }
@@ -156,7 +159,9 @@ func jsonTopic() string {
 --jsonl prints one object a line, each with a "type"; the last is "summary" and
 has what the envelope has besides the lists. "total" counts hits that lack no
 word, "totalAny" all. Fields are only ever added; what is not known is absent.
-The output depends on the index and the query alone.
+The output depends on the index and the query alone. "didYouMean" is the query
+with similar words for those that are nowhere; "removed" says of an empty answer
+how many hits there are without each filter ("all": without any).
 
 Fields of a hit that need a word:
 `)

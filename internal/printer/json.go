@@ -79,11 +79,13 @@ type searchTail struct {
 	TotalAny     int              `json:"totalAny"`
 	TotalIsExact bool             `json:"totalIsExact"`
 	Warnings     []string         `json:"warnings"`
+	DidYouMean   string           `json:"didYouMean,omitempty"`
+	Removed      []query.Removed  `json:"removed,omitempty"`
 	Index        query.IndexState `json:"index"`
 }
 
 func newSearchTail(r *query.Response) searchTail {
-	return searchTail{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.Index}
+	return searchTail{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Removed, r.Index}
 }
 
 // list is s, [] instead of null.

@@ -78,7 +78,12 @@ func (t *text) Search(s *Search) error {
 			t.heading(&b, s, h, sessions[h.SessionPath])
 			last = h.SessionPath
 		}
+		t.neighbours(&b, h.Before)
 		t.hit(&b, h)
+		t.neighbours(&b, h.After)
+		if h.Explain != nil {
+			b.WriteString(t.dim(ansi.Wordwrap("    "+explanation(h), t.Width, "")) + "\n")
+		}
 	}
 	if line := closing(s); line != "" {
 		for line := range strings.Lines(ansi.Wordwrap("\n"+line, t.Width, "")) {
@@ -188,6 +193,34 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 	}
 }
 
+// neighbours writes the entries beside a hit, one a line.
+func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
+	for i := range list {
+		n := &list[i]
+		left := fmt.Sprintf("  %s %*s  ", pad(string(n.Kind), kindWidth), ageWidth, t.age(n.Timestamp.Time))
+		b.WriteString(t.dim(clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
+	}
+}
+
+// explanation writes the parts of a score.
+func explanation(h *query.Hit) string {
+	e := h.Explain
+	var words []string
+	for _, w := range e.Words {
+		mark := ""
+		if !w.Found {
+			mark = " missing"
+		}
+		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Worth, mark))
+	}
+	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f",
+		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session)
+	if len(words) > 0 {
+		s += "; words: " + strings.Join(words, ", ")
+	}
+	return s
+}
+
 // marked writes the clusters, the marked ones highlighted.
 func (t *text) marked(line []cluster) string {
 	var b strings.Builder
@@ -218,6 +251,9 @@ func hitNotes(h *query.Hit) string {
 			note += " (" + strings.Join(h.Elsewhere, ", ") + " elsewhere in the session)"
 		}
 		notes = append(notes, note)
+	}
+	if h.TargetID != "" {
+		notes = append(notes, "on "+h.TargetID)
 	}
 	if h.Label != "" {
 		notes = append(notes, "label "+h.Label)
