@@ -84,7 +84,7 @@ func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []m
 		for i := range e.Parts {
 			if part := &e.Parts[i]; part.Kind == session.KindResult {
 				f.Bytes += int64(len(part.Text))
-				if code, ok := exitCode(part.Text); ok {
+				if code, ok := exitCode(part.Text); ok && f.Failed {
 					f.Exit = code
 				}
 			}

@@ -133,7 +133,7 @@ func (x *auditor) listFiles() error {
 		for t := range tests {
 			f.wanted = f.wanted && tests[t].file(s)
 		}
-		if f.wanted {
+		if f.wanted && (s.Version != 0 || s.Messages > 0) {
 			x.cover.Sessions++
 			x.cover.SkippedLines += s.Skipped
 			if !s.Oldest.IsZero() && (x.cover.First.IsZero() || s.Oldest.Before(x.cover.First.Time)) {

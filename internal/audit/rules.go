@@ -49,11 +49,11 @@ var Rules = []Rule{
 		What: "deletes a directory with all that is in it",
 		Why:  "what is deleted by a wrong path or an empty variable is gone",
 		Program: []Match{
-			{Names: []string{"rm", "grm", "unlink"}, Flags: []string{"-r", "-R", "--recursive"}},
+			{Names: []string{"rm", "grm"}, Flags: []string{"-r", "-R", "--recursive"}},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
 			{Names: []string{"fd", "fdfind"}, Flags: []string{"-x", "-X", "--exec", "--exec-batch"}, Args: regexp.MustCompile(`^rm$`)},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-exec", "-execdir", "-ok"}, Args: regexp.MustCompile(`^(.*/)?rm$`)},
-			{Names: []string{"rimraf", "trash"}},
+			{Names: []string{"rimraf"}},
 			{Names: []string{"rsync"}, Flags: []string{"--delete", "--delete-after", "--delete-before", "--delete-during", "--delete-excluded", "--del"}},
 			{Names: []string{"git"}, Sub: []string{"clean"}, Flags: []string{"-d", "-x", "-X"}, Without: []string{"-n", "--dry-run"}},
 			{Names: []string{"Remove-Item", "rmdir", "rd"}, Flags: []string{"-Recurse", "/s", "/S"}},

@@ -289,6 +289,9 @@ func NewCallsAudit(command string, l *query.CallList, limit int, look Look, risk
 			{Name: "model"},
 			{Name: "kind"},
 		},
+		Facts: struct {
+			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
+		}{counted(l.Total)},
 		Closing: func(rows int) string {
 			switch {
 			case l.Total < 0 || rows == l.Total:
@@ -322,6 +325,13 @@ func NewCallsAudit(command string, l *query.CallList, limit int, look Look, risk
 		})
 	}
 	return a
+}
+
+func counted(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
 }
 
 // projectName is the last element of a directory.
