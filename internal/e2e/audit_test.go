@@ -541,3 +541,69 @@ func TestAuditOfBadInput(t *testing.T) {
 		t.Errorf("%d entries with unusable figures, want 6", table.Total.Unusable)
 	}
 }
+
+// Which file an entry counts for does not depend on the order of indexing.
+func TestAuditDependsOnNoOrder(t *testing.T) {
+	source := t.TempDir()
+	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20, Builtin: true}); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	err := filepath.WalkDir(source, func(path string, d os.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".jsonl") {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	answer := func(paths []string) string {
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "index")
+		var last *index.Reader
+		for _, path := range paths {
+			rel, err := filepath.Rel(source, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := filepath.Join(root, rel)
+			if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(to, data, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			last = update(t, dir, root).Reader
+		}
+		usage, err := query.Usage(context.Background(), last, query.AuditRequest{By: []string{"session"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tools, err := query.Tools(context.Background(), last, nil, nil, query.AuditRequest{By: []string{"session", "tool"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		usage.Index, tools.Index = query.IndexState{}, query.IndexState{}
+		b, err := json.Marshal([]any{usage, tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	forwards := answer(paths)
+	slices.Reverse(paths)
+	if backwards := answer(paths); forwards != backwards {
+		t.Errorf("the answers differ:\n%s\n%s", forwards, backwards)
+	}
+	if !strings.Contains(forwards, `"Copies":`) && !strings.Contains(forwards, `"copies":`) || strings.Contains(forwards, `"copies":0`) {
+		t.Errorf("no copies were found: %.300s", forwards)
+	}
+}
