@@ -67,6 +67,15 @@ func ruleIDs() []string {
 	return ids
 }
 
+// ruleLines lists the rules for help.
+func ruleLines() string {
+	var lines []string
+	for ids := range slices.Chunk(ruleIDs(), 4) {
+		lines = append(lines, strings.Join(ids, ", "))
+	}
+	return strings.Join(lines, ",\n")
+}
+
 // newAuditCommand makes one of the audit commands.
 func newAuditCommand(o *auditOptions, a *App, cmd *cobra.Command, runF, run func(context.Context, *auditOptions) error) *cobra.Command {
 	if runF == nil {
@@ -135,7 +144,7 @@ xargs, sudo and here-documents are followed.
 
 --raw lists the commands as typed. --risky lists the calls, of any tool, that a
 reviewer wants to see first, each with the rules that it matches:
-` + strings.Join(ruleIDs(), ", ") + `.`,
+` + ruleLines() + `.`,
 		Example: `pigrep tools commands
 pigrep tools commands --raw git push
 pigrep tools commands --risky --since 1w
@@ -153,10 +162,10 @@ func newFilesCommand(a *App, runF func(context.Context, *auditOptions) error) *c
 	cmd := newAuditCommand(o, a, &cobra.Command{
 		Use:   "files [PATH]",
 		Short: "Count which files were read, written and edited",
-		Long: `Count which files were read, written and edited by tools, and listed by summaries.
-With a path, list every time that file was touched, the latest first: a path that
-begins with / or . is that file or what is below it, any other one is every file
-whose path has these elements.`,
+		Long: `Count which files were read, written and edited by tools, and listed by
+summaries. With a path, list every time that file was touched, the latest first:
+a path that begins with / or . is that file or what is below it, any other one
+is every file whose path has these elements.`,
 		Example: `pigrep tools files --here
 pigrep tools files src/auth.go
 pigrep tools files ./config --since 1mo`,
