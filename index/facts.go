@@ -29,9 +29,17 @@ import (
 // SchemaVersion, what follows, and the checksum. The facts:
 //
 //	uint    number of distinct strings, then these: sources, models, tools, programs
-//	uint    number of uses of tokens, then for each (numbers relative to the one before):
+//	string  the uses of tokens
+//	string  the calls
+//
+// of which the first is
+//
+//	uint    number of uses, then for each (numbers relative to the one before):
 //	        int offset, int time, fixed copy, uint flags, uint source, uint model,
 //	        uint input, output, cache read, cache write, fixed cost unless a flag says none
+//
+// and the second
+//
 //	uint    number of programs of all calls
 //	uint    number of calls, then for each (offset and time relative to the one before):
 //	        uint flags, int offset, int time, fixed copy unless the offset is the same,
@@ -204,11 +212,15 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 		}
 	}
 	b = appendStrings(b, table.list)
+	b = appendString(b, string(appendUsages(nil, f.Usages, &table)))
+	return appendString(b, string(appendCalls(nil, f.Calls, programs, &table)))
+}
 
-	b = appendUint(b, uint64(len(f.Usages)))
+func appendUsages(b []byte, list []session.UsageFact, table *names) []byte {
+	b = appendUint(b, uint64(len(list)))
 	offset, at := int64(0), int64(0)
-	for i := range f.Usages {
-		u := &f.Usages[i]
+	for i := range list {
+		u := &list[i]
 		b = appendInt(b, u.Offset-offset)
 		b = appendInt(b, u.Time-at)
 		offset, at = u.Offset, u.Time
@@ -230,12 +242,15 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(u.Cost))
 		}
 	}
+	return b
+}
 
+func appendCalls(b []byte, list []session.CallFact, programs int, table *names) []byte {
 	b = appendUint(b, uint64(programs))
-	b = appendUint(b, uint64(len(f.Calls)))
-	offset, at = -1, 0
-	for i := range f.Calls {
-		c := &f.Calls[i]
+	b = appendUint(b, uint64(len(list)))
+	offset, at := int64(-1), int64(0)
+	for i := range list {
+		c := &list[i]
 		flags := uint64(c.Kind)
 		set := func(flag uint64, on bool) {
 			if on {
@@ -284,19 +299,40 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 	return b
 }
 
-// decodeFacts adds what appendFacts made to the facts.
-func decodeFacts(s string, f *session.Facts) error {
+// decodeFacts adds the parts of what appendFacts made to the facts.
+func decodeFacts(s string, f *session.Facts, parts FactParts) error {
 	d := &decoder{s: s}
 	table := d.strings()
-	name := func() string {
-		i := d.uint()
-		if i >= uint64(len(table)) {
-			d.fail()
-			return ""
-		}
-		return table[i]
+	usages, calls := &decoder{s: d.string()}, &decoder{s: d.string()}
+	if parts&FactUsages != 0 {
+		usages.usages(f, table)
+	} else {
+		usages.pos = len(usages.s)
 	}
+	if parts&FactCalls != 0 {
+		calls.calls(f, table)
+	} else {
+		calls.pos = len(calls.s)
+	}
+	for _, d := range []*decoder{d, usages, calls} {
+		if d.bad || d.pos != len(d.s) {
+			return damaged("session facts: unreadable")
+		}
+	}
+	return nil
+}
 
+// named reads the number of a string of the table.
+func (d *decoder) named(table []string) string {
+	i := d.uint()
+	if i >= uint64(len(table)) {
+		d.fail()
+		return ""
+	}
+	return table[i]
+}
+
+func (d *decoder) usages(f *session.Facts, table []string) {
 	usages := grow(&f.Usages, d.items(minUsageLen))
 	offset, at := int64(0), int64(0)
 	for i := range usages {
@@ -307,20 +343,22 @@ func decodeFacts(s string, f *session.Facts) error {
 		u.Copy = d.fixed()
 		flags := d.uint()
 		u.Unusable = flags&usageUnusable != 0
-		u.Source, u.Model = name(), name()
+		u.Source, u.Model = d.named(table), d.named(table)
 		u.Input, u.Output, u.CacheRead, u.CacheWrite = int64(d.uint()), int64(d.uint()), int64(d.uint()), int64(d.uint())
 		u.Cost = 0
 		if flags&usageFree == 0 {
 			u.Cost = math.Float64frombits(d.fixed())
 		}
 		if d.bad {
-			break
+			return
 		}
 	}
+}
 
+func (d *decoder) calls(f *session.Facts, table []string) {
 	programs := make([]string, 0, d.items(1))
 	calls := grow(&f.Calls, d.items(minCallLen))
-	offset, at = -1, 0
+	offset, at := int64(-1), int64(0)
 	hash := uint64(0)
 	for i := range calls {
 		flags := d.uint()
@@ -332,7 +370,7 @@ func decodeFacts(s string, f *session.Facts) error {
 		c := &calls[i]
 		*c = session.CallFact{
 			Offset: offset, Time: at, Copy: hash, Kind: session.CallKind(flags & callKindMask),
-			Part: int(d.count()) - 1, Tool: name(), Model: name(), HasResult: flags&callHasResult != 0, Broken: flags&callBroken != 0,
+			Part: int(d.count()) - 1, Tool: d.named(table), Model: d.named(table), HasResult: flags&callHasResult != 0, Broken: flags&callBroken != 0,
 			Outcome: session.Outcome{Failed: flags&callFailed != 0, Bytes: int64(d.uint()), Exit: session.Unknown, Duration: session.Unknown},
 		}
 		if c.HasResult {
@@ -354,18 +392,14 @@ func decodeFacts(s string, f *session.Facts) error {
 		if flags&callPrograms != 0 {
 			from := len(programs)
 			for range d.items(1) {
-				programs = append(programs, name())
+				programs = append(programs, d.named(table))
 			}
 			c.Programs = programs[from:len(programs):len(programs)]
 		}
 		if d.bad {
-			break
+			return
 		}
 	}
-	if d.bad || d.pos != len(d.s) {
-		return damaged("session facts: unreadable")
-	}
-	return nil
 }
 
 func appendDetails(b []byte, f *session.Facts) []byte {
@@ -430,14 +464,6 @@ func appendDetails(b []byte, f *session.Facts) []byte {
 func decodeDetails(s string, f *session.Facts, from int) error {
 	d := &decoder{s: s}
 	table := d.strings()
-	name := func() string {
-		i := d.uint()
-		if i >= uint64(len(table)) {
-			d.fail()
-			return ""
-		}
-		return table[i]
-	}
 	calls := f.Calls[from:]
 	if d.items(minDetailLen) != len(calls) {
 		return damaged("session facts: the details are of others")
@@ -453,7 +479,7 @@ func decodeDetails(s string, f *session.Facts, from int) error {
 		if flags&detailPaths != 0 {
 			c.Paths = make([]string, d.items(1))
 			for k := range c.Paths {
-				c.Paths[k] = name()
+				c.Paths[k] = d.named(table)
 			}
 		}
 		if d.bad {
@@ -465,7 +491,7 @@ func decodeDetails(s string, f *session.Facts, from int) error {
 	for i := range touches {
 		offset += d.int()
 		at += d.int()
-		touches[i] = session.TouchFact{Offset: offset, Time: at, Copy: d.fixed(), Path: name(), Write: d.uint() != 0}
+		touches[i] = session.TouchFact{Offset: offset, Time: at, Copy: d.fixed(), Path: d.named(table), Write: d.uint() != 0}
 		if d.bad {
 			break
 		}
@@ -487,7 +513,7 @@ func grow[T any](s *[]T, n int) []T {
 // when there are none.
 func readFacts(s *scorch.IndexSnapshot, file uint32) (f *session.Facts, err error) {
 	defer contain("read the facts of a session", &err)()
-	set := &FactSet{facts: make(map[uint32]pieces), details: make(map[uint32]pieces)}
+	set := newFactSet(FactUsages | FactCalls | FactDetails)
 	for _, seg := range s.Segments() {
 		for _, kind := range [2]string{factsKind, detailsKind} {
 			if err := set.read(seg, kind, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)); err != nil {
@@ -514,16 +540,34 @@ type pieces map[string]string
 
 // FactSet holds the facts of all files of a generation, encoded.
 type FactSet struct {
+	parts          FactParts
 	mu             sync.Mutex
 	facts, details map[uint32]pieces // by file
 }
 
-// Facts reads the facts of all files, and with details those. The set may be
-// used after the reader is closed.
-func (r *Reader) Facts(ctx context.Context, details bool) (*FactSet, error) {
-	set := &FactSet{facts: make(map[uint32]pieces), details: make(map[uint32]pieces)}
+// FactParts says which of the facts are read.
+type FactParts uint8
+
+// The parts of facts. Details are those of calls.
+const (
+	FactUsages FactParts = 1 << iota
+	FactCalls
+	FactDetails
+)
+
+func newFactSet(parts FactParts) *FactSet {
+	if parts&FactDetails != 0 {
+		parts |= FactCalls
+	}
+	return &FactSet{parts: parts, facts: make(map[uint32]pieces), details: make(map[uint32]pieces)}
+}
+
+// Facts reads the facts of all files. The set may be used after the reader is
+// closed.
+func (r *Reader) Facts(ctx context.Context, parts FactParts) (*FactSet, error) {
+	set := newFactSet(parts)
 	kinds := []string{factsKind}
-	if details {
+	if parts&FactDetails != 0 {
 		kinds = append(kinds, detailsKind)
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -595,7 +639,7 @@ func (s *FactSet) add(kind string, file uint32, piece, text string) {
 }
 
 // Of decodes the facts of a file, an unterminated last line included, into facts
-// whose memory it uses again. Of a set without details it leaves these out.
+// whose memory it uses again. What the set does not have is left out.
 func (s *FactSet) Of(file uint32, f *session.Facts) error {
 	*f = session.Facts{Usages: f.Usages[:0], Calls: f.Calls[:0], Touches: f.Touches[:0]}
 	facts, details := s.facts[file], s.details[file]
@@ -609,15 +653,14 @@ func (s *FactSet) Of(file uint32, f *session.Facts) error {
 			continue // there are no facts
 		}
 		from := len(f.Calls)
-		if err := decodeFacts(text, f); err != nil {
+		if err := decodeFacts(text, f, s.parts); err != nil {
 			return err
 		}
-		text, ok = details[piece]
-		if !ok {
-			if len(s.details) > 0 {
-				return damaged("session facts: the details are missing")
-			}
+		if s.parts&FactDetails == 0 {
 			continue
+		}
+		if text, ok = details[piece]; !ok {
+			return damaged("session facts: the details are missing")
 		}
 		if err := decodeDetails(text, f, from); err != nil {
 			return err

@@ -73,7 +73,7 @@ func TestFactsRoundTrip(t *testing.T) {
 		want := &session.Facts{}
 		for _, f := range []*session.Facts{first, second} {
 			from := len(into.Calls)
-			if err := decodeFacts(string(appendFacts(nil, f)), &into); err != nil {
+			if err := decodeFacts(string(appendFacts(nil, f)), &into, FactUsages|FactCalls); err != nil {
 				t.Fatal(err)
 			}
 			if err := decodeDetails(string(appendDetails(nil, f)), &into, from); err != nil {
@@ -98,12 +98,12 @@ func TestDamagedFacts(t *testing.T) {
 		t.Error("a wrong checksum is not noticed")
 	}
 	for i := range len(facts) {
-		if err := decodeFacts(string(facts[:i]), &session.Facts{}); err == nil {
+		if err := decodeFacts(string(facts[:i]), &session.Facts{}, FactUsages|FactCalls); err == nil {
 			t.Fatalf("facts cut at byte %d of %d are read", i, len(facts))
 		}
 		damaged := append([]byte(nil), facts...)
 		damaged[i] ^= byte(1 + rnd.IntN(255))
-		_ = decodeFacts(string(damaged), &session.Facts{})
+		_ = decodeFacts(string(damaged), &session.Facts{}, FactUsages|FactCalls)
 	}
 	for i := range len(details) {
 		got := session.Facts{Calls: make([]session.CallFact, len(f.Calls))}
@@ -165,7 +165,7 @@ func TestFactsOfFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			set, err := r.Facts(context.Background(), true)
+			set, err := r.Facts(context.Background(), FactUsages|FactDetails)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +255,7 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := r.Facts(context.Background(), true)
+		set, err := r.Facts(context.Background(), FactUsages|FactDetails)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	held, err := holdings(ctx, reader)
 	var facts *index.FactSet
 	if err == nil {
-		facts, err = reader.Facts(ctx, true)
+		facts, err = reader.Facts(ctx, index.FactUsages|index.FactDetails)
 	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)

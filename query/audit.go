@@ -84,7 +84,7 @@ type callPlace struct {
 	part   int
 }
 
-func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *AuditRequest, details bool) (*auditor, error) {
+func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *AuditRequest, parts index.FactParts) (*auditor, error) {
 	x := &auditor{ctx: ctx, r: r, req: req, place: req.Location}
 	if x.place == nil {
 		x.place = time.UTC
@@ -100,7 +100,7 @@ func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src Sou
 		}
 	}
 	var err error
-	if x.set, err = r.Facts(ctx, details); err != nil {
+	if x.set, err = r.Facts(ctx, parts); err != nil {
 		return nil, err
 	}
 	return x, x.listFiles()
@@ -231,7 +231,7 @@ func (c *claims) first(copy uint64, file int, offset int64) bool {
 
 func (c *claims) grow() {
 	old := c.slots
-	c.slots = make([]claim, max(1<<12, 4*len(old)))
+	c.slots = make([]claim, max(1<<14, 4*len(old)))
 	mask := uint64(len(c.slots) - 1)
 	for _, s := range old {
 		if s.copy == 0 {

@@ -60,7 +60,7 @@ const resultLines = 5
 // Calls lists calls. It holds those of one session at a time in memory. With
 // results it reads the first lines of each call's result from its session file.
 func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest, results bool) (*CallList, error) {
-	x, err := newAuditor(ctx, r, a, src, &req, true)
+	x, err := newAuditor(ctx, r, a, src, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ type commandGroup struct {
 // Commands counts what shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest) (*CommandTable, error) {
 	req.Commands = true
-	x, err := newAuditor(ctx, r, a, src, &req, false)
+	x, err := newAuditor(ctx, r, a, src, &req, index.FactCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -73,7 +73,7 @@ func (g *fileGroup) add(f *auditFile, ms int64) {
 // whose path ends with these elements, and those below it.
 func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) (*FileTable, error) {
 	req.Text = ""
-	x, err := newAuditor(ctx, r, nil, nil, &req, true)
+	x, err := newAuditor(ctx, r, nil, nil, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
 	}

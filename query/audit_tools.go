@@ -138,7 +138,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
-	x, err := newAuditor(ctx, r, a, src, &req, false)
+	x, err := newAuditor(ctx, r, a, src, &req, index.FactCalls)
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable,
 		req.By = []string{"model"}
 	}
 	req.Text = ""
-	x, err := newAuditor(ctx, r, nil, nil, &req, false)
+	x, err := newAuditor(ctx, r, nil, nil, &req, index.FactUsages)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func state(t testing.TB, r *index.Reader) []string {
 	var lines []string
 	paths := make(map[uint32]string)
 	tokens, documents := uint64(0), 0
-	set, err := r.Facts(context.Background(), true)
+	set, err := r.Facts(context.Background(), index.FactUsages|index.FactDetails)
 	if err != nil {
 		t.Fatal(err)
 	}
