@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,12 +38,12 @@ const (
 	mostSearched = 8 // words of a query for which similar ones are looked for: a long text that was pasted is not full of typing errors
 )
 
-// A prefix that was typed may stand for very many words. Of more than maxTyped
-// the most frequent are taken, and to find these no more than maxCounted are
-// counted, the shortest first.
+// A prefix that was typed may stand for very many words. Of more than these the
+// most frequent are taken; of one or two letters, which hardly anybody means to
+// be complete, fewer.
 const (
-	maxTyped   = 512
-	maxCounted = 4096
+	maxTyped = 512
+	maxShort = 64
 )
 
 // tier numbers, in the order of the Tier constants.
@@ -184,7 +185,11 @@ func (e *expander) partsFound(w *word) bool {
 }
 
 func (e *expander) typedPrefix(w *word) error {
-	terms, all, err := e.prefixed(w.term, maxTyped)
+	limit := maxTyped
+	if utf8.RuneCountInString(w.term) < minPrefix {
+		limit = maxShort
+	}
+	terms, all, err := e.prefixed(w.term, limit)
 	if err != nil {
 		return err
 	}
@@ -201,25 +206,70 @@ func (e *expander) typedPrefix(w *word) error {
 	return nil
 }
 
-// prefixed returns the limit most frequent terms that begin with the prefix and
-// are longer, in the order of their bytes, and whether these are all.
-func (e *expander) prefixed(prefix string, limit int) ([]expansion, bool, error) {
-	found, err := e.gather(func(seg *segment, visit func([]byte)) error {
-		return seg.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+// prefixed returns the terms that begin with a prefix and go on, the most
+// frequent if there are more than the limit, and whether those are all. Terms
+// that are rare in every segment are only looked at when the frequent ones are
+// too few: a prefix of one letter has hundreds of thousands of them.
+func (e *expander) prefixed(prefix string, limit int) (terms []expansion, all bool, err error) {
+	for _, least := range []int{rareInSegment, 1} {
+		bounds, left, err := e.bounds(prefix, least)
+		if err != nil {
+			return nil, false, err
+		}
+		terms, all, err = e.mostFrequent(bounds, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		// What was left out is in no more documents than this.
+		unseen := (least - 1) * len(e.segs)
+		if !left || len(terms) == limit && terms[limit-1].df > unseen {
+			all = all && !left
+			break
+		}
+	}
+	slices.SortFunc(terms, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
+	return terms, all, nil
+}
+
+// rareInSegment is the number of documents of a segment below which a term of a
+// prefix is left out at first.
+const rareInSegment = 8
+
+// bounds returns, for the terms that begin with the prefix and that so many
+// documents of some segment have, a number of documents that each is not above;
+// and whether there are other terms.
+func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left bool, err error) {
+	bounds = map[string]int{}
+	var mu sync.Mutex
+	err = e.eachSegment(func(seg *segment) error {
+		type counted struct {
+			term  string
+			count int
+		}
+		var terms []counted
+		rare := false
+		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, count int) bool {
 			if len(term) > len(prefix) {
-				visit(term)
+				if count >= least {
+					terms = append(terms, counted{string(term), count})
+				} else {
+					rare = true
+				}
 			}
 			return true
 		})
+		mu.Lock()
+		defer mu.Unlock()
+		left = left || rare
+		for _, t := range terms {
+			if _, ok := bounds[t.term]; !ok {
+				bounds[t.term] = (least - 1) * len(e.segs)
+			}
+			bounds[t.term] += t.count - (least - 1)
+		}
+		return err
 	})
-	if err != nil {
-		return nil, false, err
-	}
-	terms := make([]expansion, 0, len(found))
-	for term := range found {
-		terms = append(terms, expansion{term: term})
-	}
-	return e.mostFrequent(terms, limit)
+	return bounds, left, err
 }
 
 // gather collects the terms that list visits in each segment.
@@ -241,34 +291,35 @@ func (e *expander) gather(list func(seg *segment, visit func(term []byte)) error
 	return found, err
 }
 
-// mostFrequent counts terms and returns the most frequent ones in the order of
-// their bytes, and whether these are all that some live document has.
-func (e *expander) mostFrequent(terms []expansion, limit int) ([]expansion, bool, error) {
-	all := true
-	if len(terms) > maxCounted {
-		slices.SortFunc(terms, func(a, b expansion) int {
-			return cmp.Or(cmp.Compare(len(a.term), len(b.term)), cmp.Compare(a.term, b.term))
-		})
-		terms, all = terms[:maxCounted], false
+// mostFrequent returns the terms that most documents have, those first, and
+// whether there are no others. Documents are counted only for terms whose bound
+// can matter.
+func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []expansion, all bool, err error) {
+	order := slices.SortedFunc(maps.Keys(bounds), func(a, b string) int {
+		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
+	})
+	compare := func(a, b expansion) int {
+		return cmp.Or(cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
 	}
-	kept := terms[:0]
-	for _, x := range terms {
-		var err error
-		if x.df, err = e.df(x.term); err != nil {
+	all = true
+	for _, term := range order {
+		if len(terms) == limit && bounds[term] < terms[limit-1].df {
+			return terms, false, nil
+		}
+		x := expansion{term: term}
+		if x.df, err = e.df(term); err != nil {
 			return nil, false, err
 		}
-		if x.df > 0 {
-			kept = append(kept, x)
+		if x.df == 0 {
+			continue // of deleted documents
+		}
+		at, _ := slices.BinarySearchFunc(terms, x, compare)
+		terms = slices.Insert(terms, at, x)
+		if len(terms) > limit {
+			terms, all = terms[:limit], false
 		}
 	}
-	slices.SortFunc(kept, func(a, b expansion) int {
-		return cmp.Or(cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
-	})
-	if len(kept) > limit {
-		kept, all = kept[:limit], false
-	}
-	slices.SortFunc(kept, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
-	return kept, all, nil
+	return terms, all, nil
 }
 
 // fuzzy adds the terms within so many edits that at least so many documents have,
