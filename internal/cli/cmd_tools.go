@@ -234,6 +234,7 @@ func (o *auditOptions) zone(a *App) *time.Location {
 type auditRun struct {
 	*answerer
 	out  func(*printer.Audit) error
+	bare bool // only rows go to stdout
 	look printer.Look
 	req  query.AuditRequest
 	gone query.Coverage // of which what became of the files since is set
@@ -250,6 +251,7 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	}
 	run := &auditRun{
 		out:  out.Audit,
+		bare: o.csv || printer.ForPrograms(out),
 		look: printer.Look{Width: a.Streams.Width, Now: a.Now().In(o.zone(a)), Home: a.Home},
 	}
 	if o.csv {
@@ -299,6 +301,9 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out(x) }); err != nil {
 		return err
 	}
+	if run.bare {
+		a.warn("%s", printer.CoverageLine(x.Coverage, run.look.Now.Location()))
+	}
 	if !a.json && x.Warnings != nil {
 		for _, w := range x.Warnings() {
 			a.warn("%s", w)
@@ -347,7 +352,7 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 	if err != nil {
 		return auditProblem(ctx, err)
 	}
-	return o.finish(ctx, a, run, printer.NewCallsAudit(command, l, o.limit, run.look, o.risky || len(o.rules) > 0))
+	return o.finish(ctx, a, run, printer.NewCallsAudit(command, l, o.risky || len(o.rules) > 0, run.look))
 }
 
 func runCommands(ctx context.Context, a *App, o *auditOptions) error {
@@ -363,10 +368,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 	if err != nil {
 		return auditProblem(ctx, err)
 	}
-	if o.limit > 0 {
-		t.Rows = t.Rows[:min(o.limit, len(t.Rows))]
-	}
-	return o.finish(ctx, a, run, printer.NewCommandsAudit(t, run.look))
+	return o.finish(ctx, a, run, printer.NewCommandsAudit(t, o.limit, run.look))
 }
 
 func runFiles(ctx context.Context, a *App, o *auditOptions) error {
@@ -384,10 +386,7 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 	if err != nil {
 		return auditProblem(ctx, err)
 	}
-	if o.limit > 0 {
-		t.Rows, t.Touches = t.Rows[:min(o.limit, len(t.Rows))], t.Touches[:min(o.limit, len(t.Touches))]
-	}
-	return o.finish(ctx, a, run, printer.NewFilesAudit(t, file != "", run.look))
+	return o.finish(ctx, a, run, printer.NewFilesAudit(t, file != "", o.limit, run.look))
 }
 
 // byNames lists dimensions without one.

@@ -312,11 +312,12 @@ func auditClosing(a *Audit, rows int, zone *time.Location) []string {
 			lines = append(lines, line)
 		}
 	}
-	lines = append(lines, coverageLine(a.Coverage, zone))
+	lines = append(lines, CoverageLine(a.Coverage, zone))
 	return lines
 }
 
-func coverageLine(c *query.Coverage, zone *time.Location) string {
+// CoverageLine says what an audit has looked at.
+func CoverageLine(c *query.Coverage, zone *time.Location) string {
 	parts := []string{plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
 		parts = append(parts, c.First.In(zone).Format("2006-01-02")+" to "+c.Last.In(zone).Format("2006-01-02"))
@@ -332,6 +333,13 @@ func coverageLine(c *query.Coverage, zone *time.Location) string {
 	add(c.Changed, "file was rewritten or grew since", "files were rewritten or grew since")
 	add(c.New, "file is not indexed yet", "files are not indexed yet")
 	return strings.Join(parts, " · ")
+}
+
+// ForPrograms reports whether a printer writes one record a line, and nothing
+// else.
+func ForPrograms(p Printer) bool {
+	_, ok := p.(plain)
+	return ok
 }
 
 func (p plain) Audit(a *Audit) error {

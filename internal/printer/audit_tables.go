@@ -178,8 +178,24 @@ func NewUsageAudit(t *query.UsageTable, look Look) *Audit {
 	}
 }
 
-// NewCommandsAudit makes the answer of tools commands.
-func NewCommandsAudit(t *query.CommandTable, look Look) *Audit {
+// limited returns the first rows of a list, all of them without a limit.
+func limited[T any](list []T, limit int) []T {
+	if limit > 0 && limit < len(list) {
+		return list[:limit]
+	}
+	return list
+}
+
+// shown says how many rows there are, and how many of them are shown.
+func shown(rows, all int, one, many string) string {
+	if rows < all {
+		return plural(all, one, many) + "; " + thousands(int64(rows)) + " shown (more: -n)"
+	}
+	return plural(all, one, many)
+}
+
+// NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
+func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
 	return &Audit{
 		Command: "tools commands", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Columns: []AuditColumn{
@@ -195,14 +211,14 @@ func NewCommandsAudit(t *query.CommandTable, look Look) *Audit {
 			Calls    int `json:"calls"`
 			Unparsed int `json:"unparsed"`
 		}{t.Calls, t.Unparsed},
-		Each: eachOf(t.Rows, func(r *query.CommandRow) *AuditRow {
+		Each: eachOf(limited(t.Rows, limit), func(r *query.CommandRow) *AuditRow {
 			return &AuditRow{Value: r, Cells: []AuditCell{
 				TextCell(r.Program), CountCell(r.Runs), CountCell(r.Calls), CountCell(r.Failed), CountCell(r.Sessions), CountCell(r.Risky),
 				look.TimeCell(r.Last.Time),
 			}}
 		}),
-		Closing: func(int) string {
-			line := plural(t.Calls, "command", "commands")
+		Closing: func(rows int) string {
+			line := shown(rows, len(t.Rows), "program", "programs") + " in " + plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
 				line += ", " + thousands(int64(t.Unparsed)) + " of them cannot be parsed (of these the first word counts)"
 			}
@@ -212,8 +228,8 @@ func NewCommandsAudit(t *query.CommandTable, look Look) *Audit {
 }
 
 // NewFilesAudit makes the answer of tools files: a table, or the history of a
-// path.
-func NewFilesAudit(t *query.FileTable, history bool, look Look) *Audit {
+// path. A limit of 0 is none.
+func NewFilesAudit(t *query.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{Command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if !history {
 		a.Columns = []AuditColumn{
@@ -228,13 +244,13 @@ func NewFilesAudit(t *query.FileTable, history bool, look Look) *Audit {
 			{Name: "first", Title: ""},
 			{Name: "last", Title: "LAST"},
 		}
-		a.Each = eachOf(t.Rows, func(r *query.FileRow) *AuditRow {
+		a.Each = eachOf(limited(t.Rows, limit), func(r *query.FileRow) *AuditRow {
 			return &AuditRow{Value: r, Cells: []AuditCell{
 				look.PathCell(r.Path), CountCell(r.Reads), CountCell(r.Writes), CountCell(r.Edits), CountCell(r.Others), CountCell(r.Summaries),
 				CountCell(r.Failed), CountCell(r.Sessions), look.TimeCell(r.First.Time), look.TimeCell(r.Last.Time),
 			}}
 		})
-		a.Closing = func(rows int) string { return plural(rows, "file", "files") }
+		a.Closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
 		return a
 	}
 	a.Columns = []AuditColumn{
@@ -248,14 +264,14 @@ func NewFilesAudit(t *query.FileTable, history bool, look Look) *Audit {
 		{Name: "working directory"},
 		{Name: "offset"},
 	}
-	a.Each = eachOf(t.Touches, func(r *query.TouchRow) *AuditRow {
+	a.Each = eachOf(limited(t.Touches, limit), func(r *query.TouchRow) *AuditRow {
 		id := AuditCell{Text: shortID(r.SessionID), Plain: r.SessionID}
 		return &AuditRow{Value: r, Alarm: r.Status == "error", Cells: []AuditCell{
 			look.TimeCell(r.Timestamp.Time), TextCell(r.Action), TextCell(r.Status), look.PathCell(r.Path), TextCell(r.Tool), TextCell(r.SessionPath),
 			id, TextCell(r.CWD), CountCell(r.Offset),
 		}}
 	})
-	a.Closing = func(rows int) string { return plural(rows, "time", "times") }
+	a.Closing = func(rows int) string { return shown(rows, len(t.Touches), "time", "times") }
 	return a
 }
 
@@ -269,7 +285,7 @@ func shortID(id string) string {
 
 // NewCallsAudit makes the answer of tools calls, and of commands as typed. The
 // rows come as they are found.
-func NewCallsAudit(command string, l *query.CallList, limit int, look Look, risky bool) *Audit {
+func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Audit {
 	a := &Audit{
 		Command: command, Coverage: &l.Coverage, State: l.Index,
 		Warnings: func() []string { return l.Warnings },
@@ -293,13 +309,7 @@ func NewCallsAudit(command string, l *query.CallList, limit int, look Look, risk
 			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
 		}{counted(l.Total)},
 		Closing: func(rows int) string {
-			switch {
-			case l.Total < 0 || rows == l.Total:
-				return plural(rows, "call", "calls")
-			case limit > 0:
-				return plural(l.Total, "call", "calls") + "; " + thousands(int64(rows)) + " shown (more: -n)"
-			}
-			return plural(l.Total, "call", "calls")
+			return shown(rows, max(rows, l.Total), "call", "calls")
 		},
 	}
 	if risky {

@@ -147,9 +147,9 @@ func TestAuditColumns(t *testing.T) {
 	}
 	for command, a := range map[string]*Audit{
 		"tools":          NewToolsAudit(&query.ToolTable{By: []string{"tool"}}, Look{}),
-		"tools calls":    NewCallsAudit("", &query.CallList{}, 0, Look{}, false),
-		"tools commands": NewCommandsAudit(&query.CommandTable{}, Look{}),
-		"tools files":    NewFilesAudit(&query.FileTable{}, false, Look{}),
+		"tools calls":    NewCallsAudit("", &query.CallList{}, false, Look{}),
+		"tools commands": NewCommandsAudit(&query.CommandTable{}, 0, Look{}),
+		"tools files":    NewFilesAudit(&query.FileTable{}, false, 0, Look{}),
 		"usage":          NewUsageAudit(&query.UsageTable{By: []string{"model"}}, Look{}),
 	} {
 		i := slices.IndexFunc(Columns, func(c struct {
