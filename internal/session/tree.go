@@ -34,14 +34,17 @@ func (r *Record) Tree() *Tree {
 	}
 	t.list = r.Version <= 1 && !t.nodes[0].HasParent || !slices.ContainsFunc(t.nodes, func(n Node) bool { return n.HasParent })
 	t.path = t.Branch(t.Leaf())
-	onPath := make(map[string]bool, len(t.path))
 	for _, i := range t.path {
-		onPath[t.nodes[i].ID] = true
-	}
-	for i := range t.nodes {
-		t.active[i] = onPath[t.nodes[i].ID]
+		t.active[i] = true
 	}
 	t.markContext()
+	if len(t.byID) < len(t.nodes) && !t.list {
+		// What holds for the last entry of an id holds for the ones before.
+		for i := range t.nodes {
+			last := t.byID[t.nodes[i].ID]
+			t.active[i], t.context[i] = t.active[last], t.context[last]
+		}
+	}
 	return t
 }
 
@@ -76,7 +79,7 @@ func (t *Tree) parent(i int) int {
 // Branch returns the way from a root to entry i, root first.
 func (t *Tree) Branch(i int) []int {
 	var path []int
-	seen := make(map[int]bool)
+	seen := make([]bool, len(t.nodes))
 	for i >= 0 && !seen[i] {
 		seen[i] = true
 		path = append(path, i)
@@ -214,19 +217,16 @@ func (t *Tree) markContext() {
 			}
 		}
 	}
-	edited := make(map[string]bool)
-	for _, i := range t.path {
-		if t.nodes[i].Type == "context_edit" {
-			edited[t.nodes[i].TargetID] = true
-		}
-	}
-	kept := make(map[string]bool)
 	for at, i := range t.path[keep:] {
 		older := t.nodes[i].Type == "compaction" && keep+at != last
-		kept[t.nodes[i].ID] = !older && !edited[t.nodes[i].ID]
+		t.context[i] = !older
 	}
-	for i := range t.nodes {
-		t.context[i] = kept[t.nodes[i].ID]
+	for _, i := range t.path {
+		if t.nodes[i].Type == "context_edit" {
+			if target, ok := t.byID[t.nodes[i].TargetID]; ok {
+				t.context[target] = false
+			}
+		}
 	}
 }
 
