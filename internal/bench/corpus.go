@@ -104,7 +104,7 @@ func (b *suite) measureIndexing(mb int, dir string, size int64) error {
 // queries are those measured, with what may be spent on each as a share of
 // ripgrep's time for its first word.
 func (b *suite) queries(dir string) ([]query, error) {
-	rare, err := rareWord(dir)
+	rare, err := b.rareWord(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +214,14 @@ func appendEntry(path, word string) error {
 		err = cerr
 	}
 	return err
+}
+
+func (b *suite) rareWord(dir string) (string, error) {
+	out, err := exec.CommandContext(b.ctx, b.self, "-rare", dir).Output()
+	if err != nil {
+		return "", fmt.Errorf("find a rare word: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // rareWord returns a word that stands in the middle of the corpus and in few

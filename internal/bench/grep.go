@@ -16,7 +16,7 @@ type grep struct {
 // measureGreps compares exact searches with ripgrep's, in turns. A word of the
 // texts is one of the file's bytes too, so both look for the same.
 func (b *suite) measureGreps(mb int, dir string, size int64) error {
-	rare, err := rareWord(dir)
+	rare, err := b.rareWord(dir)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@
 //
 //	go run ./internal/bench -sizes 50,300,1024 -out docs/BENCHMARKS.md
 //
-// Peers that are not installed (rg, sqlite3) are left out, and said.
+// Peers that are not installed (rg, sqlite3) are left out, and said. What needs
+// memory runs in processes of its own: the system counts the peak of a parent as
+// that of the processes it starts.
 package main
 
 import (
@@ -30,6 +32,8 @@ func main() {
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora and indexes in this directory, and use what is there")
 	decode := flag.String("decode", "", "(used by itself) decode the session files below this directory with encoding/json")
+	rare := flag.String("rare", "", "(used by itself) print a word that few lines below this directory have")
+	generate := flag.Int("generate", 0, "(used by itself) write so many megabytes of session files to the directory given as argument")
 	texts := flag.String("texts", "", "(used by itself) write the texts of the session files below this directory to standard output")
 	flag.Parse()
 	var err error
@@ -38,6 +42,13 @@ func main() {
 		err = decodeAll(*decode)
 	case *texts != "":
 		err = writeTexts(*texts, os.Stdout)
+	case *rare != "":
+		var word string
+		if word, err = rareWord(*rare); err == nil {
+			fmt.Println(word)
+		}
+	case *generate > 0:
+		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: 1, Bytes: int64(*generate) * 1_000_000})
 	default:
 		err = bench(*sizes, *runs, *out, *work)
 	}
@@ -96,8 +107,7 @@ func (b *suite) sessions(mb int) (string, error) {
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	_, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: int64(mb) * 1_000_000})
-	return dir, err
+	return dir, exec.CommandContext(b.ctx, b.self, "-generate", strconv.Itoa(mb), dir).Run()
 }
 
 func machine() string {
