@@ -108,8 +108,12 @@ func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c 
 	action := Action(c.Tool)
 	for _, path := range c.Paths {
 		fact.Paths = append(fact.Paths, o.name(path))
-		if action != "other" {
-			fact.Rules |= o.files.match(path, h.CWD, h.CWD, action != "read")
+		switch {
+		case action == "write" || action == "edit":
+			fact.Rules |= o.files.match(path, h.CWD, h.CWD, true)
+		case !lists(c.Tool):
+			// A tool of which nothing is known reads the file most likely.
+			fact.Rules |= o.files.match(path, h.CWD, h.CWD, false)
 		}
 	}
 	to.AddCall(fact)

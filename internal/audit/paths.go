@@ -22,6 +22,15 @@ func Action(tool string) string {
 	return "other"
 }
 
+// lists reports whether a tool of this name looks at the names of files alone.
+func lists(tool string) bool {
+	switch strings.ToLower(tool) {
+	case "ls", "find", "glob", "list", "list_files", "list_directory", "list_dir", "file_search":
+		return true
+	}
+	return false
+}
+
 var (
 	homeOf   = regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
 	harmless = regexp.MustCompile(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
