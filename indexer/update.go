@@ -33,6 +33,8 @@ type Options struct {
 	Again map[string]bool // paths of files to read again from the start, whatever they look like
 	Stock bool            // let the engine build its segments: slower, the reference
 
+	Compact bool // then write the index anew as one segment that holds nothing of what was deleted
+
 	Workers    int // goroutines that read files; 0: one a core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch
 }
@@ -95,11 +97,11 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case err == nil:
 		r.setReader(reader)
-		if r.Lag == (Lag{}) && !o.Rebuild && len(o.Again) == 0 {
+		if r.Lag == (Lag{}) && !o.Rebuild && len(o.Again) == 0 && !o.Compact {
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
 		}
-		if o.Yield && !o.Rebuild && len(o.Again) == 0 {
+		if o.Yield && !o.Rebuild && len(o.Again) == 0 && !o.Compact {
 			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
 				r.Watcher = w
 				return r, nil
@@ -178,6 +180,9 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	u := &update{Options: k.Options, writer: k.writer, steps: plan(k.writer), res: r}
 	err := u.run(ctx)
 	generation, publishErr := k.writer.Publish()
+	if k.Compact && err == nil && publishErr == nil {
+		err = k.writer.Compact(ctx)
+	}
 	if publishErr == nil {
 		k.generation = generation
 	}

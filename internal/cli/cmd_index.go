@@ -18,12 +18,14 @@ type indexOptions struct {
 	sharedOptions
 	rebuild bool
 	dryRun  bool
+	compact bool
 }
 
 func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "rebuild", "", "", "build the index anew", &o.rebuild)
 	addFlag(f, "dry-run", "", "", "only show what would be done, and why", &o.dryRun)
+	addFlag(f, "compact", "", "", "then write it anew, without the text of deleted sessions in any file of it", &o.compact)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
 
@@ -41,7 +43,8 @@ Searching does the same by itself; this command is for building the index at a
 time of your choosing. Ctrl-C keeps what was done.`,
 		Example: `pigrep index
 pigrep index --dry-run
-pigrep index --rebuild`,
+pigrep index --rebuild
+pigrep index --compact`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -57,6 +60,9 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	if o.rebuild && o.dryRun {
 		return usagef("a rebuild reads every file", "--rebuild and --dry-run exclude each other")
 	}
+	if o.compact && o.dryRun {
+		return usagef("leave one of them out", "--compact and --dry-run exclude each other")
+	}
 	out, err := o.printer(a)
 	if err != nil {
 		return err
@@ -69,7 +75,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return dryRun(a, p, out)
 	}
 	opt := a.indexing(p)
-	opt.Rebuild = o.rebuild
+	opt.Rebuild, opt.Compact = o.rebuild, o.compact
 	res, err := a.updateBesideWatcher(ctx, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
