@@ -146,14 +146,8 @@ func RuleIDs(set uint32) []string {
 	return ids
 }
 
-// matches reports whether a program matches.
+// matches reports whether a program of one of the names matches.
 func (m *Match) matches(c *command) bool {
-	if !slices.ContainsFunc(m.Names, func(name string) bool {
-		prefix, any := strings.CutSuffix(name, "*")
-		return name == c.program || any && strings.HasPrefix(c.program, prefix)
-	}) {
-		return false
-	}
 	if len(m.Sub) > 0 && !slices.Contains(m.Sub, c.subcommand()) {
 		return false
 	}
@@ -251,13 +245,46 @@ func (c *command) runsOutputOf(programs []string) bool {
 	return true
 }
 
+// ruleMatch is a pattern of a rule.
+type ruleMatch struct {
+	rule int
+	*Match
+}
+
+// byName finds the patterns of a program. Those of names that end with a star
+// stand under their beginnings, in prefixes.
+var byName, prefixes = func() (names, prefixes map[string][]ruleMatch) {
+	names, prefixes = make(map[string][]ruleMatch), make(map[string][]ruleMatch)
+	for r := range Rules {
+		for i := range Rules[r].Program {
+			m := ruleMatch{r, &Rules[r].Program[i]}
+			for _, name := range m.Names {
+				if prefix, ok := strings.CutSuffix(name, "*"); ok {
+					prefixes[prefix] = append(prefixes[prefix], m)
+				} else {
+					names[name] = append(names[name], m)
+				}
+			}
+		}
+	}
+	return names, prefixes
+}()
+
 // matchPrograms returns the rules that the programs match.
 func matchPrograms(commands []command) (set uint32) {
-	for r := range Rules {
-		for m := range Rules[r].Program {
-			if slices.ContainsFunc(commands, func(c command) bool { return Rules[r].Program[m].matches(&c) }) {
-				set |= 1 << r
-				break
+	for i := range commands {
+		c := &commands[i]
+		try := func(list []ruleMatch) {
+			for _, m := range list {
+				if m.matches(c) {
+					set |= 1 << m.rule
+				}
+			}
+		}
+		try(byName[c.program])
+		for prefix, list := range prefixes {
+			if strings.HasPrefix(c.program, prefix) {
+				try(list)
 			}
 		}
 	}
