@@ -27,9 +27,9 @@ import (
 // Every factor has a floor, and all other candidates get the product of the
 // floors, so that none of them rises above one that was looked at.
 const (
-	rerankMost  = 200      // candidates
+	rerankMost  = 120      // candidates
 	rerankBytes = 1 << 20  // of entries that are read
-	rerankEntry = 96 << 10 // longer entries are not read: a dump of that size is about everything
+	rerankEntry = 32 << 10 // longer entries are not read: a dump of that size is about everything
 	rerankBatch = 16       // entries between two looks at the budget
 
 	closenessGain = 1.2
@@ -98,7 +98,7 @@ func (s *searcher) rerank() error {
 			all[i].exactness = 1 + exactGain
 		}
 	}
-	if u.count > 1 {
+	if len(u.pairs) > 0 { // of a single word there is nothing to stand close to
 		if err := s.measure(u, top, all); err != nil {
 			return err
 		}

@@ -71,6 +71,7 @@ type plan struct {
 	partSum          float64
 	allIDF, wholeIDF float64 // of the documents with all parts; and those that may have them together
 	all, whole       []*roaring.Bitmap
+	raw              *rawNeedle // of the needle; nil when it cannot be looked for in JSON
 }
 
 // plan looks up what a word stands for.
@@ -85,6 +86,9 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	}
 	if w.find != nil {
 		return p, s.planFound(p)
+	}
+	if w.verify {
+		p.raw = newRawNeedle(&w.needle)
 	}
 	if len(w.parts) == 0 {
 		return p, nil

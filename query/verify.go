@@ -126,6 +126,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 		start = end
 		g.Go(func() error {
 			var f, g folder
+			var lower []byte
 			read := s.reader(some[0])
 			for len(some) > 0 {
 				if err := ctx.Err(); err != nil {
@@ -135,6 +136,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 				for n < len(some) && s.found[some[n]].id.Offset == s.found[some[0]].id.Offset {
 					n++
 				}
+				read.reject = s.rejects(some[:n], &lower)
 				err := read.parse(&s.found[some[0]], func(line adapter.Line, e *session.Entry) {
 					for _, i := range some[:n] {
 						part := s.found[i].id.Part
@@ -174,6 +176,34 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 	return nil
 }
 
+// rejects returns a look at the JSON of an entry that tells that no candidate in
+// it has a word to be verified. It is nil when that cannot be told so.
+func (s *searcher) rejects(some []int32, lower *[]byte) func(raw []byte) bool {
+	words := uint64(0)
+	for _, i := range some {
+		words |= s.found[i].mask
+	}
+	var needles []*rawNeedle
+	for _, p := range s.plans {
+		if !p.verify || words&p.bit == 0 {
+			continue
+		}
+		if p.find != nil || p.raw == nil {
+			return nil
+		}
+		needles = append(needles, p.raw)
+	}
+	return func(raw []byte) bool {
+		text, sure := lowerRaw(*lower, raw)
+		*lower = text
+		return sure && !slices.ContainsFunc(needles, func(n *rawNeedle) bool {
+			// The index says that all the words are there. Without one of them, the
+			// file may have changed: parsing finds out.
+			return !n.hasRuns(text) || n.mayHave(text) || n.mayCross(text)
+		})
+	}
+}
+
 // holds reports whether a part has a word that has to be verified.
 func (p *plan) holds(v *partView) bool {
 	if p.find != nil {
@@ -199,8 +229,9 @@ type entryReader struct {
 	file   *file
 	parser adapter.Parser // of entries after the header
 
-	most int // bytes of an entry; 0 for any
-	size int // of the line last read
+	most   int                   // bytes of an entry; 0 for any
+	reject func(raw []byte) bool // of what an entry need not be parsed for; nil for nothing
+	size   int                   // of the line last read
 }
 
 // reader returns a reader for the file of a candidate.
@@ -279,6 +310,9 @@ func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)
 		return err
 	}
 	r.size = len(data)
+	if r.reject != nil && r.reject(data) {
+		return nil
+	}
 	header := r.file.Header
 	parser := r.parser
 	if parser == nil || offset < header.Offset {
@@ -329,13 +363,44 @@ type folder struct {
 	buf      []byte
 }
 
+// plainASCII maps the ASCII characters but for white space and NUL to themselves,
+// letters to lower case, and everything else to 0.
+var plainASCII = func() (table [256]byte) {
+	for c := byte(1); c < utf8.RuneSelf; c++ {
+		switch {
+		case c == ' ' || '\t' <= c && c <= '\r':
+		case 'A' <= c && c <= 'Z':
+			table[c] = c + 'a' - 'A'
+		default:
+			table[c] = c
+		}
+	}
+	return table
+}()
+
 // fold returns what FoldText has as its text, faster: only what is not ASCII, and
 // the character before it, which a mark may belong to, goes through FoldText.
 // The result is valid until the next call.
 func (f *folder) fold(text []byte) []byte {
-	to := f.buf[:0]
+	to := slices.Grow(f.buf[:0], len(text))
 	space := false
 	for i := 0; i < len(text); i++ {
+		if plainASCII[text[i]] != 0 {
+			n := len(to)
+			end := i
+			for end < len(text) && plainASCII[text[end]] != 0 {
+				to = append(to, plainASCII[text[end]])
+				end++
+			}
+			if end < len(text) && text[end] >= utf8.RuneSelf {
+				to = to[:len(to)-1] // the last one may have a mark
+				end--
+			}
+			if space = space && len(to) == n; end > i {
+				i = end - 1
+				continue
+			}
+		}
 		c := text[i]
 		if i+1 < len(text) && text[i+1] >= utf8.RuneSelf || c >= utf8.RuneSelf {
 			start := i
