@@ -62,7 +62,9 @@ func (b *Batch) DeleteDocuments(file uint32) { b.change(file).drop = true }
 
 // Put sets the record of a file, and its summary. base is the record as of the
 // checkpoint, from which the file is read on; full has an unterminated last line
-// too, and is nil when there is none. The summary of the file is full's.
+// too, and is nil when there is none. The summary of the file is full's. Of base's
+// facts the pieces are stored that are not stored as they are: they must be those
+// that were read with the record and added to, unless the file's documents go.
 func (b *Batch) Put(base, full *session.Record) {
 	last := full
 	if last == nil {
