@@ -45,7 +45,7 @@ type CallRow struct {
 }
 
 // CallList is the answer to a request for calls. Each must be called once; Total
-// and what follows are right before that.
+// and what follows are right before that, but for warnings that come with reading.
 type CallList struct {
 	Each     func(visit func(*CallRow) error) error // the latest session first, in it the latest call
 	Total    int                                    // before the limit; -1 when that takes reading the session files
@@ -91,6 +91,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 		return cmp.Or(t.Modified().Compare(s.Modified()), cmp.Compare(s.Path, t.Path))
 	})
 	list.Each = func(visit func(*CallRow) error) error {
+		defer func() { list.Warnings = x.warnings }() // of files that cannot be read any more
 		left := req.Limit
 		for _, i := range order {
 			f := &x.files[i]
