@@ -22,7 +22,7 @@ import (
 // other compounds where it stands, and the spelling of an identifier does so only
 // a little.
 const (
-	verifyStrict   = 48 << 20
+	verifyStrict   = 32 << 20
 	verifyLoose    = 6 << 20
 	verifySpelling = 1 << 20
 )
