@@ -670,7 +670,11 @@ func TestGrepOfFixtures(t *testing.T) {
 		data.Close()
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
-	for range 60 {
+	patterns := 8
+	if os.Getenv("PIGREP_TORTURE") != "" {
+		patterns = 200
+	}
+	for range patterns {
 		req, matches := s.anyPattern(rng)
 		want := s.plain(req.Scope.KindsOf(), matches)
 		for _, indexed := range []bool{true, false} {
