@@ -19,6 +19,10 @@ const maxWords = 64
 // all of it.
 const maxParts = 64
 
+// maxExpressions bounds the regular expressions of a query: each may have to look
+// through the dictionary of the index.
+const maxExpressions = 3
+
 // A word is one unit of a query, with a bit of its own. It is found by
 //
 //	term    one term of the index: a plain word, or the joined spelling of an identifier
@@ -134,6 +138,8 @@ type compiler struct {
 	req      *Request
 	analyzer analysis.Analyzer
 	tooMany  int
+
+	expressions int
 }
 
 func (c *compiler) bits() int { return len(c.words) + len(c.fields) }
@@ -188,6 +194,11 @@ func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
 // field compiles a filter. One whose value makes no sense is text.
 func (c *compiler) field(n *Field, positive bool) *expr {
 	found, err := newTextTest(n, c.req, &c.analyzer)
+	if _, ok := found.(*expressionTest); ok && err == nil {
+		if c.expressions++; c.expressions > maxExpressions {
+			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
+		}
+	}
 	if found != nil && err == nil {
 		return c.found(n, found, positive)
 	}

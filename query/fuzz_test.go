@@ -66,6 +66,8 @@ func TestSearchOddQueries(t *testing.T) {
 		numbered("word OR other", 500),
 		numbered("+need", 200),
 		numbered("NOT gone", 200) + " token",
+		numbered("re:tok.n", 60) + " token",
+		numbered("cmd:x", 60) + numbered("file:y", 60) + " token",
 	} {
 		checkSearch(t, l, text)
 		checkRoundTrip(t, text)

@@ -113,6 +113,9 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source
 	try("error", req.Error, func(r *Request) { r.Error = false })
 	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
+	if strings.Count(text, "re:") > 1 {
+		return nil, nil // each try would look for them again
+	}
 	bare := []byte(text)
 	for _, item := range fieldsOf(text) {
 		start, end := item.Range()

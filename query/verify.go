@@ -23,6 +23,7 @@ import (
 // a little.
 const (
 	verifyStrict   = 32 << 20
+	verifyRegexp   = 16 << 20 // divided by the number of expressions
 	verifyLoose    = 6 << 20
 	verifySpelling = 1 << 20
 )
@@ -46,13 +47,20 @@ func (s *searcher) verify() error {
 	slices.SortFunc(list, func(i, j int32) int { return s.compare(&s.found[i], &s.found[j]) })
 
 	budget, strict := verifySpelling, false
+	expressions := 0
 	for _, p := range s.plans {
+		if _, ok := p.find.(*expressionTest); ok {
+			expressions++
+		}
 		switch {
 		case p.verify && p.strict():
 			budget, strict = verifyStrict, true
 		case p.verify && !p.spell:
 			budget = max(budget, verifyLoose)
 		}
+	}
+	if expressions > 0 {
+		budget = min(budget, verifyRegexp/expressions)
 	}
 	read := 0 // candidates that the budget is enough for
 	for _, i := range list {
