@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -51,8 +52,7 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	var c candidate
-	c.id.Offset = node.Offset
+	c := candidate{id: &index.ID{Offset: node.Offset}}
 	err := read.entry(&c, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1

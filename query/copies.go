@@ -40,7 +40,10 @@ func (s *searcher) joinCopies() error {
 				lead = i
 				continue
 			}
-			s.found[lead].copies = append(s.found[lead].copies, i)
+			if s.copies == nil {
+				s.copies = make(map[int32][]int32)
+			}
+			s.copies[lead] = append(s.copies[lead], i)
 			s.found[i].dropped = true
 		}
 	}

@@ -277,8 +277,8 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 			hit.Elsewhere = append(hit.Elsewhere, e.text())
 		}
 	}
-	for _, i := range c.copies {
-		if hit.Copies, err = s.addCopy(hit.Copies, &s.found[i]); err != nil {
+	for _, other := range s.copies[i] {
+		if hit.Copies, err = s.addCopy(hit.Copies, &s.found[other]); err != nil {
 			return Hit{}, err
 		}
 	}

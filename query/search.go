@@ -98,6 +98,7 @@ type searcher struct {
 
 	searched int // words for which similar ones were looked for
 	found    []candidate
+	copies   map[int32][]int32 // by a candidate: those that it stands for
 	factors  map[int32]factors // of the candidates that the second stage looked at
 	inexact  bool
 	changed  atomic.Int64 // hits left out because their session file is not what was indexed
@@ -124,6 +125,7 @@ type segment struct {
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
 	found   []candidate
+	copies  map[int32][]int32 // by a candidate: those that it stands for
 }
 
 // candidate is a document that matches, before and after verification.
@@ -139,11 +141,8 @@ type candidate struct {
 	pending bool // some word is to be verified
 	dropped bool // a copy of another candidate, or no hit after all
 
-	copy   uint64
-	copies []int32 // candidates of which this one stands for
-
-	id    index.ID
-	hasID bool
+	copy uint64
+	id   *index.ID // nil until it is needed
 }
 
 func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
@@ -351,6 +350,15 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
 		}
 	}
+	if !everybody {
+		n := 0
+		for doc, mask := range sc.mask[:seg.Len()] {
+			if mask != 0 || sc.weak != nil && sc.weak[doc] != 0 {
+				n++
+			}
+		}
+		seg.found = make([]candidate, 0, n+len(seg.anchors))
+	}
 	for doc := range uint32(seg.Len()) {
 		mask := sc.mask[doc]
 		weak := uint64(0)
@@ -519,11 +527,11 @@ func (s *searcher) record(at int32) (*session.Record, error) {
 
 // resolve fills in the id of a candidate.
 func (s *searcher) resolve(c *candidate) *index.ID {
-	if !c.hasID {
-		c.id, _ = s.segs[c.segment].ID(c.doc)
-		c.hasID = true
+	if c.id == nil {
+		id, _ := s.segs[c.segment].ID(c.doc)
+		c.id = &id
 	}
-	return &c.id
+	return c.id
 }
 
 // compare orders candidates, the best first: by score, then the newest session,

@@ -74,6 +74,8 @@ func Main() int {
 	}
 	log.SetFlags(0)
 	log.SetOutput(engineLog{app})
+	// Most runs are short and end before memory is worth collecting.
+	debug.SetGCPercent(400)
 	return app.Run(ctx, os.Args[1:])
 }
 

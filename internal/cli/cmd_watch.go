@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"pigrep/indexer"
@@ -46,6 +47,7 @@ pigrep watch --quiet &`,
 }
 
 func runWatch(ctx context.Context, a *App, o *watchOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // no short run
 	p, err := o.place(a)
 	if err != nil {
 		return err

@@ -186,7 +186,7 @@ func (g *grepText) lines(b *strings.Builder, m *query.GrepMatch, l *query.GrepLi
 // Lines longer than longLine bytes are shown to people from shortly before their
 // first match on.
 const (
-	longLine   = 2000
+	longLine  = 2000
 	leadBytes = 200
 )
 
