@@ -8,6 +8,7 @@ type arena struct {
 }
 
 const (
+	arenaFirst   = 8 << 10 // the first block: many parsers read one entry
 	arenaBlock   = 64 << 10
 	arenaSmall   = 4 << 10
 	arenaKept    = 4 << 20 // larger blocks are let go by reset
@@ -49,7 +50,11 @@ func (a *arena) room(n int) []byte {
 	if n <= arenaSmall {
 		a.small = a.last
 	}
-	a.blocks = append(a.blocks, make([]byte, 0, max(n, arenaBlock)))
+	size := arenaBlock
+	if len(a.blocks) == 0 {
+		size = arenaFirst
+	}
+	a.blocks = append(a.blocks, make([]byte, 0, max(n, size)))
 	return a.blocks[a.last]
 }
 
