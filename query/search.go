@@ -125,7 +125,6 @@ type segment struct {
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
 	found   []candidate
-	copies  map[int32][]int32 // by a candidate: those that it stands for
 }
 
 // candidate is a document that matches, before and after verification.
