@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,8 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/scope"
 )
 
 // update brings the index in dir up to date with the sessions below root.
@@ -186,9 +189,76 @@ func equalStates(t testing.TB, what string, got, want []string) {
 	t.Fatalf("%s: the index is not that of a fresh build (- fresh, + this):\n%s%s", what, strings.Join(diff, "\n"), more)
 }
 
-// compareWithFresh fails the test unless the index equals one built anew.
+// compareWithFresh fails the test unless the index equals one built anew, in
+// every posting and record, and gives the same answers.
 func compareWithFresh(t testing.TB, what string, r *index.Reader, root string) {
 	t.Helper()
 	fresh := update(t, filepath.Join(t.TempDir(), "fresh"), root)
 	equalStates(t, what, state(t, r), state(t, fresh.Reader))
+	for _, text := range queries(fresh.Reader) {
+		got, want := answer(t, r, text), answer(t, fresh.Reader, text)
+		if got != want {
+			t.Fatalf("%s: the answer to %q is not that of a fresh build:\n%s\nfresh:\n%s", what, text, got, want)
+		}
+	}
+}
+
+// mostQueries bounds how many queries the two indexes are asked.
+const mostQueries = 200
+
+// queries makes queries of the words that the index holds: single ones, pairs,
+// prefixes, phrases and words with an error.
+func queries(r *index.Reader) []string {
+	var words []string
+	for _, seg := range r.Segments() {
+		_ = seg.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+			words = append(words, string(term))
+			return true
+		})
+	}
+	slices.Sort(words)
+	words = slices.Compact(words)
+	step := max(1, 5*len(words)/mostQueries)
+	var list []string
+	for i := 0; i < len(words); i += step {
+		w, other := words[i], words[(i*7+3)%len(words)]
+		list = append(list, w, w+" "+other, "+"+w+" NOT "+other, `"`+w+" "+other+`"`, w+"x")
+		if runes := []rune(w); len(runes) > 2 {
+			list = append(list, string(runes[:2])+"*")
+		}
+	}
+	return list[:min(mostQueries, len(list))]
+}
+
+// answer is the answer to a query, without what two indexes of the same bytes
+// may differ in.
+func answer(t testing.TB, r *index.Reader, text string) string {
+	t.Helper()
+	resp, err := query.Search(context.Background(), r, adapter.Pi(), disk{}, query.Request{Text: text, Scope: scope.All})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	resp.Index.Generation = 0
+	data, err := json.Marshal(resp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// disk reads session files.
+type disk struct{}
+
+func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data := make([]byte, length)
+	n, err := f.ReadAt(data, offset)
+	if err == io.EOF {
+		err = nil
+	}
+	return data[:n], err
 }
