@@ -28,7 +28,7 @@ import (
 // floors, so that none of them rises above one that was looked at.
 const (
 	rerankMost  = 120      // candidates
-	rerankBytes = 1 << 20  // of entries that are read
+	rerankBytes = 512 << 10  // of entries that are read
 	rerankEntry = 32 << 10 // longer entries are not read: a dump of that size is about everything
 	rerankBatch = 16       // entries between two looks at the budget
 
