@@ -75,7 +75,7 @@ func Main() int {
 	log.SetFlags(0)
 	log.SetOutput(engineLog{app})
 	// Most runs are short and end before memory is worth collecting.
-	debug.SetGCPercent(800)
+	debug.SetGCPercent(400)
 	return app.Run(ctx, os.Args[1:])
 }
 
