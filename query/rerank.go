@@ -27,10 +27,10 @@ import (
 // Every factor has a floor, and all other candidates get the product of the
 // floors, so that none of them rises above one that was looked at.
 const (
-	rerankMost  = 120      // candidates
-	rerankBytes = 512 << 10  // of entries that are read
-	rerankEntry = 32 << 10 // longer entries are not read: a dump of that size is about everything
-	rerankBatch = 16       // entries between two looks at the budget
+	rerankMost  = 120       // candidates
+	rerankBytes = 512 << 10 // of entries that are read
+	rerankEntry = 32 << 10  // longer entries are not read: a dump of that size is about everything
+	rerankBatch = 16        // entries between two looks at the budget
 
 	closenessGain = 1.2
 	orderGain     = 0.3
