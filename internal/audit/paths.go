@@ -2,7 +2,6 @@ package audit
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -32,9 +31,9 @@ func lists(tool string) bool {
 }
 
 var (
-	homeOf   = regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
-	harmless = regexp.MustCompile(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
-	drive    = regexp.MustCompile(`^/(?:mnt/)?([a-z])/`)
+	homeOf   = compiled(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
+	harmless = compiled(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
+	drive    = compiled(`^/(?:mnt/)?([a-z])/`)
 )
 
 // isAbsolute reports whether a path with slashes begins at a root.
@@ -48,7 +47,7 @@ func Resolve(file, dir string) string {
 	file, dir = slashed(file), slashed(dir)
 	for _, home := range []string{"~", "$HOME"} {
 		if rest, ok := strings.CutPrefix(file, home); ok && (rest == "" || rest[0] == '/') {
-			if own := strings.TrimSuffix(homeOf.FindString(dir), "/"); own != "" {
+			if own := strings.TrimSuffix(homeOf().FindString(dir), "/"); own != "" {
 				return path.Clean(own + rest)
 			}
 			return path.Clean(file)
@@ -83,11 +82,11 @@ func isOutside(file, dir, cwd string) bool {
 	windows := len(cwd) > 1 && cwd[1] == ':'
 	if windows {
 		// A Unix shell there writes /c/ for C:/.
-		full, cwd = strings.ToLower(drive.ReplaceAllString(full, "$1:/")), strings.ToLower(cwd)
+		full, cwd = strings.ToLower(drive().ReplaceAllString(full, "$1:/")), strings.ToLower(cwd)
 	}
 	rest, ok := strings.CutPrefix(full, cwd)
 	inside := ok && (rest == "" || rest[0] == '/')
-	return !inside && (!windows || full[1] == ':') && !harmless.MatchString(full)
+	return !inside && (!windows || full[1] == ':') && !harmless().MatchString(full)
 }
 
 // enter returns the directory after cd, "" when it cannot be known.

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Rule is one thing that a reviewer of calls wants to see first. A call matches
@@ -19,21 +20,29 @@ type Rule struct {
 // Match is a pattern of one program of a shell command. All that is set must
 // hold.
 type Match struct {
-	Names   []string       // the program, without its directory; "mkfs*" is any that begins so
-	Sub     []string       // its first argument that is no flag
-	Flags   []string       // at least one of these; "-r" is also in "-rf", "--force" in "--force=x"
-	Without []string       // none of these
-	Args    *regexp.Regexp // some argument
-	After   []string       // programs that hand it what it runs: one before it in the pipeline, when it
+	Names   []string   // the program, without its directory; "mkfs*" is any that begins so
+	Sub     []string   // its first argument that is no flag
+	Flags   []string   // at least one of these; "-r" is also in "-rf", "--force" in "--force=x"
+	Without []string   // none of these
+	Args    lazyRegexp // some argument
+	After   []string   // programs that hand it what it runs: one before it in the pipeline, when it
 	// reads its program from there, or one in a substitution that makes its program
 }
 
 // FileMatch is a pattern of a file that a call reads or writes.
 type FileMatch struct {
-	Write   bool           // files that are written, else those read
-	Outside bool           // any outside of the session's working directory and of places for temporary files
-	Path    *regexp.Regexp // else: of the path, with slashes
-	Except  *regexp.Regexp // and none of these
+	Write   bool       // files that are written, else those read
+	Outside bool       // any outside of the session's working directory and of places for temporary files
+	Path    lazyRegexp // else: of the path, with slashes
+	Except  lazyRegexp // and none of these
+}
+
+// lazyRegexp compiles when it is first asked: most runs of the program look at
+// no call, and all rules together take as long as a search for a rare word.
+type lazyRegexp func() *regexp.Regexp
+
+func compiled(expr string) lazyRegexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 var (
@@ -51,8 +60,8 @@ var Rules = []Rule{
 		Program: []Match{
 			{Names: []string{"rm", "grm"}, Flags: []string{"-r", "-R", "--recursive"}},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
-			{Names: []string{"fd", "fdfind"}, Flags: []string{"-x", "-X", "--exec", "--exec-batch"}, Args: regexp.MustCompile(`^rm$`)},
-			{Names: []string{"find", "gfind"}, Flags: []string{"-exec", "-execdir", "-ok"}, Args: regexp.MustCompile(`^(.*/)?rm$`)},
+			{Names: []string{"fd", "fdfind"}, Flags: []string{"-x", "-X", "--exec", "--exec-batch"}, Args: compiled(`^rm$`)},
+			{Names: []string{"find", "gfind"}, Flags: []string{"-exec", "-execdir", "-ok"}, Args: compiled(`^(.*/)?rm$`)},
 			{Names: []string{"rimraf"}},
 			{Names: []string{"rsync"}, Flags: []string{"--delete", "--delete-after", "--delete-before", "--delete-during", "--delete-excluded", "--del"}},
 			{Names: []string{"git"}, Sub: []string{"clean"}, Flags: []string{"-d", "-x", "-X"}, Without: []string{"-n", "--dry-run"}},
@@ -65,7 +74,7 @@ var Rules = []Rule{
 		Why:  "commits of others may be lost from the remote",
 		Program: []Match{
 			{Names: []string{"git"}, Sub: []string{"push"}, Flags: []string{"-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror"}, Without: []string{"--dry-run", "-n"}},
-			{Names: []string{"git"}, Sub: []string{"push"}, Args: regexp.MustCompile(`^\+[^ ]`), Without: []string{"--dry-run", "-n"}},
+			{Names: []string{"git"}, Sub: []string{"push"}, Args: compiled(`^\+[^ ]`), Without: []string{"--dry-run", "-n"}},
 		},
 	},
 	{
@@ -91,9 +100,9 @@ var Rules = []Rule{
 		What: "lets every user of the machine write to a file",
 		Why:  "any program of any user can change it from then on",
 		Program: []Match{
-			{Names: []string{"chmod", "gchmod"}, Args: regexp.MustCompile(`^[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
-			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: regexp.MustCompile(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
-			{Names: []string{"umask"}, Args: regexp.MustCompile(`^0?[0-7]?[0-7][0145]$|^0+$`)},
+			{Names: []string{"chmod", "gchmod"}, Args: compiled(`^[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
+			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: compiled(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
+			{Names: []string{"umask"}, Args: compiled(`^0?[0-7]?[0-7][0145]$|^0+$`)},
 		},
 	},
 	{
@@ -104,12 +113,12 @@ var Rules = []Rule{
 			{Names: []string{"mkfs*", "mkswap", "newfs*", "wipefs", "shred", "blkdiscard", "sgdisk", "cfdisk", "gdisk", "pvremove", "vgremove", "lvremove", "pvcreate", "mke2fs", "zpool", "badblocks"},
 				Without: []string{"-V", "--version", "--help", "list", "status", "-p", "--print"}},
 			{Names: []string{"fdisk", "sfdisk", "parted"}, Without: []string{"-l", "--list", "print", "-V", "-v", "--version", "-d", "--dump", "--help"}},
-			{Names: []string{"dd"}, Args: regexp.MustCompile(`^of=/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)},
+			{Names: []string{"dd"}, Args: compiled(`^of=/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)},
 			{Names: []string{"diskutil"}, Sub: []string{"eraseDisk", "eraseVolume", "reformat", "partitionDisk", "secureErase", "zeroDisk", "randomDisk", "erasedisk", "partitiondisk"}},
 			{Names: []string{"cryptsetup"}, Sub: []string{"luksFormat", "erase", "luksErase", "reencrypt"}},
 			{Names: []string{"mdadm"}, Flags: []string{"--create", "-C", "--zero-superblock"}},
 		},
-		Files: []FileMatch{{Write: true, Path: regexp.MustCompile(`^/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)}},
+		Files: []FileMatch{{Write: true, Path: compiled(`^/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)}},
 	},
 	{
 		ID:    "outside-write",
@@ -122,7 +131,7 @@ var Rules = []Rule{
 		What: "reads a file that mostly holds keys, passwords or tokens",
 		Why:  "what a session has read is in its file, and went to the model",
 		Files: []FileMatch{{
-			Path: regexp.MustCompile(`(?i)(?:^|/)(?:` + strings.Join([]string{
+			Path: compiled(`(?i)(?:^|/)(?:` + strings.Join([]string{
 				`id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?`, `\.ssh/[^/]*(?:key|\.pem|id_)[^/]*`, `\.aws/credentials`, `\.netrc`, `_netrc`, `\.pgpass`, `\.my\.cnf`,
 				`\.git-credentials`, `\.docker/config\.json`, `\.kube/config`, `\.gnupg/.+`, `\.pypirc`, `\.vault-token`, `\.htpasswd`,
 				`(?:\.pi/agent|\.codex|\.local/share/opencode|\.config/[^/]+)/auth\.json`, `\.config/gh/hosts\.yml`, `\.config/gcloud/.*credentials.*`, `\.claude/\.credentials\.json`,
@@ -130,7 +139,7 @@ var Rules = []Rule{
 				`[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks|ppk)`, `[^/]*(?:private|server|client|tls|ssl|signing)[^/]*\.key`, `\.env(?:\.[^/]+)?`, `[^/]+\.env`, `\.envrc`,
 				`credentials(?:\.json|\.ya?ml|\.toml|\.db)?`, `(?:client_)?secrets?\.(?:json|ya?ml|toml|env)`, `service[-_]?account[^/]*\.json`,
 			}, "|") + `)$`),
-			Except: regexp.MustCompile(`(?i)\.pub$|\.env\.(?:example|sample|template|dist|defaults?|schema|test)$|(?:^|/)(?:example|sample|template)\.env$|known_hosts|authorized_keys$|\.ssh/config$|(?:^|/)(?:node_modules|testdata|fixtures|examples?)/`),
+			Except: compiled(`(?i)\.pub$|\.env\.(?:example|sample|template|dist|defaults?|schema|test)$|(?:^|/)(?:example|sample|template)\.env$|known_hosts|authorized_keys$|\.ssh/config$|(?:^|/)(?:node_modules|testdata|fixtures|examples?)/`),
 		}},
 	},
 }
@@ -154,7 +163,7 @@ func (m *Match) matches(c *command) bool {
 	if len(m.Flags) > 0 && !slices.ContainsFunc(m.Flags, c.has) || slices.ContainsFunc(m.Without, c.has) {
 		return false
 	}
-	if m.Args != nil && !slices.ContainsFunc(c.args, m.Args.MatchString) {
+	if m.Args != nil && !slices.ContainsFunc(c.args, m.Args().MatchString) {
 		return false
 	}
 	return len(m.After) == 0 || c.runsOutputOf(m.After)
@@ -335,7 +344,7 @@ func (f *fileMatcher) named(file string, write bool) uint32 {
 	set, name := uint32(0), slashed(file)
 	for r := range Rules {
 		for _, m := range Rules[r].Files {
-			if m.Write == write && !m.Outside && m.Path.MatchString(name) && (m.Except == nil || !m.Except.MatchString(name)) {
+			if m.Write == write && !m.Outside && m.Path().MatchString(name) && (m.Except == nil || !m.Except().MatchString(name)) {
 				set |= 1 << r
 			}
 		}
