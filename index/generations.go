@@ -171,6 +171,11 @@ func currentNumber(dir string) (uint64, error) {
 	return number, nil
 }
 
+// Newest returns the number of the newest generation, 0 when there is none. It
+// opens nothing, so that a reader that stays open can ask before every answer
+// whether it is outdated.
+func Newest(dir string) (uint64, error) { return currentNumber(dir) }
+
 // newestGeneration returns the newest generation when it is sound.
 func (w *Writer) newestGeneration() *generation {
 	number, err := currentNumber(w.dir)

@@ -117,15 +117,7 @@ func openAsIs(a *App, p *place) (*answerer, error) {
 		return nil, indexProblem(err)
 	}
 	found := indexer.Discover(a.Adapter, p.roots)
-	x := &answerer{reader: reader}
-	for _, d := range found.Unreadable {
-		x.errors = append(x.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
-	}
-	for _, f := range found.Files {
-		if f.Err != nil {
-			x.errors = append(x.errors, indexer.FileError{Path: f.Path, Err: f.Err})
-		}
-	}
+	x := &answerer{reader: reader, errors: unusable(found)}
 	lag := indexer.Behind(found, reader.Summaries())
 	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
 	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
@@ -134,6 +126,20 @@ func openAsIs(a *App, p *place) (*answerer, error) {
 	}
 	a.warnUnusable(x.errors)
 	return x, nil
+}
+
+// unusable lists the files and directories that cannot be read.
+func unusable(found *indexer.Found) []indexer.FileError {
+	var list []indexer.FileError
+	for _, d := range found.Unreadable {
+		list = append(list, indexer.FileError{Path: d.Dir, Err: d.Err})
+	}
+	for _, f := range found.Files {
+		if f.Err != nil {
+			list = append(list, indexer.FileError{Path: f.Path, Err: f.Err})
+		}
+	}
+	return list
 }
 
 // indexProblem explains an error of the index.
