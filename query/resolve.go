@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"pigrep/index"
 	"pigrep/internal/session"
@@ -77,7 +78,7 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 		for i := range sessions {
 			ids = append(ids, sessions[i].ID)
 		}
-		return nil, &NotFoundError{What: "session", Name: name, Nearest: nearest(ids, name)}
+		return nil, &NotFoundError{What: "session", Name: name, Nearest: Nearest(ids, name)}
 	}
 	slices.SortFunc(found, func(a, b *session.Summary) int {
 		return cmp.Or(b.Modified().Compare(a.Modified()), cmp.Compare(a.Path, b.Path))
@@ -108,7 +109,7 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	case 1:
 		return at, nil
 	case 0:
-		return -1, &NotFoundError{What: "entry", Name: name, Nearest: nearest(ids, name)}
+		return -1, &NotFoundError{What: "entry", Name: name, Nearest: Nearest(ids, name)}
 	}
 	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
 }
@@ -173,9 +174,9 @@ const minEntryID = 4
 // maxNearest is how many ids an error names.
 const maxNearest = 3
 
-// nearest returns the ids that look most like name: those with few edits in as
-// many characters, those that begin alike first.
-func nearest(ids []string, name string) []string {
+// Nearest returns up to three of the ids, those that look most like name: those
+// with few edits in as many characters, and those that begin alike.
+func Nearest(ids []string, name string) []string {
 	type near struct {
 		id       string
 		distance int
@@ -214,12 +215,14 @@ func nearest(ids []string, name string) []string {
 // ShortIDs returns a function that shortens a session id, to no less than eight
 // characters, as far as it still begins the id of no other session.
 func ShortIDs(sessions []session.Summary) func(id string) string {
-	ids := make([]string, len(sessions))
-	for i := range sessions {
-		ids[i] = sessions[i].ID
-	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	sorted := sync.OnceValue(func() []string { // not every output shows short ids
+		ids := make([]string, len(sessions))
+		for i := range sessions {
+			ids[i] = sessions[i].ID
+		}
+		slices.Sort(ids)
+		return slices.Compact(ids)
+	})
 	common := func(a, b string) int {
 		n := 0
 		for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -228,6 +231,7 @@ func ShortIDs(sessions []session.Summary) func(id string) string {
 		return n
 	}
 	return func(id string) string {
+		ids := sorted()
 		n := min(minShortID, len(id))
 		at, ok := slices.BinarySearch(ids, id)
 		if at > 0 {

@@ -25,6 +25,8 @@ type SessionList struct {
 	Total        int  // sessions before the limit
 	TotalIsExact bool // false when a search ended at the limit
 	Warnings     []string
+	DidYouMean   string    // as in a Response
+	Removed      []Removed // likewise
 	Index        IndexState
 }
 
@@ -102,7 +104,7 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src Sourc
 	if err != nil {
 		return err
 	}
-	list.Warnings = resp.Warnings
+	list.Warnings, list.DidYouMean, list.Removed = resp.Warnings, resp.DidYouMean, resp.Removed
 	hits := make(map[string]*Hit, len(resp.Hits))
 	for i := range resp.Hits {
 		hits[resp.Hits[i].SessionPath] = &resp.Hits[i]

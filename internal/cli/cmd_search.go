@@ -141,42 +141,46 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	}
 	switch {
 	case len(res.Hits) > 0:
-		o.suggest(a, res)
+		o.suggest(a, res.DidYouMean, res.Removed)
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
 			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
 		}
-		o.suggest(a, res)
+		o.suggest(a, res.DidYouMean, res.Removed)
 		return errNothingFound
 	}
-	o.suggest(a, res)
+	o.suggest(a, res.DidYouMean, res.Removed)
 	a.warn("nothing found, but not all could be searched: %d files are not indexed, %d files or directories cannot be read",
 		res.Index.PendingFiles, len(x.errors))
 	return errIncomplete
 }
 
 // suggest says what a person may type instead. Programs have it in the answer.
-func (o *searchOptions) suggest(a *App, res *query.Response) {
+func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Removed) {
 	if a.json {
 		return
 	}
-	if res.DidYouMean != "" {
-		a.warn("did you mean: %s", res.DidYouMean)
+	if didYouMean != "" {
+		a.warn("did you mean: %s", didYouMean)
 	}
-	if len(res.Removed) > 0 {
+	if len(removed) > 0 {
 		var parts []string
-		for _, r := range res.Removed {
+		for _, r := range removed {
 			parts = append(parts, o.without(r))
 		}
-		parts[0] = strings.Replace(parts[0], " ", map[bool]string{true: " hit ", false: " hits "}[res.Removed[0].Hits == 1], 1)
-		a.warn("there are %s", strings.Join(parts, ", "))
+		verb, noun := "are", " hits "
+		if removed[0].Hits == 1 {
+			verb, noun = "is", " hit "
+		}
+		parts[0] = strings.Replace(parts[0], " ", noun, 1)
+		a.warn("there %s %s", verb, strings.Join(parts, ", "))
 	}
 }
 
 // without says how many hits there are without a filter, in the words of the
 // command line.
-func (o *searchOptions) without(r query.Removed) string {
+func (o *sharedOptions) without(r query.Removed) string {
 	switch {
 	case r.Filter == "scope":
 		return fmt.Sprintf("%d in scope all", r.Hits)

@@ -95,8 +95,10 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	}
 	list.Index.PendingFiles, list.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	list.Index.Complete = x.state.Complete
-	for _, w := range list.Warnings {
-		a.warn("%s", w)
+	if !a.json { // which has them in the answer
+		for _, w := range list.Warnings {
+			a.warn("%s", w)
+		}
 	}
 	if o.print0 {
 		err = printer.Paths(a.out, list)
@@ -107,15 +109,17 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 			})
 		})
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
+		a.warn("no session found among %d session files", list.Index.Files)
+	}
+	o.suggest(a, list.DidYouMean, list.Removed)
+	switch {
 	case len(list.Sessions) > 0:
 		return nil
 	case list.Index.Complete:
-		if a.Streams.ErrTTY && !o.json && !o.jsonl {
-			a.warn("no session found among %d session files", list.Index.Files)
-		}
 		return errNothingFound
 	}
 	return errIncomplete

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"pigrep/internal/printer"
+	"pigrep/query"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -125,12 +126,32 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		if short := e.GetSpecifiedShortnames(); short != "" {
 			name = "-" + short
 		}
-		if cmd.Name() != searchName {
-			return usagef(help, "unknown flag %s", name)
+		if strings.Contains(cmd.Use, "QUERY") {
+			path := cmd.CommandPath()
+			if cmd.Name() == searchName {
+				path = cmd.Root().Name()
+			}
+			help = fmt.Sprintf("to search for it, put -- before it: %s -- %s; %s", path, name, help)
 		}
-		return usagef(fmt.Sprintf("to search for it, put -- before it: pigrep -- %s; %s", name, help), "unknown flag %s", name)
+		if near := nearestFlag(cmd, name); near != "" {
+			help = "did you mean " + near + "? " + strings.ToUpper(help[:1]) + help[1:]
+		}
+		return usagef(help, "unknown flag %s", name)
 	}
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
+}
+
+// nearestFlag returns the long flag of the command that looks most like name;
+// "" when none does.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	if strings.HasPrefix(name, "--") {
+		if near := query.Nearest(names, name); len(near) > 0 {
+			return near[0]
+		}
+	}
+	return ""
 }
 
 // noArgs explains to those who give a command words that it takes none.

@@ -45,10 +45,12 @@ const (
 	ageColumn      = 4
 	countColumn    = 5
 	usageColumn    = 14
-	minTitle       = 24
+	minTitle       = 28
+	minDir         = 8
 	columnGap      = 2
-	roomForModel   = 100
-	mostModel      = 28
+	roomForUsage   = 96
+	roomForModel   = 120
+	mostModel      = 24
 	narrowSessions = 60
 )
 
@@ -66,20 +68,25 @@ func (t *text) columns(s *Sessions, rows []sessionRow) sessionColumns {
 	if s.Searched {
 		c.hits = countColumn
 	}
+	if t.Width < roomForUsage {
+		c.usage = 0
+	}
 	if t.Width < roomForModel {
-		c.model, c.usage = 0, 0
+		c.model = 0
 	}
 	c.model = min(c.model, mostModel)
-	c.dir = min(c.dir, t.Width*3/10)
+	c.dir = min(c.dir, t.Width/4)
 	c.title = t.Width
 	for _, w := range []int{c.age, c.id, c.dir, c.model, c.usage, c.hits, c.messages} {
 		if w > 0 {
 			c.title -= w + columnGap
 		}
 	}
-	if c.title < minTitle {
-		c.dir = max(0, c.dir-(minTitle-c.title))
-		c.title = minTitle
+	if lack := minTitle - c.title; lack > 0 {
+		c.title, c.dir = minTitle, c.dir-lack
+	}
+	if c.dir < minDir && c.dir != 0 { // says nothing
+		c.title, c.dir = c.title+c.dir+columnGap, 0
 	}
 	return c
 }
@@ -151,8 +158,11 @@ func usageText(x *query.ListedSession) string {
 	if x.Tokens > 0 {
 		parts = append(parts, shortCount(x.Tokens))
 	}
-	if x.Cost > 0 {
+	switch {
+	case x.Cost >= 0.005:
 		parts = append(parts, fmt.Sprintf("$%.2f", x.Cost))
+	case x.Cost > 0:
+		parts = append(parts, "<$0.01")
 	}
 	return strings.Join(parts, " ")
 }
@@ -169,56 +179,69 @@ func shortCount(n int64) string {
 }
 
 func (t *text) Sessions(s *Sessions) error {
-	var b strings.Builder
 	rows := make([]sessionRow, len(s.List.Sessions))
 	for i := range rows {
 		rows[i] = t.sessionRow(s, &s.List.Sessions[i])
 	}
 	if t.Width < narrowSessions {
-		t.narrowSessions(&b, s, rows)
+		if err := t.narrowSessions(s, rows); err != nil {
+			return err
+		}
 	} else if len(rows) > 0 {
 		c := t.columns(s, rows)
 		head := sessionRow{
 			age: "AGE", id: "ID", title: "NAME OR FIRST PROMPT", dir: "DIRECTORY", model: "MODEL", usage: "TOKENS COST",
 			hits: "HITS", messages: "MSGS",
 		}
-		b.WriteString(t.dim(strings.TrimRight(t.sessionLine(&head, c, false), " ")) + "\n")
+		line := t.sessionLine(nil, &head, c, false)
+		if _, err := io.WriteString(t.w, t.dim(strings.TrimRight(string(line), " "))+"\n"); err != nil {
+			return err
+		}
 		for i := range rows {
-			b.WriteString(t.sessionLine(&rows[i], c, true) + "\n")
+			line = append(t.sessionLine(line[:0], &rows[i], c, true), '\n')
+			if _, err := t.w.Write(line); err != nil {
+				return err
+			}
 		}
 	}
-	if n := len(rows); n > 0 {
-		line := plural(s.List.Total, "session", "sessions")
-		switch {
-		case !s.List.TotalIsExact:
-			line = plural(n, "session", "sessions") + ", perhaps more (-n)"
-		case n < s.List.Total:
-			line += "; " + thousands(int64(n)) + " shown (more: -n)"
-		}
-		b.WriteString("\n" + t.dim(line) + "\n")
+	n := len(rows)
+	if n == 0 {
+		return nil
 	}
-	_, err := io.WriteString(t.w, b.String())
+	line := plural(s.List.Total, "session", "sessions")
+	switch {
+	case !s.List.TotalIsExact:
+		line = plural(n, "session", "sessions") + ", perhaps more (-n)"
+	case n < s.List.Total:
+		line += "; " + thousands(int64(n)) + " shown (more: -n)"
+	}
+	_, err := io.WriteString(t.w, "\n"+t.dim(line)+"\n")
 	return err
 }
 
-func (t *text) sessionLine(r *sessionRow, c sessionColumns, styled bool) string {
-	var b strings.Builder
+// sessionLine appends a row, laid out in the columns, to b.
+func (t *text) sessionLine(b []byte, r *sessionRow, c sessionColumns, styled bool) []byte {
+	begun := false
 	column := func(s string, width int, right bool, look *ansi.Style) {
 		if width == 0 {
 			return
 		}
-		if b.Len() > 0 {
-			b.WriteString("  ")
+		if begun {
+			b = append(b, "  "...)
 		}
-		s = clip(s, width)
-		space := strings.Repeat(" ", max(0, width-cells(s)))
+		begun = true
+		s, wide := fit(s, width)
 		if styled && look != nil {
 			s = t.style(*look, s)
 		}
+		if !right {
+			b = append(b, s...)
+		}
+		for range width - wide {
+			b = append(b, ' ')
+		}
 		if right {
-			b.WriteString(space + s)
-		} else {
-			b.WriteString(s + space)
+			b = append(b, s...)
 		}
 	}
 	titleStyle := (*ansi.Style)(nil)
@@ -233,27 +256,29 @@ func (t *text) sessionLine(r *sessionRow, c sessionColumns, styled bool) string 
 	column(r.usage, c.usage, true, nil)
 	column(r.hits, c.hits, true, nil)
 	column(r.messages, c.messages, true, nil)
-	return b.String()
+	return b
 }
 
-func (t *text) narrowSessions(b *strings.Builder, s *Sessions, rows []sessionRow) {
+func (t *text) narrowSessions(s *Sessions, rows []sessionRow) error {
 	for i := range rows {
 		r := &rows[i]
 		name := clip(r.title, t.Width)
 		if r.named {
 			name = t.style(titleLook, name)
 		}
-		b.WriteString(name + "\n")
 		facts := []string{r.age, r.id, plural(s.List.Sessions[i].Messages, "message", "messages")}
 		if s.Searched {
 			facts[2] = "hits " + r.hits
 		}
-		line := "  " + strings.Join(facts, " · ")
+		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 		if room := t.Width - cells(line) - 3; room >= 8 && r.dir != "" {
 			line += " · " + clipLeft(r.dir, room)
 		}
-		b.WriteString(t.dim(clip(line, t.Width)) + "\n")
+		if _, err := io.WriteString(t.w, name+"\n"+t.dim(clip(line, t.Width))+"\n"); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (p plain) Sessions(s *Sessions) error {
@@ -299,6 +324,8 @@ type sessionsTail struct {
 	Total        int              `json:"total"`
 	TotalIsExact bool             `json:"totalIsExact"`
 	Warnings     []string         `json:"warnings"`
+	DidYouMean   string           `json:"didYouMean,omitempty"`
+	Removed      []query.Removed  `json:"removed,omitempty"`
 	Index        query.IndexState `json:"index"`
 }
 
@@ -308,7 +335,7 @@ type sessionsHead struct {
 }
 
 func newSessionsTail(l *query.SessionList) sessionsTail {
-	return sessionsTail{l.Total, l.TotalIsExact, list(l.Warnings), l.Index}
+	return sessionsTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Removed, l.Index}
 }
 
 func (p jsonEnvelope) Sessions(s *Sessions) error {
@@ -333,6 +360,15 @@ func (p jsonLines) Sessions(s *Sessions) error {
 		sessionsHead
 		sessionsTail
 	}{sessionsHead{summary("sessions"), s.Query}, newSessionsTail(s.List)})
+}
+
+// fit is clip, with the cells that the outcome fills.
+func fit(s string, width int) (string, int) {
+	if isPrintable(s) {
+		return clip(s, width), min(len(s), width)
+	}
+	s = clip(s, width)
+	return s, ansi.StringWidth(s)
 }
 
 // cells is the width of s. Most text is ASCII, where that is its length.
