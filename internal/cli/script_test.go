@@ -18,10 +18,41 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// TestMain puts the program on the path. It is built once, as users have it:
+// with the race detector a run of it costs several times as much, and scripts
+// make hundreds of them. The long form of the tests takes that time.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
-		"pigrep": func() { os.Exit(Main()) },
-	})
+	if os.Getenv("PIGREP_TORTURE") != "" {
+		testscript.Main(m, map[string]func(){
+			"pigrep": func() { os.Exit(Main()) },
+		})
+		return
+	}
+	os.Exit(runWithProgram(m))
+}
+
+func runWithProgram(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "pigrep-cli-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "pigrep")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", program, "pigrep")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
+		return 1
+	}
+	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return m.Run()
 }
 
 // TestScripts runs testdata/*.txt, one for each topic. Every script has a home
@@ -191,7 +222,7 @@ func countCommand(ts *testscript.TestScript, _ bool, args []string) {
 // pipe.
 func TestClosedPipe(t *testing.T) {
 	if _, err := exec.LookPath("pigrep"); err != nil {
-		t.Fatal("testscript.Main puts pigrep on the path:", err)
+		t.Fatal("TestMain puts pigrep on the path:", err)
 	}
 	for _, args := range [][]string{{"help", "query"}, {"completion", "bash"}} {
 		r, w, err := os.Pipe()
