@@ -133,7 +133,7 @@ func BenchmarkCopies(b *testing.B) {
 			for i := range docs {
 				docs[i] = uint32(i)
 			}
-			if err := s.Copies(docs, func(uint32, string) {}); err != nil {
+			if err := s.Copies(docs, func(uint32, uint64) {}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -113,8 +113,9 @@ func readField(data []byte, at uint64) (name string, f fieldAt, ok bool) {
 	return name, f, true
 }
 
-// values visits the values of the given documents, which ascend.
-func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value string)) error {
+// values visits the values of the given documents, which ascend. A value is valid
+// during the visit only.
+func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
 	at, ok := s.fields[f]
 	if !ok || at.values == noValues {
 		return nil
@@ -162,7 +163,7 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value st
 
 // valuesOfChunk visits the values of documents in one chunk. It returns the
 // memory that it decoded into, for the next one.
-func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value string)) ([]byte, bool) {
+func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
 	count, at, ok := readUvarint(b, 0)
 	if !ok || count > uint64(len(b))/2 {
 		return scratch, false
@@ -183,7 +184,6 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	if err != nil {
 		return scratch, false
 	}
-	text := string(data) // values are parts of it, so that they cost no memory each
 	var start uint64
 	for range count {
 		doc, n := binary.Uvarint(table)
@@ -192,7 +192,7 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 			return data, false
 		}
 		table = table[n+m:]
-		if end < start || end > uint64(len(text)) {
+		if end < start || end > uint64(len(data)) {
 			return data, false
 		}
 		for len(docs) > 0 && uint64(docs[0]) < doc {
@@ -204,8 +204,8 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		if uint64(docs[0]) == doc {
 			from := start
 			for i := start; i < end; i++ {
-				if text[i] == valueEnd {
-					visit(docs[0], text[from:i])
+				if data[i] == valueEnd {
+					visit(docs[0], data[from:i])
 					from = i + 1
 				}
 			}

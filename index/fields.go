@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"strconv"
+	"math"
 
 	engine "github.com/blevesearch/bleve_index_api"
 )
@@ -91,6 +91,36 @@ func CopyTerm(hash uint64) string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// copyDigits are the values of the characters of a CopyTerm; 64 for all others.
+var copyDigits = func() (table [256]byte) {
+	for i := range table {
+		table[i] = 64
+	}
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	for i := range len(digits) {
+		table[digits[i]] = byte(i)
+	}
+	return table
+}()
+
+// copyLen is the length of a CopyTerm: 8 bytes, 6 bits a character.
+const copyLen = 11
+
+// parseCopy is the inverse of CopyTerm; false for anything else.
+func parseCopy(term []byte) (hash uint64, ok bool) {
+	if len(term) != copyLen {
+		return 0, false
+	}
+	bad := byte(0)
+	for _, c := range term[:copyLen-1] {
+		d := copyDigits[c]
+		bad |= d
+		hash = hash<<6 | uint64(d)
+	}
+	d := copyDigits[term[copyLen-1]] // the last character has 4 bits and two zeros
+	return hash<<4 | uint64(d>>2), bad&64 == 0 && d&0b1000011 == 0
+}
+
 // cut shortens a keyword to MaxKeyword bytes.
 func cut(s string) string {
 	if len(s) > MaxKeyword {
@@ -111,25 +141,35 @@ func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
 
 // parseID is the inverse of ID.String; false for anything else, records included.
 func parseID(b []byte) (ID, bool) {
-	s := string(b)
-	i := 0
-	for i < len(s) && s[i] != ':' {
-		i++
-	}
-	j := i + 1
-	for j < len(s) && s[j] != ':' {
-		j++
-	}
-	if j >= len(s) {
+	file, b, ok1 := cutHex(b)
+	offset, b, ok2 := cutHex(b)
+	part, b, ok3 := cutHex(b)
+	if !ok1 || !ok2 || !ok3 || b != nil || file > math.MaxUint32 || offset > math.MaxInt64 || part > math.MaxInt32 {
 		return ID{}, false
 	}
-	file, err1 := strconv.ParseUint(s[:i], 16, 32)
-	offset, err2 := strconv.ParseInt(s[i+1:j], 16, 64)
-	part, err3 := strconv.ParseUint(s[j+1:], 16, 31)
-	if err1 != nil || err2 != nil || err3 != nil || offset < 0 {
-		return ID{}, false
+	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, true
+}
+
+// cutHex parses a number in front of a colon or the end, and returns what is
+// behind it; nil when that is the end.
+func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
+	for i, c := range b {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case c == ':' && i > 0:
+			return v, b[i+1:], true
+		default:
+			return 0, nil, false
+		}
+		if v >= 1<<60 {
+			return 0, nil, false
+		}
+		v = v<<4 | uint64(c)
 	}
-	return ID{File: uint32(file), Offset: offset, Part: int(part)}, true
+	return v, nil, len(b) > 0
 }
 
 // idRange returns the bounds of the engine's ids of a file's documents from an

@@ -321,12 +321,12 @@ func TestFields(t *testing.T) {
 	if diff := cmp.Diff([]string{"connection 1 1", "connections 2 1"}, terms); diff != "" {
 		t.Errorf("Fuzzy: %s", diff)
 	}
-	var copies []string
+	var copies []uint64
 	all := []uint32{0, 1, 2, 3}
-	if err := s.Copies(all, func(doc uint32, copy string) { copies = append(copies, copy) }); err != nil {
+	if err := s.Copies(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{index.CopyTerm(0xfeed)}, copies); diff != "" {
+	if diff := cmp.Diff([]uint64{0xfeed}, copies); diff != "" {
 		t.Errorf("Copies: %s", diff)
 	}
 }

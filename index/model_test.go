@@ -272,8 +272,8 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 					}
 				}
 				if f == index.FieldFile {
-					if err := s.Copies(b.ToArray(), func(doc uint32, copy string) {
-						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", copy))
+					if err := s.Copies(b.ToArray(), func(doc uint32, copy uint64) {
+						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", index.CopyTerm(copy)))
 					}); err != nil {
 						t.Fatalf("Copies: %v", err)
 					}

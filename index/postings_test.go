@@ -152,7 +152,7 @@ func FuzzValues(f *testing.F) {
 	text := []byte("AAAAAAAAAAA\xffBBBBBBBBBBB\xff")
 	f.Add(append([]byte{2, 3, 12, 7, 24}, snappy.Encode(nil, text)...))
 	f.Fuzz(func(t *testing.T, chunk []byte) {
-		_, _ = valuesOfChunk(chunk, nil, []uint32{0, 3, 7, 1000}, func(doc uint32, value string) {
+		_, _ = valuesOfChunk(chunk, nil, []uint32{0, 3, 7, 1000}, func(doc uint32, value []byte) {
 			if doc != 0 && doc != 3 && doc != 7 && doc != 1000 {
 				t.Errorf("document %d", doc)
 			}

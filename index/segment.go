@@ -1,8 +1,10 @@
 package index
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -257,25 +259,60 @@ func (a *automata) of(term string, distance int) (fuzzyAutomaton, error) {
 
 // ID returns the id of a document; false for a session record.
 func (s *Segment) ID(doc uint32) (id ID, ok bool) {
-	var err error
-	defer contain("read an id", &err)()
-	b, err := s.zap.DocID(uint64(doc))
-	if err != nil {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		if recover() != nil {
+			id, ok = ID{}, false
+		}
+	}()
+	b, ok := s.storedID(doc)
+	if !ok {
 		return ID{}, false
 	}
 	return parseID(b)
 }
 
+// storedID reads the engine's id of a document from what is stored with it. At
+// the offset that the footer names stand the offsets of the documents, 8 bytes
+// each, big endian, and at such an offset
+//
+//	uvarint  length of the description
+//	uvarint  length of the data
+//	the description, which begins with the uvarint length of the id
+//	the data, which begins with the id
+func (s *Segment) storedID(doc uint32) ([]byte, bool) {
+	at := s.zap.StoredIndexOffset() + 8*uint64(doc)
+	if int(doc) >= s.length || at > uint64(len(s.data))-8 {
+		return nil, false
+	}
+	description, at, ok1 := readUvarint(s.data, binary.BigEndian.Uint64(s.data[at:]))
+	_, at, ok2 := readUvarint(s.data, at)
+	size, _, ok3 := readUvarint(s.data, at)
+	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || !ok3 || description > left || size > left-description {
+		return nil, false
+	}
+	at += description
+	return s.data[at : at+size], true
+}
+
 // Copies visits the given documents, in ascending order, that have a value in
-// FieldCopy. The value is CopyTerm of the entry's Copy.
-func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy string)) (err error) {
+// FieldCopy: the entry's Copy.
+func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (err error) {
 	var visiting bool
 	defer containUnless(&visiting, "read which entries are copies", &err)()
-	return s.values(FieldCopy, docs, func(doc uint32, value string) {
+	bad := false
+	err = s.values(FieldCopy, docs, func(doc uint32, value []byte) {
+		copy, ok := parseCopy(value)
+		bad = bad || !ok
 		visiting = true
-		visit(doc, value)
+		visit(doc, copy)
 		visiting = false
 	})
+	if bad && err == nil {
+		err = damaged("values of %s", FieldCopy)
+	}
+	return err
 }
 
 // Files returns the file number of every document, NoFile for records. The slice

@@ -164,9 +164,9 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 				docs = append(docs, uint32(doc))
 			}
 		}
-		err := seg.Copies(docs, func(doc uint32, mark string) {
-			if mark != "" {
-				prints[doc].add(copyValues, []byte(mark), 0, 0)
+		err := seg.Copies(docs, func(doc uint32, mark uint64) {
+			if mark != 0 {
+				prints[doc].add(copyValues, []byte(index.CopyTerm(mark)), 0, 0)
 			}
 		})
 		if err != nil {

@@ -91,7 +91,7 @@ func TestSearchSortReadsLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []func() error{s.score, s.joinCopies, s.verify, func() error { _, err := s.respond(); return err }} {
+	for _, step := range []func() error{s.find, func() error { _, err := s.respond(); return err }} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}

@@ -8,26 +8,27 @@ import (
 // joinCopies makes one hit of the candidates that are copies of one part. The
 // one that stands for all is in the session with the oldest header, then the
 // first by path and offset.
-func (s *searcher) joinCopies() error {
-	if err := s.readCopies(); err != nil {
-		return err
-	}
+func (s *searcher) joinCopies() {
 	first := newCopyTable(len(s.found))
-	again := map[uint64][]int32{}
+	next := make([]int32, len(s.found)) // of the same value, plus one
+	var several []int32                 // the first of each value that comes again
 	for i := range s.found {
-		c := &s.found[i]
-		if c.copy == 0 {
+		if s.found[i].copy == 0 {
 			continue
 		}
 		if j := first.add(s.found, int32(i)); j >= 0 {
-			list := again[c.copy]
-			if list == nil {
-				list = []int32{j}
+			if next[j] == 0 {
+				several = append(several, j)
 			}
-			again[c.copy] = append(list, int32(i))
+			next[i], next[j] = next[j], int32(i)+1
 		}
 	}
-	for _, list := range again {
+	var list []int32
+	for _, i := range several {
+		list = append(list[:0], i)
+		for j := next[i]; j > 0; j = next[j-1] {
+			list = append(list, j-1)
+		}
 		// Parts of one entry share the value.
 		slices.SortFunc(list, func(i, j int32) int {
 			a, b := &s.found[i], &s.found[j]
@@ -47,7 +48,6 @@ func (s *searcher) joinCopies() error {
 			s.found[i].dropped = true
 		}
 	}
-	return nil
 }
 
 // compareFiles orders sessions by their headers, the oldest first and those that
@@ -63,32 +63,22 @@ func (s *searcher) compareFiles(i, j int32) int {
 	return cmp.Or(a.Compare(b), cmp.Compare(i, j))
 }
 
-// readCopies reads which entry each candidate is a copy of.
-func (s *searcher) readCopies() error {
-	for start := 0; start < len(s.found); {
-		end := start
-		for end < len(s.found) && s.found[end].segment == s.found[start].segment {
-			end++
-		}
-		docs := make([]uint32, end-start)
-		for i := range docs {
-			docs[i] = s.found[start+i].doc
-		}
-		at := start
-		seg := s.segs[s.found[start].segment]
-		err := seg.Copies(docs, func(doc uint32, copy string) {
-			for s.found[at].doc != doc {
-				at++
-			}
-			s.found[at].copy = copyKey(copy)
-		})
-		seg.Trim()
-		if err != nil {
-			return err
-		}
-		start = end
+// readCopies reads which entry each candidate of a segment is a copy of.
+func (seg *segment) readCopies() error {
+	if len(seg.found) == 0 {
+		return nil
 	}
-	return nil
+	docs := make([]uint32, len(seg.found))
+	for i := range docs {
+		docs[i] = seg.found[i].doc
+	}
+	at := 0
+	return seg.Copies(docs, func(doc uint32, copy uint64) {
+		for seg.found[at].doc != doc {
+			at++
+		}
+		seg.found[at].copy = copy
+	})
 }
 
 // copyTable finds the first candidate with a copy value. It is an open hash

@@ -35,13 +35,7 @@ func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.score(); err != nil {
-		return nil, err
-	}
-	if err := s.joinCopies(); err != nil {
-		return nil, err
-	}
-	if err := s.verify(); err != nil {
+	if err := s.find(); err != nil {
 		return nil, err
 	}
 	s.gather()
@@ -140,7 +134,7 @@ type candidate struct {
 	pending bool // some word is to be verified
 	dropped bool // a copy of another candidate, or no hit after all
 
-	copy uint64
+	copy uint64    // of its entry; 0 when that is a copy of nothing
 	id   *index.ID // nil until it is needed
 }
 
@@ -204,6 +198,15 @@ func (s *searcher) fileAt(seg *segment, doc uint32) int32 {
 	return -1
 }
 
+// find fills found with the hits, one of each with copies.
+func (s *searcher) find() error {
+	if err := s.score(); err != nil {
+		return err
+	}
+	s.joinCopies()
+	return s.verify()
+}
+
 // score fills found with every document that is a hit as far as the index can tell.
 func (s *searcher) score() error {
 	words := false
@@ -248,7 +251,7 @@ func (s *searcher) score() error {
 			return err
 		}
 		idle <- sc
-		return nil
+		return seg.readCopies()
 	})
 	if err != nil {
 		return err

@@ -185,10 +185,8 @@ func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 	if err != nil {
 		return 0, err
 	}
-	for _, step := range []func() error{s.score, s.joinCopies, s.verify} {
-		if err := step(); err != nil {
-			return 0, err
-		}
+	if err := s.find(); err != nil {
+		return 0, err
 	}
 	whole, any := 0, 0
 	for i := range s.found {

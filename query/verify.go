@@ -8,11 +8,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
-	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 )
@@ -336,7 +334,7 @@ func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)
 	same := false
 	line := adapter.Line{Data: data, Raw: data, Offset: offset, Number: number, Ended: true}
 	parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && (c.copy == 0 || copyKey(index.CopyTerm(e.Copy)) == c.copy) && r.isNode(e) {
+		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
 			same = true
 			use(line, e)
 		}
@@ -355,14 +353,6 @@ func (r *entryReader) isNode(e *session.Entry) bool {
 	}
 	n := r.file.record.NodeAt(e.Offset)
 	return n >= 0 && r.file.record.Nodes[n].ID == e.ID && r.file.record.Nodes[n].Length == e.Length
-}
-
-// copyKey is the value of candidate.copy for a term of index.FieldCopy.
-func copyKey(term string) uint64 {
-	if term == "" {
-		return 0
-	}
-	return xxhash.Sum64String(term) | 1
 }
 
 // folder folds texts for needles to be found in.
