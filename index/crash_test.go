@@ -25,6 +25,9 @@ import (
 // the index directory.
 const childEnv = "PIGREP_TEST_WRITER"
 
+// torture asks for the long form of the tests that kill and crowd.
+var torture = os.Getenv("PIGREP_TORTURE") != ""
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if dir := os.Getenv(childEnv); dir != "" {
@@ -119,7 +122,10 @@ func checkCounts(t *testing.T, r *index.Reader) {
 // what its summary says, and which has all that was reported as done.
 func TestKilledWriter(t *testing.T) {
 	kills := 12
-	if testing.Short() {
+	switch {
+	case torture:
+		kills = 200
+	case testing.Short():
 		kills = 4
 	}
 	dir := t.TempDir()
@@ -182,8 +188,11 @@ func TestKilledWriter(t *testing.T) {
 // Readers that open and ask in a loop see no error and no half of anything
 // while a writer publishes.
 func TestReadersWhilePublishing(t *testing.T) {
-	generations := 50
-	if testing.Short() {
+	generations, readers := 50, 3
+	switch {
+	case torture:
+		generations, readers = 200, 8
+	case testing.Short():
 		generations = 15
 	}
 	dir := t.TempDir()
@@ -195,7 +204,7 @@ func TestReadersWhilePublishing(t *testing.T) {
 
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	opened := make([]int, 3)
+	opened := make([]int, readers)
 	for i := range opened {
 		wg.Go(func() {
 			last := uint64(0)
@@ -235,6 +244,9 @@ func TestReadersWhilePublishing(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for i, n := range opened {
 		if n == 0 {
 			t.Errorf("reader %d never opened", i)

@@ -46,26 +46,18 @@ func tighten(dir string) error {
 	return os.Chmod(dir, dirMode)
 }
 
-// writeFile replaces a file: its reader finds the old bytes or the new ones.
-func writeFile(path string, data []byte) error {
-	temp := path + tempExt
-	if err := writeNew(temp, data); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// writeNew writes a file and waits until its bytes are on disk.
-func writeNew(path string, data []byte) error {
+// create writes a file, whose bytes are on disk only when the caller has synced
+// it.
+func create(path string, data []byte) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, fileMode)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, err = f.Write(data)
-	return errors.Join(err, f.Chmod(fileMode), f.Sync(), f.Close())
+	if err = errors.Join(err, f.Chmod(fileMode)); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 // linkOrCopy makes to another name of the file from, or a copy of it where the

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -80,8 +81,9 @@ func readGeneration(dir string, number uint64) (*generation, error) {
 	if err := g.decode(string(data)); err != nil {
 		return nil, err
 	}
+	buf := make([]byte, markBuffer)
 	for _, want := range g.files {
-		got, err := markFile(g.path, want.name)
+		got, err := markFile(g.path, want.name, buf)
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +124,11 @@ func (g *generation) decode(text string) error {
 	return nil
 }
 
-// markFile returns what a manifest says of a file.
-func markFile(dir, name string) (fileMark, error) {
+// markBuffer is the memory that reading a file for its mark takes.
+const markBuffer = 16 << 10
+
+// markFile returns what a manifest says of a file, which it reads through buf.
+func markFile(dir, name string, buf []byte) (fileMark, error) {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
 		return fileMark{}, err
@@ -139,7 +144,7 @@ func markFile(dir, name string) (fileMark, error) {
 		from = max(0, m.size-tailLen)
 	}
 	h := xxhash.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, from, m.size-from)); err != nil {
+	if _, err := io.CopyBuffer(h, io.NewSectionReader(f, from, m.size-from), buf); err != nil {
 		return fileMark{}, fmt.Errorf("read %s: %w", name, err)
 	}
 	m.hash = h.Sum64()
@@ -206,39 +211,60 @@ func (w *Writer) Publish() (number uint64, err error) {
 	if err := w.publish(); err != nil {
 		return 0, fmt.Errorf("publish: %w", err)
 	}
-	w.prune(keepGenerations)
+	w.pruning.Go(func() { w.prune(keepGenerations) })
 	return w.current.number, nil
 }
 
-// publish makes the live state the newest generation.
+// publish makes the live state the newest generation. All of that must be on
+// disk before current names it; what can be waited for together is.
 func (w *Writer) publish() error {
+	w.pruning.Wait()
 	number, err := w.nextGeneration()
 	if err != nil {
 		return err
 	}
 	g := &generation{number: number, lineage: w.table.lineage, revision: w.table.revision}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, number))
+	temp := g.path + tempExt
 	for try := 1; ; try++ {
-		if err = w.copyLive(g); err == nil {
+		if err = w.copyLive(g, temp); err == nil {
 			break
 		}
 		if try == publishTries || w.engine.failure() != nil {
-			_ = os.RemoveAll(g.path + tempExt)
+			_ = os.RemoveAll(temp)
 			return w.engine.explain(err)
 		}
 	}
-	if err := writeFile(filepath.Join(w.dir, currentName), encodeCurrent(number)); err != nil {
+	manifest, err := create(filepath.Join(temp, manifestName), g.encode())
+	if err != nil {
+		return err
+	}
+	current := filepath.Join(w.dir, currentName)
+	next, err := create(current+tempExt, encodeCurrent(number))
+	if err != nil {
+		return errors.Join(err, manifest.Close())
+	}
+	var settled errgroup.Group
+	settled.Go(func() error { return errors.Join(manifest.Sync(), manifest.Close()) })
+	settled.Go(func() error { return errors.Join(next.Sync(), next.Close()) })
+	settled.Go(func() error { return syncDir(temp) })
+	if err := settled.Wait(); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, g.path); err != nil {
+		return err
+	}
+	if err := os.Rename(current+tempExt, current); err != nil {
 		return err
 	}
 	w.current = g
-	return nil
+	return syncDir(w.dir)
 }
 
-// copyLive makes the directory of a generation under a name that means nothing
-// until it is complete.
-func (w *Writer) copyLive(g *generation) (err error) {
+// copyLive makes what a generation holds, but for its manifest, in a directory
+// whose name means nothing.
+func (w *Writer) copyLive(g *generation, temp string) (err error) {
 	defer contain("copy the live state", &err)()
-	temp := g.path + tempExt
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}
@@ -258,20 +284,15 @@ func (w *Writer) copyLive(g *generation) (err error) {
 		return err
 	}
 	g.files = nil
+	buf := make([]byte, markBuffer)
 	for _, e := range entries {
-		m, err := markFile(temp, e.Name())
+		m, err := markFile(temp, e.Name(), buf)
 		if err != nil {
 			return err
 		}
 		g.files = append(g.files, m)
 	}
-	if err := writeNew(filepath.Join(temp, manifestName), g.encode()); err != nil {
-		return err
-	}
-	if err := syncDir(temp); err != nil {
-		return err
-	}
-	return os.Rename(temp, g.path)
+	return nil
 }
 
 // copyTarget is the engine's view of the directory it copies a state to.

@@ -48,8 +48,9 @@ type Writer struct {
 	build  func() builder // makes the builder of every batch
 	bulk   bool
 
-	work    sync.Mutex  // serialises commits, publishing and closing, which take long
-	current *generation // the newest generation, nil when there is none that is sound
+	work    sync.Mutex     // serialises commits, publishing and closing, which take long
+	current *generation    // the newest generation, nil when there is none that is sound
+	pruning sync.WaitGroup // removes old generations after publishing
 
 	mu     sync.Mutex // guards the fields below; whoever changes them holds work too
 	engine *liveEngine
@@ -96,8 +97,11 @@ func (w *Writer) open(rebuild bool) error {
 		}
 	}
 	w.leftovers()
-	w.current = w.newestGeneration()
-	if !rebuild {
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	looking.Go(func() { w.current = w.newestGeneration() })
+	if _, err := os.Stat(live); err != nil && !rebuild {
+		looking.Wait()
 		if err := w.seed(live); err != nil {
 			return fmt.Errorf("copy the newest generation: %w", err)
 		}
@@ -136,9 +140,9 @@ func (w *Writer) openLive(live string) error {
 	return nil
 }
 
-// seed makes a missing live state from the newest generation.
+// seed makes a missing live state from the newest generation, if there is one.
 func (w *Writer) seed(live string) error {
-	if _, err := os.Stat(live); err == nil || w.current == nil {
+	if w.current == nil {
 		return nil
 	}
 	temp := live + tempExt
@@ -401,6 +405,7 @@ func (w *Writer) fail(err error) error {
 func (w *Writer) Close() error {
 	w.work.Lock()
 	defer w.work.Unlock()
+	w.pruning.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.lock == nil {

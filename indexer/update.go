@@ -114,42 +114,24 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	default:
 		return r, err
 	}
-	err = o.write(ctx, r)
+	k := keeper{Options: o}
+	reader, err = k.updateAll(ctx, r)
 	if rebuildable(err) && !o.Rebuild {
-		r.Rebuilt, o.Rebuild = err.Error(), true
-		err = o.write(ctx, r)
-	}
-	if errors.Is(err, index.ErrLocked) {
-		return r, err
-	}
-	reader, openErr := index.Open(o.Dir)
-	if openErr != nil {
-		if err == nil {
-			err = openErr
+		if reader != nil {
+			reader.Close()
 		}
-		return r, err
+		r.Rebuilt, k.Rebuild = err.Error(), true
+		reader, err = k.updateAll(ctx, r)
 	}
-	r.setReader(reader)
+	if reader != nil {
+		r.setReader(reader)
+	}
 	return r, err
 }
 
 // rebuildable reports whether building the index anew mends the error.
 func rebuildable(err error) bool {
 	return errors.Is(err, index.ErrVersion) || errors.Is(err, index.ErrDamaged)
-}
-
-// write opens the writer, carries the plan out and publishes what was done,
-// even of a run that failed or was interrupted.
-func (o Options) write(ctx context.Context, r *Result) error {
-	k := keeper{Options: o}
-	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
-		steps := Plan(r.Found, ix)
-		for i := range steps {
-			steps[i].again(o.Again)
-		}
-		return steps
-	})
-	return cmp.Or(err, k.release())
 }
 
 // keeper brings one index up to date again and again, and keeps its writer open
@@ -191,6 +173,25 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
 	}
 	return u.steps, cmp.Or(err, publishErr)
+}
+
+// updateAll compares all files that were found with the index, brings it up to
+// date, and opens it while the writer is being released.
+func (k *keeper) updateAll(ctx context.Context, r *Result) (*index.Reader, error) {
+	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
+		steps := Plan(r.Found, ix)
+		for i := range steps {
+			steps[i].again(k.Again)
+		}
+		return steps
+	})
+	if errors.Is(err, index.ErrLocked) {
+		return nil, err
+	}
+	released := make(chan error, 1)
+	go func() { released <- k.release() }()
+	reader, openErr := index.Open(k.Dir)
+	return reader, cmp.Or(err, <-released, openErr)
 }
 
 // release gives the index to others.

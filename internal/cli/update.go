@@ -86,14 +86,29 @@ func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Resu
 	return a.updateWith(ctx, opt)
 }
 
+// largeUpdate is how many bytes there must be to read for memory to be collected
+// sooner. Large batches are short-lived: that saves a third of the memory of a
+// first build and next to no time. A small update ends before it is worth it.
+const largeUpdate = 8 << 20
+
 // updateWith runs the indexer, with its progress on stderr.
 func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
-	// Batches are large and short-lived: collecting them sooner saves a third
-	// of the memory of a first build and next to no time.
-	defer debug.SetGCPercent(debug.SetGCPercent(50))
 	tell, end := a.newProgress()
 	defer end()
-	opt.Progress = tell
+	before := -1
+	defer func() {
+		if before >= 0 {
+			debug.SetGCPercent(before)
+		}
+	}()
+	opt.Progress = func(p indexer.Progress) {
+		if before < 0 && p.BytesTotal >= largeUpdate {
+			before = debug.SetGCPercent(50)
+		}
+		if tell != nil {
+			tell(p)
+		}
+	}
 	start := a.Now()
 	res, err := indexer.Update(ctx, opt)
 	a.logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
