@@ -34,6 +34,7 @@ var layers = map[string]int{
 	"pigrep/internal/session":    0,
 	"pigrep/internal/terminal":   0,
 	"pigrep/internal/timespec":   0,
+	"pigrep/internal/redact":     0,
 	"pigrep/internal/corpus":     0, // test data for benchmarks
 	"pigrep/internal/corpus/gen": 7,
 }

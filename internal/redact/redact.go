@@ -1,0 +1,256 @@
+// Package redact masks what looks like a secret: keys, tokens, passwords, private
+// keys. The rules are data (Rules); each is a pattern and the words without which
+// it is not even tried, so that a text with nothing of the kind costs one look.
+//
+// It masks by span: what stands around a secret stays, and spans that others
+// have in the text move along. A secret is replaced by [redacted:ID], with the id
+// of the rule; masking what is masked changes nothing. Masking is a help against
+// carelessness and no guarantee: a secret in a form that no rule knows stays.
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Span is a place of a secret in a text, in bytes.
+type Span struct {
+	Start, End int
+	Rule       string // the id of the rule that found it
+}
+
+// Mask is what stands in place of a secret that this rule found.
+func Mask(rule string) string { return "[redacted:" + rule + "]" }
+
+// Find returns the secrets in a text, in order and not overlapping.
+func Find(text string) []Span {
+	if len(text) < shortest {
+		return nil
+	}
+	var spans []Span
+	for _, r := range regions(text) {
+		rule := &Rules[r.rule]
+		for _, m := range pattern(r.rule).FindAllStringSubmatchIndex(text[r.start:r.end], -1) {
+			start, end := m[0], m[1]
+			for g := len(m) - 2; g > 0; g -= 2 {
+				if m[g] >= 0 {
+					start, end = m[g], m[g+1]
+					break
+				}
+			}
+			start, end = start+r.start, end+r.start
+			if rule.takes(text[start:end]) {
+				spans = append(spans, Span{start, end, rule.ID})
+			}
+		}
+	}
+	if len(spans) < 2 {
+		return spans
+	}
+	// The rules come in the order in which they count; of those that meet, the
+	// earlier rule names the place, which is that of both.
+	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
+	kept := spans[:1]
+	for _, s := range spans[1:] {
+		last := &kept[len(kept)-1]
+		if s.Start >= last.End {
+			kept = append(kept, s)
+			continue
+		}
+		if rank(s.Rule) < rank(last.Rule) {
+			last.Rule = s.Rule
+		}
+		last.End = max(last.End, s.End)
+	}
+	return kept
+}
+
+// shortest is how long a text must be to hold a secret.
+const shortest = 8
+
+func rank(id string) int { return slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id }) }
+
+// How far beyond a piece of a text secrets are looked for that reach into it.
+const (
+	lookBack  = 6 << 10 // a private key is no longer
+	lookAhead = 1 << 10
+)
+
+// Around returns the secrets that lie in text[from:to] or reach into it. Of a
+// long text it looks at the neighbourhood only.
+func Around(text []byte, from, to int) []Span {
+	start, end := max(0, from-lookBack), min(len(text), to+lookAhead)
+	spans := Find(string(text[start:end]))
+	kept := spans[:0]
+	for _, s := range spans {
+		s.Start, s.End = s.Start+start, s.End+start
+		if s.Start < to && s.End > from {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// Text returns a text with its secrets masked.
+func Text(s string) string {
+	masked, _ := Marked(s, nil)
+	return masked
+}
+
+// Bytes returns a text with its secrets masked; the same slice when there are
+// none.
+func Bytes(text []byte) []byte {
+	spans := Find(string(text))
+	if len(spans) == 0 {
+		return text
+	}
+	masked, _ := Apply(string(text), spans)
+	return []byte(masked)
+}
+
+// Marked returns a text with its secrets masked, and the spans moved to where
+// what they marked is now: [start, end) in bytes, in order and not overlapping. A
+// span that touches a secret covers its mask.
+func Marked(s string, marks [][2]int) (string, [][2]int) {
+	spans := Find(s)
+	if len(spans) == 0 {
+		return s, marks
+	}
+	masked, move := Apply(s, spans)
+	var moved [][2]int
+	for _, m := range marks {
+		start, end := move(m[0], m[1])
+		if n := len(moved); n > 0 && start < moved[n-1][1] {
+			moved[n-1][1] = max(moved[n-1][1], end)
+			continue
+		}
+		moved = append(moved, [2]int{start, end})
+	}
+	return masked, moved
+}
+
+// Apply masks the spans, which are in order, and returns with the text a function
+// that tells where a piece of the old text is in the new one.
+func Apply(s string, spans []Span) (masked string, move func(start, end int) (int, int)) {
+	var b strings.Builder
+	type place struct{ start, end, at, until int } // old and new
+	places := make([]place, 0, len(spans))
+	done := 0
+	for _, x := range spans {
+		b.WriteString(s[done:x.Start])
+		at := b.Len()
+		b.WriteString(Mask(x.Rule))
+		places = append(places, place{x.Start, x.End, at, b.Len()})
+		done = x.End
+	}
+	b.WriteString(s[done:])
+	to := func(at int, isEnd bool) int {
+		shift := 0
+		for _, p := range places {
+			switch {
+			case at > p.start && at < p.end || !isEnd && at == p.start || isEnd && at == p.end:
+				if isEnd {
+					return p.until
+				}
+				return p.at
+			case at >= p.end:
+				shift = p.until - p.end
+			}
+		}
+		return at + shift
+	}
+	return b.String(), func(start, end int) (int, int) { return to(start, false), to(end, true) }
+}
+
+// Named reports whether a value is a secret because of its name: the argument
+// password of a call, the member api_key of an object.
+func Named(name, value string) (rule string, ok bool) {
+	if len(value) < 4 || strings.ContainsAny(name, "\"\n") {
+		return "", false
+	}
+	text := name + `="` + strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_").Replace(value) + `"`
+	for _, s := range Find(text) {
+		// A secret inside the value is found without its name.
+		if s.Start == len(name)+2 && s.End >= len(text)-1 {
+			return s.Rule, true
+		}
+	}
+	return "", false
+}
+
+// JSON returns a JSON text with the secrets in its strings masked: they are
+// decoded, masked and encoded again, all else stays as it stands. Text that is
+// no JSON is masked as text.
+func JSON(raw []byte) []byte {
+	if !json.Valid(raw) {
+		return Bytes(raw)
+	}
+	var b bytes.Buffer
+	changed := false
+	name, isName := "", false
+	var inObject []bool // of each value that is open
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		switch c {
+		case '{', '[':
+			inObject = append(inObject, c == '{')
+			isName, name = c == '{', ""
+		case '}', ']':
+			inObject = inObject[:len(inObject)-1]
+			isName, name = false, ""
+		case ',':
+			isName = len(inObject) > 0 && inObject[len(inObject)-1]
+			if isName {
+				name = ""
+			}
+		case ':':
+			isName = false
+		case '"':
+			end := stringEnd(raw, i)
+			var s string
+			_ = json.Unmarshal(raw[i:end], &s) // it is valid
+			masked := s
+			if isName {
+				name = s
+			} else if rule, ok := Named(name, s); ok {
+				masked = Mask(rule)
+			} else {
+				masked = Text(s)
+			}
+			if masked == s {
+				b.Write(raw[i:end])
+			} else {
+				changed = true
+				b.Write(quoted(masked))
+			}
+			i = end
+			continue
+		}
+		b.WriteByte(c)
+		i++
+	}
+	if !changed {
+		return raw
+	}
+	return b.Bytes()
+}
+
+// stringEnd returns where the string that begins at i ends.
+func stringEnd(raw []byte, i int) int {
+	for i++; raw[i] != '"'; i++ {
+		if raw[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always can be
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,245 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/redact.md")
+
+// lines returns the lines of a file of testdata without the comments.
+func lines(t testing.TB, name string) []string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && line[0] != '#' {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// sample is a text with one secret in it.
+type sample struct{ rule, before, secret, after string }
+
+func samples(t testing.TB) []sample {
+	t.Helper()
+	var list []sample
+	for _, line := range lines(t, "secrets.txt") {
+		line = strings.NewReplacer("·", "", `\n`, "\n").Replace(line)
+		rule, text, ok := strings.Cut(line, "\t")
+		before, rest, ok1 := strings.Cut(text, "«")
+		secret, after, ok2 := strings.Cut(rest, "»")
+		if !ok || !ok1 || !ok2 {
+			t.Fatalf("no sample: %q", line)
+		}
+		list = append(list, sample{rule, before, secret, after})
+	}
+	return list
+}
+
+func TestSecretsAreMasked(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, s := range samples(t) {
+		seen[s.rule] = true
+		text := s.before + s.secret + s.after
+		want := s.before + Mask(s.rule) + s.after
+		if got := Text(text); got != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", text, got, want)
+		}
+		if got := Text(want); got != want {
+			t.Errorf("masking %q again gives %q", want, got)
+		}
+		quoted, err := json.Marshal(map[string]string{"output": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back map[string]string
+		if err := json.Unmarshal(JSON(quoted), &back); err != nil {
+			t.Fatalf("JSON(%s): %v", quoted, err)
+		}
+		if back["output"] != want {
+			t.Errorf("in JSON %q is %q, want %q", text, back["output"], want)
+		}
+	}
+	for _, r := range Rules {
+		if !seen[r.ID] {
+			t.Errorf("rule %s has no sample in testdata/secrets.txt", r.ID)
+		}
+	}
+}
+
+func TestNearMissesStay(t *testing.T) {
+	for _, text := range lines(t, "near.txt") {
+		if got := Text(text); got != text {
+			t.Errorf("Text(%q) = %q, want it as it is", text, got)
+		}
+	}
+}
+
+// Every rule can find its own samples: what stands in Near is in them, and in
+// lower case.
+func TestNearIsInLowerCase(t *testing.T) {
+	for _, r := range Rules {
+		for _, n := range r.Near {
+			if n != strings.ToLower(n) {
+				t.Errorf("rule %s: %q is not in lower case", r.ID, n)
+			}
+		}
+	}
+}
+
+func TestMarksMoveAlong(t *testing.T) {
+	tests := []struct {
+		text  string
+		marks [][2]int
+		want  string
+		moved []string // what the marks cover
+	}{
+		{"plain text", [][2]int{{0, 5}}, "plain text", []string{"plain"}},
+		{"DB_PASSWORD=hunter2 and more", [][2]int{{0, 2}, {24, 28}}, "DB_PASSWORD=[redacted:password] and more", []string{"DB", "more"}},
+		{"DB_PASSWORD=hunter2 x", [][2]int{{12, 18}}, "DB_PASSWORD=[redacted:password] x", []string{"[redacted:password]"}},
+		{"DB_PASSWORD=hunter2 x", [][2]int{{12, 14}, {15, 17}, {20, 21}}, "DB_PASSWORD=[redacted:password] x", []string{"[redacted:password]", "x"}},
+		{"DB_PASSWORD=hunter2 x", [][2]int{{3, 14}}, "DB_PASSWORD=[redacted:password] x", []string{"PASSWORD=[redacted:password]"}},
+		{"DB_PASSWORD=hunter2 x", [][2]int{{3, 12}}, "DB_PASSWORD=[redacted:password] x", []string{"PASSWORD="}},
+		{"DB_PASSWORD=hunter2 x", [][2]int{{19, 21}}, "DB_PASSWORD=[redacted:password] x", []string{" x"}},
+	}
+	for _, test := range tests {
+		got, moved := Marked(test.text, test.marks)
+		var covered []string
+		for _, m := range moved {
+			covered = append(covered, got[m[0]:m[1]])
+		}
+		if got != test.want || !cmp.Equal(covered, test.moved) {
+			t.Errorf("Marked(%q, %v) = %q with %q, want %q with %q", test.text, test.marks, got, covered, test.want, test.moved)
+		}
+	}
+}
+
+func TestAroundSeesWhatReachesIn(t *testing.T) {
+	key := "-----BEGIN RSA PRIVATE " + "KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEAx0123456789abcdef\n", 60) + "-----END RSA PRIVATE " + "KEY-----"
+	text := strings.Repeat("filler ", 5000) + key + strings.Repeat(" filler", 5000)
+	at := strings.Index(text, key)
+	got := Around([]byte(text), at+1000, at+1100)
+	if want := []Span{{at, at + len(key), "private-key"}}; !cmp.Equal(got, want) {
+		t.Errorf("in the middle of a key: %v, want %v", got, want)
+	}
+	if got := Around([]byte(text), 0, 500); len(got) != 0 {
+		t.Errorf("far from the key: %v", got)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		want        bool
+	}{
+		{"password", "correct horse", true},
+		{"password", `with "quotes" and \ more`, true},
+		{"db_password", "$DB_PASSWORD", false},
+		{"token", "a1b2c3d4e5f6g7h8", true},
+		{"token", "identifier", false},
+		{"path", "a1b2c3d4e5f6g7h8", false},
+		{"command", "DB_PASSWORD=hunter2 make", false}, // a part of it is
+	} {
+		if _, got := Named(test.name, test.value); got != test.want {
+			t.Errorf("Named(%q, %q) = %v, want %v", test.name, test.value, got, test.want)
+		}
+	}
+}
+
+func TestJSONKeepsItsForm(t *testing.T) {
+	raw := `{ "a" : [1.50, "x\u00e9", null], "password":"hunter2", "n":{"token":"a1b2c3d4e5f6g7h8","ok":true}, "cmd":"PGPASSWORD=hunter2 psql \"x\""}`
+	want := `{ "a" : [1.50, "x\u00e9", null], "password":"[redacted:password]", "n":{"token":"[redacted:secret]","ok":true}, "cmd":"PGPASSWORD=[redacted:password] psql \"x\""}`
+	if got := string(JSON([]byte(raw))); got != want {
+		t.Errorf("JSON:\n got %s\nwant %s", got, want)
+	}
+	if got := string(JSON([]byte("no json: DB_PASSWORD=hunter2"))); got != "no json: DB_PASSWORD=[redacted:password]" {
+		t.Errorf("text that is no JSON: %s", got)
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range samples(f) {
+		f.Add(s.before + s.secret + s.after)
+	}
+	for _, line := range lines(f, "near.txt") {
+		f.Add(line)
+	}
+	f.Add(`{"password":"a\"b","x":["\u0000"]}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		spans := Find(text)
+		at := 0
+		for _, s := range spans {
+			if s.Start < at || s.End <= s.Start || s.End > len(text) {
+				t.Fatalf("spans of %q: %v", text, spans)
+			}
+			at = s.End
+		}
+		masked, moved := Marked(text, [][2]int{{0, len(text) / 2}, {len(text) / 2, len(text)}})
+		for _, m := range moved {
+			if m[0] < 0 || m[0] > m[1] || m[1] > len(masked) {
+				t.Fatalf("Marked(%q): %v of %d bytes", text, moved, len(masked))
+			}
+		}
+		if json.Valid([]byte(text)) && !json.Valid(JSON([]byte(text))) {
+			t.Fatalf("JSON(%s) is no JSON: %s", text, JSON([]byte(text)))
+		}
+	})
+}
+
+// The table of the docs is made from the rules.
+func TestDocs(t *testing.T) {
+	const path, mark = "../../docs/redact.md", "<!-- rules -->\n"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	b.WriteString("| rule | masks |\n|---|---|\n")
+	for _, r := range Rules {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", r.ID, r.What)
+	}
+	parts := strings.Split(string(data), mark)
+	if len(parts) != 3 {
+		t.Fatalf("%s has %d marks, want 2", path, len(parts)-1)
+	}
+	want := strings.Join([]string{parts[0], b.String(), parts[2]}, mark)
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if want != string(data) {
+		t.Errorf("%s is not what the rules say; go test ./internal/redact -update writes it:\n%s", path, cmp.Diff(string(data), want))
+	}
+}
+
+func BenchmarkFind(b *testing.B) {
+	plain := strings.Repeat("some words of a result without anything of the kind; a line of a log\n", 80)
+	with := plain
+	for _, s := range slices.Clone(samples(b)) {
+		with += s.before + s.secret + s.after + "\n"
+	}
+	for name, text := range map[string]string{"plain": plain, "secrets": with} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Find(text)
+			}
+		})
+	}
+}

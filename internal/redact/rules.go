@@ -1,0 +1,144 @@
+package redact
+
+import "strings"
+
+// Rule describes one shape of secret.
+type Rule struct {
+	ID      string
+	What    string   // what it masks, for people
+	Near    []string // words in lower case, of two bytes or more; a line without any of them has none of these secrets
+	Pattern string   // its last group that matched, or the whole match, is the secret
+	Lines   bool     // it goes over lines
+	Values  bool     // the secret must look like a value: placeholders and code are none
+}
+
+// Rules is the table that masking and docs/redact.md are made from. The first
+// rule that finds a place names it.
+var Rules = []Rule{
+	{ID: "private-key", What: "private keys in PEM or PGP armour, up to their end or that of the text",
+		Near: []string{"private key"}, Lines: true,
+		Pattern: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`},
+	{ID: "age-key", What: "age identities", Near: []string{"age-secret-key-1"}, Pattern: `\bAGE-SECRET-KEY-1[0-9A-Z]{20,}`},
+	{ID: "jwt", What: "JSON Web Tokens", Near: []string{"eyj"}, Pattern: `\beyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?`},
+
+	{ID: "anthropic-key", What: "Anthropic keys (sk-ant-…)", Near: []string{"sk-ant-"}, Pattern: `\bsk-ant-[\w-]{12,}`},
+	{ID: "openai-key", What: "OpenAI keys and those in their form (sk-…, sk-proj-…)", Near: []string{"sk-"},
+		Pattern: `\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-[\w-]{20,}|[A-Za-z0-9]{20,})`},
+	{ID: "model-key", What: "keys of Groq, xAI, Perplexity, Replicate, Hugging Face, Fireworks and Cerebras",
+		Near:    []string{"gsk_", "xai-", "pplx-", "r8_", "hf_", "fw_", "csk-"},
+		Pattern: `\b(?:gsk_|xai-|pplx-|r8_|hf_|fw_|csk-)[A-Za-z0-9]{24,}`},
+	{ID: "google-key", What: "Google API keys, OAuth secrets and access tokens", Near: []string{"aiza", "gocspx-", "ya29."},
+		Pattern: `\b(?:AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})`},
+	{ID: "aws-key", What: "AWS access key ids (AKIA…, ASIA…)", Near: []string{"akia", "asia", "abia", "acca"},
+		Pattern: `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b`},
+	{ID: "azure-key", What: "Azure account and access keys", Near: []string{"accountkey=", "sharedaccesskey="},
+		Pattern: `(?i)\b(?:AccountKey|SharedAccessKey)=([\w+/=-]{20,})`},
+	{ID: "github-token", What: "GitHub tokens (ghp_…, github_pat_…)", Near: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
+		Pattern: `\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})`},
+	{ID: "gitlab-token", What: "GitLab tokens (glpat-…)", Near: []string{"glpat-", "glptt-", "gldt-", "glrt-", "glcbt-"},
+		Pattern: `\bgl(?:pat|ptt|dt|rt|cbt)-[\w-]{20,}`},
+	{ID: "slack-token", What: "Slack tokens and webhooks", Near: []string{"xox", "xapp-", "hooks.slack.com"},
+		Pattern: `\bxox[abceoprs](?:\.xox[bp])?-[\w-]{10,}|\bxapp-\d-[\w-]{20,}|hooks\.slack\.com/(?:services|workflows)/([\w/]{20,})`},
+	{ID: "stripe-key", What: "Stripe keys and webhook secrets", Near: []string{"k_live_", "k_test_", "whsec_"},
+		Pattern: `\b(?:[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[\w+/=]{20,})`},
+	{ID: "package-token", What: "tokens of npm, PyPI and RubyGems", Near: []string{"npm_", "pypi-", "rubygems_"},
+		Pattern: `\b(?:npm_[A-Za-z0-9]{30,}|pypi-[\w-]{32,}|rubygems_[0-9a-f]{32,})`},
+	{ID: "service-token", What: "tokens of SendGrid, Telegram, DigitalOcean, Shopify, Linear, Notion, Vault, Databricks, Tailscale, Doppler and Atlassian",
+		Near: []string{"sg.", ":aa", "_v1_", "shpat_", "shpca_", "shppa_", "shpss_", "lin_api_", "ntn_", "hvs.", "hvb.", "dapi", "tskey-", "dp.", "atatt3"},
+		Pattern: `\b(?:SG\.[\w-]{16,}\.[\w-]{16,}|\d{8,10}:AA[\w-]{32,}|do[opr]_v1_[0-9a-f]{40,}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|` +
+			`lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|hv[sb]\.[\w-]{20,}|dapi[0-9a-f]{32}\b|tskey-[a-z]+-[\w-]{16,}|dp\.(?:pt|st|ct|sa)\.[\w.]{30,}|ATATT3[\w=-]{40,})`},
+
+	{ID: "url-password", What: "the password in a URL or connection string (postgres://user:…@host)", Near: []string{"://"},
+		Pattern: `\b[A-Za-z][\w+.-]*://[^\s:/@"'<>]*:([^\s/@"'<>]+(?:@[^\s/@"'<>]+)*)@[\w\[<{$]`, Values: true},
+	{ID: "url-parameter", What: "tokens and signatures among the parameters of a URL", Near: []string{"token=", "key=", "sig=", "signature=", "secret=", "password=", "auth="},
+		Pattern: `(?i)[?&](?:[\w-]*token|[\w-]*key|sig|[\w-]*signature|[\w-]*secret|password|auth)=([^\s&"'<>#]{8,})`, Values: true},
+	{ID: "authorization", What: "what follows Authorization: and Bearer", Near: []string{"bearer", "authorization"},
+		Pattern: `(?i)\bbearer\s+([\w.~+/=-]{12,})|\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|token|digest|negotiate|apikey)\s+)?([\w.~+/=-]{8,})`, Values: true},
+	{ID: "cookie", What: "the values of Cookie: and Set-Cookie: headers", Near: []string{"cookie"},
+		Pattern: `(?i)\b(?:set-)?cookie["']?:\s*["']?([\w.-]+=[^\s;"']{8,}(?:;\s*[\w.-]+=[^\s;"']+)*)`},
+	{ID: "login", What: "passwords of curl -u, sshpass -p, and .netrc", Near: []string{"curl", "sshpass", "login"},
+		Pattern: `\bcurl\b[^\n|;]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{3,})|\bsshpass\s+-p\s*["']?([^\s"']+)|\blogin[ \t]+\S+[ \t]+password[ \t]+(\S+)`, Values: true},
+	{ID: "password", What: "values given to names that end in password, passwd, pwd or passphrase, and to such flags",
+		Near: []string{"passw", "pwd", "passphrase"},
+		Pattern: `(?i)(?:password|passwd|pwd|passphrase)["']?\s*(?:=>|:=|[:=])\s*(?:"([^"\n]{4,})"|'([^'\n]{4,})')` +
+			`|(?i)(?:password|passwd|pwd|passphrase)["']?=([^\s"',;&)\]}]{4,})` +
+			`|(?im)(?:password|passwd|pwd|passphrase)["']?:[ \t]+([^\s"',;(){}\[\]]{4,})[ \t]*,?$` +
+			`|(?i)\s--(?:password|passwd|passphrase)[ =]["']?([^\s"'-][^\s"']{3,})`, Values: true},
+	{ID: "secret", What: "long values with letters and digits given to names that end in secret, token, api key, access key or credential",
+		Near:    []string{"secret", "token", "key", "credential", "_auth", `"auth"`},
+		Pattern: `(?i)(?:secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|credentials?|\b_auth|"auth)["']?\s*(?:=>|:=|[:=]|\s(?:is|was)\s)\s*["']?([\w.~+/=-]{12,})|(?i)\s--(?:[\w-]*token|[\w-]*secret|[\w-]*key)[ =]["']?([\w.~+/=-]{12,})`, Values: true},
+}
+
+// takes reports whether what the pattern found is a secret.
+func (r *Rule) takes(value string) bool {
+	if !r.Values {
+		return true
+	}
+	if isPlaceholder(value) {
+		return false
+	}
+	switch r.ID {
+	case "secret", "authorization", "url-parameter":
+		return isRandom(value)
+	}
+	return true
+}
+
+// placeholders are words that stand where a secret would.
+var placeholders = map[string]bool{
+	"any": true, "bool": true, "boolean": true, "changed": true, "false": true, "field": true, "hidden": true, "incorrect": true,
+	"input": true, "invalid": true, "missing": true, "none": true, "null": true, "nil": true, "number": true, "object": true,
+	"optional": true, "passwd": true, "password": true, "pass": true, "placeholder": true, "redacted": true, "required": true, "secret": true,
+	"self": true, "str": true, "string": true, "string[]": true, "text": true, "this": true, "token": true, "true": true, "undefined": true,
+	"unknown": true, "value": true, "void": true, "your-password": true, "yourpassword": true, "your_password": true,
+}
+
+// isPlaceholder reports whether a value stands for a secret and is none: a
+// variable, a type, an expression, stars.
+func isPlaceholder(v string) bool {
+	lower := strings.ToLower(strings.TrimRight(v, ".,;:!?"))
+	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
+	switch {
+	case lower == "" || placeholders[lower] || placeholders[last],
+		strings.HasPrefix(v, "$"), strings.HasPrefix(v, "%"), strings.HasPrefix(v, "<"), strings.HasPrefix(v, "{"),
+		strings.HasPrefix(v, "["), strings.HasPrefix(v, "&"), strings.HasPrefix(v, "@"), strings.HasPrefix(v, "//"),
+		strings.Contains(v, "${"), strings.Contains(v, "{{"), strings.Contains(v, "[redacted:"),
+		strings.Contains(v, "("), strings.HasPrefix(lower, "process.env"), strings.HasPrefix(lower, "os.environ"),
+		strings.HasPrefix(lower, "os.getenv"), strings.HasPrefix(lower, "env."), strings.HasPrefix(lower, "config."),
+		strings.HasPrefix(lower, "your-"), strings.HasPrefix(lower, "your_"), strings.HasPrefix(lower, "my-"), strings.HasPrefix(lower, "example"):
+		return true
+	}
+	return strings.Trim(lower, "*x.-_…•") == "" // ********, xxxx, ...
+}
+
+// isRandom reports whether a value looks made by a machine: letters and digits
+// mixed, and no path, version, or name with words in it.
+func isRandom(v string) bool {
+	letters, digits, upper, lower := 0, 0, 0, 0
+	changes, last := 0, 0
+	for _, c := range []byte(v) {
+		class := 0
+		switch {
+		case 'a' <= c && c <= 'z':
+			letters, lower, class = letters+1, lower+1, 1
+		case 'A' <= c && c <= 'Z':
+			letters, upper, class = letters+1, upper+1, 2
+		case '0' <= c && c <= '9':
+			digits, class = digits+1, 3
+		}
+		if class != last {
+			changes, last = changes+1, class
+		}
+	}
+	switch {
+	case letters == 0 || digits == 0 && (upper == 0 || lower == 0):
+		return false
+	case digits == 0:
+		return len(v) >= 20 && changes*3 >= len(v) // base64 without a digit is rare
+	case isHex(v):
+		return len(v) >= 16
+	}
+	return changes*6 >= len(v)
+}
+
+func isHex(v string) bool { return strings.Trim(v, "0123456789abcdefABCDEF") == "" }
