@@ -71,7 +71,7 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 		}
 		*list = append(*list, Neighbour{
 			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: Time{read.file.TimeOf(node)},
-			Line: node.Line, Text: fragment(best.Text, nil).Text,
+			Line: node.Line, Text: fragment(s.req.shown(best.Text, nil)).Text,
 		})
 	})
 	if errors.Is(err, errChanged) {

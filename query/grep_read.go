@@ -442,6 +442,9 @@ func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 		}
 		if !w.req.Brief {
 			m.Lines = linesOf(p.Text, blocks, w.req.Before, w.req.After)
+			if w.req.Redact {
+				redactLines(p.Text, m.Lines)
+			}
 		}
 		select {
 		case w.task.out <- m:

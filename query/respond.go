@@ -199,6 +199,9 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 			hit.Forks++
 		}
 	}
+	if s.req.Redact {
+		hit.Redact()
+	}
 	return hit, nil
 }
 
@@ -296,7 +299,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
 		matches, exact := h.matches(part.Text)
-		hit.Fragment = fragment(part.Text, matches)
+		hit.Fragment = fragment(s.req.shown(part.Text, matches))
 		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
 			hit.Tier = TierParts
 		}
@@ -305,6 +308,9 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		var around [2][]Neighbour
 		around, err = s.neighbours(c, rec, n, s.req.Before, s.req.After)
 		hit.Before, hit.After = around[0], around[1]
+	}
+	if s.req.Redact {
+		hit.redact()
 	}
 	return hit, err
 }

@@ -36,6 +36,7 @@ type Request struct {
 	Before     int  // entries shown before each hit
 	After      int  // and after it
 	Explain    bool // hits say how they came to their scores
+	Redact     bool // what looks like a secret is masked in what is shown
 
 	Now         time.Time // what relative dates in the text count from
 	DefaultRoot string    // the session root that pi would use, for the resume command

@@ -284,7 +284,11 @@ func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
 
 // listed makes a row of the list from the summary alone.
 func (l *sessionLister) listed(i int) ListedSession {
-	return describe(l.lineage, i, l.req.DefaultRoot)
+	s := describe(l.lineage, i, l.req.DefaultRoot)
+	if l.req.Redact {
+		s.Redact()
+	}
+	return s
 }
 
 // Describe returns what a list says about session i of the lineage.

@@ -113,8 +113,10 @@ func Bytes(text []byte) []byte {
 // Marked returns a text with its secrets masked, and the spans moved to where
 // what they marked is now: [start, end) in bytes, in order and not overlapping. A
 // span that touches a secret covers its mask.
-func Marked(s string, marks [][2]int) (string, [][2]int) {
-	spans := Find(s)
+func Marked(s string, marks [][2]int) (string, [][2]int) { return Moved(s, Find(s), marks) }
+
+// Moved is Marked for secrets that have been found already.
+func Moved(s string, spans []Span, marks [][2]int) (string, [][2]int) {
 	if len(spans) == 0 {
 		return s, marks
 	}

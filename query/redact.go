@@ -1,0 +1,119 @@
+package query
+
+import (
+	"strings"
+
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+)
+
+// With Request.Redact answers show what looks like a secret masked. It is looked
+// for in the text that an answer is cut from: a piece of a key is none any more,
+// to look at. Searching itself knows nothing of it.
+
+// shown returns the text from which a fragment is cut, and the matches in it.
+func (r *Request) shown(text []byte, matches []match) ([]byte, []match) {
+	if !r.Redact {
+		return text, matches
+	}
+	from, to := 0, 0
+	if first, last := cluster(matches); first <= last {
+		from, to = matches[first].start, matches[last].end
+	}
+	spans := redact.Around(text, max(0, from-aroundBytes), min(len(text), to+aroundBytes))
+	if len(spans) == 0 {
+		return text, matches
+	}
+	masked, move := redact.Apply(string(text), spans)
+	moved := make([]match, len(matches))
+	for i, m := range matches {
+		m.start, m.end = move(m.start, m.end)
+		moved[i] = m
+	}
+	return []byte(masked), moved
+}
+
+// redact masks the texts of the hit that are no fragment.
+func (h *Hit) redact() {
+	h.SessionName, h.Label = redact.Text(h.SessionName), redact.Text(h.Label)
+}
+
+// Redact masks the texts that tell a session.
+func (s *SessionHit) Redact() {
+	s.Name, s.FirstPrompt = redact.Text(s.Name), redact.Text(s.FirstPrompt)
+	for i, l := range s.Labels {
+		if masked := redact.Text(l); masked != l {
+			s.Labels = append([]string{}, s.Labels...) // they are the index's
+			s.Labels[i] = masked
+		}
+	}
+}
+
+// Redact masks the arguments and the result of a call.
+func (r *CallRow) Redact() {
+	r.SessionName, r.Arguments = redact.Text(r.SessionName), redact.Text(r.Arguments)
+	if len(r.Result) > 0 {
+		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
+	}
+}
+
+// Redact masks the texts of an entry, those of its JSON too.
+func (e *Entry) Redact() {
+	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
+	e.UserText = redact.Text(e.UserText)
+	e.Raw = redact.JSON(e.Raw)
+	for i := range e.Parts {
+		e.Parts[i].Text = redact.Bytes(e.Parts[i].Text)
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		b.Text = redact.Bytes(b.Text)
+		if b.Shell != nil {
+			b.Shell.Command, b.Shell.Output = redact.Text(b.Shell.Command), redact.Text(b.Shell.Output)
+		}
+		if b.Call != nil {
+			redactCall(b.Call)
+		}
+	}
+}
+
+func redactCall(c *session.Call) {
+	c.Raw = redact.JSON(c.Raw)
+	for i := range c.Arguments {
+		a := &c.Arguments[i]
+		if !a.Text {
+			a.Value = redact.JSON(a.Value)
+		} else if rule, ok := redact.Named(a.Name, string(a.Value)); ok {
+			a.Value = []byte(redact.Mask(rule))
+		} else {
+			a.Value = redact.Bytes(a.Value)
+		}
+	}
+}
+
+// wholeText is up to what length a text is looked through once for all lines of
+// it that are shown.
+const wholeText = 64 << 10
+
+// redactLines masks the secrets of a text in the lines that are shown of it.
+func redactLines(text []byte, lines []GrepLine) {
+	var all []redact.Span
+	if len(text) <= wholeText {
+		all = redact.Find(string(text))
+	}
+	for i := range lines {
+		l := &lines[i]
+		start, end := l.Offset, l.Offset+len(l.Text)
+		spans := all
+		if len(text) > wholeText {
+			spans = redact.Around(text, start, end)
+		}
+		var inside []redact.Span
+		for _, s := range spans {
+			if s.Start < end && s.End > start {
+				inside = append(inside, redact.Span{Start: max(0, s.Start-start), End: min(len(l.Text), s.End-start), Rule: s.Rule})
+			}
+		}
+		l.Text, l.Spans = redact.Moved(l.Text, inside, l.Spans)
+	}
+}

@@ -1,0 +1,143 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"pigrep/adapter"
+)
+
+// secrets are the values that no answer below may show.
+var secrets = []string{"hunter2hunter2", "xyzzy0123456789ABCDEFxyzzy"}
+
+func secretLibrary(t *testing.T) *library {
+	// A word next to the middle of a key, far from where it begins.
+	key := "-----BEGIN RSA PRIVATE " + "KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEAx0123456789abcdef\n", 30) +
+		"needle " + secrets[1] + "\n-----END RSA PRIVATE " + "KEY-----"
+	return newLibrary(t, story{name: "s", entries: []entry{
+		prompt("connect with DB_PASSWORD=hunter2hunter2 please"),
+		reply("the word needle stands here: postgres://u:hunter2hunter2@db/app and the tail needle"),
+		result("bash", key, false),
+	}})
+}
+
+func checkMasked(t *testing.T, what, text string) {
+	t.Helper()
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			t.Errorf("%s shows %s: %s", what, s, text)
+		}
+	}
+}
+
+func TestRedactedHits(t *testing.T) {
+	t.Parallel()
+	l := secretLibrary(t)
+	for _, text := range []string{"connect", "needle", "hunter2hunter2", `"xyzzy0123456789ABCDEFxyzzy"`, "tail"} {
+		plain := l.search(Request{Text: text})
+		resp := l.search(Request{Text: text, Redact: true, Before: 2, After: 2})
+		if len(resp.Hits) == 0 || len(resp.Hits) != len(plain.Hits) {
+			t.Fatalf("%s: %d hits, without masking %d", text, len(resp.Hits), len(plain.Hits))
+		}
+		for _, h := range resp.Hits {
+			checkMasked(t, text, h.Fragment.Text)
+			if !strings.Contains(h.Fragment.Text, "[redacted:") {
+				t.Errorf("%s: nothing is masked in %q", text, h.Fragment.Text)
+			}
+			at := 0
+			for _, s := range h.Fragment.Spans {
+				if s[0] < at || s[1] > len(h.Fragment.Text) || s[0] >= s[1] {
+					t.Errorf("%s: spans %v of %d bytes", text, h.Fragment.Spans, len(h.Fragment.Text))
+				}
+				at = s[1]
+			}
+			for _, n := range append(h.Before, h.After...) {
+				checkMasked(t, text+", an entry beside it", n.Text)
+			}
+		}
+		for _, s := range resp.Sessions {
+			checkMasked(t, "the session", s.FirstPrompt)
+		}
+	}
+	if h := l.search(Request{Text: "tail", Redact: true}).Hits[0].Fragment; !strings.HasPrefix(h.Text[h.Spans[0][0]:], "tail") {
+		t.Errorf("the match after a masked secret is marked as %q of %q", h.Text[h.Spans[0][0]:], h.Text)
+	}
+	list, err := Sessions(t.Context(), l.reader, adapter.Pi(), disk{}, SessionsRequest{Request: Request{Redact: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkMasked(t, "the list of sessions", list.Sessions[0].FirstPrompt)
+}
+
+func TestRedactedEntries(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, story{name: "s", entries: []entry{
+		{message: map[string]any{"role": "assistant", "content": []any{map[string]any{
+			"type": "toolCall", "id": "c1", "name": "login",
+			"arguments": map[string]any{"password": "hunter2hunter2", "nested": map[string]any{"password": "hunter2hunter2"}, "n": 1},
+		}}}},
+		{message: map[string]any{"role": "bashExecution", "command": "PGPASSWORD=hunter2hunter2 psql", "output": "password=hunter2hunter2", "exitCode": 0}},
+		prompt("password: hunter2hunter2"),
+	}})
+	rec, err := l.reader.Record(l.reader.Summaries()[0].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := osOpener{}.Open(rec.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
+	for i := range rec.Nodes {
+		e, err := c.Read(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Redact()
+		checkMasked(t, "the JSON", string(e.Raw))
+		for _, p := range e.Parts {
+			checkMasked(t, "a part", string(p.Text))
+		}
+		for _, b := range e.View.Blocks {
+			checkMasked(t, "a block", string(b.Text))
+			if b.Shell != nil {
+				checkMasked(t, "a shell", b.Shell.Command)
+			}
+			if b.Call != nil {
+				checkMasked(t, "the arguments", string(b.Call.Raw))
+				for _, a := range b.Call.Arguments {
+					checkMasked(t, "an argument", string(a.Value))
+				}
+			}
+		}
+	}
+}
+
+func TestRedactedLines(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("a line of a log\n", 6000)
+	text := filler + "-----BEGIN EC PRIVATE " + "KEY-----\nMHcCneedleQEE\nxyzzy0123456789ABCDEFxyzzy\n-----END EC PRIVATE " + "KEY-----\n" +
+		"needle password=hunter2hunter2 needle\n"
+	for _, text := range []string{text, strings.TrimPrefix(text, filler)} {
+		find := func(word string) (lines []GrepLine) {
+			for n, at := 1, 0; at < len(text); n++ {
+				end := indexFrom([]byte(text), '\n', at)
+				if line := text[at:end]; strings.Contains(line, word) {
+					i := strings.Index(line, word)
+					lines = append(lines, GrepLine{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})
+				}
+				at = end + 1
+			}
+			return lines
+		}
+		lines := find("needle")
+		redactLines([]byte(text), lines)
+		if lines[0].Text != "[redacted:private-key]" {
+			t.Errorf("a line of a private key is %q", lines[0].Text)
+		}
+		if want := "needle password=[redacted:password] needle"; lines[1].Text != want || lines[1].Spans[0] != [2]int{0, 6} {
+			t.Errorf("got %q with %v, want %q", lines[1].Text, lines[1].Spans, want)
+		}
+	}
+}
