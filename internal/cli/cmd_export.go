@@ -36,7 +36,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "color")
 }
 
 func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
@@ -49,12 +49,14 @@ func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) 
 		Short: "Write a conversation as a file of its own",
 		Long: `Write a conversation as a file that stands on its own: Markdown, a page of HTML
 that needs no network and no scripts, JSON, or text. Nothing is folded away that
-was said; images are in the HTML only. SESSION is as for show.
+was said; images are in the HTML only. SESSION is as for show. Filters leave out
+the other entries.
 
 The session may hold secrets, and then so does the file: it is readable by you
 alone.`,
 		Example: `pigrep export 01a1f7de -o login.html
 pigrep export 01a1f7de --format md | less
+pigrep export 01a1f7de --kind prompt,reply --format txt
 pigrep export 01a1f7de --all --format json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -93,6 +95,10 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
+	filter, err := o.request(a)
+	if err != nil {
+		return err
+	}
 	p, err := o.place(a)
 	if err != nil {
 		return err
@@ -111,14 +117,19 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err != nil {
 		return indexProblem(err)
 	}
-	show := &showOptions{all: o.all, leaf: o.leaf}
+	show := &showOptions{sharedOptions: o.sharedOptions, all: o.all, leaf: o.leaf}
 	list, _, err := show.choose(a, x, t, nil)
 	if err != nil {
 		return err
 	}
+	pass, err := t.Filter(&filter)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	entries := readEntries(ctx, t, list, pass)
 	write := func(w io.Writer) error {
-		s := &printer.Show{Session: facts, Entries: untilDone(ctx, readEntries(t.Conversation, list)), Branches: o.all}
-		return readProblem(ctx, printer.Export(w, o.format, s))
+		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches()}
+		return entries.end(ctx, a, printer.Export(w, o.format, s))
 	}
 	if o.output == "" || o.output == "-" {
 		return write(a.out)

@@ -24,6 +24,8 @@ type showOptions struct {
 	all    bool
 	full   bool
 	raw    bool
+
+	filter query.Request
 }
 
 // defaultAround is how many entries on each side of a named one are shown.
@@ -40,7 +42,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
 	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
 	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
 }
 
 func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {
@@ -54,13 +56,16 @@ func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cob
 		Long: `Read a conversation as pi would restore it: the branch that leads to the last
 entry. SESSION is the path of a session file, a session id or the beginning of
 one; with an entry id, or the beginning of one, only the entries around it are
-shown. "-" reads hits as JSON lines and shows the neighbourhood of each.
+shown. "-" reads hits as JSON lines and shows the neighbourhood of each. Filters
+leave out the other entries; --branch abandoned shows those on other branches,
+--branch any all of them.
 
 Results of tools are cut to a few lines and thinking to one; --full shows all.
 On a terminal a pager is used: $PIGREP_PAGER, $PAGER, or less.`,
 		Example: `pigrep show 01a1f7de
 pigrep show 01a1f7de:5e6f7a8b --around 5
 pigrep show 01a1f7de --tree
+pigrep show 01a1f7de --role user
 pigrep show ./session.jsonl --full --no-pager
 pigrep --jsonl connection timeout | pigrep show -`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -98,6 +103,9 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	}
 	out, err := o.printer(a)
 	if err != nil {
+		return err
+	}
+	if o.filter, err = o.request(a); err != nil {
 		return err
 	}
 	p, err := o.place(a)
@@ -200,6 +208,13 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if err != nil {
 		return indexProblem(err)
 	}
+	pass, err := t.Filter(&o.filter)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	if o.tree && pass != nil {
+		return usagef("without --tree they leave out entries", "--tree shows the whole tree: it excludes filters")
+	}
 	if o.tree {
 		return readProblem(ctx, out.Tree(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
 	}
@@ -207,7 +222,8 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if err != nil {
 		return err
 	}
-	entries := untilDone(ctx, readEntries(t.Conversation, list))
+	entries := readEntries(ctx, t, list, pass)
+	whole = whole && !entries.filtered
 	if o.raw {
 		var header []byte
 		if whole && t.Record.Version != 0 {
@@ -215,23 +231,29 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 				return err
 			}
 		}
-		return readProblem(ctx, printer.RawEntries(a.out, header, entries, a.Streams.OutTTY))
+		return entries.end(ctx, a, printer.RawEntries(a.out, header, entries.all, a.Streams.OutTTY))
 	}
-	s := &printer.Show{Session: facts, Entries: entries, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.all}
+	s := &printer.Show{Session: facts, Entries: entries.all, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches()}
 	for _, i := range focus {
 		s.Focus[i] = true
 	}
 	if len(focus) > 1 {
 		s.Gaps = gaps(t, list)
 	}
-	return readProblem(ctx, out.Show(s))
+	return entries.end(ctx, a, out.Show(s))
+}
+
+// allBranches reports whether more than one branch is shown: a branch that is
+// named is looked for among all of them.
+func (o *showOptions) allBranches() bool {
+	return o.all || o.leaf == "" && o.branch != "" && o.branch != query.BranchActive
 }
 
 // choose returns the entries to show, in order, and whether they are a whole
 // conversation.
 func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list []int, whole bool, err error) {
 	switch {
-	case o.all:
+	case o.allBranches():
 		for i := range t.Record.Nodes {
 			list = append(list, i)
 		}
@@ -251,7 +273,7 @@ func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list 
 	if n < 0 {
 		n = defaultAround
 	}
-	return neighbourhood(t, list, focus, n, o.all || o.leaf != ""), false, nil
+	return neighbourhood(t, list, focus, n, o.allBranches() || o.leaf != ""), false, nil
 }
 
 // neighbourhood returns the entries around those asked for, on the branch of
@@ -314,15 +336,44 @@ func isTalk(n *session.Node) bool {
 	return false
 }
 
-// readEntries reads the entries one by one.
-func readEntries(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error] {
-	return func(yield func(*query.Entry, error) bool) {
+// chosenEntries are entries of a session, read while they are used.
+type chosenEntries struct {
+	all      iter.Seq2[*query.Entry, error]
+	filtered bool // some may have been left out
+	passed   int  // that the filters have let through
+}
+
+// readEntries reads those entries of the list that pass; a nil pass lets all
+// through.
+func readEntries(ctx context.Context, t *target, list []int, pass func(*query.Entry) bool) *chosenEntries {
+	c := &chosenEntries{filtered: pass != nil}
+	c.all = func(yield func(*query.Entry, error) bool) {
 		for _, i := range list {
-			if e, err := c.Read(i); !yield(e, err) || err != nil {
+			e, err := t.Read(i)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil && pass != nil && !pass(e) {
+				continue
+			}
+			c.passed++
+			if !yield(e, err) || err != nil {
 				return
 			}
 		}
 	}
+	return c
+}
+
+// end is the outcome of printing the entries.
+func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
+	if err == nil && c.filtered && c.passed == 0 {
+		if a.Streams.ErrTTY && !a.json {
+			a.warn("no entry passes the filters; --branch any looks at those of all branches")
+		}
+		return errNothingFound
+	}
+	return readProblem(ctx, err)
 }
 
 // untilDone ends a sequence with the context's error once the context is done.

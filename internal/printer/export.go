@@ -17,7 +17,7 @@ const exportWidth = 100
 
 // Export writes a conversation as a file that stands on its own.
 func Export(w io.Writer, format string, s *Show) error {
-	s.Full, s.Whole = true, true
+	s.Full = true
 	switch format {
 	case "md":
 		return exportMarkdown(w, s)

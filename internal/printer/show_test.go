@@ -190,7 +190,7 @@ func TestExport(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := Export(&b, format, &Show{Session: facts, Entries: entriesOf(c, all(c)), Branches: true}); err != nil {
+			if err := Export(&b, format, &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}); err != nil {
 				t.Fatal(err)
 			}
 			out := b.String()
@@ -233,7 +233,7 @@ func TestExportHTMLEscapes(t *testing.T) {
 	}
 	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
 	var b bytes.Buffer
-	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Branches: true}
+	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {
 		t.Fatal(err)
 	}
