@@ -322,7 +322,8 @@ func (p *parser) primary() Node {
 		}
 		return newWord(t)
 	}
-	return &Term{Text: t.text, Pos: t.Pos}
+	// A parenthesis without a partner. As a phrase it can be written anywhere.
+	return &Term{Text: t.text, Match: Phrase, Pos: t.Pos}
 }
 
 // newWord recognises conn* and conn~, conn~1, conn~2.
