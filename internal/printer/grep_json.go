@@ -5,36 +5,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"pigrep/internal/session"
 	"pigrep/query"
 )
-
-// grepPlace says where a match is, with the names that hits have.
-type grepPlace struct {
-	SessionPath string       `json:"sessionPath"`
-	SessionID   string       `json:"sessionId,omitempty"`
-	EntryID     string       `json:"entryId,omitempty"`
-	Kind        session.Kind `json:"kind"`
-	Role        string       `json:"role,omitempty"`
-	Timestamp   query.Time   `json:"timestamp,omitzero"`
-	Line        int          `json:"line"`
-	Offset      int64        `json:"offset"`
-	Length      int          `json:"length"`
-	Part        int          `json:"part"`
-	Tool        string       `json:"tool,omitempty"`
-	ToolCallID  string       `json:"toolCallId,omitempty"`
-	IsError     bool         `json:"isError"`
-	Provider    string       `json:"provider,omitempty"`
-	Model       string       `json:"model,omitempty"`
-	CustomType  string       `json:"customType,omitempty"`
-}
-
-func placeOf(m *query.GrepMatch) grepPlace {
-	return grepPlace{
-		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
-		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
-	}
-}
 
 // grepStats are the figures of ripgrep that do not depend on the clock or on the
 // way of searching.
@@ -104,8 +76,8 @@ func (g *grepLines) Match(m *query.GrepMatch) error {
 			Number     int            `json:"line_number"`
 			Absolute   int            `json:"absolute_offset"`
 			Submatches []grepSubmatch `json:"submatches"`
-			grepPlace
-		}{path, grepString{text}, l.Number, l.Offset, submatches, placeOf(m)}}); err != nil {
+			query.GrepPlace
+		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Place()}}); err != nil {
 			return err
 		}
 	}
@@ -164,7 +136,7 @@ func (g *grepEnvelope) begin() error {
 }
 
 func (g *grepEnvelope) Match(m *query.GrepMatch) error {
-	for _, l := range m.Lines {
+	for _, row := range m.Rows() {
 		comma := ","
 		if !g.begun {
 			comma = ""
@@ -172,18 +144,7 @@ func (g *grepEnvelope) Match(m *query.GrepMatch) error {
 				return err
 			}
 		}
-		kind := "context"
-		if l.Match {
-			kind = "match"
-		}
-		data, err := encoded(struct {
-			typed
-			grepPlace
-			Number int      `json:"lineNumber"`
-			At     int      `json:"lineOffset"`
-			Text   string   `json:"text"`
-			Spans  [][2]int `json:"spans,omitempty"`
-		}{typed{kind}, placeOf(m), l.Number, l.Offset, l.Text, l.Spans})
+		data, err := encoded(row)
 		if err != nil {
 			return err
 		}

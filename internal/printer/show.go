@@ -2,12 +2,9 @@ package printer
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"iter"
-	"unicode/utf8"
 
-	"pigrep/internal/session"
 	"pigrep/query"
 )
 
@@ -71,91 +68,6 @@ func newFactsJSON(s *SessionFacts) factsJSON {
 	return j
 }
 
-// entryJSON is an entry of a conversation.
-type entryJSON struct {
-	Type       string      `json:"type"` // "entry"
-	EntryID    string      `json:"entryId"`
-	ParentID   string      `json:"parentId,omitempty"`
-	EntryType  string      `json:"entryType"`
-	Role       string      `json:"role,omitempty"`
-	Timestamp  query.Time  `json:"timestamp,omitzero"`
-	Line       int         `json:"line"`
-	Offset     int64       `json:"offset"`
-	Length     int         `json:"length"`
-	Branch     string      `json:"branch"`
-	InContext  bool        `json:"inContext"`
-	Label      string      `json:"label,omitempty"`
-	IsError    bool        `json:"isError"`
-	Focus      bool        `json:"focus,omitempty"` // it was asked for
-	Provider   string      `json:"provider,omitempty"`
-	Model      string      `json:"model,omitempty"`
-	Tool       string      `json:"tool,omitempty"`
-	ToolCallID string      `json:"toolCallId,omitempty"`
-	CustomType string      `json:"customType,omitempty"`
-	TargetID   string      `json:"targetId,omitempty"`
-	Parts      []partJSON  `json:"parts"`
-	Images     []imageJSON `json:"images,omitempty"`
-}
-
-type partJSON struct {
-	Part       int             `json:"part"`
-	Kind       session.Kind    `json:"kind"`
-	Text       string          `json:"text"`
-	Tool       string          `json:"tool,omitempty"`
-	ToolCallID string          `json:"toolCallId,omitempty"`
-	Arguments  json.RawMessage `json:"arguments,omitempty"`
-}
-
-type imageJSON struct {
-	MimeType string `json:"mimeType"`
-	Size     int    `json:"size"`
-}
-
-func newEntryJSON(e *query.Entry, focus bool) entryJSON {
-	j := entryJSON{
-		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: query.Time{Time: e.Time},
-		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
-		IsError: e.IsError, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
-		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []partJSON{},
-	}
-	var calls []*session.Call
-	for i := range e.View.Blocks {
-		if b := &e.View.Blocks[i]; b.Call != nil {
-			calls = append(calls, b.Call)
-		} else if b.Image != nil {
-			j.Images = append(j.Images, imageJSON{b.Image.MimeType, b.Image.Size})
-		}
-	}
-	for i := range e.Parts {
-		p := &e.Parts[i]
-		part := partJSON{Part: i, Kind: p.Kind, Text: string(p.Text), Tool: p.Tool, ToolCallID: p.ToolCallID}
-		if p.Kind == session.KindCall && len(calls) > 0 {
-			// Calls without a name and arguments have no part.
-			for len(calls) > 1 && (calls[0].Tool != p.Tool || calls[0].ID != p.ToolCallID) {
-				calls = calls[1:]
-			}
-			if calls[0].Tool == p.Tool && calls[0].ID == p.ToolCallID {
-				part.Arguments = rawJSON(calls[0].Raw)
-				calls = calls[1:]
-			}
-		}
-		j.Parts = append(j.Parts, part)
-	}
-	return j
-}
-
-// rawJSON is JSON of a session file as JSON that everybody reads: such a file
-// may hold bytes that are not UTF-8.
-func rawJSON(raw []byte) json.RawMessage {
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
-	}
-	if !json.Valid(raw) { // nested too deep for a common reader
-		return nil
-	}
-	return raw
-}
-
 // Show writes the envelope piece by piece: the entries may be more than fits
 // into memory.
 func (p jsonEnvelope) Show(s *Show) error {
@@ -180,7 +92,7 @@ func (p jsonEnvelope) Show(s *Show) error {
 			b.WriteByte(',')
 		}
 		first = false
-		if err := encode(&b, newEntryJSON(e, s.Focus[e.Index])); err != nil {
+		if err := encode(&b, e.Row(s.Focus[e.Index])); err != nil {
 			return err
 		}
 		if _, err := p.w.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n"))); err != nil {
@@ -201,7 +113,7 @@ func (p jsonLines) Show(s *Show) error {
 			return err
 		}
 		shown++
-		if err := encode(p.w, newEntryJSON(e, s.Focus[e.Index])); err != nil {
+		if err := encode(p.w, e.Row(s.Focus[e.Index])); err != nil {
 			return err
 		}
 	}
