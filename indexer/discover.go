@@ -3,7 +3,6 @@ package indexer
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -69,15 +67,24 @@ const headerSearch = 1 << 20
 // session directories count, and top-level files that begin with a session
 // header; nothing else in it is looked at.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
-	w := &walker{adapter: a, found: &Found{}, dirs: make(map[fileID]bool)}
-	for _, root := range roots {
-		before := len(w.files)
-		err := w.root(root.Path)
-		w.note(root.Path, err)
-		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: len(w.files) - before, Err: err})
+	w := &walker{adapter: a, found: &Found{}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	var statting sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		statting.Go(func() {
+			for l := range w.listings {
+				l.stat()
+			}
+		})
 	}
-	w.statAll()
-	w.found.Files = unique(w.files)
+	for _, root := range roots {
+		before := w.count
+		err := w.root(filepath.Clean(root.Path))
+		w.note(root.Path, err)
+		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: w.count - before, Err: err})
+	}
+	close(w.listings)
+	statting.Wait()
+	w.found.Files = w.unique()
 	return w.found
 }
 
@@ -88,11 +95,27 @@ type candidate struct {
 	linked bool // reached through a symbolic link
 }
 
+// maxListings is how many directories wait for a goroutine that looks at their
+// files, each of them open.
+const maxListings = 16
+
 type walker struct {
-	adapter adapter.Adapter
-	found   *Found
-	files   []candidate
-	dirs    map[fileID]bool // directories seen, against loops of links
+	adapter  adapter.Adapter
+	found    *Found
+	count    int             // of session files, those with several names counted by each
+	dirs     map[fileID]bool // directories seen, against loops of links
+	listings chan *listing
+	listed   []*listing  // all of them
+	files    []candidate // those in no listing
+}
+
+// listing is the session files in a directory.
+type listing struct {
+	dir    *os.File // closed when the files have been looked at
+	prefix string   // of their paths
+	names  []string
+	linked bool
+	files  []candidate // those of them that are still there, by name
 }
 
 func (w *walker) root(path string) error {
@@ -106,7 +129,7 @@ func (w *walker) root(path string) error {
 	if sub, err := os.Stat(filepath.Join(path, agentSubdirs[0])); err == nil && sub.IsDir() {
 		return w.agentDir(path)
 	}
-	return w.dir(path, info, false)
+	return w.dir(path, false)
 }
 
 func (w *walker) agentDir(path string) error {
@@ -118,7 +141,7 @@ func (w *walker) agentDir(path string) error {
 			continue
 		}
 		if err == nil && info.IsDir() {
-			err = w.dir(dir, info, false)
+			err = w.dir(dir, false)
 		}
 		w.note(dir, err)
 	}
@@ -132,54 +155,80 @@ func (w *walker) agentDir(path string) error {
 	for _, name := range names {
 		file := filepath.Join(path, name)
 		if isSession(name) && w.beginsWithHeader(file) {
-			w.file(file, false)
+			info, err := os.Stat(file)
+			w.file(file, info, err, false)
 		}
 	}
 	return err
 }
 
-func (w *walker) dir(path string, info fs.FileInfo, linked bool) error {
+// dir looks for session files in a directory and below it. Its own are looked at
+// meanwhile by other goroutines.
+func (w *walker) dir(path string, linked bool) error {
+	d, openErr := openFile(path)
+	var info fs.FileInfo
+	var err error
+	if openErr == nil {
+		info, err = d.Stat()
+	} else {
+		info, err = os.Stat(path)
+	}
+	if err != nil {
+		return errors.Join(err, closeDir(d))
+	}
 	if id, ok := identity(info); ok {
 		if w.dirs[id] {
-			return nil
+			return closeDir(d)
 		}
 		w.dirs[id] = true
 	}
 	w.found.Dirs = append(w.found.Dirs, path)
-	entries, err := os.ReadDir(path)
-	var links []string
+	if openErr != nil {
+		return openErr
+	}
+	entries, err := d.ReadDir(-1)
+	l := &listing{dir: d, prefix: filepath.Join(path, "x"), linked: linked}
+	l.prefix = l.prefix[:len(l.prefix)-1]
+	var dirs, links []string
 	for _, e := range entries {
-		name := filepath.Join(path, e.Name())
 		switch {
 		case e.Type()&fs.ModeSymlink != 0:
-			links = append(links, name)
+			links = append(links, l.prefix+e.Name())
 		case e.IsDir():
-			w.subdir(name, linked)
-		case isSession(name) && e.Type().IsRegular():
-			w.file(name, linked)
+			dirs = append(dirs, l.prefix+e.Name())
+		case isSession(e.Name()) && e.Type().IsRegular():
+			l.names = append(l.names, e.Name())
 		}
+	}
+	w.count += len(l.names)
+	w.listed = append(w.listed, l)
+	w.listings <- l
+	// Of a directory with several names the first one in this order counts.
+	slices.Sort(dirs)
+	for _, name := range dirs {
+		w.note(name, w.dir(name, linked))
 	}
 	// Links last, so that a directory is entered by its own name if it has one
 	// below this root.
+	slices.Sort(links)
 	for _, name := range links {
 		target, statErr := os.Stat(name)
 		switch {
 		case statErr != nil: // dangling
 		case target.IsDir():
-			w.subdir(name, true)
+			w.note(name, w.dir(name, true))
 		case isSession(name) && target.Mode().IsRegular():
-			w.file(name, true)
+			w.file(name, target, nil, true)
 		}
 	}
 	return err
 }
 
-func (w *walker) subdir(path string, linked bool) {
-	info, err := os.Stat(path)
-	if err == nil {
-		err = w.dir(path, info, linked)
+func closeDir(d *os.File) error {
+	if d == nil {
+		return nil
 	}
-	w.note(path, err)
+	return d.Close()
 }
 
 func (w *walker) note(dir string, err error) {
@@ -188,37 +237,29 @@ func (w *walker) note(dir string, err error) {
 	}
 }
 
-func (w *walker) file(path string, linked bool) {
-	w.files = append(w.files, candidate{File{Path: path}, linked})
-}
-
-// statAll looks at the files found, on all cores; those that have gone
-// meanwhile are left out.
-func (w *walker) statAll() {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for {
-				end := next.Add(statChunk)
-				for i := end - statChunk; i < min(end, int64(len(w.files))); i++ {
-					f := &w.files[i].File
-					var info fs.FileInfo
-					if info, f.Err = os.Stat(f.Path); f.Err == nil {
-						f.setStat(info)
-					}
-				}
-				if end >= int64(len(w.files)) {
-					return
-				}
-			}
-		})
+// file takes a file that was looked at already.
+func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
+	w.count++
+	f := File{Path: path, Err: err}
+	if err == nil {
+		f.setStat(info)
 	}
-	wg.Wait()
-	w.files = slices.DeleteFunc(w.files, func(c candidate) bool { return errors.Is(c.Err, fs.ErrNotExist) })
+	w.files = append(w.files, candidate{f, linked})
 }
 
-const statChunk = 64
+// stat looks at the files of the listing; those that have gone meanwhile are
+// left out.
+func (l *listing) stat() {
+	slices.Sort(l.names)
+	l.files = make([]candidate, 0, len(l.names))
+	for _, name := range l.names {
+		f := File{Path: l.prefix + name}
+		if f.Err = f.statIn(l.dir, name); !errors.Is(f.Err, fs.ErrNotExist) {
+			l.files = append(l.files, candidate{f, l.linked})
+		}
+	}
+	l.dir.Close()
+}
 
 // setStat takes the facts that tell whether a file has changed.
 func (f *File) setStat(info fs.FileInfo) {
@@ -229,9 +270,15 @@ func (f *File) setStat(info fs.FileInfo) {
 	}
 }
 
-// unique keeps one path of each real file: one without links before one with,
-// then the first in order.
-func unique(files []candidate) []File {
+// unique returns one path of each real file that was found: one without links
+// before one with, then the first in order.
+func (w *walker) unique() []File {
+	// Most often these put together are in order.
+	slices.SortFunc(w.listed, func(a, b *listing) int { return strings.Compare(a.prefix, b.prefix) })
+	files := slices.Grow(w.files, w.count)
+	for _, l := range w.listed {
+		files = append(files, l.files...)
+	}
 	slices.SortFunc(files, func(a, b candidate) int {
 		if a.linked != b.linked {
 			if b.linked {
@@ -241,19 +288,18 @@ func unique(files []candidate) []File {
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
-	paths := make(map[string]bool, len(files))
 	ids := make(map[fileID]bool, len(files))
-	var list []File
+	list := make([]File, 0, len(files))
 	for _, c := range files {
 		id := fileID{c.Dev, c.Inode}
-		if paths[c.Path] || c.Inode != 0 && ids[id] {
+		if c.Inode != 0 && ids[id] {
 			continue
 		}
-		paths[c.Path], ids[id] = true, true
+		ids[id] = true
 		list = append(list, c.File)
 	}
-	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	return list
+	slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(list, func(a, b File) bool { return a.Path == b.Path })
 }
 
 func isSession(name string) bool { return strings.HasSuffix(name, ".jsonl") }

@@ -114,16 +114,18 @@ func (l *Lag) add(f File, bytes int64) {
 }
 
 // Behind compares the files with the index by what their directories say of
-// them. It opens no file.
+// them. It opens no file. The summaries are ordered by path, as the files are.
 func Behind(found *Found, summaries []session.Summary) Lag {
 	var lag Lag
-	known := make(map[string]*session.Summary, len(summaries))
-	for i := range summaries {
-		known[summaries[i].Path] = &summaries[i]
-	}
 	for _, f := range found.Files {
-		k := known[f.Path]
-		delete(known, f.Path)
+		for len(summaries) > 0 && summaries[0].Path < f.Path {
+			lag.gone(summaries[0].Path, found)
+			summaries = summaries[1:]
+		}
+		var k *session.Summary
+		if len(summaries) > 0 && summaries[0].Path == f.Path {
+			k, summaries = &summaries[0], summaries[1:]
+		}
 		switch {
 		case f.Err != nil:
 		case k == nil:
@@ -135,12 +137,17 @@ func Behind(found *Found, summaries []session.Summary) Lag {
 			lag.add(f, max(0, f.Size-k.Checkpoint.Offset))
 		}
 	}
-	for path := range known {
-		if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
-			lag.Files++
-		}
+	for i := range summaries {
+		lag.gone(summaries[i].Path, found)
 	}
 	return lag
+}
+
+// gone counts an indexed file that was not found.
+func (l *Lag) gone(path string, found *Found) {
+	if !slices.ContainsFunc(found.Unreadable, func(d DirError) bool { return within(path, d.Dir) }) {
+		l.Files++
+	}
 }
 
 // decide sets the change of one file that is on disk. It is the only place
