@@ -1,9 +1,11 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"runtime"
@@ -597,28 +599,27 @@ func (s *FactSet) read(seg *scorch.SegmentSnapshot, kind, start, end string) err
 		return damaged("find the facts of sessions: %v", err)
 	}
 	for it := docs.Iterator(); it.HasNext(); {
-		var id string
-		var value []byte
+		var id, text string
+		var unreadable error
 		err := seg.Segment().VisitStoredFields(uint64(it.Next()), func(name string, _ byte, v []byte, _ []uint64) bool {
 			switch name {
 			case string(fieldID):
 				id = string(v)
 			case string(fieldRecord):
-				value = append([]byte(nil), v...)
+				text, unreadable = openFacts(bytes.Clone(v))
 			}
 			return true
 		})
 		if err != nil {
 			return damaged("read the facts of sessions: %v", err)
 		}
+		if unreadable != nil {
+			return unreadable
+		}
 		number, piece, _ := strings.Cut(strings.TrimPrefix(id, kind+":"), ":")
 		file, err := strconv.ParseUint(number, 16, 32)
 		if err != nil {
 			return damaged("read the facts of sessions: %q is no id of any", id)
-		}
-		text, err := openFacts(value)
-		if err != nil {
-			return err
 		}
 		s.add(kind, uint32(file), piece, text)
 	}
@@ -638,33 +639,90 @@ func (s *FactSet) add(kind string, file uint32, piece, text string) {
 	m[file][piece] = text
 }
 
+// Piece is some of the facts of a file, as they are stored.
+type Piece struct {
+	File   int // place of the file in the list
+	Number int // of the first call among those of the file
+	*session.Facts
+}
+
+// All decodes the facts of files in this order, piece by piece. A piece is valid
+// until the next one: a goroutine, which ends with the loop, decodes ahead.
+func (s *FactSet) All(files []uint32) iter.Seq2[Piece, error] {
+	return func(yield func(Piece, error) bool) {
+		const ahead = 2
+		type decoded struct {
+			Piece
+			err error
+		}
+		spare, ready, stop := make(chan *session.Facts, ahead+1), make(chan decoded, ahead+1), make(chan struct{})
+		defer close(stop)
+		for range ahead + 1 {
+			spare <- &session.Facts{}
+		}
+		go func() {
+			defer close(ready)
+			for i, file := range files {
+				number := 0
+				for _, piece := range s.pieces(file) {
+					select {
+					case f := <-spare:
+						reset(f)
+						err := s.decode(file, piece, f)
+						ready <- decoded{Piece{i, number, f}, err} // there is room for all that are not spare
+						number += len(f.Calls)
+					case <-stop:
+						return
+					}
+				}
+			}
+		}()
+		for d := range ready {
+			if !yield(d.Piece, d.err) {
+				return
+			}
+			spare <- d.Facts
+		}
+	}
+}
+
 // Of decodes the facts of a file, an unterminated last line included, into facts
 // whose memory it uses again. What the set does not have is left out.
 func (s *FactSet) Of(file uint32, f *session.Facts) error {
-	*f = session.Facts{Usages: f.Usages[:0], Calls: f.Calls[:0], Touches: f.Touches[:0]}
-	facts, details := s.facts[file], s.details[file]
-	names := []string{tailPiece}
-	if _, ok := facts[tailPiece]; !ok {
-		names = slices.Sorted(maps.Keys(facts))
-	}
-	for _, piece := range names {
-		text, ok := facts[piece]
-		if !ok {
-			continue // there are no facts
-		}
-		from := len(f.Calls)
-		if err := decodeFacts(text, f, s.parts); err != nil {
-			return err
-		}
-		if s.parts&FactDetails == 0 {
-			continue
-		}
-		if text, ok = details[piece]; !ok {
-			return damaged("session facts: the details are missing")
-		}
-		if err := decodeDetails(text, f, from); err != nil {
+	reset(f)
+	for _, piece := range s.pieces(file) {
+		if err := s.decode(file, piece, f); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func reset(f *session.Facts) {
+	*f = session.Facts{Usages: f.Usages[:0], Calls: f.Calls[:0], Touches: f.Touches[:0]}
+}
+
+// pieces lists the pieces of a file that count, in order.
+func (s *FactSet) pieces(file uint32) []string {
+	facts := s.facts[file]
+	if _, ok := facts[tailPiece]; ok {
+		return []string{tailPiece}
+	}
+	return slices.Sorted(maps.Keys(facts))
+}
+
+// decode adds a piece to the facts.
+func (s *FactSet) decode(file uint32, piece string, f *session.Facts) error {
+	from := len(f.Calls)
+	if err := decodeFacts(s.facts[file][piece], f, s.parts); err != nil {
+		return err
+	}
+	if s.parts&FactDetails == 0 {
+		return nil
+	}
+	details, ok := s.details[file][piece]
+	if !ok {
+		return damaged("session facts: the details are missing")
+	}
+	return decodeDetails(details, f, from)
 }

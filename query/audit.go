@@ -62,10 +62,10 @@ type auditor struct {
 	branch  *auditBranch // nil for any branch
 	place   *time.Location
 	matched map[callPlace]bool // calls that the text picks; nil for all
-	facts   session.Facts
+	ids     []uint32           // of the files
 	claimed claims
+	joined  *entrySet // results with a call so far; nil until there is one without
 	periods map[string]period
-	loaded  func(f *auditFile, number int) // called when the facts of a file are there; may be nil
 	cover   Coverage
 
 	warnings []string
@@ -146,6 +146,9 @@ func (x *auditor) listFiles() error {
 		x.files = append(x.files, f)
 	}
 	slices.SortStableFunc(x.files, func(a, b auditFile) int { return olderHeader(a.Summary, b.Summary) }) // by path before
+	for i := range x.files {
+		x.ids = append(x.ids, x.files[i].File)
+	}
 	return nil
 }
 
@@ -194,55 +197,58 @@ func (x *auditor) search(a adapter.Adapter, src Source) error {
 	return nil
 }
 
-// claims knows which entry is the first of its copies. It is an open hash table:
-// every call is looked up.
-type claims struct {
-	slots []claim
+// entrySet holds entries by what they have in common with their copies. It is an
+// open hash table: every entry with a call is looked up.
+type entrySet struct {
+	slots []uint64 // 0 is free
 	used  int
 }
 
-type claim struct {
-	copy uint64
-	at   int64 // of the entry, over all files
+// add reports whether the set did not have it.
+func (s *entrySet) add(copy uint64) bool {
+	if 2*s.used >= len(s.slots) {
+		old := s.slots
+		s.slots, s.used = make([]uint64, max(1<<14, 2*len(old))), 0
+		for _, c := range old {
+			if c != 0 {
+				s.add(c)
+			}
+		}
+	}
+	mask := uint64(len(s.slots) - 1)
+	for i := copy & mask; ; i = (i + 1) & mask {
+		switch s.slots[i] {
+		case 0:
+			s.slots[i] = copy
+			s.used++
+			return true
+		case copy:
+			return false
+		}
+	}
 }
 
-// first reports whether the entry at this place is the first of its copies. The
-// same entry may be asked for again.
+// claims knows which entry is the first of its copies.
+type claims struct {
+	seen entrySet
+	last struct {
+		copy  uint64
+		file  int
+		at    int64
+		first bool
+	}
+}
+
+// first reports whether the entry at this place is the first of its copies. What
+// is in one entry is asked for one after another.
 func (c *claims) first(copy uint64, file int, offset int64) bool {
 	if copy == 0 {
 		return true
 	}
-	if 2*c.used >= len(c.slots) {
-		c.grow()
+	if l := &c.last; l.copy != copy || l.file != file || l.at != offset {
+		l.copy, l.file, l.at, l.first = copy, file, offset, c.seen.add(copy)
 	}
-	at := int64(file)<<40 ^ offset
-	mask := uint64(len(c.slots) - 1)
-	for i := copy & mask; ; i = (i + 1) & mask {
-		switch s := &c.slots[i]; s.copy {
-		case 0:
-			s.copy, s.at = copy, at
-			c.used++
-			return true
-		case copy:
-			return s.at == at
-		}
-	}
-}
-
-func (c *claims) grow() {
-	old := c.slots
-	c.slots = make([]claim, max(1<<14, 4*len(old)))
-	mask := uint64(len(c.slots) - 1)
-	for _, s := range old {
-		if s.copy == 0 {
-			continue
-		}
-		i := s.copy & mask
-		for c.slots[i].copy != 0 {
-			i = (i + 1) & mask
-		}
-		c.slots[i] = s
-	}
+	return c.last.first
 }
 
 // timeOf returns a time of facts, that of the file when there is none.
@@ -252,21 +258,16 @@ func (f *auditFile) timeOf(ms int64) time.Time {
 
 // eachUsage visits the uses of tokens that pass the filters, each once.
 func (x *auditor) eachUsage(visit func(f *auditFile, u *session.UsageFact)) error {
-	for i := range x.files {
-		f := &x.files[i]
-		if err := x.load(f); err != nil {
-			return err
-		}
-		for k := range x.facts.Usages {
-			u := &x.facts.Usages[k]
-			first := x.claimed.first(u.Copy, i, u.Offset)
+	return x.eachPiece(func(f *auditFile, p *index.Piece) error {
+		for k := range p.Usages {
+			u := &p.Usages[k]
+			first := x.claimed.first(u.Copy, p.File, u.Offset)
 			if !f.wanted || !x.inTime(f, u.Time) || !x.ofModel(u.Model) {
 				continue
 			}
-			if ok, err := x.onBranch(f, u.Offset); !ok || err != nil {
-				if err != nil {
-					return err
-				}
+			if ok, err := x.onBranch(f, u.Offset); err != nil {
+				return err
+			} else if !ok {
 				continue
 			}
 			if first {
@@ -275,42 +276,92 @@ func (x *auditor) eachUsage(visit func(f *auditFile, u *session.UsageFact)) erro
 				x.cover.Copies++
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // eachCall visits the calls that pass the filters, each once. Results without a
 // call are among them.
-func (x *auditor) eachCall(visit func(f *auditFile, number int, c *session.CallFact)) error {
-	for i := range x.files {
-		f := &x.files[i]
-		if err := x.load(f); err != nil {
+func (x *auditor) eachCall(visit callVisitor) error {
+	return x.eachPiece(func(f *auditFile, p *index.Piece) error { return x.callsOf(f, p, visit) })
+}
+
+// callVisitor is told a call, and its number among those of the file.
+type callVisitor func(f *auditFile, number int, c *session.CallFact)
+
+// callsOf is eachCall for a piece.
+func (x *auditor) callsOf(f *auditFile, p *index.Piece, visit callVisitor) error {
+	for k := range p.Calls {
+		c := &p.Calls[k]
+		first := x.claimed.first(c.Copy, p.File, c.Offset)
+		switch {
+		case c.Kind == session.CallMissing && c.Copy != 0:
+			// A copy of a result alone is no call of its own.
+			if err := x.findJoined(p.File, p.Number+k); err != nil {
+				return err
+			}
+			first = x.joined.add(c.Copy) && first
+		case x.joined != nil:
+			x.joined.addResult(c)
+		}
+		if !f.wanted || !x.wants(f, c) {
+			continue
+		}
+		if ok, err := x.onBranch(f, c.Offset); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		if first {
+			visit(f, p.Number+k, c)
+		} else {
+			x.cover.Copies++
+		}
+	}
+	return nil
+}
+
+// findJoined makes the set of the results that are joined with a call before a
+// call of this number in this file. Few sessions have results without a call,
+// which alone need it.
+func (x *auditor) findJoined(file, number int) error {
+	if x.joined != nil {
+		return nil
+	}
+	x.joined = &entrySet{}
+	for p, err := range x.set.All(x.ids[:file+1]) {
+		if err := cmp.Or(err, x.ctx.Err()); err != nil {
 			return err
 		}
-		if x.loaded != nil {
-			x.loaded(f, i)
+		for k := range p.Calls {
+			if p.File < file || p.Number+k < number {
+				x.joined.addResult(&p.Calls[k])
+			}
 		}
-		for k := range x.facts.Calls {
-			c := &x.facts.Calls[k]
-			first := x.claimed.first(c.Copy, i, c.Offset)
-			if c.HasResult && c.Result != c.Offset {
-				// A copy of the result alone is no call of its own.
-				x.claimed.first(c.ResultCopy, i, c.Result)
-			}
-			if !f.wanted || !x.wants(f, c) {
-				continue
-			}
-			if ok, err := x.onBranch(f, c.Offset); !ok || err != nil {
-				if err != nil {
-					return err
-				}
-				continue
-			}
-			if first {
-				visit(f, k, c)
-			} else {
-				x.cover.Copies++
-			}
+	}
+	return nil
+}
+
+// addResult adds the result that is joined with a call.
+func (s *entrySet) addResult(c *session.CallFact) {
+	if c.HasResult && c.Result != c.Offset && c.ResultCopy != 0 {
+		s.add(c.ResultCopy)
+	}
+}
+
+// eachPiece visits the facts of the files in the order in which copies are looked
+// for.
+func (x *auditor) eachPiece(visit func(f *auditFile, p *index.Piece) error) error {
+	for p, err := range x.set.All(x.ids) {
+		f := &x.files[p.File]
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		if err := visit(f, &p); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -340,16 +391,6 @@ func (x *auditor) onBranch(f *auditFile, offset int64) (bool, error) {
 	}
 	i := b.record.NodeAt(offset)
 	return i >= 0 && BranchOf(b.tree, i) == b.branch, nil
-}
-
-func (x *auditor) load(f *auditFile) error {
-	if err := x.ctx.Err(); err != nil {
-		return err
-	}
-	if err := x.set.Of(f.File, &x.facts); err != nil {
-		return fmt.Errorf("%s: %w", f.Path, err)
-	}
-	return nil
 }
 
 // wants applies the filters on calls.
@@ -457,14 +498,40 @@ func abs(v float64) float64 {
 	return v
 }
 
-// percentile returns the smallest number that at least the share of the sorted
-// numbers do not exceed; session.Unknown when there are none.
-func percentile(sorted []int32, share float64) int32 {
-	if len(sorted) == 0 {
+// percentile returns the smallest number that at least the share of the numbers
+// do not exceed, and reorders them; session.Unknown when there are none.
+func percentile(list []int32, share float64) int32 {
+	if len(list) == 0 {
 		return session.Unknown
 	}
-	rank := int(share*float64(len(sorted)) + 0.999999999)
-	return sorted[min(max(rank, 1), len(sorted))-1]
+	rank := int(share*float64(len(list)) + 0.999999999)
+	k := min(max(rank, 1), len(list)) - 1
+	// What is to be found at k is between lo and hi.
+	for lo, hi := 0, len(list)-1; lo < hi; {
+		i, j, pivot := lo, hi, list[lo+(hi-lo)/2]
+		for i <= j {
+			for list[i] < pivot {
+				i++
+			}
+			for list[j] > pivot {
+				j--
+			}
+			if i <= j {
+				list[i], list[j] = list[j], list[i]
+				i++
+				j--
+			}
+		}
+		switch {
+		case k <= j:
+			hi = j
+		case k >= i:
+			lo = i
+		default:
+			return pivot
+		}
+	}
+	return list[k]
 }
 
 // groups finds the group of some keys.

@@ -3,7 +3,9 @@ package query
 import (
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +49,7 @@ type CallRow struct {
 // CallList is the answer to a request for calls. Each must be called once; Total
 // and what follows are right before that, but for warnings that come with reading.
 type CallList struct {
-	Each     func(visit func(*CallRow) error) error // the latest session first, in it the latest call
+	Each     func(visit func(*CallRow) error) error // the latest call first
 	Total    int                                    // before the limit; -1 when that takes reading the session files
 	Coverage Coverage
 	Warnings []string
@@ -57,68 +59,119 @@ type CallList struct {
 // resultLines is how many lines of a result are shown.
 const resultLines = 5
 
-// Calls lists calls. It holds those of one session at a time in memory. With
-// results it reads the first lines of each call's result from its session file.
+// Calls lists calls. The facts of a session are read when its latest call is
+// reached, and held in memory until its first one is; so are those of the sessions
+// that ran meanwhile. With results it reads the first lines of each call's result
+// from its session file.
 func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest, results bool) (*CallList, error) {
 	x, err := newAuditor(ctx, r, a, src, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
 	}
-	chosen := make(map[int32][]int32) // numbers of calls, by place of the file
-	place := make(map[uint32]int32, len(x.files))
-	for i := range x.files {
-		place[x.files[i].File] = int32(i)
-	}
 	list := &CallList{}
-	err = x.eachCall(func(f *auditFile, number int, _ *session.CallFact) {
-		i := place[f.File]
-		chosen[i] = append(chosen[i], int32(number))
+	var runs callRuns
+	err = x.eachCall(func(f *auditFile, number int, c *session.CallFact) {
+		if n := len(runs); n == 0 || runs[n-1].auditFile != f {
+			runs = append(runs, &callRun{callFile: callFile{auditFile: f, x: x, a: a, src: src}})
+		}
+		run := runs[len(runs)-1]
+		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number)})
 		list.Total++
 	})
 	if err != nil {
 		return nil, err
 	}
+	for _, run := range runs {
+		slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks run backwards
+			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
+		})
+	}
 	if len(req.Args) > 0 {
 		list.Total = -1
 	}
 	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, x.state()
-	order := make([]int32, 0, len(chosen))
-	for i := range chosen {
-		order = append(order, i)
-	}
-	slices.SortFunc(order, func(a, b int32) int {
-		s, t := x.files[a].Summary, x.files[b].Summary
-		return cmp.Or(t.Modified().Compare(s.Modified()), cmp.Compare(s.Path, t.Path))
-	})
 	list.Each = func(visit func(*CallRow) error) error {
 		defer func() { list.Warnings = x.warnings }() // of files that cannot be read any more
-		left := req.Limit
-		for _, i := range order {
-			f := &x.files[i]
-			if err := x.load(f); err != nil {
+		heap.Init(&runs)
+		for left := req.Limit; len(runs) > 0; {
+			run := runs[0]
+			row, err := run.next(req.Args, results)
+			if err != nil {
 				return err
 			}
-			file := &callFile{auditFile: f, x: x, a: a, src: src}
-			for _, number := range slices.Backward(chosen[i]) {
-				c := &x.facts.Calls[number]
-				if len(req.Args) > 0 && !file.passes(int(number), req.Args) {
-					continue
-				}
-				row := x.row(f, c)
-				if results && c.HasResult {
-					row.Result = file.result(c)
-				}
-				if err := visit(row); err != nil {
-					return err
-				}
-				if left--; left == 0 {
-					return nil
-				}
+			if run.calls = run.calls[1:]; len(run.calls) == 0 {
+				heap.Pop(&runs)
+			} else {
+				heap.Fix(&runs, 0)
+			}
+			if row == nil {
+				continue
+			}
+			if err := visit(row); err != nil {
+				return err
+			}
+			if left--; left == 0 {
+				return nil
 			}
 		}
 		return nil
 	}
 	return list, nil
+}
+
+// callRun is the calls of one session that are listed.
+type callRun struct {
+	callFile
+	calls []timedCall // that are left, the latest first
+	facts *session.Facts
+}
+
+// timedCall is a call of a session by its number, and when it was, in
+// milliseconds since 1970.
+type timedCall struct {
+	at     int64
+	number int32
+}
+
+// next returns the first call that is left, nil when the arguments do not match.
+func (r *callRun) next(args []ArgTest, results bool) (*CallRow, error) {
+	if r.facts == nil {
+		r.facts = &session.Facts{}
+		if err := errors.Join(r.x.ctx.Err(), r.x.set.Of(r.File, r.facts)); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Path, err)
+		}
+	}
+	number := int(r.calls[0].number)
+	if len(args) > 0 && !r.passes(r.facts.Calls, number, args) {
+		return nil, nil
+	}
+	c := &r.facts.Calls[number]
+	row := r.x.row(r.auditFile, c)
+	if results && c.HasResult {
+		row.Result = r.result(c)
+	}
+	return row, nil
+}
+
+// callRuns is a heap of sessions: the one with the latest call comes first, of
+// equals the first by path.
+type callRuns []*callRun
+
+func (h callRuns) Len() int      { return len(h) }
+func (h callRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *callRuns) Push(any)     {} // runs are all there from the start
+
+func (h callRuns) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	return cmp.Or(cmp.Compare(b.calls[0].at, a.calls[0].at), cmp.Compare(a.Path, b.Path)) < 0
+}
+
+func (h *callRuns) Pop() any {
+	last := len(*h) - 1
+	run := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return run
 }
 
 func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
@@ -230,8 +283,7 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 }
 
 // passes reports whether a call has the arguments.
-func (f *callFile) passes(number int, tests []ArgTest) bool {
-	calls := f.x.facts.Calls
+func (f *callFile) passes(calls []session.CallFact, number int, tests []ArgTest) bool {
 	c := &calls[number]
 	nth := 0 // of the calls of its entry and kind
 	for i := number - 1; i >= 0 && calls[i].Offset == c.Offset; i-- {

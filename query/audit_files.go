@@ -92,10 +92,10 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 		}
 	}
 	var summaries claims
-	summary := func(f *auditFile, number int) {
-		for i := range x.facts.Touches {
-			s := &x.facts.Touches[i]
-			first := summaries.first(s.Copy, number, s.Offset)
+	summary := func(f *auditFile, p *index.Piece) {
+		for i := range p.Touches {
+			s := &p.Touches[i]
+			first := summaries.first(s.Copy, p.File, s.Offset)
 			if !f.wanted || !x.inTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
 				continue
 			}
@@ -114,8 +114,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 			}
 		}
 	}
-	x.loaded = summary
-	err = x.eachCall(func(f *auditFile, _ int, c *session.CallFact) {
+	call := func(f *auditFile, _ int, c *session.CallFact) {
 		if c.Kind == session.CallMissing {
 			return
 		}
@@ -149,6 +148,10 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 				g.row.Failed++
 			}
 		}
+	}
+	err = x.eachPiece(func(f *auditFile, p *index.Piece) error {
+		summary(f, p)
+		return x.callsOf(f, p, call)
 	})
 	if err != nil {
 		return nil, err

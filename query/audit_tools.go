@@ -126,7 +126,6 @@ func (g *toolGroup) finish() ToolRow {
 		r.ErrorRate = float64(r.Errors) / float64(g.answered)
 	}
 	if len(g.durations) > 0 {
-		slices.Sort(g.durations)
 		p50, p95 := percentile(g.durations, 0.50), percentile(g.durations, 0.95)
 		r.P50, r.P95 = &p50, &p95
 	}

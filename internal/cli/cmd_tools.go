@@ -119,9 +119,9 @@ func newCallsCommand(a *App, runF func(context.Context, *auditOptions) error) *c
 	cmd := newAuditCommand(o, a, &cobra.Command{
 		Use:   "calls [QUERY...]",
 		Short: "List every call of a tool, joined with its result",
-		Long: `List every call of a tool with the way it ended, the latest session first and in
-it the latest call. With a query, only calls that have every word of it.
---verbose shows the first lines of each result, read from the session file.`,
+		Long: `List every call of a tool with the way it ended, the latest first. With a query,
+only calls that have every word of it. --verbose shows the first lines of each
+result, read from the session file.`,
 		Example: `pigrep tools calls --failed --since 1w
 pigrep tools calls --tool edit --arg path='^src/auth/'
 pigrep tools calls docker compose --verbose`,
