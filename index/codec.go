@@ -337,25 +337,11 @@ func (d *decoder) summary(s *session.Summary) {
 // and each of the two:
 //
 //	summary
-//	uint    number of distinct strings, then these: types and roles of the nodes
-//	uint    number of nodes, then for each (numbers relative to the node before):
-//	        uint flags, uint type, uint role, string id,
-//	        string parent unless a flag says none or the node before,
-//	        string target and string first kept when flagged,
-//	        int time, int offset, int length, int line
 //	uint    number of labels, then string target, string label, ordered by target
 //	uint    number of problems, then int line, int offset, string reason
 //	uint    number of blocks, then fixed each
 //	string  partial
-const (
-	nodeHasParent   = 1 << iota // the entry has a parentId key
-	nodeParentNamed             // the parent id follows
-	nodeParentAbove             // the parent is the node before
-	nodeTarget
-	nodeFirstKept
-
-	minNodeLen = 8
-)
+//	the entries, as in outline.go
 
 // encodeRecord encodes a record for storage. full is nil when it is the same as base.
 func encodeRecord(base, full *session.Record) []byte {
@@ -371,6 +357,18 @@ func encodeRecord(base, full *session.Record) []byte {
 
 // decodeRecord decodes what encodeRecord made: the full record, or the base of it.
 func decodeRecord(b []byte, base bool) (*session.Record, error) {
+	o, err := decodeOutline(b, base)
+	if err != nil {
+		return nil, err
+	}
+	if o.Record.Nodes, err = o.nodes.all(); err != nil {
+		return nil, err
+	}
+	return &o.Record, nil
+}
+
+// decodeOutline is decodeRecord without decoding the entries.
+func decodeOutline(b []byte, base bool) (*Outline, error) {
 	s, ok := unseal(b)
 	if !ok {
 		return nil, damaged("session record: wrong checksum")
@@ -381,75 +379,23 @@ func decodeRecord(b []byte, base bool) (*session.Record, error) {
 	}
 	first, second := d.string(), d.string()
 	if d.bad || d.pos != len(d.s) {
-		return nil, damaged("session record: unreadable")
+		return nil, errRecord
 	}
 	if second == "" || base {
 		second = first
 	}
 	d = &decoder{s: second}
-	r := &session.Record{}
-	d.record(r)
-	if d.bad || d.pos != len(d.s) {
-		return nil, damaged("session record: unreadable")
+	o := &Outline{}
+	if o.nodes = d.record(&o.Record); d.bad || d.pos != len(d.s) {
+		return nil, errRecord
 	}
-	return r, nil
+	return o, nil
 }
+
+var errRecord = damaged("session record: unreadable")
 
 func appendRecord(b []byte, r *session.Record) []byte {
 	b = appendSummary(b, &r.Summary)
-
-	var names []string
-	number := make(map[string]uint64)
-	for i := range r.Nodes {
-		for _, s := range [2]string{r.Nodes[i].Type, r.Nodes[i].Role} {
-			if _, ok := number[s]; !ok {
-				number[s] = uint64(len(names))
-				names = append(names, s)
-			}
-		}
-	}
-	b = appendStrings(b, names)
-
-	b = appendUint(b, uint64(len(r.Nodes)))
-	above := &session.Node{}
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		var flags uint64
-		if n.HasParent {
-			flags |= nodeHasParent
-		}
-		switch {
-		case n.ParentID == "":
-		case n.ParentID == above.ID:
-			flags |= nodeParentAbove
-		default:
-			flags |= nodeParentNamed
-		}
-		if n.TargetID != "" {
-			flags |= nodeTarget
-		}
-		if n.FirstKept != "" {
-			flags |= nodeFirstKept
-		}
-		b = appendUint(b, flags)
-		b = appendUint(b, number[n.Type])
-		b = appendUint(b, number[n.Role])
-		b = appendString(b, n.ID)
-		if flags&nodeParentNamed != 0 {
-			b = appendString(b, n.ParentID)
-		}
-		if flags&nodeTarget != 0 {
-			b = appendString(b, n.TargetID)
-		}
-		if flags&nodeFirstKept != 0 {
-			b = appendString(b, n.FirstKept)
-		}
-		b = appendInt(b, n.Time-above.Time)
-		b = appendInt(b, n.Offset-above.Offset)
-		b = appendInt(b, int64(n.Length))
-		b = appendInt(b, int64(n.Line)-int64(above.Line))
-		above = n
-	}
 
 	targets := make([]string, 0, len(r.Labels))
 	for t := range r.Labels {
@@ -473,53 +419,13 @@ func appendRecord(b []byte, r *session.Record) []byte {
 	for _, h := range r.Blocks {
 		b = binary.LittleEndian.AppendUint64(b, h)
 	}
-	return appendString(b, string(r.Partial))
+	b = appendString(b, string(r.Partial))
+	return appendNodes(b, r)
 }
 
-func (d *decoder) record(r *session.Record) {
+// record decodes a record but for its entries, which it returns.
+func (d *decoder) record(r *session.Record) nodes {
 	d.summary(&r.Summary)
-
-	names := d.strings()
-	name := func() string {
-		i := d.uint()
-		if i >= uint64(len(names)) {
-			d.fail()
-			return ""
-		}
-		return names[i]
-	}
-
-	if n := d.items(minNodeLen); n > 0 {
-		r.Nodes = make([]session.Node, n)
-	}
-	above := &session.Node{}
-	for i := range r.Nodes {
-		n := &r.Nodes[i]
-		flags := d.uint()
-		n.HasParent = flags&nodeHasParent != 0
-		n.Type, n.Role = name(), name()
-		n.ID = d.string()
-		switch {
-		case flags&nodeParentAbove != 0:
-			n.ParentID = above.ID
-		case flags&nodeParentNamed != 0:
-			n.ParentID = d.string()
-		}
-		if flags&nodeTarget != 0 {
-			n.TargetID = d.string()
-		}
-		if flags&nodeFirstKept != 0 {
-			n.FirstKept = d.string()
-		}
-		n.Time = above.Time + d.int()
-		n.Offset = above.Offset + d.int()
-		n.Length = int(d.int())
-		n.Line = int(int64(above.Line) + d.int())
-		if d.bad {
-			return
-		}
-		above = n
-	}
 
 	if n := d.items(2); n > 0 {
 		r.Labels = make(map[string]string, n)
@@ -546,6 +452,7 @@ func (d *decoder) record(r *session.Record) {
 	if s := d.string(); s != "" {
 		r.Partial = []byte(s)
 	}
+	return d.nodes()
 }
 
 func appendStrings(b []byte, list []string) []byte {

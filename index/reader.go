@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -123,7 +124,41 @@ func (r *Reader) Segments() []*Segment { return r.segments }
 // Record returns the session record of a file, an unterminated last line
 // included; nil when there is none.
 func (r *Reader) Record(file uint32) (*session.Record, error) {
-	return readRecord(r.snapshot, file, false)
+	b, err := r.stored(recordID(file), nil)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return decodeRecord(b, false)
+}
+
+// Outline returns the session record of a file, an unterminated last line
+// included, without decoding its entries; nil when there is none. It is mostly
+// in the last segment with documents of the file: near, when not nil, is where
+// it is looked for first.
+func (r *Reader) Outline(file uint32, near *Segment) (*Outline, error) {
+	b, err := r.stored(recordID(file), near)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return decodeOutline(b, false)
+}
+
+// stored returns what is stored under an id, nil when there is nothing.
+func (r *Reader) stored(id string, near *Segment) ([]byte, error) {
+	if near != nil {
+		if b, err := near.stored(id); err != nil || b != nil {
+			return b, err
+		}
+	}
+	for _, s := range slices.Backward(r.segments) {
+		if s == near {
+			continue
+		}
+		if b, err := s.stored(id); err != nil || b != nil {
+			return b, err
+		}
+	}
+	return nil, nil
 }
 
 func readRecord(s *scorch.IndexSnapshot, file uint32, base bool) (*session.Record, error) {

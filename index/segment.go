@@ -296,6 +296,32 @@ func (s *Segment) storedID(doc uint32) ([]byte, bool) {
 	return s.data[at : at+size], true
 }
 
+// stored returns what is stored under an id of the engine, nil when there is
+// nothing.
+func (s *Segment) stored(id string) (b []byte, err error) {
+	defer contain("read a session record", &err)()
+	l, err := s.list(fieldID, []byte(id))
+	if err != nil || l == nil {
+		return nil, err
+	}
+	p := newPostings(l, s)
+	doc, _, _, ok := p.Next()
+	if !ok {
+		return nil, p.Err()
+	}
+	err = s.zap.VisitStoredFields(uint64(doc), func(name string, _ byte, value []byte, _ []uint64) bool {
+		if name == string(fieldRecord) {
+			b = append([]byte(nil), value...)
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return nil, damaged("read a session record: %v", err)
+	}
+	return b, nil
+}
+
 // Copies visits the given documents, in ascending order, that have a value in
 // FieldCopy: the entry's Copy.
 func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (err error) {

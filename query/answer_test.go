@@ -98,7 +98,7 @@ func TestSearchSortReadsLittle(t *testing.T) {
 	}
 	loaded := 0
 	for i := range s.files {
-		if s.files[i].record != nil {
+		if s.files[i].outline != nil {
 			loaded++
 		}
 	}

@@ -20,11 +20,22 @@ type Neighbour struct {
 	Text      string       `json:"text"` // the beginning, on one line
 }
 
-// neighbours returns the entries before and after entry n of a file, on its
+// neighbours returns the entries before and after that of a candidate, on its
 // branch, so many of each at most. Entries without text of a conversation do not
 // count.
-func (s *searcher) neighbours(c *candidate, rec *session.Record, n, before, after int) (list [2][]Neighbour, err error) {
+func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighbour, err error) {
 	f := &s.files[c.file]
+	if f.record == nil {
+		if f.record, err = s.r.Record(f.File); err != nil {
+			return list, err
+		}
+		f.tree = f.record.Tree()
+	}
+	rec := f.record
+	n := rec.NodeAt(c.id.Offset)
+	if n < 0 {
+		return list, nil
+	}
 	path := f.tree.Through(n)
 	at := slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID })
 	if at < 0 {

@@ -36,19 +36,12 @@ func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, 
 	if !ok {
 		return false, nil
 	}
-	rec, err := s.record(at)
+	o, err := s.outline(at, seg)
 	if err != nil {
 		return false, err
 	}
-	s.loading.Lock()
-	f := &s.files[at]
-	if f.tree == nil {
-		f.tree = rec.Tree()
-	}
-	tree := f.tree
-	s.loading.Unlock()
-	n := rec.NodeAt(id.Offset)
-	return n >= 0 && BranchOf(tree, n) == t.branch, nil
+	e, ok := o.At(id.Offset)
+	return ok && branchName(e.Active) == t.branch, nil
 }
 
 // hasBranch reports whether a session has an entry on the branch.

@@ -64,7 +64,7 @@ func (s *searcher) byTime(groups []sessionGroup, limit, per int, whole bool) ([]
 		}
 		var list []timed
 		for _, i := range ofFile[at] {
-			ms, err := s.timeOf(at, s.resolve(&s.found[i]).Offset)
+			ms, err := s.timeOf(at, s.segs[s.found[i].segment], s.resolve(&s.found[i]).Offset)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -128,8 +128,10 @@ const (
 )
 
 // BranchOf says which kind of branch entry i lies on.
-func BranchOf(t *session.Tree, i int) string {
-	if t.Active(i) {
+func BranchOf(t *session.Tree, i int) string { return branchName(t.Active(i)) }
+
+func branchName(active bool) string {
+	if active {
 		return BranchActive
 	}
 	return BranchAbandoned

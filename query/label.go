@@ -23,10 +23,11 @@ func (s *searcher) bears(t *test, seg *segment, doc uint32, at int32) (bool, err
 	if !ok {
 		return false, nil
 	}
-	rec, err := s.record(at)
+	o, err := s.outline(at, seg)
 	if err != nil {
 		return false, err
 	}
-	n := rec.NodeAt(id.Offset)
-	return n >= 0 && strings.Contains(analysis.Fold(rec.Labels[rec.Nodes[n].ID]), t.label) && rec.Labels[rec.Nodes[n].ID] != "", nil
+	e, ok := o.At(id.Offset)
+	label := o.Record.Labels[e.ID]
+	return ok && label != "" && strings.Contains(analysis.Fold(label), t.label), nil
 }

@@ -170,10 +170,11 @@ func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) e
 }
 
 func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
-	rec, err := s.record(g.file)
+	o, err := s.outlineOf(&s.found[g.top[0]])
 	if err != nil {
 		return SessionHit{}, err
 	}
+	rec := &o.Record
 	hit := SessionHit{
 		Type:          "session",
 		SessionPath:   rec.Path,
@@ -238,19 +239,15 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	c := &s.found[i]
 	s.resolve(c)
-	rec, err := s.record(c.file)
+	o, err := s.outlineOf(c)
 	if err != nil {
 		return Hit{}, err
 	}
-	f := &s.files[c.file]
-	if f.tree == nil {
-		f.tree = rec.Tree()
-	}
-	n := rec.NodeAt(c.id.Offset)
-	if n < 0 {
+	node, ok := o.At(c.id.Offset)
+	if !ok {
 		return Hit{}, errChanged
 	}
-	node := &rec.Nodes[n]
+	rec := &o.Record
 	hit := Hit{
 		Type:        "hit",
 		Score:       rounded(float64(c.score)),
@@ -265,18 +262,15 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		Offset:      node.Offset,
 		Length:      node.Length,
 		Part:        c.id.Part,
-		Branch:      "abandoned",
-		InContext:   f.tree.InContext(n),
+		Branch:      branchName(node.Active),
+		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
 		Resume:      s.resume(rec),
 	}
-	if f.tree.Active(n) {
-		hit.Branch = "active"
-	}
-	hit.Timestamp = Time{rec.TimeOf(node)}
+	hit.Timestamp = Time{rec.TimeOf(&node.Node)}
 	for _, e := range s.query.root.missing(c.mask, nil) {
 		hit.Missing = append(hit.Missing, e.text())
-		if e.matches(f.mask) {
+		if e.matches(s.files[c.file].mask) {
 			hit.Elsewhere = append(hit.Elsewhere, e.text())
 		}
 	}
@@ -306,7 +300,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	})
 	if err == nil && s.req.Before+s.req.After > 0 {
 		var around [2][]Neighbour
-		around, err = s.neighbours(c, rec, n, s.req.Before, s.req.After)
+		around, err = s.neighbours(c, s.req.Before, s.req.After)
 		hit.Before, hit.After = around[0], around[1]
 	}
 	if s.req.Redact {
@@ -330,13 +324,13 @@ func (s *searcher) otherSpelling(c *candidate, matches []match, exact uint64) bo
 }
 
 func (s *searcher) addCopy(copies []Copy, c *candidate) ([]Copy, error) {
-	rec, err := s.record(c.file)
+	o, err := s.outlineOf(c)
 	if err != nil {
 		return nil, err
 	}
-	cp := Copy{SessionPath: rec.Path}
-	if n := rec.NodeAt(s.resolve(c).Offset); n >= 0 {
-		cp.EntryID = rec.Nodes[n].ID
+	cp := Copy{SessionPath: o.Record.Path}
+	if e, ok := o.At(s.resolve(c).Offset); ok {
+		cp.EntryID = e.ID
 	}
 	return append(copies, cp), nil
 }

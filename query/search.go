@@ -84,8 +84,6 @@ type searcher struct {
 	worth  float64 // of all words together
 	judge  judge
 
-	loading sync.Mutex // of file.record
-
 	documents    float64
 	norm0, norm1 float32
 	dfs          map[string]int
@@ -105,8 +103,10 @@ type file struct {
 	ids     uint64 // words that begin its session id
 	recency float32
 
-	record *session.Record // loaded when needed
-	tree   *session.Tree
+	loading sync.Mutex      // of outline
+	outline *index.Outline  // nil until it is needed
+	record  *session.Record // with its tree, for the neighbours of hits; nil until it is needed
+	tree    *session.Tree
 }
 
 // segment is a segment of the index and what a search works out for it.
@@ -492,39 +492,45 @@ func (s *searcher) inTime(t *test, seg *segment, doc uint32, at int32) (bool, er
 	if !ok {
 		return false, nil
 	}
-	ms, err := s.timeOf(at, id.Offset)
+	ms, err := s.timeOf(at, seg, id.Offset)
 	return t.contains(ms), err
 }
 
-// timeOf returns the time of an entry in Unix milliseconds.
-func (s *searcher) timeOf(at int32, offset int64) (int64, error) {
-	rec, err := s.record(at)
+// timeOf returns the time of an entry, with documents in the segment, in Unix
+// milliseconds.
+func (s *searcher) timeOf(at int32, seg *segment, offset int64) (int64, error) {
+	o, err := s.outline(at, seg)
 	if err != nil {
 		return 0, err
 	}
-	node := &session.Node{}
-	if i := rec.NodeAt(offset); i >= 0 {
-		node = &rec.Nodes[i]
+	e, ok := o.At(offset)
+	if !ok {
+		e = index.Entry{}
 	}
-	return rec.TimeOf(node).UnixMilli(), nil
+	return o.Record.TimeOf(&e.Node).UnixMilli(), nil
 }
 
-// record loads the session record of a file.
-func (s *searcher) record(at int32) (*session.Record, error) {
-	s.loading.Lock()
-	defer s.loading.Unlock()
+// outline loads the session record of a file that has documents in the segment.
+func (s *searcher) outline(at int32, seg *segment) (*index.Outline, error) {
 	f := &s.files[at]
-	if f.record == nil {
-		rec, err := s.r.Record(f.File)
+	f.loading.Lock()
+	defer f.loading.Unlock()
+	if f.outline == nil {
+		o, err := s.r.Outline(f.File, seg.Segment)
 		if err != nil {
 			return nil, err
 		}
-		if rec == nil {
-			rec = &session.Record{Summary: *f.Summary}
+		if o == nil {
+			o = &index.Outline{Record: session.Record{Summary: *f.Summary}}
 		}
-		f.record = rec
+		f.outline = o
 	}
-	return f.record, nil
+	return f.outline, nil
+}
+
+// outlineOf is outline for the file of a candidate.
+func (s *searcher) outlineOf(c *candidate) (*index.Outline, error) {
+	return s.outline(c.file, s.segs[c.segment])
 }
 
 // resolve fills in the id of a candidate.

@@ -63,8 +63,10 @@ func (s *searcher) didYouMean() (string, error) {
 // isID reports whether the word begins the id of some session or entry.
 func (s *searcher) isID(word int) bool {
 	bit := uint64(1) << word
-	if slices.ContainsFunc(s.files, func(f file) bool { return f.ids&bit != 0 }) {
-		return true
+	for i := range s.files {
+		if s.files[i].ids&bit != 0 {
+			return true
+		}
 	}
 	return slices.ContainsFunc(s.segs, func(seg *segment) bool {
 		for _, bits := range seg.anchors {

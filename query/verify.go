@@ -63,12 +63,12 @@ func (s *searcher) verify() error {
 	read := 0 // candidates that the budget is enough for
 	for _, i := range list {
 		c := &s.found[i]
-		rec, err := s.record(c.file)
+		o, err := s.outlineOf(c)
 		if err != nil {
 			return err
 		}
-		if n := rec.NodeAt(s.resolve(c).Offset); n >= 0 {
-			if budget -= rec.Nodes[n].Length; budget < 0 && read > 0 {
+		if e, ok := o.At(s.resolve(c).Offset); ok {
+			if budget -= e.Length; budget < 0 && read > 0 {
 				break
 			}
 		}
@@ -283,23 +283,22 @@ func (r *entryReader) line(offset int64) ([]byte, error) {
 
 // bytes reads the JSON of the entry at offset, or more of its line.
 func (r *entryReader) bytes(offset int64) ([]byte, int, error) {
-	number := 1
-	if rec := r.file.record; rec != nil {
-		n := rec.NodeAt(offset)
-		if n < 0 {
+	if o := r.file.outline; o != nil {
+		e, ok := o.At(offset)
+		if !ok {
 			return nil, 0, errChanged
 		}
-		number = rec.Nodes[n].Line
-		if length := rec.Nodes[n].Length; r.most > 0 && length > r.most {
+		if r.most > 0 && e.Length > r.most {
 			r.size = r.most
 			return nil, 0, errTooLong
-		} else if data, err := r.src.ReadAt(rec.Path, offset, length); err == nil && len(data) == length {
-			return data, number, nil
+		}
+		if data, err := r.src.ReadAt(r.file.Path, offset, e.Length); err == nil && len(data) == e.Length {
+			return data, e.Line, nil
 		}
 		return nil, 0, errChanged
 	}
 	data, err := r.line(offset)
-	return data, number, err
+	return data, 1, err
 }
 
 // entry reads the entry of a candidate, whose id must be resolved, and hands it
@@ -348,11 +347,11 @@ func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)
 // isNode reports whether an entry is what the session record, if it is there,
 // says of it.
 func (r *entryReader) isNode(e *session.Entry) bool {
-	if r.file.record == nil {
+	if r.file.outline == nil {
 		return true
 	}
-	n := r.file.record.NodeAt(e.Offset)
-	return n >= 0 && r.file.record.Nodes[n].ID == e.ID && r.file.record.Nodes[n].Length == e.Length
+	n, ok := r.file.outline.At(e.Offset)
+	return ok && n.ID == e.ID && n.Length == e.Length
 }
 
 // folder folds texts for needles to be found in.
