@@ -175,7 +175,7 @@ const minEntryID = 4
 const maxNearest = 3
 
 // Nearest returns up to three of the ids, those that look most like name: those
-// with few edits in as many characters, and those that begin alike.
+// with few edits, in all or in as many characters, and those that begin alike.
 func Nearest(ids []string, name string) []string {
 	type near struct {
 		id       string
@@ -192,7 +192,8 @@ func Nearest(ids []string, name string) []string {
 		for common < len(id) && common < len(name) && id[common]|0x20 == name[common]|0x20 {
 			common++
 		}
-		d := editDistance(strings.ToLower(id[:min(len(id), len(name))]), strings.ToLower(name), most+1)
+		low, typed := strings.ToLower(id), strings.ToLower(name)
+		d := min(editDistance(low, typed, most+1), editDistance(low[:min(len(low), len(typed))], typed, most+1))
 		if d <= most || common >= 4 {
 			list = append(list, near{id, d, common})
 		}

@@ -36,8 +36,10 @@ type App struct {
 	Getenv  func(name string) string
 	Home    string // the user's home directory, "" when there is none
 	WorkDir string // absolute
-	Now     func() time.Time
-	Adapter adapter.Adapter
+	// ConfigDir is the user's directory for settings, "" when there is none.
+	ConfigDir string
+	Now       func() time.Time
+	Adapter   adapter.Adapter
 
 	out     *bufio.Writer // results; flushed at the end of the run
 	verbose bool
@@ -59,6 +61,7 @@ func Main() int {
 	context.AfterFunc(ctx, stop)
 
 	home, _ := os.UserHomeDir()
+	configDir, _ := os.UserConfigDir()
 	workDir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "pigrep: find the working directory: %v\n", err)
@@ -68,7 +71,7 @@ func Main() int {
 		Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv),
 		Getenv:  os.Getenv,
 		Home:    home,
-		WorkDir: workDir,
+		WorkDir: workDir, ConfigDir: configDir,
 		Now:     time.Now,
 		Adapter: adapter.Pi(),
 	}
@@ -134,6 +137,7 @@ func newRootCommand(a *App) *cobra.Command {
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.applySettings(cmd) }
 	root.SetFlagErrorFunc(flagProblem)
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
@@ -149,6 +153,7 @@ func newRootCommand(a *App) *cobra.Command {
 		newWatchCommand(a, nil),
 		newStatusCommand(a, nil),
 		newDoctorCommand(a, nil),
+		newConfigCommand(a, nil),
 		newCompletionCommand(a),
 		newVersionCommand(a),
 	)

@@ -45,18 +45,7 @@ type place struct {
 // place resolves the roots and the directory of the index, and makes sure that
 // there is something to read.
 func (o *sharedOptions) place(a *App) (*place, error) {
-	p := &place{}
-	for _, dir := range o.sessionDir {
-		p.roots = append(p.roots, adapter.Root{Path: a.absolute(dir), Origin: "--session-dir"})
-	}
-	if len(p.roots) == 0 {
-		roots, err := a.Adapter.Roots(a.environment())
-		if err != nil {
-			// The roots that the other sources name are there all the same.
-			a.warn("%v", err)
-		}
-		p.roots = roots
-	}
+	p := &place{roots: o.roots(a)}
 	err := p.check(a, len(o.sessionDir) > 0)
 	if err != nil && len(o.sessionDir) == 0 {
 		if samples, ok := a.samples(); ok {
@@ -72,13 +61,39 @@ func (o *sharedOptions) place(a *App) (*place, error) {
 		p.indexDir = a.absolute(p.indexDir)
 		return p, err
 	}
-	cache, cacheErr := os.UserCacheDir()
-	if cacheErr != nil {
-		return nil, &problem{code: codeIO, message: "find a place for the index", err: cacheErr,
+	var dirErr error
+	if p.indexDir, dirErr = a.indexDir(p.roots); dirErr != nil {
+		return nil, dirErr
+	}
+	return p, err
+}
+
+// roots returns the session roots that were named, else those that the adapter
+// knows.
+func (o *sharedOptions) roots(a *App) []adapter.Root {
+	var roots []adapter.Root
+	for _, dir := range o.sessionDir {
+		roots = append(roots, adapter.Root{Path: a.absolute(dir), Origin: "--session-dir"})
+	}
+	if len(roots) > 0 {
+		return roots
+	}
+	roots, err := a.Adapter.Roots(a.environment())
+	if err != nil {
+		// The roots that the other sources name are there all the same.
+		a.warn("%v", err)
+	}
+	return roots
+}
+
+// indexDir is where the index of these roots is kept when no place is named.
+func (a *App) indexDir(roots []adapter.Root) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", &problem{code: codeIO, message: "find a place for the index", err: err,
 			hint: "name one: --index-dir DIR, or set $" + envIndexDir}
 	}
-	p.indexDir = filepath.Join(cache, "pigrep", hashRoots(p.roots))
-	return p, err
+	return filepath.Join(cache, "pigrep", hashRoots(roots)), nil
 }
 
 // hashRoots names the index of these roots, in whatever order they come.

@@ -100,9 +100,11 @@ func exitCodesTopic() string {
 // variables is the table of environment variables.
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir goes before it"},
+	{envConfig, "the settings file, in place of pigrep/config.toml in the user's directory for settings; " + noSettings + " for none"},
 	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
 	{"PI_CODING_AGENT_DIR", "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched"},
 	{"PI_CODING_AGENT_SESSION_DIR", "one more directory with sessions, as pi reads it"},
+	{"XDG_CONFIG_HOME, HOME", "the user's directory for settings on Linux; on macOS and Windows the system knows"},
 	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},
 	{"NO_COLOR", "no colours, with any value; --color goes before it"},
 	{"FORCE_COLOR", "text for people and colours in a pipe too, with any value but 0"},
@@ -113,7 +115,7 @@ var variables = [][2]string{
 
 func environmentTopic() string {
 	var b strings.Builder
-	b.WriteString("Flags go before the environment, the environment before pi's settings.\n\n")
+	b.WriteString("Flags go before the environment, the environment before the settings file\n(`pigrep config` shows all three) and before pi's own settings.\n\n")
 	for _, v := range variables {
 		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
 	}

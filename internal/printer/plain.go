@@ -25,6 +25,7 @@ var Columns = []struct {
 	{"usage", []string{"model", "input", "output", "cache read", "cache write", "tokens", "cost", "entries", "sessions", "unusable"}},
 	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
 	{"watch", []string{"time (UTC)", "event", "files that changed", "entries read", "bytes read", "generation", "first session path", "reason"}},
+	{"config", []string{"key", "value", "source", "where"}},
 	{"status --stores", []string{"name", "coverage", "there", "format", "path", "role"}},
 }
 

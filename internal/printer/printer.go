@@ -35,6 +35,7 @@ type Printer interface {
 	Doctor(*Doctor) error
 	Watch(*WatchEvent) error
 	Stores([]Store) error
+	Settings(*Settings) error
 	Version(*Version) error
 }
 

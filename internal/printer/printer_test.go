@@ -249,7 +249,20 @@ func TestReports(t *testing.T) {
 		Steps: []Step{{"new", "/home/u/s/a.jsonl", "not indexed yet", 1000}, {"rewritten", "/home/u/s/b.jsonl", "the same size, other bytes", 500}},
 	}
 	version := &Version{Version: "1.2.3", Revision: "abcdef012345", Go: "go1.26.0", Platform: "linux/amd64", Adapter: "pi.sessions_jsonl.v1"}
+	settings := &Settings{
+		Path: "/home/u/.config/pigrep/config.toml", Exists: true,
+		List: []Setting{
+			{Key: "session-dir", Values: []string{"/home/u/.pi/agent/sessions", "/mnt/pi"}, Type: "stringArray", Source: "default"},
+			{Key: "exclude", Note: "none", Type: "stringArray", Source: "default"},
+			{Key: "scope", Values: []string{"all"}, Type: "string", Source: "file", From: "/home/u/.config/pigrep/config.toml:2"},
+			{Key: "color", Values: []string{"never"}, Type: "string", Source: "environment", From: "$NO_COLOR"},
+			{Key: "no-update", Values: []string{"true"}, Type: "bool", Source: "flag", From: "--no-update"},
+			{Key: "search.limit", Values: []string{"20"}, Type: "int", Source: "file", From: "/home/u/.config/pigrep/config.toml:7"},
+		},
+	}
 	reports := map[string]func(Printer) error{
+		"config":         func(p Printer) error { return p.Settings(settings) },
+		"config-none":    func(p Printer) error { return p.Settings(&Settings{}) },
 		"status":         func(p Printer) error { return p.Status(status()) },
 		"status-none":    func(p Printer) error { return p.Status(&Status{Dir: "/i"}) },
 		"status-damaged": func(p Printer) error { return p.Status(&Status{Dir: "/i", Damage: "the index is damaged: x"}) },
@@ -304,6 +317,7 @@ func TestWriteErrorsComeBack(t *testing.T) {
 		errs := map[string]error{
 			"Search": p.Search(answer()), "Status": p.Status(status()), "Version": p.Version(&Version{}),
 			"Index": p.Index(&Index{}), "Stores": p.Stores([]Store{{}}),
+			"Settings": p.Settings(&Settings{List: []Setting{{}}}),
 		}
 		for name, err := range errs {
 			if !errors.Is(err, errGone) {

@@ -1,0 +1,492 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// envConfig names the settings file; noSettings is its value for none.
+	envConfig  = "PIGREP_CONFIG"
+	noSettings = "none"
+
+	codeSettings = "settings"
+)
+
+// setting is a flag that the settings file may set. Its key is the long name of
+// the flag, in the table of its command or, for a flag that commands share, at
+// the top. Type, values and meaning are those of the flag.
+type setting struct {
+	command  string // and the commands below it; "" for a shared flag
+	flag     string
+	standard string     // what holds when nothing is set; "" when that is no single value
+	note     string     // what holds then, for people
+	env      []variable // that go before the file
+	yields   []string   // flags that exclude it: with one of them given, the file does not count
+}
+
+// variable is an environment variable that stands for a setting.
+type variable struct {
+	name  string
+	value string // the setting it means; "" for the value of the variable
+}
+
+// settings is the only table of settings: the parser, `pigrep config`, the
+// sample file, completion and the docs are made from it. A flag that asks for
+// something once, such as --rebuild, or makes answers lack something that a
+// person or a program counts on, such as --error, is none.
+var settings = []setting{
+	{flag: "session-dir", note: "pi's own directories"},
+	// The index of the user must not become that of other sessions.
+	{flag: "index-dir", note: "in the user's cache directory", env: []variable{{name: envIndexDir}}, yields: []string{"session-dir"}},
+	{flag: "exclude", note: "none"},
+	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
+	{flag: "no-update", standard: "false"},
+	{flag: "color", standard: string(terminal.Auto), env: []variable{{"NO_COLOR", string(terminal.Never)}, {"FORCE_COLOR", string(terminal.Always)}}},
+	{flag: "quiet", standard: "false", yields: []string{"verbose"}},
+	{flag: "verbose", standard: "false", yields: []string{"quiet"}},
+	{command: searchName, flag: "limit", note: fmt.Sprintf("%d, with flat %d", query.DefaultLimit, query.DefaultFlatLimit)},
+	{command: searchName, flag: "per-session", standard: strconv.Itoa(query.DefaultPerSession)},
+	{command: searchName, flag: "flat", standard: "false"},
+	{command: searchName, flag: "sort", standard: query.SortNames[0]},
+	{command: searchName, flag: "context", standard: "0", yields: []string{"after-context", "before-context"}},
+	{command: "grep", flag: "context", standard: "0", yields: []string{"after-context", "before-context", "count", "files-with-matches"}},
+	{command: "sessions", flag: "limit", note: "all, with a query 20"},
+	{command: "sessions", flag: "no-pager", standard: "false"},
+	{command: "show", flag: "full", standard: "false"},
+	{command: "show", flag: "no-pager", standard: "false"},
+	{command: "tools", flag: "utc", standard: "false"},
+	{command: "usage", flag: "utc", standard: "false"},
+}
+
+func (s *setting) key() string {
+	if s.command == "" {
+		return s.flag
+	}
+	return s.command + "." + s.flag
+}
+
+// flagOf returns the definition of the setting's flag. Every command that
+// searches takes the shared ones.
+func (s *setting) flagOf(root *cobra.Command) (*cobra.Command, *pflag.Flag) {
+	name := s.command
+	if name == "" {
+		name = searchName
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == name {
+			return c, c.Flags().Lookup(s.flag)
+		}
+	}
+	return nil, nil
+}
+
+// words returns the values that there are for the setting, nil when it is open.
+func (s *setting) words(root *cobra.Command) []string {
+	cmd, _ := s.flagOf(root)
+	complete, ok := cmd.GetFlagCompletionFunc(s.flag)
+	if !ok {
+		return nil
+	}
+	words, _ := complete(cmd, nil, "")
+	return words
+}
+
+// concerns reports whether the setting is for this command.
+func (s *setting) concerns(cmd *cobra.Command) bool {
+	for c := cmd; s.command != "" && c.Name() != s.command; c = c.Parent() {
+		if !c.HasParent() {
+			return false
+		}
+	}
+	return cmd.Flags().Lookup(s.flag) != nil
+}
+
+// settingsFile is what the settings file says.
+type settingsFile struct {
+	path   string // "" when there is no place for one
+	exists bool
+	said   map[string]said // by key
+}
+
+// said is the value of a key in the settings file, and where it stands.
+type said struct {
+	values       []string
+	line, column int
+}
+
+// settingsPath is where the settings file is, and whether the person named it.
+func (a *App) settingsPath() (path string, named bool) {
+	switch v := a.Getenv(envConfig); {
+	case v == noSettings:
+		return "", true
+	case v != "":
+		return a.absolute(v), true
+	case a.ConfigDir != "":
+		return filepath.Join(a.ConfigDir, "pigrep", "config.toml"), false
+	}
+	return "", false
+}
+
+// readSettings reads and checks the whole settings file, also what concerns
+// other commands than the one that runs.
+func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
+	path, named := a.settingsPath()
+	file := &settingsFile{path: path}
+	if path == "" {
+		return file, nil
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return file, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return file, &problem{code: codeSettings, message: fmt.Sprintf("there is no settings file %s ($%s)", path, envConfig),
+			hint: "begin one with `pigrep config --sample`, or unset $" + envConfig}
+	case err != nil:
+		return file, &problem{code: codeSettings, message: "read the settings file", err: err,
+			hint: "check its permissions, or do without it: " + envConfig + "=" + noSettings}
+	}
+	file.exists = true
+	file.said, err = parseSettings(root, path, data)
+	return file, err
+}
+
+// settingsProblem is an error at a place of the settings file.
+func settingsProblem(path string, line, column int, hint, format string, args ...any) error {
+	return &problem{code: codeSettings, hint: hint,
+		message: fmt.Sprintf("%s:%d:%d: ", path, line, column) + fmt.Sprintf(format, args...)}
+}
+
+const settingsHint = "`pigrep config` lists the keys, `pigrep config --sample` shows how they are written"
+
+func parseSettings(root *cobra.Command, path string, data []byte) (map[string]said, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var tree map[string]any
+	if err := toml.Unmarshal(data, &tree); err != nil {
+		line, column := 1, 1
+		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, column = e.Position()
+		}
+		return nil, settingsProblem(path, line, column, settingsHint, "%s", strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	places := keyPlaces(data)
+	values := make(map[string]said)
+	// In the order of the file, so that the first mistake is the one reported.
+	for _, p := range places {
+		value, ok := lookUp(tree, p.key)
+		if !ok {
+			continue
+		}
+		at, err := checkSetting(root, path, p, value)
+		if err != nil {
+			return nil, err
+		}
+		if at.values != nil {
+			values[p.key] = at
+		}
+	}
+	return values, nil
+}
+
+// keyPlace is where a key or a table begins.
+type keyPlace struct {
+	key          string
+	line, column int
+}
+
+// keyPlaces lists the keys and tables of a valid file in its order.
+func keyPlaces(data []byte) []keyPlace {
+	var places []keyPlace
+	var p unstable.Parser
+	p.Reset(data)
+	var table []string
+	var visit func(n *unstable.Node, below []string)
+	visit = func(n *unstable.Node, below []string) {
+		key := slices.Clone(below)
+		var start unstable.Position
+		for it := n.Key(); it.Next(); {
+			if len(key) == len(below) {
+				start = p.Shape(it.Node().Raw).Start
+			}
+			key = append(key, string(it.Node().Data))
+		}
+		places = append(places, keyPlace{strings.Join(key, "."), start.Line, start.Column})
+		if n.Kind != unstable.KeyValue {
+			table = key
+			return
+		}
+		if v := n.Value(); v.Kind == unstable.InlineTable {
+			for it := v.Children(); it.Next(); {
+				visit(it.Node(), key)
+			}
+		}
+	}
+	for p.NextExpression() {
+		switch n := p.Expression(); n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			visit(n, nil)
+		case unstable.KeyValue:
+			visit(n, table)
+		}
+	}
+	return places
+}
+
+// lookUp finds the value of a dotted key.
+func lookUp(tree map[string]any, key string) (any, bool) {
+	name, rest, below := strings.Cut(key, ".")
+	v, ok := tree[name]
+	if !ok || !below {
+		return v, ok
+	}
+	if inner, isTable := v.(map[string]any); isTable {
+		return lookUp(inner, rest)
+	}
+	return nil, false
+}
+
+// checkSetting turns the value of a key into what its flag takes. Of a table it
+// returns no values.
+func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said, error) {
+	at := said{line: p.line, column: p.column}
+	fail := func(hint, format string, args ...any) (said, error) {
+		return at, settingsProblem(path, p.line, p.column, hint, format, args...)
+	}
+	_, isTable := value.(map[string]any)
+	if isTable && slices.Contains(settingTables(), p.key) {
+		return at, nil
+	}
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.key() == p.key })
+	switch {
+	case i >= 0:
+	case isTable:
+		return fail(nearestHint(settingTables(), p.key), "unknown table %s", p.key)
+	case slices.Contains(settingTables(), p.key):
+		return fail("write ["+p.key+"]", "%s is a table", p.key)
+	default:
+		return fail(nearestHint(settingKeys(), p.key), "unknown key %s", p.key)
+	}
+	s := &settings[i]
+	_, f := s.flagOf(root)
+	wrong := func(want string) (said, error) {
+		return fail("as in: "+sampleOf(root, s), "%s takes %s", p.key, want)
+	}
+	switch f.Value.Type() {
+	case "bool":
+		v, ok := value.(bool)
+		if !ok {
+			return wrong("true or false")
+		}
+		at.values = []string{strconv.FormatBool(v)}
+	case "int":
+		v, ok := value.(int64)
+		if !ok || v < 0 {
+			return wrong("a number from 0 on")
+		}
+		at.values = []string{strconv.FormatInt(v, 10)}
+	case "string":
+		v, ok := value.(string)
+		if !ok {
+			return wrong("a text in quotes")
+		}
+		at.values = []string{v}
+	default:
+		list, ok := value.([]any)
+		if v, isText := value.(string); isText {
+			list, ok = []any{v}, true
+		}
+		for _, v := range list {
+			text, isText := v.(string)
+			if !isText {
+				ok = false
+				break
+			}
+			at.values = append(at.values, text)
+		}
+		if !ok {
+			return wrong("a list of texts in quotes")
+		}
+		if at.values == nil {
+			at.values = []string{}
+		}
+	}
+	if words := s.words(root); len(words) > 0 && !slices.Contains(words, at.values[0]) {
+		return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, at.values[0])
+	}
+	if valueName(f) == "DIR" {
+		for i, dir := range at.values {
+			at.values[i] = besideFile(path, dir)
+		}
+	}
+	return at, nil
+}
+
+// besideFile resolves a relative path against the directory of the settings
+// file: what it means must not depend on where pigrep is run.
+func besideFile(file, path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "file:") {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// valueName is what help calls the value of the flag.
+func valueName(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	return name
+}
+
+// nearestHint names what was probably meant by an unknown name: the same key in
+// its table, or what is written like it.
+func nearestHint(names []string, name string) string {
+	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
+	if len(near) == 0 {
+		near = query.Nearest(names, name)
+		near = near[:min(1, len(near))]
+	}
+	if len(near) == 0 {
+		return settingsHint
+	}
+	return "the nearest is " + strings.Join(near, ", ") + "; " + settingsHint
+}
+
+// settingTables lists the commands that have settings of their own.
+func settingTables() []string {
+	var names []string
+	for i := range settings {
+		if c := settings[i].command; c != "" && !slices.Contains(names, c) {
+			names = append(names, c)
+		}
+	}
+	return names
+}
+
+func settingKeys() []string {
+	keys := make([]string, len(settings))
+	for i := range settings {
+		keys[i] = settings[i].key()
+	}
+	return keys
+}
+
+// origin is the kind of place a value came from.
+type origin string
+
+const (
+	fromDefault     origin = "default"
+	fromFile        origin = "file"
+	fromEnvironment origin = "environment"
+	fromFlag        origin = "flag"
+)
+
+// origin says what decides about the setting in this run of the command; of the
+// environment also which variable.
+func (s *setting) origin(a *App, cmd *cobra.Command, file *settingsFile) (origin, *variable) {
+	concerns := s.concerns(cmd)
+	if concerns && cmd.Flags().Changed(s.flag) {
+		return fromFlag, nil
+	}
+	for i := range s.env {
+		if a.Getenv(s.env[i].name) != "" {
+			return fromEnvironment, &s.env[i]
+		}
+	}
+	if _, ok := file.said[s.key()]; !ok || concerns && slices.ContainsFunc(s.yields, cmd.Flags().Changed) {
+		return fromDefault, nil
+	}
+	return fromFile, nil
+}
+
+// applySettings gives the flags of the command that were not given the values
+// of the settings file. Commands that read no sessions have no settings, so that
+// help is there whatever the file holds.
+func (a *App) applySettings(cmd *cobra.Command) error {
+	if cmd.Flags().Lookup("session-dir") == nil {
+		return nil
+	}
+	file, err := a.readSettings(cmd.Root())
+	if err != nil {
+		return err
+	}
+	for i := range settings {
+		s := &settings[i]
+		if !s.concerns(cmd) {
+			continue
+		}
+		if from, _ := s.origin(a, cmd, file); from != fromFile {
+			continue
+		}
+		for _, v := range file.said[s.key()].values {
+			if err := cmd.Flags().Lookup(s.flag).Value.Set(v); err != nil {
+				at := file.said[s.key()]
+				return settingsProblem(file.path, at.line, at.column, settingsHint, "%s: %v", s.key(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// defaultText says what holds without the setting, unless its usage does.
+func (s *setting) defaultText(usage string) string {
+	if s.standard == "" || strings.Contains(usage, "default") || s.standard == "false" || s.standard == "0" {
+		return ""
+	}
+	return " (default " + s.standard + ")"
+}
+
+// sampleOf is a line of the settings file that sets the setting.
+func sampleOf(root *cobra.Command, s *setting) string {
+	_, f := s.flagOf(root)
+	value := map[string]string{"bool": "true", "int": "20"}[f.Value.Type()]
+	switch words := s.words(root); {
+	case value != "":
+	case len(words) > 0:
+		value = strconv.Quote(words[len(words)-1])
+	case valueName(f) == "DIR":
+		value = `"~/pi"`
+	default:
+		value = `"*/scratch/*"`
+	}
+	if strings.HasSuffix(f.Value.Type(), "Array") {
+		value = "[" + value + "]"
+	}
+	return s.flag + " = " + value
+}
+
+// sampleSettings is a settings file in which every key stands, as a comment.
+func sampleSettings(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("# Settings of pigrep. Each key is a flag of the same name; the flag and the\n" +
+		"# environment go before it. Relative paths are taken from this directory.\n")
+	command := ""
+	for i := range settings {
+		s := &settings[i]
+		if s.command != command {
+			command = s.command
+			fmt.Fprintf(&b, "\n[%s]\n", command)
+		}
+		_, f := s.flagOf(root)
+		_, usage := pflag.UnquoteUsage(f)
+		var text strings.Builder
+		writeColumns(&text, "# ", strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage))
+		b.WriteString("\n" + strings.ReplaceAll(text.String(), "\n  ", "\n# ") + "#" + sampleOf(root, s) + "\n")
+	}
+	return b.String()
+}

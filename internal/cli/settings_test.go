@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every setting is a flag, and those that it yields to are flags beside it.
+func TestSettingsAreFlags(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	seen := make(map[string]bool)
+	for i := range settings {
+		s := &settings[i]
+		if seen[s.key()] {
+			t.Errorf("%s stands twice in the table", s.key())
+		}
+		seen[s.key()] = true
+		cmd, f := s.flagOf(root)
+		if f == nil {
+			t.Errorf("%s is no flag", s.key())
+			continue
+		}
+		for _, name := range s.yields {
+			if cmd.Flags().Lookup(name) == nil {
+				t.Errorf("%s yields to --%s, which %s does not take", s.key(), name, cmd.Name())
+			}
+		}
+		for _, v := range s.env {
+			if !strings.Contains(environmentTopic(), v.name) {
+				t.Errorf("help environment lacks $%s, which goes before %s", v.name, s.key())
+			}
+		}
+		if s.standard == "" && s.note == "" {
+			t.Errorf("%s does not say what holds without it", s.key())
+		}
+	}
+}
+
+// The sample is a settings file: with every key in force, each is taken.
+func TestSampleSettings(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	sample := sampleSettings(root)
+	for line := range strings.Lines(sample) {
+		if len(line) > helpWidth+1 {
+			t.Errorf("the sample is wider than %d: %q", helpWidth, line)
+		}
+	}
+	if said, err := parseSettings(root, "/c/config.toml", []byte(sample)); err != nil || len(said) > 0 {
+		t.Errorf("the sample as it stands sets %v, %v", said, err)
+	}
+	said, err := parseSettings(root, "/c/config.toml", []byte(regexp.MustCompile(`(?m)^#(\w)`).ReplaceAllString(sample, "$1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for key := range said {
+		got = append(got, key)
+	}
+	want := settingKeys()
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys in the sample (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseSettings(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	tests := []struct{ text, message, hint string }{
+		{"limit = 3\n", "/c/x.toml:1:1: unknown key limit", "search.limit, sessions.limit"},
+		{"# one\n[search]\nlimt = 3\n", "/c/x.toml:3:1: unknown key search.limt", "the nearest is search.limit"},
+		{"[serch]\nlimit = 3\n", "/c/x.toml:1:2: unknown table serch", "the nearest is search"},
+		{"[[search]]\nlimit = 3\n", "/c/x.toml:1:3: search is a table", "write [search]"},
+		{"search = 3\n", "/c/x.toml:1:1: search is a table", "write [search]"},
+		{"scope = \"al\"\n", `/c/x.toml:1:1: scope: there is no "al"`, "conversations"},
+		{"scope = 3\n", "/c/x.toml:1:1: scope takes a text in quotes", `scope = "all"`},
+		{"quiet = \"yes\"\n", "/c/x.toml:1:1: quiet takes true or false", "quiet = true"},
+		{"exclude = [3]\n", "/c/x.toml:1:1: exclude takes a list", `exclude = [`},
+		{"search = { limit = -1 }\n", "/c/x.toml:1:12: search.limit takes a number from 0 on", "limit = 20"},
+		{"quiet = true\n color =\n", "/c/x.toml:2:9: ", "--sample"},
+		{"scope = \"all\"\nscope = \"all\"\n", "/c/x.toml:2:1: ", "--sample"},
+		{"rebuild = true\n", "/c/x.toml:1:1: unknown key rebuild", "pigrep config"},
+	}
+	for _, test := range tests {
+		_, err := parseSettings(root, "/c/x.toml", []byte(test.text))
+		p, ok := err.(*problem)
+		if !ok || !strings.HasPrefix(p.message, test.message) || !strings.Contains(p.hint, test.hint) {
+			t.Errorf("parseSettings(%q): %#v; want %q and the hint %q", test.text, err, test.message, test.hint)
+		}
+	}
+	got, err := parseSettings(root, filepath.FromSlash("/c/x.toml"), []byte("\ufeff"+
+		"search.limit = 5\nexclude = \"a\"\nindex-dir = \"ix\"\nsession-dir = [\"~/a\", 'b']\n[show]\nfull = false\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]said{
+		"search.limit": {[]string{"5"}, 1, 1}, "exclude": {[]string{"a"}, 2, 1}, "index-dir": {[]string{filepath.FromSlash("/c/ix")}, 3, 1},
+		"session-dir": {[]string{"~/a", filepath.FromSlash("/c/b")}, 4, 1}, "show.full": {[]string{"false"}, 6, 1},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("parseSettings (-want +got):\n%s", diff)
+	}
+}
+
+// A flag goes before the environment, that before the file, and the file before
+// the default; a flag that excludes the setting leaves the default.
+func TestWhatDecides(t *testing.T) {
+	env := map[string]string{}
+	a, _, _ := testApp(t)
+	a.ConfigDir, a.Getenv = a.Home, func(name string) string { return env[name] }
+	if err := os.MkdirAll(filepath.Join(a.Home, "pigrep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "scope = \"all\"\ncolor = \"always\"\nindex-dir = \"/ix\"\n[search]\nlimit = 3\n[tools]\nutc = true\n"
+	if err := os.WriteFile(filepath.Join(a.Home, "pigrep", "config.toml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	settle := func(args ...string) map[string]string {
+		t.Helper()
+		cmd, rest, err := newRootCommand(a).Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil {
+			err = a.applySettings(cmd)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := make(map[string]string)
+		for _, name := range []string{"scope", "color", "index-dir", "limit", "utc"} {
+			if f := cmd.Flags().Lookup(name); f != nil {
+				values[name] = f.Value.String()
+			}
+		}
+		return values
+	}
+	check := func(got, want map[string]string) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	ix := filepath.FromSlash("/ix")
+	check(settle("search", "x"), map[string]string{"scope": "all", "color": "always", "index-dir": ix, "limit": "3"})
+	check(settle("search", "x", "--scope=prompts", "-n5"), map[string]string{"scope": "prompts", "color": "always", "index-dir": ix, "limit": "5"})
+	check(settle("search", "x", "--kind=call", "--session-dir=s"), map[string]string{"scope": "", "color": "always", "index-dir": "", "limit": "3"})
+	check(settle("tools", "calls"), map[string]string{"color": "always", "index-dir": ix, "utc": "true", "limit": "0"})
+	check(settle("usage"), map[string]string{"color": "always", "index-dir": ix, "utc": "false"})
+	check(settle("completion"), map[string]string{})
+	env[envIndexDir], env["NO_COLOR"] = "/other", "1"
+	check(settle("sessions"), map[string]string{"scope": "all", "color": "", "index-dir": "", "limit": "0"})
+	env[envConfig] = noSettings
+	check(settle("search", "x"), map[string]string{"scope": "", "color": "", "index-dir": "", "limit": "0"})
+}
