@@ -47,6 +47,9 @@ func (b *stockBuilder) add(d *Document) int {
 			fields = append(fields, newTermField(k.name, cut(v), k.options))
 		}
 	}
+	if b.analyzer.Cut() {
+		fields = append(fields, newTermField(FieldFlag, FlagCut, keywordOptions))
+	}
 	b.docs = append(b.docs, &document{id: d.ID.String(), fields: fields})
 	return text.length
 }

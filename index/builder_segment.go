@@ -23,8 +23,11 @@ type segmentBuilder struct {
 // accumulators keeps the memory of finished batches for the next ones.
 var accumulators = sync.Pool{New: func() any {
 	schema := segment.Schema{Text: string(FieldText), Stored: string(fieldRecord)}
-	for _, k := range keywords {
+	for i, k := range keywords {
 		schema.Keywords = append(schema.Keywords, segment.Field{Name: string(k.name), Options: k.options})
+		if k.name == FieldFlag {
+			schema.Cut = segment.Keyword{Field: i, Term: FlagCut}
+		}
 	}
 	return segment.NewAccumulator(schema)
 }}

@@ -24,7 +24,7 @@ const (
 	FieldModel    Field = "model"
 	FieldCustom   Field = "custom" // customType
 	FieldEntry    Field = "eid"    // entry id, on the first part of an entry only
-	FieldFlag     Field = "flag"   // FlagError
+	FieldFlag     Field = "flag"   // FlagError, FlagCut
 	FieldCopy     Field = "copy"   // CopyTerm of the entry, empty when it is no copy of anything
 )
 
@@ -34,8 +34,11 @@ const (
 	fieldRecord Field = "record" // stored, on session records only
 )
 
-// FlagError is the value of FieldFlag for what has gone wrong.
-const FlagError = "error"
+// Values of FieldFlag.
+const (
+	FlagError = "error" // what has gone wrong
+	FlagCut   = "cut"   // some term of the text was longer than analysis.MaxTerm and cut
+)
 
 // MaxKeyword is the length in bytes at which keywords are cut.
 const MaxKeyword = 256

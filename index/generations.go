@@ -94,6 +94,16 @@ func readGeneration(dir string, number uint64) (*generation, error) {
 	return g, nil
 }
 
+// markOf returns what the manifest says of a file, nothing when it does not know it.
+func (g *generation) markOf(name string) fileMark {
+	for _, f := range g.files {
+		if f.name == name {
+			return f
+		}
+	}
+	return fileMark{}
+}
+
 func (g *generation) decode(text string) error {
 	bad := damaged("manifest of generation %d", g.number)
 	var version uint64
@@ -292,7 +302,7 @@ func (w *Writer) copyLive(g *generation, temp string) (err error) {
 		}
 		g.files = append(g.files, m)
 	}
-	return nil
+	return g.addTrigrams(temp, w.current)
 }
 
 // copyTarget is the engine's view of the directory it copies a state to.

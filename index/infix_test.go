@@ -1,9 +1,10 @@
 package index_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,80 +13,175 @@ import (
 	"pigrep/index"
 )
 
-// What Inside finds is compared with a look at every term, on dictionaries of
-// many shapes.
-func TestInside(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	alphabets := []string{"ab", "abcdefghijklmnopqrstuvwxyz", "aéß日本語z_9", "\x7f~ab0123456789ghijk"}
-	for round := range 12 {
-		letters := []rune(alphabets[round%len(alphabets)])
-		word := func(n int) string {
-			var b strings.Builder
-			for range n {
-				b.WriteRune(letters[rng.IntN(len(letters))])
-			}
-			return b.String()
+// randomWords draws texts of words of some letters, a few of them long.
+type randomWords struct {
+	*rand.Rand
+	letters []rune
+}
+
+func (w randomWords) word(n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteRune(w.letters[w.IntN(len(w.letters))])
+	}
+	return b.String()
+}
+
+func (w randomWords) text(n int) string {
+	var b strings.Builder
+	for range n {
+		length := 1 + w.IntN(9)
+		if w.IntN(12) == 0 {
+			length = 50 + w.IntN(30)
 		}
-		texts := make([]string, 1+rng.IntN(40))
-		for i := range texts {
-			var b strings.Builder
-			for range rng.IntN(60) {
-				n := 1 + rng.IntN(9)
-				if rng.IntN(12) == 0 {
-					n = 50 + rng.IntN(30)
-				}
-				b.WriteString(word(n) + " ")
-			}
-			texts[i] = b.String()
+		b.WriteString(w.word(length) + " ")
+	}
+	return b.String()
+}
+
+// checkInfix compares what Infix finds with a look at every term.
+func checkInfix(t *testing.T, seg *index.Segment, rng randomWords, rounds int) {
+	t.Helper()
+	var terms []string
+	if err := seg.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+		terms = append(terms, string(term))
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range rounds {
+		needle := rng.word(1 + rng.IntN(4))
+		if len(terms) > 0 && rng.IntN(3) > 0 {
+			term := terms[rng.IntN(len(terms))]
+			from := rng.IntN(len(term))
+			needle = term[from : from+1+rng.IntN(len(term)-from)]
 		}
-		dir := tempDir(t)
-		w := openWriter(t, dir)
-		b := w.NewBatch()
-		putFile(b, w.NextFile(), "/a.jsonl", texts...)
-		commit(t, w, b)
-		publish(t, w)
-		r := openReader(t, dir)
-		for _, seg := range r.Segments() {
-			var terms []string
-			if err := seg.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
-				terms = append(terms, string(term))
-				return true
-			}); err != nil {
-				t.Fatal(err)
-			}
-			for range 60 {
-				needle := word(1 + rng.IntN(4))
-				if len(terms) > 0 && rng.IntN(2) == 0 {
-					term := terms[rng.IntN(len(terms))]
-					from := rng.IntN(len(term))
-					needle = term[from : from+1+rng.IntN(len(term)-from)]
-				}
-				long := []int{1, 5, 61, 64}[rng.IntN(4)]
-				want := map[string]bool{}
-				for _, term := range terms {
-					i := strings.Index(term, needle)
-					if i >= 0 && i+len(needle) <= long {
-						want[fmt.Sprint(term[:i+len(needle)], true)] = true
-					} else if len(term) >= long {
-						want[fmt.Sprint(term[:long], false)] = true
-					}
-				}
-				got := map[string]bool{}
-				last := []byte(nil)
-				if err := seg.Inside(index.FieldText, []byte(needle), long, func(beginning []byte, holds bool) bool {
-					if last != nil && bytes.Compare(last, beginning) >= 0 {
-						t.Errorf("%q comes after %q", beginning, last)
-					}
-					last = bytes.Clone(beginning)
-					got[fmt.Sprint(string(beginning), holds)] = true
-					return true
-				}); err != nil {
+		if len(terms) > 10_000 && len(needle) < 3 {
+			continue // nearly all terms have it
+		}
+		atEnd := rng.IntN(2) == 0
+		want, n := map[uint32]bool{}, 0
+		for _, term := range terms {
+			if atEnd && strings.HasSuffix(term, needle) || !atEnd && strings.Contains(term, needle) {
+				n++
+				docs, err := seg.Bitmap(index.FieldText, []byte(term))
+				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("Inside(%q, %d) over %d terms (-want +got):\n%s", needle, long, len(terms), diff)
+				for _, doc := range docs.ToArray() {
+					want[doc] = true
 				}
+			}
+		}
+		most := n
+		if rng.IntN(4) == 0 {
+			most = max(0, n-rng.IntN(3))
+		}
+		docs, ok, err := seg.Infix(index.FieldText, []byte(needle), atEnd, most)
+		if err != nil || ok != (n <= most) {
+			t.Fatalf("Infix(%q, %t, %d): %t, %v, and %d terms have it", needle, atEnd, most, ok, err, n)
+		}
+		if !ok {
+			continue
+		}
+		got := map[uint32]bool{}
+		for _, doc := range docs.ToArray() {
+			got[doc] = true
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("Infix(%q, %t) over %d terms (-want +got):\n%s", needle, atEnd, len(terms), diff)
+		}
+	}
+}
+
+func TestInfix(t *testing.T) {
+	for round, alphabet := range []string{"ab", "abcdefghijklmnopqrstuvwxyz", "aéß日本語z_9", "\x7f~ab0123456789ghijk"} {
+		rng := randomWords{rand.New(rand.NewPCG(3, uint64(round))), []rune(alphabet)}
+		for range 3 {
+			texts := make([]string, 1+rng.IntN(40))
+			for i := range texts {
+				texts[i] = rng.text(rng.IntN(60))
+			}
+			dir := tempDir(t)
+			w := openWriter(t, dir)
+			b := w.NewBatch()
+			putFile(b, w.NextFile(), "/a.jsonl", texts...)
+			commit(t, w, b)
+			publish(t, w)
+			for _, seg := range openReader(t, dir).Segments() {
+				checkInfix(t, seg, rng, 60)
 			}
 		}
 	}
+}
+
+// With many terms there are trigrams. They change no answer, and without them, or
+// when they are not as they were written, the answers are the same too.
+func TestTrigrams(t *testing.T) {
+	rng := randomWords{rand.New(rand.NewPCG(5, 6)), []rune("abcdefghijklmnopqrstuvwxyz0123456789_é日")}
+	dir := tempDir(t)
+	w := openWriter(t, dir)
+	number := 0
+	add := func(texts int) uint64 {
+		b := w.NewBatch()
+		list := make([]string, texts)
+		for i := range list {
+			list[i] = rng.text(1000)
+		}
+		number++
+		putFile(b, w.NextFile(), fmt.Sprintf("/%d.jsonl", number), list...)
+		commit(t, w, b)
+		return publish(t, w)
+	}
+	files := func(generation uint64) (names []string) {
+		found, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("gen-%06d", generation), "*.tri"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("generation %d has no trigrams (%v)", generation, err)
+		}
+		return found
+	}
+	first := files(add(60))[0]
+	check := func() {
+		t.Helper()
+		for _, seg := range openReader(t, dir).Segments() {
+			checkInfix(t, seg, rng, 10)
+		}
+	}
+	check()
+
+	next := filepath.Join(dir, fmt.Sprintf("gen-%06d", add(1)), filepath.Base(first))
+	a, err := os.Stat(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.Stat(next); err != nil || !os.SameFile(a, b) {
+		t.Errorf("trigrams of a segment that stays were made anew (%v)", err)
+	}
+
+	data, err := os.ReadFile(next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgtrigr1"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 20)} {
+		if err := os.WriteFile(next, damage, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check()
+	}
+	for _, name := range []string{first, next} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check()
+	if n := add(1); len(files(n)) == 0 {
+		t.Error("trigrams that are missing were not made")
+	}
+	check()
+}
+
+func flip(data []byte, at int) []byte {
+	data = append([]byte(nil), data...)
+	data[at] ^= 4
+	return data
 }

@@ -176,6 +176,9 @@ func (m *model) contents() contents {
 				c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, v, id))
 			}
 		}
+		if a.Cut() {
+			c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", index.FieldFlag, index.FlagCut, id))
+		}
 		if d.Copy != 0 {
 			c.Copies = append(c.Copies, fmt.Sprint(id, " ", index.CopyTerm(d.Copy)))
 		}

@@ -98,6 +98,7 @@ func (r *Reader) load() (err error) {
 		if err != nil {
 			return err
 		}
+		seg.mark = r.generation.markOf(filepath.Base(seg.path))
 		seg.Trim()
 		r.segments = append(r.segments, seg)
 	}

@@ -34,6 +34,12 @@ type Segment struct {
 	deadOnce sync.Once
 	deadBits []uint64
 
+	path string   // of the file
+	mark fileMark // what the manifest says of it
+
+	trigramsOnce sync.Once
+	trigramsMade *trigrams // nil when there are none
+
 	filesOnce sync.Once
 	files     []uint32
 	filesErr  error
@@ -44,6 +50,19 @@ func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
 	if !ok {
 		return nil, damaged("unknown kind of segment %T", s.Segment())
 	}
+	seg, err := segmentOf(z)
+	if err != nil {
+		return nil, err
+	}
+	seg.automata = a
+	if d := s.Deleted(); d != nil && !d.IsEmpty() {
+		seg.deleted = d
+	}
+	return seg, nil
+}
+
+// segmentOf returns a segment without knowledge of what is deleted.
+func segmentOf(z *zap.Segment) (*Segment, error) {
 	if z.NumDocs() > math.MaxInt32 || z.NumDocs() > uint64(len(z.Data())) {
 		return nil, damaged("segment with %d documents", z.NumDocs())
 	}
@@ -51,11 +70,7 @@ func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	seg := &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, automata: a, dicts: make(map[Field]*vellum.FST)}
-	if d := s.Deleted(); d != nil && !d.IsEmpty() {
-		seg.deleted = d
-	}
-	return seg, nil
+	return &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, dicts: make(map[Field]*vellum.FST), path: z.Path()}, nil
 }
 
 // Len returns the number of documents and records, deleted ones included.
@@ -132,18 +147,26 @@ func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 		b = l.docs.Clone()
 		b.CloneCopyOnWriteContainers()
 	}
+	if err := s.live(b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// live takes the deleted documents out of a bitmap. Whoever uses the numbers as
+// indices must be able to rely on them, so it fails on those out of range.
+func (s *Segment) live(b *roaring.Bitmap) error {
 	if s.deleted != nil {
 		b.AndNot(s.deleted)
 	}
-	// Whoever uses the numbers as indices must be able to rely on them. Those
-	// before the last 65,536 are in range by the form of a bitmap.
+	// Those before the last 65,536 are in range by the form of a bitmap.
 	it := b.Iterator()
 	for it.AdvanceIfNeeded(uint32(s.length) &^ 0xffff); it.HasNext(); {
 		if doc := it.Next(); int(doc) >= s.length {
-			return nil, damaged("document number %d", doc)
+			return damaged("document number %d", doc)
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // dead returns a bit for each document number, set when it is deleted; nil when

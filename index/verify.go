@@ -20,7 +20,8 @@ func Fields() []Field {
 	return fields
 }
 
-// Keywords calls visit for each keyword that the document is indexed with.
+// Keywords calls visit for each keyword that the document is indexed with, but for
+// FlagCut, which depends on its text.
 func (d *Document) Keywords(visit func(f Field, term string)) {
 	for i := range keywords {
 		if v := keywords[i].value(d); v != "" {

@@ -293,6 +293,9 @@ func printOf(a *analysis.Analyzer, d *index.Document) (print, int) {
 	for term, freq := range freqs {
 		p.add(index.FieldText, []byte(term), freq, uint32(tokens))
 	}
+	if a.Cut() {
+		p.add(index.FieldFlag, []byte(index.FlagCut), 0, 0)
+	}
 	d.Keywords(func(f index.Field, term string) {
 		p.add(f, []byte(term), 0, 0)
 		if f == index.FieldCopy {

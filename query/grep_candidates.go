@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
@@ -18,7 +17,7 @@ type grepLimits struct {
 	// Up to this many documents are read rather than looking for pieces of
 	// terms in the dictionary, which takes as long.
 	few int
-	// With more terms than this, a piece of them says too little.
+	// With more terms in a segment than this, a piece of them says too little.
 	terms int
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
@@ -221,7 +220,7 @@ func (l *lookup) literal(lit literal) (*roaring.Bitmap, error) {
 		case n.form == termIs:
 			docs, err = l.segment.Bitmap(index.FieldText, []byte(n.key))
 		case n.form == termBegins:
-			docs, err = l.beginning(n.key, "")
+			docs, err = l.beginning(n.key)
 		case l.pieces && !l.enough && !l.isFew(all):
 			docs, err = l.holding(n)
 		}
@@ -235,25 +234,17 @@ func (l *lookup) literal(lit literal) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
-// beginning returns the documents with a term that begins and ends in this way,
-// nil when there are too many such terms.
-func (l *lookup) beginning(prefix, suffix string) (*roaring.Bitmap, error) {
+// beginning returns the documents with a term that begins in this way, nil when
+// there are too many such terms.
+func (l *lookup) beginning(prefix string) (*roaring.Bitmap, error) {
 	var terms [][]byte
-	n := 0
 	err := l.segment.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
-		n++
-		if suffix == "" || strings.HasSuffix(string(term), suffix) || len(term) >= mayBeCut {
-			terms = append(terms, append([]byte(nil), term...))
-		}
-		return n <= l.limits.terms
+		terms = append(terms, append([]byte(nil), term...))
+		return len(terms) <= l.limits.terms
 	})
-	if err != nil || n > l.limits.terms {
+	if err != nil || len(terms) > l.limits.terms {
 		return nil, err
 	}
-	return l.any(terms)
-}
-
-func (l *lookup) any(terms [][]byte) (*roaring.Bitmap, error) {
 	union := roaring.New()
 	for _, term := range terms {
 		docs, err := l.segment.Bitmap(index.FieldText, term)
@@ -266,29 +257,18 @@ func (l *lookup) any(terms [][]byte) (*roaring.Bitmap, error) {
 }
 
 // holding returns the documents with a term that holds the key, or that may go
-// on beyond what is indexed of it.
+// on with it beyond what is indexed of it; nil when there are too many such terms.
 func (l *lookup) holding(n termNeed) (*roaring.Bitmap, error) {
-	var beginnings []string
-	err := l.segment.Inside(index.FieldText, []byte(n.key), mayBeCut, func(b []byte, _ bool) bool {
-		beginnings = append(beginnings, string(b))
-		return len(beginnings) <= l.limits.terms
-	})
-	if err != nil || len(beginnings) > l.limits.terms {
+	docs, ok, err := l.segment.Infix(index.FieldText, []byte(n.key), n.form == termEnds, l.limits.terms)
+	if err != nil || !ok {
 		return nil, err
 	}
-	union := roaring.New()
-	suffix := ""
-	if n.form == termEnds {
-		suffix = n.key
+	cut, err := l.segment.Bitmap(index.FieldFlag, []byte(index.FlagCut))
+	if err != nil {
+		return nil, err
 	}
-	for _, b := range beginnings {
-		docs, err := l.beginning(b, suffix)
-		if err != nil || docs == nil {
-			return nil, err
-		}
-		union.Or(docs)
-	}
-	return union, nil
+	docs.Or(cut)
+	return docs, nil
 }
 
 // documents takes out of docs those that the filters on keywords do not let

@@ -9,11 +9,14 @@ import (
 	"pigrep/index/analysis"
 )
 
-// terms is the terms of a text's document.
+// terms is the terms of a text's document, and "" when some of them are cut.
 func termSet(text string) map[string]bool {
 	set := map[string]bool{}
 	var a analysis.Analyzer
 	a.Walk([]byte(text), func(t analysis.Token) { set[string(t.Term)] = true })
+	if a.Cut() {
+		set[""] = true
+	}
 	return set
 }
 
@@ -50,9 +53,9 @@ func literalIn(terms map[string]bool, l literal) bool {
 			case termBegins:
 				found = found || strings.HasPrefix(term, n.key)
 			case termEnds:
-				found = found || strings.HasSuffix(term, n.key) || len(term) >= mayBeCut
+				found = found || strings.HasSuffix(term, n.key) || term == ""
 			default:
-				found = found || strings.Contains(term, n.key) || len(term) >= mayBeCut
+				found = found || strings.Contains(term, n.key) || term == ""
 			}
 		}
 		if !found {

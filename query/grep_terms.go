@@ -13,7 +13,7 @@ import (
 
 // A termNeed is a term that the document of a text must have when a literal is
 // in the text, as far as the literal tells: the whole term, its beginning, or
-// any piece of it.
+// any piece of it. A piece, or an end, may also be in what is cut of a term.
 type termNeed struct {
 	form termForm
 	key  string
@@ -27,9 +27,6 @@ const (
 	termHolds
 	termEnds
 )
-
-// Terms of this many bytes may be the beginnings of longer words.
-const mayBeCut = analysis.MaxTerm - utf8.UTFMax + 1
 
 // Pieces of terms shorter than this many bytes are in so many terms that
 // looking for them is not worth it.
@@ -106,18 +103,14 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []termNeed {
 		case analysis.Part:
 			return
 		}
-		cut := len(t.Term) >= mayBeCut
 		left, right := open(piece[:t.Start]), open(piece[t.End:])
 		switch {
-		case left && right, left && cut:
+		case left && right:
 			n.form = termHolds
 		case left:
 			n.form = termEnds
 		case right:
 			n.form = termBegins
-		}
-		if n.form != termIs && cut {
-			n.key = string(upTo(t.Term, mayBeCut-1))
 		}
 		if n.form == termBegins && len(n.key) < minBeginning || n.form >= termHolds && len(n.key) < minInside {
 			return
@@ -140,16 +133,6 @@ func open(beside []byte) bool {
 		}
 	}
 	return true
-}
-
-func upTo(term []byte, n int) []byte {
-	if len(term) <= n {
-		return term
-	}
-	for n > 0 && !utf8.RuneStart(term[n]) {
-		n--
-	}
-	return term[:n]
 }
 
 // withoutJoined drops the characters at the ends of a piece that may combine

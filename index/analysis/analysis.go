@@ -44,6 +44,7 @@ type Token struct {
 // Analyzer walks texts. It only holds scratch memory, so the zero value is ready; one goroutine uses it at a time.
 type Analyzer struct {
 	folder
+	cut         bool   // a term of this walk was longer than MaxTerm
 	part, whole []byte // folded text of the current part and word, a little over MaxTerm at most
 	gram        []byte
 }
@@ -52,6 +53,7 @@ type Analyzer struct {
 // Bytes that are not UTF-8 separate runs.
 func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	tokens := 0
+	a.cut = false
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf && classes[text[i]] == separator {
 			if text[i] == escape {
@@ -69,6 +71,9 @@ func (a *Analyzer) Walk(text []byte, emit func(Token)) int {
 	}
 	return tokens
 }
+
+// Cut reports whether some term of the last walk was cut.
+func (a *Analyzer) Cut() bool { return a.cut }
 
 const escape = 0x1b
 
@@ -108,6 +113,7 @@ func (a *Analyzer) run(text []byte, start int, emit func(Token)) (tokens, end in
 	case i < len(text) && text[i] >= utf8.RuneSelf:
 		return a.walkMixed(text, start, emit)
 	case seen&(upper|underscore) == 0:
+		a.cut = a.cut || i-start > MaxTerm
 		emit(Token{Term: text[start:min(i, start+MaxTerm)], Start: start, End: i, Form: Word})
 		return 1, i
 	}
@@ -141,6 +147,8 @@ func (a *Analyzer) walkASCII(text []byte, start, end int, emit func(Token)) int 
 			}
 			if len(a.part) < MaxTerm {
 				a.part = append(a.part, c)
+			} else {
+				a.cut = true
 			}
 			before = class
 			i++
@@ -153,7 +161,9 @@ func (a *Analyzer) walkASCII(text []byte, start, end int, emit func(Token)) int 
 			emit(Token{Term: a.part, Start: from, End: to, Form: Word})
 			return 1
 		}
-		a.whole = append(a.whole, a.part[:min(len(a.part), MaxTerm-len(a.whole))]...)
+		fits := min(len(a.part), MaxTerm-len(a.whole))
+		a.cut = a.cut || fits < len(a.part)
+		a.whole = append(a.whole, a.part[:fits]...)
 		emit(Token{Term: a.part, Start: from, End: to, Form: Part})
 		parts++
 		if i == end {
@@ -287,6 +297,7 @@ func (w *mixed) endWord() {
 
 func (w *mixed) send(term []byte, start, end int, form Form) {
 	if len(term) > MaxTerm {
+		w.cut = true
 		cut := MaxTerm
 		for !utf8.RuneStart(term[cut]) {
 			cut--

@@ -38,6 +38,7 @@ type Field struct {
 type Schema struct {
 	Text     string  // analyzed, with frequencies and lengths
 	Keywords []Field // each value is one term
+	Cut      Keyword // that a document has besides when terms of its text were cut
 	Stored   string  // what AddStored keeps
 }
 
@@ -56,7 +57,8 @@ type Accumulator struct {
 	fields   []*inverted // _id first, then by name, as the format wants it
 	id, text *inverted
 	keywords []*inverted // in the order of the schema
-	storedID int         // number of the stored field
+	cut      Keyword
+	storedID int // number of the stored field
 
 	docs   int
 	ids    spans
@@ -89,7 +91,7 @@ var errTooMuch = errors.New("build a segment: too much text for one segment")
 
 // NewAccumulator returns an empty accumulator.
 func NewAccumulator(s Schema) *Accumulator {
-	a := &Accumulator{}
+	a := &Accumulator{cut: s.Cut}
 	a.id = newInverted(Field{idField, engine.IndexField | engine.StoreField})
 	a.text = newInverted(Field{s.Text, engine.IndexField})
 	a.fields = append(a.fields, a.text)
@@ -114,6 +116,9 @@ func (a *Accumulator) AddDocument(id []byte, keywords []Keyword, text []byte) (t
 		a.keywords[k.Field].add([]byte(k.Term))
 	}
 	tokens = a.analyzer.Walk(text, a.emit)
+	if a.analyzer.Cut() {
+		a.keywords[a.cut.Field].add([]byte(a.cut.Term))
+	}
 	a.end()
 	return tokens
 }
