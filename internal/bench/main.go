@@ -7,9 +7,10 @@
 //
 //	go run ./internal/bench -sizes 50,300,1024 -out docs/BENCHMARKS.md
 //
-// Peers that are not installed (rg, sqlite3) are left out, and said. What needs
-// memory runs in processes of its own: the system counts the peak of a parent as
-// that of the processes it starts.
+// Peers that are not installed (rg, sqlite3) are left out, and said. A search
+// that should find something and does not ends the run: its time would mean
+// nothing. What needs memory runs in processes of its own: the system counts the
+// peak of a parent as that of the processes it starts.
 package main
 
 import (
@@ -20,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,12 +30,13 @@ import (
 
 func main() {
 	sizes := flag.String("sizes", "50,300", "megabytes of session files, one corpus each")
-	runs := flag.Int("runs", 15, "runs of each query; indexing is run a third as often")
+	runs := flag.Int("runs", 15, "runs of each query; what takes seconds is run a fifth as often")
 	out := flag.String("out", "", "write the page here, not to standard output")
-	work := flag.String("work", "", "keep corpora and indexes in this directory, and use what is there")
+	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
 	decode := flag.String("decode", "", "(used by itself) decode the session files below this directory with encoding/json")
-	rare := flag.String("rare", "", "(used by itself) print a word that few lines below this directory have")
+	rare := flag.String("rare", "", "(used by itself) print a word that few entries below this directory have")
 	generate := flag.Int("generate", 0, "(used by itself) write so many megabytes of session files to the directory given as argument")
+	longLine := flag.Int("long-line", 0, "(used by itself) with -generate: and a line of so many megabytes")
 	texts := flag.String("texts", "", "(used by itself) write the texts of the session files below this directory to standard output")
 	flag.Parse()
 	var err error
@@ -48,7 +51,7 @@ func main() {
 			fmt.Println(word)
 		}
 	case *generate > 0:
-		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: 1, Bytes: int64(*generate) * 1_000_000})
+		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: 1, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})
 	default:
 		err = bench(*sizes, *runs, *out, *work)
 	}
@@ -58,7 +61,16 @@ func main() {
 	}
 }
 
-func bench(sizes string, runs int, out, work string) error {
+func bench(list string, runs int, out, work string) error {
+	var sizes []int
+	for _, s := range strings.Split(list, ",") {
+		mb, err := strconv.Atoi(s)
+		if err != nil || mb <= 0 {
+			return fmt.Errorf("size %q: want megabytes, like 50,300", s)
+		}
+		sizes = append(sizes, mb)
+	}
+	slices.Sort(sizes)
 	if work == "" {
 		dir, err := os.MkdirTemp("", "pigrep-bench")
 		if err != nil {
@@ -67,25 +79,29 @@ func bench(sizes string, runs int, out, work string) error {
 		defer os.RemoveAll(dir)
 		work = dir
 	}
-	b := &suite{ctx: context.Background(), work: work, runs: runs}
+	b := &suite{ctx: context.Background(), work: work, runs: max(1, runs)}
 	if err := b.build(); err != nil {
 		return err
 	}
-	for _, s := range strings.Split(sizes, ",") {
-		mb, err := strconv.Atoi(s)
+	var trees []*tree
+	for _, mb := range sizes {
+		t, err := b.generated(mb)
 		if err != nil {
-			return fmt.Errorf("size %q: %w", s, err)
-		}
-		if err := b.measure(mb); err != nil {
 			return err
 		}
+		if err := b.measure(t); err != nil {
+			return err
+		}
+		trees = append(trees, t)
 	}
-	page := b.page(fmt.Sprintf("make bench SIZE=%s", sizes))
-	if out == "" {
-		_, err := fmt.Print(page)
+	b.growth(trees)
+	if err := b.measureSmallFiles(); err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(page), 0o644)
+	if err := b.measureLongLine(sizes[0]); err != nil {
+		return err
+	}
+	return b.write(out, fmt.Sprintf("make bench SIZE=%s", list))
 }
 
 // build makes the programs that are measured.
@@ -99,15 +115,6 @@ func (b *suite) build() error {
 		}
 	}
 	return nil
-}
-
-// sessions returns the directory of the corpus of this size, making it first.
-func (b *suite) sessions(mb int) (string, error) {
-	dir := filepath.Join(b.work, fmt.Sprintf("corpus-%d", mb))
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	return dir, exec.CommandContext(b.ctx, b.self, "-generate", strconv.Itoa(mb), dir).Run()
 }
 
 func machine() string {

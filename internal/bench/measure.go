@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -33,25 +31,10 @@ type suite struct {
 	missing      []string
 }
 
-// row is one line of the page.
-type row struct {
-	mb     int
-	what   string
-	here   string // this build
-	peer   string // what it is compared with
-	ratio  string
-	target string
-}
-
 // run runs a command to its end; output is thrown away. A search that finds
 // nothing is no failure.
 func (b *suite) run(name string, args ...string) (cost, error) {
-	return b.runEnv(nil, name, args...)
-}
-
-func (b *suite) runEnv(env []string, name string, args ...string) (cost, error) {
 	c := exec.CommandContext(b.ctx, name, args...)
-	c.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
 	start := time.Now()
@@ -71,6 +54,32 @@ func (b *suite) runEnv(env []string, name string, args ...string) (cost, error) 
 		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return took, err
+}
+
+// firstByte runs this build until it has printed something.
+func (b *suite) firstByte(args ...string) (cost, error) {
+	c := exec.CommandContext(b.ctx, b.pigrep, args...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return cost{}, err
+	}
+	start := time.Now()
+	if err := c.Start(); err != nil {
+		return cost{}, err
+	}
+	_, err = out.Read(make([]byte, 1))
+	took := cost{wall: time.Since(start)}
+	out.Close()
+	_ = c.Wait() // its pipe was closed
+	return took, err
+}
+
+// beside runs this build and ripgrep in turns; without ripgrep, this build alone.
+func (b *suite) beside(n int, mine, ripgrep func() (cost, error)) ([]cost, error) {
+	if b.have("rg") {
+		return turns(n, mine, ripgrep)
+	}
+	return turns(n, mine)
 }
 
 // turns runs each of the functions n times, in turns, and returns the medians.
@@ -105,32 +114,7 @@ func median[T ~int64](costs []cost, of func(cost) T) T {
 	return v[len(v)/2]
 }
 
-// diskUse adds up the files below a directory, each real file once.
-func diskUse(dir string) (int64, error) {
-	seen := make(map[uint64]bool)
-	var sum int64
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		st := info.Sys().(*syscall.Stat_t)
-		if !seen[st.Ino] {
-			seen[st.Ino] = true
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum, err
-}
-
-func (b *suite) add(mb int, what, here, peer, ratio, target string) {
-	b.rows = append(b.rows, row{mb, what, here, peer, ratio, target})
-	fmt.Fprintf(os.Stderr, "%5d MB  %-44s %-24s %-28s %-8s %s\n", mb, what, here, peer, ratio, target)
-}
+func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
 // have says whether a peer is installed, and remembers those that are not.
 func (b *suite) have(name string) bool {
@@ -142,7 +126,3 @@ func (b *suite) have(name string) bool {
 	}
 	return false
 }
-
-func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-
-func mib(n int64) string { return fmt.Sprintf("%d MB", n/1_000_000) }
