@@ -16,6 +16,7 @@ type Show struct {
 	Focus    map[int]bool // entries that were asked for, by their number in the file
 	Gaps     map[int]bool // entries before which others are left out
 	Full     bool         // nothing is folded
+	Unfold   bool         // nothing of the entries that were asked for is folded
 	Whole    bool         // the conversation, not the neighbourhood of an entry
 	Branches bool         // entries of several branches: say which are abandoned
 }

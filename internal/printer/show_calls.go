@@ -45,17 +45,18 @@ func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, li
 			right = strings.Join(facts, " · ") + " · " + right
 		}
 		if p.s.Focus[e.Index] {
-			mark = p.style(matchLook, "▶ ")
+			mark = p.style(matchLook, FocusMark)
 		}
 	}
 	name := oneLine(c.Tool)
-	if command, ok := commandOf(c); ok && !(p.s.Full && len(c.Arguments) > 1) {
+	full := e != nil && p.whole(e) || e == nil && p.s.Full
+	if command, ok := commandOf(c); ok && !(full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
 		return
 	}
-	summary := p.callSummary(c, p.s.Full)
+	summary := p.callSummary(c, full)
 	p.command(mark, name+" ", summary, right, 1)
-	if p.s.Full && !(len(c.Arguments) == 1 && c.Argument(pathNames...) != "") {
+	if full && !(len(c.Arguments) == 1 && c.Argument(pathNames...) != "") {
 		p.arguments(c)
 	}
 }
@@ -224,7 +225,7 @@ func (p *transcript) result(e *query.Entry) {
 		p.heading(e, "result "+oneLine(e.Tool), kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
 		facts := append([]string{"result", oneLine(e.ID)}, p.standing(e)...)
-		fmt.Fprintln(p.out, p.style(matchLook, "▶ ")+"  "+p.dim(strings.Join(facts, " · ")))
+		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false
 	for i := range e.View.Blocks {

@@ -29,6 +29,12 @@ const (
 	minBodyColumns = 16
 )
 
+// FocusMark begins the line of an entry that was asked for.
+const FocusMark = "▶ "
+
+// IsFocus reports whether a line of a conversation begins such an entry.
+func IsFocus(line string) bool { return strings.HasPrefix(ansi.Strip(line), FocusMark) }
+
 // transcript prints a conversation as a person reads it. Calls wait for their
 // results, so that each stands with what came of it.
 type transcript struct {
@@ -258,7 +264,7 @@ func (p *transcript) entry(e *query.Entry) {
 // entry was asked for, -1 for all.
 func (p *transcript) lineLimit(e *query.Entry, usual int) int {
 	switch {
-	case p.s.Full:
+	case p.whole(e):
 		return -1
 	case p.s.Focus[e.Index]:
 		return max(usual, focusLines)
@@ -266,12 +272,15 @@ func (p *transcript) lineLimit(e *query.Entry, usual int) int {
 	return usual
 }
 
+// whole reports whether nothing of an entry is folded.
+func (p *transcript) whole(e *query.Entry) bool { return p.s.Full || p.s.Unfold && p.s.Focus[e.Index] }
+
 // heading begins an entry: what it is, when, and its id.
 func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchLook, "▶ ")
+		mark = p.style(matchLook, FocusMark)
 	}
 	facts := []string{p.when(e.Time), oneLine(e.ID)}
 	if e.Role == "assistant" && e.Model != "" && p.Width == 0 {
@@ -517,7 +526,7 @@ func (p *transcript) remark(e *query.Entry, s string) {
 	}
 	mark := ""
 	if p.s.Focus[e.Index] {
-		mark = p.style(matchLook, "▶ ")
+		mark = p.style(matchLook, FocusMark)
 	}
 	if facts := p.standing(e); len(facts) > 0 {
 		s += " · " + strings.Join(facts, " · ")
