@@ -133,6 +133,9 @@ func newRootCommand(a *App) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.canShow() {
+				return runTUI(cmd.Context(), a, &tuiOptions{})
+			}
 			return cmd.Help()
 		},
 	}
@@ -153,6 +156,8 @@ func newRootCommand(a *App) *cobra.Command {
 		newWatchCommand(a, nil),
 		newStatusCommand(a, nil),
 		newDoctorCommand(a, nil),
+		newTUICommand(a, nil),
+		newInitCommand(a),
 		newConfigCommand(a, nil),
 		newCompletionCommand(a),
 		newVersionCommand(a),

@@ -62,6 +62,7 @@ func rootHelp(root *cobra.Command) string {
 the session files of the pi coding agent and searches that.
 
 Usage:
+  pigrep                   on a terminal: search as you type
   pigrep QUERY...          short for pigrep search QUERY...
   pigrep COMMAND [FLAGS]
 

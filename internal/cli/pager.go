@@ -48,6 +48,10 @@ func (a *App) paged(ctx context.Context, o *pagerOptions, write func() error) er
 	if command == "" {
 		return write()
 	}
+	return a.pagedWith(ctx, command, write)
+}
+
+func (a *App) pagedWith(ctx context.Context, command string, write func() error) error {
 	cmd := shellCommand(ctx, command)
 	cmd.Stdout, cmd.Stderr = a.Streams.Out, a.Streams.Err
 	cmd.Env = append(os.Environ(), "LESSCHARSET=utf-8")

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// bindings are the key bindings of shells, by the name of the shell. What stands
+// on the command line becomes the query, and is kept when nothing is chosen.
+var bindings = []struct{ shell, script string }{
+	{"bash", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+# chosen session on the command line.
+__pigrep_tui() {
+	local chosen
+	chosen=$(command pigrep tui --print -- "$READLINE_LINE" </dev/tty) || return 0
+	READLINE_LINE=$chosen
+	READLINE_POINT=${#READLINE_LINE}
+}
+bind -m emacs-standard -x '"\C-g": __pigrep_tui'
+bind -m vi-command -x '"\C-g": __pigrep_tui'
+bind -m vi-insert -x '"\C-g": __pigrep_tui'
+`},
+	{"zsh", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+# chosen session on the command line.
+__pigrep_tui() {
+	local chosen
+	if chosen=$(command pigrep tui --print -- "$BUFFER" </dev/tty); then
+		BUFFER=$chosen
+		CURSOR=${#BUFFER}
+	fi
+	zle reset-prompt
+}
+zle -N __pigrep_tui
+bindkey -M emacs '^G' __pigrep_tui
+bindkey -M viins '^G' __pigrep_tui
+bindkey -M vicmd '^G' __pigrep_tui
+`},
+	{"fish", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+# chosen session on the command line.
+function __pigrep_tui
+	set -l chosen (command pigrep tui --print -- (commandline | string collect) </dev/tty | string collect)
+	if test -n "$chosen"
+		commandline --replace -- $chosen
+	end
+	commandline --function repaint
+end
+bind \cg __pigrep_tui
+bind --mode insert \cg __pigrep_tui
+`},
+}
+
+func newInitCommand(a *App) *cobra.Command {
+	var names []string
+	for _, b := range bindings {
+		names = append(names, b.shell)
+	}
+	return &cobra.Command{
+		Use:   "init {" + strings.Join(names, " | ") + "}",
+		Short: "Print the key binding of a shell: Ctrl-G searches",
+		Long: `Print the lines that bind Ctrl-G to "pigrep tui" in a shell: what you typed is
+the query, and the command that resumes the chosen session comes to stand on the
+command line, to be run or changed. Load them where the shell starts, as below.`,
+		Example: `eval "$(pigrep init bash)"
+eval "$(pigrep init zsh)"
+pigrep init fish | source`,
+		ValidArgs: names,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("for instance: pigrep init bash", "init takes one argument, the shell: %s", strings.Join(names, ", "))
+			}
+			i := slices.Index(names, args[0])
+			if i < 0 {
+				return usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(names, ", "))
+			}
+			_, err := a.out.WriteString(bindings[i].script)
+			return err
+		},
+	}
+}

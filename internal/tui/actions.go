@@ -1,0 +1,111 @@
+package tui
+
+import (
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// resumeMsg is the command that resumes the session.
+type resumeMsg struct {
+	Place
+	resume *Resume
+	err    error
+	copy   bool // it is wanted for the clipboard
+}
+
+// planResume makes the command.
+func (m *Model) planResume(p Place, copy bool) tea.Cmd {
+	ctx, plan := m.ctx, m.options.Resume
+	return command(func() tea.Msg {
+		r, err := plan(ctx, p)
+		return resumeMsg{p, r, err, copy}
+	})
+}
+
+func (m *Model) resume() tea.Cmd {
+	if p, ok := m.results.selected(); ok {
+		return m.planResume(p, false)
+	}
+	if m.search.mean != "" && m.search.shown == m.query.text {
+		m.query.set(m.search.mean)
+		return m.changed()
+	}
+	return nil
+}
+
+// resumed leaves with the command, or shows first what a person would not
+// expect of it.
+func (m *Model) resumed(msg resumeMsg) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		m.complain(msg.err)
+		return nil
+	case msg.copy:
+		m.say("copied: %s", msg.resume.Command)
+		return tea.SetClipboard(msg.resume.Command)
+	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
+		m.warned = msg.Place
+		m.say("%s — Enter again resumes it", msg.resume.Warnings[0])
+		if n := len(msg.resume.Warnings) - 1; n > 0 {
+			m.say("%s (and %d more) — Enter again resumes it", msg.resume.Warnings[0], n)
+		}
+		return nil
+	}
+	m.done.Resume = msg.resume
+	return tea.Sequence(m.remember(), tea.Quit)
+}
+
+// copy copies the command, or while reading the text of the entry.
+func (m *Model) copy() tea.Cmd {
+	p, ok := m.results.selected()
+	switch {
+	case !ok:
+		return nil
+	case m.reading && m.preview.page != nil && m.preview.page.Text != "":
+		text := m.preview.page.Text
+		m.say("copied the text of the entry (%s)", plural(len([]rune(text)), "character", "characters"))
+		return tea.SetClipboard(text)
+	}
+	return m.planResume(p, true)
+}
+
+func (m *Model) showInPager() tea.Cmd { return m.leaveFor(m.options.Show) }
+
+func (m *Model) edit() tea.Cmd { return m.leaveFor(m.options.Edit) }
+
+// leaveFor gives the terminal away until do comes back.
+func (m *Model) leaveFor(do func(Place, io.Reader, io.Writer) error) tea.Cmd {
+	p, ok := m.results.selected()
+	if !ok {
+		return nil
+	}
+	return tea.Sequence(m.remember(), tea.Exec(&errand{do: do, place: p}, func(err error) tea.Msg {
+		if err != nil {
+			return messageMsg(complaint(err))
+		}
+		return nil
+	}))
+}
+
+// errand is something that has the terminal for itself.
+type errand struct {
+	do    func(Place, io.Reader, io.Writer) error
+	place Place
+	in    io.Reader
+	out   io.Writer
+}
+
+func (e *errand) SetStdin(r io.Reader)  { e.in = r }
+func (e *errand) SetStdout(w io.Writer) { e.out = w }
+func (e *errand) SetStderr(io.Writer)   {}
+
+func (e *errand) Run() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error: %v", r)
+		}
+	}()
+	return e.do(e.place, e.in, e.out)
+}

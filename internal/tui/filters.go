@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"github.com/dustin/go-humanize"
+
+	"pigrep/query"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// The filter menu edits the text of the query: what it does can be seen there,
+// and changed and taken away there too.
+
+// facetFields are the fields that the menu offers, in its order.
+var facetFields = []struct{ field, label string }{
+	{"kind", "kind"}, {"tool", "tool"}, {"project", "project"}, {"model", "model"}, {"after", "date"}, {"branch", "branch"},
+}
+
+// dateNames say what the usual values of after: mean.
+var dateNames = map[string]string{
+	"today": "today", "yesterday": "since yesterday", "1w": "the last week", "2w": "the last two weeks",
+	"1mo": "the last month", "3mo": "the last three months", "1y": "the last year",
+}
+
+// facetsMsg are the values that filters can have.
+type facetsMsg struct {
+	list []query.Facet
+	err  error
+}
+
+func (m *Model) openFilters() tea.Cmd {
+	m.menu = m.filterMenu("", nil)
+	m.menu.empty = "reading …"
+	ctx, facets := m.ctx, m.options.Facets
+	return command(func() tea.Msg {
+		list, err := facets(ctx)
+		return facetsMsg{list, err}
+	})
+}
+
+// facetsCame fills the menu, when it is still open.
+func (m *Model) facetsCame(msg facetsMsg) {
+	if m.menu == nil || m.menu.empty != "reading …" {
+		return
+	}
+	if msg.err != nil {
+		m.menu = nil
+		m.complain(msg.err)
+		return
+	}
+	narrow := m.menu.narrow
+	m.menu = m.filterMenu("", msg.list)
+	m.menu.narrow = narrow
+	m.menu.filter()
+}
+
+// filterMenu lists the fields, and with a field its values. What is typed looks
+// through all values at once.
+func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
+	var choices []choice
+	title := "filter"
+	if field == "" {
+		for _, f := range facetFields {
+			value := query.FieldValue(m.query.text, f.field)
+			choices = append(choices, choice{label: f.label, note: harmless(value), on: value != "", value: f.field})
+		}
+	}
+	for _, f := range facets {
+		if field != "" && f.Field != field {
+			continue
+		}
+		c := choice{label: harmless(f.Value), value: f.Field + ":" + f.Value, deep: field == ""}
+		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
+			c.note = name
+		} else if f.Count > 0 {
+			c.note = humanize.Comma(int64(f.Count)) + " " + f.Unit
+		}
+		c.on = query.FieldValue(m.query.text, f.Field) == f.Value
+		if field == "" {
+			c.label = f.Field + ":" + c.label
+		}
+		choices = append(choices, c)
+	}
+	for _, f := range facetFields {
+		if f.field == field {
+			title += " by " + f.label
+		}
+	}
+	menu := newMenu(title, "there is none in these sessions", choices, func(m *Model, c choice) {
+		for _, f := range facetFields {
+			if c.value == f.field {
+				m.menu = m.filterMenu(f.field, facets)
+				return
+			}
+		}
+		for _, f := range facets {
+			if c.value == f.Field+":"+f.Value {
+				m.query.set(query.SetField(m.query.text, f.Field, f.Value))
+			}
+		}
+	})
+	if field != "" {
+		menu.back = func(m *Model) bool {
+			m.menu = m.filterMenu("", facets)
+			return true
+		}
+	}
+	return menu
+}

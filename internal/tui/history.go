@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// history is the queries of the past, in a file with one a line, the latest
+// last. Only the person may read it. Several processes may add to it at the
+// same time.
+type history struct {
+	path    string   // "": none is kept
+	queries []string // the latest first, each once
+}
+
+// maxHistory is how many queries are kept; twice as many lines make the file
+// be written anew.
+const maxHistory = 500
+
+// historyMsg is the history as the file had it.
+type historyMsg []string
+
+func (m *Model) loadHistory() tea.Cmd {
+	path := m.history.path
+	if path == "" {
+		return nil
+	}
+	return command(func() tea.Msg {
+		list, err := readHistory(path)
+		if err != nil {
+			return messageMsg(complaint(err))
+		}
+		return historyMsg(list)
+	})
+}
+
+// readHistory returns the queries of the file, the latest first. A file that is
+// not there is empty.
+func readHistory(path string) ([]string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	var list []string
+	seen := make(map[string]bool)
+	lines := strings.Split(string(data), "\n")
+	for _, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(oneLine(line))
+		if line != "" && !seen[line] && len(list) < maxHistory {
+			seen[line] = true
+			list = append(list, line)
+		}
+	}
+	if len(lines) > 2*maxHistory {
+		return list, writeHistory(path, list)
+	}
+	return list, nil
+}
+
+// writeHistory puts a file with these queries, the latest first, in place of
+// the old one.
+func writeHistory(path string, list []string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write the history: %w", err)
+		}
+	}()
+	f, err := os.CreateTemp(filepath.Dir(path), "history-*") // which is 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // which it is not called any more when all went well
+	var b strings.Builder
+	for _, q := range slices.Backward(list) {
+		b.WriteString(q + "\n")
+	}
+	if _, err = f.WriteString(b.String()); err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// appendHistory adds a query to the file.
+func appendHistory(path, query string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("write the history: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// Whatever made the file, nobody else reads it from now on.
+	if err := f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	_, err = f.WriteString(query + "\n")
+	return err
+}
+
+// remember adds the query to the history.
+func (m *Model) remember() tea.Cmd {
+	text := strings.TrimSpace(m.query.text)
+	h := &m.history
+	if text == "" || len(h.queries) > 0 && h.queries[0] == text {
+		return nil
+	}
+	h.queries = slices.DeleteFunc(h.queries, func(q string) bool { return q == text })
+	h.queries = slices.Insert(h.queries, 0, text)
+	path := h.path
+	if path == "" {
+		return nil
+	}
+	return command(func() tea.Msg {
+		if err := appendHistory(path, text); err != nil {
+			return messageMsg(complaint(err))
+		}
+		return nil
+	})
+}
+
+func (m *Model) openHistory() tea.Cmd {
+	var choices []choice
+	for _, q := range m.history.queries {
+		choices = append(choices, choice{label: q, value: q})
+	}
+	empty := "there are no earlier queries"
+	if m.history.path == "" {
+		empty += "; they are kept for this run only (--no-history)"
+	}
+	m.menu = newMenu("earlier query", empty, choices, func(m *Model, c choice) { m.query.set(c.value) })
+	return nil
+}

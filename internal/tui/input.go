@@ -1,0 +1,118 @@
+package tui
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/internal/terminal"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// input is one line of text with a cursor. (The text field of bubbles looks for
+// clipboard programs on the PATH when the process starts, which every command
+// would pay for.)
+type input struct {
+	text string
+	at   int // byte offset of the cursor, between characters
+}
+
+func (i *input) set(text string) {
+	i.text = oneLine(text)
+	i.at = len(i.text)
+}
+
+// insert puts text at the cursor. White space becomes spaces, and what a
+// terminal would act on is left out.
+func (i *input) insert(text string) {
+	text, _ = terminal.CleanSpans(text, nil)
+	i.text = i.text[:i.at] + text + i.text[i.at:]
+	i.at += len(text)
+}
+
+// oneLine is text as it may stand in a line.
+func oneLine(s string) string {
+	s, _ = terminal.CleanSpans(s, nil)
+	return s
+}
+
+// previous returns where the character before the cursor begins.
+func (i *input) previous() int {
+	start := 0
+	for at := 0; at < i.at; {
+		start = at
+		c, _ := ansi.FirstGraphemeCluster(i.text[at:], ansi.GraphemeWidth)
+		at += max(1, len(c))
+	}
+	return start
+}
+
+// next returns where the character at the cursor ends.
+func (i *input) next() int {
+	c, _ := ansi.FirstGraphemeCluster(i.text[i.at:], ansi.GraphemeWidth)
+	return i.at + len(c)
+}
+
+func (i *input) left()  { i.at = i.previous() }
+func (i *input) right() { i.at = i.next() }
+func (i *input) home()  { i.at = 0 }
+func (i *input) end()   { i.at = len(i.text) }
+
+func (i *input) wordLeft() {
+	i.skipLeft(unicode.IsSpace)
+	i.skipLeft(func(r rune) bool { return !unicode.IsSpace(r) })
+}
+
+func (i *input) skipLeft(skip func(rune) bool) {
+	for i.at > 0 {
+		r, n := utf8.DecodeLastRuneInString(i.text[:i.at])
+		if !skip(r) {
+			return
+		}
+		i.at -= n
+	}
+}
+
+func (i *input) wordRight() {
+	rest := i.text[i.at:]
+	word := strings.TrimLeftFunc(rest, unicode.IsSpace)
+	end := strings.IndexFunc(word, unicode.IsSpace)
+	if end < 0 {
+		end = len(word)
+	}
+	i.at += len(rest) - len(word) + end
+}
+
+func (i *input) backspace()  { i.cut(i.previous(), i.at) }
+func (i *input) delete()     { i.cut(i.at, i.next()) }
+func (i *input) deleteLine() { i.cut(0, i.at) }
+
+func (i *input) deleteWord() {
+	end := i.at
+	i.wordLeft()
+	i.cut(i.at, end)
+}
+
+func (i *input) cut(from, to int) {
+	i.text = i.text[:from] + i.text[to:]
+	i.at = from
+}
+
+// render returns the piece of the text around the cursor that fits, and the
+// cell of the cursor in it.
+func (i *input) render(width int) (text string, cursor int) {
+	if width <= 1 {
+		return "", 0
+	}
+	cursor = ansi.StringWidth(i.text[:i.at])
+	if whole := ansi.StringWidth(i.text); whole < width {
+		return i.text, cursor
+	}
+	from := max(0, cursor-width*3/4)
+	text = ansi.Cut(i.text, from, from+width-1)
+	if from > 0 {
+		text = "…" + ansi.Cut(i.text, from+1, from+width-1)
+	}
+	return text, min(cursor-from, width-1)
+}

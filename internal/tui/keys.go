@@ -1,0 +1,192 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// place is where the keys go.
+type place uint8
+
+const (
+	inList    place = 1 << iota // the input line and the list under it
+	inPreview                   // the conversation
+	inFind                      // the line to find something in the conversation
+	inMenu
+	inHelp
+
+	inMain = inList | inPreview
+	inText = inList | inFind | inMenu // where typing edits a line
+	inAny  = inList | inPreview | inFind | inMenu | inHelp
+)
+
+// KeyRow describes keys and what they do. Keys do nothing that is not in the
+// table, which the help and the docs are made from.
+type KeyRow struct {
+	Keys string // for people
+	Help string
+}
+
+// KeyGroup is a part of the table.
+type KeyGroup struct {
+	Title string
+	Rows  []KeyRow
+}
+
+// binding binds keys, as bubbletea names them, to what they do.
+type binding struct {
+	group string
+	keys  []string
+	in    place
+	help  string              // "": as the row before, or not worth saying
+	when  func(m *Model) bool // nil: always
+	do    func(*Model) tea.Cmd
+}
+
+// The groups of keys, in the order of the help.
+const (
+	groupFound  = "Results"
+	groupDo     = "With the selected hit"
+	groupSearch = "Searching"
+	groupRead   = "Preview (after Tab)"
+	groupWrite  = "Typing"
+	groupRest   = "Everywhere"
+)
+
+// bindings is the one table of keys. The first row that fits is taken.
+var bindings []binding
+
+func init() {
+	bindings = []binding{
+		{groupFound, []string{"down", "ctrl+n", "ctrl+j"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
+		{groupFound, []string{"up", "ctrl+p", "ctrl+k"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
+		{groupFound, []string{"pgdown"}, inList | inMenu, "a screen further", nil, func(m *Model) tea.Cmd { return m.page(1) }},
+		{groupFound, []string{"pgup"}, inList | inMenu, "a screen back", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
+		{groupFound, []string{"tab"}, inMain, "to the preview, and back", nil, (*Model).switchPane},
+		{groupFound, []string{"shift+down"}, inList, "scroll the preview from here", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupFound, []string{"shift+up"}, inList, "", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+
+		{groupDo, []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},
+		{groupDo, []string{"ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
+		{groupDo, []string{"ctrl+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
+		{groupDo, []string{"ctrl+y"}, inMain, "copy the command that resumes it; in the preview the text of the entry", nil, (*Model).copy},
+
+		{groupSearch, []string{"ctrl+f"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
+		{groupSearch, []string{"ctrl+s"}, inMain, "next scope: what kinds of text are searched", nil, (*Model).nextScope},
+		{groupSearch, []string{"ctrl+t"}, inMain, "next order: best, newest or oldest first", nil, (*Model).nextSort},
+		{groupSearch, []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
+		{groupSearch, []string{"esc"}, inAny, "back; clear the query; leave", nil, (*Model).back},
+
+		{groupRead, []string{"down", "j", "ctrl+n", "ctrl+j"}, inPreview | inHelp, "a line down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupRead, []string{"up", "k", "ctrl+p", "ctrl+k"}, inPreview | inHelp, "a line up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+		{groupRead, []string{"pgdown", "space", "f"}, inPreview | inHelp, "a screen down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
+		{groupRead, []string{"pgup", "b"}, inPreview | inHelp, "a screen up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
+		{groupRead, []string{"home", "g"}, inPreview | inHelp, "to the top", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-far) }},
+		{groupRead, []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.scrollPreview(far) }},
+		{groupRead, []string{"/"}, inPreview, "find in the conversation", nil, (*Model).openFind},
+		{groupRead, []string{"n"}, inPreview, "next place that has it", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
+		{groupRead, []string{"N"}, inPreview, "previous place", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
+
+		{groupWrite, []string{"left", "ctrl+b"}, inText, "a character to the left", nil, edit((*input).left)},
+		{groupWrite, []string{"right"}, inText, "a character to the right", nil, edit((*input).right)},
+		{groupWrite, []string{"alt+b", "ctrl+left", "alt+left"}, inText, "a word to the left", nil, edit((*input).wordLeft)},
+		{groupWrite, []string{"alt+f", "ctrl+right", "alt+right"}, inText, "a word to the right", nil, edit((*input).wordRight)},
+		{groupWrite, []string{"home", "ctrl+a"}, inText, "to the beginning", nil, edit((*input).home)},
+		{groupWrite, []string{"end"}, inText, "to the end", nil, edit((*input).end)},
+		{groupWrite, []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
+		{groupWrite, []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor", nil, edit((*input).delete)},
+		{groupWrite, []string{"ctrl+w", "alt+backspace"}, inText, "delete the word before the cursor", nil, edit((*input).deleteWord)},
+		{groupWrite, []string{"ctrl+u"}, inText, "delete all before the cursor", nil, edit((*input).deleteLine)},
+
+		{groupRest, []string{"f1"}, inAny, "these keys; ? does it too while the query is empty, and in the preview", nil, (*Model).toggleHelp},
+		{groupRest, []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
+		{groupRest, []string{"?"}, inList, "", func(m *Model) bool { return m.query.text == "" }, (*Model).toggleHelp},
+		{groupRest, []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
+		{groupRest, []string{"ctrl+l"}, inAny, "draw the screen anew", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
+		{groupRest, []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
+		{groupRest, []string{"ctrl+c"}, inAny, "leave at once", nil, (*Model).interrupt},
+		{"", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
+		{"", []string{"enter"}, inMenu, "", nil, (*Model).choose},
+	}
+}
+
+// far is more lines than any conversation has.
+const far = 1 << 40
+
+// edit returns what a key does that changes the line being typed.
+func edit(change func(*input)) func(*Model) tea.Cmd {
+	return func(m *Model) tea.Cmd {
+		line := m.line()
+		before := line.text
+		change(line)
+		if line.text == before {
+			return nil
+		}
+		return m.edited()
+	}
+}
+
+// mouseRows describes what the mouse does.
+var mouseRows = []KeyRow{
+	{"wheel", "scroll what is under the pointer"},
+	{"click", "select a hit; to the preview, or back to the list"},
+}
+
+// Keys is the table of keys for people.
+func Keys() []KeyGroup {
+	var groups []KeyGroup
+	for _, b := range bindings {
+		if b.group == "" || b.help == "" {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g KeyGroup) bool { return g.Title == b.group })
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, KeyGroup{Title: b.group})
+		}
+		var names []string
+		for _, k := range b.keys {
+			names = append(names, keyName(k))
+		}
+		groups[i].Rows = append(groups[i].Rows, KeyRow{strings.Join(names, " "), b.help})
+	}
+	return append(groups, KeyGroup{"Mouse", mouseRows})
+}
+
+var keyNames = map[string]string{
+	"up": "↑", "down": "↓", "left": "←", "right": "→", "pgdown": "PgDn", "pgup": "PgUp", "esc": "Esc", "enter": "Enter", "tab": "Tab",
+	"space": "Space", "home": "Home", "end": "End", "backspace": "Backspace", "delete": "Del", "f1": "F1",
+	"ctrl": "Ctrl", "shift": "Shift", "alt": "Alt",
+}
+
+// keyName is how people write a key.
+func keyName(key string) string {
+	parts := strings.Split(key, "+")
+	for i, p := range parts {
+		if name, ok := keyNames[p]; ok {
+			parts[i] = name
+		} else if len(parts) > 1 {
+			parts[i] = strings.ToUpper(p)
+		}
+	}
+	return strings.Join(parts, "-")
+}
+
+// key does what a key does where the keys go now.
+func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
+	m.message = message{}
+	name := k.String()
+	for i := range bindings {
+		b := &bindings[i]
+		if b.in&m.place() == 0 || !slices.Contains(b.keys, name) && !slices.Contains(b.keys, k.Keystroke()) || b.when != nil && !b.when(m) {
+			continue
+		}
+		return b.do(m)
+	}
+	if k.Text != "" && m.place()&inText != 0 {
+		return m.insert(k.Text)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package tui
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// menu is a list to choose from, which typing narrows.
+type menu struct {
+	title   string
+	choices []choice
+	choose  func(m *Model, c choice) // what Enter does; the menu is closed by then
+	back    func(m *Model) bool      // what Esc does; false or nil: it closes the menu
+
+	narrow input
+	shown  []choice
+	at     int
+	top    int
+	height int
+	empty  string // what is said when there are no choices
+}
+
+// choice is a line of a menu.
+type choice struct {
+	label string // harmless
+	note  string
+	on    bool   // it is in force
+	value string // for choose
+	deep  bool   // only shown when the list is narrowed
+}
+
+func newMenu(title, empty string, choices []choice, choose func(*Model, choice)) *menu {
+	m := &menu{title: title, empty: empty, choices: choices, choose: choose}
+	m.filter()
+	return m
+}
+
+// filter keeps the choices that have every word of what was typed.
+func (m *menu) filter() {
+	m.shown = m.shown[:0]
+	words := strings.Fields(strings.ToLower(m.narrow.text))
+next:
+	for _, c := range m.choices {
+		if c.deep && len(words) == 0 {
+			continue
+		}
+		label := strings.ToLower(c.label)
+		for _, w := range words {
+			if !strings.Contains(label, w) {
+				continue next
+			}
+		}
+		m.shown = append(m.shown, c)
+	}
+	m.move(0)
+}
+
+func (m *menu) move(n int) { m.at = max(0, min(len(m.shown)-1, m.at+n)) }
+
+// render returns height lines, each width cells wide, and the cell of the cursor
+// in the first.
+func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
+	head := m.title + ": "
+	text, cursor := m.narrow.render(width - ansi.StringWidth(head))
+	cursor += ansi.StringWidth(head)
+	lines = append(lines, fit(v.prompt.Render(head)+text, width))
+	m.height = max(1, height-1)
+	if m.at < m.top {
+		m.top = m.at
+	}
+	m.top = max(0, min(max(m.top, m.at-m.height+1), len(m.shown)-m.height))
+	for i := m.top; i < len(m.shown) && len(lines) < height; i++ {
+		lines = append(lines, m.line(v, i, width))
+	}
+	if len(m.shown) == 0 && height > 1 {
+		text := m.empty
+		if len(m.choices) > 0 {
+			text = "nothing has that"
+		}
+		lines = append(lines, fit("  "+v.dim.Render(text), width))
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines, cursor
+}
+
+func (m *menu) line(v view, i, width int) string {
+	c := m.shown[i]
+	p := painter{chosen: i == m.at, selected: v.selected}
+	margin, mark := "  ", "  "
+	if i == m.at {
+		margin = "▌ "
+	}
+	if c.on {
+		mark = "✓ "
+	}
+	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(v.plain, clip(c.label, width-4))
+	if c.note != "" {
+		if room := width - ansi.StringWidth(line) - 2; room >= ansi.StringWidth(c.note) {
+			line += p.paint(v.dim, "  "+c.note)
+		}
+	}
+	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
+}

@@ -1,0 +1,265 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/query"
+)
+
+// preview is the conversation around the selected place.
+type preview struct {
+	want   request // what is to be shown
+	have   request // what page shows
+	page   *Preview
+	plain  []string // the lines without colours, lower case
+	top    int      // the first line on the screen
+	height int      // lines on the screen, as of the last time it was drawn
+	failed error
+
+	marks []string // what the hit matched, lower case
+	find  input    // what is looked for in the conversation
+	found []int    // lines that have it
+	at    int      // the one that was gone to, index in found
+
+	running *job
+	cache   []cached // the latest last
+}
+
+// request names a page: the place, how much around it and how wide, of which
+// state of the index.
+type request struct {
+	Place
+	Extent
+	generation uint64
+}
+
+type cached struct {
+	request
+	page *Preview
+}
+
+const (
+	firstAround = 8   // entries on each side at first
+	mostAround  = 512 // and in the end
+	cacheSize   = 16  // pages
+)
+
+// show sets what is to be shown. It reports whether that has to be rendered.
+func (p *preview) show(want request, hit *query.Hit) bool {
+	if want.Place != p.want.Place {
+		want.Around = firstAround
+		p.find.set("")
+		p.found = nil
+		p.marks = marksOf(hit)
+	} else {
+		want.Around = p.want.Around
+	}
+	p.want = want
+	if p.want == p.have {
+		return false
+	}
+	for _, c := range p.cache {
+		if c.request == want {
+			p.put(want, c.page)
+			return false
+		}
+	}
+	return true
+}
+
+// marksOf returns the pieces of text that a hit matched.
+func marksOf(h *query.Hit) []string {
+	if h == nil {
+		return nil
+	}
+	var marks []string
+	seen := make(map[string]bool)
+	for _, s := range h.Fragment.Spans {
+		m := strings.ToLower(harmless(h.Fragment.Text[s[0]:s[1]]))
+		if m != "" && !seen[m] {
+			seen[m] = true
+			marks = append(marks, m)
+		}
+	}
+	return marks
+}
+
+// loaded takes a page in.
+func (p *preview) loaded(r request, page *Preview) {
+	p.cache = append(p.cache, cached{r, page})
+	if len(p.cache) > cacheSize {
+		p.cache = p.cache[1:]
+	}
+	if r == p.want {
+		p.put(r, page)
+	}
+}
+
+// put shows a page: scrolled to the match, or to where the reader was when it is
+// another view of the same place.
+func (p *preview) put(r request, page *Preview) {
+	again := p.page != nil && p.have.Place == r.Place
+	from, lines := 0, 0
+	if again {
+		from, lines = p.top-p.page.Focus, p.have.Width
+	}
+	p.have, p.page, p.failed = r, page, nil
+	p.plain = make([]string, len(page.Lines))
+	for i, l := range page.Lines {
+		p.plain[i] = strings.ToLower(ansi.Strip(l))
+	}
+	switch {
+	case again && lines == r.Width:
+		p.top = page.Focus + from
+	case r.EntryID == "":
+		p.top = len(page.Lines) // its end
+	default:
+		p.top = p.matchLine() - p.height/4
+		if p.matchLine() == page.Focus {
+			p.top = page.Focus - 1
+		}
+	}
+	p.look()
+}
+
+// matchLine returns the line of the entry that has most of what was searched.
+func (p *preview) matchLine() int {
+	best, most := p.page.Focus, 0
+	for i := p.page.Focus; i < len(p.plain) && most < len(p.marks); i++ {
+		line := p.plain[i]
+		if i > p.page.Focus && line != "" && line[0] != ' ' {
+			break // the next entry
+		}
+		n := 0
+		for _, m := range p.marks {
+			if strings.Contains(line, m) {
+				n++
+			}
+		}
+		if n > most && i > p.page.Focus {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// scroll moves by n lines. It reports whether more of the conversation is to be
+// rendered.
+func (p *preview) scroll(n int) bool {
+	p.top += n
+	return p.more()
+}
+
+// more asks for more of the conversation when its end is near.
+func (p *preview) more() bool {
+	if p.page == nil || p.want != p.have || p.have.Around >= mostAround {
+		return false
+	}
+	if p.page.Before && p.top < p.height/2 || p.page.After && p.top+p.height > len(p.page.Lines)-p.height/2 {
+		p.want.Around *= 4
+		return true
+	}
+	return false
+}
+
+// look finds the lines that have what is looked for.
+func (p *preview) look() {
+	p.found = p.found[:0]
+	text := strings.ToLower(p.find.text)
+	if text == "" {
+		return
+	}
+	for i, l := range p.plain {
+		if strings.Contains(l, text) {
+			p.found = append(p.found, i)
+		}
+	}
+	p.at = max(0, min(p.at, len(p.found)-1))
+}
+
+// findFrom goes to the first place at or below what is on the screen.
+func (p *preview) findFrom() {
+	p.look()
+	for i, l := range p.found {
+		if l >= p.top {
+			p.at = i
+			p.toFound()
+			return
+		}
+	}
+	p.at = 0
+	p.toFound()
+}
+
+// next goes n places further.
+func (p *preview) next(n int) {
+	if len(p.found) > 0 {
+		p.at = (p.at + n + len(p.found)) % len(p.found)
+		p.toFound()
+	}
+}
+
+func (p *preview) toFound() {
+	if len(p.found) == 0 {
+		return
+	}
+	if l := p.found[p.at]; l < p.top || l >= p.top+p.height {
+		p.top = l - p.height/3
+	}
+}
+
+// render returns height lines, each width cells wide.
+func (p *preview) render(v view, width, height int) []string {
+	p.height = height
+	var lines []string
+	switch {
+	case p.failed != nil:
+		lines = append(lines, clip(v.problem.Render(harmless(p.failed.Error())), width))
+	case p.page != nil && p.have.Place == p.want.Place:
+		p.top = max(0, min(p.top, len(p.page.Lines)-height))
+		for i := p.top; i < len(p.page.Lines) && len(lines) < height; i++ {
+			lines = append(lines, p.line(v, i))
+		}
+	case p.want.Path != "":
+		lines = append(lines, v.dim.Render(clip("reading …", width)))
+	}
+	for i := range lines {
+		lines[i] = fit(lines[i], width)
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines
+}
+
+// line returns a line with what was searched and what is looked for marked.
+func (p *preview) line(v view, i int) string {
+	line := p.page.Lines[i]
+	plain := ansi.Strip(line)
+	// Lower case letters may take other bytes: then nothing is marked.
+	if len(plain) != len(p.plain[i]) {
+		return line
+	}
+	look, marks := v.match, p.marks
+	if p.find.text != "" {
+		look, marks = v.found, []string{strings.ToLower(p.find.text)}
+	}
+	var ranges []lipgloss.Range
+	for at := 0; at < len(plain); {
+		start, end := -1, 0
+		for _, m := range marks {
+			if k := strings.Index(p.plain[i][at:], m); k >= 0 && (start < 0 || at+k < start) {
+				start, end = at+k, at+k+len(m)
+			}
+		}
+		if start < 0 {
+			break
+		}
+		ranges = append(ranges, lipgloss.NewRange(ansi.StringWidth(plain[:start]), ansi.StringWidth(plain[:end]), look))
+		at = end
+	}
+	return lipgloss.StyleRanges(line, ranges...)
+}

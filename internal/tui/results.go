@@ -1,0 +1,377 @@
+package tui
+
+import (
+	"fmt"
+	"image/color"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/terminal"
+	"pigrep/query"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
+)
+
+// results is the list of the sessions that were found, each with its best hits.
+// A hit can be selected, and a session that is listed without any.
+type results struct {
+	groups []group
+	rows   []row
+	items  []int // the rows that can be selected
+	at     int   // the selected one, index in items
+	top    int   // the first row on the screen
+
+	height int // rows on the screen, as of the last time it was drawn
+}
+
+// group is a session with its hits, the best first.
+type group struct {
+	query.SessionHit
+	hits []query.Hit
+}
+
+// row is one line of the list.
+type row struct {
+	kind  rowKind
+	group int
+	hit   int // -1: the session
+}
+
+type rowKind uint8
+
+const (
+	rowTitle rowKind = iota
+	rowFacts
+	rowHit
+	rowBlank
+)
+
+// groupHits joins the sessions of an answer with their hits.
+func groupHits(r *query.Response) []group {
+	groups := make([]group, len(r.Sessions))
+	places := make(map[string]int, len(r.Sessions))
+	for i := range r.Sessions {
+		groups[i].SessionHit = r.Sessions[i]
+		places[r.Sessions[i].SessionPath] = i
+	}
+	for _, h := range r.Hits {
+		if i, ok := places[h.SessionPath]; ok {
+			groups[i].hits = append(groups[i].hits, h)
+		}
+	}
+	return groups
+}
+
+// set shows these sessions. The selection stays on the hit that it was on, when
+// that is wanted and the hit is still there.
+func (r *results) set(groups []group, keep bool) {
+	before, had := r.selected()
+	offset := 0
+	if had {
+		offset = r.items[r.at] - r.top
+	}
+	*r = results{groups: groups, height: r.height}
+	for g := range groups {
+		if g > 0 {
+			r.rows = append(r.rows, row{rowBlank, g, -1})
+		}
+		if len(groups[g].hits) == 0 {
+			r.items = append(r.items, len(r.rows))
+		}
+		r.rows = append(r.rows, row{rowTitle, g, -1}, row{rowFacts, g, -1})
+		for h := range groups[g].hits {
+			r.items = append(r.items, len(r.rows))
+			r.rows = append(r.rows, row{rowHit, g, h})
+		}
+	}
+	if !keep || !had {
+		return
+	}
+	for i := range r.items {
+		if p := r.placeOf(i); p == before {
+			r.at = i
+			r.top = max(0, r.items[i]-offset)
+			return
+		}
+	}
+}
+
+// place returns where the i-th item is.
+func (r *results) placeOf(i int) Place {
+	at := r.rows[r.items[i]]
+	g := &r.groups[at.group]
+	if at.hit < 0 {
+		return Place{Path: g.SessionPath}
+	}
+	h := &g.hits[at.hit]
+	return Place{Path: h.SessionPath, EntryID: h.EntryID, Offset: h.Offset, Line: h.Line}
+}
+
+// selected returns the place that is selected; false when there is nothing.
+func (r *results) selected() (Place, bool) {
+	if len(r.items) == 0 {
+		return Place{}, false
+	}
+	return r.placeOf(r.at), true
+}
+
+// session returns the selected session; nil when there is none.
+func (r *results) session() *group {
+	if len(r.items) == 0 {
+		return nil
+	}
+	return &r.groups[r.rows[r.items[r.at]].group]
+}
+
+// hit returns the selected hit; nil when there is none.
+func (r *results) hit() *query.Hit {
+	if len(r.items) == 0 {
+		return nil
+	}
+	at := r.rows[r.items[r.at]]
+	if at.hit < 0 {
+		return nil
+	}
+	return &r.groups[at.group].hits[at.hit]
+}
+
+// move selects the item n further down.
+func (r *results) move(n int) {
+	r.at = max(0, min(len(r.items)-1, r.at+n))
+}
+
+// page moves by n screens.
+func (r *results) page(n int) {
+	if len(r.items) == 0 {
+		return
+	}
+	want := r.items[r.at] + n*max(1, r.height-2)
+	i, _ := slices.BinarySearch(r.items, want)
+	next := max(0, min(len(r.items)-1, i))
+	if next == r.at {
+		next = max(0, min(len(r.items)-1, r.at+n))
+	}
+	r.at = next
+}
+
+// scroll moves the list by n rows, and the selection only when it would leave
+// the screen.
+func (r *results) scroll(n int) {
+	r.top = max(0, min(len(r.rows)-r.height, r.top+n))
+	for r.at > 0 && r.items[r.at] >= r.top+r.height {
+		r.at--
+	}
+	for r.at < len(r.items)-1 && r.items[r.at] < r.top {
+		r.at++
+	}
+}
+
+// click selects what is on the y-th row of the screen.
+func (r *results) click(y int) {
+	at := r.top + y
+	if at < 0 || at >= len(r.rows) {
+		return
+	}
+	for i, item := range r.items {
+		if item == at || r.rows[at].hit < 0 && r.rows[item].group == r.rows[at].group {
+			r.at = i
+			return
+		}
+	}
+}
+
+// follow scrolls such that the selection is in sight, with the heading of its
+// session when it is the first of it.
+func (r *results) follow(height int) {
+	r.height = height
+	if len(r.items) == 0 {
+		r.top = 0
+		return
+	}
+	first, last := r.items[r.at], r.items[r.at]
+	switch at := r.rows[first]; {
+	case at.kind == rowTitle:
+		last++
+	case at.hit == 0:
+		first -= 2
+	}
+	if last >= r.top+height {
+		r.top = last - height + 1
+	}
+	if first < r.top {
+		r.top = first
+	}
+	if last-first >= height { // then the hit matters more than its heading
+		r.top = r.items[r.at]
+	}
+	r.top = max(0, min(r.top, len(r.rows)-height))
+}
+
+// view is what drawing a piece of text needs to know.
+type view struct {
+	*styles
+	now  time.Time
+	home string
+}
+
+// render returns height lines, each width cells wide.
+func (r *results) render(v view, width, height int, focused bool) []string {
+	r.follow(height)
+	lines := make([]string, 0, height)
+	for i := r.top; i < len(r.rows) && len(lines) < height; i++ {
+		lines = append(lines, r.line(v, i, width, focused))
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines
+}
+
+func (r *results) line(v view, i, width int, focused bool) string {
+	at := r.rows[i]
+	g := &r.groups[at.group]
+	chosen := len(r.items) > 0 && (r.items[r.at] == i || at.kind == rowFacts && r.items[r.at] == i-1)
+	p := painter{chosen: chosen && focused, selected: v.styles.selected}
+	margin := "  "
+	if chosen {
+		margin = "▌ "
+	}
+	line := p.paint(v.mark, margin)
+	switch at.kind {
+	case rowBlank:
+		return strings.Repeat(" ", width)
+	case rowTitle:
+		line += p.paint(v.title, clip(g.title(), width-2))
+	case rowFacts:
+		line += p.paint(v.dim, g.facts(v, width-2))
+	case rowHit:
+		line += hitLine(v, p, &g.hits[at.hit], width-2)
+	}
+	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
+}
+
+// painter gives pieces of a line their looks, on the background of the line.
+type painter struct {
+	chosen   bool
+	selected color.Color
+}
+
+func (p painter) paint(look lipgloss.Style, text string) string {
+	if text == "" {
+		return ""
+	}
+	if p.chosen {
+		look = look.Background(p.selected)
+	}
+	return look.Render(text)
+}
+
+// title is how a session is called.
+func (g *group) title() string {
+	for _, s := range []string{g.Name, g.FirstPrompt} {
+		if s = harmless(s); s != "" {
+			return s
+		}
+	}
+	return "(no prompt)"
+}
+
+// facts says where and when a session was, and how many hits it has.
+func (g *group) facts(v view, width int) string {
+	var facts []string
+	if !g.Modified.IsZero() {
+		facts = append(facts, humanize.RelTime(g.Modified.Time, v.now, "ago", "from now"))
+	}
+	switch {
+	case g.Hits > 0:
+		facts = append(facts, plural(g.Hits, "hit", "hits"))
+	case g.HitsAny > 0:
+		facts = append(facts, fmt.Sprintf("%s partial", humanize.Comma(int64(g.HitsAny))))
+	default:
+		facts = append(facts, plural(g.Messages, "message", "messages"))
+	}
+	rest := strings.Join(facts, " · ")
+	dir := harmless(shorten(g.CWD, v.home))
+	if room := width - ansi.StringWidth(rest) - 3; dir != "" && room >= 8 {
+		rest = clipLeft(dir, room) + " · " + rest
+	}
+	return clip(rest, width)
+}
+
+// shorten writes a path with the home directory as ~.
+func shorten(path, home string) string {
+	if home == "" {
+		return path
+	}
+	if path == home {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
+// kindWidth is the room for the kind of a hit.
+const kindWidth = 9
+
+// hitLine is a hit on one line: its kind, and the best piece of it.
+func hitLine(v view, p painter, h *query.Hit, width int) string {
+	look, kind := v.kinds[h.Kind], string(h.Kind)
+	if h.IsError {
+		look, kind = v.kinds["error"], "✗ "+kind
+	}
+	head := p.paint(look, fit(kind, min(width, kindWidth))+" ")
+	room := width - ansi.StringWidth(head)
+	note := ""
+	if len(h.Missing) > 0 {
+		note = "  without " + harmless(strings.Join(h.Missing, ", "))
+	} else if h.Branch == query.BranchAbandoned {
+		note = "  abandoned branch"
+	}
+	if w := ansi.StringWidth(note); w > 0 && room-w >= 30 {
+		room -= w
+	} else {
+		note = ""
+	}
+	return head + fragmentLine(v, p, h.Fragment, room) + p.paint(v.dim, note)
+}
+
+// fragmentLine lays a fragment out in one line of at most width cells, with its
+// first match in sight and the matches marked.
+func fragmentLine(v view, p painter, f query.Fragment, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	text, spans := terminal.CleanSpans(f.Text, f.Spans)
+	skip := 0 // cells
+	if len(spans) > 0 && ansi.StringWidth(text) > width {
+		start, end := ansi.StringWidth(text[:spans[0][0]]), ansi.StringWidth(text[:spans[0][1]])
+		if end > width-1 {
+			skip = max(1, min(start-1, start-width/3))
+		}
+	}
+	var b strings.Builder
+	at := 0
+	for _, s := range spans {
+		b.WriteString(p.paint(v.plain, text[at:s[0]]) + p.paint(v.match, text[s[0]:s[1]]))
+		at = s[1]
+	}
+	b.WriteString(p.paint(v.plain, text[at:]))
+	line := b.String()
+	if skip > 0 {
+		line = p.paint(v.plain, "…") + ansi.TruncateLeft(line, skip+1, "")
+	}
+	return ansi.Truncate(line, width, "…")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return humanize.Comma(int64(n)) + " " + many
+}

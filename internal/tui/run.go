@@ -1,0 +1,56 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// ErrNoTerminal says that there is no terminal to show anything on.
+var ErrNoTerminal = errors.New("there is no terminal")
+
+// leaveTime is how long leaving waits for an update of the index to end. What
+// it leaves undone the next run does.
+const leaveTime = 2 * time.Second
+
+// Run shows the interface until the person leaves it or the context ends. The
+// terminal is as before when it returns, also after a panic, which it then
+// passes on.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	if o.In == nil || o.Out == nil {
+		in, out, err := tea.OpenTTY()
+		if err != nil {
+			return Outcome{}, fmt.Errorf("%w: %w", ErrNoTerminal, err)
+		}
+		defer out.Close()
+		defer in.Close()
+		o.In, o.Out = in, out
+	}
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	m := newModel(inner, o)
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
+
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		o.Follow(inner, func(s State) { program.Send(stateMsg(s)) })
+	}()
+	_, err := program.Run()
+	stop()
+	select {
+	case <-followed:
+	case <-time.After(leaveTime):
+	}
+	switch {
+	case m.crash != nil:
+		panic(fmt.Sprintf("%v\n%s", m.crash.value, m.crash.stack))
+	case ctx.Err() != nil:
+		return m.done, ctx.Err()
+	}
+	return m.done, err
+}

@@ -1,0 +1,230 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"pigrep/query"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// searching is the search that runs, and what the last one said.
+type searching struct {
+	seq     int  // of the newest question
+	job     *job // that runs; nil: none
+	again   bool // ask anew when it has ended
+	limit   int  // sessions
+	refresh bool // the newest question is the one before, asked of a newer index
+
+	shown      string // the text that the results are for
+	total      int    // hits with every word
+	totalAny   int
+	exact      bool
+	sessions   int // there are, or are shown
+	more       bool
+	took       time.Duration
+	notice     string // what was taken literally, or why there is nothing
+	mean       string // what may have been meant
+	failed     error
+	answered   bool // once
+	generation uint64
+}
+
+// job is work that can be stopped.
+type job struct {
+	stop context.CancelFunc
+}
+
+const (
+	firstLimit = 20 // sessions at first
+	mostLimit  = 1280
+)
+
+// searchedMsg is the end of a search.
+type searchedMsg struct {
+	seq    int
+	text   string
+	answer *query.Response    // to a question
+	list   *query.SessionList // without one
+	took   time.Duration
+	err    error
+}
+
+// begin asks what is asked now. A search that runs is stopped, and this one
+// begins when that has ended.
+func (m *Model) begin(refresh bool) tea.Cmd {
+	s := &m.search
+	s.seq++
+	s.refresh = refresh && (s.refresh || s.job == nil)
+	if s.job != nil {
+		s.job.stop()
+		s.again = true
+		return nil
+	}
+	ctx, stop := context.WithCancel(m.ctx)
+	s.job = &job{stop}
+	req := m.request
+	req.Text, req.Limit, req.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
+	msg := searchedMsg{seq: s.seq, text: m.query.text}
+	o := m.options
+	return command(func() tea.Msg {
+		defer stop()
+		start := o.Now()
+		if req.Text == "" {
+			msg.list, msg.err = o.Sessions(ctx, query.SessionsRequest{Request: req})
+		} else {
+			msg.answer, msg.err = o.Search(ctx, req)
+		}
+		msg.took = o.Now().Sub(start)
+		return msg
+	})
+}
+
+// searched takes an answer in.
+func (m *Model) searched(msg searchedMsg) tea.Cmd {
+	s := &m.search
+	s.job = nil
+	if s.again {
+		s.again = false
+		return m.begin(s.refresh)
+	}
+	if msg.seq != s.seq {
+		return nil
+	}
+	keep := s.answered && (s.refresh || msg.text == s.shown)
+	s.failed, s.notice, s.mean = nil, "", ""
+	var groups []group
+	switch {
+	case msg.err != nil:
+		if e, ok := errors.AsType[*query.TextError](msg.err); ok {
+			s.notice = e.Reason
+			if e.Hint != "" {
+				s.notice += " — " + e.Hint
+			}
+		} else {
+			s.failed = msg.err
+		}
+		s.total, s.totalAny, s.sessions, s.exact, s.more = 0, 0, 0, true, false
+	case msg.list != nil:
+		for _, l := range msg.list.Sessions {
+			groups = append(groups, group{SessionHit: l.SessionHit})
+		}
+		s.sessions, s.total, s.totalAny, s.exact = msg.list.Total, 0, 0, true
+		s.more = len(groups) < msg.list.Total
+		s.generation = msg.list.Index.Generation
+	default:
+		r := msg.answer
+		groups = groupHits(r)
+		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.TotalAny, r.TotalIsExact, len(groups)
+		s.more = len(groups) == s.limit
+		s.mean = r.DidYouMean
+		if len(r.Warnings) > 0 {
+			s.notice = r.Warnings[0]
+		}
+		s.generation = r.Index.Generation
+	}
+	s.shown, s.took, s.answered = msg.text, msg.took, true
+	m.results.set(groups, keep)
+	if len(groups) == 0 {
+		m.reading, m.finding = false, false
+	}
+	cmd := m.showPreview()
+	if m.state.Generation > s.generation && msg.err == nil {
+		return tea.Batch(cmd, m.begin(true))
+	}
+	return cmd
+}
+
+// searchMore asks for more sessions when the end of the list is near.
+func (m *Model) searchMore() tea.Cmd {
+	s := &m.search
+	if !s.more || s.job != nil || s.limit >= mostLimit || m.results.at < len(m.results.items)-5 {
+		return nil
+	}
+	s.limit *= 4
+	return m.begin(true)
+}
+
+// stateMsg tells that the index stands otherwise.
+type stateMsg State
+
+// stateChanged shows what is new.
+func (m *Model) stateChanged(state State) tea.Cmd {
+	m.state = state
+	if state.Generation != m.search.generation && m.search.job == nil {
+		return m.begin(true)
+	}
+	return nil
+}
+
+// previewMsg is a conversation that was rendered.
+type previewMsg struct {
+	request
+	page *Preview
+	err  error
+}
+
+// showPreview shows what is selected.
+func (m *Model) showPreview() tea.Cmd {
+	p := &m.preview
+	place, ok := m.results.selected()
+	width := m.layout().preview.width
+	if !ok || width <= 0 {
+		if !ok {
+			p.want, p.page, p.failed = request{}, nil, nil
+		}
+		return nil
+	}
+	want := request{Place: place, Extent: Extent{Width: width}, generation: m.search.generation}
+	if want.Place != p.want.Place {
+		m.finding = false
+	}
+	if !p.show(want, m.results.hit()) {
+		return nil
+	}
+	return m.loadPreview()
+}
+
+// loadPreview renders what the preview wants. As with searches there is one job
+// at a time.
+func (m *Model) loadPreview() tea.Cmd {
+	p := &m.preview
+	if p.running != nil {
+		p.running.stop()
+		return nil
+	}
+	ctx, stop := context.WithCancel(m.ctx)
+	p.running = &job{stop}
+	want, render := p.want, m.options.Preview
+	return command(func() tea.Msg {
+		defer stop()
+		page, err := render(ctx, want.Place, want.Extent)
+		return previewMsg{want, page, err}
+	})
+}
+
+// loadMore renders more of the conversation, when its end is near.
+func (m *Model) loadMore() tea.Cmd {
+	if m.preview.more() {
+		return m.loadPreview()
+	}
+	return nil
+}
+
+func (m *Model) previewed(msg previewMsg) tea.Cmd {
+	p := &m.preview
+	p.running = nil
+	switch {
+	case msg.err == nil:
+		p.loaded(msg.request, msg.page)
+	case msg.request == p.want:
+		p.failed = msg.err
+	}
+	if msg.request != p.want && p.want != p.have && p.want.Path != "" {
+		return m.loadPreview()
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package tui
+
+import (
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
+)
+
+// area is a rectangle of the screen, in cells.
+type area struct{ x, y, width, height int }
+
+func (a area) has(x, y int) bool {
+	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
+}
+
+// layout is where things are. The input is the first line, a rule the second,
+// the status the last.
+type layout struct {
+	list    area
+	preview area // without the line above it that names the session
+	beside  bool // the preview is beside the list, not below
+}
+
+const (
+	besideFrom  = 100 // columns, from which the panes stand side by side
+	previewFrom = 60  // columns, from which there are two of them
+	stackFrom   = 16  // lines, from which there are two of them one above the other
+	frame       = 3   // lines that are no pane
+)
+
+func (m *Model) layout() layout {
+	height := max(0, m.height-frame)
+	all := area{0, 2, m.width, height}
+	switch {
+	case m.width >= besideFrom:
+		left := min(m.width*45/100, 100)
+		return layout{area{0, 2, left, height}, area{left + 2, 3, m.width - left - 2, max(0, height-1)}, true}
+	case m.width >= previewFrom && m.height >= stackFrom:
+		top := height / 2
+		return layout{area{0, 2, m.width, top}, area{0, 2 + top + 1, m.width, height - top - 1}, false}
+	case m.reading:
+		return layout{preview: area{0, 3, m.width, max(0, height-1)}}
+	}
+	return layout{list: all}
+}
+
+// View implements tea.Model.
+func (m *Model) View() (v tea.View) {
+	v.AltScreen = true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.WindowTitle = "pigrep"
+	defer func() {
+		if r := recover(); r != nil {
+			m.crash = &crash{r, debug.Stack()}
+			v.SetContent("")
+		}
+	}()
+	lines, cursor := m.screen()
+	v.SetContent(strings.Join(lines, "\n"))
+	if cursor != nil {
+		v.Cursor = tea.NewCursor(cursor.X, cursor.Y)
+		v.Cursor.Blink = false
+		v.Cursor.Shape = tea.CursorBar
+	}
+	return v
+}
+
+// screen returns all lines, and where the cursor is.
+func (m *Model) screen() (lines []string, cursor *tea.Position) {
+	if m.width < 4 || m.height < frame+1 {
+		return []string{clip("too small", m.width)}, nil
+	}
+	v := view{&m.styles, m.options.Now(), m.options.Home}
+	body := m.height - 1
+	switch {
+	case m.help != nil:
+		lines = m.help.render(v, m.width, body)
+	case m.menu != nil:
+		var x int
+		lines, x = m.menu.render(v, m.width, body)
+		cursor = &tea.Position{X: x}
+	default:
+		lines, cursor = m.main(v)
+	}
+	return append(lines[:body], m.status(v)), cursor
+}
+
+const promptText = "> "
+
+// main draws the input and the panes.
+func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
+	text, x := m.query.render(m.width - len(promptText))
+	head := v.prompt.Render(promptText) + text
+	if m.query.text == "" {
+		head += v.dim.Render(clip("type to search every past conversation", m.width-len(promptText)))
+	}
+	if !m.reading {
+		cursor = &tea.Position{X: len(promptText) + x}
+	}
+	l := m.layout()
+	lines = append(lines, fit(head, m.width), m.rule(v, m.width))
+	list := m.list(v, l.list.width, l.list.height)
+	if l.preview.height <= 0 || l.preview.width <= 0 {
+		return append(lines, list...), cursor
+	}
+	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
+	if m.finding {
+		text, x := m.preview.find.render(l.preview.width - 1)
+		pane[0] = fit(v.prompt.Render("/")+text, l.preview.width)
+		cursor = &tea.Position{X: l.preview.x + 1 + x, Y: l.preview.y - 1}
+	}
+	if !l.beside {
+		return append(append(lines, list...), pane...), cursor
+	}
+	for i := range list {
+		lines = append(lines, list[i]+v.dim.Render("│")+" "+pane[i])
+	}
+	return lines, cursor
+}
+
+// rule is the line below the input. It shows which pane has the keys.
+func (m *Model) rule(v view, width int) string {
+	return v.dim.Render(strings.Repeat("─", width))
+}
+
+// list draws the results, or says why there are none.
+func (m *Model) list(v view, width, height int) []string {
+	if len(m.results.rows) > 0 || width <= 0 || height <= 0 {
+		return m.results.render(v, width, max(0, height), !m.reading)
+	}
+	var text []string
+	s := &m.search
+	switch {
+	case s.failed != nil && m.state.Generation == 0 && m.state.Problem == "":
+		text = []string{"The index is being built; what is ready shows up here."}
+	case s.failed != nil:
+		text = []string{complaint(s.failed).text}
+	case !s.answered || s.job != nil:
+		text = []string{"searching …"}
+	case s.shown == "":
+		text = []string{"There are no sessions yet."}
+	default:
+		text = append(text, "Nothing found in "+string(m.scope())+".")
+		if s.mean != "" {
+			text = append(text, "Did you mean "+quoted(s.mean)+"? Enter searches for it.")
+		} else {
+			text = append(text, "Ctrl-S searches other kinds of text.")
+		}
+	}
+	var lines []string
+	for _, t := range text {
+		for line := range strings.SplitSeq(ansi.Wordwrap(harmless(t), max(1, width-4), ""), "\n") {
+			lines = append(lines, fit("  "+v.dim.Render(line), width))
+		}
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines[:height]
+}
+
+// previewTitle names the session that the preview shows.
+func (m *Model) previewTitle(v view, width int) string {
+	g := m.results.session()
+	if g == nil {
+		return v.dim.Render(strings.Repeat("─", width))
+	}
+	mark, look := "── ", v.dim
+	if m.reading {
+		mark, look = "▶─ ", v.prompt
+	}
+	right := ""
+	if p := &m.preview; p.find.text != "" && len(p.found) > 0 {
+		right = fmt.Sprintf(" %d of %d ", p.at+1, len(p.found))
+	} else if p.find.text != "" {
+		right = " not found "
+	}
+	room := width - len("── ") - ansi.StringWidth(right) - 1
+	title := look.Render(mark) + v.title.Render(clip(g.title(), room)) + " "
+	rest := width - ansi.StringWidth(title) - ansi.StringWidth(right)
+	return fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
+}
+
+// status is the last line: what the last key brought about, or how much was
+// found, how fresh that is and where it was looked for.
+func (m *Model) status(v view) string {
+	left, look := m.message.text, v.notice
+	if m.message.bad {
+		look = v.problem
+	}
+	if left == "" && m.place()&inMain != 0 {
+		left, look = m.counts(), v.dim
+		if m.search.notice != "" {
+			left, look = m.search.notice, v.notice
+		}
+	}
+	left = clip(harmless(left), m.width)
+	right := m.hints()
+	if ansi.StringWidth(left)+ansi.StringWidth(right)+3 > m.width { // the last of them then
+		hints := strings.Split(right, " · ")
+		right = hints[len(hints)-1]
+	}
+	room := m.width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	if room < 3 {
+		return fit(look.Render(left), m.width)
+	}
+	return look.Render(left) + strings.Repeat(" ", room) + v.dim.Render(right)
+}
+
+// hints names the keys that matter most where the keys go.
+func (m *Model) hints() string {
+	switch m.place() {
+	case inHelp:
+		return "Esc back"
+	case inMenu:
+		return "Enter choose · Esc back"
+	case inFind:
+		return "Enter done · Esc cancel"
+	case inPreview:
+		return "/ find · Enter resume · Tab back · ? help"
+	}
+	help := "? help"
+	if m.query.text != "" {
+		help = "F1 help"
+	}
+	return "Enter resume · Ctrl-O read · Tab preview · " + help
+}
+
+// counts says how much was found, how fresh that is and where it was looked for.
+func (m *Model) counts() string {
+	s := &m.search
+	var parts []string
+	about := ""
+	if !s.exact {
+		about = "about "
+	}
+	switch {
+	case !s.answered || s.failed != nil:
+	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
+		parts = append(parts, plural(s.sessions, "session", "sessions"))
+	case s.total == s.totalAny:
+		parts = append(parts, about+plural(s.total, "hit", "hits"))
+	case s.total == 0:
+		parts = append(parts, about+plural(s.totalAny, "hit", "hits")+", none with every word")
+	default:
+		parts = append(parts, about+plural(s.total, "hit", "hits")+", "+humanize.Comma(int64(s.totalAny-s.total))+" partial")
+	}
+	if s.answered && s.failed == nil {
+		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
+	}
+	parts = append(parts, m.freshness(), string(m.scope()))
+	if m.request.Sort != 0 {
+		parts = append(parts, m.sortName())
+	}
+	return strings.Join(parts, " · ")
+}
+
+// freshness says how the index stands.
+func (m *Model) freshness() string {
+	switch s := &m.state; {
+	case s.Indexing:
+		text := fmt.Sprintf("indexing %d %%", int(s.Share*100))
+		if s.Left > 2*time.Second {
+			text += fmt.Sprintf(", %s left", s.Left.Round(time.Second))
+		}
+		return text
+	case s.Problem != "":
+		return s.Problem
+	case !s.Ready:
+		return "looking for what is new"
+	}
+	return "up to date"
+}
