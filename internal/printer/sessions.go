@@ -297,29 +297,6 @@ func (p plain) Sessions(s *Sessions) error {
 	return nil
 }
 
-// sessionJSON is a session of a list. Score and hits are there when there was a
-// query.
-type sessionJSON struct {
-	query.SessionHit
-	Score      *float64 `json:"score,omitempty"`
-	Hits       *int     `json:"hits,omitempty"`
-	HitsAny    *int     `json:"hitsAny,omitempty"`
-	ParentPath string   `json:"parentPath,omitempty"`
-	Depth      int      `json:"depth,omitempty"`
-	Best       string   `json:"entryId,omitempty"` // of the best hit
-}
-
-func newSessionJSON(x *query.ListedSession, searched bool) sessionJSON {
-	j := sessionJSON{SessionHit: x.SessionHit, ParentPath: x.ParentPath, Depth: x.Depth}
-	if searched {
-		j.Score, j.Hits, j.HitsAny = &x.Score, &x.Hits, &x.HitsAny
-		if x.Hit != nil {
-			j.Best = x.Hit.EntryID
-		}
-	}
-	return j
-}
-
 type sessionsTail struct {
 	Total        int              `json:"total"`
 	TotalIsExact bool             `json:"totalIsExact"`
@@ -339,20 +316,20 @@ func newSessionsTail(l *query.SessionList) sessionsTail {
 }
 
 func (p jsonEnvelope) Sessions(s *Sessions) error {
-	rows := make([]sessionJSON, len(s.List.Sessions))
+	rows := make([]query.SessionRow, len(s.List.Sessions))
 	for i := range rows {
-		rows[i] = newSessionJSON(&s.List.Sessions[i], s.Searched)
+		rows[i] = s.List.Sessions[i].Row(s.Searched)
 	}
 	return encode(p.w, struct {
 		sessionsHead
-		Sessions []sessionJSON `json:"sessions"`
+		Sessions []query.SessionRow `json:"sessions"`
 		sessionsTail
 	}{sessionsHead{envelope("sessions"), s.Query}, rows, newSessionsTail(s.List)})
 }
 
 func (p jsonLines) Sessions(s *Sessions) error {
 	for i := range s.List.Sessions {
-		if err := encode(p.w, newSessionJSON(&s.List.Sessions[i], s.Searched)); err != nil {
+		if err := encode(p.w, s.List.Sessions[i].Row(s.Searched)); err != nil {
 			return err
 		}
 	}
