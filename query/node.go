@@ -74,8 +74,30 @@ type Field struct {
 func (n *List) String() string { return join(n.Items, " ", n) }
 func (n *And) String() string  { return join(n.Items, " AND ", n) }
 func (n *Or) String() string   { return join(n.Items, " OR ", n) }
-func (n *Must) String() string { return "+" + operand(n.Item) }
-func (n *Not) String() string  { return "!" + operand(n.Item) }
+
+func (n *Must) String() string {
+	if not, ok := n.Item.(*Not); ok && isUnary(not.Item) {
+		return "+" + not.String()
+	}
+	return "+" + operand(n.Item)
+}
+
+// String writes the outer one of two marks as a word: a parenthesis without a
+// partner, marked twice, cannot stand in a group.
+func (n *Not) String() string {
+	if isUnary(n.Item) {
+		return "NOT " + n.Item.String()
+	}
+	return "!" + operand(n.Item)
+}
+
+func isUnary(n Node) bool {
+	switch n.(type) {
+	case *Must, *Not:
+		return true
+	}
+	return false
+}
 
 func (n *Term) String() string {
 	switch n.Match {

@@ -322,8 +322,7 @@ func (p *parser) primary() Node {
 		}
 		return newWord(t)
 	}
-	// A parenthesis without a partner. As a phrase it can be written anywhere.
-	return &Term{Text: t.text, Match: Phrase, Pos: t.Pos}
+	return &Term{Text: t.text, Pos: t.Pos}
 }
 
 // newWord recognises conn* and conn~, conn~1, conn~2.
