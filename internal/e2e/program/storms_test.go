@@ -109,6 +109,9 @@ func TestKilledWhileIndexing(t *testing.T) {
 		if diff := cmp.Diff(answers(t, home, where(fresh), queries), answers(t, home, where("killed"), queries)); diff != "" {
 			t.Fatalf("round %d: a new index (-) and one whose making was killed (+) answer differently:\n%.4000s", round, diff)
 		}
+		if r := pigrep(t, home, append([]string{"doctor", "--deep"}, where("killed")...)...); r.exit != 0 {
+			t.Fatalf("round %d: doctor --deep: exit code %d\n%s%s", round, r.exit, r.stdout, r.stderr)
+		}
 	}
 	if killed == 0 {
 		t.Error("nothing was killed in time")
@@ -201,6 +204,52 @@ func TestReadersWhileIndexing(t *testing.T) {
 	if e, r := search(t, home, append(where, "hyrax")...); e.Total != 3+rounds {
 		t.Errorf("after the storm %d hits, want %d\n%s", e.Total, 3+rounds, r.stderr)
 	}
+}
+
+// With many small files every one is found, and an index that followed their
+// changes gives the answers of a fresh one.
+func TestManySmallFiles(t *testing.T) {
+	n := howMany(200, 1000, 10_000)
+	home := t.TempDir()
+	root := filepath.Join(home, "sessions")
+	path := func(i int) string { return filepath.Join(root, fmt.Sprintf("p%d", i%120), fmt.Sprintf("%d.jsonl", i)) }
+	for i := range n {
+		writeSession(t, path(i), fmt.Sprintf("the quoll of number%d", i))
+	}
+	where := func(dir string) []string {
+		return []string{"--session-dir", root, "--index-dir", filepath.Join(home, dir)}
+	}
+	total := func(query string, want int) {
+		t.Helper()
+		r := pigrep(t, home, append(append([]string{"search", "--json"}, where("index")...), query)...)
+		var e envelope
+		if err := json.Unmarshal(r.stdout, &e); err != nil || e.Total != want {
+			t.Errorf("search for %s: %d hits, want %d; %v\n%s", query, e.Total, want, err, r.stderr)
+		}
+	}
+	total("quoll", n)
+	total(fmt.Sprint("number", n/2), 1)
+	for i := range n {
+		var err error
+		switch i % 10 {
+		case 1:
+			err = os.Remove(path(i))
+		case 2:
+			appendPrompt(t, path(i), 1, fmt.Sprintf("another quoll, of %d", i))
+		case 3:
+			writeSession(t, path(i), fmt.Sprintf("a bettong in place of %d", i))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	queries := []string{"quoll", "another", "bettong", fmt.Sprint("number", n-8)}
+	want := answers(t, home, where("fresh"), queries)
+	if diff := cmp.Diff(want, answers(t, home, where("index"), queries)); diff != "" {
+		t.Errorf("answers of a fresh index (-) and of one that followed (+):\n%.2000s", diff)
+	}
+	total("quoll", n-n/10)
+	total("another", n/10)
 }
 
 // A reader of the output that goes away, as head does, is no failure.
