@@ -45,16 +45,17 @@ const (
 	trigramsMagic = "pgtrigr1"
 	trigramsHead  = 40
 
-	trigramRows  = 1 << 12
+	rowBits      = 11
+	trigramRows  = 1 << rowBits
 	prefixBytes  = 3    // of a term; those of a prefix are in one column
-	columnTerms  = 1280 // at least
-	trigramTerms = 16 * columnTerms
+	columnTerms  = 640 // at least
+	trigramTerms = 32 * columnTerms
 
 	minTrigramSegment = 8 * trigramTerms // bytes, below which a segment has fewer terms
 )
 
 func rowOf(a, b, c byte) int {
-	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - 12))
+	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - rowBits))
 }
 
 // columns returns a bit for each column that may have a term with the needle.
