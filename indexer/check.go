@@ -28,7 +28,7 @@ type Report struct {
 	Files      int
 	Documents  int
 	Compared   int // files that were read and compared part by part
-	Changed    int // files that were not, because they have changed since they were indexed
+	Changed    int // files that were not, because they are new or have changed since they were indexed
 	Findings   []Finding
 }
 
@@ -93,7 +93,9 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 			r.compare(o.Adapter, rec, files[s.Path], held[s.File])
 		}
 		delete(held, s.File)
+		delete(files, s.Path)
 	}
+	r.Changed += len(files)
 	for file, documents := range held {
 		r.add("", "%d documents of file %d, which the index does not know", len(documents), file)
 	}

@@ -99,11 +99,15 @@ func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) 
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
-		m, err := resumeMarks(f, rec)
-		if err == nil {
-			return rec, m, nil
+		reason := noRecord
+		if rec != nil {
+			m, err := resumeMarks(f, rec)
+			if err == nil {
+				return rec, m, nil
+			}
+			reason = errMarks.Error()
 		}
-		s.Change, s.Reason = Rewritten, errMarks.Error()
+		s.Change, s.Reason = Rewritten, reason
 	}
 	rec := &session.Record{}
 	rec.Path = s.File.Path

@@ -188,8 +188,8 @@ func (s *Step) decide(ix Index) {
 		return
 	}
 	rec, err := ix.Record(k.File)
-	if err != nil {
-		s.Change, s.Reason, s.Pending = Rewritten, "its session record cannot be read", f.Size
+	if err != nil || rec == nil {
+		s.Change, s.Reason, s.Pending = Rewritten, noRecord, f.Size
 		return
 	}
 	switch ok, err := sameBlocks(file, rec); {
@@ -205,6 +205,9 @@ func (s *Step) decide(ix Index) {
 		s.Change, s.Reason = Touched, "the same bytes, other times"
 	}
 }
+
+// noRecord is why a file is read anew whose record is missing or damaged.
+const noRecord = "its session record cannot be read"
 
 // again makes the step one that replaces the documents of the file, if its path
 // is among these.

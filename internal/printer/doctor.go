@@ -17,7 +17,7 @@ type Doctor struct {
 	Files      int
 	Documents  int
 	Compared   int // files read and compared part by part
-	Changed    int // files that could not be, since they have changed since they were indexed
+	Changed    int // files that could not be, new or changed since they were indexed
 	Findings   []Finding
 	Repaired   string // what was done about the findings; "" when nothing was
 }
@@ -41,7 +41,7 @@ func doctorLine(d *Doctor) string {
 		fmt.Fprintf(&b, ", %s compared with the index part by part", count(d.Compared, "file"))
 	}
 	if d.Changed > 0 {
-		fmt.Fprintf(&b, "; %s not, having changed since (`pigrep index` first)", count(d.Changed, "file"))
+		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", count(d.Changed, "file"))
 	}
 	if d.Repaired != "" {
 		b.WriteString("; repaired: " + d.Repaired)
