@@ -17,7 +17,7 @@ type Facet struct {
 	Field string
 	Value string
 	Count int    // of Unit that have it; 0 when nobody counted
-	Unit  string // "sessions" or "parts"
+	Unit  string // "session" or "part"
 }
 
 // facetTimes are the times that after: is most often set to.
@@ -41,7 +41,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 			return nil, err
 		}
 	}
-	list = append(list, byCount("tool", "parts", tools)...)
+	list = append(list, byCount("tool", "part", tools)...)
 	list = append(list, projectFacets(r.Summaries())...)
 	models := make(map[string]int)
 	for i := range r.Summaries() {
@@ -49,7 +49,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 			models[m[strings.LastIndexByte(m, '/')+1:]]++
 		}
 	}
-	list = append(list, byCount("model", "sessions", models)...)
+	list = append(list, byCount("model", "session", models)...)
 	for _, t := range facetTimes {
 		list = append(list, Facet{Field: "after", Value: t})
 	}
@@ -87,7 +87,7 @@ func projectFacets(sessions []session.Summary) []Facet {
 			latest[name] = at
 		}
 	}
-	list := byCount("project", "sessions", counts)
+	list := byCount("project", "session", counts)
 	slices.SortStableFunc(list, func(a, b Facet) int { return latest[b.Value].Compare(latest[a.Value]) })
 	return list
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 type grepOptions struct {
 	sharedOptions
+	interactive
 	patterns []string
 
 	fixed, ignoreCase, caseSensitive, smartCase bool
@@ -48,6 +50,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "before-context", "B", "N", "also N lines before each match", &o.before)
 	addFlag(f, "context", "C", "N", "also N lines around each match", &o.context)
 	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
+	o.interactive.addFlags(cmd)
 	for _, name := range []string{"after-context", "before-context"} {
 		f.Lookup(name).DefValue = "0"
 	}
@@ -159,7 +162,32 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest,
 	return r, nil
 }
 
+// asQuery writes the patterns in the query language.
+func (o *grepOptions) asQuery() string {
+	var patterns []string
+	for _, p := range o.patterns {
+		if o.fixed {
+			p = regexp.QuoteMeta(p)
+		}
+		if o.word {
+			p = `\b(?:` + p + `)\b`
+		}
+		patterns = append(patterns, p)
+	}
+	pattern := strings.Join(patterns, "|")
+	switch {
+	case pattern == "":
+		return ""
+	case o.ignoreCase && !o.caseSensitive && !o.smartCase:
+		pattern = "(?i)" + pattern
+	}
+	return query.SetField("", "re", pattern)
+}
+
 func runGrep(ctx context.Context, a *App, o *grepOptions) error {
+	if o.ui {
+		return o.openUI(ctx, a, o.asQuery(), "")
+	}
 	mode, err := o.mode()
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ const searchName = "search"
 
 type searchOptions struct {
 	sharedOptions
+	interactive
 	query      string
 	limit      int
 	perSession int
@@ -38,6 +39,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "before-context", "B", "N", "show N entries before each hit, on its branch", &o.before)
 	addFlag(f, "after-context", "A", "N", "show N entries after each hit", &o.after)
 	addFlag(f, "context", "C", "N", "show N entries before and after each hit", &o.around)
+	o.interactive.addFlags(cmd)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
@@ -78,6 +80,9 @@ pigrep --json ENOENT`,
 }
 
 func runSearch(ctx context.Context, a *App, o *searchOptions) error {
+	if o.ui {
+		return o.openUI(ctx, a, o.query, o.sort)
+	}
 	if o.limit < 0 || o.perSession < 0 {
 		return usagef("", "--limit and --per-session take a number from 1 on")
 	}

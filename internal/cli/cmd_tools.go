@@ -12,6 +12,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/audit"
 	"pigrep/internal/printer"
+	"pigrep/internal/session"
 	"pigrep/query"
 
 	"github.com/spf13/cobra"
@@ -20,6 +21,7 @@ import (
 // auditOptions are the flags that the audit commands share.
 type auditOptions struct {
 	sharedOptions
+	interactive
 	pagerOptions
 	query  string
 	by     []string
@@ -128,6 +130,7 @@ pigrep tools calls docker compose --verbose`,
 	}, runF, func(ctx context.Context, o *auditOptions) error { return runCalls(ctx, a, o, "tools calls", o.verbose) })
 	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
 	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
+	o.interactive.addFlags(cmd)
 	o.addRisk(cmd)
 	o.addAudit(cmd)
 	return cmd
@@ -341,7 +344,24 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 	return o.finish(ctx, a, run, printer.NewToolsAudit(t, run.look))
 }
 
+// callsUI looks for calls in the terminal interface, or for the results of
+// those that failed.
+func (o *auditOptions) callsUI(ctx context.Context, a *App) error {
+	if o.csv || o.risky || len(o.rules) > 0 || len(o.args) > 0 {
+		return usagef("`pigrep tools calls` without --ui knows them", "--ui excludes --csv, --risky, --rule and --arg")
+	}
+	shared := o.sharedOptions
+	shared.kinds = []string{string(session.KindCall)}
+	if shared.isError = shared.isError || o.failed; shared.isError {
+		shared.kinds = []string{string(session.KindResult)}
+	}
+	return shared.openUI(ctx, a, o.query, query.SortNames[query.SortNewest])
+}
+
 func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
+	if o.ui {
+		return o.callsUI(ctx, a)
+	}
 	run, err := o.begin(ctx, a)
 	if err != nil {
 		return err

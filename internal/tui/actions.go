@@ -17,6 +17,10 @@ type resumeMsg struct {
 
 // planResume makes the command.
 func (m *Model) planResume(p Place, copy bool) tea.Cmd {
+	if m.asking {
+		return nil
+	}
+	m.asking = true
 	ctx, plan := m.ctx, m.options.Resume
 	return command(func() tea.Msg {
 		r, err := plan(ctx, p)
@@ -38,6 +42,7 @@ func (m *Model) resume() tea.Cmd {
 // resumed leaves with the command, or shows first what a person would not
 // expect of it.
 func (m *Model) resumed(msg resumeMsg) tea.Cmd {
+	m.asking = false
 	switch {
 	case msg.err != nil:
 		m.complain(msg.err)

@@ -1,9 +1,9 @@
 package tui
 
 import (
-	"github.com/dustin/go-humanize"
-
+	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/scope"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -22,6 +22,9 @@ var dateNames = map[string]string{
 	"1mo": "the last month", "3mo": "the last three months", "1y": "the last year",
 }
 
+// reading is what an empty menu says until its choices come.
+const reading = "reading …"
+
 // facetsMsg are the values that filters can have.
 type facetsMsg struct {
 	list []query.Facet
@@ -30,7 +33,7 @@ type facetsMsg struct {
 
 func (m *Model) openFilters() tea.Cmd {
 	m.menu = m.filterMenu("", nil)
-	m.menu.empty = "reading …"
+	m.menu.empty = reading
 	ctx, facets := m.ctx, m.options.Facets
 	return command(func() tea.Msg {
 		list, err := facets(ctx)
@@ -40,7 +43,7 @@ func (m *Model) openFilters() tea.Cmd {
 
 // facetsCame fills the menu, when it is still open.
 func (m *Model) facetsCame(msg facetsMsg) {
-	if m.menu == nil || m.menu.empty != "reading …" {
+	if m.menu == nil || m.menu.empty != reading {
 		return
 	}
 	if msg.err != nil {
@@ -73,7 +76,7 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
 			c.note = name
 		} else if f.Count > 0 {
-			c.note = humanize.Comma(int64(f.Count)) + " " + f.Unit
+			c.note = plural(f.Count, f.Unit, f.Unit+"s")
 		}
 		c.on = query.FieldValue(m.query.text, f.Field) == f.Value
 		if field == "" {
@@ -95,7 +98,7 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 		}
 		for _, f := range facets {
 			if c.value == f.Field+":"+f.Value {
-				m.query.set(query.SetField(m.query.text, f.Field, f.Value))
+				m.setFilter(f)
 			}
 		}
 	})
@@ -106,4 +109,14 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 		}
 	}
 	return menu
+}
+
+// setFilter writes a filter into the query. A kind that the scope does not hold
+// widens it.
+func (m *Model) setFilter(f query.Facet) {
+	m.query.set(query.SetField(m.query.text, f.Field, f.Value))
+	if f.Field == "kind" && query.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
+		m.request.Scope = scope.All
+		m.say("scope: %s, which has this kind", scope.All)
+	}
 }

@@ -36,9 +36,11 @@ type Model struct {
 	history history
 	message message
 
+	asking bool  // for the command that resumes the selected session
 	warned Place // for which the person has seen the warnings of resuming
 	done   Outcome
 	crash  *crash
+	quit   func() // ends the program; nil in tests
 }
 
 // message is something that the last key brought about.
@@ -59,6 +61,16 @@ type crash struct {
 	stack []byte
 }
 
+func (c *crash) String() string { return fmt.Sprint(c.value) }
+
+// crashed ends the program, as soon as it can be told.
+func (m *Model) crashed(value any) {
+	m.crash = &crash{value, debug.Stack()}
+	if m.quit != nil {
+		go m.quit()
+	}
+}
+
 func newModel(ctx context.Context, o Options) *Model {
 	m := &Model{options: o, ctx: ctx, styles: newStyles(true), request: o.Request, history: history{path: o.History}}
 	m.query.set(o.Query)
@@ -75,7 +87,7 @@ func (m *Model) Init() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 	defer func() {
 		if r := recover(); r != nil {
-			m.crash = &crash{r, debug.Stack()}
+			m.crashed(r)
 			cmd = tea.Quit
 		}
 	}()

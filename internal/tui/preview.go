@@ -57,8 +57,8 @@ func (p *preview) show(want request, hit *query.Hit) bool {
 	} else {
 		want.Around = p.want.Around
 	}
-	p.want = want
-	if p.want == p.have {
+	p.want, p.failed = want, nil
+	if p.want == p.have && p.page != nil {
 		return false
 	}
 	for _, c := range p.cache {

@@ -349,10 +349,10 @@ func fragmentLine(v view, p painter, f query.Fragment, width int) string {
 	}
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	skip := 0 // cells
-	if len(spans) > 0 && ansi.StringWidth(text) > width {
+	if whole := ansi.StringWidth(text); len(spans) > 0 && whole > width {
 		start, end := ansi.StringWidth(text[:spans[0][0]]), ansi.StringWidth(text[:spans[0][1]])
 		if end > width-1 {
-			skip = max(1, min(start-1, start-width/3))
+			skip = max(1, min(start-1, start-width/3, whole-width))
 		}
 	}
 	var b strings.Builder

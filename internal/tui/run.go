@@ -35,6 +35,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 
+	m.quit = program.Quit
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
@@ -48,7 +49,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	switch {
 	case m.crash != nil:
-		panic(fmt.Sprintf("%v\n%s", m.crash.value, m.crash.stack))
+		panic(m.crash)
 	case ctx.Err() != nil:
 		return m.done, ctx.Err()
 	}

@@ -26,7 +26,8 @@ type searching struct {
 	sessions   int // there are, or are shown
 	more       bool
 	took       time.Duration
-	notice     string // what was taken literally, or why there is nothing
+	notice     string // what was taken literally
+	noWord     string // why there is nothing to look for
 	mean       string // what may have been meant
 	failed     error
 	answered   bool // once
@@ -95,14 +96,14 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		return nil
 	}
 	keep := s.answered && (s.refresh || msg.text == s.shown)
-	s.failed, s.notice, s.mean = nil, "", ""
+	s.failed, s.noWord, s.notice, s.mean = nil, "", "", ""
 	var groups []group
 	switch {
 	case msg.err != nil:
 		if e, ok := errors.AsType[*query.TextError](msg.err); ok {
-			s.notice = e.Reason
+			s.noWord = e.Reason
 			if e.Hint != "" {
-				s.notice += " — " + e.Hint
+				s.noWord += " — " + e.Hint
 			}
 		} else {
 			s.failed = msg.err
@@ -223,8 +224,11 @@ func (m *Model) previewed(msg previewMsg) tea.Cmd {
 	case msg.request == p.want:
 		p.failed = msg.err
 	}
-	if msg.request != p.want && p.want != p.have && p.want.Path != "" {
+	switch {
+	case msg.request != p.want && p.want != p.have && p.want.Path != "":
 		return m.loadPreview()
+	case msg.err == nil && p.page != nil && len(p.page.Lines) < p.height: // there is room for more
+		return m.loadMore()
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -39,7 +39,7 @@ func (m *Model) layout() layout {
 	switch {
 	case m.width >= besideFrom:
 		left := min(m.width*45/100, 100)
-		return layout{area{0, 2, left, height}, area{left + 2, 3, m.width - left - 2, max(0, height-1)}, true}
+		return layout{area{0, 2, left, height}, area{left + 3, 3, m.width - left - 3, max(0, height-1)}, true}
 	case m.width >= previewFrom && m.height >= stackFrom:
 		top := height / 2
 		return layout{area{0, 2, m.width, top}, area{0, 2 + top + 1, m.width, height - top - 1}, false}
@@ -56,7 +56,7 @@ func (m *Model) View() (v tea.View) {
 	v.WindowTitle = "pigrep"
 	defer func() {
 		if r := recover(); r != nil {
-			m.crash = &crash{r, debug.Stack()}
+			m.crashed(r)
 			v.SetContent("")
 		}
 	}()
@@ -118,7 +118,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 		return append(append(lines, list...), pane...), cursor
 	}
 	for i := range list {
-		lines = append(lines, list[i]+v.dim.Render("│")+" "+pane[i])
+		lines = append(lines, list[i]+v.dim.Render(" │ ")+pane[i])
 	}
 	return lines, cursor
 }
@@ -136,12 +136,14 @@ func (m *Model) list(v view, width, height int) []string {
 	var text []string
 	s := &m.search
 	switch {
-	case s.failed != nil && m.state.Generation == 0 && m.state.Problem == "":
+	case errors.Is(s.failed, ErrNoIndex) && m.state.Problem == "":
 		text = []string{"The index is being built; what is ready shows up here."}
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}
 	case !s.answered || s.job != nil:
 		text = []string{"searching …"}
+	case s.noWord != "":
+		text = []string{s.noWord}
 	case s.shown == "":
 		text = []string{"There are no sessions yet."}
 	default:
@@ -240,7 +242,7 @@ func (m *Model) counts() string {
 		about = "about "
 	}
 	switch {
-	case !s.answered || s.failed != nil:
+	case !s.answered || s.failed != nil || s.noWord != "":
 	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
 		parts = append(parts, plural(s.sessions, "session", "sessions"))
 	case s.total == s.totalAny:
@@ -250,7 +252,7 @@ func (m *Model) counts() string {
 	default:
 		parts = append(parts, about+plural(s.total, "hit", "hits")+", "+humanize.Comma(int64(s.totalAny-s.total))+" partial")
 	}
-	if s.answered && s.failed == nil {
+	if s.answered && s.failed == nil && s.noWord == "" {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
 	}
 	parts = append(parts, m.freshness(), string(m.scope()))

@@ -1,0 +1,268 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/query"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// noon is when all tests take place.
+var noon = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+
+// long is a line of more than 10,000 characters with a match at its end.
+var long = strings.Repeat("all work and no play ", 500) + "token"
+
+// fragment marks every "token" of a text.
+func fragment(text string) query.Fragment {
+	f := query.Fragment{Text: text}
+	for at := 0; ; {
+		i := strings.Index(text[at:], "token")
+		if i < 0 {
+			return f
+		}
+		f.Spans = append(f.Spans, [2]int{at + i, at + i + len("token")})
+		at += i + len("token")
+	}
+}
+
+// library is what the tests search: sessions that are not easy to show.
+func library() []group {
+	ago := func(d time.Duration) query.Time { return query.Time{Time: noon.Add(-d)} }
+	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...query.Hit) group {
+		g := group{SessionHit: query.SessionHit{
+			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, CWD: cwd,
+			Modified: ago(age), Messages: 10 * n, Hits: len(hits), HitsAny: len(hits),
+		}}
+		for i := range hits {
+			h := &hits[i]
+			h.SessionPath, h.CWD, h.InContext = g.SessionPath, cwd, true
+			h.EntryID, h.Line, h.Offset = fmt.Sprintf("e%d", i), i+2, int64(1000*i+100)
+			h.Branch = query.BranchActive
+		}
+		g.hits = hits
+		return g
+	}
+	hit := func(kind session.Kind, text string) query.Hit {
+		return query.Hit{Kind: kind, Fragment: fragment(text)}
+	}
+	failed := hit(session.KindResult, "bad token\x1b[31m in red\x1b[0m\x07\r\nof two lines")
+	failed.IsError = true
+	partial := hit(session.KindThinking, "only the token, not the other word")
+	partial.Missing = []string{"auth"}
+	abandoned := hit(session.KindCall, "grep -rn token ./src")
+	abandoned.Branch = query.BranchAbandoned
+	return []group{
+		with(1, "", "Why is the auth token rejected after ten minutes?", "/home/u/src/app", time.Hour,
+			hit(session.KindReply, "… the auth token is checked against the wrong clock …"), failed, abandoned),
+		with(2, "修复登录：令牌过期 token", "", "/home/u/src/登录", 26*time.Hour,
+			hit(session.KindPrompt, "令牌 token 在十分钟后过期，为什么？令牌在十分钟后过期，为什么？令牌在十分钟后过期，为什么？"),
+			hit(session.KindReply, "👩‍👩‍👧‍👦 family 🏳️‍🌈 flag é́ token 👍🏽")),
+		with(3, "שלום token עולם \u202eevil\u202c", "", "/srv/مشروع", 14*24*time.Hour,
+			hit(session.KindReply, "الرمز token انتهت صلاحيته")),
+		with(4, "\x1b]0;title\x07\x1b[2J\u009b31mhostile\tname\nof two lines", "", "/home/u/"+strings.Repeat("deep/", 30)+"end", 400*24*time.Hour,
+			hit(session.KindPrompt, long), partial),
+		with(5, "", "", "", 0, hit(session.KindNote, "token")),
+	}
+}
+
+// pages are the conversations of the tests: lines as the printer makes them.
+func page(p Place, e Extent) *Preview {
+	out := &Preview{Text: "the text of " + p.EntryID, Before: e.Around < 32, After: e.Around < 32}
+	add := func(format string, args ...any) {
+		out.Lines = append(out.Lines, clip(fmt.Sprintf(format, args...), e.Width))
+	}
+	for i := range e.Around {
+		add("")
+		add("\x1b[32mprompt\x1b[m · entry %d before", e.Around-i)
+		add("  一二三四 👍🏽 שלום, line of entry %d", e.Around-i)
+	}
+	out.Focus = len(out.Lines) + 1
+	add("")
+	add("\x1b[1;31m▶ \x1b[m\x1b[34mreply\x1b[m · %s of %s", p.EntryID, p.Path)
+	for i := range 12 {
+		add("  line %d of the entry", i)
+	}
+	add("  here the token stands")
+	for i := range e.Around {
+		add("")
+		add("\x1b[34mreply\x1b[m · entry %d after", i+1)
+		add("  a needle in entry %d", i+1)
+	}
+	return out
+}
+
+// fake is a backend over the library.
+func fake() Backend {
+	return Backend{
+		Search: func(ctx context.Context, req query.Request) (*query.Response, error) {
+			switch {
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			case req.Text == "...":
+				return nil, &query.TextError{Reason: "there is no word in ...", Hint: "type a word"}
+			case req.Text == "broken":
+				return nil, hinted{errors.New("the index is damaged")}
+			case !strings.Contains(req.Text, "token"):
+				return &query.Response{TotalIsExact: true, DidYouMean: "token"}, nil
+			}
+			r := &query.Response{TotalIsExact: true}
+			for _, g := range library() {
+				r.Sessions = append(r.Sessions, g.SessionHit)
+				r.Hits = append(r.Hits, g.hits...)
+				r.Total += len(g.hits)
+			}
+			r.TotalAny = r.Total + 3
+			return r, nil
+		},
+		Sessions: func(ctx context.Context, _ query.SessionsRequest) (*query.SessionList, error) {
+			list := &query.SessionList{TotalIsExact: true}
+			for _, g := range library() {
+				g.Hits, g.HitsAny = 0, 0
+				list.Sessions = append(list.Sessions, query.ListedSession{SessionHit: g.SessionHit})
+			}
+			list.Total = len(list.Sessions)
+			return list, ctx.Err()
+		},
+		Preview: func(ctx context.Context, p Place, e Extent) (*Preview, error) {
+			if strings.Contains(p.Path, "/5") {
+				return nil, errors.New("/s/5.jsonl was deleted \x1b[2J since it was indexed")
+			}
+			return page(p, e), ctx.Err()
+		},
+		Facets: func(context.Context) ([]query.Facet, error) {
+			return []query.Facet{
+				{Field: "kind", Value: "prompt"}, {Field: "kind", Value: "call"}, {Field: "kind", Value: "system"},
+				{Field: "tool", Value: "bash", Count: 1234, Unit: "part"}, {Field: "tool", Value: "evil\x1b[31m tool", Count: 1, Unit: "part"},
+				{Field: "project", Value: "登录", Count: 3, Unit: "session"}, {Field: "model", Value: "opus", Count: 9, Unit: "session"},
+				{Field: "after", Value: "1w"}, {Field: "branch", Value: "abandoned"},
+			}, nil
+		},
+		Resume: func(_ context.Context, p Place) (*Resume, error) {
+			r := &Resume{Dir: "/home/u", Argv: []string{"pi", "--session", p.Path}, Command: "cd /home/u && pi --session " + p.Path}
+			switch p.Path {
+			case "/s/2.jsonl":
+				r.Warnings = []string{"it was written to in the last minute"}
+			case "/s/3.jsonl":
+				return nil, hinted{errors.New("the session's directory is gone")}
+			}
+			return r, nil
+		},
+	}
+}
+
+type hinted struct{ error }
+
+func (hinted) Hint() string { return "do this instead" }
+
+func testModel(t testing.TB, o Options) *Model {
+	t.Helper()
+	if o.Search == nil {
+		o.Backend = fake()
+	}
+	o.Home, o.Now = "/home/u", func() time.Time { return noon }
+	return newModel(t.Context(), o)
+}
+
+// driver runs a model without a program: commands wait until they are run.
+type driver struct {
+	*Model
+	pending []tea.Cmd
+	quit    bool
+	msgs    []tea.Msg // that the model has no use for: what it asked of the terminal
+}
+
+func drive(t testing.TB, o Options, width, height int) *driver {
+	d := &driver{Model: testModel(t, o)}
+	d.later(d.Init())
+	d.send(tea.WindowSizeMsg{Width: width, Height: height})
+	d.settle()
+	return d
+}
+
+func (d *driver) later(cmd tea.Cmd) {
+	if cmd != nil {
+		d.pending = append(d.pending, cmd)
+	}
+}
+
+// send gives the model a message.
+func (d *driver) send(msg tea.Msg) {
+	_, cmd := d.Update(msg)
+	d.later(cmd)
+}
+
+// run runs the i-th command that waits.
+func (d *driver) run(i int) {
+	cmd := d.pending[i]
+	d.pending = append(d.pending[:i], d.pending[i+1:]...)
+	switch msg := cmd().(type) {
+	case nil:
+	case tea.QuitMsg:
+		d.quit = true
+	default:
+		if v := reflect.ValueOf(msg); v.Kind() == reflect.Slice && v.Type().Elem() == reflect.TypeFor[tea.Cmd]() {
+			for i := range v.Len() { // a batch, or a sequence
+				d.later(v.Index(i).Interface().(tea.Cmd))
+			}
+			return
+		}
+		d.msgs = append(d.msgs, msg)
+		d.send(msg)
+	}
+}
+
+// settle runs commands until there are none.
+func (d *driver) settle() {
+	for len(d.pending) > 0 {
+		d.run(0)
+	}
+}
+
+// keys presses keys, named as in the table; other words are typed.
+func (d *driver) keys(names ...string) {
+	for _, name := range names {
+		for _, k := range keyPresses(name) {
+			d.send(k)
+		}
+	}
+	d.settle()
+}
+
+var codes = map[string]rune{
+	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp,
+	"esc": tea.KeyEscape, "enter": tea.KeyEnter, "tab": tea.KeyTab, "space": tea.KeySpace, "home": tea.KeyHome, "end": tea.KeyEnd,
+	"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1,
+}
+
+func keyPresses(name string) []tea.KeyPressMsg {
+	parts := strings.Split(name, "+")
+	last := parts[len(parts)-1]
+	k := tea.KeyPressMsg{Code: codes[last]}
+	for _, mod := range parts[:len(parts)-1] {
+		k.Mod |= map[string]tea.KeyMod{"ctrl": tea.ModCtrl, "alt": tea.ModAlt, "shift": tea.ModShift}[mod]
+	}
+	switch {
+	case k.Code == tea.KeySpace:
+		k.Text = " "
+		return []tea.KeyPressMsg{k}
+	case k.Code != 0:
+		return []tea.KeyPressMsg{k}
+	case k.Mod != 0 && len(last) == 1:
+		k.Code = rune(last[0])
+		return []tea.KeyPressMsg{k}
+	}
+	var list []tea.KeyPressMsg
+	for _, r := range name {
+		list = append(list, tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	return list
+}
