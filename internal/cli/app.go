@@ -163,6 +163,7 @@ func newRootCommand(a *App) *cobra.Command {
 		newVersionCommand(a),
 	)
 	root.SetHelpCommand(newHelpCommand(a))
+	a.addCompletions(root)
 	return root
 }
 

@@ -52,6 +52,7 @@ type flagRow struct {
 	usage string
 	bind  func(o *sharedOptions) any // *string, *[]string or *bool
 	words func() []string            // the values there are, for completion; nil when open
+	many  bool                       // several of them may be joined with commas
 }
 
 // sharedFlags is the only table of shared flags: commands, help, completion and
@@ -60,7 +61,7 @@ var sharedFlags = []flagRow{
 	{name: "scope", value: "NAME", group: groupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
 		bind: func(o *sharedOptions) any { return &o.scope }, words: scopeNames},
 	{name: "kind", value: "KIND", group: groupFilter, usage: "only these kinds (`pigrep help scopes` lists them), in place of a scope",
-		bind: func(o *sharedOptions) any { return &o.kinds }, words: kindNames},
+		bind: func(o *sharedOptions) any { return &o.kinds }, words: kindNames, many: true},
 	{name: "role", value: "ROLE", group: groupFilter, usage: "only messages of this role: user, assistant, toolResult, ...",
 		bind: func(o *sharedOptions) any { return &o.roles }},
 	{name: "tool", value: "NAME", group: groupFilter, usage: "only calls and results of this tool",
@@ -141,19 +142,6 @@ func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, withou
 		}
 		addFlag(cmd.Flags(), row.name, "", row.value, row.usage, row.bind(o))
 		cmd.Flags().Lookup(row.name).Annotations = map[string][]string{groupAnnotation: {string(row.group)}}
-		complete := cobra.NoFileCompletions
-		switch {
-		case row.words != nil:
-			complete = cobra.FixedCompletions(row.words(), cobra.ShellCompDirectiveNoFileComp)
-		case row.value == "DIR":
-			complete = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return nil, cobra.ShellCompDirectiveFilterDirs
-			}
-		}
-		if row.value != "" {
-			// It fails only for a flag that is not there.
-			_ = cmd.RegisterFlagCompletionFunc(row.name, complete)
-		}
 	}
 }
 
