@@ -1,17 +1,26 @@
 # make try     build, and search for Q in the sessions of this machine, or in the samples if it has none
 # make check   everything that must hold before a commit
-# make test    the tests, as in the README
+# make test    the tests alone
+# make dist    the program for all systems, with manual, completions and checksums, into dist/
+# make cross   vet, and compile every test, for the other systems
 # make torture the long form of the tests that kill, damage and crowd
 # make fuzz    each fuzz target for FUZZTIME
 # make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
-.PHONY: build try bench torture check fmt vet staticcheck test race fuzz
+# make docs    write the generated pages and screens anew
+# make cover   how much of each package its own tests and those of the whole run
+.PHONY: build try bench torture check fmt vet staticcheck vuln test race fuzz cross dist man docs cover
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
 Q ?= connection timeout
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+MAXBINARY = 25000000
+
+BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/internal/cli.release=$(VERSION)"
 
 build:
-	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o pigrep .
+	$(BUILD) -o pigrep .
 
 try: build
 	./pigrep search $(Q)
@@ -19,7 +28,7 @@ try: build
 bench:
 	go run ./internal/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
 
-check: fmt vet staticcheck race
+check: fmt vet staticcheck vuln race
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w these:"; echo "$$out"; exit 1; fi
@@ -32,6 +41,12 @@ vet:
 staticcheck:
 	go tool staticcheck ./...
 
+# Known holes in what we use, where the database of them can be reached.
+vuln:
+	@if out=$$(go tool govulncheck ./... 2>&1); then echo "$$out" | tail -1; \
+	elif echo "$$out" | grep -qiE 'fetching vulnerabilities|dial tcp|no such host|proxyconnect|unexpected status'; then echo "the database of govulncheck cannot be reached: skipped"; \
+	else echo "$$out"; exit 1; fi
+
 test:
 	go test ./...
 
@@ -39,7 +54,7 @@ race:
 	go test -race ./...
 
 torture:
-	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query ./internal/e2e/...
+	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query ./internal/cli ./internal/e2e/...
 
 fuzz:
 	@go list ./... | while read -r pkg; do \
@@ -48,3 +63,41 @@ fuzz:
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
 		done; \
 	done
+
+cross:
+	@for os in windows darwin; do \
+		dir=$$(mktemp -d) && echo "$$os" && \
+		CGO_ENABLED=0 GOOS=$$os go vet ./... && \
+		CGO_ENABLED=0 GOOS=$$os go test -c -o "$$dir" ./... ; status=$$?; rm -rf "$$dir"; [ $$status = 0 ] || exit $$status; \
+	done
+
+man:
+	go run ./internal/cli/man dist/share/man
+
+dist: man
+	@set -e; rm -rf dist/bin dist/*.tar.gz dist/SHA256SUMS; \
+	mkdir -p dist/share/completions; \
+	$(BUILD) -o dist/bin/pigrep . ; \
+	for shell in bash zsh fish powershell; do dist/bin/pigrep completion $$shell >dist/share/completions/pigrep.$$shell; done; \
+	rm -r dist/bin; \
+	for platform in $(PLATFORMS); do \
+		os=$${platform%/*}; arch=$${platform#*/}; name=pigrep-$(VERSION)-$$os-$$arch; \
+		exe=pigrep; [ $$os = windows ] && exe=pigrep.exe; \
+		mkdir -p dist/$$name; \
+		GOOS=$$os GOARCH=$$arch $(BUILD) -o dist/$$name/$$exe .; \
+		size=$$(wc -c <dist/$$name/$$exe | tr -d ' '); echo "$$platform $$size bytes"; \
+		if [ "$$size" -gt $(MAXBINARY) ]; then echo "dist/$$name/$$exe is larger than $(MAXBINARY) bytes"; exit 1; fi; \
+		cp -r README.md CHANGELOG.md dist/share/man dist/share/completions dist/$$name/; \
+		tar -C dist -czf dist/$$name.tar.gz $$name; rm -r dist/$$name; \
+	done; \
+	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
+
+docs:
+	go test ./internal/cli ./internal/e2e/program -run 'Docs|Screen' -update
+
+# The tests of the whole are what most of query and indexer is for.
+cover:
+	@for pkg in adapter scope index indexer query; do \
+		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/e2e ./internal/cli >cover.log 2>&1 || { cat cover.log; exit 1; }; \
+		echo "$$pkg $$(go tool cover -func=cover.out | tail -1 | tr -s '\t' ' ')"; \
+	done; rm -f cover.out cover.log

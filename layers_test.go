@@ -48,6 +48,8 @@ var sealed = map[string][]string{
 	"github.com/fsnotify/":             {"pigrep/indexer"},
 	"github.com/spf13/":                {"pigrep/internal/cli"},
 	"github.com/schollz/progressbar":   {"pigrep/internal/cli"},
+	"github.com/pelletier/go-toml":     {"pigrep/internal/cli"},
+	"github.com/cpuguy83/":             {"pigrep/internal/cli/man"},
 	"charm.land/bubble":                {"pigrep/internal/tui"},
 	"github.com/modelcontextprotocol/": {"pigrep/internal/mcpserver"},
 }

@@ -106,7 +106,7 @@ func commandHelp(cmd *cobra.Command) string {
 			b.WriteString("  " + line + "\n")
 		}
 	}
-	for _, group := range []flagGroup{groupCommand, groupFilter, groupWhere, groupOutput} {
+	for _, group := range flagGroups {
 		rows := flagRows(cmd.LocalFlags(), group)
 		if len(rows) == 0 {
 			continue

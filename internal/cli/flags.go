@@ -44,6 +44,8 @@ const (
 	groupOutput  flagGroup = "Output"
 )
 
+var flagGroups = []flagGroup{groupCommand, groupFilter, groupWhere, groupOutput}
+
 // flagRow describes a flag that commands share.
 type flagRow struct {
 	name  string
