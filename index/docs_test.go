@@ -1,0 +1,26 @@
+package index
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docs/index-format.md names every field, and every file that may lie in an index.
+func TestFormatIsWrittenDown(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "docs", "index-format.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	names := []string{lockName, currentName, manifestName, segmentExt, trigramsExt, string(FieldText), "`" + FlagError + "`", "`" + FlagCut + "`"}
+	for _, k := range keywords {
+		names = append(names, "`"+string(k.name)+"`")
+	}
+	for _, name := range names {
+		if !strings.Contains(page, name) {
+			t.Errorf("docs/index-format.md does not say what %s is", name)
+		}
+	}
+}
