@@ -2,6 +2,7 @@ package indexer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,24 +16,8 @@ import (
 func BenchmarkNothingChanged(b *testing.B) {
 	for _, n := range []int{700, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			root, dir := b.TempDir(), filepath.Join(b.TempDir(), "index")
-			for i := range n {
-				sub := filepath.Join(root, fmt.Sprintf("--p-%d--", i%100))
-				if err := os.MkdirAll(sub, 0o755); err != nil {
-					b.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(sub, fmt.Sprintf("%d.jsonl", i)), lines(2, 20), 0o644); err != nil {
-					b.Fatal(err)
-				}
-			}
-			o := options(dir, root)
-			for range 2 { // the second settles the files that were too young
-				res, err := indexer.Update(context.Background(), o)
-				if err != nil {
-					b.Fatal(err)
-				}
-				res.Reader.Close()
-			}
+			o, _ := indexed(b, n)
+			b.ReportAllocs()
 			for b.Loop() {
 				res, err := indexer.Update(context.Background(), o)
 				if err != nil || res.BytesRead != 0 || !res.Complete() {
@@ -42,4 +27,49 @@ func BenchmarkNothingChanged(b *testing.B) {
 			}
 		})
 	}
+}
+
+// One line is appended to one file, and an index that has it is open.
+func BenchmarkLineAppended(b *testing.B) {
+	o, files := indexed(b, 700)
+	line := []byte(`{"type":"message","id":"ffffffff","parentId":null,"timestamp":"2026-01-02T03:05:00.000Z","message":{"role":"user","content":"one more"}}` + "\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		f, err := os.OpenFile(files[0], os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, err = f.Write(line)
+		if err := errors.Join(err, f.Close()); err != nil {
+			b.Fatal(err)
+		}
+		res, err := indexer.Update(context.Background(), o)
+		if err != nil || res.Entries != 1 || !res.Complete() {
+			b.Fatalf("%v, %d entries read, complete %v", err, res.Entries, res.Complete())
+		}
+		res.Reader.Close()
+	}
+}
+
+// indexed makes and indexes so many small files, which look old.
+func indexed(b *testing.B, n int) (o indexer.Options, files []string) {
+	root, dir := b.TempDir(), filepath.Join(b.TempDir(), "index")
+	for i := range n {
+		sub := filepath.Join(root, fmt.Sprintf("--p-%d--", i%100))
+		if err := os.MkdirAll(sub, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		files = append(files, filepath.Join(sub, fmt.Sprintf("%d.jsonl", i)))
+		if err := os.WriteFile(files[i], lines(2, 20), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	o = options(dir, root)
+	o.Now = later
+	res, err := indexer.Update(context.Background(), o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	res.Reader.Close()
+	return o, files
 }
