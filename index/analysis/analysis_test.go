@@ -198,6 +198,9 @@ func TestFold(t *testing.T) {
 func TestFoldEveryRune(t *testing.T) {
 	var f folder
 	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if (r >= 0x40000 && r < 0xe0000 || r >= 0xe1000) && r%256 != 0 {
+			continue // unassigned, or for private use: all alike
+		}
 		s := f.fold(string(r))
 		if again := f.fold(s); again != s {
 			t.Errorf("Fold(%q) = %q, folded again %q", r, s, again)
