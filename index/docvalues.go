@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/golang/snappy"
@@ -169,7 +170,11 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		return scratch, false
 	}
 	table := b[at:]
-	for left := 2 * count; left > 0; at++ { // to the data, behind the table
+	left := 2 * count // numbers until the data, behind the table
+	for ; left > 8 && at+8 <= uint64(len(b)); at += 8 {
+		left -= uint64(bits.OnesCount64(^binary.LittleEndian.Uint64(b[at:]) & 0x8080_8080_8080_8080)) // last bytes of numbers
+	}
+	for ; left > 0; at++ {
 		if at == uint64(len(b)) {
 			return scratch, false
 		}
@@ -186,8 +191,8 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	}
 	var start uint64
 	for range count {
-		doc, n := binary.Uvarint(table)
-		end, m := binary.Uvarint(table[max(n, 0):])
+		doc, n := shortUvarint(table)
+		end, m := shortUvarint(table[max(n, 0):])
 		if n <= 0 || m <= 0 {
 			return data, false
 		}
@@ -213,6 +218,22 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		start = end
 	}
 	return data, true
+}
+
+// shortUvarint is binary.Uvarint, made for numbers of up to three bytes.
+func shortUvarint(b []byte) (uint64, int) {
+	if len(b) >= 4 {
+		w := binary.LittleEndian.Uint32(b)
+		switch {
+		case w&0x80 == 0:
+			return uint64(w & 0x7f), 1
+		case w&0x8000 == 0:
+			return uint64(w&0x7f | w>>1&0x3f80), 2
+		case w&0x80_0000 == 0:
+			return uint64(w&0x7f | w>>1&0x3f80 | w>>2&0x1f_c000), 3
+		}
+	}
+	return binary.Uvarint(b)
 }
 
 // maxChunk bounds the decoded values of a chunk.

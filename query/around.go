@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 
-	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -32,7 +31,7 @@ func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighb
 		f.tree = f.record.Tree()
 	}
 	rec := f.record
-	n := rec.NodeAt(c.id.Offset)
+	n := rec.NodeAt(c.offset)
 	if n < 0 {
 		return list, nil
 	}
@@ -63,7 +62,7 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	c := candidate{id: &index.ID{Offset: node.Offset}}
+	c := candidate{offset: node.Offset}
 	err := read.entry(&c, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1

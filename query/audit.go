@@ -182,13 +182,12 @@ func (x *auditor) search(a adapter.Adapter, src Source) error {
 		return err
 	}
 	x.matched = make(map[callPlace]bool)
-	for i := range s.found {
-		c := &s.found[i]
+	for _, c := range s.found.all() {
 		if v := s.judge.of(c.mask, c.weak); c.dropped || !v.whole || c.tier == tierFuzzy {
 			continue
 		}
-		id := s.resolve(c)
-		x.matched[callPlace{id.File, id.Offset, id.Part}] = true
+		s.resolve(c)
+		x.matched[callPlace{s.files[c.file].File, c.offset, int(c.part)}] = true
 	}
 	x.warnings = s.warnings
 	if s.inexact {

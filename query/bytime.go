@@ -13,13 +13,12 @@ import (
 // before what was found: of most sessions it reads nothing.
 func (s *searcher) byTime(groups []sessionGroup, limit, per int, whole bool) ([]sessionGroup, []int32, error) {
 	ofFile := make(map[int32][]int32)
-	for i := range s.found {
-		c := &s.found[i]
+	for i, c := range s.found.all() {
 		if c.dropped {
 			continue
 		}
 		if v := s.judge.of(c.mask, c.weak); v.hit && (v.whole || !whole) {
-			ofFile[c.file] = append(ofFile[c.file], int32(i))
+			ofFile[c.file] = append(ofFile[c.file], i)
 		}
 	}
 	order := make([]int32, 0, len(ofFile))
@@ -39,11 +38,11 @@ func (s *searcher) byTime(groups []sessionGroup, limit, per int, whole bool) ([]
 		i  int32
 	}
 	compare := func(a, b timed) int {
-		x, y := &s.found[a.i], &s.found[b.i]
+		x, y := s.resolve(s.found.at(a.i)), s.resolve(s.found.at(b.i))
 		if d := cmp.Or(cmp.Compare(sign*a.at, sign*b.at), cmp.Compare(x.file, y.file)); d != 0 {
 			return d
 		}
-		return cmp.Or(int(sign)*cmp.Compare(s.resolve(x).Offset, s.resolve(y).Offset), cmp.Compare(x.id.Part, y.id.Part))
+		return cmp.Or(int(sign)*cmp.Compare(x.offset, y.offset), cmp.Compare(x.part, y.part))
 	}
 	var flat []timed              // when flat
 	var kept []sessionGroup       // else; in order
@@ -64,7 +63,8 @@ func (s *searcher) byTime(groups []sessionGroup, limit, per int, whole bool) ([]
 		}
 		var list []timed
 		for _, i := range ofFile[at] {
-			ms, err := s.timeOf(at, s.segs[s.found[i].segment], s.resolve(&s.found[i]).Offset)
+			c := s.resolve(s.found.at(i))
+			ms, err := s.timeOf(at, s.segs[c.segment], c.offset)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -78,7 +78,7 @@ func (s *searcher) byTime(groups []sessionGroup, limit, per int, whole bool) ([]
 			continue
 		}
 		g := groups[at]
-		g.file, g.top, g.score = at, nil, float64(s.found[list[0].i].score)
+		g.file, g.top, g.score = at, nil, float64(s.found.at(list[0].i).score)
 		for _, t := range list[:min(per, len(list))] {
 			g.top = append(g.top, t.i)
 		}

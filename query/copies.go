@@ -9,18 +9,18 @@ import (
 // one that stands for all is in the session with the oldest header, then the
 // first by path and offset.
 func (s *searcher) joinCopies() {
-	first := newCopyTable(len(s.found))
-	next := make([]int32, len(s.found)) // of the same value, plus one
-	var several []int32                 // the first of each value that comes again
-	for i := range s.found {
-		if s.found[i].copy == 0 {
+	first := newCopyTable(s.found)
+	next := make([]int32, s.found.bound()) // of the same value, plus one
+	var several []int32                    // the first of each value that comes again
+	for i, c := range s.found.all() {
+		if c.copy == 0 {
 			continue
 		}
-		if j := first.add(s.found, int32(i)); j >= 0 {
+		if j := first.add(i); j >= 0 {
 			if next[j] == 0 {
 				several = append(several, j)
 			}
-			next[i], next[j] = next[j], int32(i)+1
+			next[i], next[j] = next[j], i+1
 		}
 	}
 	var list []int32
@@ -31,13 +31,12 @@ func (s *searcher) joinCopies() {
 		}
 		// Parts of one entry share the value.
 		slices.SortFunc(list, func(i, j int32) int {
-			a, b := &s.found[i], &s.found[j]
-			x, y := s.resolve(a), s.resolve(b)
-			return cmp.Or(cmp.Compare(x.Part, y.Part), s.compareFiles(a.file, b.file), cmp.Compare(x.Offset, y.Offset))
+			x, y := s.resolve(s.found.at(i)), s.resolve(s.found.at(j))
+			return cmp.Or(cmp.Compare(x.part, y.part), s.compareFiles(x.file, y.file), cmp.Compare(x.offset, y.offset))
 		})
 		lead := list[0]
 		for _, i := range list[1:] {
-			if s.found[i].id.Part != s.found[lead].id.Part {
+			if s.found.at(i).part != s.found.at(lead).part {
 				lead = i
 				continue
 			}
@@ -45,7 +44,7 @@ func (s *searcher) joinCopies() {
 				s.copies = make(map[int32][]int32)
 			}
 			s.copies[lead] = append(s.copies[lead], i)
-			s.found[i].dropped = true
+			s.found.at(i).dropped = true
 		}
 	}
 }
@@ -65,46 +64,52 @@ func (s *searcher) compareFiles(i, j int32) int {
 
 // readCopies reads which entry each candidate of a segment is a copy of.
 func (seg *segment) readCopies() error {
-	if len(seg.found) == 0 {
-		return nil
-	}
-	docs := make([]uint32, len(seg.found))
-	for i := range docs {
-		docs[i] = seg.found[i].doc
-	}
-	at := 0
-	return seg.Copies(docs, func(doc uint32, copy uint64) {
-		for seg.found[at].doc != doc {
-			at++
+	var docs []uint32
+	for _, chunk := range seg.found {
+		docs = slices.Grow(docs[:0], len(chunk))
+		for k := range chunk {
+			docs = append(docs, chunk[k].doc)
 		}
-		seg.found[at].copy = copy
-	})
+		at := 0
+		err := seg.Copies(docs, func(doc uint32, copy uint64) {
+			for chunk[at].doc != doc {
+				at++
+			}
+			chunk[at].copy = copy
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyTable finds the first candidate with a copy value. It is an open hash
 // table, several times faster here than a map.
 type copyTable struct {
-	slots []int32 // index of a candidate plus one
+	found candidates
+	slots []int32 // number of a candidate plus one
 	mask  uint64
 }
 
-func newCopyTable(n int) copyTable {
+func newCopyTable(found candidates) copyTable {
 	size := 16
-	for size < 2*n {
+	for size < 2*found.bound() {
 		size *= 2
 	}
-	return copyTable{make([]int32, size), uint64(size - 1)}
+	return copyTable{found, make([]int32, size), uint64(size - 1)}
 }
 
 // add returns the first candidate with the same value as candidate i, or -1 when
 // that is i.
-func (t *copyTable) add(found []candidate, i int32) int32 {
-	for at := found[i].copy & t.mask; ; at = (at + 1) & t.mask {
+func (t *copyTable) add(i int32) int32 {
+	copy := t.found.at(i).copy
+	for at := copy & t.mask; ; at = (at + 1) & t.mask {
 		switch j := t.slots[at] - 1; {
 		case j < 0:
 			t.slots[at] = i + 1
 			return -1
-		case found[j].copy == found[i].copy:
+		case t.found.at(j).copy == copy:
 			return j
 		}
 	}

@@ -2,6 +2,8 @@ package query
 
 import (
 	"fmt"
+	"iter"
+	"math/bits"
 	"path"
 	"regexp"
 	"strings"
@@ -284,9 +286,24 @@ func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 
 func (b bitset) has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
 
+func (b bitset) add(doc uint32) { b[doc>>6] |= 1 << (doc & 63) }
+
 func (b bitset) and(o bitset) {
 	for i := range b {
 		b[i] &= o[i]
+	}
+}
+
+// all returns the documents that have a bit, in order.
+func (b bitset) all() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, word := range b {
+			for ; word != 0; word &= word - 1 {
+				if !yield(uint32(i<<6 + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
 	}
 }
 

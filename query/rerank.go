@@ -61,8 +61,7 @@ var leastFactors = factors{kindLeast, 1, 1, 1}
 
 // gather notes for each file what its candidates have.
 func (s *searcher) gather() {
-	for i := range s.found {
-		c := &s.found[i]
+	for _, c := range s.found.all() {
 		s.files[c.file].mask |= c.mask
 	}
 }
@@ -73,14 +72,14 @@ func (s *searcher) rerank() error {
 		return nil
 	}
 	var top []int32
-	for i := range s.found {
-		if c := &s.found[i]; !c.dropped && s.judge.of(c.mask, c.weak).hit {
-			top = s.keep(top, int32(i), rerankMost)
+	for i, c := range s.found.all() {
+		if !c.dropped && s.judge.of(c.mask, c.weak).hit {
+			top = s.keep(top, i, rerankMost)
 		}
 	}
 	least := leastFactors.product()
-	for i := range s.found {
-		s.found[i].score *= least
+	for _, c := range s.found.all() {
+		c.score *= least
 	}
 	kinds, err := s.kindsOf(top)
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *searcher) rerank() error {
 			weight = kindLeast
 		}
 		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1}
-		if s.found[c].tier == tierExact {
+		if s.found.at(c).tier == tierExact {
 			all[i].exactness = 1 + exactGain
 		}
 	}
@@ -106,7 +105,7 @@ func (s *searcher) rerank() error {
 	s.weighSessions(top, all)
 	s.factors = make(map[int32]factors, len(top))
 	for i, c := range top {
-		s.found[c].score *= all[i].product() / least
+		s.found.at(c).score *= all[i].product() / least
 		s.factors[c] = all[i]
 	}
 	return nil
@@ -117,7 +116,7 @@ func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
 	bySegment := make(map[int32][]int)
 	for at, i := range list {
-		bySegment[s.found[i].segment] = append(bySegment[s.found[i].segment], at)
+		bySegment[s.found.at(i).segment] = append(bySegment[s.found.at(i).segment], at)
 	}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -125,7 +124,7 @@ func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
 		g.Go(func() error {
 			docs := make([]uint32, len(places))
 			for k, at := range places {
-				docs[k] = s.found[list[at]].doc
+				docs[k] = s.found.at(list[at]).doc
 			}
 			for kind := range kindWeights {
 				have, err := s.segs[segment].Holding(index.FieldKind, []byte(kind), docs)
@@ -231,12 +230,12 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 					h = newHighlighter(s.plans)
 				}
 				all[i].closeness, all[i].exactness = unread, 1
-				c := &s.found[top[i]]
+				c := s.found.at(top[i])
 				s.resolve(c)
 				read := s.reader(top[i])
 				read.most = rerankEntry
 				err := read.entry(c, func(e *session.Entry) {
-					text := e.Parts[c.id.Part].Text
+					text := e.Parts[c.part].Text
 					matches, exact := h.matches(text)
 					near, ordered := u.closeness(s.plans, matches)
 					all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
@@ -334,7 +333,7 @@ func (s *searcher) weighSessions(top []int32, all []factors) {
 	h := newHighlighter(s.plans)
 	titles := make(map[int32]float64)
 	for i, at := range top {
-		c := &s.found[at]
+		c := s.found.at(at)
 		f := &s.files[c.file]
 		title, ok := titles[c.file]
 		if !ok {
@@ -376,7 +375,7 @@ type WordWorth struct {
 
 // explain tells how a candidate came to its score.
 func (s *searcher) explain(i int32) *Explanation {
-	c := &s.found[i]
+	c := s.found.at(i)
 	f, looked := s.factors[i]
 	if !looked {
 		f = leastFactors

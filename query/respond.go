@@ -47,8 +47,7 @@ func (s *searcher) respond() (*Response, error) {
 
 	groups := make([]sessionGroup, len(s.files))
 	var flat []int32
-	for i := range s.found {
-		c := &s.found[i]
+	for i, c := range s.found.all() {
 		if c.dropped {
 			continue
 		}
@@ -64,9 +63,9 @@ func (s *searcher) respond() (*Response, error) {
 			resp.Total++
 		}
 		if s.req.Flat {
-			flat = s.keep(flat, int32(i), limit)
+			flat = s.keep(flat, i, limit)
 		} else {
-			g.top = s.keep(g.top, int32(i), max(per, sharesOf))
+			g.top = s.keep(g.top, i, max(per, sharesOf))
 		}
 	}
 	var err error
@@ -109,15 +108,15 @@ func plural(n int, noun string) string {
 
 // keep inserts a candidate into a list of the best so many.
 func (s *searcher) keep(list []int32, i int32, most int) []int32 {
-	c := &s.found[i]
+	c := s.found.at(i)
 	if len(list) == most {
-		last := &s.found[list[most-1]]
+		last := s.found.at(list[most-1])
 		if c.score < last.score || s.compare(c, last) >= 0 {
 			return list
 		}
 		list = list[:most-1]
 	}
-	at, _ := slices.BinarySearchFunc(list, c, func(j int32, c *candidate) int { return s.compare(&s.found[j], c) })
+	at, _ := slices.BinarySearchFunc(list, c, func(j int32, c *candidate) int { return s.compare(s.found.at(j), c) })
 	return slices.Insert(list, at, i)
 }
 
@@ -131,7 +130,7 @@ func (s *searcher) best(groups []sessionGroup, limit int) []sessionGroup {
 		g.file = int32(i)
 		part := 1.0
 		for _, c := range g.top[:min(sharesOf, len(g.top))] {
-			g.score += part * float64(s.found[c].score)
+			g.score += part * float64(s.found.at(c).score)
 			part *= share
 		}
 		kept = append(kept, g)
@@ -170,7 +169,7 @@ func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) e
 }
 
 func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
-	o, err := s.outlineOf(&s.found[g.top[0]])
+	o, err := s.outlineOf(s.found.at(g.top[0]))
 	if err != nil {
 		return SessionHit{}, err
 	}
@@ -237,13 +236,13 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 }
 
 func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
-	c := &s.found[i]
+	c := s.found.at(i)
 	s.resolve(c)
 	o, err := s.outlineOf(c)
 	if err != nil {
 		return Hit{}, err
 	}
-	node, ok := o.At(c.id.Offset)
+	node, ok := o.At(c.offset)
 	if !ok {
 		return Hit{}, errChanged
 	}
@@ -261,7 +260,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		Line:        node.Line,
 		Offset:      node.Offset,
 		Length:      node.Length,
-		Part:        c.id.Part,
+		Part:        int(c.part),
 		Branch:      branchName(node.Active),
 		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
@@ -275,7 +274,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		}
 	}
 	for _, other := range s.copies[i] {
-		if hit.Copies, err = s.addCopy(hit.Copies, &s.found[other]); err != nil {
+		if hit.Copies, err = s.addCopy(hit.Copies, s.found.at(other)); err != nil {
 			return Hit{}, err
 		}
 	}
@@ -284,7 +283,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	}
 	read := s.reader(i)
 	err = read.entry(c, func(e *session.Entry) {
-		part := &e.Parts[c.id.Part]
+		part := &e.Parts[c.part]
 		hit.Kind, hit.Role = part.Kind, e.Role
 		if part.Kind == session.KindLabel {
 			hit.TargetID = strings.Clone(e.TargetID)
@@ -329,7 +328,7 @@ func (s *searcher) addCopy(copies []Copy, c *candidate) ([]Copy, error) {
 		return nil, err
 	}
 	cp := Copy{SessionPath: o.Record.Path}
-	if e, ok := o.At(s.resolve(c).Offset); ok {
+	if e, ok := o.At(s.resolve(c).offset); ok {
 		cp.EntryID = e.ID
 	}
 	return append(copies, cp), nil

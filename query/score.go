@@ -192,6 +192,7 @@ func conjunction(seg *segment, terms []string, others [][]string) (*roaring.Bitm
 
 // scores holds what is known of the documents of one segment.
 type scores struct {
+	seen  bitset // documents with anything in what follows
 	score []float32
 	mask  []uint64 // words that match
 	weak  []uint64 // compounds of which some parts match; nil when the query has none
@@ -209,7 +210,7 @@ type scores struct {
 
 func newScores(n int, compounds bool) *scores {
 	s := &scores{
-		score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
+		seen: newBitset(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
 		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), first: make([]uint16, n),
 	}
 	if compounds {
@@ -236,6 +237,7 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 		}
 	}
 	for _, doc := range sc.touched {
+		sc.seen.add(doc)
 		if value := sc.value[doc]; p.spell && sc.best[doc] == tierExact+1 {
 			seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, value * weightJoined})
 		}
@@ -273,6 +275,7 @@ func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan, x *expansion) er
 		if !seg.allowed.has(doc) {
 			continue
 		}
+		sc.seen.add(doc)
 		sc.score[doc] += value * s.tf(float32(freq), length)
 		sc.mask[doc] |= p.bit
 		sc.tier[doc] = max(sc.tier[doc], x.tier)

@@ -89,7 +89,7 @@ type searcher struct {
 	dfs          map[string]int
 
 	searched int // words for which similar ones were looked for
-	found    []candidate
+	found    candidates
 	copies   map[int32][]int32 // by a candidate: those that it stands for
 	factors  map[int32]factors // of the candidates that the second stage looked at
 	inexact  bool
@@ -118,24 +118,7 @@ type segment struct {
 	fields  []bitset // of each field in the text
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
-	found   []candidate
-}
-
-// candidate is a document that matches, before and after verification.
-type candidate struct {
-	segment int32
-	file    int32 // index in searcher.files
-	doc     uint32
-	base    float32 // the sum over the words
-	score   float32
-	mask    uint64
-	weak    uint64
-	tier    uint8
-	pending bool // some word is to be verified
-	dropped bool // a copy of another candidate, or no hit after all
-
-	copy uint64    // of its entry; 0 when that is a copy of nothing
-	id   *index.ID // nil until it is needed
+	found   candidates
 }
 
 func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
@@ -256,14 +239,8 @@ func (s *searcher) score() error {
 	if err != nil {
 		return err
 	}
-	n := 0
-	for _, seg := range s.segs {
-		n += len(seg.found)
-	}
-	s.found = make([]candidate, 0, n)
 	for _, seg := range s.segs {
 		s.found = append(s.found, seg.found...)
-		seg.found = nil
 	}
 	return nil
 }
@@ -329,17 +306,22 @@ func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
 
 // collect turns the scores of a segment into candidates and clears them.
 func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
-	var live bitset
+	seen := sc.seen[:(seg.Len()+63)/64]
 	if everybody {
 		all := test{field: index.FieldKind, keyword: func(string) bool { return false }}
 		others, err := all.bits(seg, nil)
 		if err != nil {
 			return err
 		}
-		live = newBitset(seg.Len())
-		for i := range live {
-			live[i] = ^others[i]
+		for i := range seen {
+			seen[i] |= ^others[i]
 		}
+		if seg.allowed != nil {
+			seen.and(seg.allowed)
+		}
+	}
+	for doc := range seg.anchors {
+		seen.add(doc)
 	}
 	judge := newJudge(s.query)
 	unsure, unwanted := uint64(0), uint64(0)
@@ -352,32 +334,16 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
 		}
 	}
-	if !everybody {
-		n := 0
-		for doc, mask := range sc.mask[:seg.Len()] {
-			if mask != 0 || sc.weak != nil && sc.weak[doc] != 0 {
-				n++
-			}
-		}
-		seg.found = make([]candidate, 0, n+len(seg.anchors))
-	}
-	for doc := range uint32(seg.Len()) {
+	for doc := range seen.all() {
 		mask := sc.mask[doc]
 		weak := uint64(0)
 		if sc.weak != nil {
 			weak = sc.weak[doc]
+			sc.weak[doc] = 0
 		}
 		score, tier := sc.score[doc], sc.tier[doc]
-		if mask|weak != 0 {
-			sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
-			if sc.weak != nil {
-				sc.weak[doc] = 0
-			}
-		}
+		sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
 		anchored := seg.anchors[doc]
-		if mask|weak|anchored == 0 && !(everybody && live.has(doc) && seg.allowed.has(doc)) {
-			continue
-		}
 		at := s.fileAt(seg, doc)
 		if at < 0 {
 			continue
@@ -407,9 +373,10 @@ func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
 			}
 		}
 		if judge.of(mask, weak).hit || c.pending && judge.of(mask&^unwanted, weak).hit {
-			seg.found = append(seg.found, c)
+			seg.found.add(c)
 		}
 	}
+	clear(seen)
 	return nil
 }
 
@@ -533,15 +500,6 @@ func (s *searcher) outlineOf(c *candidate) (*index.Outline, error) {
 	return s.outline(c.file, s.segs[c.segment])
 }
 
-// resolve fills in the id of a candidate.
-func (s *searcher) resolve(c *candidate) *index.ID {
-	if c.id == nil {
-		id, _ := s.segs[c.segment].ID(c.doc)
-		c.id = &id
-	}
-	return c.id
-}
-
 // compare orders candidates, the best first: by score, then the newest session,
 // then by path, offset and part. It never depends on where a document is in the
 // index.
@@ -554,5 +512,5 @@ func (s *searcher) compare(a, b *candidate) int {
 		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
 	}
 	x, y := s.resolve(a), s.resolve(b)
-	return cmp.Or(cmp.Compare(y.Offset, x.Offset), cmp.Compare(x.Part, y.Part))
+	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
 }

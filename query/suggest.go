@@ -191,8 +191,8 @@ func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 		return 0, err
 	}
 	whole, any := 0, 0
-	for i := range s.found {
-		if c := &s.found[i]; !c.dropped {
+	for _, c := range s.found.all() {
+		if !c.dropped {
 			v := s.judge.of(c.mask, c.weak)
 			if v.hit {
 				any++

@@ -34,15 +34,15 @@ var errChanged = errors.New("the session file has changed since it was indexed")
 // parts, and a phrase as not found.
 func (s *searcher) verify() error {
 	var list []int32
-	for i := range s.found {
-		if c := &s.found[i]; c.pending && !c.dropped {
-			list = append(list, int32(i))
+	for i, c := range s.found.all() {
+		if c.pending && !c.dropped {
+			list = append(list, i)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(i, j int32) int { return s.compare(&s.found[i], &s.found[j]) })
+	slices.SortFunc(list, func(i, j int32) int { return s.compare(s.found.at(i), s.found.at(j)) })
 
 	budget, strict := verifySpelling, false
 	expressions := 0
@@ -62,24 +62,24 @@ func (s *searcher) verify() error {
 	}
 	read := 0 // candidates that the budget is enough for
 	for _, i := range list {
-		c := &s.found[i]
+		c := s.found.at(i)
 		o, err := s.outlineOf(c)
 		if err != nil {
 			return err
 		}
-		if e, ok := o.At(s.resolve(c).Offset); ok {
+		if e, ok := o.At(s.resolve(c).offset); ok {
 			if budget -= e.Length; budget < 0 && read > 0 {
 				break
 			}
 		}
 		read++
 	}
-	whole := make([]uint64, len(s.found)) // words found in the text
+	whole := make([]uint64, s.found.bound()) // words found in the text
 	if err := s.readWords(slices.Clone(list[:read]), whole); err != nil {
 		return err
 	}
 	for at, i := range list {
-		c := &s.found[i]
+		c := s.found.at(i)
 		for _, p := range s.plans {
 			if p.verify && c.mask&p.bit != 0 && whole[i]&p.bit == 0 {
 				s.fallBack(c, p, at < read)
@@ -117,15 +117,15 @@ func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
 // has. A candidate that cannot be read any more is dropped.
 func (s *searcher) readWords(list []int32, whole []uint64) error {
 	slices.SortFunc(list, func(i, j int32) int {
-		a, b := &s.found[i], &s.found[j]
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.id.Offset, b.id.Offset))
+		a, b := s.found.at(i), s.found.at(j)
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
 	})
 	g, ctx := errgroup.WithContext(s.ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	changed := make([]bool, len(s.found))
+	changed := make([]bool, s.found.bound())
 	for start := 0; start < len(list); {
 		end := start + 1
-		for end < len(list) && end-start < 256 && s.found[list[end]].file == s.found[list[start]].file {
+		for end < len(list) && end-start < 256 && s.found.at(list[end]).file == s.found.at(list[start]).file {
 			end++
 		}
 		some := list[start:end]
@@ -139,20 +139,20 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 					return err
 				}
 				n := 1
-				for n < len(some) && s.found[some[n]].id.Offset == s.found[some[0]].id.Offset {
+				for n < len(some) && s.found.at(some[n]).offset == s.found.at(some[0]).offset {
 					n++
 				}
 				read.reject = s.rejects(some[:n], &lower)
-				err := read.parse(&s.found[some[0]], func(line adapter.Line, e *session.Entry) {
+				err := read.parse(s.found.at(some[0]), func(line adapter.Line, e *session.Entry) {
 					for _, i := range some[:n] {
-						part := s.found[i].id.Part
+						part := int(s.found.at(i).part)
 						if part >= len(e.Parts) {
 							changed[i] = true
 							continue
 						}
 						v := partView{file: read.file, line: line, parser: read.parser, entry: e, part: part, folder: &f, commands: &g}
 						for _, p := range s.plans {
-							if p.verify && s.found[i].mask&p.bit != 0 && p.holds(&v) {
+							if p.verify && s.found.at(i).mask&p.bit != 0 && p.holds(&v) {
 								whole[i] |= p.bit
 							}
 						}
@@ -175,7 +175,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 	}
 	for _, i := range list {
 		if changed[i] {
-			s.found[i].dropped = true
+			s.found.at(i).dropped = true
 			s.changed.Add(1)
 		}
 	}
@@ -187,7 +187,7 @@ func (s *searcher) readWords(list []int32, whole []uint64) error {
 func (s *searcher) rejects(some []int32, lower *[]byte) func(raw []byte) bool {
 	words := uint64(0)
 	for _, i := range some {
-		words |= s.found[i].mask
+		words |= s.found.at(i).mask
 	}
 	var needles []*rawNeedle
 	for _, p := range s.plans {
@@ -242,7 +242,7 @@ type entryReader struct {
 
 // reader returns a reader for the file of a candidate.
 func (s *searcher) reader(i int32) *entryReader {
-	return &entryReader{src: s.src, a: s.a, file: &s.files[s.found[i].file]}
+	return &entryReader{src: s.src, a: s.a, file: &s.files[s.found.at(i).file]}
 }
 
 // How much is read at first of an entry whose length is not known, and how much
@@ -309,7 +309,7 @@ func (r *entryReader) entry(c *candidate, use func(*session.Entry)) error {
 
 // parse is entry, with the line that the entry is parsed from.
 func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)) error {
-	offset := c.id.Offset
+	offset := c.offset
 	data, number, err := r.bytes(offset)
 	if err != nil {
 		return err
@@ -333,7 +333,7 @@ func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)
 	same := false
 	line := adapter.Line{Data: data, Raw: data, Offset: offset, Number: number, Ended: true}
 	parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == offset && !same && c.id.Part < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
+		if e.Offset == offset && !same && int(c.part) < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
 			same = true
 			use(line, e)
 		}

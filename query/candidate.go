@@ -1,0 +1,68 @@
+package query
+
+import "iter"
+
+// candidate is a document that matches, before and after verification. There may
+// be very many: it holds no pointers, and is as long as a line of the cache.
+type candidate struct {
+	mask uint64
+	weak uint64
+	copy uint64 // of its entry; 0 when that is a copy of nothing
+
+	offset int64 // of its entry; set by resolve
+	part   int32 // in its entry; set by resolve
+
+	segment int32
+	file    int32 // index in searcher.files
+	doc     uint32
+	base    float32 // the sum over the words
+	score   float32
+
+	tier     uint8
+	resolved bool
+	pending  bool // some word is to be verified
+	dropped  bool // a copy of another candidate, or no hit after all
+}
+
+// candidates is a list in chunks, so that it grows without being copied. A
+// candidate has a number, which says where it is; numbers have gaps.
+type candidates [][]candidate
+
+const chunkLen = 1 << 10 // of candidates
+
+func (l *candidates) add(c candidate) {
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == chunkLen {
+		*l = append(*l, make([]candidate, 0, chunkLen))
+		last++
+	}
+	(*l)[last] = append((*l)[last], c)
+}
+
+// at returns the candidate with a number.
+func (l candidates) at(i int32) *candidate { return &l[i/chunkLen][i%chunkLen] }
+
+// bound returns a number that is greater than all.
+func (l candidates) bound() int { return len(l) * chunkLen }
+
+// all returns the candidates with their numbers.
+func (l candidates) all() iter.Seq2[int32, *candidate] {
+	return func(yield func(int32, *candidate) bool) {
+		for n := range l {
+			for k := range l[n] {
+				if !yield(int32(n*chunkLen+k), &l[n][k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// resolve fills in where a candidate is in its file.
+func (s *searcher) resolve(c *candidate) *candidate {
+	if !c.resolved {
+		id, _ := s.segs[c.segment].ID(c.doc)
+		c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
+	}
+	return c
+}
