@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -92,6 +93,7 @@ func (o *exportOptions) check() error {
 }
 
 func runExport(ctx context.Context, a *App, o *exportOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
 	if err := o.check(); err != nil {
 		return err
 	}

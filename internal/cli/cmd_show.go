@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"runtime/debug"
 	"slices"
 
 	"pigrep/internal/printer"
@@ -98,6 +99,7 @@ func (o *showOptions) check() error {
 }
 
 func runShow(ctx context.Context, a *App, o *showOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
 	if err := o.check(); err != nil {
 		return err
 	}

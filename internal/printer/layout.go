@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"pigrep/internal/terminal"
 	"pigrep/query"
@@ -20,9 +21,9 @@ type cluster struct {
 }
 
 func clusters(s string, spans [][2]int) []cluster {
-	var list []cluster
+	list := make([]cluster, 0, len(s))
 	for at := 0; at < len(s); {
-		c, width := ansi.FirstGraphemeCluster(s[at:], ansi.GraphemeWidth)
+		c, width := nextCluster(s[at:])
 		for len(spans) > 0 && at >= spans[0][1] {
 			spans = spans[1:]
 		}
@@ -31,6 +32,15 @@ func clusters(s string, spans [][2]int) []cluster {
 		at += len(c)
 	}
 	return list
+}
+
+// nextCluster returns the cluster that s begins with, and its cells. Most are a
+// character of ASCII before another, which needs no tables.
+func nextCluster(s string) (string, int) {
+	if s[0] >= ' ' && s[0] <= '~' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		return s[:1], 1
+	}
+	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 }
 
 // wrap breaks the clusters into at most n lines of at most width cells, at

@@ -3,7 +3,6 @@ package printer
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 
 	"pigrep/internal/terminal"
 )
@@ -178,27 +177,17 @@ func breakLine(s string, width int, look lineLook) []line {
 		return []line{{s, look}}
 	}
 	var lines []line
-	for len(s) > maxWrapped {
-		// Not to have a cluster for each of a hundred million characters.
-		n := maxWrapped
-		for n > 1 && !utf8.RuneStart(s[n]) {
-			n--
+	start, used := 0, 0
+	for at := 0; at < len(s); {
+		c, wide := nextCluster(s[at:])
+		if used+wide > width && used > 0 {
+			lines = append(lines, line{s[start:at], look})
+			start, used = at, 0
 		}
-		lines = append(lines, breakLine(s[:n], width, look)...)
-		s = s[n:]
+		at += len(c)
+		used += wide
 	}
-	var b strings.Builder
-	used := 0
-	for _, c := range clusters(s, nil) {
-		if used+c.width > width && used > 0 {
-			lines = append(lines, line{b.String(), look})
-			b.Reset()
-			used = 0
-		}
-		b.WriteString(c.text)
-		used += c.width
-	}
-	return append(lines, line{b.String(), look})
+	return append(lines, line{s[start:], look})
 }
 
 func join(list []cluster) string {
