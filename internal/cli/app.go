@@ -156,6 +156,8 @@ func newRootCommand(a *App) *cobra.Command {
 		newWatchCommand(a, nil),
 		newStatusCommand(a, nil),
 		newDoctorCommand(a, nil),
+		newMCPCommand(a, nil),
+		newSkillCommand(a, nil),
 		newTUICommand(a, nil),
 		newInitCommand(a),
 		newConfigCommand(a, nil),

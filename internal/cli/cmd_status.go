@@ -65,6 +65,21 @@ func runStatus(a *App, o *statusOptions) error {
 	if p == nil {
 		return placeErr
 	}
+	s, err := a.status(p)
+	if err != nil {
+		return err
+	}
+	if err := out.Status(s); err != nil {
+		return err
+	}
+	if s.Damage != "" {
+		return &problem{code: codeDamaged, message: s.Damage, hint: "build it anew: pigrep index --rebuild"}
+	}
+	return placeErr
+}
+
+// status says what is indexed, and how far behind the files that is.
+func (a *App) status(p *place) (*printer.Status, error) {
 	s := &printer.Status{Dir: p.indexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
@@ -90,17 +105,11 @@ func runStatus(a *App, o *statusOptions) error {
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		s.Damage = err.Error()
 	default:
-		return indexProblem(err)
+		return nil, indexProblem(err)
 	}
 	compareFiles(s, found, known)
 	a.whoIsAtWork(s)
-	if err := out.Status(s); err != nil {
-		return err
-	}
-	if s.Damage != "" {
-		return &problem{code: codeDamaged, message: s.Damage, hint: "build it anew: pigrep index --rebuild"}
-	}
-	return placeErr
+	return s, nil
 }
 
 // whoIsAtWork says which processes write and watch the index.

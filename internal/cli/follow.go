@@ -14,8 +14,8 @@ import (
 // follower keeps an index open for a command that runs on. A question gets the
 // newest generation: the session files are compared with it first, as every
 // reading command does, and what is new is indexed by one goroutine for all
-// questions that wait. No question waits longer than patience for that: it is
-// answered from the last generation then, and says what is not in it.
+// questions that wait. No question waits for an update that takes longer than
+// patience: it is answered from the last generation, and says what is not in it.
 //
 // What stays open is a generation, which blocks no writer. A follower is safe
 // for concurrent use.
@@ -29,10 +29,16 @@ type follower struct {
 	mu      sync.Mutex
 	newest  *heldReader
 	pinned  []*heldReader // older ones, the oldest first
-	running chan struct{} // closed when the update that runs has ended; nil when none runs
+	running *updating     // nil when none runs
 	failed  error         // of the last update; nil when it did all there was to do
 	rebuilt string        // why the last update built the index anew; ""
 	watcher *indexer.Watcher
+}
+
+// updating is an update that runs.
+type updating struct {
+	done chan struct{} // closed when it has ended
+	late chan struct{} // closed when it takes longer than questions wait
 }
 
 // heldReader is a reader that several questions may use at the same time.
@@ -45,7 +51,7 @@ type heldReader struct {
 // How long a question waits for the index, and how long and how many older
 // generations stay open for those who want to read on in their answers.
 const (
-	followPatience = 10 * time.Second
+	followPatience = 5 * time.Second
 	pinFor         = 10 * time.Minute
 	maxPinned      = 4
 )
@@ -67,7 +73,7 @@ func (f *follower) Close() error {
 	running := f.running
 	f.mu.Unlock()
 	if running != nil {
-		<-running
+		<-running.done
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,8 +116,6 @@ func (l *lease) Close() error {
 // opening or of building the index.
 func (f *follower) open(ctx context.Context) (*lease, error) {
 	found := indexer.Discover(f.options.Adapter, f.options.Roots)
-	patience := time.NewTimer(f.patience)
-	defer patience.Stop()
 	late := false
 	// Of an update that ran already, what it found may be older than the
 	// question; the one after it has all.
@@ -126,9 +130,10 @@ func (f *follower) open(ctx context.Context) (*lease, error) {
 		} else if f.noUpdate || late || round == 2 || f.context.Err() != nil {
 			return nil, f.why(openErr)
 		}
+		u := f.update()
 		select {
-		case <-f.update():
-		case <-patience.C:
+		case <-u.done:
+		case <-u.late:
 			late = true
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -270,21 +275,22 @@ func (f *follower) leaseOf(h *heldReader, found *indexer.Found, lag indexer.Lag)
 	return l
 }
 
-// update starts bringing the index up to date, if nothing does yet. What it
-// returns is closed when that has ended.
-func (f *follower) update() <-chan struct{} {
+// update starts bringing the index up to date, if nothing does yet.
+func (f *follower) update() *updating {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.running != nil {
 		return f.running
 	}
-	done := make(chan struct{})
-	f.running = done
+	u := &updating{done: make(chan struct{}), late: make(chan struct{})}
+	f.running = u
+	waited := time.AfterFunc(f.patience, func() { close(u.late) })
 	go func() {
-		defer close(done)
+		defer close(u.done)
 		res, err := indexer.Update(f.context, f.options)
 		f.mu.Lock()
 		defer f.mu.Unlock()
+		waited.Stop()
 		f.running, f.failed, f.rebuilt = nil, err, ""
 		if res == nil {
 			return
@@ -299,5 +305,5 @@ func (f *follower) update() <-chan struct{} {
 		}
 		f.replace(res.Reader)
 	}()
-	return done
+	return u
 }

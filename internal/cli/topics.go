@@ -104,6 +104,7 @@ var variables = [][2]string{
 	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
 	{"PI_CODING_AGENT_DIR", "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched"},
 	{"PI_CODING_AGENT_SESSION_DIR", "one more directory with sessions, as pi reads it"},
+	{envSessionID + ", " + envSessionFile, "the session of pi that mcp runs in, which it leaves out"},
 	{"XDG_CONFIG_HOME, HOME", "the user's directory for settings on Linux; on macOS and Windows the system knows"},
 	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},
 	{"NO_COLOR", "no colours, with any value; --color goes before it"},

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"pigrep/adapter"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed skill.md
+var skillText []byte
+
+type skillOptions struct {
+	install, yes bool
+}
+
+func newSkillCommand(a *App, runF func(context.Context, *skillOptions) error) *cobra.Command {
+	o := &skillOptions{}
+	if runF == nil {
+		runF = func(_ context.Context, o *skillOptions) error { return runSkill(a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "skill",
+		Short: "Print, or install, a skill that lets pi use pigrep",
+		Long: `Print a SKILL.md that tells an agent when to search its past sessions, how to
+phrase a query and how to read on. --install puts it into the skills of pi's agent
+directory, after asking; pi loads it from the next session on.`,
+		Example: `pigrep skill
+pigrep skill --install
+pigrep skill > .pi/skills/pigrep/SKILL.md`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+	}
+	addFlag(cmd.Flags(), "install", "", "", "put it into the agent directory", &o.install)
+	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask", &o.yes)
+	return cmd
+}
+
+func runSkill(a *App, o *skillOptions) error {
+	if !o.install {
+		if o.yes {
+			return usagef("", "--yes goes with --install")
+		}
+		_, err := a.out.Write(skillText)
+		return err
+	}
+	path := filepath.Join(adapter.AgentDir(a.environment()), "skills", "pigrep", "SKILL.md")
+	had, err := os.ReadFile(path)
+	question := fmt.Sprintf("write %s?", path)
+	switch {
+	case err == nil && bytes.Equal(had, skillText):
+		fmt.Fprintf(a.out, "%s is up to date\n", path)
+		return nil
+	case err == nil:
+		question = fmt.Sprintf("replace %s?", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return &problem{code: codeIO, message: "read the skill that is there", err: err}
+	}
+	if !o.yes {
+		if !a.Streams.InTTY {
+			return usagef("add --yes to do it without asking", "nobody can be asked: %s", strings.TrimSuffix(question, "?"))
+		}
+		if !a.ask(question) {
+			return errNothingFound
+		}
+	}
+	if err := writeSkill(path); err != nil {
+		return &problem{code: codeIO, message: "install the skill", err: err, hint: "`pigrep skill` prints it, to be put where pi finds it"}
+	}
+	fmt.Fprintf(a.out, "wrote %s; pi loads it from the next session on\n", path)
+	return nil
+}
+
+// ask asks a question that yes or no answers; no is what anything else means.
+func (a *App) ask(question string) bool {
+	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", question)
+	answer, err := bufio.NewReader(a.Streams.In).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(a.Streams.Err)
+	}
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
+// writeSkill replaces the file in one step.
+func writeSkill(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".SKILL.md-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone when all went well
+	_, err = f.Write(skillText)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
