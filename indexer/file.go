@@ -38,7 +38,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	}
 	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
 	start := rec.Checkpoint.Offset
-	lines := adapter.NewLineReader(io.NewSectionReader(f, start, s.File.Size-start), start, rec.Lines)
+	w.lines.Reset(io.NewSectionReader(f, start, s.File.Size-start), start, rec.Lines)
 	put := func(full *session.Record, whole bool) {
 		rec.Header = parser.State().Header
 		marks.write(rec)
@@ -54,7 +54,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		w.batch.Put(rec, full)
 	}
 	for {
-		line, err := lines.Next()
+		line, err := w.lines.Next()
 		if err == io.EOF {
 			put(nil, true)
 			return nil

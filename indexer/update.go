@@ -312,6 +312,7 @@ type worker struct {
 	*update
 	batch   *index.Batch
 	folder  *audit.Folder
+	lines   adapter.LineReader
 	dirty   bool  // the batch holds something
 	bytes   int64 // of session files that are in it
 	limit   int   // text that it takes
