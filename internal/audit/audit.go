@@ -75,7 +75,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 	c := to.Answer(e.ToolCallID)
 	if c == nil {
 		to.AddCall(session.CallFact{
-			Offset: e.Offset, Time: at, Copy: e.Copy, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool),
+			Offset: e.Offset, Time: at, Copy: e.Copy, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
 			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
 		})
 		return ""
@@ -91,11 +91,9 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c *session.EntryCall, at int64, model string) {
 	fact := session.CallFact{
 		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
+		ID: strings.Clone(c.ID),
 	}
-	switch c.Kind {
-	case session.CallPlain:
-		fact.ID = strings.Clone(c.ID)
-	default:
+	if c.Kind != session.CallPlain {
 		fact.HasResult, fact.Result, fact.ResultCopy = true, e.Offset, e.Copy
 	}
 	if c.Command != nil {

@@ -24,12 +24,17 @@ const (
 	maxDepth  = 8        // commands within commands
 )
 
+var manyOpen = strings.Repeat("(", 64)
+
 // command is one program that a shell command runs.
 type command struct {
 	program string   // without its directory
 	args    []string // without what came before the program
 	before  []string // programs before it in its pipeline
 	inner   []string // programs in the substitutions among its arguments
+	by      string   // the program that is given it to run: xargs, find, sudo, …
+	text    string   // the program that it is given, as code of its language
+	saved   bool     // it is, or runs, a file that the same command fetched
 }
 
 // access is a file that a shell command names to read or write it.
@@ -54,6 +59,10 @@ type dissector struct {
 	depth    int
 	dir      string
 	remote   bool
+	by       string              // what runs the next program
+	piped    string              // text that the next program reads
+	saved    map[string]bool     // files that came from the network
+	holds    map[string][]string // programs whose output a variable has
 }
 
 func newDissector() *dissector {
@@ -64,7 +73,7 @@ func newDissector() *dissector {
 // until the next one.
 func (d *dissector) dissect(text, dir string) {
 	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
-	d.broken, d.depth, d.dir, d.remote = false, 0, dir, false
+	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, dir: dir}
 	d.script(text, nil)
 }
 
@@ -85,7 +94,8 @@ func (d *dissector) script(text string, before []string) []string {
 
 // parse returns nil for what is no shell command.
 func (d *dissector) parse(text string) (file *syntax.File) {
-	if len(text) > maxParsed {
+	// The parser takes the square of the time for what may be arithmetic.
+	if len(text) > maxParsed || strings.Contains(text, manyOpen) {
 		return nil
 	}
 	defer func() {
@@ -125,14 +135,25 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 	if s == nil {
 		return nil
 	}
-	here := ""
+	here := d.piped
+	d.piped = ""
+	var out []string
 	for _, r := range s.Redirs {
 		switch r.Op {
+		case syntax.DplOut, syntax.DplIn:
+			if name := d.word(r.Word).text; strings.HasPrefix(name, socket) {
+				before = append(before[:len(before):len(before)], socket)
+			}
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.AppClob, syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob, syntax.RdrInOut:
-			d.access(d.word(r.Word).text, true)
+			name := d.word(r.Word).text
+			d.access(name, true)
+			out = append(out, name)
 		case syntax.RdrIn:
 			w := d.word(r.Word)
 			d.access(w.text, false)
+			if strings.HasPrefix(w.text, socket) {
+				w.inner = append(w.inner, socket)
+			}
 			before = append(before[:len(before):len(before)], w.inner...)
 		case syntax.Hdoc, syntax.DashHdoc:
 			here = d.word(r.Hdoc).text
@@ -145,7 +166,14 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
 		for _, a := range c.Assigns {
-			programs = append(programs, d.assign(a)...)
+			inner := d.assign(a)
+			if len(inner) > 0 && len(c.Args) == 0 && a.Name != nil {
+				if d.holds == nil {
+					d.holds = make(map[string][]string)
+				}
+				d.holds[a.Name.Value] = inner
+			}
+			programs = append(programs, inner...)
 		}
 		words := make([]word, 0, len(c.Args))
 		for _, w := range c.Args {
@@ -156,6 +184,7 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 		programs = d.stmt(c.X, before)
 		if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 			before = append(before[:len(before):len(before)], programs...)
+			d.piped = d.printed(c.X)
 		}
 		programs = append(programs, d.stmt(c.Y, before)...)
 	case *syntax.Subshell:
@@ -193,7 +222,50 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 			programs = append(programs, d.assign(a)...)
 		}
 	}
+	if len(out) > 0 && slices.ContainsFunc(programs, func(p string) bool { return slices.Contains(network, p) }) {
+		d.save(out)
+	}
 	return programs
+}
+
+// socket is how bash names connections to other machines.
+const socket = "/dev/tcp/"
+
+// printed returns the text that echo, printf, or cat with a here-document hand on
+// to what reads from them; "" when it is not known.
+func (d *dissector) printed(s *syntax.Stmt) string {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || d.depth >= maxDepth {
+		return ""
+	}
+	var text []string
+	for _, w := range call.Args {
+		if lit := w.Lit(); len(text) == 0 && lit != "echo" && lit != "printf" && lit != "cat" {
+			return ""
+		}
+		text = append(text, d.quiet(w))
+	}
+	if text[0] == "cat" {
+		for _, r := range s.Redirs {
+			if r.Hdoc != nil {
+				return d.quiet(r.Hdoc)
+			}
+		}
+		return ""
+	}
+	text = text[1:]
+	for len(text) > 0 && strings.HasPrefix(text[0], "-") {
+		text = text[1:]
+	}
+	return strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n")
+}
+
+// quiet evaluates a word whose substitutions were followed before.
+func (d *dissector) quiet(w *syntax.Word) string {
+	commands, accesses := len(d.commands), len(d.accesses)
+	text := d.word(w).text
+	d.commands, d.accesses = d.commands[:commands], d.accesses[:accesses]
+	return text
 }
 
 // assign follows the substitutions in an assignment.
@@ -241,6 +313,11 @@ func (d *dissector) parts(b *strings.Builder, inner *[]string, parts []syntax.Wo
 		case *syntax.DblQuoted:
 			d.parts(b, inner, p.Parts, true)
 		case *syntax.ParamExp:
+			if p.Param != nil && len(d.holds[p.Param.Value]) > 0 {
+				*inner = append(*inner, d.holds[p.Param.Value]...)
+				b.WriteString("$()")
+				continue
+			}
 			b.WriteByte('$')
 			if p.Param != nil {
 				b.WriteString(p.Param.Value)
@@ -297,17 +374,34 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 	if strings.HasPrefix(name, "$") && strings.HasSuffix(name, ")") {
 		name = "$()"
 	}
-	program := path.Base(strings.ReplaceAll(name, `\`, "/"))
+	program := strings.TrimSuffix(path.Base(strings.ReplaceAll(name, `\`, "/")), ".exe")
 	rest := words[1:]
+	if program == "env" && len(rest) > 1 && (rest[0].text == "-S" || rest[0].text == "--split-string") {
+		return d.script(join(rest[1:]), before)
+	}
 	if skip, ok := wrappers[program]; ok && !skip.counts {
 		if inner := skip.after(rest); len(inner) > 0 {
 			return d.run(inner, before, here)
 		}
 	}
-	c := command{program: program, before: before}
+	c := command{program: program, before: before, by: d.by}
+	d.by = ""
+	if program == "$()" {
+		c.inner = append(c.inner, words[0].inner...)
+	}
 	for _, w := range rest {
 		c.args = append(c.args, w.text)
 		c.inner = append(c.inner, w.inner...)
+	}
+	if len(d.saved) > 0 {
+		run := name
+		if slices.Contains(interpreters, interpreterOf(program)) || program == "source" || program == "." {
+			run = firstArgument(c.args)
+		}
+		c.saved = strings.Contains(name, "/") && d.saved[Resolve(name, d.dir)] || run != "" && run != name && d.saved[Resolve(run, d.dir)]
+	}
+	if c.text = c.code(here); c.text != "" {
+		d.inspect(c.text)
 	}
 	d.commands = append(d.commands, c)
 	at := len(d.commands) - 1
@@ -327,9 +421,23 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 	}
 	d.depth++
 	defer func() { d.depth-- }()
+	// The program at hand is what runs the next one.
+	run := func(words []word) []string {
+		d.by = c.program
+		defer func() { d.by = "" }()
+		return d.run(words, before, here)
+	}
+	elsewhere := func(follow func() []string) []string {
+		remote, dir := d.remote, d.dir
+		d.remote, d.dir = true, ""
+		defer func() { d.remote, d.dir = remote, dir }()
+		return follow()
+	}
 	switch {
 	case c.program == "cd" || c.program == "pushd":
 		d.dir = enter(d.dir, firstArgument(c.args))
+	case c.program == "popd":
+		d.dir = "" // what was before is not kept
 	case slices.Contains(shells, c.program):
 		for i, arg := range c.args {
 			if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(rest) {
@@ -349,15 +457,46 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 		}
 	case c.program == "ssh":
 		if inner := wrappers["ssh"].after(rest); len(inner) > 1 {
-			remote, dir := d.remote, d.dir
-			d.remote, d.dir = true, ""
-			var text []string
-			for _, w := range inner[1:] {
-				text = append(text, w.text)
+			return elsewhere(func() []string { return d.script(join(inner[1:]), before) })
+		} else if len(inner) == 1 {
+			return elsewhere(func() []string { return d.script(here, before) })
+		}
+	case (c.program == "docker" || c.program == "podman" || c.program == "docker-compose") && slices.Contains(c.args[:min(2, len(c.args))], "exec"):
+		// The container comes first.
+		if inner := inContainer.after(rest[slices.Index(c.args, "exec")+1:]); len(inner) > 1 {
+			return elsewhere(func() []string { return run(inner[1:]) })
+		}
+	case c.program == "kubectl" && c.subcommand() == "exec":
+		if i := slices.Index(c.args, "--"); i >= 0 {
+			return elsewhere(func() []string { return run(rest[i+1:]) })
+		}
+	case c.program == "trap":
+		return d.script(firstArgument(c.args), nil)
+	case c.program == "script" || c.program == "flock":
+		inner := wrappers[c.program].after(rest)
+		for _, flag := range []string{"-c", "--command"} {
+			if list := c.values(flag); len(list) > 0 {
+				return d.script(list[0], before)
 			}
-			programs := d.script(strings.Join(text, " "), before)
-			d.remote, d.dir = remote, dir
-			return programs
+		}
+		if c.program == "flock" {
+			return run(inner)
+		}
+	case c.program == "watch":
+		return d.script(join(wrappers["watch"].after(rest)), before)
+	case c.program == "powershell" || c.program == "pwsh":
+		for i, arg := range c.args {
+			if strings.HasPrefix(strings.ToLower(arg), "-c") {
+				return d.powershell(join(rest[i+1:]), before)
+			} else if !strings.HasPrefix(arg, "-") {
+				return d.powershell(join(rest[i:]), before)
+			}
+		}
+	case c.program == "cmd":
+		for i, arg := range c.args {
+			if strings.EqualFold(strings.TrimLeft(arg, "/"), "c") {
+				return d.powershell(join(rest[i+1:]), before)
+			}
 		}
 	case c.program == "find":
 		for i, arg := range c.args {
@@ -367,15 +506,23 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 				for end < len(c.args) && c.args[end] != ";" && c.args[end] != "+" {
 					end++
 				}
-				return d.run(rest[i+1:end], before, "")
+				return run(rest[i+1 : end])
 			}
 		}
 	default:
 		if w, ok := wrappers[c.program]; ok {
-			return d.run(w.after(rest), before, here)
+			return run(w.after(rest))
 		}
 	}
 	return nil
+}
+
+func join(words []word) string {
+	text := make([]string, len(words))
+	for i, w := range words {
+		text[i] = w.text
+	}
+	return strings.Join(text, " ")
 }
 
 // firstArgument returns the first argument that is no flag.
@@ -421,6 +568,14 @@ var wrappers = map[string]wrapper{
 	"run0":       {counts: true, valued: []string{"-u"}},
 	"xargs":      {counts: true, valued: []string{"-I", "-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--replace", "--delimiter", "--arg-file"}},
 	"ssh":        {counts: true, valued: []string{"-i", "-p", "-l", "-o", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-w", "-W", "-E", "-S", "-Q", "-O", "-B"}},
+	"parallel":   {counts: true, valued: []string{"-j", "--jobs", "-a", "-I", "-n", "-N", "-d", "--delimiter"}},
+	"chroot":     {counts: true, skip: 1},
+	"nsenter":    {counts: true, valued: []string{"-t", "--target"}},
+	"unshare":    {counts: true},
+	"flock":      {counts: true, valued: []string{"-w", "--timeout", "-E"}, skip: 1},
+	"watch":      {counts: true, valued: []string{"-n", "--interval"}},
+	"busybox":    {},
+	"toybox":     {},
 	"env":        {valued: []string{"-u", "--unset", "-C", "--chdir"}},
 	"time":       {valued: []string{"-o", "-f"}},
 	"nohup":      {},
@@ -436,6 +591,9 @@ var wrappers = map[string]wrapper{
 	"unbuffer":   {},
 	"caffeinate": {valued: []string{"-t"}},
 }
+
+// inContainer is docker exec.
+var inContainer = wrapper{valued: []string{"-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index"}}
 
 // after returns the words of the command that the wrapper runs.
 func (w wrapper) after(words []word) []word {

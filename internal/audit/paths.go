@@ -2,7 +2,6 @@ package audit
 
 import (
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -32,7 +31,7 @@ func lists(tool string) bool {
 
 var (
 	homeOf   = compiled(`^(?:/home/[^/]+|/Users/[^/]+|/root|/var/root|[A-Za-z]:/Users/[^/]+)(?:/|$)`)
-	harmless = compiled(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
+	harmless = compiled(`^(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/|$)|^/dev/(?:null|zero|full|stdout|stderr|stdin|tty|fd|shm|tcp|udp)|^(?i)[A-Z]:/(?:Windows|Users/[^/]+/AppData/Local)/Temp(?:/|$)`)
 	drive    = compiled(`^/(?:mnt/)?([a-z])/`)
 )
 
@@ -98,93 +97,4 @@ func enter(dir, to string) string {
 		return ""
 	}
 	return Resolve(to, dir)
-}
-
-// readers lists the programs that read the files among their arguments.
-var readers = []string{
-	"cat", "less", "more", "head", "tail", "bat", "batcat", "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "cut", "sort", "uniq", "tac", "nl",
-	"base64", "xxd", "od", "hexdump", "strings", "source", ".", "jq", "yq", "vi", "vim", "nvim", "nano", "emacs", "code", "open", "diff", "cmp",
-	"cp", "scp", "rsync", "tar", "zip", "gzip", "openssl", "gpg", "python", "python3", "node", "wc", "tee", "ssh-keygen", "printenv", "xclip", "pbcopy",
-}
-
-// files notes the files that a program reads and writes.
-func (d *dissector) files(c *command) {
-	args := plainArguments(c)
-	switch c.program {
-	case "tee", "touch", "truncate", "mkdir", "rmdir", "rm", "unlink":
-		for _, a := range args {
-			d.access(a, true)
-		}
-	case "cp", "install", "ln", "mv", "scp", "rsync":
-		if n := len(args); n > 1 {
-			for _, a := range args[:n-1] {
-				d.access(a, c.program == "mv")
-			}
-			if to := args[n-1]; !isRemote(to) {
-				d.access(to, true)
-			}
-		}
-	case "sed", "perl":
-		if slices.ContainsFunc(c.args, func(a string) bool {
-			return strings.HasPrefix(a, "-i") || a == "--in-place" || c.program == "perl" && strings.HasPrefix(a, "-pi")
-		}) && len(args) > 1 {
-			for _, a := range args[1:] {
-				d.access(a, true)
-			}
-		}
-	case "dd":
-		for _, a := range c.args {
-			if to, ok := strings.CutPrefix(a, "of="); ok {
-				d.access(to, true)
-			} else if from, ok := strings.CutPrefix(a, "if="); ok {
-				d.access(from, false)
-			}
-		}
-	case "curl", "wget":
-		for i, a := range c.args {
-			out := c.program == "curl" && (a == "-o" || a == "--output") || c.program == "wget" && (a == "-O" || a == "--output-document")
-			switch {
-			case out && i+1 < len(c.args):
-				d.access(c.args[i+1], true)
-			case strings.HasPrefix(a, "@"), strings.Contains(a, "=@"):
-				d.access(a[strings.IndexByte(a, '@')+1:], false)
-			}
-		}
-	}
-	if slices.Contains(readers, c.program) {
-		from := 0
-		switch c.program {
-		case "grep", "egrep", "fgrep", "rg", "ag", "sed", "awk", "gawk", "jq", "yq":
-			if len(args) > 1 {
-				from = 1 // what it looks for, or does
-			} else {
-				return
-			}
-		case "cp", "scp", "rsync", "mv", "install", "ln":
-			return // done above
-		}
-		for _, a := range args[from:] {
-			d.access(a, false)
-		}
-	}
-}
-
-// plainArguments returns the arguments that are no flags.
-func plainArguments(c *command) []string {
-	args := make([]string, 0, len(c.args))
-	for i, a := range c.args {
-		if a == "--" {
-			return append(args, c.args[i+1:]...)
-		}
-		if !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "<()") {
-			args = append(args, a)
-		}
-	}
-	return args
-}
-
-// isRemote reports whether a path is one of another machine.
-func isRemote(s string) bool {
-	host, _, ok := strings.Cut(s, ":")
-	return ok && len(host) > 1 && !strings.Contains(host, "/")
 }

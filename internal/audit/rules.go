@@ -25,6 +25,10 @@ type Match struct {
 	Flags   []string   // at least one of these; "-r" is also in "-rf", "--force" in "--force=x"
 	Without []string   // none of these
 	Args    lazyRegexp // some argument
+	None    bool       // it has no argument
+	By      []string   // the program that is given it to run
+	Code    lazyRegexp // the program that it is given as text
+	Saved   bool       // it is, or runs, a file that the same command fetched
 	After   []string   // programs that hand it what it runs: one before it in the pipeline, when it
 	// reads its program from there, or one in a substitution that makes its program
 }
@@ -46,8 +50,10 @@ func compiled(expr string) lazyRegexp {
 }
 
 var (
-	network      = []string{"curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "nc", "ncat", "netcat", "socat"}
-	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "python2", "python3", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
+	network = []string{"curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "nc", "ncat", "netcat", "socat", "ssh", socket,
+		"iwr", "irm", "invoke-webrequest", "invoke-restmethod", "Invoke-WebRequest", "Invoke-RestMethod"}
+	decoders     = []string{"base64", "base32", "xxd", "uudecode", "openssl"}
+	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
 )
 
 // Rules are all rules. A call keeps the rules that it matched by their place
@@ -55,17 +61,24 @@ var (
 var Rules = []Rule{
 	{
 		ID:   "recursive-delete",
-		What: "deletes a directory with all that is in it",
+		What: "deletes a directory with all that is in it, or all files of a list",
 		Why:  "what is deleted by a wrong path or an empty variable is gone",
 		Program: []Match{
 			{Names: []string{"rm", "grm"}, Flags: []string{"-r", "-R", "--recursive"}},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
 			{Names: []string{"fd", "fdfind"}, Flags: []string{"-x", "-X", "--exec", "--exec-batch"}, Args: compiled(`^rm$`)},
-			{Names: []string{"find", "gfind"}, Flags: []string{"-exec", "-execdir", "-ok"}, Args: compiled(`^(.*/)?rm$`)},
+			{Names: []string{"rm", "grm"}, By: []string{"xargs", "find", "parallel"}},
 			{Names: []string{"rimraf"}},
+			{Names: []string{"npx", "bunx"}, Args: compiled(`^rimraf(@.*)?$`)},
+			{Names: []string{"pnpm", "yarn"}, Sub: []string{"dlx", "exec"}, Args: compiled(`^rimraf(@.*)?$`)},
+			{Names: interpreters, Code: compiled(`\b(?:rmtree|remove_tree|rm_rf|rm_r|removeSync|rimraf(?:Sync)?)(?:\(|\s+["'\w])|\b(?:rm|rmdir)(?:Sync)?\([^;\n]*recursive["']?\s*:\s*true`)},
+			{Names: []string{"aws"}, Sub: []string{"s3"}, Args: compiled(`^(rm|rb)$`), Flags: []string{"--recursive", "--force"}},
+			{Names: []string{"gsutil"}, Args: compiled(`^rm$`), Flags: []string{"-r", "-R"}},
+			{Names: []string{"rclone"}, Sub: []string{"purge", "delete"}},
 			{Names: []string{"rsync"}, Flags: []string{"--delete", "--delete-after", "--delete-before", "--delete-during", "--delete-excluded", "--del"}},
 			{Names: []string{"git"}, Sub: []string{"clean"}, Flags: []string{"-d", "-x", "-X"}, Without: []string{"-n", "--dry-run"}},
-			{Names: []string{"Remove-Item", "rmdir", "rd"}, Flags: []string{"-Recurse", "/s", "/S"}},
+			{Names: []string{"remove-item", "ri", "del", "erase", "rmdir", "rd"}, Flags: []string{"-Recurse", "-r", "/s"}},
+			{Names: []string{"srm"}, Flags: []string{"-r", "-R"}},
 		},
 	},
 	{
@@ -73,8 +86,10 @@ var Rules = []Rule{
 		What: "overwrites what others see of a git repository",
 		Why:  "commits of others may be lost from the remote",
 		Program: []Match{
-			{Names: []string{"git"}, Sub: []string{"push"}, Flags: []string{"-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror"}, Without: []string{"--dry-run", "-n"}},
-			{Names: []string{"git"}, Sub: []string{"push"}, Args: compiled(`^\+[^ ]`), Without: []string{"--dry-run", "-n"}},
+			{Names: []string{"hg"}, Sub: []string{"push"}, Flags: []string{"-f", "--force"}},
+			{Names: []string{"gh"}, Sub: []string{"repo"}, Args: compiled(`^sync$`), Flags: []string{"--force"}},
+			{Names: []string{"git", "hub"}, Sub: []string{"push"}, Flags: []string{"-f", "--force", "--force-with-lease", "--force-if-includes", "--mirror"}, Without: []string{"--dry-run", "-n"}},
+			{Names: []string{"git", "hub"}, Sub: []string{"push"}, Args: compiled(`^\+[^ ]`), Without: []string{"--dry-run", "-n"}},
 		},
 	},
 	{
@@ -83,7 +98,22 @@ var Rules = []Rule{
 		Why:  "nobody has read what ran, and it may differ the next time",
 		Program: []Match{
 			{Names: interpreters, After: network},
-			{Names: []string{"eval", "source", "."}, After: network},
+			{Names: []string{"eval", "source", ".", "iex", "invoke-expression", "$()"}, After: network},
+			{Names: []string{"*"}, Saved: true},
+			{Names: []string{"deno"}, Sub: []string{"run"}, Args: compiled(`^https?://`)},
+			{Names: []string{"nc", "ncat", "netcat"}, Flags: []string{"-e", "-c", "--exec", "--sh-exec"}},
+			{Names: interpreters, Code: compiled(`\b(?:exec|eval|Function)[( ][^\n]*(?:urlopen|requests\.get|fetch\(|http)`)},
+		},
+	},
+	{
+		ID:   "decoded-code",
+		What: "runs code that it decodes first",
+		Why:  "what ran cannot be read in the call",
+		Program: []Match{
+			{Names: interpreters, After: decoders},
+			{Names: []string{"eval", "source", ".", "$()"}, After: decoders},
+			{Names: interpreters, Code: compiled(`\b(?:exec|eval|Function)[( ][^\n]*(?:b64decode|base64|atob|fromhex|unhexlify|decompress)`)},
+			{Names: []string{"powershell", "pwsh"}, Flags: []string{"-EncodedCommand", "-enc", "-ec"}},
 		},
 	},
 	{
@@ -92,7 +122,12 @@ var Rules = []Rule{
 		Why:  "nothing on the machine is safe from it",
 		Program: []Match{
 			{Names: []string{"sudo", "doas"}, Without: []string{"-V", "--version", "-l", "--list", "-k", "-K", "-v", "--validate", "--help"}},
-			{Names: []string{"su", "sudoedit", "pkexec", "run0", "runuser", "gosu"}, Without: []string{"--version", "--help"}},
+			{Names: []string{"su", "sudoedit", "pkexec", "run0", "runuser", "gosu", "gsudo", "runas", "visudo"}, Without: []string{"--version", "--help"}},
+			{Names: []string{"ssh"}, Args: compiled(`^root@`)},
+			{Names: []string{"docker", "podman"}, Sub: []string{"run", "exec"}, Flags: []string{"--privileged"}},
+			{Names: []string{"start-process", "powershell", "pwsh"}, Args: compiled(`(?i)-verb\s+runas`)},
+			{Names: []string{"start-process"}, Args: compiled(`(?i)^runas$`)},
+			{Names: []string{"osascript"}, Args: compiled(`with administrator privileges`)},
 		},
 	},
 	{
@@ -100,8 +135,11 @@ var Rules = []Rule{
 		What: "lets every user of the machine write to a file",
 		Why:  "any program of any user can change it from then on",
 		Program: []Match{
-			{Names: []string{"chmod", "gchmod"}, Args: compiled(`^[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
+			{Names: []string{"chmod", "gchmod"}, Args: compiled(`^0*[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
 			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: compiled(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
+			{Names: interpreters, Code: compiled(`\bchmod(?:Sync)?\([^)\n]*\b0o?[0-7]?[0-7][0-7][2367]\b`)},
+			{Names: []string{"icacls", "cacls"}, Args: compiled(`(?i)^(?:everyone|\*S-1-1-0):(?:\(\w+\))*\(?[FMW]`)},
+			{Names: []string{"setfacl"}, Args: compiled(`(?:^|,)o(?:ther)?::?[r-]?w`)},
 			{Names: []string{"umask"}, Args: compiled(`^0?[0-7]?[0-7][0145]$|^0+$`)},
 		},
 	},
@@ -114,29 +152,53 @@ var Rules = []Rule{
 				Without: []string{"-V", "--version", "--help", "list", "status", "-p", "--print"}},
 			{Names: []string{"fdisk", "sfdisk", "parted"}, Without: []string{"-l", "--list", "print", "-V", "-v", "--version", "-d", "--dump", "--help"}},
 			{Names: []string{"dd"}, Args: compiled(`^of=/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)},
-			{Names: []string{"diskutil"}, Sub: []string{"eraseDisk", "eraseVolume", "reformat", "partitionDisk", "secureErase", "zeroDisk", "randomDisk", "erasedisk", "partitiondisk"}},
+			{Names: []string{"diskutil"}, Sub: []string{"apfs", "eraseDisk", "eraseVolume", "reformat", "partitionDisk", "secureErase", "zeroDisk", "randomDisk", "erasedisk", "partitiondisk"}, Without: []string{"list"}},
+			{Names: []string{"hdparm"}, Flags: []string{"--security-erase", "--security-erase-enhanced"}},
+			{Names: []string{"nvme"}, Sub: []string{"format", "sanitize"}},
+			{Names: []string{"zfs"}, Sub: []string{"destroy"}},
+			{Names: []string{"diskpart", "format-volume", "clear-disk", "initialize-disk"}},
+			{Names: []string{"format"}, Args: compiled(`^[A-Za-z]:$`)},
 			{Names: []string{"cryptsetup"}, Sub: []string{"luksFormat", "erase", "luksErase", "reencrypt"}},
 			{Names: []string{"mdadm"}, Flags: []string{"--create", "-C", "--zero-superblock"}},
 		},
 		Files: []FileMatch{{Write: true, Path: compiled(`^/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)}},
 	},
 	{
-		ID:    "outside-write",
-		What:  "writes, moves or deletes a file outside of the session's working directory",
-		Why:   "the work of a session is mostly in its directory; places for temporary files do not count",
+		ID:   "outside-write",
+		What: "writes, moves or deletes a file outside of the session's working directory",
+		Why:  "the work of a session is mostly in its directory; places for temporary files do not count",
+		Program: []Match{
+			{Names: []string{"crontab"}, Without: []string{"-l", "-V"}},
+		},
 		Files: []FileMatch{{Write: true, Outside: true}},
 	},
 	{
 		ID:   "credentials",
-		What: "reads a file that mostly holds keys, passwords or tokens",
+		What: "reads what mostly holds keys, passwords or tokens: files, the environment, what keeps secrets",
 		Why:  "what a session has read is in its file, and went to the model",
+		Program: []Match{
+			{Names: []string{"env"}},
+			{Names: []string{"printenv"}, None: true},
+			{Names: []string{"printenv"}, Args: compiled(`(?i)key|token|secret|passw|credential`)},
+			{Names: []string{"security"}, Sub: []string{"find-generic-password", "find-internet-password", "dump-keychain"}, Flags: []string{"-w", "-g", "-d"}},
+			{Names: []string{"gh"}, Sub: []string{"auth"}, Args: compiled(`^token$`)},
+			{Names: []string{"gcloud"}, Sub: []string{"auth"}, Args: compiled(`^print-`)},
+			{Names: []string{"aws"}, Sub: []string{"configure"}, Args: compiled(`secret|session_token`)},
+			{Names: []string{"aws"}, Sub: []string{"secretsmanager"}, Args: compiled(`^get-secret-value$`)},
+			{Names: []string{"pass"}, Sub: []string{"show"}},
+			{Names: []string{"op"}, Sub: []string{"read"}},
+			{Names: []string{"vault"}, Args: compiled(`^(get|read)$`)},
+			{Names: []string{"kubectl"}, Sub: []string{"get"}, Args: compiled(`^secrets?(/|$)`), Flags: []string{"-o", "--output"}},
+			{Names: []string{"gpg", "gpg2"}, Flags: []string{"--export-secret-keys", "--export-secret-subkeys"}},
+			{Names: []string{"secret-tool"}, Sub: []string{"lookup", "search"}},
+		},
 		Files: []FileMatch{{
 			Path: compiled(`(?i)(?:^|/)(?:` + strings.Join([]string{
-				`id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?`, `\.ssh/[^/]*(?:key|\.pem|id_)[^/]*`, `\.aws/credentials`, `\.netrc`, `_netrc`, `\.pgpass`, `\.my\.cnf`,
+				`id_(?:rsa|dsa|ecdsa|ed25519|\*)(?:_sk)?`, `\.ssh/(?:[^/]*(?:key|\.pem|id_)[^/]*|\*)`, `\.aws/(?:credentials|\*)`, `proc/(?:self|\d+)/environ`, `\.netrc`, `_netrc`, `\.pgpass`, `\.my\.cnf`,
 				`\.git-credentials`, `\.docker/config\.json`, `\.kube/config`, `\.gnupg/.+`, `\.pypirc`, `\.vault-token`, `\.htpasswd`,
 				`(?:\.pi/agent|\.codex|\.local/share/opencode|\.config/[^/]+)/auth\.json`, `\.config/gh/hosts\.yml`, `\.config/gcloud/.*credentials.*`, `\.claude/\.credentials\.json`,
 				`(?:home/[^/]+|users/[^/]+|root|~|\$home)/\.npmrc`, `etc/shadow`, `etc/gshadow`, `etc/sudoers`, `etc/ssh/ssh_host_[^/]*_key`,
-				`[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks|ppk)`, `[^/]*(?:private|server|client|tls|ssl|signing)[^/]*\.key`, `\.env(?:\.[^/]+)?`, `[^/]+\.env`, `\.envrc`,
+				`[^/]+\.(?:pem|p12|pfx|kdbx|keystore|jks|ppk)`, `[^/]*(?:private|server|client|tls|ssl|signing)[^/]*\.key`, `\.env(?:[.*?][^/]*)?`, `master\.key`, `etc/kubernetes/admin\.conf`, `\.azure/[^/]*token[^/]*`, `keychains/[^/]+`, `logins\.json`, `key4\.db`, `login data`, `[^/]+\.env`, `\.envrc`,
 				`credentials(?:\.json|\.ya?ml|\.toml|\.db)?`, `(?:client_)?secrets?\.(?:json|ya?ml|toml|env)`, `service[-_]?account[^/]*\.json`,
 			}, "|") + `)$`),
 			Except: compiled(`(?i)\.pub$|\.env\.(?:example|sample|template|dist|defaults?|schema|test)$|(?:^|/)(?:example|sample|template)\.env$|known_hosts|authorized_keys$|\.ssh/config$|(?:^|/)(?:node_modules|testdata|fixtures|examples?)/`),
@@ -158,6 +220,12 @@ func RuleIDs(set uint32) []string {
 // matches reports whether a program of one of the names matches.
 func (m *Match) matches(c *command) bool {
 	if len(m.Sub) > 0 && !slices.Contains(m.Sub, c.subcommand()) {
+		return false
+	}
+	if m.Saved && !c.saved || m.None && len(c.args) > 0 || len(m.By) > 0 && !slices.Contains(m.By, c.by) {
+		return false
+	}
+	if m.Code != nil && (c.text == "" || !m.Code().MatchString(c.text)) {
 		return false
 	}
 	if len(m.Flags) > 0 && !slices.ContainsFunc(m.Flags, c.has) || slices.ContainsFunc(m.Without, c.has) {
@@ -190,7 +258,7 @@ func (c *command) has(flag string) bool {
 	short := len(flag) == 2 && flag[0] == '-'
 	for _, arg := range c.args {
 		switch {
-		case arg == flag || long && strings.HasPrefix(arg, flag+"="):
+		case arg == flag || len(flag) > 2 && strings.EqualFold(arg, flag) || long && strings.HasPrefix(arg, flag+"="):
 			return true
 		case arg == "--":
 			return false
@@ -216,7 +284,7 @@ func (c *command) runsOutputOf(programs []string) bool {
 	isShell := slices.Contains(shells, c.program)
 	if among(c.inner) {
 		switch {
-		case c.program == "eval":
+		case c.program == "eval" || c.program == "$()":
 			return true
 		case c.program == "source" || c.program == ".":
 			return len(c.args) > 0 && strings.HasPrefix(c.args[0], "<()")
@@ -231,7 +299,7 @@ func (c *command) runsOutputOf(programs []string) bool {
 			}
 		}
 	}
-	if !among(c.before) || c.program == "eval" {
+	if !among(c.before) || c.program == "eval" || c.program == "$()" {
 		return false
 	}
 	if c.program == "source" || c.program == "." {
@@ -290,9 +358,10 @@ func matchPrograms(commands []command) (set uint32) {
 				}
 			}
 		}
-		try(byName[c.program])
+		name := strings.ToLower(interpreterOf(c.program)) // PowerShell does not tell cases apart
+		try(byName[name])
 		for prefix, list := range prefixes {
-			if strings.HasPrefix(c.program, prefix) {
+			if strings.HasPrefix(name, prefix) {
 				try(list)
 			}
 		}

@@ -58,12 +58,23 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
+	data, err := os.ReadFile(filepath.Join(dir, "none.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if text, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "- "); ok {
+			if got := rulesOf(t, text); len(got) > 0 {
+				t.Errorf("%s: matches %v, want none", text, got)
+			}
+		}
+	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != len(Rules)+1 {
-		t.Errorf("%d files for %d rules and a README", len(files), len(Rules))
+	if len(files) != len(Rules)+2 {
+		t.Errorf("%d files for %d rules, none.txt and a README", len(files), len(Rules))
 	}
 }
 
@@ -114,8 +125,22 @@ func TestPrograms(t *testing.T) {
 		{"# nothing", ""},
 		{"while read l; do curl $l; done < list", "read, curl"},
 		{"eval 'ls | wc'", "eval, ls, wc"},
-		{"watch -n1 ls", "watch"},
+		{"watch -n1 ls", "watch, ls"},
 		{`'bash' '-lc' 'ls -la'`, "bash, ls"},
+		{"echo 'rm x; ls' | sh", "echo, sh, rm, ls"},
+		{"cat <<'E' | bash -s\ngit pull\nE", "cat, bash, git pull"},
+		{"echo $(date) | sh", "echo, date, sh, $()"},
+		{"ssh host <<E\nuptime\nE", "ssh, uptime"},
+		{"docker exec -it -u root app sh -c 'ls /'", "docker exec, sh, ls"},
+		{"docker compose exec web npm test", "docker compose, npm test"},
+		{"kubectl -n x exec pod -- ls", "kubectl exec, ls"},
+		{"env -S 'A=1 ls -la'", "ls"},
+		{"trap 'rm -f x' EXIT", "trap, rm"},
+		{"flock /tmp/l make all", "flock, make all"},
+		{"flock /tmp/l -c 'make all'", "flock, make all"},
+		{"parallel gzip ::: a b", "parallel, gzip"},
+		{"powershell.exe -NoProfile -Command 'Get-Item x | Remove-Item'", "powershell, Get-Item, Remove-Item"},
+		{"cmd.exe /c dir", "cmd, dir"},
 	} {
 		programs, _, broken := NewFolder().command(test.command, "/home/dev/app")
 		slices.Sort(programs)
