@@ -29,6 +29,7 @@ type CallRow struct {
 	Part        *int   `json:"part,omitempty"`
 	Kind        string `json:"kind"` // call, nested, shell, missing
 	Tool        string `json:"tool"`
+	ToolCallID  string `json:"toolCallId,omitempty"`
 	Model       string `json:"model,omitempty"`
 
 	Arguments string `json:"arguments"` // on one line, or the shell command as typed
@@ -177,7 +178,7 @@ func (h *callRuns) Pop() any {
 func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: Time{f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
-		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, Model: c.Model,
+		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: "ok", Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken, Rules: audit.RuleIDs(c.Rules),
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -230,8 +231,23 @@ func (o *auditOptions) zone(a *App) *time.Location {
 	if o.utc {
 		return time.UTC
 	}
-	return a.Now().Location()
+	zone := a.Now().Location()
+	if zone.String() != unnamedZone {
+		return zone
+	}
+	// What the system is set to is a link to the file of a zone with a name.
+	if target, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
+			if named, err := time.LoadLocation(name); err == nil {
+				return named
+			}
+		}
+	}
+	return zone
 }
+
+// unnamedZone is what package time calls the zone of the system.
+const unnamedZone = "Local"
 
 // auditRun is an audit command at work.
 type auditRun struct {

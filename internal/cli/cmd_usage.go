@@ -44,6 +44,9 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 	if err != nil {
 		return auditProblem(ctx, err)
 	}
+	if t.TimeZone == unnamedZone {
+		t.TimeZone = a.Now().Format("UTC-07:00")
+	}
 	a.logger().Debug("added up", "took", a.Now().Sub(start).String(), "entries", t.Total.Entries)
 	return o.finish(ctx, a, run, printer.NewUsageAudit(t, run.look))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"pigrep/internal/printer"
@@ -149,6 +150,25 @@ var hitFields = [][2]string{
 	{"resume", "the directory and the command that resume the session"},
 }
 
+// auditRows are the types of the rows of audits, and of what they looked at.
+var auditRows = []struct {
+	name string
+	row  any
+}{
+	{"tool", query.ToolRow{}}, {"call", query.CallRow{}}, {"command", query.CommandRow{}}, {"file", query.FileRow{}},
+	{"touch", query.TouchRow{}}, {"usage", query.UsageRow{}}, {"coverage", query.Coverage{}},
+}
+
+// fieldNames lists the fields of a struct in JSON, but for its type.
+func fieldNames(v any) (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "type" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func jsonTopic() string {
 	var b strings.Builder
 	b.WriteString(`--json prints one object:
@@ -174,6 +194,10 @@ Fields of a hit that need a word:
 	b.WriteString("\nFields of sessions, show and resume:\n\n")
 	for _, f := range sessionFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
+	}
+	b.WriteString("\nFields of the rows of tools, tools calls, tools commands, tools files (touch:\nwith a path) and usage. Beside the rows are their total and coverage, and with\nusage timeZone and sources:\n\n")
+	for _, r := range auditRows {
+		writeColumns(&b, fmt.Sprintf("  %-9s ", r.name), strings.Join(fieldNames(r.row), ", "))
 	}
 	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\"}}\n")
 	b.WriteString("\nIn a pipe, without either flag, there is one record a line; columns are\nseparated by tabs, tabs and newlines in them are spaces:\n\n")

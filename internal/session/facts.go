@@ -165,7 +165,7 @@ type CallFact struct {
 	Broken   bool     // the shell command is not one that can be parsed
 
 	// The details, which are kept apart: counting needs none of them.
-	ID    string // only as long as there is no result
+	ID    string // toolCallId, "" when there is none
 	Line  string // the arguments on one line or the shell command as typed; shortened
 	Cut   bool   // Line is not all of it
 	Shell bool   // Line is a shell command
@@ -192,21 +192,19 @@ func (f *Facts) Clone() *Facts {
 	}
 }
 
-// AddCall adds a call. A call with an id waits for its result.
+// AddCall adds a call. A call of a reply that has an id waits for its result.
 func (f *Facts) AddCall(c CallFact) {
-	if c.ID != "" {
+	if c.waits() {
 		f.load()
-		if older, ok := f.open[c.ID]; ok {
-			f.change(older)
-			f.Calls[older].ID = "" // the later of two with one id gets the result
-		}
-		f.open[c.ID] = len(f.Calls)
+		f.open[c.ID] = len(f.Calls) // the later of two with one id gets the result
 	}
 	f.Calls = append(f.Calls, c)
 }
 
-// Answer joins a result to the last call with the id that has none, and returns
-// the call; nil when there is no such call.
+func (c *CallFact) waits() bool { return c.Kind == CallPlain && c.ID != "" && !c.HasResult }
+
+// Answer joins a result to the last call with the id, and returns the call; nil
+// when there is no such call, or it has a result.
 func (f *Facts) Answer(id string) *CallFact {
 	if id == "" {
 		return nil
@@ -219,7 +217,7 @@ func (f *Facts) Answer(id string) *CallFact {
 	delete(f.open, id)
 	f.change(i)
 	c := &f.Calls[i]
-	c.ID, c.HasResult = "", true
+	c.HasResult = true
 	return c
 }
 
@@ -230,8 +228,10 @@ func (f *Facts) load() {
 	}
 	f.open = make(map[string]int)
 	for i := range f.Calls {
-		if id := f.Calls[i].ID; id != "" {
-			f.open[id] = i
+		if c := &f.Calls[i]; c.waits() {
+			f.open[c.ID] = i
+		} else if c.Kind == CallPlain {
+			delete(f.open, c.ID)
 		}
 	}
 }
