@@ -233,8 +233,8 @@ func (d *driver) keys(names ...string) {
 		for _, k := range keyPresses(name) {
 			d.send(k)
 		}
+		d.settle()
 	}
-	d.settle()
 }
 
 var codes = map[string]rune{

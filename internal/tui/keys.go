@@ -65,7 +65,7 @@ func init() {
 		{groupFound, []string{"pgdown"}, inList | inMenu, "a screen further", nil, func(m *Model) tea.Cmd { return m.page(1) }},
 		{groupFound, []string{"pgup"}, inList | inMenu, "a screen back", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
 		{groupFound, []string{"tab"}, inMain, "to the preview, and back", nil, (*Model).switchPane},
-		{groupFound, []string{"shift+down"}, inList, "scroll the preview from here", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupFound, []string{"shift+down"}, inList, "scroll the preview from here; Shift-↑ back", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
 		{groupFound, []string{"shift+up"}, inList, "", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
 		{groupDo, []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},

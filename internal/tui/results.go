@@ -325,7 +325,7 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	if h.IsError {
 		look, kind = v.kinds["error"], "✗ "+kind
 	}
-	head := p.paint(look, fit(kind, min(width, kindWidth))+" ")
+	head := p.paint(look, fit(kind, max(0, min(width-1, kindWidth)))+" ")
 	room := width - ansi.StringWidth(head)
 	note := ""
 	if len(h.Missing) > 0 {

@@ -30,8 +30,9 @@ type searching struct {
 	noWord     string // why there is nothing to look for
 	mean       string // what may have been meant
 	failed     error
-	answered   bool // once
-	generation uint64
+	answered   bool   // once
+	known      uint64 // the newest generation when it was asked
+	generation uint64 // that answered
 }
 
 // job is work that can be stopped.
@@ -59,6 +60,7 @@ type searchedMsg struct {
 func (m *Model) begin(refresh bool) tea.Cmd {
 	s := &m.search
 	s.seq++
+	s.known = m.state.Generation
 	s.refresh = refresh && (s.refresh || s.job == nil)
 	if s.job != nil {
 		s.job.stop()
@@ -133,7 +135,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		m.reading, m.finding = false, false
 	}
 	cmd := m.showPreview()
-	if m.state.Generation > s.generation && msg.err == nil {
+	if m.state.Generation != s.known {
 		return tea.Batch(cmd, m.begin(true))
 	}
 	return cmd
@@ -155,7 +157,7 @@ type stateMsg State
 // stateChanged shows what is new.
 func (m *Model) stateChanged(state State) tea.Cmd {
 	m.state = state
-	if state.Generation != m.search.generation && m.search.job == nil {
+	if state.Generation != m.search.known && m.search.job == nil {
 		return m.begin(true)
 	}
 	return nil
@@ -172,7 +174,8 @@ type previewMsg struct {
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()
-	width := m.layout().preview.width
+	var width int
+	width, p.height = m.layout().preview.width, m.layout().preview.height
 	if !ok || width <= 0 {
 		if !ok {
 			p.want, p.page, p.failed = request{}, nil, nil

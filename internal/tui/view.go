@@ -37,7 +37,7 @@ func (m *Model) layout() layout {
 	height := max(0, m.height-frame)
 	all := area{0, 2, m.width, height}
 	switch {
-	case m.width >= besideFrom:
+	case m.width >= besideFrom && height >= 4:
 		left := min(m.width*45/100, 100)
 		return layout{area{0, 2, left, height}, area{left + 3, 3, m.width - left - 3, max(0, height-1)}, true}
 	case m.width >= previewFrom && m.height >= stackFrom:
@@ -86,6 +86,12 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 		cursor = &tea.Position{X: x}
 	default:
 		lines, cursor = m.main(v)
+	}
+	for len(lines) < body {
+		lines = append(lines, strings.Repeat(" ", m.width))
+	}
+	if cursor != nil && (cursor.X >= m.width || cursor.Y >= body) {
+		cursor = nil
 	}
 	return append(lines[:body], m.status(v)), cursor
 }

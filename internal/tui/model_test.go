@@ -1,0 +1,353 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pigrep/query"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// pasted is any text, but for the few marks whose width depends on what follows.
+var pasted = rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) }))
+
+// Whatever is pressed, clicked, pasted and resized, in whatever order answers
+// come: nothing panics, every screen is well formed, and Esc leads back to a
+// list that can be used.
+func TestRandomKeys(t *testing.T) {
+	var names []string
+	for _, b := range bindings {
+		names = append(names, b.keys...)
+	}
+	names = append(names, "t", "token", "日", "👍🏽", "é", `"`, "(", "kind:", "broken", "...")
+	rapid.Check(t, func(rt *rapid.T) {
+		d := drive(t, Options{}, rapid.IntRange(0, 220).Draw(rt, "width"), rapid.IntRange(0, 70).Draw(rt, "height"))
+		for range rapid.IntRange(1, 60).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 9).Draw(rt, "what") {
+			case 0:
+				d.send(tea.WindowSizeMsg{Width: rapid.IntRange(0, 220).Draw(rt, "width"), Height: rapid.IntRange(0, 70).Draw(rt, "height")})
+			case 1:
+				at := tea.Mouse{X: rapid.IntRange(0, 220).Draw(rt, "x"), Y: rapid.IntRange(0, 70).Draw(rt, "y"), Button: tea.MouseLeft}
+				if rapid.Bool().Draw(rt, "wheel") {
+					at.Button = rapid.SampledFrom([]tea.MouseButton{tea.MouseWheelUp, tea.MouseWheelDown, tea.MouseWheelLeft}).Draw(rt, "button")
+					d.send(tea.MouseWheelMsg(at))
+				} else {
+					d.send(tea.MouseClickMsg(at))
+				}
+			case 2:
+				d.send(tea.PasteMsg{Content: pasted.Draw(rt, "paste")})
+			case 3:
+				d.send(stateMsg{Generation: uint64(rapid.IntRange(0, 1).Draw(rt, "generation")), Ready: true})
+			case 4, 5:
+				if len(d.pending) > 0 {
+					d.run(rapid.IntRange(0, len(d.pending)-1).Draw(rt, "pending"))
+				}
+			default:
+				for _, k := range keyPresses(rapid.SampledFrom(names).Draw(rt, "key")) {
+					d.send(k)
+				}
+			}
+			checkScreen(t, d.Model)
+			if d.crash != nil {
+				rt.Fatalf("panic: %v\n%s", d.crash.value, d.crash.stack)
+			}
+		}
+		d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		d.settle()
+		for i := 0; d.place() != inList || d.query.text != ""; i++ {
+			if i > 10 {
+				rt.Fatalf("Esc does not lead back")
+			}
+			d.keys("esc")
+		}
+		d.keys("token")
+		checkScreen(t, d.Model)
+		if len(d.results.items) != 9 || d.search.job != nil || d.preview.page == nil {
+			rt.Fatalf("%d hits, searching %t, preview %t after random keys", len(d.results.items), d.search.job != nil, d.preview.page != nil)
+		}
+	})
+}
+
+// A newer query stops the one that runs, waits for its end, and only the answer
+// to the newest is shown.
+func TestNewerQueryStopsTheOlder(t *testing.T) {
+	var asked []string
+	var contexts []context.Context
+	b := fake()
+	inner := b.Search
+	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+		asked = append(asked, req.Text)
+		contexts = append(contexts, ctx)
+		return inner(ctx, req)
+	}
+	d := drive(t, Options{Backend: b}, 80, 24)
+	for _, k := range keyPresses("token") {
+		d.send(k)
+		if got := d.query.text; !strings.HasSuffix(got, k.Text) {
+			t.Fatalf("the input %q does not echo %q at once", got, k.Text)
+		}
+	}
+	if len(d.pending) != 1 {
+		t.Fatalf("%d commands run after 5 keys, want the first search alone", len(d.pending))
+	}
+	d.run(0) // the search for "t" begins only now, and is stopped already
+	if len(contexts) != 1 || contexts[0].Err() == nil {
+		t.Errorf("the first search was not stopped")
+	}
+	if len(d.results.groups) != 5 || d.search.shown != "" {
+		t.Errorf("the answer to an older query is shown")
+	}
+	d.settle()
+	if diff := cmp.Diff([]string{"t", "token"}, asked); diff != "" {
+		t.Errorf("searches (-want +got):\n%s", diff)
+	}
+	if d.search.shown != "token" || len(d.results.items) != 9 {
+		t.Errorf("shown are %d hits for %q", len(d.results.items), d.search.shown)
+	}
+}
+
+// A new generation asks again, and the selection stays where it was.
+func TestNewGenerationKeepsTheSelection(t *testing.T) {
+	var more bool
+	b := fake()
+	inner := b.Search
+	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+		r, err := inner(ctx, req)
+		if err == nil && more {
+			h := query.Hit{SessionPath: "/s/new.jsonl", EntryID: "new", Fragment: fragment("a new token"), Kind: "prompt"}
+			r.Sessions = append([]query.SessionHit{{SessionPath: "/s/new.jsonl", Name: "just now", Hits: 1, HitsAny: 1}}, r.Sessions...)
+			r.Hits = append([]query.Hit{h}, r.Hits...)
+			r.Index.Generation = 7
+		}
+		return r, err
+	}
+	d := drive(t, Options{Backend: b}, 80, 24)
+	d.keys("token", "down", "down", "down")
+	before, _ := d.results.selected()
+	more = true
+	d.send(stateMsg{Generation: 7, Ready: true})
+	d.settle()
+	if after, _ := d.results.selected(); after != before {
+		t.Errorf("the selection went from %v to %v", before, after)
+	}
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "修复登录") || d.results.groups[0].Name != "just now" {
+		t.Errorf("the new session is not in the list, or the old one is out of sight:\n%s", screen)
+	}
+}
+
+func plainScreen(m *Model) string {
+	lines, _ := m.screen()
+	return ansi.Strip(strings.Join(lines, "\n"))
+}
+
+func TestResume(t *testing.T) {
+	t.Run("at once", func(t *testing.T) {
+		d := drive(t, Options{}, 80, 24)
+		d.keys("token", "enter")
+		if !d.quit || d.done.Resume == nil || d.done.Resume.Argv[2] != "/s/1.jsonl" {
+			t.Errorf("Enter: quit %t, %+v", d.quit, d.done.Resume)
+		}
+	})
+	t.Run("after a warning", func(t *testing.T) {
+		d := drive(t, Options{}, 80, 24)
+		d.keys("token", "down", "down", "down", "enter")
+		if d.quit || !strings.Contains(plainScreen(d.Model), "written to in the last minute — Enter again") {
+			t.Fatalf("a warning does not show:\n%s", plainScreen(d.Model))
+		}
+		d.keys("enter")
+		if !d.quit || d.done.Resume == nil {
+			t.Errorf("the second Enter does not resume")
+		}
+	})
+	t.Run("print", func(t *testing.T) {
+		d := drive(t, Options{Print: true}, 80, 24)
+		d.keys("token", "down", "down", "down", "enter")
+		if !d.quit || d.done.Resume == nil {
+			t.Errorf("with --print a warning stops")
+		}
+	})
+	t.Run("not possible", func(t *testing.T) {
+		d := drive(t, Options{}, 100, 24)
+		d.keys("token", "down", "down", "down", "down", "down", "enter")
+		if d.quit || !strings.Contains(plainScreen(d.Model), "the session's directory is gone — do this instead") {
+			t.Errorf("why it cannot be resumed is not said:\n%s", plainScreen(d.Model))
+		}
+	})
+}
+
+func TestCopy(t *testing.T) {
+	d := drive(t, Options{}, 80, 24)
+	d.keys("token", "ctrl+y")
+	d.keys("tab", "ctrl+y")
+	var got []string
+	for _, msg := range d.msgs {
+		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
+			got = append(got, fmt.Sprint(msg))
+		}
+	}
+	want := []string{"cd /home/u && pi --session /s/1.jsonl", "the text of e0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("copied (-want +got):\n%s", diff)
+	}
+}
+
+func TestEscape(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 80, 24)
+	d.keys("tab", "esc")
+	if d.place() != inList || d.query.text != "token" {
+		t.Errorf("Esc in the preview leads to %v with %q", d.place(), d.query.text)
+	}
+	d.keys("esc")
+	if d.query.text != "" || d.quit {
+		t.Errorf("Esc does not clear the query %q, quit %t", d.query.text, d.quit)
+	}
+	d.keys("esc")
+	if !d.quit {
+		t.Errorf("Esc without a query does not leave")
+	}
+}
+
+func TestQuestionMark(t *testing.T) {
+	d := drive(t, Options{}, 80, 24)
+	d.keys("?")
+	if d.help == nil {
+		t.Errorf("? shows no help while the query is empty")
+	}
+	d.keys("esc", "why", "?")
+	if d.help != nil || d.query.text != "why?" {
+		t.Errorf("? in a query: help %t, query %q", d.help != nil, d.query.text)
+	}
+}
+
+func TestScopeAndSort(t *testing.T) {
+	var last query.Request
+	b := fake()
+	inner := b.Search
+	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+		last = req
+		return inner(ctx, req)
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	d.keys("ctrl+s", "ctrl+t")
+	if last.Scope != "all" || last.Sort != query.SortNewest {
+		t.Errorf("asked in scope %q, order %d", last.Scope, last.Sort)
+	}
+	d.keys("ctrl+s", "ctrl+f", "kind:call", "enter")
+	if last.Scope != "all" && last.Scope != "prompts" || last.Text != "token kind:call" {
+		t.Errorf("asked %q in scope %q", last.Text, last.Scope)
+	}
+	if !d.scope().Holds("call") {
+		t.Errorf("a filter on calls leaves the scope %s, which has none", d.scope())
+	}
+}
+
+func TestMouse(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 120, 30)
+	d.send(tea.MouseClickMsg{X: 5, Y: 5, Button: tea.MouseLeft}) // the second hit
+	if d.results.at != 1 {
+		t.Errorf("a click on the second hit selects the hit %d", d.results.at)
+	}
+	d.settle()
+	top := d.preview.top
+	d.send(tea.MouseWheelMsg{X: 80, Y: 10, Button: tea.MouseWheelDown})
+	d.settle()
+	plainScreen(d.Model)
+	if d.preview.top <= top {
+		t.Errorf("the wheel over the preview scrolls from %d to %d", top, d.preview.top)
+	}
+	d.send(tea.MouseClickMsg{X: 80, Y: 10, Button: tea.MouseLeft})
+	if !d.reading {
+		t.Errorf("a click on the preview does not lead there")
+	}
+}
+
+func TestHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "pigrep", "history")
+	first := drive(t, Options{History: path, Query: "token one"}, 80, 24)
+	first.keys("enter")
+	second := drive(t, Options{History: path}, 80, 24)
+	second.keys("token two", "esc", "token one", "esc", "token two", "ctrl+c")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); mode != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("the history has mode %o", mode)
+	}
+	third := drive(t, Options{History: path}, 80, 24)
+	if diff := cmp.Diff([]string{"token two", "token one"}, third.history.queries); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+	third.keys("ctrl+r", "one", "enter")
+	if third.query.text != "token one" || third.search.shown != "token one" {
+		t.Errorf("Ctrl-R leads to %q, searched %q", third.query.text, third.search.shown)
+	}
+	none := drive(t, Options{Query: "token"}, 80, 24)
+	none.keys("esc", "ctrl+r")
+	if none.menu == nil || len(none.menu.shown) != 1 {
+		t.Errorf("without a file the queries of this run are not kept")
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	for i := range 2*maxHistory + 5 {
+		if err := appendHistory(path, fmt.Sprint("query ", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := readHistory(path)
+	if err != nil || len(list) != maxHistory || list[0] != fmt.Sprint("query ", 2*maxHistory+4) {
+		t.Fatalf("%d queries, %v", len(list), err)
+	}
+	again, err := readHistory(path)
+	if diff := cmp.Diff(list, again); diff != "" || err != nil {
+		t.Errorf("written anew: %v\n%s", err, diff)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() > 20*maxHistory || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
+		t.Errorf("the file: %v, %v", info, err)
+	}
+}
+
+// A panic anywhere ends the program well, and is passed on.
+func TestPanic(t *testing.T) {
+	b := fake()
+	b.Preview = func(context.Context, Place, Extent) (*Preview, error) { panic("in a command") }
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	if d.crash == nil || d.crash.String() != "in a command" || !d.quit {
+		t.Errorf("crash %v, quit %t", d.crash, d.quit)
+	}
+	m := testModel(t, Options{})
+	m.width, m.height = 80, 24
+	m.results.rows = []row{{rowTitle, 9, -1}} // which is not there
+	m.View()
+	if m.crash == nil {
+		t.Error("a panic while drawing is not kept")
+	}
+	if _, cmd := m.Update(nil); cmd == nil || cmd() != tea.Quit() {
+		t.Error("after a panic the program goes on")
+	}
+}
+
+func TestErrand(t *testing.T) {
+	e := &errand{do: func(Place, io.Reader, io.Writer) error { panic("no") }}
+	if err := e.Run(); err == nil || !strings.Contains(err.Error(), "no") {
+		t.Errorf("a panic while the terminal is given away: %v", err)
+	}
+	e = &errand{do: func(Place, io.Reader, io.Writer) error { return errors.New("gone") }}
+	if err := e.Run(); err == nil || err.Error() != "gone" {
+		t.Errorf("an error while the terminal is given away: %v", err)
+	}
+}
