@@ -400,6 +400,14 @@ func (s *Segment) readFiles() (files []uint32, err error) {
 			}
 			files[l.doc] = uint32(file)
 		} else {
+			if first, last := l.docs.Minimum(), l.docs.Maximum(); uint64(last-first)+1 == l.docs.GetCardinality() && int(last) < s.length {
+				// They mostly lie side by side.
+				for doc := first; doc <= last; doc++ {
+					files[doc] = uint32(file)
+				}
+				err = it.Next()
+				continue
+			}
 			many := l.docs.ManyIterator()
 			for n := many.NextMany(docs[:]); n > 0; n = many.NextMany(docs[:]) {
 				for _, doc := range docs[:n] {

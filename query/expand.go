@@ -135,7 +135,11 @@ func (e *expander) add(x expansion) error {
 }
 
 func (e *expander) loosen(w *word) error {
-	for _, f := range forms(w.term) {
+	others := forms(w.term)
+	if err := e.count(others...); err != nil {
+		return err
+	}
+	for _, f := range others {
 		if err := e.add(expansion{term: f, tier: tierForms, weight: weightForms}); err != nil {
 			return err
 		}
@@ -302,9 +306,14 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []expan
 		return cmp.Or(cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
 	}
 	all = true
-	for _, term := range order {
+	for i, term := range order {
 		if len(terms) == limit && bounds[term] < terms[limit-1].df {
 			return terms, false, nil
+		}
+		if i%limit == 0 { // at first so many are needed in any case
+			if err := e.count(order[i:min(i+limit, len(order))]...); err != nil {
+				return nil, false, err
+			}
 		}
 		x := expansion{term: term}
 		if x.df, err = e.df(term); err != nil {
@@ -345,6 +354,9 @@ func (e *expander) fuzzy(term string, edits int, asked bool, limit, least int, w
 		})
 	})
 	if err != nil {
+		return err
+	}
+	if err := e.count(slices.Collect(maps.Keys(found))...); err != nil {
 		return err
 	}
 	var kept []similar

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -43,20 +44,35 @@ func (s *searcher) tf(freq float32, length uint32) float32 {
 
 // df counts the live documents that have the term.
 func (s *searcher) df(term string) (int, error) {
-	if n, ok := s.dfs[term]; ok {
-		return n, nil
-	}
-	n := 0
-	for _, seg := range s.segs {
-		p, err := seg.Postings(index.FieldText, []byte(term))
-		if err != nil {
+	if _, ok := s.dfs[term]; !ok {
+		if err := s.count(term); err != nil {
 			return 0, err
 		}
-		n += p.Count()
-		seg.Trim()
 	}
-	s.dfs[term] = n
-	return n, nil
+	return s.dfs[term], nil
+}
+
+// count is df for several terms, on all cores: their numbers are known from then on.
+func (s *searcher) count(terms ...string) error {
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { _, ok := s.dfs[t]; return ok })
+	dfs := make([]atomic.Int64, len(terms))
+	err := s.eachSegment(func(seg *segment) error {
+		for i, t := range terms {
+			p, err := seg.Postings(index.FieldText, []byte(t))
+			if err != nil {
+				return err
+			}
+			dfs[i].Add(int64(p.Count()))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, t := range terms {
+		s.dfs[t] = int(dfs[i].Load())
+	}
+	return nil
 }
 
 // A plan says how a word is scored: what it stands for in the whole index.
@@ -69,9 +85,10 @@ type plan struct {
 
 	partIDF          []float64
 	partSum          float64
-	allIDF, wholeIDF float64 // of the documents with all parts; and those that may have them together
-	all, whole       []*roaring.Bitmap
-	raw              *rawNeedle // of the needle; nil when it cannot be looked for in JSON
+	allIDF, wholeIDF float64           // of the documents with all parts; and those that may have them together
+	all              []*roaring.Bitmap // of a field that the text decides about: where it may be true
+	whole            []*roaring.Bitmap // documents that may have all parts together
+	raw              *rawNeedle        // of the needle; nil when it cannot be looked for in JSON
 }
 
 // plan looks up what a word stands for.
@@ -93,27 +110,30 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	if len(w.parts) == 0 {
 		return p, nil
 	}
-	all, whole := 0, 0
-	for _, seg := range s.segs {
+	var all, whole atomic.Int64
+	p.whole = make([]*roaring.Bitmap, len(s.segs))
+	err = s.eachSegment(func(seg *segment) error {
 		docs, err := conjunction(seg, w.parts, w.partsToo)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		seg.Trim()
-		p.all = append(p.all, docs)
-		all += int(docs.GetCardinality())
+		all.Add(int64(docs.GetCardinality()))
 		if len(w.wholes) > 0 {
 			wholes, err := conjunction(seg, w.wholes, nil)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			wholes.And(docs)
 			docs = wholes
 		}
-		p.whole = append(p.whole, docs)
-		whole += int(docs.GetCardinality())
+		p.whole[seg.number] = docs
+		whole.Add(int64(docs.GetCardinality()))
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	p.allIDF, p.wholeIDF = s.idf(all), s.idf(whole)
+	p.allIDF, p.wholeIDF = s.idf(int(all.Load())), s.idf(int(whole.Load()))
 	if w.scored && p.worth == 0 {
 		p.worth = p.allIDF
 	}

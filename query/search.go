@@ -136,14 +136,13 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 	}
 	s.listFiles()
 	for i, seg := range r.Segments() {
-		sg := &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words))}
-		if sg.files, err = seg.Files(); err != nil {
-			return nil, err
-		}
-		seg.Trim()
-		s.segs = append(s.segs, sg)
+		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words))})
 	}
-	return s, nil
+	return s, s.eachSegment(func(seg *segment) (err error) {
+		defer seg.Trim()
+		seg.files, err = seg.Files()
+		return err
+	})
 }
 
 func (s *searcher) listFiles() {
@@ -201,6 +200,7 @@ func (s *searcher) score() error {
 		}
 		s.plans = append(s.plans, p)
 		s.worth += p.worth
+		s.trim()
 		words = words || w.scored
 		compounds = compounds || len(w.parts) > 0
 	}
@@ -216,6 +216,7 @@ func (s *searcher) score() error {
 	}
 	idle := make(chan *scores, runtime.GOMAXPROCS(0)) // scratch memory that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
+		defer seg.Trim()
 		var sc *scores
 		select {
 		case sc = <-idle:
@@ -250,12 +251,16 @@ func (s *searcher) eachSegment(work func(*segment) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, seg := range s.segs {
-		g.Go(func() error {
-			defer seg.Trim()
-			return work(seg)
-		})
+		g.Go(func() error { return work(seg) })
 	}
 	return g.Wait()
+}
+
+// trim lets go of what a phase of the search has mapped.
+func (s *searcher) trim() {
+	for _, seg := range s.segs {
+		seg.Trim()
+	}
 }
 
 // filter works out which documents of a segment the filters let through.
