@@ -55,10 +55,8 @@ func Main() int {
 	privateFiles()
 	// A crash in a goroutine shows its message, not everybody's stack.
 	debug.SetTraceback("none")
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal()
 	defer stop()
-	// The second Ctrl-C ends the process at once.
-	context.AfterFunc(ctx, stop)
 
 	home, _ := os.UserHomeDir()
 	configDir, _ := os.UserConfigDir()
@@ -82,6 +80,33 @@ func Main() int {
 	return app.Run(ctx, os.Args[1:])
 }
 
+// errTerminated is the cause of a run's end when that was asked for with
+// SIGTERM, as those do who look after services: nobody interrupted it.
+var errTerminated = errors.New("terminated")
+
+// untilSignal returns a context that ends with Ctrl-C and with SIGTERM; the
+// second of them ends the process at once.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s == syscall.SIGTERM {
+				cancel(errTerminated)
+			}
+			cancel(nil)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
 // engineLog takes what the engine writes with the standard logger. What matters
 // of it comes back as an error, so that it is for --verbose only.
 type engineLog struct{ app *App }
@@ -100,7 +125,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
 		err = fmt.Errorf("write the results: %w", flushErr)
 	}
-	if ctx.Err() != nil && err != nil {
+	if ctx.Err() != nil && err != nil && !errors.Is(err, context.Canceled) {
 		err = ctx.Err()
 	}
 	a.report(err)

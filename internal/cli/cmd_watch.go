@@ -30,8 +30,9 @@ writes can be searched a moment later, and the commands that read leave the
 indexing to the watcher.
 
 Nobody needs a watcher: without one every search indexes what is new by itself.
-Ctrl-C and SIGTERM end it with exit code 0; all that was read is kept. One
-watcher runs for an index.`,
+Ctrl-C ends it with exit code 130, SIGTERM with 0; either way all that was read
+is kept. One watcher runs for an index. For programs --jsonl tells line by line
+what happens, --json at the end what was done.`,
 		Example: `pigrep watch
 pigrep watch --jsonl
 pigrep watch --quiet &`,
@@ -42,17 +43,20 @@ pigrep watch --quiet &`,
 			return runF(cmd.Context(), o)
 		},
 	}
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update", "json")
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 	return cmd
 }
 
 func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // no short run
+	if _, err := o.printer(a); err != nil {
+		return err
+	}
 	p, err := o.place(a)
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
+	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	v := &watchView{app: a, options: o, stop: stop}
 	tell, end := a.newProgress()
@@ -64,7 +68,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 			tell(at)
 		}
 	}
-	err = indexer.Watch(ctx, opt)
+	err = indexer.Watch(watching, opt)
 	v.begin()
 	switch {
 	case isClosedPipe(v.err):
@@ -76,7 +80,13 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	case err != nil:
 		return indexProblem(err)
 	}
-	return v.summary()
+	if err := v.summary(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && context.Cause(ctx) != errTerminated {
+		return errWatchStopped
+	}
+	return nil
 }
 
 // watchView shows what a watch tells.
@@ -132,7 +142,7 @@ func (v *watchView) tell(e indexer.WatchEvent) {
 // show writes an event at once. Those that are about trouble go to stderr.
 func (v *watchView) show(e *printer.WatchEvent) {
 	a := v.app
-	if !a.json {
+	if !v.options.jsonl {
 		switch e.Event {
 		case "polling", "waiting", "failed":
 			a.warn("%s: %s", e.Event, e.Message)

@@ -36,6 +36,7 @@ var exitCodes = []struct {
 var (
 	errNothingFound = errors.New("nothing found")
 	errIncomplete   = errors.New("nothing found, and the search was not complete")
+	errWatchStopped = fmt.Errorf("the watch was stopped: %w", context.Canceled)
 )
 
 // exitCode is the only place that turns an outcome into an exit code.
@@ -91,7 +92,7 @@ func usagef(hint, format string, args ...any) error {
 
 // report tells the person, or the program, what went wrong.
 func (a *App) report(err error) {
-	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) {
+	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errWatchStopped) {
 		return
 	}
 	f := printer.Failure{Code: codeIO, Message: err.Error()}

@@ -2,7 +2,6 @@ package printer
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -116,23 +115,36 @@ type watchJSON struct {
 	Index       query.IndexState `json:"index"`
 }
 
-func writeWatchEvent(w io.Writer, e *WatchEvent) error {
+func newWatchJSON(e *WatchEvent) watchJSON {
 	x := watchJSON{
 		e.Time, nil, list(e.Changes), e.Steps, e.Bytes, e.Entries, e.Directories, e.Errors, e.Rebuilt, e.Message, e.State,
 	}
-	if e.Event != "summary" {
-		return encode(w, struct {
-			typed
-			watchJSON
-		}{typed{e.Event}, x})
+	if e.Event == "summary" {
+		x.Updates = &e.Updates
 	}
-	x.Updates = &e.Updates
-	return encode(w, struct {
-		head
-		watchJSON
-	}{summary("watch"), x})
+	return x
 }
 
-func (p jsonEnvelope) Watch(e *WatchEvent) error { return writeWatchEvent(p.w, e) }
+// Watch writes one object, at the end.
+func (p jsonEnvelope) Watch(e *WatchEvent) error {
+	if e.Event != "summary" {
+		return nil
+	}
+	return encode(p.w, struct {
+		head
+		watchJSON
+	}{envelope("watch"), newWatchJSON(e)})
+}
 
-func (p jsonLines) Watch(e *WatchEvent) error { return writeWatchEvent(p.w, e) }
+func (p jsonLines) Watch(e *WatchEvent) error {
+	if e.Event == "summary" {
+		return encode(p.w, struct {
+			head
+			watchJSON
+		}{summary("watch"), newWatchJSON(e)})
+	}
+	return encode(p.w, struct {
+		typed
+		watchJSON
+	}{typed{e.Event}, newWatchJSON(e)})
+}

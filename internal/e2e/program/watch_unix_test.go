@@ -100,10 +100,22 @@ func (w *watcher) end(s os.Signal) []watchEvent {
 		w.t.Fatal(err)
 	}
 	<-w.ended
-	if err := w.cmd.Wait(); err != nil || w.stderr.Len() > 0 {
-		w.t.Errorf("after %v: %v\n%s", s, err, w.stderr.Bytes())
+	if code := endCode(w.t, w.cmd); code != wantEnd[s] || w.stderr.Len() > 0 {
+		w.t.Errorf("after %v: exit code %d, want %d\n%s", s, code, wantEnd[s], w.stderr.Bytes())
 	}
 	return w.told()
+}
+
+// wantEnd are the exit codes of a watch that a signal ends.
+var wantEnd = map[os.Signal]int{os.Interrupt: 130, syscall.SIGTERM: 0}
+
+// endCode waits for the end of a process that ends by itself.
+func endCode(t testing.TB, cmd *exec.Cmd) int {
+	t.Helper()
+	if err := cmd.Wait(); err != nil && !cmd.ProcessState.Exited() {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 func eventually(t testing.TB, what string, condition func() bool) {
@@ -164,8 +176,8 @@ func TestWatchEndsEarly(t *testing.T) {
 	}
 	eventually(t, "the lock", func() bool { _, err := os.Stat(filepath.Join(home, "index", "lock")); return err == nil })
 	cmd.Process.Signal(os.Interrupt)
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("interrupted while it builds: %v", err)
+	if code := endCode(t, cmd); code != 130 {
+		t.Errorf("interrupted while it builds: exit code %d", code)
 	}
 	if e, r := search(t, home, append(where, "hyrax")...); e.Total != 1+300*40 || !e.Index.Complete {
 		t.Errorf("the next search finds %d, complete %v\n%s", e.Total, e.Index.Complete, r.stderr)
