@@ -118,6 +118,23 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
+// The map in ARCHITECTURE.md shows every package.
+func TestArchitectureIsTheMap(t *testing.T) {
+	page, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range layers {
+		name := strings.TrimPrefix(path, "pigrep/")
+		if path == "pigrep" {
+			name = "main"
+		}
+		if !strings.HasPrefix(name, "internal/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("ARCHITECTURE.md does not show %s", path)
+		}
+	}
+}
+
 func TestModulesStayWhereTheyBelong(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imp := range p.Imports {

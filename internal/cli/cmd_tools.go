@@ -172,7 +172,7 @@ a path that begins with / or . is that file or what is below it, any other one
 is every file whose path has these elements.`,
 		Example: `pigrep tools files --here
 pigrep tools files src/auth.go
-pigrep tools files ./config --since 1mo`,
+pigrep tools files ./config --since 4w`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("put it in quotes when it has spaces", "one path at most: %q", args[1])

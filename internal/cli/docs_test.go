@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/terminal"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// pageFiles lists the pages that people read, from the root of the module.
+func pageFiles(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Glob(filepath.Join("..", "..", "*.md"))
+	if err != nil || len(docs) < 5 || len(top) < 3 {
+		t.Fatalf("%d and %d pages, %v", len(docs), len(top), err)
+	}
+	// These two are made by others.
+	return slices.DeleteFunc(append(top, docs...), func(path string) bool {
+		return slices.Contains([]string{"commands.md", "BENCHMARKS.md"}, filepath.Base(path))
+	})
+}
+
+// Screens on pages, "console" blocks that begin with a command, are what that
+// command prints on a terminal of 80 columns for testdata/sessions. What runs
+// until it is interrupted is no screen of this kind.
+func TestScreens(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written in another way here")
+	}
+	screen := regexp.MustCompile("(?s)```console\n\\$ pigrep ([^\n]*)\n(.*?)```")
+	count := 0
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := keptScreens(t, figures(t, string(data)))
+		page = screen.ReplaceAllStringFunc(page, func(block string) string {
+			command := screen.FindStringSubmatch(block)[1]
+			if strings.HasPrefix(command, "watch") || strings.HasPrefix(command, "tui") {
+				return block
+			}
+			count++
+			return "```console\n$ pigrep " + command + "\n" + screenOf(t, command) + "```"
+		})
+		if *update {
+			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(string(data), page); diff != "" {
+			t.Errorf("%s (-is +prints), write it anew with -update:\n%s", path, diff)
+		}
+	}
+	if count == 0 {
+		t.Error("no page has a screen")
+	}
+}
+
+// screenOf runs a command for the samples on a terminal without colours.
+func screenOf(t *testing.T, command string) string {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "dev")
+	root := filepath.Join(home, ".pi", "agent", "sessions")
+	if err := os.CopyFS(root, os.DirFS(filepath.Join("..", "..", "testdata", "sessions"))); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, root, "/home/dev", home)
+	env := map[string]string{envIndexDir: filepath.Join(home, "index"), "NO_COLOR": "1", envPager: "cat"}
+	var out, errs bytes.Buffer
+	a := &App{
+		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: 80},
+		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
+		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Adapter: adapter.Pi(),
+	}
+	if code := a.Run(t.Context(), words(command)); code > exitNothing {
+		t.Fatalf("pigrep %s: exit code %d, stderr %q", command, code, errs.String())
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// keptScreens fills in the screens that another test keeps: of a file of them,
+// the one with the title.
+func keptScreens(t *testing.T, page string) string {
+	t.Helper()
+	marker := regexp.MustCompile("(?s)(<!-- screen: (\\S+), ([^\n]*) -->\n```text\n).*?```")
+	return marker.ReplaceAllStringFunc(page, func(block string) string {
+		m := marker.FindStringSubmatch(block)
+		data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m[2])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, after, ok := strings.Cut("\n"+string(data), "\n=== "+m[3]+"\n")
+		if !ok {
+			t.Fatalf("%s has no screen %q", m[2], m[3])
+		}
+		screen, _, _ := strings.Cut(after, "\n=== ")
+		return m[1] + strings.TrimRight(screen, "\n") + "\n```"
+	})
+}
+
+// compared are the lines of docs/BENCHMARKS.md that the README shows, and what it
+// calls them.
+var compared = [][2]string{
+	{"query: rare word", "a rare word"},
+	{"query: 3 words", "three words, ranked"},
+	{"query: identifier", "an identifier in any spelling"},
+	{"grep: rare word", "`pigrep grep`, a rare word"},
+	{"nothing changed", "looking for new bytes, part of each of these"},
+	{"first index, MB of session files a second", "the first index, MB a second"},
+	{"index size", "the index"},
+}
+
+// figures fills in the comparison from docs/BENCHMARKS.md: of each line that of
+// the largest corpus which has it.
+func figures(t *testing.T, page string) string {
+	t.Helper()
+	marker := regexp.MustCompile(`<!-- figures -->\n(\|[^\n]*\n)*`)
+	if !marker.MatchString(page) {
+		return page
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "BENCHMARKS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("<!-- figures -->\n| | session files | pigrep | ripgrep |\n|---|---|---|---|\n")
+	for _, c := range compared {
+		row := ""
+		for line := range strings.Lines(string(data)) {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			if len(cells) < 4 || cells[1] != c[0] && !strings.HasPrefix(cells[1], c[0]+",") {
+				continue
+			}
+			peer, ok := strings.CutPrefix(cells[3], "rg -c ")
+			if !ok {
+				peer = "–"
+			}
+			row = fmt.Sprintf("| %s | %s MB | %s | %s |\n", c[1], cells[0], cells[2], peer)
+		}
+		b.WriteString(row)
+	}
+	return marker.ReplaceAllLiteralString(page, b.String())
+}
+
+// rewrite replaces a text in all files of a directory.
+func rewrite(t *testing.T, dir, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.ReplaceAll(data, []byte(from), []byte(to)), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// words splits a command as a shell does, as far as pages need it.
+func words(command string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`).FindAllStringSubmatch(command, -1) {
+		list = append(list, m[1]+m[2]+m[3])
+	}
+	return list
+}
+
+// example is a line that a page or the help of a command tells people to type.
+type example struct{ where, line string }
+
+// examples lists the lines of "sh" blocks on pages and the examples in help that
+// run pigrep.
+func examples(t *testing.T) []example {
+	t.Helper()
+	var list []example
+	add := func(where, line string) {
+		line = strings.TrimSpace(regexp.MustCompile(`\s+# .*`).ReplaceAllString(line, ""))
+		known := slices.ContainsFunc(list, func(e example) bool { return e.line == line })
+		if regexp.MustCompile(`\bpigrep\b`).MatchString(line) && !strings.HasPrefix(line, "#") && !known {
+			list = append(list, example{where, line})
+		}
+	}
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(data), -1) {
+			for line := range strings.Lines(m[1]) {
+				add(filepath.Base(path), line)
+			}
+		}
+	}
+	a, _, _ := testApp(t)
+	for _, c := range everyCommand(newRootCommand(a)) {
+		for line := range strings.Lines(c.Example) {
+			add("help of "+c.CommandPath(), line)
+		}
+	}
+	return list
+}
+
+// elsewhere says which examples cannot run here: they need what a test has not,
+// or do not end by themselves.
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^cp contrib|^eval .*init`)
+
+// What pages and help tell people to type works: it finds something or nothing,
+// and is no error.
+func TestExamplesRun(t *testing.T) {
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no shell for the examples:", err)
+	}
+	home := t.TempDir()
+	root := filepath.Join(home, ".pi", "agent", "sessions")
+	project := filepath.Join(home, "src", "app")
+	for _, dir := range []string{root, filepath.Join(project, "config"), project + "-moved", filepath.Join(home, ".config", "fish", "completions")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The session that examples name, with what they look for in it.
+	session := fmt.Sprintf(`{"type":"session","version":3,"id":"01a1f7de-1111-7222-8333-444455556666","timestamp":"2026-01-15T10:30:00.000Z","cwd":%q}
+{"type":"message","id":"5e6f7a8b","parentId":null,"timestamp":"2026-01-15T10:30:03.000Z","message":{"role":"user","content":"The login redirect fails: connection timeout, please retry"}}
+{"type":"message","id":"6e6f7a8b","parentId":"5e6f7a8b","timestamp":"2026-01-15T10:30:05.000Z","message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"rm -rf build"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
+{"type":"message","id":"7e6f7a8b","parentId":"6e6f7a8b","timestamp":"2026-01-15T10:30:06.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","isError":true,"content":[{"type":"text","text":"exit code 137"}]}}
+`, project)
+	for _, path := range []string{filepath.Join(root, "2026-01-15T10-30-00-000Z_01a1f7de-1111-7222-8333-444455556666.jsonl"), filepath.Join(project, "session.jsonl")} {
+		if err := os.WriteFile(path, []byte(session), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Join(home, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "pi"), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	list, ran := examples(t), 0
+	for _, e := range list {
+		if elsewhere.MatchString(e.line) || lacksProgram(e.line) {
+			continue
+		}
+		ran++
+		cmd := exec.CommandContext(t.Context(), shell, "-c", "set -o pipefail; "+e.line)
+		cmd.Dir = project
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+filepath.Join(home, ".config"),
+			"PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR=", "PIGREP_INDEX_DIR=", "PIGREP_CONFIG=none", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Run()
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code, err = exit.ExitCode(), nil
+		}
+		if err != nil || code > exitNothing || strings.Contains(errs.String(), "searched as text") {
+			t.Errorf("%s: %s: exit code %d, %v, stderr %q", e.where, e.line, code, err, errs.String())
+		}
+	}
+	if ran < len(list)*2/3 {
+		t.Errorf("only %d of %d examples ran", ran, len(list))
+	}
+}
+
+// lacksProgram reports whether a line pipes into a program that is not here.
+func lacksProgram(line string) bool {
+	for _, piece := range strings.Split(line, "|")[1:] {
+		name := strings.Fields(piece + " x")[0]
+		if _, err := exec.LookPath(name); err != nil {
+			return true
+		}
+	}
+	return false
+}
