@@ -99,7 +99,7 @@ func Watch(ctx context.Context, o WatchOptions) error {
 		o.notify = newSystemNotifier
 	}
 	now := o.Now()
-	w := &watcher{WatchOptions: o, told: make(map[string]string), vain: make(map[string]int)}
+	w := &watcher{WatchOptions: o, told: make(map[string]string), vain: make(map[string]int), untold: make(map[string]time.Time)}
 	w.presence = presence{dir: o.Dir, state: Watcher{PID: o.PID, Started: now}}
 	if err := w.presence.appear(); err != nil {
 		return err
@@ -140,9 +140,10 @@ type watcher struct {
 	polling bool
 	every   time.Duration // between polls
 
-	told    map[string]string // what was told of a file or directory that cannot be read
-	vain    map[string]int    // looks at everything because of a path that is none of ours
-	failing string            // what was told of the last failure
+	told    map[string]string    // what was told of a file or directory that cannot be read
+	untold  map[string]time.Time // when files changed that a look on a timer found changed before any event
+	vain    map[string]int       // looks at everything because of a path that is none of ours
+	failing string               // what was told of the last failure
 	fails   int
 	waiting time.Time // since when another process writes, zero when none does
 }
@@ -153,6 +154,7 @@ type hints struct {
 	moved  []string        // directories that may have gone
 	all    bool            // look for all files
 	verify bool            // and compare the index with them
+	told   bool            // events asked for it, or may have been lost
 }
 
 func (h *hints) any() bool { return h.all || len(h.files) > 0 }
@@ -214,7 +216,7 @@ func (w *watcher) loop(ctx context.Context) error {
 		case err, ok := <-w.notifier.Errors():
 			if ok && !retry.on {
 				w.logger().Debug("events were lost", "error", err)
-				h.all = true
+				h.all, h.told = true, true
 				quiet.set(w.times.quiet)
 			}
 		case <-rescan.C():
@@ -239,6 +241,10 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-beat.C():
 			beat.set(beatEvery)
 			w.beat()
+			w.pollIfUntold(w.Now())
+			if w.polling && !poll.on {
+				poll.set(w.every)
+			}
 		}
 	}
 	return cmp.Or(w.keeper.release(), w.notifier.Close())

@@ -23,8 +23,8 @@ const maxVain = 5
 // are looked into again at once.
 const maxLooks = 5
 
-// missedAfter is how old a change must be that no event told of, to mean that
-// none will.
+// missedAfter is how long ago a file must have changed that no event told of, to
+// mean that none will.
 const missedAfter = 2 * time.Second
 
 // pollShare bounds what polling costs: one part in so many of a core.
@@ -36,6 +36,7 @@ const pollMax = 30 * time.Second
 // note takes what an event says into the hints, and reports whether it says
 // anything.
 func (w *watcher) note(e fsnotify.Event, h *hints) bool {
+	w.tellsOf(e.Name)
 	if e.Name == "" || within(e.Name, w.Dir) {
 		return false
 	}
@@ -47,7 +48,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 		if h.files == nil {
 			h.files = make(map[string]bool)
 		}
-		h.files[e.Name] = true
+		h.files[e.Name], h.told = true, true
 		return true
 	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
 	case w.dirs[dir]:
@@ -72,7 +73,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 	if (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && (w.dirs[e.Name] || w.agents[e.Name]) {
 		h.moved = append(h.moved, e.Name)
 	}
-	h.all = true
+	h.all, h.told = true, true
 	return true
 }
 
@@ -97,8 +98,8 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	r.Found = w.found
 	r.noteUnusable()
 	changed := before == nil || !slices.Equal(before.Files, w.found.Files) || len(w.found.Unreadable) != len(before.Unreadable)
-	if changed && before != nil && h.onTimer() && !w.polling && w.failing == "" && missed(before, w.found, start) {
-		w.poll(errors.New("the system does not tell of all changes"))
+	if changed && before != nil && h.onTimer() && !w.polling && w.failing == "" {
+		w.noteUntold(before, start)
 	}
 	needed, err := w.needed(changed, h.verify)
 	if err != nil {
@@ -116,7 +117,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 }
 
 // onTimer reports whether no event asked for this look.
-func (h *hints) onTimer() bool { return h.verify && len(h.files) == 0 && len(h.moved) == 0 }
+func (h *hints) onTimer() bool { return h.verify && !h.told }
 
 // restat looks at these files again. It is not ok when one of them is no file any
 // more, so that all have to be looked for.
@@ -185,20 +186,42 @@ func set(list []string) map[string]bool {
 	return m
 }
 
-// missed reports whether files differ that were changed some time ago.
-func missed(before, after *Found, now time.Time) bool {
+// noteUntold takes down the files that were found changed though no event had
+// told of them. One that will come is on its way for a moment only, so that a
+// file that was written long ago, or still is being written to, must be told of
+// soon.
+func (w *watcher) noteUntold(before *Found, now time.Time) {
 	old := make(map[string]File, len(before.Files))
 	for _, f := range before.Files {
 		old[f.Path] = f
 	}
-	for _, f := range after.Files {
+	for _, f := range w.found.Files {
 		if was, ok := old[f.Path]; (!ok || was != f) && f.Err == nil {
-			if now.UnixNano()-max(f.Mtime, f.Ctime) > int64(missedAfter) {
-				return true
-			}
+			w.untold[f.Path] = time.Unix(0, max(f.Mtime, f.Ctime))
 		}
 	}
-	return false
+	w.pollIfUntold(now)
+}
+
+// tellsOf takes an event as one that tells of the files at its path and below.
+func (w *watcher) tellsOf(path string) {
+	for f := range w.untold {
+		if within(f, path) {
+			delete(w.untold, f)
+		}
+	}
+}
+
+// pollIfUntold begins to poll when some change should have been told of by now.
+func (w *watcher) pollIfUntold(now time.Time) {
+	for _, changed := range w.untold {
+		if now.Sub(changed) > missedAfter {
+			w.poll(errors.New("the system does not tell of all changes"))
+		}
+	}
+	if w.polling {
+		clear(w.untold)
+	}
 }
 
 // needed reports whether there is anything to do after looking at all files.

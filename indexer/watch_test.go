@@ -356,6 +356,35 @@ func TestWatchWhereNothingIsTold(t *testing.T) {
 	}
 }
 
+// A file that is written to all the time is never old, and found out too.
+func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	busy := filepath.Join(root, "b.jsonl")
+	w := &watcher{untold: make(map[string]time.Time)}
+	w.Tell, w.Now = func(WatchEvent) {}, time.Now
+	before := Discover(adapter.Pi(), []adapter.Root{{Path: root}})
+	write(t, busy, 2)
+	w.found = Discover(adapter.Pi(), []adapter.Root{{Path: root}})
+	now := time.Now()
+	w.noteUntold(before, now)
+	w.pollIfUntold(now.Add(time.Second))
+	if w.polling {
+		t.Error("a change that may yet be told of makes for polling")
+	}
+	told := *w
+	told.untold = map[string]time.Time{busy: w.untold[busy]}
+	told.tellsOf(root)
+	told.pollIfUntold(now.Add(time.Minute))
+	if told.polling {
+		t.Error("a change that was told of makes for polling")
+	}
+	w.pollIfUntold(now.Add(3 * time.Second))
+	if !w.polling {
+		t.Error("a change that nobody told of does not make for polling")
+	}
+}
+
 // A full disk, or whatever else fails, is told once; the watch goes on and makes
 // up for it.
 func TestWatchWhileUpdatesFail(t *testing.T) {
