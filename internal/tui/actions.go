@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -52,10 +53,7 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 		return tea.SetClipboard(msg.resume.Command)
 	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
 		m.warned = msg.Place
-		m.say("%s — Enter again resumes it", msg.resume.Warnings[0])
-		if n := len(msg.resume.Warnings) - 1; n > 0 {
-			m.say("%s (and %d more) — Enter again resumes it", msg.resume.Warnings[0], n)
-		}
+		m.say("%s — Enter again resumes it", strings.Join(msg.resume.Warnings, "; "))
 		return nil
 	}
 	m.done.Resume = msg.resume

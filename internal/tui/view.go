@@ -93,7 +93,8 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if cursor != nil && (cursor.X >= m.width || cursor.Y >= body) {
 		cursor = nil
 	}
-	return append(lines[:body], m.status(v)), cursor
+	foot := m.foot(v)
+	return append(lines[:m.height-len(foot)], foot...), cursor
 }
 
 const promptText = "> "
@@ -192,6 +193,31 @@ func (m *Model) previewTitle(v view, width int) string {
 	title := look.Render(mark) + v.title.Render(clip(g.title(), room)) + " "
 	rest := width - ansi.StringWidth(title) - ansi.StringWidth(right)
 	return fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
+}
+
+// maxFoot is how many lines what is said may take.
+const maxFoot = 4
+
+// foot is the last lines: the status, or what is said when that takes more.
+func (m *Model) foot(v view) []string {
+	text := harmless(m.message.text)
+	most := min(maxFoot, m.height/3)
+	if ansi.StringWidth(text) <= m.width || most < 2 {
+		return []string{m.status(v)}
+	}
+	look := v.notice
+	if m.message.bad {
+		look = v.problem
+	}
+	lines := strings.Split(ansi.Wrap(text, m.width, ""), "\n")
+	if len(lines) > most {
+		lines[most-1] = clip(strings.Join(lines[most-1:], " "), m.width)
+		lines = lines[:most]
+	}
+	for i := range lines {
+		lines[i] = look.Render(fit(lines[i], m.width))
+	}
+	return lines
 }
 
 // status is the last line: what the last key brought about, or how much was

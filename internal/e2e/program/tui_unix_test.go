@@ -1,0 +1,44 @@
+//go:build unix
+
+package program
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// driven runs a script of testdata/tui, which drives the program in a terminal
+// of tmux.
+func driven(t *testing.T, script string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("there is no tmux")
+	}
+	dir := filepath.Join(moduleRoot, "testdata", "tui")
+	cmd := exec.Command("bash", append([]string{filepath.Join(dir, script), binary(t), filepath.Join(dir, "sessions")}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "driven\n") {
+		t.Errorf("%s %v: %v\n%s", script, args, err, out)
+	}
+}
+
+// The terminal interface does in a terminal what a person expects of it, and
+// leaves the terminal as it was.
+func TestTerminalInterface(t *testing.T) {
+	t.Parallel()
+	driven(t, "drive.sh")
+}
+
+// The key bindings of `pigrep init` work in the shells they are for.
+func TestKeyBindings(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			if _, err := exec.LookPath(shell); err != nil {
+				t.Skip("there is no " + shell)
+			}
+			driven(t, "shell.sh", shell)
+		})
+	}
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# Drives `pigrep tui` in a real terminal, as a person would: types, moves,
+# reads, filters and resumes. A stand-in for pi records how it was run.
+#
+#	drive.sh PIGREP SESSIONS
+#
+# PIGREP is the program, SESSIONS a directory of session files of which
+# needle.jsonl has its working directory. Needs tmux. Ends with 1 at the first
+# thing that is not as it should be, and shows the screen.
+set -euo pipefail
+pigrep=$1 sessions=$2
+
+work=$(mktemp -d)
+tm() { tmux -L "pigrep-$$" -f /dev/null "$@"; }
+trap 'tm kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+
+mkdir -p "$work/bin" "$work/home/project" "$work/sessions"
+cp -R "$sessions/." "$work/sessions"
+sed -i.bak "s|@PROJECT@|$work/home/project|" "$work/sessions/needle.jsonl"
+rm -f "$work/sessions/needle.jsonl.bak"
+touch -t 202601010000 "$work/sessions/needle.jsonl" # another pi is not suspected in it
+cp "$pigrep" "$work/bin/pigrep"
+cat >"$work/bin/pi" <<'PI'
+#!/bin/sh
+{ pwd; for arg in "$@"; do printf '%s\n' "$arg"; done; } >"$PI_RECORD"
+PI
+chmod +x "$work/bin/pi"
+
+export PI_RECORD=$work/record HOME=$work/home XDG_STATE_HOME=$work/state XDG_CACHE_HOME=$work/cache PIGREP_INDEX_DIR=$work/index
+export PATH=$work/bin:$PATH PS1='ready> ' TERM=xterm-256color EDITOR=cat PAGER=cat PIGREP_PAGER=
+unset NO_COLOR PIGREP_CONFIG 2>/dev/null || true
+
+screen() { tm capture-pane -p; }
+fail() {
+	echo "$1" >&2
+	echo "--- screen" >&2
+	screen >&2
+	exit 1
+}
+# until_shown TEXT...: wait for all of them on one screen.
+until_shown() {
+	for _ in $(seq 400); do
+		local now missing=
+		now=$(screen)
+		for text in "$@"; do [[ $now == *"$text"* ]] || missing=$text; done
+		[[ -n $missing ]] || return 0
+		sleep 0.05
+	done
+	fail "waited in vain for: $missing"
+}
+keys() { tm send-keys "$@"; }
+type_() { tm send-keys -l "$1"; }
+run() {
+	keys C-l
+	type_ "$1"
+	keys Enter
+}
+# restored: the shell has the terminal again, and what is typed is echoed.
+restored() {
+	until_shown 'ready>'
+	keys C-l
+	type_ 'echo "si""ne"'
+	keys Enter
+	until_shown 'sine'
+	[[ $(tm display -p '#{alternate_on}#{mouse_any_flag}#{cursor_flag}') == 001 ]] || fail "the terminal is not restored: $(tm display -p '#{alternate_on}#{mouse_any_flag}#{cursor_flag}')"
+}
+
+tm new-session -d -x 80 -y 24 "env PS1='ready> ' bash --norc --noprofile -i"
+until_shown 'ready>'
+
+# A first run: it builds the index, then shows what is there.
+run "pigrep tui --session-dir $work/sessions"
+until_shown 'type to search' 'up to date' 'sessions'
+
+# Typing, with the preview beside it.
+type_ 'pademelon'
+until_shown '> pademelon' '1 hit' '▶ prompt'
+keys C-u
+type_ 'haystack'
+until_shown '> haystack' '3 hits' '▌ prompt' '▶ prompt'
+
+# Moving shows the next hit.
+keys Down
+until_shown '▌ reply' '▶ reply' 'second straw'
+keys C-p
+until_shown '▌ prompt'
+
+# Reading: find in the conversation.
+keys Tab
+until_shown '▶─'
+keys /
+type_ 'straw'
+until_shown '/straw'
+keys Enter
+until_shown '1 of '
+keys Escape
+until_shown '── Find'
+
+# Filters edit the text of the query.
+keys C-f
+until_shown 'filter:' 'project'
+type_ 'kind:call'
+until_shown 'kind:call'
+keys Enter
+until_shown '> haystack kind:call' '1 hit' '▌ call'
+keys C-u
+until_shown 'type to search'
+
+# Nothing of a hostile session reaches the terminal raw.
+type_ 'firebrick'
+until_shown 'firebrick' 'hit'
+[[ $(tm display -p '#{pane_title}') != evil ]] || fail 'a session has set the title of the window'
+keys C-u
+
+# Sizes.
+type_ 'haystack'
+until_shown '3 hits'
+for size in '40 12' '200 60' '61 16' '20 5' '80 24'; do
+	tm resize-window -x "${size% *}" -y "${size#* }"
+done
+until_shown '3 hits' '▶ prompt'
+
+# Suspending and coming back.
+keys C-z
+until_shown 'Stopped'
+restored
+run fg
+until_shown '> haystack' '3 hits'
+
+# New entries show up.
+printf '%s\n' '{"type":"message","id":"aaaa0009","parentId":"aaaa0005","timestamp":"2026-01-01T00:00:09.000Z","message":{"role":"user","content":"one more haystack"}}' >>"$work/sessions/needle.jsonl"
+until_shown '4 hits'
+touch -t 202601010000 "$work/sessions/needle.jsonl"
+
+# The editor and the pager have the terminal, and give it back.
+keys C-o
+until_shown '[Enter]'
+keys Enter
+until_shown '> haystack' '4 hits'
+
+# Resuming runs pi in the directory of the session.
+keys C-u
+type_ 'needle'
+until_shown '> needle' '▌ '
+keys Enter
+restored
+[[ $(cat "$PI_RECORD") == "$work/home/project"$'\n--session-dir\n'"$work/sessions"$'\n--session\n'"$work/sessions/needle.jsonl" ]] || fail "pi was run as: $(cat "$PI_RECORD")"
+
+# Leaving without a choice; Ctrl-C; a signal; no terminal.
+run "pigrep tui --session-dir $work/sessions; echo code-\$?"
+until_shown 'type to search' 'up to date'
+keys Escape
+until_shown 'code-0'
+run "clear; pigrep tui --session-dir $work/sessions; echo code-\$?"
+until_shown 'type to search' 'up to date'
+keys C-c
+until_shown 'code-130'
+restored
+run "clear; pigrep tui --session-dir $work/sessions; echo code-\$?"
+until_shown 'type to search' 'up to date'
+kill -TERM "$(pgrep -f "^pigrep tui --session-dir $work/sessions")"
+until_shown 'code-130'
+restored
+
+# --print writes the command and runs nothing.
+rm -f "$PI_RECORD"
+run "clear; chosen=\$(pigrep tui --print --session-dir $work/sessions needle); echo \"[\$chosen]\""
+until_shown '> needle' '▌ '
+keys Enter
+until_shown "[cd $work/home/project && pi --session"
+[[ ! -e $PI_RECORD ]] || fail '--print has run pi'
+restored
+
+# The history is kept, for its owner alone.
+run "clear; pigrep tui --session-dir $work/sessions"
+until_shown 'type to search' 'up to date'
+keys C-r
+until_shown 'earlier query:' 'needle'
+type_ 'hay'
+keys Enter
+until_shown '> haystack'
+keys C-c
+restored
+[[ $(ls -l "$XDG_STATE_HOME/pigrep/history") == -rw-------* ]] || fail "$(ls -l "$XDG_STATE_HOME/pigrep/history")"
+
+echo driven
