@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// docs/dependencies.md lists the modules that packages, tests and tools of ours
+// use, and no other.
+func TestDependenciesAreListed(t *testing.T) {
+	const form = "{{with .Module}}{{$.ImportPath}} {{.Path}}{{end}}"
+	module := make(map[string]string) // of a package
+	used := make(map[string]bool)
+	for line := range strings.Lines(goCommand(t, "list", "-deps", "-test", "-f", form, "./...")) {
+		f := strings.Fields(line)
+		module[f[0]] = f[len(f)-1]
+	}
+	for line := range strings.Lines(goCommand(t, "list", "-f", form, "tool")) {
+		used[strings.Fields(line)[1]] = true
+	}
+	out := goCommand(t, "list", "-json=Imports,TestImports,XTestImports", "./...")
+	for d := json.NewDecoder(strings.NewReader(out)); ; {
+		var p struct{ Imports, TestImports, XTestImports []string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if m := module[path]; m != "" && m != "pigrep" {
+				used[m] = true
+			}
+		}
+	}
+	page, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := make(map[string]bool)
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		listed[m[1]] = true
+	}
+	if diff := cmp.Diff(used, listed); diff != "" {
+		t.Errorf("docs/dependencies.md (-used +listed):\n%s", diff)
+	}
+}
+
+func goCommand(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %v: %v", args, err)
+	}
+	return string(out)
+}
