@@ -66,8 +66,8 @@ func (d *dissector) files(c *command) {
 	case "sed", "perl":
 		if slices.ContainsFunc(c.args, func(a string) bool {
 			return strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "--in-place") || name == "perl" && strings.HasPrefix(a, "-pi")
-		}) && len(args) > 1 {
-			d.accessAll(args[1:], written)
+		}) {
+			d.accessAll(editedFiles(c, args), written)
 		}
 	case "awk", "gawk":
 		if slices.Contains(c.args, "inplace") && len(args) > 2 {
@@ -105,6 +105,19 @@ func (d *dissector) files(c *command) {
 		return
 	}
 	d.accessAll(args, o.plain)
+}
+
+// editedFiles returns the files of sed and perl: what is left of the arguments
+// without the programs that say what to do to them.
+func editedFiles(c *command, args []string) []string {
+	var programs []string
+	for _, flag := range []string{"-e", "-f", "--expression", "--file"} {
+		programs = append(programs, c.values(flag)...)
+	}
+	if len(programs) == 0 {
+		return args[min(1, len(args)):]
+	}
+	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(programs, a) })
 }
 
 // accessAll notes files.
@@ -242,7 +255,7 @@ func plainArguments(c *command) []string {
 		if a == "--" {
 			return append(args, c.args[i+1:]...)
 		}
-		if !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "<()") {
+		if a != "" && !strings.HasPrefix(a, "-") && !strings.HasPrefix(a, "<()") {
 			args = append(args, a)
 		}
 	}

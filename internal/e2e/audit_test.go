@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -526,7 +527,15 @@ func TestAuditOfBadInput(t *testing.T) {
 	copied := append([]string{`{"type":"session","version":3,"id":"s2","timestamp":"2026-02-02T03:04:00.000Z","cwd":"/q","parentSession":"/p/a.jsonl"}`}, lines[1:20]...)
 	copied = append(copied, lines[12], reply(50, `{"input":9,"cost":{"total":0.5}}`, call("new", `"bash"`, `{"command":"ls"}`)))
 	again := append(slices.Clone(lines[:14]), lines[:14]...)
-	for name, list := range map[string][]string{"a.jsonl": lines, "b.jsonl": copied, "c.jsonl": again} {
+	// A fork of the fork, whose entries have other ids; and one of all, written
+	// on a machine whose clock was behind, so that it is the oldest.
+	fork := []string{`{"type":"session","version":3,"id":"s4","timestamp":"2026-03-02T03:04:00.000Z","cwd":"/q","parentSession":"/q/b.jsonl"}`}
+	for i, line := range copied[1:] {
+		fork = append(fork, regexp.MustCompile(`"id":"[a-z]\d+","parentId":null`).ReplaceAllString(line, fmt.Sprintf(`"id":"f%d","parentId":"f%d"`, i, i-1)))
+	}
+	fork = append(fork, reply(55, `{"input":2,"cost":{"total":0.25}}`, call("last", `"read"`, `{"path":"x"}`)), result(54, "last", ``))
+	behind := append([]string{`{"type":"session","version":3,"id":"s5","timestamp":"2025-12-02T03:04:00.000Z","cwd":"/r"}`}, fork[3:]...)
+	for name, list := range map[string][]string{"a.jsonl": lines, "b.jsonl": copied, "c.jsonl": again, "d.jsonl": fork, "e.jsonl": behind} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(strings.Join(list, "\n")), 0o644); err != nil {
 			t.Fatal(err)
 		}
