@@ -71,12 +71,24 @@ func CostCell(cost float64) AuditCell {
 	return AuditCell{Text: text, Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
 }
 
+const minuteForm = "2006-01-02 15:04"
+
 // TimeCell is a cell with a time.
 func (l Look) TimeCell(t time.Time) AuditCell {
 	if t.IsZero() {
 		return AuditCell{}
 	}
-	return AuditCell{Text: t.In(l.Now.Location()).Format("2006-01-02 15:04"), Plain: t.UTC().Format(time.RFC3339Nano)}
+	return AuditCell{Text: t.In(l.Now.Location()).Format(minuteForm), Plain: t.UTC().Format(time.RFC3339Nano)}
+}
+
+// lastCell is a cell with the time of the last of many, the day where there is
+// little room.
+func (l Look) lastCell(t time.Time) AuditCell {
+	c := l.TimeCell(t)
+	if day, _, _ := strings.Cut(c.Text, " "); l.Width < roomForTimes {
+		c.Text = day
+	}
+	return c
 }
 
 // MillisCell is a cell with a duration; nil when it is not known.
@@ -103,15 +115,18 @@ func (l Look) PathCell(path string) AuditCell { return AuditCell{Text: l.short(p
 
 const (
 	barWidth     = 8
+	minBar       = 3
 	minFlex      = 16
+	minPath      = 28 // of a column that is shortened at the beginning
+	roomForTimes = 100
 	maxMeasured  = 48 // cells of a column that is as wide as its cells
 	maxBelowLine = 400
 )
 
-// bar draws a share of a whole in barWidth cells.
-func bar(share float64) string {
-	eighths := int(share*barWidth*8 + 0.5)
-	eighths = min(max(eighths, 0), barWidth*8)
+// bar draws a share of a whole in so many cells.
+func bar(share float64, width int) string {
+	eighths := int(share*float64(width)*8 + 0.5)
+	eighths = min(max(eighths, 0), width*8)
 	if share > 0 && eighths == 0 {
 		eighths = 1
 	}
@@ -119,7 +134,14 @@ func bar(share float64) string {
 	if r := eighths % 8; r > 0 {
 		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
 	}
-	return pad(s, barWidth)
+	return pad(s, width)
+}
+
+// auditLayout is how wide the columns are, 0 those that are left out.
+type auditLayout struct {
+	widths []int
+	bar    int       // of a share
+	whole  []float64 // of which the shares are; nil when there are none
 }
 
 func (t *text) Audit(a *Audit) error {
@@ -129,20 +151,20 @@ func (t *text) Audit(a *Audit) error {
 		streaming = streaming || c.Width > 0
 	}
 	n := 0
-	widths := make([]int, len(a.Columns))
+	lay := auditLayout{widths: make([]int, len(a.Columns)), bar: barWidth}
 	if streaming {
 		for i, c := range a.Columns {
-			widths[i] = c.Width
+			lay.widths[i] = c.Width
 		}
-		t.spread(a, widths)
+		t.spread(a, &lay)
 		err := a.Each(func(r *AuditRow) error {
 			n++
 			if n == 1 {
-				if err := t.auditHead(a, widths); err != nil {
+				if err := t.auditHead(a, &lay); err != nil {
 					return err
 				}
 			}
-			return t.auditRow(a, r, widths, nil)
+			return t.auditRow(a, r, &lay)
 		})
 		if err != nil {
 			return err
@@ -152,7 +174,7 @@ func (t *text) Audit(a *Audit) error {
 			return err
 		}
 		n = len(rows)
-		whole := make([]float64, len(a.Columns))
+		whole, widths := make([]float64, len(a.Columns)), lay.widths
 		all := rows
 		if a.Total != nil {
 			all = append(rows[:len(rows):len(rows)], a.Total)
@@ -169,26 +191,28 @@ func (t *text) Audit(a *Audit) error {
 				whole[i] += r.Cells[i].Number
 			}
 		}
-		t.spread(a, widths)
+		t.spread(a, &lay)
 		if n > 0 {
-			if err := t.auditHead(a, widths); err != nil {
+			if err := t.auditHead(a, &lay); err != nil {
 				return err
 			}
 		}
+		lay.whole = whole
 		for _, r := range rows {
-			if err := t.auditRow(a, r, widths, whole); err != nil {
+			if err := t.auditRow(a, r, &lay); err != nil {
 				return err
 			}
 		}
+		lay.whole = nil
 		if a.Total != nil && n > 1 {
-			if err := t.auditRow(a, a.Total, widths, nil); err != nil {
+			if err := t.auditRow(a, a.Total, &lay); err != nil {
 				return err
 			}
 		}
 	}
 	for _, line := range auditClosing(a, n, t.Now.Location()) {
-		for part := range strings.Lines(ansi.Wordwrap(line, max(t.Width, 20), "")) {
-			if _, err := fmt.Fprintln(t.w, t.dim(strings.TrimSuffix(part, "\n"))); err != nil {
+		for _, part := range foldLine(line, t.Width) {
+			if _, err := fmt.Fprintln(t.w, t.dim(part)); err != nil {
 				return err
 			}
 		}
@@ -196,10 +220,34 @@ func (t *text) Audit(a *Audit) error {
 	return nil
 }
 
+// foldLine breaks a line between the facts in it, and these between words, where
+// that is needed.
+func foldLine(line string, width int) (lines []string) {
+	last := ""
+	for fact := range strings.SplitSeq(line, " · ") {
+		switch {
+		case last == "":
+			last = fact
+		case cells(last)+3+cells(fact) <= width:
+			last += " · " + fact
+		default:
+			lines, last = append(lines, last), fact
+		}
+		for cells(last) > width {
+			i := strings.LastIndexByte(ansi.Truncate(last, width+1, ""), ' ')
+			if i <= 0 {
+				break
+			}
+			lines, last = append(lines, last[:i]), last[i+1:]
+		}
+	}
+	return append(lines, last)
+}
+
 // spread gives what room is left to the column that takes it, or takes room from
-// it, and drops columns at the right that do not fit.
-func (t *text) spread(a *Audit, widths []int) {
-	room, flex := t.Width, -1
+// it; then bars give way, and last the columns at the right are left out.
+func (t *text) spread(a *Audit, lay *auditLayout) {
+	room, flex, shares, widths := t.Width, -1, 0, lay.widths
 	for i, c := range a.Columns {
 		if c.Title == "" {
 			widths[i] = 0
@@ -213,22 +261,33 @@ func (t *text) spread(a *Audit, widths []int) {
 			room -= widths[i] + columnGap
 		}
 		if c.Share {
+			shares++
 			room -= barWidth + 1
 		}
 	}
 	if flex < 0 {
 		return
 	}
+	need := minFlex
+	if a.Columns[flex].Left {
+		need = minPath
+	}
+	if widths[flex] > 0 {
+		need = min(need, widths[flex])
+	}
+	for ; room < need && lay.bar > minBar && shares > 0; lay.bar-- {
+		room += shares
+	}
 	for _, right := range []bool{false, true} {
-		for i := len(widths) - 1; i > 1 && room < minFlex; i-- {
+		for i := len(widths) - 1; i > 1 && room < need; i-- {
 			if i != flex && widths[i] > 0 && a.Columns[i].Right == right && !a.Columns[i].Share {
 				room += widths[i] + columnGap
 				widths[i] = 0
 			}
 		}
 	}
-	if widths[flex] == 0 || widths[flex] > max(room, minFlex) {
-		widths[flex] = max(room, minFlex)
+	if widths[flex] == 0 || widths[flex] > max(room, need) {
+		widths[flex] = max(room, need)
 	}
 }
 
@@ -239,18 +298,20 @@ func cellText(c *AuditCell) string {
 	return oneLine(c.Plain)
 }
 
-func (t *text) auditHead(a *Audit, widths []int) error {
+func (t *text) auditHead(a *Audit, lay *auditLayout) error {
 	head := &AuditRow{}
 	for _, c := range a.Columns {
 		head.Cells = append(head.Cells, AuditCell{Plain: c.Title})
 	}
-	line := strings.TrimRight(t.auditLine(a, head, widths, nil), " ")
+	titles := *lay
+	titles.whole = nil
+	line := strings.TrimRight(t.auditLine(a, head, &titles), " ")
 	_, err := fmt.Fprintln(t.w, t.dim(line))
 	return err
 }
 
-func (t *text) auditRow(a *Audit, r *AuditRow, widths []int, whole []float64) error {
-	line := strings.TrimRight(t.auditLine(a, r, widths, whole), " ")
+func (t *text) auditRow(a *Audit, r *AuditRow, lay *auditLayout) error {
+	line := strings.TrimRight(t.auditLine(a, r, lay), " ")
 	if r.Alarm {
 		line = t.style(errorLook, line)
 	}
@@ -269,8 +330,9 @@ func (t *text) auditRow(a *Audit, r *AuditRow, widths []int, whole []float64) er
 	return nil
 }
 
-func (t *text) auditLine(a *Audit, r *AuditRow, widths []int, whole []float64) string {
+func (t *text) auditLine(a *Audit, r *AuditRow, lay *auditLayout) string {
 	var b strings.Builder
+	widths, whole := lay.widths, lay.whole
 	for i, c := range a.Columns {
 		if widths[i] == 0 {
 			continue
@@ -294,9 +356,9 @@ func (t *text) auditLine(a *Audit, r *AuditRow, widths []int, whole []float64) s
 		if c.Share {
 			b.WriteByte(' ')
 			if whole != nil && whole[i] > 0 {
-				b.WriteString(bar(r.Cells[i].Number / whole[i]))
+				b.WriteString(bar(r.Cells[i].Number/whole[i], lay.bar))
 			} else {
-				b.WriteString(strings.Repeat(" ", barWidth))
+				b.WriteString(strings.Repeat(" ", lay.bar))
 			}
 		}
 	}
@@ -320,7 +382,7 @@ func auditClosing(a *Audit, rows int, zone *time.Location) []string {
 func CoverageLine(c *query.Coverage, zone *time.Location) string {
 	parts := []string{plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
-		parts = append(parts, c.First.In(zone).Format("2006-01-02")+" to "+c.Last.In(zone).Format("2006-01-02"))
+		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
 	}
 	add := func(n int, one, many string) {
 		if n > 0 {

@@ -8,73 +8,36 @@ import (
 	"pigrep/query"
 )
 
-// keyColumns are the columns of the dimensions that rows are made of.
-func keyColumns(by []string) []AuditColumn {
-	var columns []AuditColumn
-	for i, name := range by {
-		c := AuditColumn{Name: name, Title: strings.ToUpper(name), Flex: i == 0}
-		switch name {
-		case "project":
-			c.Left = true
-		case "day", "week", "month":
-			c.Flex = false
-		case "session":
-			columns = append(columns, AuditColumn{Name: "session path"}, AuditColumn{Name: "session id"})
-			c.Name = "session name"
-		}
-		columns = append(columns, c)
-	}
-	return columns
+// sheet is the table of an audit with rows of T. It says of each column once what
+// it is called and what stands in it, for all forms of output.
+type sheet[T any] []sheetColumn[T]
+
+type sheetColumn[T any] struct {
+	AuditColumn
+	cell func(*T) AuditCell
 }
 
-func (l Look) keyCells(by []string, k *query.AuditKey, total bool) []AuditCell {
-	var row []AuditCell
-	for i, name := range by {
-		var c AuditCell
-		named := func(s *string) AuditCell {
-			switch {
-			case s == nil:
-				return AuditCell{}
-			case *s == "":
-				return AuditCell{Text: "(none)"}
-			}
-			return TextCell(*s)
-		}
-		switch name {
-		case "tool":
-			c = named(k.Tool)
-		case "model":
-			c = named(k.Model)
-		case "project":
-			if c = named(k.Project); c.Plain != "" {
-				c = l.PathCell(c.Plain)
-			}
-		case "day":
-			c = TextCell(k.Day)
-		case "week":
-			c = TextCell(k.Week)
-		case "month":
-			c = TextCell(k.Month)
-		case "session":
-			row = append(row, TextCell(k.SessionPath), TextCell(k.SessionID))
-			c = AuditCell{Text: title(k.SessionName, ""), Plain: k.SessionName}
-		}
-		if total {
-			c = AuditCell{}
-			if i == 0 {
-				c.Text = "total"
-			}
-		}
-		row = append(row, c)
+func (s sheet[T]) columns() []AuditColumn {
+	list := make([]AuditColumn, len(s))
+	for i := range s {
+		list[i] = s[i].AuditColumn
+	}
+	return list
+}
+
+func (s sheet[T]) row(r *T) *AuditRow {
+	row := &AuditRow{Value: r, Cells: make([]AuditCell, len(s))}
+	for i := range s {
+		row.Cells[i] = s[i].cell(r)
 	}
 	return row
 }
 
-// eachOf hands over the rows that a list makes.
-func eachOf[T any](list []T, row func(*T) *AuditRow) func(func(*AuditRow) error) error {
+// each hands over the rows of a list.
+func (s sheet[T]) each(list []T) func(func(*AuditRow) error) error {
 	return func(visit func(*AuditRow) error) error {
 		for i := range list {
-			if err := visit(row(&list[i])); err != nil {
+			if err := visit(s.row(&list[i])); err != nil {
 				return err
 			}
 		}
@@ -82,37 +45,84 @@ func eachOf[T any](list []T, row func(*T) *AuditRow) func(func(*AuditRow) error)
 	}
 }
 
+// keyColumns are the columns of the dimensions that rows are made of. The total
+// is of them all.
+func keyColumns[T any](look Look, by []string, total *T, key func(*T) *query.AuditKey) sheet[T] {
+	var columns sheet[T]
+	labelled := false
+	add := func(c AuditColumn, text func(k *query.AuditKey) AuditCell) {
+		first := c.Title != "" && !labelled
+		labelled = labelled || first
+		columns = append(columns, sheetColumn[T]{c, func(r *T) AuditCell {
+			switch {
+			case r != total:
+				return text(key(r))
+			case first:
+				return AuditCell{Text: "total"}
+			}
+			return AuditCell{}
+		}})
+	}
+	named := func(s *string) AuditCell {
+		if *s == "" {
+			return AuditCell{Text: "(none)"}
+		}
+		return TextCell(*s)
+	}
+	for i, name := range by {
+		c := AuditColumn{Name: name, Title: strings.ToUpper(name), Flex: i == 0}
+		switch name {
+		case "tool":
+			add(c, func(k *query.AuditKey) AuditCell { return named(k.Tool) })
+		case "model":
+			add(c, func(k *query.AuditKey) AuditCell { return named(k.Model) })
+		case "project":
+			c.Left = true
+			add(c, func(k *query.AuditKey) AuditCell {
+				if *k.Project == "" {
+					return named(k.Project)
+				}
+				return look.PathCell(*k.Project)
+			})
+		case "session":
+			c.Name = "session name"
+			add(AuditColumn{Name: "session path"}, func(k *query.AuditKey) AuditCell { return TextCell(k.SessionPath) })
+			add(AuditColumn{Name: "session id"}, func(k *query.AuditKey) AuditCell { return TextCell(k.SessionID) })
+			add(c, func(k *query.AuditKey) AuditCell {
+				return AuditCell{Text: title(k.SessionName, ""), Plain: k.SessionName}
+			})
+		case "day", "week", "month":
+			c.Flex = false
+			add(c, func(k *query.AuditKey) AuditCell {
+				return TextCell(map[string]string{"day": k.Day, "week": k.Week, "month": k.Month}[name])
+			})
+		}
+	}
+	return columns
+}
+
 func fixed(list []string) func() []string { return func() []string { return list } }
 
 // NewToolsAudit makes the answer of tools.
 func NewToolsAudit(t *query.ToolTable, look Look) *Audit {
-	columns := append(keyColumns(t.By),
-		AuditColumn{Name: "calls", Title: "CALLS", Right: true, Share: true},
-		AuditColumn{Name: "errors", Title: "ERRORS", Right: true},
-		AuditColumn{Name: "error rate", Title: "RATE", Right: true},
-		AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true},
-		AuditColumn{Name: "p50 ms", Title: "P50", Right: true},
-		AuditColumn{Name: "p95 ms", Title: "P95", Right: true},
-		AuditColumn{Name: "output bytes", Title: "OUTPUT", Right: true},
-		AuditColumn{Name: "last used", Title: "LAST USED"},
-		AuditColumn{Name: "without result"},
-		AuditColumn{Name: "result without call"},
-		AuditColumn{Name: "nested"},
-		AuditColumn{Name: "timed"},
-	)
-	make := func(r *query.ToolRow, total bool) *AuditRow {
-		rate := AuditCell{Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
-		if rate.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate); r.Errors == 0 {
-			rate.Text = "-"
-		}
-		cells := append(look.keyCells(t.By, &r.AuditKey, total),
-			CountCell(r.Calls), CountCell(r.Errors), rate, CountCell(r.Sessions), MillisCell(r.P50), MillisCell(r.P95),
-			bytesCell(r.Bytes), look.TimeCell(r.Last.Time), CountCell(r.NoResult), CountCell(r.NoCall), CountCell(r.Nested), CountCell(r.Timed))
-		return &AuditRow{Cells: cells, Value: r}
-	}
+	type row = query.ToolRow
+	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *query.AuditKey { return &r.AuditKey }), sheet[row]{
+		{AuditColumn{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) AuditCell { return CountCell(r.Calls) }},
+		{AuditColumn{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) AuditCell { return CountCell(r.Errors) }},
+		{AuditColumn{Name: "error rate", Title: "RATE", Right: true}, rateCell},
+		{AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) AuditCell { return CountCell(r.Sessions) }},
+		{AuditColumn{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) AuditCell { return MillisCell(r.P50) }},
+		{AuditColumn{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) AuditCell { return MillisCell(r.P95) }},
+		{AuditColumn{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) AuditCell { return bytesCell(r.Bytes) }},
+		{AuditColumn{Name: "last used", Title: "LAST USED"}, func(r *row) AuditCell { return look.lastCell(r.Last.Time) }},
+		{AuditColumn{Name: "without result"}, func(r *row) AuditCell { return CountCell(r.NoResult) }},
+		{AuditColumn{Name: "result without call"}, func(r *row) AuditCell { return CountCell(r.NoCall) }},
+		{AuditColumn{Name: "nested"}, func(r *row) AuditCell { return CountCell(r.Nested) }},
+		{AuditColumn{Name: "timed"}, func(r *row) AuditCell { return CountCell(r.Timed) }},
+	}...)
 	return &Audit{
-		Command: "tools", Columns: columns, Total: make(&t.Total, true), Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
-		Each: eachOf(t.Rows, func(r *query.ToolRow) *AuditRow { return make(r, false) }),
+		Command: "tools", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(t.Rows),
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Closing: func(int) string {
 			var parts []string
 			if n := t.Total.NoResult; n > 0 {
@@ -127,6 +137,14 @@ func NewToolsAudit(t *query.ToolTable, look Look) *Audit {
 			return strings.Join(parts, " · ")
 		},
 	}
+}
+
+func rateCell(r *query.ToolRow) AuditCell {
+	c := AuditCell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
+	if r.Errors > 0 {
+		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
+	}
+	return c
 }
 
 func bytesCell(n int64) AuditCell {
@@ -146,34 +164,36 @@ func bytesCell(n int64) AuditCell {
 
 // NewUsageAudit makes the answer of usage.
 func NewUsageAudit(t *query.UsageTable, look Look) *Audit {
-	columns := append(keyColumns(t.By),
-		AuditColumn{Name: "input", Title: "INPUT", Right: true},
-		AuditColumn{Name: "output", Title: "OUTPUT", Right: true},
-		AuditColumn{Name: "cache read", Title: "CACHE READ", Right: true},
-		AuditColumn{Name: "cache write", Title: "CACHE WRITE", Right: true},
-		AuditColumn{Name: "tokens"},
-		AuditColumn{Name: "cost", Title: "COST", Right: true, Share: true},
-		AuditColumn{Name: "entries"},
-		AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true},
-		AuditColumn{Name: "unusable"},
-	)
-	make := func(r *query.UsageRow, total bool) *AuditRow {
-		return &AuditRow{Value: r, Cells: append(look.keyCells(t.By, &r.AuditKey, total),
-			CountCell(r.Input), CountCell(r.Output), CountCell(r.CacheRead), CountCell(r.CacheWrite), CountCell(r.Tokens), CostCell(r.Cost),
-			CountCell(r.Entries), CountCell(r.Sessions), CountCell(r.Unusable))}
-	}
+	type row = query.UsageRow
+	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *query.AuditKey { return &r.AuditKey }), sheet[row]{
+		{AuditColumn{Name: "input", Title: "INPUT", Right: true}, func(r *row) AuditCell { return CountCell(r.Input) }},
+		{AuditColumn{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) AuditCell { return CountCell(r.Output) }},
+		{AuditColumn{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) AuditCell { return CountCell(r.CacheRead) }},
+		{AuditColumn{Name: "cache write", Title: "CACHE WRITE", Right: true}, func(r *row) AuditCell { return CountCell(r.CacheWrite) }},
+		{AuditColumn{Name: "tokens"}, func(r *row) AuditCell { return CountCell(r.Tokens) }},
+		{AuditColumn{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) AuditCell { return CostCell(r.Cost) }},
+		{AuditColumn{Name: "entries"}, func(r *row) AuditCell { return CountCell(r.Entries) }},
+		{AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) AuditCell { return CountCell(r.Sessions) }},
+		{AuditColumn{Name: "unusable"}, func(r *row) AuditCell { return CountCell(r.Unusable) }},
+	}...)
 	return &Audit{
-		Command: "usage", Columns: columns, Total: make(&t.Total, true), Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		Command: "usage", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(t.Rows),
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Facts: struct {
 			TimeZone string            `json:"timeZone"`
 			Sources  []query.SourceRow `json:"sources"`
 		}{t.TimeZone, list(t.Sources)},
-		Each: eachOf(t.Rows, func(r *query.UsageRow) *AuditRow { return make(r, false) }),
 		Closing: func(int) string {
-			if n := t.Total.Unusable; n > 0 {
-				return plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0")
+			var parts []string
+			if len(t.Sources) > 1 {
+				for _, source := range t.Sources {
+					parts = append(parts, source.Source+" "+CostCell(source.Cost).Text)
+				}
 			}
-			return ""
+			if n := t.Total.Unusable; n > 0 {
+				parts = append(parts, plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0"))
+			}
+			return strings.Join(parts, " · ")
 		},
 	}
 }
@@ -196,27 +216,23 @@ func shown(rows, all int, one, many string) string {
 
 // NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
 func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
+	type row = query.CommandRow
+	s := sheet[row]{
+		{AuditColumn{Name: "program", Title: "PROGRAM", Flex: true}, func(r *row) AuditCell { return TextCell(r.Program) }},
+		{AuditColumn{Name: "runs", Title: "RUNS", Right: true, Share: true}, func(r *row) AuditCell { return CountCell(r.Runs) }},
+		{AuditColumn{Name: "calls", Title: "CALLS", Right: true}, func(r *row) AuditCell { return CountCell(r.Calls) }},
+		{AuditColumn{Name: "failed", Title: "FAILED", Right: true}, func(r *row) AuditCell { return CountCell(r.Failed) }},
+		{AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) AuditCell { return CountCell(r.Sessions) }},
+		{AuditColumn{Name: "risky", Title: "RISKY", Right: true}, func(r *row) AuditCell { return CountCell(r.Risky) }},
+		{AuditColumn{Name: "last used", Title: "LAST USED"}, func(r *row) AuditCell { return look.lastCell(r.Last.Time) }},
+	}
 	return &Audit{
-		Command: "tools commands", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
-		Columns: []AuditColumn{
-			{Name: "program", Title: "PROGRAM", Flex: true},
-			{Name: "runs", Title: "RUNS", Right: true, Share: true},
-			{Name: "calls", Title: "CALLS", Right: true},
-			{Name: "failed", Title: "FAILED", Right: true},
-			{Name: "sessions", Title: "SESSIONS", Right: true},
-			{Name: "risky", Title: "RISKY", Right: true},
-			{Name: "last used", Title: "LAST USED"},
-		},
+		Command: "tools commands", Columns: s.columns(), Each: s.each(limited(t.Rows, limit)),
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Facts: struct {
 			Calls    int `json:"calls"`
 			Unparsed int `json:"unparsed"`
 		}{t.Calls, t.Unparsed},
-		Each: eachOf(limited(t.Rows, limit), func(r *query.CommandRow) *AuditRow {
-			return &AuditRow{Value: r, Cells: []AuditCell{
-				TextCell(r.Program), CountCell(r.Runs), CountCell(r.Calls), CountCell(r.Failed), CountCell(r.Sessions), CountCell(r.Risky),
-				look.TimeCell(r.Last.Time),
-			}}
-		}),
 		Closing: func(rows int) string {
 			line := shown(rows, len(t.Rows), "program", "programs") + " in " + plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
@@ -231,110 +247,104 @@ func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
 // path. A limit of 0 is none.
 func NewFilesAudit(t *query.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{Command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
-	if !history {
-		a.Columns = []AuditColumn{
-			{Name: "path", Title: "FILE", Flex: true, Left: true},
-			{Name: "reads", Title: "READ", Right: true},
-			{Name: "writes", Title: "WRITTEN", Right: true},
-			{Name: "edits", Title: "EDITED", Right: true},
-			{Name: "others", Title: "OTHER", Right: true},
-			{Name: "in summaries"},
-			{Name: "failed", Title: "FAILED", Right: true},
-			{Name: "sessions", Title: "SESSIONS", Right: true},
-			{Name: "first", Title: ""},
-			{Name: "last", Title: "LAST"},
+	if history {
+		s := touchSheet(look)
+		each := s.each(limited(t.Touches, limit))
+		a.Columns = s.columns()
+		a.Each = func(visit func(*AuditRow) error) error {
+			return each(func(r *AuditRow) error {
+				r.Alarm = r.Value.(*query.TouchRow).Status == "error"
+				return visit(r)
+			})
 		}
-		a.Each = eachOf(limited(t.Rows, limit), func(r *query.FileRow) *AuditRow {
-			return &AuditRow{Value: r, Cells: []AuditCell{
-				look.PathCell(r.Path), CountCell(r.Reads), CountCell(r.Writes), CountCell(r.Edits), CountCell(r.Others), CountCell(r.Summaries),
-				CountCell(r.Failed), CountCell(r.Sessions), look.TimeCell(r.First.Time), look.TimeCell(r.Last.Time),
-			}}
-		})
-		a.Closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
+		a.Closing = func(rows int) string { return shown(rows, len(t.Touches), "time", "times") }
 		return a
 	}
-	a.Columns = []AuditColumn{
-		{Name: "timestamp", Title: "TIME"},
-		{Name: "action", Title: "ACTION"},
-		{Name: "status", Title: "STATUS"},
-		{Name: "path", Title: "FILE", Flex: true, Left: true},
-		{Name: "tool", Title: "TOOL"},
-		{Name: "session path"},
-		{Name: "session id", Title: "SESSION"},
-		{Name: "working directory"},
-		{Name: "offset"},
+	type row = query.FileRow
+	s := sheet[row]{
+		{AuditColumn{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) AuditCell { return look.PathCell(r.Path) }},
+		{AuditColumn{Name: "reads", Title: "READ", Right: true}, func(r *row) AuditCell { return CountCell(r.Reads) }},
+		{AuditColumn{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) AuditCell { return CountCell(r.Writes) }},
+		{AuditColumn{Name: "edits", Title: "EDITED", Right: true}, func(r *row) AuditCell { return CountCell(r.Edits) }},
+		{AuditColumn{Name: "others", Title: "OTHER", Right: true}, func(r *row) AuditCell { return CountCell(r.Others) }},
+		{AuditColumn{Name: "in summaries"}, func(r *row) AuditCell { return CountCell(r.Summaries) }},
+		{AuditColumn{Name: "failed", Title: "FAILED", Right: true}, func(r *row) AuditCell { return CountCell(r.Failed) }},
+		{AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) AuditCell { return CountCell(r.Sessions) }},
+		{AuditColumn{Name: "first"}, func(r *row) AuditCell { return look.TimeCell(r.First.Time) }},
+		{AuditColumn{Name: "last", Title: "LAST"}, func(r *row) AuditCell { return look.lastCell(r.Last.Time) }},
 	}
-	a.Each = eachOf(limited(t.Touches, limit), func(r *query.TouchRow) *AuditRow {
-		id := AuditCell{Text: shortID(r.SessionID), Plain: r.SessionID}
-		return &AuditRow{Value: r, Alarm: r.Status == "error", Cells: []AuditCell{
-			look.TimeCell(r.Timestamp.Time), TextCell(r.Action), TextCell(r.Status), look.PathCell(r.Path), TextCell(r.Tool), TextCell(r.SessionPath),
-			id, TextCell(r.CWD), CountCell(r.Offset),
-		}}
-	})
-	a.Closing = func(rows int) string { return shown(rows, len(t.Touches), "time", "times") }
+	a.Columns, a.Each = s.columns(), s.each(limited(t.Rows, limit))
+	a.Closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
 	return a
 }
 
-// shortID is the beginning of a session id, for a column.
-func shortID(id string) string {
-	if len(id) > 13 {
-		return id[:13]
+func touchSheet(look Look) sheet[query.TouchRow] {
+	type row = query.TouchRow
+	return sheet[row]{
+		{AuditColumn{Name: "timestamp", Title: "TIME"}, func(r *row) AuditCell { return look.TimeCell(r.Timestamp.Time) }},
+		{AuditColumn{Name: "action", Title: "ACTION"}, func(r *row) AuditCell { return TextCell(r.Action) }},
+		{AuditColumn{Name: "status", Title: "STATUS"}, func(r *row) AuditCell { return TextCell(r.Status) }},
+		{AuditColumn{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) AuditCell { return look.PathCell(r.Path) }},
+		{AuditColumn{Name: "tool", Title: "TOOL"}, func(r *row) AuditCell { return TextCell(r.Tool) }},
+		{AuditColumn{Name: "session path"}, func(r *row) AuditCell { return TextCell(r.SessionPath) }},
+		{AuditColumn{Name: "session id", Title: "SESSION"}, func(r *row) AuditCell { return idCell(r.SessionID) }},
+		{AuditColumn{Name: "working directory"}, func(r *row) AuditCell { return TextCell(r.CWD) }},
+		{AuditColumn{Name: "offset"}, func(r *row) AuditCell { return CountCell(r.Offset) }},
 	}
-	return id
 }
+
+// idCell is a cell with a session id, of which people see the beginning.
+func idCell(id string) AuditCell { return AuditCell{Text: id[:min(len(id), 13)], Plain: id} }
 
 // NewCallsAudit makes the answer of tools calls, and of commands as typed. The
 // rows come as they are found.
 func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Audit {
-	a := &Audit{
-		Command: command, Coverage: &l.Coverage, State: l.Index,
+	type row = query.CallRow
+	s := sheet[row]{
+		{AuditColumn{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) AuditCell { return look.TimeCell(r.Timestamp.Time) }},
+		{AuditColumn{Name: "status", Title: "STATUS", Width: 7}, func(r *row) AuditCell { return TextCell(r.Status) }},
+		{AuditColumn{Name: "exit code", Title: "EXIT", Right: true, Width: 4}, func(r *row) AuditCell {
+			if r.ExitCode == nil {
+				return AuditCell{}
+			}
+			return TextCell(strconv.Itoa(int(*r.ExitCode)))
+		}},
+		{AuditColumn{Name: "duration ms", Title: "TOOK", Right: true, Width: 6}, func(r *row) AuditCell { return MillisCell(r.Duration) }},
+		{AuditColumn{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) AuditCell { return TextCell(r.Tool) }},
+		{AuditColumn{Name: "rules"}, func(r *row) AuditCell { return TextCell(strings.Join(r.Rules, ",")) }},
+		{AuditColumn{Name: "arguments", Title: "ARGUMENTS", Flex: true}, func(r *row) AuditCell {
+			if r.Cut {
+				return TextCell(r.Arguments + "…")
+			}
+			return TextCell(r.Arguments)
+		}},
+		{AuditColumn{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) AuditCell { return AuditCell{Text: projectName(r.CWD), Plain: r.CWD} }},
+		{AuditColumn{Name: "session id", Title: "SESSION", Width: 13}, func(r *row) AuditCell { return idCell(r.SessionID) }},
+		{AuditColumn{Name: "session path"}, func(r *row) AuditCell { return TextCell(r.SessionPath) }},
+		{AuditColumn{Name: "offset"}, func(r *row) AuditCell { return CountCell(r.Offset) }},
+		{AuditColumn{Name: "output bytes"}, func(r *row) AuditCell { return CountCell(r.Bytes) }},
+		{AuditColumn{Name: "model"}, func(r *row) AuditCell { return TextCell(r.Model) }},
+		{AuditColumn{Name: "kind"}, func(r *row) AuditCell { return TextCell(r.Kind) }},
+	}
+	if risky {
+		s[5].Title, s[5].Width = "RULE", 18
+		s[2].Title, s[3].Title = "", ""
+	}
+	return &Audit{
+		Command: command, Columns: s.columns(), Coverage: &l.Coverage, State: l.Index,
 		Warnings: func() []string { return l.Warnings },
-		Columns: []AuditColumn{
-			{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")},
-			{Name: "status", Title: "STATUS", Width: 7},
-			{Name: "exit code", Title: "EXIT", Right: true, Width: 4},
-			{Name: "duration ms", Title: "TOOK", Right: true, Width: 6},
-			{Name: "tool", Title: "TOOL", Width: 10},
-			{Name: "rules"},
-			{Name: "arguments", Title: "ARGUMENTS", Flex: true},
-			{Name: "project", Title: "PROJECT", Left: true, Width: 16},
-			{Name: "session id", Title: "SESSION", Width: 13},
-			{Name: "session path"},
-			{Name: "offset"},
-			{Name: "output bytes"},
-			{Name: "model"},
-			{Name: "kind"},
-		},
 		Facts: struct {
 			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
 		}{counted(l.Total)},
-		Closing: func(rows int) string {
-			return shown(rows, max(rows, l.Total), "call", "calls")
+		Closing: func(rows int) string { return shown(rows, max(rows, l.Total), "call", "calls") },
+		Each: func(visit func(*AuditRow) error) error {
+			return l.Each(func(r *query.CallRow) error {
+				row := s.row(r)
+				row.Below, row.Alarm = r.Result, r.Status == "error"
+				return visit(row)
+			})
 		},
 	}
-	if risky {
-		a.Columns[5].Title, a.Columns[5].Width = "RULE", 18
-		a.Columns[2].Title, a.Columns[3].Title = "", ""
-	}
-	a.Each = func(visit func(*AuditRow) error) error {
-		return l.Each(func(r *query.CallRow) error {
-			exit := AuditCell{}
-			if r.ExitCode != nil {
-				exit = TextCell(strconv.Itoa(int(*r.ExitCode)))
-			}
-			arguments := r.Arguments
-			if r.Cut {
-				arguments += "…"
-			}
-			below := r.Result
-			return visit(&AuditRow{Value: r, Below: below, Alarm: r.Status == "error", Cells: []AuditCell{
-				look.TimeCell(r.Timestamp.Time), TextCell(r.Status), exit, MillisCell(r.Duration), TextCell(r.Tool), TextCell(strings.Join(r.Rules, ",")),
-				{Plain: arguments}, {Text: projectName(r.CWD), Plain: r.CWD}, {Text: shortID(r.SessionID), Plain: r.SessionID}, TextCell(r.SessionPath),
-				CountCell(r.Offset), CountCell(r.Bytes), TextCell(r.Model), TextCell(r.Kind),
-			}})
-		})
-	}
-	return a
 }
 
 func counted(n int) *int {
