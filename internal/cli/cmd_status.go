@@ -12,6 +12,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/printer"
+	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/scope"
 
@@ -20,11 +21,13 @@ import (
 
 type statusOptions struct {
 	sharedOptions
-	stores bool
+	stores  bool
+	skipped bool
 }
 
 func (o *statusOptions) addFlags(cmd *cobra.Command) {
 	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which are searched", &o.stores)
+	addFlag(cmd.Flags(), "skipped", "", "", "name all lines that were skipped, not only the first ones", &o.skipped)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
 
@@ -40,6 +43,7 @@ func newStatusCommand(a *App, runF func(context.Context, *statusOptions) error) 
 index is, and what was skipped and why. Nothing is changed; "pigrep index"
 brings the index up to date.`,
 		Example: `pigrep status
+pigrep status --skipped
 pigrep status --stores
 pigrep status --json`,
 		Args:              noArgs,
@@ -68,6 +72,11 @@ func runStatus(a *App, o *statusOptions) error {
 	s, err := a.status(p)
 	if err != nil {
 		return err
+	}
+	if o.skipped && s.Built && s.Damage == "" {
+		if s.Skipped, err = a.allSkipped(p); err != nil {
+			return err
+		}
 	}
 	if err := out.Status(s); err != nil {
 		return err
@@ -177,6 +186,38 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	s.Kept, updated, err = r.Generations()
 	s.Updated = query.Time{Time: updated}
 	return err
+}
+
+// allSkipped names every skipped line. Of a file that has many the session record
+// keeps the first, so that it is read again.
+func (a *App) allSkipped(p *place) ([]printer.Skipped, error) {
+	r, err := index.Open(p.indexDir)
+	if err != nil {
+		return nil, indexProblem(err)
+	}
+	defer r.Close()
+	var list []printer.Skipped
+	for _, sum := range r.Summaries() {
+		if sum.Skipped == 0 {
+			continue
+		}
+		err := skippedLines(a.Adapter, sum.Path, func(p session.Problem) {
+			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		})
+		if err != nil {
+			a.warn("skipped lines of %s: %s", sum.Path, reason(err))
+		}
+	}
+	return list, nil
+}
+
+func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) error {
+	f, _, err := openSession(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return query.Problems(ad, f, emit)
 }
 
 // compareFiles says what happened to the files since they were indexed.

@@ -138,6 +138,9 @@ func statusRows(s *Status, home string, figures figures) []row {
 	for _, k := range s.Skipped {
 		add("  line", "%s:%d (offset %d): %s", look.short(k.Path), k.Line, k.Offset, k.Reason)
 	}
+	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
+		add("  more", "%s: pigrep status --skipped", plural(more, "line", "lines"))
+	}
 	for _, e := range s.Errors {
 		add("unreadable", "%s: %s", look.short(e.Path), e.Reason)
 	}
