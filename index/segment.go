@@ -13,6 +13,7 @@ import (
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 	zap "github.com/blevesearch/zapx/v17"
+	"github.com/golang/snappy"
 
 	"pigrep/index/segment"
 )
@@ -289,34 +290,40 @@ func (s *Segment) ID(doc uint32) (id ID, ok bool) {
 			id, ok = ID{}, false
 		}
 	}()
-	b, ok := s.storedID(doc)
+	b, _, _, ok := s.storedParts(doc)
 	if !ok {
 		return ID{}, false
 	}
 	return parseID(b)
 }
 
-// storedID reads the engine's id of a document from what is stored with it. At
-// the offset that the footer names stand the offsets of the documents, 8 bytes
-// each, big endian, and at such an offset
+// storedParts returns what is stored with a document. At the offset that the
+// footer names stand the offsets of the documents, 8 bytes each, big endian, and
+// at such an offset
 //
 //	uvarint  length of the description
 //	uvarint  length of the data
-//	the description, which begins with the uvarint length of the id
-//	the data, which begins with the id
-func (s *Segment) storedID(doc uint32) ([]byte, bool) {
+//	the description: the uvarint length of the id, and for each value, as uvarints,
+//	    its field, its type, where it starts in the values, its length, and 0
+//	the data: the id, and the values compressed with snappy
+func (s *Segment) storedParts(doc uint32) (id, description, values []byte, ok bool) {
 	at := s.zap.StoredIndexOffset() + 8*uint64(doc)
 	if int(doc) >= s.length || at > uint64(len(s.data))-8 {
-		return nil, false
+		return nil, nil, nil, false
 	}
-	description, at, ok1 := readUvarint(s.data, binary.BigEndian.Uint64(s.data[at:]))
-	_, at, ok2 := readUvarint(s.data, at)
-	size, _, ok3 := readUvarint(s.data, at)
-	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || !ok3 || description > left || size > left-description {
-		return nil, false
+	described, at, ok1 := readUvarint(s.data, binary.BigEndian.Uint64(s.data[at:]))
+	size, at, ok2 := readUvarint(s.data, at)
+	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || described > left || size > left-described {
+		return nil, nil, nil, false
 	}
-	at += description
-	return s.data[at : at+size], true
+	description = s.data[at : at+described]
+	at += described
+	values = s.data[at : at+size]
+	n, k := binary.Uvarint(description)
+	if k <= 0 || n > size {
+		return nil, nil, nil, false
+	}
+	return values[:n], description[k:], values[n:], true
 }
 
 // stored returns what is stored under an id of the engine, nil when there is
@@ -332,18 +339,35 @@ func (s *Segment) stored(id string) (b []byte, err error) {
 	if !ok {
 		return nil, p.Err()
 	}
-	err = s.zap.VisitStoredFields(uint64(doc), func(name string, _ byte, value []byte, _ []uint64) bool {
-		if name == string(fieldRecord) {
-			b = append([]byte(nil), value...)
-			return false
-		}
-		return true
-	})
-	if err != nil {
-		return nil, damaged("read a session record: %v", err)
+	_, description, values, ok := s.storedParts(doc)
+	if !ok {
+		return nil, errStored
 	}
-	return b, nil
+	if len(description) == 0 {
+		return nil, nil
+	}
+	// There is one value, of fieldRecord.
+	var number [5]uint64
+	for i := range number {
+		var k int
+		if number[i], k = binary.Uvarint(description); k <= 0 {
+			return nil, errStored
+		}
+		description = description[k:]
+	}
+	const mostDense = 64 // times that snappy can make of something
+	start, length := number[2], number[3]
+	size, err := snappy.DecodedLen(values)
+	if err != nil || len(description) > 0 || size > mostDense*len(values) || start > uint64(size) || length > uint64(size)-start {
+		return nil, errStored
+	}
+	if b, err = snappy.Decode(nil, values); err != nil {
+		return nil, errStored
+	}
+	return b[start : start+length], nil
 }
+
+var errStored = damaged("session record: stored values")
 
 // Copies visits the given documents, in ascending order, that have a value in
 // FieldCopy: the entry's Copy.

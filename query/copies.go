@@ -62,8 +62,10 @@ func (s *searcher) compareFiles(i, j int32) int {
 	return cmp.Or(a.Compare(b), cmp.Compare(i, j))
 }
 
-// readCopies reads which entry each candidate of a segment is a copy of.
-func (seg *segment) readCopies() error {
+// readCopies reads which entry each candidate of a segment is a copy of. Where
+// they are it reads of those that lie side by side and have that in common: they
+// are parts of one entry, which joinCopies has to tell from copies.
+func (s *searcher) readCopies(seg *segment) error {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
@@ -79,6 +81,12 @@ func (seg *segment) readCopies() error {
 		})
 		if err != nil {
 			return err
+		}
+		for k := 1; k < len(chunk); k++ {
+			if chunk[k].copy != 0 && chunk[k].copy == chunk[k-1].copy {
+				s.resolve(&chunk[k-1])
+				s.resolve(&chunk[k])
+			}
 		}
 	}
 	return nil

@@ -235,7 +235,7 @@ func (s *searcher) score() error {
 			return err
 		}
 		idle <- sc
-		return seg.readCopies()
+		return s.readCopies(seg)
 	})
 	if err != nil {
 		return err
