@@ -14,6 +14,9 @@ import (
 	"pigrep/internal/session"
 )
 
+// longLine is the length of a line whose memory is worth giving back at once.
+const longLine = 16 << 20
+
 // readFile brings the index up to date with one file that is new, grown,
 // rewritten or truncated. It reads no further than the file's size when it was
 // opened, so that the times recorded are never younger than the bytes.
@@ -37,8 +40,11 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		rec.Facts = &session.Facts{}
 	}
 	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
-	start := rec.Checkpoint.Offset
-	w.lines.Reset(io.NewSectionReader(f, start, s.File.Size-start), start, rec.Lines)
+	seek := func() {
+		at := rec.Checkpoint.Offset
+		w.lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
+	}
+	seek()
 	put := func(full *session.Record, whole bool) {
 		rec.Header = parser.State().Header
 		marks.write(rec)
@@ -80,6 +86,12 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		if ctx.Err() != nil {
 			put(nil, false)
 			return ctx.Err()
+		}
+		if len(line.Raw) > longLine {
+			// Its bytes and its text are not needed any more, and committing
+			// what it says takes as much memory again.
+			parser, w.lines = w.Adapter.Parse(parser.State()), adapter.LineReader{}
+			seek()
 		}
 		if w.batch.Size() >= w.limit {
 			put(nil, false)

@@ -91,19 +91,25 @@ func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Resu
 // first build and next to no time. A small update ends before it is worth it.
 const largeUpdate = 8 << 20
 
+// updateMemory is how much memory a large update takes before it collects at any
+// price. Only lines of hundreds of megabytes come near it.
+const updateMemory = 700 << 20
+
 // updateWith runs the indexer, with its progress on stderr.
 func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
 	tell, end := a.newProgress()
 	defer end()
-	before := -1
-	defer func() {
-		if before >= 0 {
-			debug.SetGCPercent(before)
-		}
-	}()
+	restore := func() {}
+	defer func() { restore() }()
+	large := false
 	opt.Progress = func(p indexer.Progress) {
-		if before < 0 && p.BytesTotal >= largeUpdate {
-			before = debug.SetGCPercent(50)
+		if !large && p.BytesTotal >= largeUpdate {
+			large = true
+			percent, limit := debug.SetGCPercent(50), debug.SetMemoryLimit(updateMemory)
+			restore = func() {
+				debug.SetGCPercent(percent)
+				debug.SetMemoryLimit(limit)
+			}
 		}
 		if tell != nil {
 			tell(p)
