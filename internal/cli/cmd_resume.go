@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 
@@ -155,7 +153,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		return nil, errNothingFound
 	}
 	chosen := 0
-	if len(list.Sessions) > 1 && a.Streams.InTTY && a.Streams.OutTTY && !o.json && !o.jsonl {
+	if len(list.Sessions) > 1 && a.canChoose(len(list.Sessions)) {
 		if chosen, err = a.choose(x, list.Sessions); err != nil {
 			return nil, err
 		}
@@ -166,36 +164,6 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		entry = s.Hit.EntryID
 	}
 	return openTarget(a, x, s.SessionPath, entry)
-}
-
-// maxChoices is how many sessions a person chooses from: one key for each.
-const maxChoices = 9
-
-// choose lets the person choose a session.
-func (a *App) choose(x *answerer, sessions []query.ListedSession) (int, error) {
-	short := query.ShortIDs(x.reader.Summaries())
-	if err := printer.Choices(a.Streams.Err, sessions, short, a.Now(), a.Streams.Width, a.Home); err != nil {
-		return 0, err
-	}
-	in := bufio.NewReader(a.Streams.In)
-	for {
-		if _, err := fmt.Fprintf(a.Streams.Err, "resume which? [1-%d, Enter for 1, q for none] ", len(sessions)); err != nil {
-			return 0, err
-		}
-		line, err := in.ReadString('\n')
-		answer := strings.ToLower(strings.TrimSpace(line))
-		n, numberErr := strconv.Atoi(answer)
-		switch {
-		case answer == "" && err == nil:
-			return 0, nil
-		case numberErr == nil && n >= 1 && n <= len(sessions):
-			return n - 1, nil
-		case answer == "q" || answer == "n" || errors.Is(err, io.EOF):
-			return 0, errNothingFound
-		case err != nil:
-			return 0, fmt.Errorf("read the answer: %w", err)
-		}
-	}
 }
 
 // plan makes the command, after checking that it would do what is meant.

@@ -26,7 +26,7 @@ func choice(t *testing.T, typed string) (*App, func(...string) (code int, out, e
 		{"0195aaaa", "retry retry retry"}, {"0195bbbb", "retry, and much more that makes this a longer text than the other one"}, {"0195cccc", "retry \x1b]0;owned\x07 too, with words and words and words around it"},
 	} {
 		data := `{"type":"session","version":3,"id":"` + s.id + `","timestamp":"2026-03-01T10:00:00.000Z","cwd":"` + filepath.ToSlash(project) + `"}` + "\n" +
-			`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"` + strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`).Replace(s.text) + `"}}` + "\n"
+			`{"type":"message","id":"e1e1e1e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"` + strings.NewReplacer("\x1b", `\u001b`, "\x07", `\u0007`).Replace(s.text) + `"}}` + "\n"
 		if err := os.WriteFile(filepath.Join(root, s.id+".jsonl"), []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -56,10 +56,36 @@ func TestResumeChoice(t *testing.T) {
 			if code != test.code || !strings.Contains(out, test.want) || test.want == "" && out != "" {
 				t.Errorf("exit code %d, output %q, want %d and %q\n%s", code, out, test.code, test.want, errs)
 			}
-			if !strings.Contains(errs, "1 ") || !strings.Contains(errs, "resume which? [1-3") || strings.Contains(errs, "owned") {
+			if !strings.Contains(errs, "1 ") || !strings.Contains(errs, "which one? [1-3") || strings.Contains(errs, "owned") {
 				t.Errorf("the choice is not as it should be: %q", errs)
 			}
 		})
+	}
+}
+
+// An id that means several sessions is a choice for a person too.
+func TestShowChoice(t *testing.T) {
+	for _, args := range []string{"show 0195 --no-pager", "show e1e1 --no-pager", "export 0195 --format txt", "resume 0195"} {
+		seen := map[string]bool{}
+		for _, typed := range []string{"1\n", "2\n", "3\n"} {
+			_, run := choice(t, typed)
+			code, out, errs := run(strings.Fields(args + " --quiet")...)
+			if code != exitDone || !strings.Contains(errs, "which one? [1-3") {
+				t.Errorf("%s: exit code %d\n%s", args, code, errs)
+			}
+			for _, id := range []string{"0195aaaa", "0195bbbb", "0195cccc"} {
+				if strings.Contains(out, id) {
+					seen[id] = true
+				}
+			}
+		}
+		if len(seen) != 3 {
+			t.Errorf("%s: three choices gave %v", args, seen)
+		}
+	}
+	_, run := choice(t, "1\n")
+	if code, out, errs := run("show", "0195", "--json"); code != exitError || out != "" || strings.Contains(errs, "which one") {
+		t.Errorf("--json: exit code %d, %q\n%s", code, out, errs)
 	}
 }
 

@@ -40,7 +40,7 @@ func (t *target) Close() error { return t.file.Close() }
 
 // findTarget finds the session that arg names: SESSION or SESSION:ENTRY, where
 // SESSION is a path, an id or the beginning of one. An entry id alone will do
-// where it is in one session only.
+// where it is in one session only. Of several a person on a terminal chooses.
 func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	name, entry := query.SplitTarget(arg)
 	if query.IsPath(arg) && isFile(a.absolute(arg)) {
@@ -53,6 +53,13 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	if err == nil {
 		return openTarget(a, x, s.Path, entry)
 	}
+	if e, ok := errors.AsType[*query.AmbiguousError](err); ok {
+		path, _, err := a.chooseMeaning(x, e)
+		if err != nil {
+			return nil, err
+		}
+		return openTarget(a, x, path, entry)
+	}
 	if _, ok := errors.AsType[*query.NotFoundError](err); !ok || entry != "" {
 		return nil, targetProblem(a, x, err)
 	}
@@ -63,7 +70,11 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	case len(places) == 1:
 		return openTarget(a, x, places[0].Session.Path, places[0].EntryID)
 	case len(places) > 1:
-		return nil, targetProblem(a, x, &query.AmbiguousError{What: "entry", Name: name, Places: places})
+		path, entry, err := a.chooseMeaning(x, &query.AmbiguousError{What: "entry", Name: name, Places: places})
+		if err != nil {
+			return nil, err
+		}
+		return openTarget(a, x, path, entry)
 	}
 	return nil, targetProblem(a, x, err)
 }
