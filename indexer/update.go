@@ -30,6 +30,12 @@ type Options struct {
 	Rebuild  bool // begin with an empty index
 	Yield    bool // leave what is to do to a watcher that does it
 
+	// Opened is called with the newest generation while the files are still
+	// being compared with it: mostly nothing has changed. What it returns is
+	// called before the generation is closed because something has, and must not
+	// return before the generation is no longer in use. May be nil.
+	Opened func(*index.Reader) (stop func())
+
 	Again map[string]bool // paths of files to read again from the start, whatever they look like
 	Stock bool            // let the engine build its segments: slower, the reference
 
@@ -92,6 +98,10 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	var looking sync.WaitGroup
 	looking.Go(func() { r.Found = Discover(o.Adapter, o.Roots) })
 	reader, err := index.Open(o.Dir)
+	stop := func() {}
+	if err == nil && o.Opened != nil {
+		stop = o.Opened(reader)
+	}
 	looking.Wait()
 	r.noteUnusable()
 	switch {
@@ -114,6 +124,7 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	default:
 		return r, err
 	}
+	stop()
 	k := keeper{Options: o}
 	reader, err = k.updateAll(ctx, r)
 	if rebuildable(err) && !o.Rebuild {

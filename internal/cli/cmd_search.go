@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"pigrep/index"
 	"pigrep/internal/printer"
 	"pigrep/query"
 	"pigrep/scope"
@@ -111,21 +112,20 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.DefaultRoot = a.defaultRoot()
-	x, err := o.open(ctx, a, p)
+	var res *query.Response
+	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = query.Search(ctx, r, a.Adapter, disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
 
-	start := a.Now()
-	res, err := query.Search(ctx, x.reader, a.Adapter, disk{}, req)
-	if err != nil {
-		if e, ok := errors.AsType[*query.TextError](err); ok {
-			return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
-		}
-		return searchProblem(ctx, err)
-	}
-	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
 	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	res.Index.Complete = x.state.Complete
 	if !a.json { // which has them in the answer
@@ -215,6 +215,9 @@ func emptyQuery() error {
 func searchProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*query.TextError](err); ok {
+		return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
 	}
 	return indexProblem(err)
 }

@@ -30,10 +30,89 @@ func (x *answerer) Close() error { return x.reader.Close() }
 // open brings the index of the place up to date, unless that was not wanted, and
 // opens its newest generation.
 func (o *sharedOptions) open(ctx context.Context, a *App, p *place) (*answerer, error) {
+	return o.openWith(ctx, a, p, &early{})
+}
+
+// ask is open, and asks the generation that was opened. Most times nothing has
+// changed since the last run: it is asked while the files are still being
+// compared with it, and once more when something had.
+func (o *sharedOptions) ask(ctx context.Context, a *App, p *place, question func(context.Context, *index.Reader) error) (*answerer, error) {
+	e := &early{question: question}
+	x, err := o.openWith(ctx, a, p, e)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := e.wait()
+	if !asked {
+		err = question(ctx, x.reader)
+	}
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// early is a question that is asked before it is known whether the answer
+// counts.
+type early struct {
+	question func(context.Context, *index.Reader) error // nil for none
+
+	cancel   context.CancelFunc // nil before it is asked
+	done     chan struct{}
+	err      error
+	panicked any
+	stopped  bool // the answer does not count
+}
+
+// begin asks a generation; stop must be called before that is closed.
+func (e *early) begin(ctx context.Context, r *index.Reader) (stop func()) {
+	if e.question == nil {
+		return e.stop
+	}
+	ctx, e.cancel = context.WithCancel(ctx)
+	e.done = make(chan struct{})
+	go func() {
+		defer close(e.done)
+		defer func() { e.panicked = recover() }() // for the goroutine that waits
+		e.err = e.question(ctx, r)
+	}()
+	return e.stop
+}
+
+// stop waits until nothing of the generation is in use.
+func (e *early) stop() {
+	if e.cancel != nil && !e.stopped {
+		e.stopped = true
+		e.cancel()
+		<-e.done
+	}
+}
+
+// wait waits for the answer and reports whether there is one that counts.
+func (e *early) wait() (asked bool, err error) {
+	if e.cancel == nil || e.stopped {
+		return false, nil
+	}
+	<-e.done
+	e.cancel()
+	if e.panicked != nil {
+		panic(e.panicked)
+	}
+	return true, e.err
+}
+
+func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early) (*answerer, error) {
 	if o.noUpdate {
 		return openAsIs(a, p)
 	}
-	res, err := a.update(ctx, p, false)
+	opt := a.indexing(p)
+	opt.Yield = true
+	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
+	res, err := a.updateWith(ctx, opt)
+	if err != nil {
+		e.stop()
+	}
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
