@@ -17,6 +17,9 @@ import (
 // longLine is the length of a line whose memory is worth giving back at once.
 const longLine = 16 << 20
 
+// smallFile is the size up to which files are read with one buffer for all.
+const smallFile = 1 << 20
+
 // readFile brings the index up to date with one file that is new, grown,
 // rewritten or truncated. It reads no further than the file's size when it was
 // opened, so that the times recorded are never younger than the bytes.
@@ -40,9 +43,13 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		rec.Facts = &session.Facts{}
 	}
 	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
+	lines := &w.lines
+	if s.File.Size > smallFile {
+		lines = new(adapter.LineReader)
+	}
 	seek := func() {
 		at := rec.Checkpoint.Offset
-		w.lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
+		lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
 	}
 	seek()
 	put := func(full *session.Record, whole bool) {
@@ -60,7 +67,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		w.batch.Put(rec, full)
 	}
 	for {
-		line, err := w.lines.Next()
+		line, err := lines.Next()
 		if err == io.EOF {
 			put(nil, true)
 			return nil
@@ -90,7 +97,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		if len(line.Raw) > longLine {
 			// Its bytes and its text are not needed any more, and committing
 			// what it says takes as much memory again.
-			parser, w.lines = w.Adapter.Parse(parser.State()), adapter.LineReader{}
+			parser, lines = w.Adapter.Parse(parser.State()), new(adapter.LineReader)
 			seek()
 		}
 		if w.batch.Size() >= w.limit {

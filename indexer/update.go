@@ -323,10 +323,10 @@ type worker struct {
 	*update
 	batch   *index.Batch
 	folder  *audit.Folder
-	lines   adapter.LineReader
-	dirty   bool  // the batch holds something
-	bytes   int64 // of session files that are in it
-	limit   int   // text that it takes
+	lines   adapter.LineReader // of small files
+	dirty   bool               // the batch holds something
+	bytes   int64              // of session files that are in it
+	limit   int                // text that it takes
 	entries int
 }
 
