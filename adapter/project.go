@@ -14,24 +14,6 @@ import (
 // that a part keeps its number: what the content holds, block by block; then the
 // text of other known members; then details; then other.
 
-// kindOfRole is scope.OfRole as a map.
-var kindOfRole = func() map[string]session.Kind {
-	kinds := make(map[string]session.Kind)
-	for _, row := range scope.Kinds {
-		for _, role := range row.Roles {
-			kinds[role] = row.Kind
-		}
-	}
-	return kinds
-}()
-
-func ofRole(role string) session.Kind {
-	if kind, ok := kindOfRole[role]; ok {
-		return kind
-	}
-	return session.KindOther
-}
-
 // maxPrompt bounds Entry.UserText, which is for showing.
 const maxPrompt = 64 << 10
 
@@ -283,7 +265,7 @@ func (p *piParser) message(v value, inCompaction bool) {
 	base := len(p.members)
 	all := p.collect(v)
 	role := p.name(find(all, "role"))
-	kind := ofRole(role)
+	kind := scope.OfRole(role)
 	if inCompaction {
 		role, kind = "system", session.KindSystem
 	} else {

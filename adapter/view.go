@@ -4,6 +4,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/internal/session"
+	"pigrep/scope"
 )
 
 // Viewer is an Adapter that can lay entries out for a person.
@@ -62,7 +63,7 @@ func (p *piParser) viewMessage(view *session.View, e *session.Entry, all []membe
 			view.TokensBefore = n
 		}
 	default:
-		kind := ofRole(e.Role)
+		kind := scope.OfRole(e.Role)
 		p.viewContent(view, kind, find(all, "content"), done)
 		if kind == session.KindPrompt {
 			p.viewAttachments(view, find(all, "attachments"))

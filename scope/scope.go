@@ -57,13 +57,21 @@ var Kinds = []Row{
 // OfRole returns the kind of the main text of a message with this role,
 // session.KindOther for a role that is not known.
 func OfRole(role string) session.Kind {
-	for _, r := range Kinds {
-		if slices.Contains(r.Roles, role) {
-			return r.Kind
-		}
+	if kind, ok := kindOf[role]; ok {
+		return kind
 	}
 	return session.KindOther
 }
+
+var kindOf = func() map[string]session.Kind {
+	kinds := make(map[string]session.Kind)
+	for _, row := range Kinds {
+		for _, role := range row.Roles {
+			kinds[role] = row.Kind
+		}
+	}
+	return kinds
+}()
 
 // Holds reports whether the scope contains the kind.
 func (s Scope) Holds(k session.Kind) bool {
