@@ -17,7 +17,7 @@ import (
 // A line of any length is indexed and found again, and takes memory by its
 // length: a line of 200 MB at most 900 MB, a shorter one less in proportion.
 func TestLongLineTakesLittleMemory(t *testing.T) {
-	size := howMany(8, 16, 200) << 20
+	size := howMany(20, 20, 200) << 20
 	home := t.TempDir()
 	root := filepath.Join(home, "sessions")
 	writeSession(t, filepath.Join(root, "x", "short.jsonl"), "the dunnart next door")
@@ -33,14 +33,15 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	if peak := int(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) << 10; peak > most {
 		t.Errorf("a line of %d MB takes %d MB, want at most %d", size>>20, peak>>20, most>>20)
 	}
-	for _, word := range []string{"dunnart", "firstword", "lastword", fmt.Sprintf("word%d", size/64/2)} {
+	for _, word := range []string{"dunnart", "firstword", "lastword", "numbat", fmt.Sprintf("word%d", size/64/2)} {
 		if e, r := search(t, home, append(where, word)...); len(e.Hits) != 1 {
 			t.Errorf("search for %q: %d hits, want 1\n%s", word, len(e.Hits), r.stderr)
 		}
 	}
 }
 
-// writeLongSession writes a session with one reply of about so many bytes.
+// writeLongSession writes a session with one reply of about so many bytes, and a
+// prompt after it.
 func writeLongSession(path string, size int) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -53,6 +54,7 @@ func writeLongSession(path string, size int) error {
 		fmt.Fprintf(w, ` word%d %*s.\n`, i, 54-len(fmt.Sprint(i)), "some of the output of a long command")
 	}
 	w.WriteString(` lastword"}]}}` + "\n")
+	w.WriteString(`{"type":"message","id":"00000002","parentId":"00000001","timestamp":"2026-09-20T12:00:02.000Z","message":{"role":"user","content":"the numbat behind it"}}` + "\n")
 	if err := w.Flush(); err != nil {
 		return err
 	}
