@@ -25,7 +25,8 @@ func (a *App) replaceProcess(dir string, argv []string) error {
 	if err := os.Setenv("PWD", dir); err != nil {
 		return err
 	}
-	// Signals that are ignored here would be so in the other program.
+	// What was set up for this process would hold in the other program too.
 	signal.Reset()
+	restoreUmask()
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
