@@ -207,7 +207,8 @@ func (c *compiler) field(n *Field, positive bool) *expr {
 		t, err = newTest(n, c.req)
 	}
 	if err != nil {
-		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %v", n.String(), err))
+		reason := strings.ReplaceAll(err.Error(), n.Value, shorten(n.Value))
+		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %s", shorten(n.String()), reason))
 		start, end := n.Range()
 		return c.term(&Term{Text: n.String(), Pos: Pos{start, end}}, positive)
 	}

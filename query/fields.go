@@ -161,16 +161,16 @@ func fieldWarning(word string) string {
 	case row != nil && (value == "" || value == `""`):
 		return fmt.Sprintf("%q is searched as text: %s: needs a value, as in %s", word, name, row.Example)
 	case row != nil && row.words != nil && !strings.HasPrefix(value, ":"):
-		return fmt.Sprintf("%q is searched as text: %s: knows %s only", word, name, strings.Join(row.words, ", "))
+		return fmt.Sprintf("%q is searched as text: %s: knows %s only", shorten(word), name, strings.Join(row.words, ", "))
 	case row != nil || value == "" || strings.ContainsAny(value[:1], `:/\`):
 		return "" // a::b, http://x, C:\x
 	}
 	near, edits := nearestField(strings.ToLower(name))
 	if edits <= max(1, len(name)/2) {
-		return fmt.Sprintf("%q is searched as text: there is no field %q, did you mean %s:?", word, name, near)
+		return fmt.Sprintf("%q is searched as text: there is no field %q, did you mean %s:?", shorten(word), shorten(name), near)
 	}
 	if strings.Trim(value, "0123456789") == "" {
 		return "" // localhost:8080, main:12
 	}
-	return fmt.Sprintf("%q is searched as text: there is no field %q (the nearest one is %q)", word, name, near+":")
+	return fmt.Sprintf("%q is searched as text: there is no field %q", shorten(word), shorten(name))
 }

@@ -95,6 +95,7 @@ func (p *parser) lex(text string) {
 			end = endOfWord(text, i)
 			if startsField(text[i:end]) {
 				kind = fieldToken
+				p.warnValue(text[i:end])
 			} else {
 				p.warnWord(text[i:end])
 			}
@@ -213,6 +214,13 @@ func (p *parser) warn(format string, args ...any) {
 	}
 }
 
+// warnValue warns of a field whose value begins with a quote that has no partner.
+func (p *parser) warnValue(field string) {
+	if _, value, _ := strings.Cut(field, ":"); value[0] == '"' && closingQuote(value, 0) == 0 {
+		p.warn("the quote in %q has no partner, so the value ends at the next white space", shorten(field))
+	}
+}
+
 // warnWord warns of what looks like a field or an operator and is none.
 func (p *parser) warnWord(word string) {
 	if w := fieldWarning(word); w != "" {
@@ -223,10 +231,10 @@ func (p *parser) warnWord(word string) {
 	}
 	stem := strings.TrimRight(word, "*")
 	if n := len(stem); 0 < n && n < len(word) && isPlain(stem[n-1:]) && !isPlain(stem) {
-		p.warn("%q is searched as text: * works right after a plain word, as in conn*", word)
+		p.warn("%q is searched as text: * works right after a plain word, as in conn*", shorten(word))
 	}
 	if i := strings.LastIndexByte(word, '~'); i > 0 && isPlain(word[:i]) && i+1 < len(word) && strings.Trim(word[i+1:], "0123456789") == "" && word[i:] != "~1" && word[i:] != "~2" {
-		p.warn("%q is searched as text: ~ stands for one edit and ~2 for two, no more", word)
+		p.warn("%q is searched as text: ~ stands for one edit and ~2 for two, no more", shorten(word))
 	}
 }
 

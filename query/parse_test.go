@@ -151,7 +151,7 @@ func TestParseWarnings(t *testing.T) {
 		{"knd:call", "kind"},
 		{"modle:opus", "model"},
 		{"projet:app", "project"},
-		{"go:embed x", "is:"},
+		{"go:embed x", "is searched as text"},
 		{"titel:foo", "title:"},
 		{"Kind:call", "kind:"},
 		{"localhost:8080 main.go:12", ""},
@@ -172,6 +172,8 @@ func TestParseWarnings(t *testing.T) {
 		{"kind:call", ""},
 		{`say "exit code`, "exit code"},
 		{`"exit code" 5"`, ""},
+		{`cmd:"rm -rf`, "no partner"},
+		{strings.Repeat("x", 999) + ":" + strings.Repeat("y", 999), "…"},
 	} {
 		_, warnings := Parse(c.text)
 		got := strings.Join(warnings, "\n")

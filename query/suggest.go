@@ -12,9 +12,16 @@ import (
 	"pigrep/scope"
 )
 
+// mostMeant is how many words a query has at most of which others may be meant:
+// nobody types more.
+const mostMeant = 16
+
 // didYouMean returns the query with similar words in place of those that are in
 // no document as typed; "" when there are none.
 func (s *searcher) didYouMean() (string, error) {
+	if len(s.plans) > mostMeant {
+		return "", nil
+	}
 	type change struct {
 		Pos
 		word string

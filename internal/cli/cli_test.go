@@ -155,7 +155,7 @@ func TestBadFlags(t *testing.T) {
 		{"--until 2026-13-01 x", "2026-13-01", "2026-01-31"},
 		{"--since today --until yesterday x", "is after", "--since"},
 		{"--color sometimes x", "never", ""},
-		{"-n many x", "invalid argument", "--help"},
+		{"-n many x", "takes a number", "--help"},
 		{"-n -1 x", "from 1 on", ""},
 		{"-race", "unknown flag -race", "pigrep -- -race"},
 		{"x --no-cache", "unknown flag --no-cache", "pigrep -- --no-cache"},

@@ -16,6 +16,7 @@ import (
 	"pigrep/query"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 type grepOptions struct {
@@ -26,13 +27,14 @@ type grepOptions struct {
 	fixed, ignoreCase, caseSensitive, smartCase bool
 	word, multiline                             bool
 	files, count, only, vimgrep, numbers        bool
-	maxCount, after, before, context            int
+	maxCount                                    int
+	around                                      contextOptions
 	noIndex                                     bool
 }
 
 func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	o.after, o.before = -1, -1
+	o.maxCount = notGiven
 	addFlag(f, "regexp", "e", "PATTERN", "a pattern; a line is found that any of them matches", &o.patterns)
 	addFlag(f, "fixed-strings", "F", "", "patterns are text, not regular expressions", &o.fixed)
 	addFlag(f, "ignore-case", "i", "", "upper and lower case are the same", &o.ignoreCase)
@@ -46,14 +48,10 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "vimgrep", "", "", "sessionPath:line:column:text for each match", &o.vimgrep)
 	addFlag(f, "line-number", "n", "", "the number of the line in its part; in a terminal always", &o.numbers)
 	addFlag(f, "max-count", "m", "N", "at most N lines of each session file", &o.maxCount)
-	addFlag(f, "after-context", "A", "N", "also N lines after each match", &o.after)
-	addFlag(f, "before-context", "B", "N", "also N lines before each match", &o.before)
-	addFlag(f, "context", "C", "N", "also N lines around each match", &o.context)
+	f.Lookup("max-count").DefValue = "0"
+	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
 	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
 	o.interactive.addFlags(cmd)
-	for _, name := range []string{"after-context", "before-context"} {
-		f.Lookup(name).DefValue = "0"
-	}
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
 }
 
@@ -91,14 +89,45 @@ pigrep grep -e ENOENT -e EACCES -c`,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		unknown, _ := errors.AsType[*pflag.NotExistError](err)
 		err = flagProblem(cmd, err)
-		if p, ok := errors.AsType[*problem](err); ok && strings.HasPrefix(p.message, "unknown flag") {
+		if p, ok := errors.AsType[*problem](err); ok && unknown != nil {
 			p.hint = "to look for it put -e before it; " + p.hint
+			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
+				p.hint = instead
+			}
 		}
 		return err
 	})
 	o.addFlags(cmd)
 	return cmd
+}
+
+// insteadOf says what to type instead of a flag of other programs that search,
+// "" of others.
+func insteadOf(flag string) string {
+	for _, f := range []struct{ name, short, instead string }{
+		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
+		{"extended-regexp", "E", "leave it out: patterns are regular expressions (RE2)"},
+		{"pcre2", "P", "leave it out: patterns are RE2, without look-around and back references"},
+		{"perl-regexp", "", "leave it out: patterns are RE2, without look-around and back references"},
+		{"line-regexp", "x", "for whole lines: pigrep grep '^PATTERN$'"},
+		{"recursive", "r", "leave it out: all session files are searched; --here, --project and --session narrow it"},
+		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
+		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
+		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
+		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
+		{"text", "a", "leave it out: all text is searched"},
+		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
+		{"no-filename", "I", "--jsonl has the text alone, in lines.text"},
+		{"quiet", "q", "the exit code says it: pigrep grep -l PATTERN >/dev/null"},
+		{"no-line-number", "N", "leave it out: in a pipe there are numbers with -n only"},
+	} {
+		if flag == f.name || f.short != "" && flag == f.short {
+			return f.instead
+		}
+	}
+	return ""
 }
 
 // mode returns what is printed of the matches.
@@ -129,8 +158,8 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest,
 		return query.GrepRequest{}, err
 	}
 	r := query.GrepRequest{
-		Request: filters, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline, MaxCount: o.maxCount,
-		Before: o.context, After: o.context, Idle: func() { _ = a.out.Flush() },
+		Request: filters, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
+		Idle: func() { _ = a.out.Flush() },
 	}
 	switch {
 	case o.caseSensitive:
@@ -138,14 +167,13 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest,
 	case o.ignoreCase && !o.smartCase:
 		r.Case = query.IgnoreCase
 	}
-	if o.before >= 0 {
-		r.Before = o.before
+	if r.Before, r.After, err = o.around.numbers(); err != nil {
+		return r, err
 	}
-	if o.after >= 0 {
-		r.After = o.after
-	}
-	if o.maxCount < 0 || o.context < 0 {
-		return r, usagef("", "--max-count and --context take a number from 0 on")
+	if o.maxCount != notGiven {
+		if r.MaxCount = o.maxCount; r.MaxCount < 1 {
+			return r, usagef("", "--max-count takes a number from 1 on")
+		}
 	}
 	switch mode {
 	case printer.GrepLines:

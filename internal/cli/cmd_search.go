@@ -27,7 +27,7 @@ type searchOptions struct {
 	sort       string
 	explain    bool
 
-	before, after, around int
+	around contextOptions
 }
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
@@ -37,9 +37,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
 	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
 	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
-	addFlag(f, "before-context", "B", "N", "show N entries before each hit, on its branch", &o.before)
-	addFlag(f, "after-context", "A", "N", "show N entries after each hit", &o.after)
-	addFlag(f, "context", "C", "N", "show N entries before and after each hit", &o.around)
+	o.around.addFlags(f, "show N entries before each hit, on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.interactive.addFlags(cmd)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
@@ -87,8 +85,9 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if o.limit < 0 || o.perSession < 0 {
 		return usagef("", "--limit and --per-session take a number from 1 on")
 	}
-	if o.before < 0 || o.after < 0 || o.around < 0 {
-		return usagef("", "-A, -B and -C take a number from 0 on")
+	before, after, err := o.around.numbers()
+	if err != nil {
+		return err
 	}
 	order, err := query.ParseSort(o.sort)
 	if err != nil {
@@ -103,7 +102,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit, o.perSession, o.flat
-	req.Sort, req.Explain, req.Before, req.After = order, o.explain, max(o.before, o.around), max(o.after, o.around)
+	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
 	}

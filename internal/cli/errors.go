@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"pigrep/internal/printer"
@@ -138,6 +139,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			help = "did you mean " + near + "? " + strings.ToUpper(help[:1]) + help[1:]
 		}
 		return usagef(help, "unknown flag %s", name)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok && errors.Is(err, strconv.ErrSyntax) {
+		return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
 	}
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
 }

@@ -3,8 +3,11 @@ package printer
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
+
+	"pigrep/query"
 )
 
 // plain prints one record a line, for pipes.
@@ -48,18 +51,52 @@ func (p plain) record(columns ...string) error {
 	return err
 }
 
+// Search prints a record for each hit, with its explanation as one more column.
+// The entries around a hit have no session path and no directory, and a line
+// with -- sets the hits apart then.
 func (p plain) Search(s *Search) error {
-	for _, h := range s.Response.Hits {
-		stamp := ""
-		if !h.Timestamp.IsZero() {
-			stamp = h.Timestamp.UTC().Format(time.RFC3339)
+	hits := s.Response.Hits
+	around := slices.ContainsFunc(hits, func(h query.Hit) bool { return len(h.Before)+len(h.After) > 0 })
+	for i := range hits {
+		h := &hits[i]
+		if around && i > 0 {
+			if _, err := io.WriteString(p.w, "--\n"); err != nil {
+				return err
+			}
 		}
-		err := p.record(h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stamp, h.CWD, h.Fragment.Text)
-		if err != nil {
+		columns := []string{h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stampUTC(h.Timestamp.Time), h.CWD, h.Fragment.Text}
+		if h.Explain != nil {
+			columns = append(columns, explanation(h))
+		}
+		if err := p.neighbours(h.Before); err != nil {
+			return err
+		}
+		if err := p.record(columns...); err != nil {
+			return err
+		}
+		if err := p.neighbours(h.After); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (p plain) neighbours(list []query.Neighbour) error {
+	for i := range list {
+		n := &list[i]
+		if err := p.record("", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stampUTC writes a time for a column, nothing when there is none.
+func stampUTC(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 func (p plain) Index(x *Index) error {
