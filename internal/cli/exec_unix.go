@@ -27,6 +27,8 @@ func (a *App) replaceProcess(dir string, argv []string) error {
 	}
 	// What was set up for this process would hold in the other program too.
 	signal.Reset()
+	// Only what is ignored stays so; what is waited for ends with this process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	restoreUmask()
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
