@@ -351,3 +351,24 @@ func TestErrand(t *testing.T) {
 		t.Errorf("an error while the terminal is given away: %v", err)
 	}
 }
+
+// While a query is typed the best hit may stay the same: the preview goes to
+// what matches now.
+func TestPreviewFollowsTheMatch(t *testing.T) {
+	b := fake()
+	b.Search = func(_ context.Context, req query.Request) (*query.Response, error) {
+		h := query.Hit{SessionPath: "/s/1.jsonl", EntryID: "e0", Kind: "reply", Fragment: query.Fragment{Text: "line 3 … token"}}
+		h.Fragment.Spans = [][2]int{{0, 6}}
+		if strings.Contains(req.Text, "token") {
+			h.Fragment.Spans = [][2]int{{11, 16}}
+		}
+		return &query.Response{Hits: []query.Hit{h}, Sessions: []query.SessionHit{{SessionPath: h.SessionPath}}, Total: 1, TotalAny: 1}, nil
+	}
+	d := drive(t, Options{Backend: b}, 80, 24)
+	for _, step := range []struct{ typed, want, not string }{{"line 3", "line 3 of the entry", "here the token"}, {" token", "here the token", "line 3 of the entry"}} {
+		d.keys(step.typed)
+		if screen := plainScreen(d.Model); !strings.Contains(screen, step.want) || strings.Contains(screen, step.not) {
+			t.Errorf("for %q the preview does not show %q:\n%s", d.query.text, step.want, screen)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -20,6 +21,7 @@ type preview struct {
 	failed error
 
 	marks []string // what the hit matched, lower case
+	jump  bool     // the next page is shown from the match on, not from where the reader was
 	find  input    // what is looked for in the conversation
 	found []int    // lines that have it
 	at    int      // the one that was gone to, index in found
@@ -53,12 +55,16 @@ func (p *preview) show(want request, hit *query.Hit) bool {
 		want.Around = firstAround
 		p.find.set("")
 		p.found = nil
-		p.marks = marksOf(hit)
+		p.jump = true
 	} else {
 		want.Around = p.want.Around
 	}
+	if marks := marksOf(hit); !slices.Equal(marks, p.marks) {
+		p.marks, p.jump = marks, true
+	}
 	p.want, p.failed = want, nil
 	if p.want == p.have && p.page != nil {
+		p.put(p.have, p.page)
 		return false
 	}
 	for _, c := range p.cache {
@@ -101,18 +107,19 @@ func (p *preview) loaded(r request, page *Preview) {
 // put shows a page: scrolled to the match, or to where the reader was when it is
 // another view of the same place.
 func (p *preview) put(r request, page *Preview) {
-	again := p.page != nil && p.have.Place == r.Place
-	from, lines := 0, 0
-	if again {
-		from, lines = p.top-p.page.Focus, p.have.Width
+	stay := !p.jump && p.page != nil && p.have.Place == r.Place && p.have.Width == r.Width
+	from := 0
+	if stay {
+		from = p.top - p.page.Focus
 	}
+	p.jump = false
 	p.have, p.page, p.failed = r, page, nil
 	p.plain = make([]string, len(page.Lines))
 	for i, l := range page.Lines {
 		p.plain[i] = strings.ToLower(ansi.Strip(l))
 	}
 	switch {
-	case again && lines == r.Width:
+	case stay:
 		p.top = page.Focus + from
 	case r.EntryID == "":
 		p.top = len(page.Lines) // its end
