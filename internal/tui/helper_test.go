@@ -169,7 +169,7 @@ func testModel(t testing.TB, o Options) *Model {
 		o.Backend = fake()
 	}
 	o.Home, o.Now = "/home/u", func() time.Time { return noon }
-	return newModel(t.Context(), o)
+	return New(t.Context(), o)
 }
 
 // driver runs a model without a program: commands wait until they are run.

@@ -71,10 +71,11 @@ func (m *Model) crashed(value any) {
 	}
 }
 
-func newModel(ctx context.Context, o Options) *Model {
+// New returns the model of the interface, which Run runs.
+func New(ctx context.Context, o Options) *Model {
 	m := &Model{options: o, ctx: ctx, styles: newStyles(true), request: o.Request, history: history{path: o.History}}
 	m.query.set(o.Query)
-	m.search.limit = firstLimit
+	m.search.limit = m.firstLimit()
 	return m
 }
 
@@ -101,7 +102,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return m.showPreview()
+		return m.selected()
 	case tea.BackgroundColorMsg:
 		m.styles = newStyles(msg.IsDark())
 	case tea.KeyPressMsg:
@@ -215,7 +216,7 @@ func (m *Model) edited() tea.Cmd {
 
 // changed searches for what is asked now.
 func (m *Model) changed() tea.Cmd {
-	m.search.limit = firstLimit
+	m.search.limit = m.firstLimit()
 	return m.begin(false)
 }
 

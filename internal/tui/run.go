@@ -31,7 +31,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()
-	m := newModel(inner, o)
+	m := New(inner, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 

@@ -41,9 +41,14 @@ type job struct {
 }
 
 const (
-	firstLimit = 20 // sessions at first
+	leastLimit = 8 // sessions at first, in a small window
 	mostLimit  = 1280
+	moreLimit  = 4 // times as many are asked for when that is not enough
 )
+
+// firstLimit is how many sessions fill the screen: each has two lines and most
+// have some hits.
+func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
 
 // searchedMsg is the end of a search.
 type searchedMsg struct {
@@ -138,16 +143,17 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	if m.state.Generation != s.known {
 		return tea.Batch(cmd, m.begin(true))
 	}
-	return cmd
+	return tea.Batch(cmd, m.searchMore())
 }
 
 // searchMore asks for more sessions when the end of the list is near.
 func (m *Model) searchMore() tea.Cmd {
 	s := &m.search
-	if !s.more || s.job != nil || s.limit >= mostLimit || m.results.at < len(m.results.items)-5 {
+	near := m.results.at >= len(m.results.items)-5 || len(m.results.rows) < m.layout().list.height
+	if !s.more || s.job != nil || s.limit >= mostLimit || !near {
 		return nil
 	}
-	s.limit *= 4
+	s.limit *= moreLimit
 	return m.begin(true)
 }
 
