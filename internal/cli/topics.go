@@ -112,6 +112,8 @@ var variables = [][2]string{
 	{"FORCE_COLOR", "text for people and colours in a pipe too, with any value but 0"},
 	{"TERM", "no colours when it is dumb"},
 	{envPager + ", PAGER", "what long answers are read with on a terminal, in place of less -RFX; cat for none"},
+	{"VISUAL, EDITOR", "what `pigrep tui` opens a session file with, in place of vi"},
+	{"XDG_STATE_HOME", "where `pigrep tui` keeps earlier queries, in place of ~/.local/state"},
 	{"COLUMNS", "the width to lay text out for, in place of the terminal's"},
 }
 

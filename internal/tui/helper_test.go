@@ -74,8 +74,31 @@ func library() []group {
 	}
 }
 
-// pages are the conversations of the tests: lines as the printer makes them.
+// talk is a conversation as the printer lays it out.
+var talk = strings.Split(`
+\x1b[32mprompt\x1b[m\x1b[2m · 10:52 · 1a2b3c4d\x1b[m
+  Why is the auth token rejected after ten minutes? It is good for an hour.
+
+  \x1b[33mbash $ \x1b[mgrep -rn 'token' src/auth
+    \x1b[2msrc/auth/check.go:41: if token.Expires.Before(startedAt) {\x1b[m
+    \x1b[2msrc/auth/issue.go:17: token.Expires = time.Now().Add(time.Hour)\x1b[m
+
+\x1b[1;31m▶ \x1b[m\x1b[34mreply\x1b[m\x1b[2m · 10:53 · 5e6f7a8b\x1b[m
+  The auth token is checked against the wrong clock: startedAt is when the
+  server came up, ten minutes ago. It has to be the time of the request.
+
+\x1b[32mprompt\x1b[m\x1b[2m · 10:55 · 9c0d1e2f\x1b[m
+  Mend it, with a test.`, "\n")
+
+// page is the conversation around a place.
 func page(p Place, e Extent) *Preview {
+	if p.Path == "/s/1.jsonl" {
+		out := &Preview{Focus: 8, Text: "the text of " + p.EntryID}
+		for _, line := range talk {
+			out.Lines = append(out.Lines, clip(strings.ReplaceAll(line, `\x1b`, "\x1b"), e.Width))
+		}
+		return out
+	}
 	out := &Preview{Text: "the text of " + p.EntryID, Before: e.Around < 32, After: e.Around < 32}
 	add := func(format string, args ...any) {
 		out.Lines = append(out.Lines, clip(fmt.Sprintf(format, args...), e.Width))

@@ -260,6 +260,7 @@ func TestMouse(t *testing.T) {
 		t.Errorf("a click on the second hit selects the hit %d", d.results.at)
 	}
 	d.settle()
+	d.keys("down", "down")
 	top := d.preview.top
 	d.send(tea.MouseWheelMsg{X: 80, Y: 10, Button: tea.MouseWheelDown})
 	d.settle()
@@ -357,7 +358,7 @@ func TestErrand(t *testing.T) {
 func TestPreviewFollowsTheMatch(t *testing.T) {
 	b := fake()
 	b.Search = func(_ context.Context, req query.Request) (*query.Response, error) {
-		h := query.Hit{SessionPath: "/s/1.jsonl", EntryID: "e0", Kind: "reply", Fragment: query.Fragment{Text: "line 3 … token"}}
+		h := query.Hit{SessionPath: "/s/9.jsonl", EntryID: "e0", Kind: "reply", Fragment: query.Fragment{Text: "line 3 … token"}}
 		h.Fragment.Spans = [][2]int{{0, 6}}
 		if strings.Contains(req.Text, "token") {
 			h.Fragment.Spans = [][2]int{{11, 16}}
