@@ -147,7 +147,8 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.out)
 	root.SetErr(a.Streams.Err)
-	return root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	return withHint(cmd, err)
 }
 
 func newRootCommand(a *App) *cobra.Command {

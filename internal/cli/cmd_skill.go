@@ -33,8 +33,8 @@ func newSkillCommand(a *App, runF func(context.Context, *skillOptions) error) *c
 		Use:   "skill",
 		Short: "Print, or install, a skill that lets pi use pigrep",
 		Long: `Print a SKILL.md that tells an agent when to search its past sessions, how to
-phrase a query and how to read on. --install puts it into the skills of pi's agent
-directory, after asking; pi loads it from the next session on.`,
+phrase a query and how to read on. --install puts it into the skills of pi's
+agent directory, after asking; pi loads it from the next session on.`,
 		Example: `pigrep skill
 pigrep skill --install
 pigrep skill > .pi/skills/pigrep/SKILL.md`,

@@ -91,6 +91,14 @@ func usagef(hint, format string, args ...any) error {
 	return &problem{code: codeUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
+// withHint sees to it that whoever mistyped something learns where to look.
+func withHint(cmd *cobra.Command, err error) error {
+	if p, ok := errors.AsType[*problem](err); ok && p.code == codeUsage && p.hint == "" {
+		p.hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	}
+	return err
+}
+
 // report tells the person, or the program, what went wrong.
 func (a *App) report(err error) {
 	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errWatchStopped) {
