@@ -104,14 +104,18 @@ func bench(list string, runs int, out, work string) error {
 	return b.write(out, fmt.Sprintf("make bench SIZE=%s", list))
 }
 
-// build makes the programs that are measured.
+// build makes the programs that are run: this build as it is given to users, and
+// this command, which must know where the source tree of Go is to make texts of it.
 func (b *suite) build() error {
 	b.pigrep, b.self = filepath.Join(b.work, "pigrep"), filepath.Join(b.work, "bench")
-	for bin, pkg := range map[string]string{b.pigrep: "pigrep", b.self: "pigrep/internal/bench"} {
-		c := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", bin, pkg)
+	for _, args := range [][]string{
+		{"build", "-trimpath", "-ldflags=-s -w", "-o", b.pigrep, "pigrep"},
+		{"build", "-o", b.self, "pigrep/internal/bench"},
+	} {
+		c := exec.Command("go", args...)
 		c.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if msg, err := c.CombinedOutput(); err != nil {
-			return fmt.Errorf("build %s: %w\n%s", pkg, err, msg)
+			return fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, msg)
 		}
 	}
 	return nil
