@@ -2,18 +2,45 @@ package query
 
 import (
 	"cmp"
+	"maps"
+	"runtime"
 	"slices"
+	"sync"
 )
 
 // joinCopies makes one hit of the candidates that are copies of one part. The
 // one that stands for all is in the session with the oldest header, then the
 // first by path and offset.
 func (s *searcher) joinCopies() {
-	first := newCopyTable(s.found)
-	next := make([]int32, s.found.bound()) // of the same value, plus one
-	var several []int32                    // the first of each value that comes again
+	s.copies = make(map[int32][]int32)
+	next := make([]int32, s.found.bound())
+	n := uint64(1)
+	if s.found.bound() > joinAlone {
+		n = uint64(runtime.GOMAXPROCS(0))
+	}
+	var mu sync.Mutex
+	var g sync.WaitGroup
+	for k := range n {
+		g.Go(func() {
+			copies := s.joinShare(k, n, next)
+			mu.Lock()
+			defer mu.Unlock()
+			maps.Copy(s.copies, copies)
+		})
+	}
+	g.Wait()
+}
+
+// joinAlone is for how many candidates one goroutine is enough.
+const joinAlone = 16 << 10
+
+// joinShare is joinCopies for the k-th of n shares of the values. It links the
+// candidates of a value in next: their numbers plus one.
+func (s *searcher) joinShare(k, n uint64, next []int32) map[int32][]int32 {
+	first := newCopyTable(s.found, int(n))
+	var several []int32 // the first of each value that comes again
 	for i, c := range s.found.all() {
-		if c.copy == 0 {
+		if c.copy == 0 || c.copy>>32%n != k {
 			continue
 		}
 		if j := first.add(i); j >= 0 {
@@ -23,6 +50,7 @@ func (s *searcher) joinCopies() {
 			next[i], next[j] = next[j], i+1
 		}
 	}
+	copies := make(map[int32][]int32)
 	var list []int32
 	for _, i := range several {
 		list = append(list[:0], i)
@@ -40,13 +68,11 @@ func (s *searcher) joinCopies() {
 				lead = i
 				continue
 			}
-			if s.copies == nil {
-				s.copies = make(map[int32][]int32)
-			}
-			s.copies[lead] = append(s.copies[lead], i)
+			copies[lead] = append(copies[lead], i)
 			s.found.at(i).dropped = true
 		}
 	}
+	return copies
 }
 
 // compareFiles orders sessions by their headers, the oldest first and those that
@@ -100,9 +126,11 @@ type copyTable struct {
 	mask  uint64
 }
 
-func newCopyTable(found candidates) copyTable {
+// newCopyTable makes a table for one of n shares of the candidates, which there
+// is room in for all of them.
+func newCopyTable(found candidates, n int) copyTable {
 	size := 16
-	for size < 2*found.bound() {
+	for size <= found.bound() || size < 2*found.bound()/n {
 		size *= 2
 	}
 	return copyTable{found, make([]int32, size), uint64(size - 1)}

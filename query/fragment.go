@@ -41,7 +41,8 @@ type highlighter struct {
 	analyzer analysis.Analyzer
 	plans    []*plan
 	uses     map[string][]use
-	typed    []string // of each plan, folded
+	lengths  [256]uint64 // of the terms of uses by their first byte, a bit each: most words are told apart by that
+	typed    []string    // of each plan, folded
 }
 
 func newHighlighter(plans []*plan) *highlighter {
@@ -67,8 +68,14 @@ func newHighlighter(plans []*plan) *highlighter {
 			}
 		}
 	}
+	for term := range h.uses {
+		h.lengths[term[0]] |= lengthBit(len(term))
+	}
 	return h
 }
+
+// lengthBit has a bit for each length, and one for all that are longer.
+func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 
 // matches returns where the words of the query are in the text, in order. exact
 // has the words that are there as typed.
@@ -111,6 +118,9 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 	}
 	exact = whole
 	h.analyzer.Walk(text, func(t analysis.Token) {
+		if h.lengths[t.Term[0]]&lengthBit(len(t.Term)) == 0 {
+			return
+		}
 		uses := h.uses[string(t.Term)]
 		if len(uses) == 0 || len(list) >= maxMatches {
 			return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 
 	"pigrep/index"
@@ -78,6 +79,9 @@ pigrep --json ENOENT`,
 	return cmd
 }
 
+// searchGC makes most searches end before memory is collected for the first time.
+const searchGC = 800
+
 func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if o.ui {
 		return o.openUI(ctx, a, o.query, o.sort)
@@ -111,6 +115,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.DefaultRoot = a.defaultRoot()
+	debug.SetGCPercent(searchGC)
 	var res *query.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
