@@ -15,7 +15,7 @@ import (
 )
 
 // docs/dependencies.md lists the modules that packages, tests and tools of ours
-// use, and no other.
+// use, and no other; so does go.mod among its direct requirements.
 func TestDependenciesAreListed(t *testing.T) {
 	const form = "{{with .Module}}{{$.ImportPath}} {{.Path}}{{end}}"
 	module := make(map[string]string) // of a package
@@ -51,6 +51,24 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 	if diff := cmp.Diff(used, listed); diff != "" {
 		t.Errorf("docs/dependencies.md (-used +listed):\n%s", diff)
+	}
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal([]byte(goCommand(t, "mod", "edit", "-json")), &mod); err != nil {
+		t.Fatal(err)
+	}
+	direct := make(map[string]bool)
+	for _, r := range mod.Require {
+		if !r.Indirect {
+			direct[r.Path] = true
+		}
+	}
+	if diff := cmp.Diff(used, direct); diff != "" {
+		t.Errorf("direct requirements of go.mod (-used +required):\n%s", diff)
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 
 	rowBits      = 11
 	trigramRows  = 1 << rowBits
-	prefixBytes  = 3    // of a term; those of a prefix are in one column
+	prefixBytes  = 3   // of a term; those of a prefix are in one column
 	columnTerms  = 640 // at least
 	trigramTerms = 32 * columnTerms
 

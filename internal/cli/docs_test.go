@@ -75,6 +75,22 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// Links between pages lead somewhere.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			}
+		}
+	}
+}
+
 // screenOf runs a command for the samples on a terminal without colours.
 func screenOf(t *testing.T, command string) string {
 	t.Helper()
