@@ -108,6 +108,9 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 			if row == nil {
 				continue
 			}
+			if x.req.Redact {
+				row.redact()
+			}
 			if err := visit(row); err != nil {
 				return err
 			}

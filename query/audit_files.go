@@ -88,7 +88,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 	}
 	touch := func(f *auditFile, name string, ms, offset int64) TouchRow {
 		return TouchRow{
-			Type: "touch", Path: name, Timestamp: Time{f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD, Offset: offset,
+			Type: "touch", Path: name, Timestamp: Time{f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD, Offset: offset,
 		}
 	}
 	var summaries claims

@@ -21,6 +21,7 @@ var ErrChanged = errors.New("the session file has changed since it was indexed")
 type Conversation struct {
 	Record *session.Record
 	Tree   *session.Tree
+	Redact bool // entries are read with their secrets masked
 
 	viewer adapter.Viewer
 	file   io.ReaderAt
@@ -67,6 +68,9 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 	})
 	if count != 1 || len(problems) > 0 || e.ID != n.ID {
 		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, ErrChanged)
+	}
+	if c.Redact {
+		e.redact()
 	}
 	return e, nil
 }

@@ -49,16 +49,24 @@ func (s *SessionHit) Redact() {
 	}
 }
 
-// Redact masks the arguments and the result of a call.
-func (r *CallRow) Redact() {
+// text is a short text as it may be shown.
+func (r *Request) text(s string) string {
+	if !r.Redact {
+		return s
+	}
+	return redact.Text(s)
+}
+
+// redact masks the arguments and the result of a call.
+func (r *CallRow) redact() {
 	r.SessionName, r.Arguments = redact.Text(r.SessionName), redact.Text(r.Arguments)
 	if len(r.Result) > 0 {
 		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
 	}
 }
 
-// Redact masks the texts of an entry, those of its JSON too.
-func (e *Entry) Redact() {
+// redact masks the texts of an entry, those of its JSON too.
+func (e *Entry) redact() {
 	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
 	e.UserText = redact.Text(e.UserText)
 	e.Raw = redact.JSON(e.Raw)

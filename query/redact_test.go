@@ -89,12 +89,12 @@ func TestRedactedEntries(t *testing.T) {
 	}
 	defer file.Close()
 	c := NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
+	c.Redact = true
 	for i := range rec.Nodes {
 		e, err := c.Read(i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.Redact()
 		checkMasked(t, "the JSON", string(e.Raw))
 		for _, p := range e.Parts {
 			checkMasked(t, "a part", string(p.Text))

@@ -92,6 +92,7 @@ func (s *searcher) respond() (*Response, error) {
 	if resp.DidYouMean, err = s.didYouMean(); err != nil {
 		return nil, err
 	}
+	resp.DidYouMean = s.req.text(resp.DidYouMean)
 	if n := s.changed.Load(); n > 0 {
 		resp.TotalIsExact = false
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(int(n), "hit")))

@@ -7,6 +7,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,8 @@ type App struct {
 	Now       func() time.Time
 	Adapter   adapter.Adapter
 
-	out     *bufio.Writer // results; flushed at the end of the run
+	out     *bufio.Writer    // results; flushed at the end of the run
+	bounded *printer.Bounded // bounds what goes to out; nil without a bound
 	verbose bool
 	quiet   bool
 	json    bool // what goes to stderr is JSON too
@@ -122,6 +124,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
 	a.json = wantsJSON(args)
 	err := a.execute(ctx, args)
+	if a.bounded != nil && (err == nil || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete)) {
+		err = cmp.Or(a.bounded.Close(), err)
+	}
 	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
 		err = fmt.Errorf("write the results: %w", flushErr)
 	}

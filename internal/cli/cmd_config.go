@@ -26,7 +26,7 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 			others = append(others, row.name)
 		}
 	}
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, others...)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, others...)
 }
 
 func newConfigCommand(a *App, runF func(context.Context, *cobra.Command, *configOptions) error) *cobra.Command {

@@ -37,7 +37,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "color")
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "max-bytes", "json", "jsonl", "color")
 }
 
 func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
@@ -115,6 +115,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 		return err
 	}
 	defer t.Close()
+	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
 		return indexProblem(err)

@@ -52,7 +52,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
 	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
 	o.interactive.addFlags(cmd)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
 func newGrepCommand(a *App, runF func(context.Context, *grepOptions) error) *cobra.Command {

@@ -91,8 +91,10 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 
 // mcpConfig is what a server answers from.
 func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcpserver.Config {
+	zone := (&auditOptions{}).zone(a)
+	now := func() time.Time { return a.Now().In(zone) }
 	return mcpserver.Config{
-		Version: buildVersion(a).Version, Adapter: a.Adapter, Files: disk{}, Logger: a.logger(), Now: a.Now, Name: p.indexDir,
+		Version: buildVersion(a).Version, Adapter: a.Adapter, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
 		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
 		Open: func(ctx context.Context) (*mcpserver.Index, error) {
 			l, err := f.open(ctx)
@@ -109,7 +111,7 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcpserver.Config {
 		},
 		Request: func(filters mcpserver.Filters, now time.Time) (query.Request, error) {
 			then := *a
-			then.Now = func() time.Time { return now.In(a.Now().Location()) }
+			then.Now = func() time.Time { return now.In(zone) }
 			req, err := agentFilters(filters).request(&then)
 			req.DefaultRoot, req.Expand = a.defaultRoot(), a.absolute
 			return req, agentError(context.Background(), err)

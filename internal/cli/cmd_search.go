@@ -42,7 +42,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	o.interactive.addFlags(cmd)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
 func newSearchCommand(a *App, runF func(context.Context, *searchOptions) error) *cobra.Command {

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"strings"
 
+	"pigrep/index"
 	"pigrep/internal/printer"
 	"pigrep/query"
 
@@ -30,7 +30,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "print0", "0", "", "only the paths, each ended by a zero byte, for xargs -0", &o.print0)
 	o.interactive.addFlags(cmd)
 	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
 func newSessionsCommand(a *App, runF func(context.Context, *sessionsOptions) error) *cobra.Command {
@@ -85,19 +85,17 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	x, err := o.open(ctx, a, p)
+	var list *query.SessionList
+	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		if list, err = query.Sessions(ctx, r, a.Adapter, disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-
-	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, req)
-	if err != nil {
-		if e, ok := errors.AsType[*query.TextError](err); ok {
-			return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
-		}
-		return searchProblem(ctx, err)
-	}
 	list.Index.PendingFiles, list.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	list.Index.Complete = x.state.Complete
 	if !a.json { // which has them in the answer

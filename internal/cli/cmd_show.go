@@ -43,7 +43,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
 	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
 	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
 func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {
@@ -206,6 +206,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out prin
 
 // show prints the entries of one session.
 func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out printer.Printer, focus []int) error {
+	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
 		return indexProblem(err)

@@ -45,7 +45,7 @@ func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	addFlag(f, "csv", "", "", "comma-separated values for a spreadsheet", &o.csv)
 	addFlag(f, "utc", "", "", "days and times in UTC, not in the time zone of this machine", &o.utc)
 	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, slices.Concat(auditOthers, without)...)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(auditOthers, without)...)
 }
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,8 @@ type sharedOptions struct {
 	indexDir string
 	noUpdate bool
 	// output
+	redact         bool
+	maxBytes       int
 	json, jsonl    bool
 	color          string
 	quiet, verbose bool
@@ -41,10 +44,11 @@ const (
 	groupCommand flagGroup = "Flags"
 	groupFilter  flagGroup = "Filters"
 	groupWhere   flagGroup = "Where"
+	groupAnswer  flagGroup = "Answer"
 	groupOutput  flagGroup = "Output"
 )
 
-var flagGroups = []flagGroup{groupCommand, groupFilter, groupWhere, groupOutput}
+var flagGroups = []flagGroup{groupCommand, groupFilter, groupWhere, groupAnswer, groupOutput}
 
 // flagRow describes a flag that commands share.
 type flagRow struct {
@@ -52,7 +56,7 @@ type flagRow struct {
 	value string // what help calls its value; "" for a switch
 	group flagGroup
 	usage string
-	bind  func(o *sharedOptions) any // *string, *[]string or *bool
+	bind  func(o *sharedOptions) any // *string, *[]string, *bool or *int
 	words func() []string            // the values there are, for completion; nil when open
 	many  bool                       // several of them may be joined with commas
 }
@@ -95,6 +99,11 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.indexDir }},
 	{name: "no-update", group: groupWhere, usage: "answer from the index as it is",
 		bind: func(o *sharedOptions) any { return &o.noUpdate }},
+
+	{name: "redact", group: groupAnswer, usage: "mask what looks like a key, a token or a password",
+		bind: func(o *sharedOptions) any { return &o.redact }},
+	{name: "max-bytes", value: "N", group: groupAnswer, usage: "at most N bytes of JSON: whole items are left out at the end, and counted",
+		bind: func(o *sharedOptions) any { return &o.maxBytes }},
 
 	{name: "json", group: groupOutput, usage: "one JSON object (`pigrep help json`)",
 		bind: func(o *sharedOptions) any { return &o.json }},
@@ -176,7 +185,7 @@ func (o *sharedOptions) apply(a *App) {
 func (o *sharedOptions) request(a *App) (query.Request, error) {
 	r := query.Request{
 		Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects,
-		Excludes: o.excludes, Error: o.isError, Now: a.Now(),
+		Excludes: o.excludes, Error: o.isError, Redact: o.redact, Now: a.Now(),
 	}
 	for _, s := range o.sessions {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
@@ -263,7 +272,18 @@ func (o *sharedOptions) printer(a *App) (printer.Printer, error) {
 	case a.Streams.OutTTY || colour:
 		format = printer.FormatText
 	}
-	return printer.New(a.out, format, printer.Look{
+	out := io.Writer(a.out)
+	switch {
+	case o.maxBytes == 0:
+	case o.maxBytes < 0:
+		return nil, usagef("", "--max-bytes takes a number from 1 on")
+	case !o.json && !o.jsonl:
+		return nil, usagef("add --json or --jsonl", "--max-bytes bounds JSON")
+	default:
+		a.bounded = printer.NewBounded(a.out, o.maxBytes, format)
+		out = a.bounded
+	}
+	return printer.New(out, format, printer.Look{
 		Width:  a.Streams.Width,
 		Colour: colour,
 		Now:    a.Now(),

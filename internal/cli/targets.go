@@ -15,6 +15,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/printer"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query"
 )
@@ -203,6 +204,9 @@ func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.Sessio
 			f.Abandoned++
 		}
 	}
+	if t.Redact {
+		f.Redact()
+	}
 	if t.index < 0 {
 		if rec.ParentSession != "" {
 			f.Parent = &printer.Relative{SessionPath: rec.ParentSession, State: missingUnless(isFile(rec.ParentSession))}
@@ -213,6 +217,9 @@ func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.Sessio
 		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Name, Created: query.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
 		if r.Title == "" {
 			r.Title = s.FirstPrompt
+		}
+		if t.Redact {
+			r.Title = redact.Text(r.Title)
 		}
 		return r
 	}

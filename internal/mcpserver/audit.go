@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -103,11 +102,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	seen := 0
 	err = list.Each(func(r *query.CallRow) error {
 		if seen++; seen > at.At {
-			row := *r
-			if !s.Reveal {
-				row.Redact()
-			}
-			rows = append(rows, row)
+			rows = append(rows, *r)
 		}
 		return nil
 	})
@@ -195,7 +190,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 	more := len(rows) > limit
 	rows = rows[:min(len(rows), limit)]
 	answer := usageAnswer{
-		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: slices.Concat([]query.SourceRow{}, table.Sources),
+		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]query.SourceRow{}, table.Sources...),
 		Total: &table.Total, Coverage: &table.Coverage,
 		tail: tail{Warnings: x.warnings(table.Warnings...), LeftOut: out, Index: indexState(table.Index, x)},
 	}
@@ -204,12 +199,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 	p.size = func(i int) int { return encodedLen(&rows[i]) + len(usageText(&rows[i], short)) + 2 }
 	p.result = func(n int) (any, string) {
 		a := answer
-		a.Rows = slices.Clone(rows[:n])
-		if !s.Reveal {
-			for i := range a.Rows {
-				a.Rows[i].SessionName = s.shown(a.Rows[i].SessionName)
-			}
-		}
+		a.Rows = append([]query.UsageRow{}, rows[:n]...)
 		a.Dropped = len(rows) - n
 		if n < len(rows) || more {
 			a.NextCursor = s.next(x, at, func(c *cursor) { c.At = at.At + n })

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -123,7 +122,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	})
 	answer := grepAnswer{
 		head: head{schemaVersion, "grep"}, Patterns: in.Pattern, Lines: lines, TotalMatches: matches, TotalIsExact: err == nil, WithMatch: files,
-		tail: tail{Warnings: slices.Concat([]string{}, x.Warnings), LeftOut: out, Index: x.State},
+		tail: tail{Warnings: append([]string{}, x.Warnings...), LeftOut: out, Index: x.State},
 	}
 	switch {
 	case err == nil:

@@ -8,14 +8,15 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // maxMessage is how long a message may be.
 const maxMessage = 16 << 20
 
 // A lineGuard passes on the lines that are messages of JSON-RPC, and answers the
-// others itself: without it one bad line would end the server. It also tells when
-// the client has gone.
+// others itself: without it one bad line would end the server. At the end of the
+// input it waits a little for what is being answered, which would be given up.
 type lineGuard struct {
 	in   *bufio.Reader
 	out  *lineWriter
@@ -32,7 +33,11 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 	for len(g.left) == 0 {
 		line, tooLong, err := g.line()
 		if len(bytes.TrimSpace(line)) > 0 || tooLong {
-			if bad := check(line, tooLong); bad != nil {
+			bad, asks := check(line, tooLong)
+			if asks {
+				g.out.expect()
+			}
+			if bad != nil {
 				if err := g.out.refuse(bad); err != nil {
 					return 0, err
 				}
@@ -42,6 +47,7 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 			}
 		}
 		if err != nil {
+			g.out.finish(grace)
 			return 0, err
 		}
 	}
@@ -91,10 +97,14 @@ func refuse(id json.RawMessage, code int, message string) *refusal {
 	return r
 }
 
-// check returns why a line is no message; nil when it is one.
-func check(line []byte, tooLong bool) *refusal {
+// grace is how long the answers may take that the client has not waited for.
+const grace = 3 * time.Second
+
+// check returns why a line is no message, nil when it is one, and whether it asks
+// for an answer.
+func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 	if tooLong {
-		return refuse(nil, invalidRequest, "the message is longer than 16 MiB")
+		return refuse(nil, invalidRequest, "the message is longer than 16 MiB"), false
 	}
 	var m struct {
 		Version string          `json:"jsonrpc"`
@@ -105,30 +115,37 @@ func check(line []byte, tooLong bool) *refusal {
 	}
 	err := json.Unmarshal(line, &m)
 	if _, syntax := errors.AsType[*json.SyntaxError](err); syntax {
-		return refuse(nil, parseError, "not JSON: "+err.Error())
+		return refuse(nil, parseError, "not JSON: "+err.Error()), false
 	}
 	id := m.ID
 	if len(id) > 0 && (id[0] == '{' || id[0] == '[' || id[0] == 't' || id[0] == 'f') {
-		return refuse(nil, invalidRequest, "the id of a request is a string or a number")
+		return refuse(nil, invalidRequest, "the id of a request is a string or a number"), false
 	}
 	switch {
 	case err != nil:
-		return refuse(nil, invalidRequest, "not a message of JSON-RPC 2.0, which is one object")
+		return refuse(nil, invalidRequest, "not a message of JSON-RPC 2.0, which is one object"), false
 	case m.Version != "2.0":
-		return refuse(id, invalidRequest, `not a message of JSON-RPC 2.0: "jsonrpc" is not "2.0"`)
+		return refuse(id, invalidRequest, `not a message of JSON-RPC 2.0: "jsonrpc" is not "2.0"`), false
 	case m.Method == nil && m.Result == nil && m.Error == nil:
-		return refuse(id, invalidRequest, "not a message of JSON-RPC 2.0: it has no method")
+		return refuse(id, invalidRequest, "not a message of JSON-RPC 2.0: it has no method"), false
 	}
-	return nil
+	return nil, m.Method != nil && len(id) > 0
 }
 
-// lineWriter writes messages, each whole. When that fails the client has gone.
+// lineWriter writes messages, each whole. When that fails the client has gone. It
+// knows how many requests have not been answered.
 type lineWriter struct {
 	gone context.CancelFunc
 
-	mu  sync.Mutex
-	w   io.Writer
-	err error
+	mu   sync.Mutex
+	w    io.Writer
+	err  error
+	open int
+	done chan struct{} // closed when there are none, made when somebody waits
+}
+
+func newLineWriter(w io.Writer, gone context.CancelFunc) *lineWriter {
+	return &lineWriter{w: w, gone: gone}
 }
 
 func (w *lineWriter) Write(p []byte) (int, error) {
@@ -139,10 +156,43 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		w.err = err
 		w.gone()
 	}
+	// A method stands near the beginning of what the server asks itself.
+	if !bytes.Contains(p[:min(len(p), 200)], []byte(`"method":`)) {
+		w.open--
+	}
+	if (w.open == 0 || err != nil) && w.done != nil {
+		close(w.done)
+		w.done = nil
+	}
 	return n, err
 }
 
 func (*lineWriter) Close() error { return nil }
+
+// expect counts a request that has to be answered.
+func (w *lineWriter) expect() {
+	w.mu.Lock()
+	w.open++
+	w.mu.Unlock()
+}
+
+// finish waits until all requests have been answered, but no longer than so long.
+func (w *lineWriter) finish(most time.Duration) {
+	w.mu.Lock()
+	if w.open <= 0 || w.err != nil {
+		w.mu.Unlock()
+		return
+	}
+	done := make(chan struct{})
+	w.done = done
+	w.mu.Unlock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
 
 func (w *lineWriter) failed() bool {
 	w.mu.Lock()
@@ -155,6 +205,7 @@ func (w *lineWriter) refuse(r *refusal) error {
 	if err != nil {
 		return err
 	}
+	w.expect()
 	_, err = w.Write(append(data, '\n'))
 	return err
 }

@@ -77,19 +77,9 @@ func (s *server) addRead(m *mcp.Server) {
 // conversation is a session that was named, open for reading.
 type conversation struct {
 	*query.Conversation
-	file   query.SessionFile
-	facts  sessionFacts
-	entry  int // that was named with it, -1 for none
-	redact bool
-}
-
-// readEntry reads entry i of the file, masked when that is wanted.
-func (c *conversation) readEntry(i int) (*query.Entry, error) {
-	e, err := c.Read(i)
-	if err == nil && c.redact {
-		e.Redact()
-	}
-	return e, err
+	file  query.SessionFile
+	facts sessionFacts
+	entry int // that was named with it, -1 for none
 }
 
 // openSession opens the session that is named. Only those that are indexed can be
@@ -114,7 +104,8 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{Conversation: query.NewConversation(viewer, rec, file), file: file, entry: -1, redact: !s.Reveal}
+	c := &conversation{Conversation: query.NewConversation(viewer, rec, file), file: file, entry: -1}
+	c.Redact = !s.Reveal
 	if entry != "" {
 		if c.entry, err = findEntry(c.Conversation, entry); err != nil {
 			file.Close()
@@ -124,7 +115,7 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 	lineage := query.NewLineage(x.Reader.Summaries())
 	row := query.ListedSession{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), "")}
 	row.Resume = nil
-	if c.redact {
+	if c.Redact {
 		row.Redact()
 	}
 	c.facts = sessionFacts{SessionRow: row.Row(false), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped}
@@ -343,14 +334,14 @@ type entryWriter struct {
 }
 
 func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
-	const margin = 300 // for the cursor and what surrounds the texts
-	room := w.max - encodedLen(answer) - len(readText(answer)) - margin
+	const margin = 400 + envelopeBytes // for the cursor, and what surrounds the texts
+	room := w.max - encodedLen(answer) - encodedLen(readText(answer)) - margin
 	part, offset := at.Part, at.Offset
 	for _, i := range list {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e, err := w.c.readEntry(i)
+		e, err := w.c.Read(i)
 		if err != nil {
 			return err
 		}

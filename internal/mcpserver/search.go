@@ -9,7 +9,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/internal/redact"
 	"pigrep/query"
 	"pigrep/scope"
 )
@@ -114,7 +113,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 
 	answer := searchAnswer{
 		head: head{schemaVersion, "search"}, Query: in.Query, Total: res.Total, TotalAny: res.TotalAny, TotalIsExact: res.TotalIsExact,
-		DidYouMean: s.shown(res.DidYouMean), Removed: removed(res.Removed, in.Filters, out),
+		DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, out),
 		tail: tail{Warnings: x.warnings(res.Warnings...), LeftOut: out, Index: indexState(res.Index, x)},
 	}
 	if len(in.Kind) == 0 {
@@ -152,14 +151,6 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 
 func tooLong(name string, n int) error {
 	return &Error{codeInput, fmt.Sprintf("%s has %d bytes, more than %d", name, n, longestText), "a few words find more than a whole text"}
-}
-
-// shown is a text as it may be shown.
-func (s *server) shown(text string) string {
-	if s.Reveal {
-		return text
-	}
-	return redact.Text(text)
 }
 
 // indexState adds what the index lacks to what an answer knows.

@@ -17,7 +17,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -81,7 +80,7 @@ func (x *Index) warnings(more ...string) []string {
 	if x.Lag != "" {
 		list = append(list, x.Lag)
 	}
-	return slices.Concat(list, x.Warnings, more)
+	return append(append(list, x.Warnings...), more...) // never null in JSON
 }
 
 // Error is an error that says what to do about it.
@@ -148,7 +147,7 @@ func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	m := New(c)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &lineWriter{w: out, gone: stop}
+	w := newLineWriter(out, stop)
 	err := m.Run(ctx, &mcp.IOTransport{Reader: newLineGuard(in, w), Writer: w, MaxLineLength: maxMessage})
 	if w.failed() || ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -81,9 +81,10 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encodedLen is how long a value is in JSON.
+// encodedLen is how long a value is in JSON as it goes over the wire, where the
+// protocol escapes what HTML would read.
 func encodedLen(v any) int {
-	data, err := encode(v)
+	data, err := json.Marshal(v)
 	if err != nil {
 		return 0
 	}
@@ -148,6 +149,9 @@ func (p *page) cut() (*mcp.CallToolResult, error) {
 		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
 }
 
+// envelopeBytes is what the protocol puts around a result, at most.
+const envelopeBytes = 160
+
 func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
 	structured, text := p.result(n)
 	data, err := encode(structured)
@@ -156,8 +160,7 @@ func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
 	}
 	text = strings.TrimRight(text, "\n")
 	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
-	// As it goes over the wire: with the text as a string of JSON.
-	return r, len(data) + encodedLen(text) + len(`{"content":[{"type":"text","text":}],"structuredContent":}`), nil
+	return r, encodedLen(r) + envelopeBytes, nil
 }
 
 // indexed opens the index for a request, that of its cursor if it has one.

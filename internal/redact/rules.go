@@ -63,6 +63,7 @@ var Rules = []Rule{
 		Pattern: `(?i)(?:password|passwd|pwd|passphrase)["']?\s*(?:=>|:=|[:=])\s*(?:"([^"\n]{4,})"|'([^'\n]{4,})')` +
 			`|(?i)(?:password|passwd|pwd|passphrase)["']?=([^\s"',;&)\]}]{4,})` +
 			`|(?im)(?:password|passwd|pwd|passphrase)["']?:[ \t]+([^\s"',;(){}\[\]]{4,})[ \t]*,?$` +
+			`|(?im)^[ \t]*[\w.-]*(?:password|passwd|pwd|passphrase):[ \t]+([^\s"'][^\n]{3,}?)[ \t]*$` +
 			`|(?i)\s--(?:password|passwd|passphrase)[ =]["']?([^\s"'-][^\s"']{3,})`, Values: true},
 	{ID: "secret", What: "long values with letters and digits given to names that end in secret, token, api key, access key or credential",
 		Near:    []string{"secret", "token", "key", "credential", "_auth", `"auth"`},

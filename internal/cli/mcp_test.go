@@ -1,0 +1,633 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/mcpserver"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// agent is a client of a server over the sessions of testdata/sessions, or others.
+type agent struct {
+	*mcp.ClientSession
+	t   *testing.T
+	app *App
+	dir string // of the sessions
+	f   *follower
+}
+
+// newAgent copies the sessions and connects to a server in this process.
+func newAgent(t *testing.T, from string, configure ...func(*mcpserver.Config)) *agent {
+	t.Helper()
+	a, _, _ := testApp(t)
+	a.Now = time.Now // files are new as long as their times say so
+	g := &agent{t: t, app: a, dir: filepath.Join(a.Home, "sessions")}
+	if err := os.CopyFS(g.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	p := &place{indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
+	g.f = (&sharedOptions{}).follow(t.Context(), a, p)
+	config := a.mcpConfig(g.f, p, false)
+	for _, change := range configure {
+		change(&config)
+	}
+	here, there := mcp.NewInMemoryTransports()
+	server, err := mcpserver.New(config).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.ClientSession, err = mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), here, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.ClientSession.Close()
+		server.Wait()
+		g.f.Close()
+	})
+	return g
+}
+
+// settle waits until the files have been there for so long that nobody has to look
+// at them again.
+func (g *agent) settle() {
+	g.t.Helper()
+	last := uint64(0)
+	waitFor(g.t, func() bool {
+		l, err := g.f.open(g.t.Context())
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		defer l.Close()
+		before := last
+		last = l.reader.Generation()
+		return last == before
+	})
+}
+
+const samples = "../../testdata/sessions"
+
+// answer is what all answers have, and what the tests look at.
+type answer struct {
+	Hits []struct {
+		SessionPath, SessionID, EntryID string
+		Rank                            int
+		Fragment                        struct {
+			Text  string
+			Spans [][2]int
+		}
+	}
+	Sessions []struct{ SessionPath, SessionID, FirstPrompt string }
+	Matches  []struct {
+		SessionPath, Text string
+		CutBytes          int
+	}
+	Rows    []json.RawMessage
+	Entries []struct {
+		EntryID string
+		Parts   []struct {
+			Text                             string
+			CutBytes, TextOffset, TextLength int
+		}
+	}
+	EntriesBefore, EntriesAfter int
+	Total                       any
+	Dropped                     int
+	NextCursor                  string
+	LeftOut                     *struct{ SessionPath, SessionID string }
+	Warnings                    []string
+	Index                       struct {
+		Complete     bool
+		PendingFiles int
+	}
+}
+
+// call calls a tool and returns its answer, its text, and its bytes on the wire.
+func (g *agent) call(tool, arguments string) (a answer, text string, size int) {
+	g.t.Helper()
+	r := g.result(tool, arguments)
+	if r.IsError {
+		g.t.Fatalf("%s %s: %s", tool, arguments, r.Content[0].(*mcp.TextContent).Text)
+	}
+	wire, err := json.Marshal(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	data, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		g.t.Fatalf("%s: %v: %s", tool, err, data)
+	}
+	return a, r.Content[0].(*mcp.TextContent).Text, len(wire)
+}
+
+func (g *agent) result(tool, arguments string) *mcp.CallToolResult {
+	g.t.Helper()
+	r, err := g.CallTool(g.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		g.t.Fatalf("%s %s: %v", tool, arguments, err)
+	}
+	return r
+}
+
+// fails calls a tool that refuses, and returns what it says.
+func (g *agent) fails(tool, arguments string) string {
+	g.t.Helper()
+	r := g.result(tool, arguments)
+	if !r.IsError {
+		g.t.Fatalf("%s %s is answered", tool, arguments)
+	}
+	return r.Content[0].(*mcp.TextContent).Text
+}
+
+// The answer of a tool is that of its command with --json, field for field, but
+// for what only pages have.
+func TestToolsAnswerAsCommandsDo(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples, func(c *mcpserver.Config) { c.Reveal = true })
+	g.settle()
+	for _, test := range []struct{ tool, arguments, command string }{
+		{"search", `{"query":"timeout","maxBytes":512000}`, "search timeout"},
+		{"search", `{"query":"timeout error","flat":true,"limit":7,"kind":"result","maxBytes":512000}`, "search timeout error --flat -n 7 --kind result"},
+		{"search", `{"query":"timeot","maxBytes":512000}`, "search timeot"},
+		{"search", `{"query":"zzzqqq","scope":"prompts"}`, "search zzzqqq --scope prompts"},
+		{"search", `{"query":"parser","sort":"newest","context":1,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest -C 1 --since 2020-01-01"},
+		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
+		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
+		{"list_sessions", `{"limit":1000,"maxBytes":512000}`, "sessions"},
+		{"list_sessions", `{"query":"parser","limit":5,"maxBytes":512000}`, "sessions parser -n 5"},
+		{"list_sessions", `{"forks":true,"maxBytes":512000}`, "sessions --forks"},
+		{"tool_calls", `{"limit":1000,"maxBytes":512000}`, "tools calls"},
+		{"tool_calls", `{"failed":true,"results":true,"limit":5}`, "tools calls --failed -n 5 --verbose"},
+		{"tool_calls", `{"risky":true,"limit":1000}`, "tools calls --risky"},
+		{"usage", `{}`, "usage"},
+		{"usage", `{"by":["day","model"],"limit":1000}`, "usage --by day,model"},
+		{"status", `{}`, "status"},
+	} {
+		data, err := json.Marshal(g.result(test.tool, test.arguments).StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		b := *g.app
+		streams := *b.Streams
+		streams.Out = &out
+		b.Streams = &streams
+		args := append(strings.Fields(test.command), "--json", "--session-dir", g.dir, "--quiet")
+		if code := b.Run(t.Context(), args); code == exitError {
+			t.Errorf("%s: exit code %d", test.command, code)
+		}
+		var tool, command map[string]any
+		if err := json.Unmarshal(data, &tool); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(out.Bytes(), &command); err != nil {
+			t.Fatalf("%s: %v: %s", test.command, err, out.Bytes())
+		}
+		delete(tool, "nextCursor")
+		if test.tool == "grep" {
+			delete(tool, "totalIsExact") // a command counts to the end
+		}
+		if test.tool == "status" { // the command was told where
+			delete(tool, "roots")
+			delete(command, "roots")
+		}
+		for _, row := range []any{tool["matches"], command["matches"]} {
+			list, _ := row.([]any)
+			for _, m := range list {
+				delete(m.(map[string]any), "cutBytes")
+			}
+		}
+		if diff := cmp.Diff(command, tool); diff != "" {
+			t.Errorf("%s %s (-%s +tool):\n%s", test.tool, test.arguments, test.command, diff)
+		}
+	}
+}
+
+// Whatever the budget, an answer keeps to it, its items are whole, and the pages
+// together are the long answer.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	items := func(a answer) (list []string) {
+		for _, h := range a.Hits {
+			list = append(list, fmt.Sprint(h.SessionPath, h.EntryID, h.Rank, h.Fragment))
+		}
+		if a.Hits == nil {
+			for _, s := range a.Sessions {
+				list = append(list, s.SessionPath)
+			}
+		}
+		for _, m := range a.Matches {
+			list = append(list, fmt.Sprint(m))
+		}
+		for _, r := range a.Rows {
+			list = append(list, string(r))
+		}
+		return list
+	}
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `"query":"the parser error timeout"`},
+		{"search", `"query":"the parser error timeout","flat":true,"limit":5`},
+		{"search", `"query":"the parser error timeout","limit":2,"perSession":1`},
+		{"search", `"query":"the","sort":"newest","limit":3`},
+		{"grep", `"pattern":"e","limit":40`},
+		{"list_sessions", `"limit":4`},
+		{"tool_calls", `"limit":5`},
+		{"usage", `"by":["session"],"limit":6`},
+	} {
+		var all []string
+		for _, budget := range []int{512000, 4000, 9000} {
+			var got []string
+			cursor, pages := "", 0
+			for {
+				a, text, size := g.call(test.tool, fmt.Sprintf(`{%s,"maxBytes":%d,"cursor":%q}`, test.arguments, budget, cursor))
+				if size > budget {
+					t.Fatalf("%s: %d bytes for a budget of %d", test.tool, size, budget)
+				}
+				got = append(got, items(a)...)
+				if pages++; pages > 2000 {
+					t.Fatalf("%s %s: no end of pages", test.tool, test.arguments)
+				}
+				if a.Dropped > 0 && !strings.Contains(text, fmt.Sprintf("%d more", a.Dropped)) {
+					t.Errorf("%s: the text does not say that %d are dropped: %s", test.tool, a.Dropped, text)
+				}
+				if a.NextCursor == "" {
+					break
+				}
+				if !strings.Contains(text, a.NextCursor) {
+					t.Errorf("%s: the text does not have the cursor", test.tool)
+				}
+				cursor = a.NextCursor
+			}
+			if all == nil {
+				all = got
+				if len(all) < 5 {
+					t.Errorf("%s %s: only %d items, which shows little", test.tool, test.arguments, len(all))
+				}
+			}
+			if diff := cmp.Diff(all, got); diff != "" {
+				t.Errorf("%s %s with pages of %d bytes (-long +pages):\n%s", test.tool, test.arguments, budget, diff)
+			}
+		}
+	}
+}
+
+// A session that is read page by page is the whole session, texts included.
+func TestReadSessionPages(t *testing.T) {
+	t.Parallel()
+	big := t.TempDir()
+	var want []string
+	var b strings.Builder
+	b.WriteString(`{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n")
+	parent := "null"
+	for i := range 12 {
+		text := strings.Repeat(fmt.Sprintf("entry %d says \"<é&>\" and more\n", i), 1+i*i*6)
+		want = append(want, text)
+		quoted, _ := json.Marshal(text)
+		fmt.Fprintf(&b, `{"type":"message","id":"e%07d","parentId":%s,"timestamp":"2026-03-01T10:00:%02d.000Z","message":{"role":"user","content":%s}}`+"\n", i, parent, i, quoted)
+		parent = fmt.Sprintf(`"e%07d"`, i)
+	}
+	if err := os.WriteFile(filepath.Join(big, "a.jsonl"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g := newAgent(t, big)
+	for _, budget := range []int{4000, 24000, 512000} {
+		texts := make(map[string]string)
+		var order []string
+		cursor := ""
+		for range 1000 {
+			a, _, size := g.call("read_session", fmt.Sprintf(`{"session":"01a1f7de","full":true,"maxBytes":%d,"cursor":%q}`, budget, cursor))
+			if size > budget {
+				t.Fatalf("%d bytes for a budget of %d", size, budget)
+			}
+			for _, e := range a.Entries {
+				for _, p := range e.Parts {
+					if p.TextOffset != len(texts[e.EntryID]) {
+						t.Fatalf("%s: a piece from %d on, after %d bytes", e.EntryID, p.TextOffset, len(texts[e.EntryID]))
+					}
+					texts[e.EntryID] += p.Text
+				}
+				if len(order) == 0 || order[len(order)-1] != e.EntryID {
+					order = append(order, e.EntryID)
+				}
+			}
+			if cursor = a.NextCursor; cursor == "" {
+				break
+			}
+		}
+		for i, text := range want {
+			if got := texts[fmt.Sprintf("e%07d", i)]; got != text {
+				t.Fatalf("budget %d: entry %d has %d bytes, want %d", budget, i, len(got), len(text))
+			}
+		}
+		if !slices.IsSorted(order) || len(order) != len(want) {
+			t.Errorf("budget %d: entries %v", budget, order)
+		}
+	}
+
+	// Without full a long text is cut in the middle, and says so.
+	a, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1}`)
+	if len(a.Entries) != 2 || a.EntriesBefore != 10 || a.EntriesAfter != 0 || a.Entries[1].Parts[0].CutBytes == 0 || !strings.Contains(text, "bytes left out") {
+		t.Errorf("%d entries, %d before, %d after; text %.300s", len(a.Entries), a.EntriesBefore, a.EntriesAfter, text)
+	}
+	if a, _, _ := g.call("read_session", `{"session":"01a1f7de","last":2}`); len(a.Entries) != 2 || a.Entries[1].EntryID != "e0000011" {
+		t.Errorf("the last two are %+v", a.Entries)
+	}
+	if a, _, _ := g.call("read_session", `{"session":"e0000003","around":0}`); len(a.Entries) != 1 || a.Entries[0].EntryID != "e0000003" {
+		t.Errorf("an entry id alone: %+v", a.Entries)
+	}
+	for arguments, want := range map[string]string{
+		`{"session":"nothing"}`:                   "no session nothing",
+		`{"session":"/etc/passwd"}`:               "no session /etc/passwd",
+		`{"session":"01a1f7de","entry":"zzzz"}`:   "no entry zzzz",
+		`{"session":"01a1f7de","entry":"e00000"}`: "means 12 entries",
+	} {
+		if got := g.fails("read_session", arguments); !strings.Contains(got, want) || !strings.Contains(got, "hint: ") {
+			t.Errorf("%s: %q, want %q and a hint", arguments, got, want)
+		}
+	}
+}
+
+// Cursors lead on in the answer they came with, whatever is indexed meanwhile, and
+// are refused when that answer is gone.
+func TestCursorsOutliveUpdates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, dir, 4)
+	g := newAgent(t, dir)
+	const arguments = `{"query":"words","flat":true,"limit":30,"perSession":200,"maxBytes":8000,"cursor":%q}`
+	var want []string
+	for cursor := ""; ; {
+		a, _, _ := g.call("search", fmt.Sprintf(arguments, cursor))
+		for _, h := range a.Hits {
+			want = append(want, h.SessionPath+h.EntryID)
+		}
+		if cursor = a.NextCursor; cursor == "" || len(want) > 60 {
+			break
+		}
+	}
+	first, _, _ := g.call("search", fmt.Sprintf(arguments, ""))
+	writeSessions(t, g.dir, 6)
+	if a, _, _ := g.call("search", fmt.Sprintf(arguments, "")); a.Total == first.Total {
+		t.Fatal("a new session is not found")
+	}
+	var got []string
+	for a := first; ; {
+		for _, h := range a.Hits {
+			got = append(got, h.SessionPath+h.EntryID)
+		}
+		if a.NextCursor == "" || len(got) > 60 {
+			break
+		}
+		a, _, _ = g.call("search", fmt.Sprintf(arguments, a.NextCursor))
+	}
+	if diff := cmp.Diff(want[:60], got[:60]); diff != "" {
+		t.Errorf("pages before and after an update (-before +after):\n%s", diff)
+	}
+	for n := 7; n < 8+maxPinned; n++ {
+		writeSessions(t, g.dir, n)
+		g.call("search", fmt.Sprintf(arguments, ""))
+	}
+	if got := g.fails("search", fmt.Sprintf(arguments, first.NextCursor)); !strings.Contains(got, "the index has changed") {
+		t.Errorf("a cursor of long ago: %s", got)
+	}
+}
+
+func TestTheSameRequestGetsTheSameBytes(t *testing.T) {
+	t.Parallel()
+	g, other := newAgent(t, samples), newAgent(t, samples)
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `{"query":"parser timeout","maxBytes":6000,"since":"2 years ago"}`},
+		{"grep", `{"pattern":"error","maxBytes":6000}`},
+		{"list_sessions", `{"maxBytes":3000}`},
+		{"tool_calls", `{"maxBytes":3000}`},
+		{"usage", `{"by":["model","day"],"maxBytes":3000}`},
+	} {
+		for _, g := range []*agent{g, other} {
+			g.settle()
+			first, err := json.Marshal(g.result(test.tool, test.arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			second, err := json.Marshal(g.result(test.tool, test.arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(first, second) {
+				t.Errorf("%s: two answers:\n%s\n%s", test.tool, first, second)
+			}
+		}
+	}
+}
+
+// The session in which the agent runs is left out, which is said, and comes back
+// when it is asked for.
+func TestTheAgentsOwnSession(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, filepath.Join(dir, "odd [name]*"), 2)
+	for _, by := range []string{"id", "path"} {
+		g := newAgent(t, dir, func(c *mcpserver.Config) { c.Current.ID = "s000001" })
+		if by == "path" {
+			g = newAgent(t, dir, func(c *mcpserver.Config) {
+				c.Current.Path = filepath.Join(filepath.Dir(c.Name), "sessions", "odd [name]*", "s000001.jsonl")
+			})
+		}
+		for _, tool := range []string{"search", "grep"} {
+			what := map[string]string{"search": "query", "grep": "pattern"}[tool]
+			a, text, _ := g.call(tool, fmt.Sprintf(`{%q:"needle1"}`, what))
+			if n := len(a.Hits) + len(a.Matches); n != 0 || a.LeftOut == nil || a.LeftOut.SessionID != "s000001" || !strings.Contains(text, "includeCurrent") {
+				t.Errorf("%s by %s: %d hits, left out %+v: %s", tool, by, n, a.LeftOut, text)
+			}
+			for _, arguments := range []string{`{%q:"needle1","includeCurrent":true}`, `{%q:"needle1","session":"s000001"}`} {
+				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.Hits)+len(a.Matches) == 0 || a.LeftOut != nil {
+					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.Hits)+len(a.Matches), a.LeftOut)
+				}
+			}
+			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.Hits)+len(a.Matches) == 0 {
+				t.Errorf("%s by %s: the other session is left out too", tool, by)
+			}
+		}
+		if a, _, _ := g.call("list_sessions", `{}`); len(a.Sessions) != 1 {
+			t.Errorf("by %s: %d sessions listed, want 1", by, len(a.Sessions))
+		}
+	}
+}
+
+func TestSecretsAreMaskedForAgents(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	dir := t.TempDir()
+	text := `{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}
+{"type":"session_info","id":"e0000000","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","name":"DB_PASSWORD=hunter2hunter2"}
+{"type":"message","id":"e0000001","parentId":"e0000000","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"needle DB_PASSWORD=hunter2hunter2"}}
+{"type":"message","id":"e0000002","parentId":"e0000001","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"assistant","provider":"a","model":"m","usage":{"input":1,"output":1,"cost":{"total":0.1}},"content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"needle; PGPASSWORD=hunter2hunter2 psql"}}]}}
+{"type":"message","id":"e0000003","parentId":"e0000002","timestamp":"2026-03-01T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"needle postgres://u:hunter2hunter2@db/app"}],"isError":false}}
+{"type":"label","id":"e0000004","parentId":"e0000003","timestamp":"2026-03-01T10:00:04.000Z","targetId":"e0000001","label":"password=hunter2hunter2"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	masked, plain := newAgent(t, dir), newAgent(t, dir, func(c *mcpserver.Config) { c.Reveal = true })
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `{"query":"needle","context":3}`},
+		{"grep", `{"pattern":"needle","context":3}`},
+		{"list_sessions", `{}`},
+		{"list_sessions", `{"query":"needle"}`},
+		{"read_session", `{"session":"01a1f7de"}`},
+		{"read_session", `{"session":"01a1f7de","full":true,"all":true}`},
+		{"tool_calls", `{"results":true}`},
+		{"usage", `{"by":["session"]}`},
+	} {
+		for _, g := range []*agent{masked, plain} {
+			data, err := json.Marshal(g.result(test.tool, test.arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shows := bytes.Contains(data, []byte(secret)); shows != (g == plain) {
+				t.Errorf("%s %s: the secret is shown: %v, want %v: %s", test.tool, test.arguments, shows, g == plain, data)
+			}
+		}
+	}
+	for _, uri := range []string{"pigrep://session/01a1f7de", "pigrep://session/01a1f7de/e0000003"} {
+		r, err := masked.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri})
+		if err != nil || strings.Contains(r.Contents[0].Text, secret) || !strings.Contains(r.Contents[0].Text, "needle") {
+			t.Errorf("%s: %+v, %v", uri, r, err)
+		}
+	}
+	for _, uri := range []string{"pigrep://session/", "pigrep://session/nothing", "pigrep://session/01a1f7de/zzz", "pigrep://session/%zz", "file:///etc/passwd"} {
+		if _, err := masked.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s is there", uri)
+		}
+	}
+}
+
+// server starts the real program.
+func (g *agent) stdio(t *testing.T, env ...string) (*mcp.ClientSession, *exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	cmd := exec.Command("pigrep", "mcp", "--session-dir", g.dir, "--index-dir", filepath.Join(g.app.Home, "index-of-stdio"))
+	cmd.Env = append(os.Environ(), append(env, "HOME="+g.app.Home, "PIGREP_CONFIG=none")...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	return client, cmd, &errs
+}
+
+// The SDK's own client and the real program, over real pipes.
+func TestStdio(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	client, cmd, errs := g.stdio(t)
+	tools, err := client.ListTools(t.Context(), nil)
+	if err != nil || len(tools.Tools) != 7 {
+		t.Fatalf("%d tools, %v", len(tools.Tools), err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for _, call := range []struct{ tool, arguments string }{
+				{"search", `{"query":"parser timeout"}`}, {"grep", `{"pattern":"time.?out"}`}, {"list_sessions", `{}`}, {"status", `{}`}, {"usage", `{}`}, {"tool_calls", `{}`},
+			} {
+				r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: call.tool, Arguments: json.RawMessage(call.arguments)})
+				if err != nil || r.IsError {
+					t.Errorf("%d: %s: %v %+v", i, call.tool, err, r)
+				}
+			}
+		})
+	}
+	all.Wait()
+
+	// A call that is given up does not keep the server.
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := client.CallTool(gone, &mcp.CallToolParams{Name: "grep", Arguments: json.RawMessage(`{"pattern":"."}`)}); err == nil {
+		t.Error("a call that was given up is answered")
+	}
+	// Ten megabytes of arguments are refused, not swallowed.
+	long, err := json.Marshal(map[string]string{"query": strings.Repeat("word ", 2<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: json.RawMessage(long)})
+	if err != nil || !r.IsError {
+		t.Errorf("10 MB of arguments: %v, %+v", err, r)
+	}
+	if _, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "write_file"}); err == nil {
+		t.Error("a tool that is not there is no error")
+	}
+	if err := client.Ping(t.Context(), nil); err != nil {
+		t.Errorf("after all that: %v", err)
+	}
+	if err := client.Close(); err != nil {
+		t.Errorf("the server ends with %v", err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != exitDone {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if errs.Len() > 0 {
+		t.Errorf("on stderr: %s", errs.String())
+	}
+}
+
+// What stands on stdin is answered though the client has closed it already; lines
+// that are no messages are refused one by one, and stdout has nothing but answers.
+func TestStdioByHand(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	cmd := exec.Command("pigrep", "mcp", "--verbose", "--session-dir", g.dir, "--index-dir", filepath.Join(g.app.Home, "by-hand"))
+	cmd.Env = append(os.Environ(), "HOME="+g.app.Home, "PIGREP_CONFIG=none")
+	cmd.Stdin = strings.NewReader(strings.Join([]string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`this is not JSON`,
+		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search","arguments":{"query":"timeout"}}}`,
+		`{"jsonrpc":"1.0","id":3,"method":"ping"}`,
+		`{"jsonrpc":"2.0","id":4,"method":"no/such/method"}`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[]}`,
+		`{"jsonrpc":"2.0","id":6,"method":"ping"}`,
+	}, "\n"))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("the server ends with %v", err)
+	}
+	got := make(map[string]bool)
+	for line := range strings.Lines(string(out)) {
+		var m struct {
+			ID     any             `json:"id"`
+			Result json.RawMessage `json:"result"`
+			Error  *struct{ Code int }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Errorf("on stdout: %s", line)
+			continue
+		}
+		code := 0
+		if m.Error != nil {
+			code = m.Error.Code
+		}
+		got[fmt.Sprintf("%v %d", m.ID, code)] = true
+	}
+	want := map[string]bool{"1 0": true, "<nil> -32700": true, "2 0": true, "3 -32600": true, "4 -32601": true, "5 -32602": true, "6 0": true}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answers by id and code (-want +got):\n%s", diff)
+	}
+}
