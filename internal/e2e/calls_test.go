@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/query"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// deploy is a session in which a file is read, edited and a deploy fails; the
+// second branch tries again, and that has no result yet.
+const deploy = `{"type":"session","version":3,"id":"0195cccc-1111-7222-8333-444455556666","timestamp":"2026-01-15T10:00:00.000Z","cwd":"/home/u/app"}
+{"type":"message","id":"aa000001","parentId":null,"timestamp":"2026-01-15T10:00:01.000Z","message":{"role":"user","content":"deploy the login service"}}
+{"type":"message","id":"aa000002","parentId":"aa000001","timestamp":"2026-01-15T10:00:02.000Z","message":{"role":"assistant","provider":"acme","model":"opus-9","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"/home/u/app/deploy.sh"}},{"type":"toolCall","id":"c2","name":"edit","arguments":{"path":"deploy.sh","edits":[]}}]}}
+{"type":"message","id":"aa000003","parentId":"aa000002","timestamp":"2026-01-15T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"set -e\nkubectl apply"}]}}
+{"type":"message","id":"aa000004","parentId":"aa000003","timestamp":"2026-01-15T10:00:04.000Z","message":{"role":"toolResult","toolCallId":"c2","toolName":"edit","content":[{"type":"text","text":"edited"}]}}
+{"type":"message","id":"aa000005","parentId":"aa000004","timestamp":"2026-01-15T10:00:05.000Z","message":{"role":"assistant","provider":"acme","model":"opus-9","content":[{"type":"toolCall","id":"c3","name":"bash","arguments":{"command":"sudo ./deploy.sh | tee log"}}]}}
+{"type":"message","id":"aa000006","parentId":"aa000005","timestamp":"2026-01-15T10:00:06.000Z","message":{"role":"toolResult","toolCallId":"c3","toolName":"bash","isError":true,"content":[{"type":"text","text":"denied\nCommand exited with code 1"}]}}
+{"type":"message","id":"bb000005","parentId":"aa000004","timestamp":"2026-01-15T10:00:07.000Z","message":{"role":"assistant","provider":"acme","model":"opus-9","content":[{"type":"toolCall","id":"c4","name":"bash","arguments":{"command":"./deploy.sh"}}]}}
+`
+
+// What tools did is told call by call, by program and by file: the latest call
+// first, each with its own result, and filters leave in what they name.
+func TestCallsCommandsAndFiles(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a.jsonl"), []byte(deploy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
+	request := func() query.AuditRequest {
+		return query.AuditRequest{Request: query.Request{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}, Location: time.UTC}
+	}
+	type call struct{ Tool, Arguments, Status, FirstLine string }
+	calls := func(req query.AuditRequest) (list []call) {
+		t.Helper()
+		answer, err := query.Calls(t.Context(), r, adapter.Pi(), disk{}, req, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = answer.Each(func(row *query.CallRow) error {
+			c := call{row.Tool, row.Arguments, row.Status, ""}
+			if len(row.Result) > 0 {
+				c.FirstLine = row.Result[0]
+			}
+			list = append(list, c)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer.Total >= 0 && answer.Total != len(list) {
+			t.Errorf("%d calls, %d were announced", len(list), answer.Total)
+		}
+		return list
+	}
+	check := func(what string, want, got any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	retry, denied := call{"bash", "./deploy.sh", "none", ""}, call{"bash", "sudo ./deploy.sh | tee log", "error", "denied"}
+	edit, read := call{"edit", "path: deploy.sh edits: []", "ok", "edited"}, call{"read", "path: /home/u/app/deploy.sh", "ok", "set -e"}
+	check("all calls", []call{retry, denied, edit, read}, calls(request()))
+	req := request()
+	req.Failed = true
+	check("failed calls", []call{denied}, calls(req))
+	req = request()
+	req.Rules = []string{"superuser"}
+	check("calls that match a rule", []call{denied}, calls(req))
+	req = request()
+	req.Branch = query.BranchAbandoned
+	check("calls of the other branch", []call{denied}, calls(req))
+	req = request()
+	req.Args = []query.ArgTest{{Name: "path", Match: func(v string) bool { return v == "deploy.sh" }}}
+	check("calls with an argument", []call{edit}, calls(req))
+	req = request()
+	req.Text = "sudo log"
+	check("calls with the words, not results", []call{denied}, calls(req))
+	req = request()
+	req.Tools = []string{"read"}
+	check("calls of a tool", []call{read}, calls(req))
+
+	table, err := query.Commands(t.Context(), r, adapter.Pi(), disk{}, request())
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := make(map[string]int)
+	for _, row := range table.Rows {
+		runs[row.Program] = row.Runs
+	}
+	check("programs", map[string]int{"deploy.sh": 2, "sudo": 1, "tee": 1}, runs)
+	check("shell commands", 2, table.Calls)
+
+	files, err := query.Files(t.Context(), r, request(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files.Rows) != 1 || files.Rows[0].Path != "/home/u/app/deploy.sh" || files.Rows[0].Reads != 1 || files.Rows[0].Edits != 1 {
+		t.Errorf("files %+v, want one that was read once and edited once", files.Rows)
+	}
+	files, err = query.Files(t.Context(), r, request(), "deploy.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, touch := range files.Touches {
+		actions = append(actions, touch.Action)
+	}
+	check("what happened to the file", []string{"read", "edit"}, actions)
+}
+
+// A name is found as an entry of the session that has it, and a session by what
+// was said in it.
+func TestFindingByNameAndText(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "a.jsonl"), []byte(deploy), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
+	places, err := query.FindEntries(r, "BB0000")
+	if err != nil || len(places) != 1 || places[0].EntryID != "bb000005" {
+		t.Errorf("FindEntries: %+v, %v", places, err)
+	}
+	rec, err := r.Record(r.Summaries()[0].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := query.FindEntry(rec, rec.Tree(), "bb"); err != nil || rec.Nodes[i].ID != "bb000005" {
+		t.Errorf("FindEntry(bb) = %d, %v", i, err)
+	}
+	if _, err := query.FindEntry(rec, rec.Tree(), "aa"); err == nil {
+		t.Error("FindEntry(aa), the beginning of several, is no error")
+	}
+	if _, err := query.FindEntry(rec, rec.Tree(), "aa000009"); err == nil {
+		t.Error("FindEntry of an entry that is not there is no error")
+	}
+	list, err := query.Sessions(t.Context(), r, adapter.Pi(), disk{}, query.SessionsRequest{
+		Request: query.Request{Text: "kubectl", Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
+	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Hit == nil || list.Sessions[0].Hit.EntryID != "aa000003" {
+		t.Fatalf("Sessions: %+v, %v", list, err)
+	}
+
+	var shape []string
+	f, err := os.Open(filepath.Join(root, "a.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, f)
+	for row, err := range c.TreeRows(true) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark := map[bool]string{true: " active"}[row.Active] + map[bool]string{true: " leaf"}[row.Leaf]
+		shape = append(shape, row.Entry.ID+mark)
+	}
+	want := []string{"aa000001 active", "aa000002 active", "aa000003 active", "aa000004 active", "aa000005", "aa000006", "bb000005 active leaf"}
+	if diff := cmp.Diff(want, shape); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+}
