@@ -92,11 +92,16 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 		}
 	}
 	var summaries claims
-	summary := func(f *auditFile, p *index.Piece) {
+	summary := func(f *auditFile, p *index.Piece) error {
 		for i := range p.Touches {
 			s := &p.Touches[i]
 			first := summaries.first(s.Copy, p.File, s.Offset)
 			if !f.wanted || !x.inTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
+				continue
+			}
+			if ok, err := x.onBranch(f, s.Offset); err != nil {
+				return err
+			} else if !ok {
 				continue
 			}
 			name := audit.Resolve(s.Path, f.CWD)
@@ -113,6 +118,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 				t.Touches = append(t.Touches, row)
 			}
 		}
+		return nil
 	}
 	call := func(f *auditFile, _ int, c *session.CallFact) {
 		if c.Kind == session.CallMissing {
@@ -150,7 +156,9 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 		}
 	}
 	err = x.eachPiece(func(f *auditFile, p *index.Piece) error {
-		summary(f, p)
+		if err := summary(f, p); err != nil {
+			return err
+		}
 		return x.callsOf(f, p, call)
 	})
 	if err != nil {

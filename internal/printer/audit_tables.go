@@ -312,12 +312,7 @@ func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Au
 		{AuditColumn{Name: "duration ms", Title: "TOOK", Right: true, Width: 6}, func(r *row) AuditCell { return MillisCell(r.Duration) }},
 		{AuditColumn{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) AuditCell { return TextCell(r.Tool) }},
 		{AuditColumn{Name: "rules"}, func(r *row) AuditCell { return TextCell(strings.Join(r.Rules, ",")) }},
-		{AuditColumn{Name: "arguments", Title: "ARGUMENTS", Flex: true}, func(r *row) AuditCell {
-			if r.Cut {
-				return TextCell(r.Arguments + "…")
-			}
-			return TextCell(r.Arguments)
-		}},
+		{AuditColumn{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
 		{AuditColumn{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) AuditCell { return AuditCell{Text: projectName(r.CWD), Plain: r.CWD} }},
 		{AuditColumn{Name: "session id", Title: "SESSION", Width: 13}, func(r *row) AuditCell { return idCell(r.SessionID) }},
 		{AuditColumn{Name: "session path"}, func(r *row) AuditCell { return TextCell(r.SessionPath) }},
@@ -345,6 +340,16 @@ func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Au
 			})
 		},
 	}
+}
+
+// argumentsCell is a cell with the arguments of a call. People see where the lines
+// of a command end.
+func argumentsCell(r *query.CallRow) AuditCell {
+	text := r.Arguments
+	if r.Cut {
+		text += "…"
+	}
+	return AuditCell{Text: strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ "), Plain: text}
 }
 
 func counted(n int) *int {
