@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -239,7 +240,7 @@ func (g *usageGroup) add(f *auditFile, u *session.UsageFact) {
 
 func (g *usageGroup) finish() UsageRow {
 	r := g.row
-	r.Cost, r.Sessions = g.cost.total(), g.files.n
+	r.Cost, r.Sessions = math.Round(g.cost.total()*1e10)/1e10, g.files.n // 0.7232, not 0.7232000000000001
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -378,6 +379,7 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 	if o.ui {
 		return o.callsUI(ctx, a)
 	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
 	run, err := o.begin(ctx, a)
 	if err != nil {
 		return err

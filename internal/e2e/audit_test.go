@@ -453,6 +453,55 @@ func compareAudit(t *testing.T, r *index.Reader) {
 	if diff := gocmp.Diff(plainTools(files), got); diff != "" {
 		t.Errorf("tools (-plain +audit):\n%s", diff)
 	}
+	compareCalls(t, r, got)
+}
+
+// compareCalls checks that the list of calls has those that the table counts, the
+// latest first.
+func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
+	t.Helper()
+	list, err := query.Calls(context.Background(), r, nil, nil, query.AuditRequest{}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, last, n := make(map[string]plainTool), query.Time{}, 0
+	err = list.Each(func(row *query.CallRow) error {
+		if n++; n > 1 && row.Timestamp.After(last.Time) {
+			t.Errorf("call %d, of %s at %d, is later than the one before it: %v, %v", n, row.SessionPath, row.Offset, row.Timestamp, last)
+		}
+		last = row.Timestamp
+		s := listed[row.Tool]
+		switch row.Status {
+		case "missing":
+			s.NoCall++
+			listed[row.Tool] = s
+			return nil
+		case "none":
+			s.NoResult++
+		case "error":
+			s.Errors++
+		}
+		if row.Kind == "nested" {
+			s.Nested++
+		}
+		s.Calls++
+		s.Bytes += row.Bytes
+		listed[row.Tool] = s
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != list.Total {
+		t.Errorf("%d calls are listed, the total is %d", n, list.Total)
+	}
+	for tool, s := range table {
+		s.Sessions, s.P50, s.P95 = 0, 0, 0 // not of one call
+		table[tool] = s
+	}
+	if diff := gocmp.Diff(table, listed); diff != "" {
+		t.Errorf("calls (-table +list):\n%s", diff)
+	}
 }
 
 func TestAuditOfFixtures(t *testing.T) {
