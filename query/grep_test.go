@@ -339,6 +339,21 @@ func randomString(rng *rand.Rand, s string) string {
 	return b.String()
 }
 
+// manyWords is a session with so many different words that the index knows where
+// in its dictionary the pieces of them are.
+func manyWords(rng *rand.Rand) []byte {
+	var b strings.Builder
+	for range 2700 {
+		for range 8 {
+			fmt.Fprintf(&b, "%s%x ", grepWords[rng.IntN(10)], rng.IntN(1<<28))
+		}
+		b.WriteByte('\n')
+	}
+	return fmt.Appendf(nil, `{"type":"session","version":3,"id":"many","timestamp":"2026-01-15T10:30:00.000Z","cwd":"/w"}
+{"type":"message","id":"many","timestamp":"2026-01-15T10:30:01.000Z","message":{"role":"user","content":%s}}
+`, randomString(rng, b.String()))
+}
+
 func randomSession(rng *rand.Rand, entries int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `{"type":"session","version":3,"id":"s%d","timestamp":"2026-01-15T10:30:00.000Z","cwd":"/w"}`+"\n", rng.IntN(1000))
@@ -610,6 +625,30 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 	}
 	if used < rounds*patterns/3 {
 		t.Errorf("the index was used in %d of %d searches", used, rounds*patterns)
+	}
+}
+
+// The same of pieces of words, of which there are many.
+func TestGrepInManyWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 7))
+	s := newGrepShelf(t)
+	s.write("few.jsonl", randomSession(rng, 20))
+	s.write("many.jsonl", manyWords(rng))
+	s.update()
+	s.read()
+	for range 20 {
+		text := []rune(s.texts[rng.IntN(len(s.texts))].text)
+		from := rng.IntN(len(text))
+		piece := string(text[from:min(len(text), from+3+rng.IntN(8))])
+		if strings.Contains(piece, "\n") {
+			continue
+		}
+		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: CaseSensitive, limits: &grepLimits{terms: 20_000, share: 1}}
+		req.Scope = scope.All
+		list, sum := s.grep(req, true)
+		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {
+			t.Errorf("grep %+q, scanned %v (-plain +grep):\n%s", piece, sum.Scanned, diff)
+		}
 	}
 }
 
