@@ -386,7 +386,14 @@ func (d *desk) watch(ctx context.Context, change func(func(*tui.State))) {
 			}
 		})
 	}
-	err := indexer.Watch(ctx, opt)
+	err := func() (err error) {
+		defer func() {
+			if r := recover(); r != nil { // searching goes on
+				err = fmt.Errorf("internal error: %v", r)
+			}
+		}()
+		return indexer.Watch(ctx, opt)
+	}()
 	change(func(s *tui.State) {
 		s.Indexing = false
 		switch {

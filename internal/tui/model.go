@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"pigrep/query"
 	"pigrep/scope"
@@ -40,7 +41,10 @@ type Model struct {
 	warned Place // for which the person has seen the warnings of resuming
 	done   Outcome
 	crash  *crash
-	quit   func() // ends the program; nil in tests
+
+	// What the program does for the model; nil without one.
+	quit func()                       // ends it
+	post func(time.Duration, tea.Msg) // gives the model a message after this time
 }
 
 // message is something that the last key brought about.
@@ -117,6 +121,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg.Mouse())
 	case searchedMsg:
 		return m.searched(msg)
+	case slowMsg:
+		m.search.slow = m.search.job != nil && int(msg) == m.search.seq
 	case previewMsg:
 		return m.previewed(msg)
 	case stateMsg:

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"pigrep/query"
@@ -319,6 +320,25 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > 20*maxHistory || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 		t.Errorf("the file: %v, %v", info, err)
+	}
+}
+
+// A search that takes long says so, and only as long as it runs.
+func TestSlowSearch(t *testing.T) {
+	d := drive(t, Options{}, 80, 24)
+	var posted []tea.Msg
+	d.post = func(_ time.Duration, msg tea.Msg) { posted = append(posted, msg) }
+	d.send(keyPresses("t")[0])
+	d.send(posted[0])
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "searching …") {
+		t.Errorf("a search that runs does not show:\n%s", screen)
+	}
+	d.keys("oken")
+	for _, msg := range posted {
+		d.send(msg)
+	}
+	if screen := plainScreen(d.Model); strings.Contains(screen, "searching …") {
+		t.Errorf("a search that has ended shows:\n%s", screen)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -36,9 +37,15 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler())
 
 	m.quit = program.Quit
+	m.post = func(after time.Duration, msg tea.Msg) { time.AfterFunc(after, func() { program.Send(msg) }) }
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
+		defer func() {
+			if r := recover(); r != nil {
+				program.Send(crashMsg{r, debug.Stack()})
+			}
+		}()
 		o.Follow(inner, func(s State) { program.Send(stateMsg(s)) })
 	}()
 	_, err := program.Run()

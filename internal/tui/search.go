@@ -16,6 +16,7 @@ type searching struct {
 	seq     int  // of the newest question
 	job     *job // that runs; nil: none
 	again   bool // ask anew when it has ended
+	slow    bool // it has run for a while
 	limit   int  // sessions
 	refresh bool // the newest question is the one before, asked of a newer index
 
@@ -50,6 +51,13 @@ const (
 // have some hits.
 func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
 
+// slowAfter is when a search is said to run: of a shorter one it would only
+// flicker.
+const slowAfter = 250 * time.Millisecond
+
+// slowMsg asks whether the search for this question still runs.
+type slowMsg int
+
 // searchedMsg is the end of a search.
 type searchedMsg struct {
 	seq    int
@@ -74,6 +82,9 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	}
 	ctx, stop := context.WithCancel(m.ctx)
 	s.job = &job{stop}
+	if m.post != nil {
+		m.post(slowAfter, slowMsg(s.seq))
+	}
 	req := m.request
 	req.Text, req.Limit, req.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	msg := searchedMsg{seq: s.seq, text: m.query.text}
@@ -94,7 +105,7 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 // searched takes an answer in.
 func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	s := &m.search
-	s.job = nil
+	s.job, s.slow = nil, false
 	if s.again {
 		s.again = false
 		return m.begin(s.refresh)

@@ -274,6 +274,8 @@ func (m *Model) counts() string {
 		about = "about "
 	}
 	switch {
+	case s.slow:
+		parts = append(parts, "searching …")
 	case !s.answered || s.failed != nil || s.noWord != "":
 	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
 		parts = append(parts, plural(s.sessions, "session", "sessions"))
@@ -284,7 +286,7 @@ func (m *Model) counts() string {
 	default:
 		parts = append(parts, about+plural(s.total, "hit", "hits")+", "+humanize.Comma(int64(s.totalAny-s.total))+" partial")
 	}
-	if s.answered && s.failed == nil && s.noWord == "" {
+	if s.answered && !s.slow && s.failed == nil && s.noWord == "" {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
 	}
 	parts = append(parts, m.freshness(), string(m.scope()))
