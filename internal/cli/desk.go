@@ -175,6 +175,10 @@ func (d *desk) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
 	defer t.Close()
 	o := &resumeOptions{exec: !d.options.print, lookPath: exec.LookPath, goos: runtime.GOOS}
 	r, err := o.plan(d.app, t)
+	if why, ok := errors.AsType[*problem](err); ok && strings.Contains(why.hint, "--") {
+		// Its flags are those of the command.
+		why.hint += " (pigrep resume " + t.shortID(t.Record.ID) + ")"
+	}
 	if err != nil {
 		return nil, err
 	}
