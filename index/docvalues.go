@@ -191,12 +191,11 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	}
 	var start uint64
 	for range count {
-		doc, n := shortUvarint(table)
-		end, m := shortUvarint(table[max(n, 0):])
-		if n <= 0 || m <= 0 {
+		doc, end, n := twoUvarints(table)
+		if n <= 0 {
 			return data, false
 		}
-		table = table[n+m:]
+		table = table[n:]
 		if end < start || end > uint64(len(data)) {
 			return data, false
 		}
@@ -220,21 +219,31 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	return data, true
 }
 
-// shortUvarint is binary.Uvarint, made for numbers of up to three bytes.
-func shortUvarint(b []byte) (uint64, int) {
-	if len(b) >= 4 {
-		w := binary.LittleEndian.Uint32(b)
-		switch {
-		case w&0x80 == 0:
-			return uint64(w & 0x7f), 1
-		case w&0x8000 == 0:
-			return uint64(w&0x7f | w>>1&0x3f80), 2
-		case w&0x80_0000 == 0:
-			return uint64(w&0x7f | w>>1&0x3f80 | w>>2&0x1f_c000), 3
+// twoUvarints reads two numbers that follow each other, and how many bytes they
+// take; 0 when they are not there.
+func twoUvarints(b []byte) (first, second uint64, size int) {
+	if len(b) >= 8 { // most take up to three bytes each
+		w := binary.LittleEndian.Uint64(b)
+		last := ^w & 0x8080_8080_8080_8080 // the last bytes of numbers
+		n := bits.TrailingZeros64(last) + 1
+		m := bits.TrailingZeros64(last&(last-1)) + 1 - n
+		if n <= 24 && m <= 24 && last != 0 {
+			return shortUvarint(w & (1<<n - 1)), shortUvarint(w >> n & (1<<m - 1)), (n + m) / 8
 		}
 	}
-	return binary.Uvarint(b)
+	first, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, 0, 0
+	}
+	second, m := binary.Uvarint(b[n:])
+	if m <= 0 {
+		return 0, 0, 0
+	}
+	return first, second, n + m
 }
+
+// shortUvarint is a number from its three bytes.
+func shortUvarint(w uint64) uint64 { return w&0x7f | w>>1&0x3f80 | w>>2&0x1f_c000 }
 
 // maxChunk bounds the decoded values of a chunk.
 const maxChunk = valueChunk * 4 * (MaxKeyword + 1)

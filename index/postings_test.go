@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -159,4 +160,23 @@ func FuzzValues(f *testing.F) {
 		})
 		_, _, _ = readField(chunk, 0)
 	})
+}
+
+// The fast way to read two numbers must read what the slow one does.
+func TestTwoUvarints(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		a, b := rnd.Uint64()>>rnd.IntN(64), rnd.Uint64()>>rnd.IntN(64)
+		bytes := binary.AppendUvarint(binary.AppendUvarint(nil, a), b)
+		size := len(bytes)
+		for range rnd.IntN(10) {
+			bytes = append(bytes, byte(rnd.Uint32()))
+		}
+		if x, y, n := twoUvarints(bytes); x != a || y != b || n != size {
+			t.Fatalf("twoUvarints(% x) = %d, %d, %d, want %d, %d, %d", bytes, x, y, n, a, b, size)
+		}
+		if _, _, n := twoUvarints(bytes[:rnd.IntN(size)]); n != 0 {
+			t.Fatalf("twoUvarints of a part of % x takes %d bytes", bytes, n)
+		}
+	}
 }

@@ -84,15 +84,18 @@ func (e *expr) text() string {
 // verdict is what the expression says of a set of bits.
 type verdict struct{ hit, whole bool }
 
-// judge evaluates the expression and remembers the answers: there are far fewer
-// different sets of bits than documents.
+// judge evaluates the expression and remembers its latest answers: there are far
+// fewer different sets of bits than documents.
 type judge struct {
-	root     *expr
-	scored   uint64 // words of which a hit has one at least, or parts of one; 0: a hit needs none
-	verdicts map[[2]uint64]verdict
-	last     [2]uint64
-	answer   verdict
-	ready    bool
+	root   *expr
+	scored uint64 // words of which a hit has one at least, or parts of one; 0: a hit needs none
+	latest [256]judged
+}
+
+type judged struct {
+	mask, weak uint64
+	known      bool
+	verdict
 }
 
 func newJudge(q *query) judge {
@@ -106,19 +109,11 @@ func newJudge(q *query) judge {
 }
 
 func (j *judge) of(mask, weak uint64) verdict {
-	key := [2]uint64{mask, weak}
-	if j.ready && key == j.last {
-		return j.answer
+	// Words have their bits from below, fields from above.
+	l := &j.latest[(mask*0x9e3779b97f4a7c15^weak*0xc2b2ae3d27d4eb4f)>>56]
+	if !l.known || l.mask != mask || l.weak != weak {
+		hit := (j.scored == 0 || (mask|weak)&j.scored != 0) && j.root.hit(mask, weak)
+		*l = judged{mask, weak, true, verdict{hit, hit && len(j.root.missing(mask, nil)) == 0}}
 	}
-	v, ok := j.verdicts[key]
-	if !ok {
-		v.hit = (j.scored == 0 || (mask|weak)&j.scored != 0) && j.root.hit(mask, weak)
-		v.whole = v.hit && len(j.root.missing(mask, nil)) == 0
-		if j.verdicts == nil {
-			j.verdicts = make(map[[2]uint64]verdict)
-		}
-		j.verdicts[key] = v
-	}
-	j.last, j.answer, j.ready = key, v, true
-	return v
+	return l.verdict
 }
