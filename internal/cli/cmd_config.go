@@ -22,7 +22,7 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 	addFlag(cmd.Flags(), "sample", "", "", "print a settings file with every key in it, as a comment", &o.sample)
 	var others []string
 	for _, row := range sharedFlags {
-		if row.group == groupFilter && !slices.Contains(settingKeys(), row.name) {
+		if (row.group == groupFilter || row.group == groupAnswer) && !slices.Contains(settingKeys(), row.name) {
 			others = append(others, row.name)
 		}
 	}

@@ -58,6 +58,7 @@ var settings = []setting{
 	{flag: "exclude", note: "none"},
 	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
 	{flag: "no-update", standard: "false"},
+	{flag: "redact", standard: "false"},
 	{flag: "color", standard: string(terminal.Auto), env: []variable{{"NO_COLOR", string(terminal.Never)}, {"FORCE_COLOR", string(terminal.Always)}}},
 	{flag: "quiet", standard: "false", yields: []string{"verbose"}},
 	{flag: "verbose", standard: "false", yields: []string{"quiet"}},
