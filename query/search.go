@@ -200,10 +200,10 @@ func (s *searcher) score() error {
 		}
 		s.plans = append(s.plans, p)
 		s.worth += p.worth
-		s.trim()
 		words = words || w.scored
 		compounds = compounds || len(w.parts) > 0
 	}
+	s.trim()
 	longest := 0
 	for _, seg := range s.segs {
 		longest = max(longest, seg.Len())
