@@ -586,9 +586,8 @@ func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 	o.times.rescan, o.times.release = 50*time.Millisecond, 10*time.Millisecond
 	r := startWatch(t, o)
 	r.waitTold(WatchReady, 1)
-	if err := os.RemoveAll(o.Dir); err != nil {
-		t.Fatal(err)
-	}
+	// The watcher may be writing into it.
+	r.wait("the index is gone", func() bool { return os.RemoveAll(o.Dir) == nil })
 	r.current()
 	r.wait("the lock is back", func() bool {
 		w, err := WatcherOf(o.Dir, time.Now())
