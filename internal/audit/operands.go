@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // use is what a program does with a file.
@@ -26,7 +27,7 @@ type operands struct {
 
 // programFiles lists what programs do with the files among their arguments. The
 // flags of a program that looks at its arguments in a way of its own are in files.
-var programFiles = func() map[string]operands {
+var programFiles = sync.OnceValue(func() map[string]operands {
 	m := map[string]operands{
 		"mv":      {plain: written, writes: []string{"-t", "--target-directory"}},
 		"dd":      {reads: []string{"if"}, writes: []string{"of"}},
@@ -56,7 +57,7 @@ var programFiles = func() map[string]operands {
 		"base64", "xxd", "od", "hexdump", "strings", "source", ".", "vi", "vim", "nvim", "nano", "emacs", "code", "open", "diff", "cmp",
 		"gzip", "gpg", "python", "python3", "node", "wc", "ssh-keygen", "xclip", "pbcopy", "sqlite3", "get-content", "gc", "type")
 	return m
-}()
+})
 
 // files notes the files that a program reads and writes.
 func (d *dissector) files(c *command) {
@@ -82,7 +83,7 @@ func (d *dissector) files(c *command) {
 	case "git":
 		d.git(c)
 	}
-	o, ok := programFiles[name]
+	o, ok := programFiles()[name]
 	if !ok {
 		return
 	}

@@ -330,7 +330,7 @@ type ruleMatch struct {
 
 // byName finds the patterns of a program. Those of names that end with a star
 // stand under their beginnings, in prefixes.
-var byName, prefixes = func() (names, prefixes map[string][]ruleMatch) {
+var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 	names, prefixes = make(map[string][]ruleMatch), make(map[string][]ruleMatch)
 	for r := range Rules {
 		for i := range Rules[r].Program {
@@ -345,10 +345,11 @@ var byName, prefixes = func() (names, prefixes map[string][]ruleMatch) {
 		}
 	}
 	return names, prefixes
-}()
+})
 
 // matchPrograms returns the rules that the programs match.
 func matchPrograms(commands []command) (set uint32) {
+	names, prefixes := byName()
 	for i := range commands {
 		c := &commands[i]
 		try := func(list []ruleMatch) {
@@ -359,7 +360,7 @@ func matchPrograms(commands []command) (set uint32) {
 			}
 		}
 		name := strings.ToLower(interpreterOf(c.program)) // PowerShell does not tell cases apart
-		try(byName[name])
+		try(names[name])
 		for prefix, list := range prefixes {
 			if strings.HasPrefix(name, prefix) {
 				try(list)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -338,27 +337,30 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 	return errIncomplete
 }
 
-// auditProblem explains an error of an audit.
-func auditProblem(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*query.TextError](err); ok {
-		return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
-	}
-	return searchProblem(ctx, err)
-}
-
-func runTools(ctx context.Context, a *App, o *auditOptions) error {
+// answer opens the index, and prints what make makes of it.
+func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) (*printer.Audit, error)) error {
 	run, err := o.begin(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer run.Close()
 	start := a.Now()
-	t, err := query.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
+	x, err := make(run)
 	if err != nil {
-		return auditProblem(ctx, err)
+		return searchProblem(ctx, err)
 	}
-	a.logger().Debug("counted", "took", a.Now().Sub(start).String(), "calls", t.Total.Calls)
-	return o.finish(ctx, a, run, printer.NewToolsAudit(t, run.look))
+	a.logger().Debug("counted", "took", a.Now().Sub(start).String())
+	return o.finish(ctx, a, run, x)
+}
+
+func runTools(ctx context.Context, a *App, o *auditOptions) error {
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewToolsAudit(t, run.look), nil
+	})
 }
 
 // callsUI looks for calls in the terminal interface, or for the results of
@@ -380,51 +382,43 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 		return o.callsUI(ctx, a)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
-	run, err := o.begin(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	run.req.Commands = o.raw && !run.req.Risky && len(run.req.Rules) == 0
-	l, err := query.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
-	if err != nil {
-		return auditProblem(ctx, err)
-	}
-	return o.finish(ctx, a, run, printer.NewCallsAudit(command, l, o.risky || len(o.rules) > 0, run.look))
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		ruled := o.risky || len(o.rules) > 0
+		run.req.Commands = o.raw && !ruled
+		l, err := query.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCallsAudit(command, l, ruled, run.look), nil
+	})
 }
 
 func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 	if o.raw || o.risky || len(o.rules) > 0 {
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
-	run, err := o.begin(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	t, err := query.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
-	if err != nil {
-		return auditProblem(ctx, err)
-	}
-	return o.finish(ctx, a, run, printer.NewCommandsAudit(t, o.limit, run.look))
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCommandsAudit(t, o.limit, run.look), nil
+	})
 }
 
 func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 	file := o.query
 	o.query = ""
-	run, err := o.begin(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
 	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
 		file = filepath.ToSlash(a.absolute(file))
 	}
-	t, err := query.Files(ctx, run.reader, run.req, file)
-	if err != nil {
-		return auditProblem(ctx, err)
-	}
-	return o.finish(ctx, a, run, printer.NewFilesAudit(t, file != "", o.limit, run.look))
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Files(ctx, run.reader, run.req, file)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewFilesAudit(t, file != "", o.limit, run.look), nil
+	})
 }
 
 // byNames lists dimensions without one.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"pigrep/internal/printer"
 	"pigrep/query"
@@ -31,22 +32,17 @@ pigrep usage --by project --csv`,
 }
 
 func runUsage(ctx context.Context, a *App, o *auditOptions) error {
-	run, err := o.begin(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer run.Close()
-	if slices.Contains(run.req.By, "tool") {
+	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
 		return usagef("`pigrep tools` counts the calls of tools", "--by: tokens are used by replies, not by tools")
 	}
-	start := a.Now()
-	t, err := query.Usage(ctx, run.reader, run.req)
-	if err != nil {
-		return auditProblem(ctx, err)
-	}
-	if t.TimeZone == unnamedZone {
-		t.TimeZone = a.Now().Format("UTC-07:00")
-	}
-	a.logger().Debug("added up", "took", a.Now().Sub(start).String(), "entries", t.Total.Entries)
-	return o.finish(ctx, a, run, printer.NewUsageAudit(t, run.look))
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Usage(ctx, run.reader, run.req)
+		if err != nil {
+			return nil, err
+		}
+		if t.TimeZone == unnamedZone {
+			t.TimeZone = a.Now().Format("UTC-07:00")
+		}
+		return printer.NewUsageAudit(t, run.look), nil
+	})
 }
