@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -629,5 +630,137 @@ func TestStdioByHand(t *testing.T) {
 	want := map[string]bool{"1 0": true, "<nil> -32700": true, "2 0": true, "3 -32600": true, "4 -32601": true, "5 -32602": true, "6 0": true}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("answers by id and code (-want +got):\n%s", diff)
+	}
+}
+
+// everyTool is a call of each tool, for those who look at something else.
+var everyTool = []struct{ tool, arguments string }{
+	{"search", `{"query":"parser timeout","context":2}`}, {"grep", `{"pattern":"time.?out","context":2}`}, {"list_sessions", `{}`},
+	{"list_sessions", `{"query":"parser"}`}, {"read_session", `{"session":"0195562e:a1000003"}`}, {"tool_calls", `{"results":true}`}, {"usage", `{}`}, {"status", `{}`},
+}
+
+// The server works where the session files cannot be written, and leaves them as
+// they are.
+func TestAgentsWriteNothing(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	state := func() map[string]string {
+		list := make(map[string]string)
+		err := filepath.WalkDir(g.dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			list[path] = fmt.Sprint(info.Mode(), info.Size(), info.ModTime())
+			if d.IsDir() {
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			list[path] += string(data)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	protect := func(dirs, files fs.FileMode) {
+		for path := range state() {
+			mode := files
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				mode = dirs
+			}
+			if err := os.Chmod(path, mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	protect(0o555, 0o444)
+	t.Cleanup(func() { protect(0o755, 0o644) })
+	before := state()
+	for _, c := range everyTool {
+		if r := g.result(c.tool, c.arguments); r.IsError {
+			t.Errorf("%s: %+v", c.tool, r.StructuredContent)
+		}
+	}
+	if diff := cmp.Diff(before, state()); diff != "" {
+		t.Errorf("the session files have changed (-before +after):\n%s", diff)
+	}
+}
+
+// Of all files that the process opens, those that are opened for writing are the
+// index's. What it opens is seen from outside, where there is the means.
+func TestAgentsOpenFilesForReading(t *testing.T) {
+	t.Parallel()
+	strace, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("there is no strace")
+	}
+	g := newAgent(t, samples)
+	dir := t.TempDir()
+	trace, indexDir := filepath.Join(dir, "trace"), filepath.Join(dir, "index")
+	in := []string{
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+	}
+	for i, c := range everyTool {
+		in = append(in, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, i+1, c.tool, c.arguments))
+	}
+	program, err := exec.LookPath("pigrep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(strace, "-f", "-qq", "-e", "trace=openat,open,creat,rename,renameat,renameat2,unlink,unlinkat,mkdirat,mkdir,truncate,chmod,fchmodat", "-o", trace,
+		program, "mcp", "--session-dir", g.dir, "--index-dir", indexDir)
+	cmd.Env = append(os.Environ(), "HOME="+g.app.Home, "PIGREP_CONFIG=none")
+	cmd.Stdin = strings.NewReader(strings.Join(in, "\n"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("strace does not run here: %v: %.200s", err, out)
+	}
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, g.dir+"/") {
+			sessions++
+		}
+		reads := strings.Contains(line, "O_RDONLY") && !strings.Contains(line, "O_CREAT")
+		if reads || !strings.Contains(line, `"/`) || strings.Contains(line, indexDir) || strings.Contains(line, `"/dev/`) || strings.Contains(line, `"/proc/`) || strings.Contains(line, "ENOENT") {
+			continue
+		}
+		t.Errorf("the server does %s", line)
+	}
+	if sessions == 0 {
+		t.Error("no session file was opened, which cannot be all")
+	}
+}
+
+// BenchmarkAgentSearch searches a large index through a running server. Its place
+// and that of its sessions come from PIGREP_BENCH_INDEX and PIGREP_BENCH_SESSIONS.
+func BenchmarkAgentSearch(b *testing.B) {
+	sessions, indexDir := os.Getenv("PIGREP_BENCH_SESSIONS"), os.Getenv("PIGREP_BENCH_INDEX")
+	if sessions == "" || indexDir == "" {
+		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX name no index")
+	}
+	cmd := exec.Command("pigrep", "mcp", "--session-dir", sessions, "--index-dir", indexDir)
+	client, err := mcp.NewClient(&mcp.Implementation{Name: "bench"}, nil).Connect(b.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	for _, query := range []string{"enumerable", "connection timeout", "checkerboard localname", `\"exit code\"`} {
+		arguments := json.RawMessage(`{"query":"` + query + `"}`)
+		b.Run(strings.NewReplacer(" ", "-", `\"`, "").Replace(query), func(b *testing.B) {
+			for b.Loop() {
+				if r, err := client.CallTool(b.Context(), &mcp.CallToolParams{Name: "search", Arguments: arguments}); err != nil || r.IsError {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -372,9 +372,9 @@ func entrySize(r *entryRow) int { return encodedLen(r) + encodedLen(entryText(r)
 func shortText(k session.Kind) int {
 	switch {
 	case scope.Prompts.Holds(k) || k == session.KindReply || k == session.KindSummary:
-		return 4000
+		return 2500
 	case scope.Conversations.Holds(k):
-		return 1500
+		return 1000
 	}
 	return 200
 }
