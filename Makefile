@@ -93,7 +93,7 @@ dist: man
 	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
 
 docs:
-	go test ./internal/cli ./internal/e2e/program -run 'Docs|Screen' -update
+	go test ./internal/cli -run 'Docs|Screens' -update
 
 # The tests of the whole are what most of query and indexer is for.
 cover:

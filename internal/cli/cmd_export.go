@@ -65,7 +65,7 @@ pigrep export 01a1f7de --all --format json`,
 			}
 			return nil
 		},
-		ValidArgsFunction: completeSessions(a),
+		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply(a)
 			o.target = args[0]

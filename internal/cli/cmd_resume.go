@@ -61,7 +61,7 @@ session; a hit that it would not restore is told.`,
 pigrep resume login redirect --exec
 eval "$(pigrep resume --here retry)"
 pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
-		ValidArgsFunction: completeSessions(a),
+		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply(a)
 			o.words = args

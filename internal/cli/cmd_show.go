@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"runtime/debug"
 	"slices"
@@ -75,7 +74,7 @@ pigrep --jsonl connection timeout | pigrep show -`,
 			}
 			return nil
 		},
-		ValidArgsFunction: completeSessions(a),
+		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply(a)
 			o.target = args[0]
@@ -418,43 +417,3 @@ func readProblem(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// completeSessions completes session ids from the index as it is.
-func completeSessions(a *App) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		o := &sharedOptions{noUpdate: true, quiet: true}
-		if dirs, err := cmd.Flags().GetStringArray("session-dir"); err == nil {
-			o.sessionDir = dirs
-		}
-		if dir, err := cmd.Flags().GetString("index-dir"); err == nil {
-			o.indexDir = dir
-		}
-		a.quiet = true
-		p, err := o.place(a)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		x, err := o.open(cmd.Context(), a, p)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		defer x.Close()
-		list, err := query.Sessions(cmd.Context(), x.reader, a.Adapter, disk{}, query.SessionsRequest{})
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		var words []string
-		for i := range list.Sessions {
-			s := &list.Sessions[i]
-			if len(words) < maxCompletions && len(s.SessionID) >= len(prefix) && s.SessionID[:len(prefix)] == prefix {
-				words = append(words, fmt.Sprintf("%s\t%s", s.SessionID, printer.Title(s.Name, s.FirstPrompt)))
-			}
-		}
-		return words, cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
-	}
-}
-
-const maxCompletions = 50

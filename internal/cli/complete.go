@@ -22,14 +22,11 @@ import (
 // with a prefix. A tab in a value parts it from what explains it.
 type complete = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
-// mostCompleted is how many values there are at most; more than a person reads.
-const mostCompleted = 50
+// maxCompletions is how many values there are at most; more than a person reads.
+const maxCompletions = 50
 
 // titleWidth is how much of a title explains a session.
 const titleWidth = 60
-
-// namedSessions are the commands whose argument is a session.
-var namedSessions = []string{"show", "resume", "export"}
 
 // completions says how the flags that are open are completed.
 var completions = map[string]func(r *index.Reader, prefix string) []string{
@@ -44,9 +41,6 @@ var completions = map[string]func(r *index.Reader, prefix string) []string{
 func (a *App) addCompletions(c *cobra.Command) {
 	for _, c := range c.Commands() {
 		a.addCompletions(c)
-	}
-	if slices.Contains(namedSessions, c.Name()) {
-		c.ValidArgsFunction = a.completeSession
 	}
 	for _, row := range sharedFlags {
 		if row.value == "" || c.Flags().Lookup(row.name) == nil {
@@ -123,7 +117,7 @@ func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Read
 	}
 	defer r.Close()
 	values := list(r, prefix)
-	return values[:min(len(values), mostCompleted)]
+	return values[:min(len(values), maxCompletions)]
 }
 
 // termsOf lists the values of a field, the most frequent first.
