@@ -34,7 +34,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "no-history", "", "", "neither read nor keep earlier queries", &o.noHistory)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl")
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
 }
 
 func newTUICommand(a *App, runF func(context.Context, *tuiOptions) error) *cobra.Command {
@@ -129,6 +129,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}
+	a.verbose = false // what it says would stand across the screen
 	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
 	defer d.index.Close()
 	ui.Backend = d.backend()
