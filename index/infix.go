@@ -36,6 +36,9 @@ const (
 	endsHere       = 1 << 6
 	transitionCode = 1<<6 - 1
 
+	// maxTerms is more terms than a segment can have. A dictionary whose terms
+	// share their ends has many more of them than bytes.
+	maxTerms = 1 << 31
 	// maxDepth is more bytes than a term of any field can have; a dictionary with
 	// longer ones is damaged.
 	maxDepth = 2 * MaxKeyword
@@ -63,7 +66,7 @@ func (s *Segment) dictionary(f Field) (d dictionary, ok bool, err error) {
 	}
 	d.data = s.data[at : at+size]
 	terms, root := binary.LittleEndian.Uint64(d.data[size-16:]), binary.LittleEndian.Uint64(d.data[size-8:])
-	if root >= size-dictFooter || terms > size {
+	if root >= size-dictFooter || terms > maxTerms {
 		return d, false, damaged("dictionary of %s", f)
 	}
 	d.terms, d.root = int(terms), int(root)

@@ -50,6 +50,7 @@ const (
 	prefixBytes  = 3   // of a term; those of a prefix are in one column
 	columnTerms  = 640 // at least
 	trigramTerms = 32 * columnTerms
+	mostWords    = 512 // of a row
 
 	minTrigramSegment = 8 * trigramTerms // bytes, below which a segment has fewer terms
 )
@@ -96,7 +97,7 @@ func makeTrigrams(d dictionary) *trigrams {
 		return nil
 	}
 	w := trigramWalk{dictionary: d, trigrams: &trigrams{first: []uint32{0}}}
-	w.words = (d.terms/columnTerms + 1 + 63) / 64
+	w.words = min((d.terms/columnTerms+1+63)/64, mostWords)
 	w.rows = make([]uint64, trigramRows*w.words)
 	w.walk(d.root, 0)
 	return w.trigrams

@@ -122,7 +122,7 @@ func compile(req *Request) (*query, error) {
 }
 
 func shorten(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) <= 60 {
 		return s
 	}
