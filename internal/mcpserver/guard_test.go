@@ -27,7 +27,9 @@ func TestLineGuard(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := newLineWriter(&out, func() {})
-		go func() { _, _ = w.Write(nil) }() // the answer to what is passed
+		if _, err := w.Write(nil); err != nil { // the answer to what is passed, beforehand
+			t.Fatal(err)
+		}
 		passed, err := io.ReadAll(newLineGuard(strings.NewReader(test.in), w))
 		if err != nil || string(passed) != test.passed {
 			t.Errorf("%s: passed %.200q, %v; want %q", test.name, passed, err, test.passed)
