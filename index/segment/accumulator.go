@@ -38,7 +38,7 @@ type Field struct {
 type Schema struct {
 	Text     string  // analyzed, with frequencies and lengths
 	Keywords []Field // each value is one term
-	Cut      Keyword // that a document has besides when terms of its text were cut
+	Cut      Keyword // that a document has besides when terms of its text were cut; none without Term
 	Stored   string  // what AddStored keeps
 }
 
@@ -116,7 +116,7 @@ func (a *Accumulator) AddDocument(id []byte, keywords []Keyword, text []byte) (t
 		a.keywords[k.Field].add([]byte(k.Term))
 	}
 	tokens = a.analyzer.Walk(text, a.emit)
-	if a.analyzer.Cut() {
+	if a.cut.Term != "" && a.analyzer.Cut() {
 		a.keywords[a.cut.Field].add([]byte(a.cut.Term))
 	}
 	a.end()

@@ -22,6 +22,7 @@ var testSchema = Schema{
 		{"eid", engine.IndexField},
 		{"copy", engine.IndexField | engine.DocValues},
 	},
+	Cut:    Keyword{1, "cut"},
 	Stored: "record",
 }
 
@@ -60,13 +61,17 @@ func (s sample) stock() engine.Document {
 		add(testSchema.Stored, engine.StoreField, s.value)
 		return d
 	}
-	for _, k := range s.keywords {
-		f := testSchema.Keywords[k.Field]
-		add(f.Name, f.Options, nil, k.Term)
-	}
 	var a analysis.Analyzer
 	var terms []string
 	a.Walk([]byte(s.text), func(t analysis.Token) { terms = append(terms, string(t.Term)) })
+	keywords := slices.Clone(s.keywords)
+	if a.Cut() {
+		keywords = append(keywords, testSchema.Cut)
+	}
+	for _, k := range keywords {
+		f := testSchema.Keywords[k.Field]
+		add(f.Name, f.Options, nil, k.Term)
+	}
 	if len(terms) > 0 {
 		add(testSchema.Text, engine.IndexField, nil, terms...)
 	}
