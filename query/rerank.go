@@ -122,6 +122,7 @@ func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for segment, places := range bySegment {
 		g.Go(func() error {
+			defer s.segs[segment].Trim()
 			docs := make([]uint32, len(places))
 			for k, at := range places {
 				docs[k] = s.found.at(list[at]).doc
@@ -215,6 +216,7 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 			}
 			return nil
 		}
+		s.trim()
 		var sizes [rerankBatch]int
 		g, ctx := errgroup.WithContext(s.ctx)
 		g.SetLimit(runtime.GOMAXPROCS(0))

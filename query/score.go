@@ -113,7 +113,6 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	var all, whole atomic.Int64
 	p.whole = make([]*roaring.Bitmap, len(s.segs))
 	err = s.eachSegment(func(seg *segment) error {
-		defer seg.Trim()
 		docs, err := conjunction(seg, w.parts, w.partsToo)
 		if err != nil {
 			return err

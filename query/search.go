@@ -44,6 +44,7 @@ func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 			return nil, err
 		}
 	}
+	s.trim()
 	resp, err := s.respond()
 	if err == nil && both && resp.TotalAny == 0 {
 		resp.Removed, err = removed(ctx, r, a, src, req)
@@ -139,7 +140,6 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words))})
 	}
 	return s, s.eachSegment(func(seg *segment) (err error) {
-		defer seg.Trim()
 		seg.files, err = seg.Files()
 		return err
 	})
@@ -186,6 +186,7 @@ func (s *searcher) find() error {
 		return err
 	}
 	s.joinCopies()
+	s.trim()
 	return s.verify()
 }
 
@@ -203,7 +204,6 @@ func (s *searcher) score() error {
 		words = words || w.scored
 		compounds = compounds || len(w.parts) > 0
 	}
-	s.trim()
 	longest := 0
 	for _, seg := range s.segs {
 		longest = max(longest, seg.Len())
@@ -216,7 +216,6 @@ func (s *searcher) score() error {
 	}
 	idle := make(chan *scores, runtime.GOMAXPROCS(0)) // scratch memory that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
-		defer seg.Trim()
 		var sc *scores
 		select {
 		case sc = <-idle:
@@ -235,6 +234,7 @@ func (s *searcher) score() error {
 			return err
 		}
 		idle <- sc
+		seg.Trim()
 		return s.readCopies(seg)
 	})
 	if err != nil {
@@ -246,17 +246,21 @@ func (s *searcher) score() error {
 	return nil
 }
 
-// eachSegment works on several segments at a time.
+// eachSegment works on several segments at a time, and lets go of what that has
+// mapped of each.
 func (s *searcher) eachSegment(work func(*segment) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, seg := range s.segs {
-		g.Go(func() error { return work(seg) })
+		g.Go(func() error {
+			defer seg.Trim()
+			return work(seg)
+		})
 	}
 	return g.Wait()
 }
 
-// trim lets go of what a phase of the search has mapped.
+// trim lets go of what a phase of the search that goes by hits has mapped.
 func (s *searcher) trim() {
 	for _, seg := range s.segs {
 		seg.Trim()
