@@ -147,9 +147,7 @@ func (r *Reader) Outline(file uint32, near *Segment) (*Outline, error) {
 // stored returns what is stored under an id, nil when there is nothing.
 func (r *Reader) stored(id string, near *Segment) ([]byte, error) {
 	if near != nil {
-		b, err := near.stored(id)
-		near.Trim()
-		if err != nil || b != nil {
+		if b, err := near.stored(id); err != nil || b != nil {
 			return b, err
 		}
 	}
@@ -157,9 +155,7 @@ func (r *Reader) stored(id string, near *Segment) ([]byte, error) {
 		if s == near {
 			continue
 		}
-		b, err := s.stored(id)
-		s.Trim()
-		if err != nil || b != nil {
+		if b, err := s.stored(id); err != nil || b != nil {
 			return b, err
 		}
 	}

@@ -493,6 +493,7 @@ func (s *searcher) outline(at int32, seg *segment) (*index.Outline, error) {
 	defer f.loading.Unlock()
 	if f.outline == nil {
 		o, err := s.r.Outline(f.File, seg.Segment)
+		s.trim()
 		if err != nil {
 			return nil, err
 		}
