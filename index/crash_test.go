@@ -361,6 +361,9 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		for _, damage := range damages {
 			t.Run(file+" "+damage.name, func(t *testing.T) {
+				if raceEnabled && file == filepath.Join("live", "root.bolt") && damage.name == "flipped" {
+					t.Skip("the engine's own store follows damaged pointers into the memory of others, which is a race to the detector")
+				}
 				dir := copyDir(t, dir)
 				if err := damage.do(filepath.Join(dir, file), rnd); err != nil {
 					t.Fatal(err)
