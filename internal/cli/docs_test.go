@@ -41,6 +41,7 @@ func pageFiles(t *testing.T) []string {
 // command prints on a terminal of 80 columns for testdata/sessions. What runs
 // until it is interrupted is no screen of this kind.
 func TestScreens(t *testing.T) {
+	// The pages show the paths of other systems.
 	if runtime.GOOS == "windows" {
 		t.Skip("paths are written in another way here")
 	}
@@ -256,7 +257,7 @@ var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|
 // and is no error.
 func TestExamplesRun(t *testing.T) {
 	shell, err := exec.LookPath("bash")
-	if err != nil {
+	if err != nil { // as on Windows; the pages are the same everywhere
 		t.Skip("no shell for the examples:", err)
 	}
 	home := t.TempDir()

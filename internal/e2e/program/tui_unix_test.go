@@ -13,6 +13,7 @@ import (
 // of tmux.
 func driven(t *testing.T, script string, args ...string) {
 	t.Helper()
+	// Go alone is needed to run the tests; the screens are tested without tmux too.
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("there is no tmux")
 	}
@@ -35,6 +36,7 @@ func TestKeyBindings(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
+			// Few machines have all three.
 			if _, err := exec.LookPath(shell); err != nil {
 				t.Skip("there is no " + shell)
 			}
