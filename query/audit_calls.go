@@ -25,6 +25,7 @@ type CallRow struct {
 	SessionID   string `json:"sessionId,omitempty"`
 	SessionName string `json:"sessionName,omitempty"`
 	CWD         string `json:"cwd,omitempty"`
+	EntryID     string `json:"entryId,omitempty"`
 	Offset      int64  `json:"offset"` // of the entry
 	Part        *int   `json:"part,omitempty"`
 	Kind        string `json:"kind"` // call, nested, shell, missing
@@ -36,15 +37,16 @@ type CallRow struct {
 	Cut       bool   `json:"cut,omitempty"`
 	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
 
-	Status       string   `json:"status"` // ok, error, none (no result), or missing (no call)
-	ResultOffset *int64   `json:"resultOffset,omitempty"`
-	ExitCode     *int32   `json:"exitCode,omitempty"`
-	Duration     *int32   `json:"durationMs,omitempty"`
-	Bytes        int64    `json:"outputBytes"`
-	Programs     []string `json:"programs,omitempty"`
-	Unparsed     bool     `json:"unparsed,omitempty"` // the shell command is not one that can be parsed
-	Rules        []string `json:"rules,omitempty"`
-	Result       []string `json:"result,omitempty"` // its first lines, when they were asked for
+	Status        string   `json:"status"` // ok, error, none (no result), or missing (no call)
+	ResultEntryID string   `json:"resultEntryId,omitempty"`
+	ResultOffset  *int64   `json:"resultOffset,omitempty"`
+	ExitCode      *int32   `json:"exitCode,omitempty"`
+	Duration      *int32   `json:"durationMs,omitempty"`
+	Bytes         int64    `json:"outputBytes"`
+	Programs      []string `json:"programs,omitempty"`
+	Unparsed      bool     `json:"unparsed,omitempty"` // the shell command is not one that can be parsed
+	Rules         []string `json:"rules,omitempty"`
+	Result        []string `json:"result,omitempty"` // its first lines, when they were asked for
 }
 
 // CallList is the answer to a request for calls. Each must be called once; Total
@@ -141,7 +143,9 @@ type timedCall struct {
 func (r *callRun) next(args []ArgTest, results bool) (*CallRow, error) {
 	if r.facts == nil {
 		r.facts = &session.Facts{}
-		if err := errors.Join(r.x.ctx.Err(), r.x.set.Of(r.File, r.facts)); err != nil {
+		var outlineErr error
+		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
+		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.set.Of(r.File, r.facts)); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Path, err)
 		}
 	}
@@ -151,6 +155,10 @@ func (r *callRun) next(args []ArgTest, results bool) (*CallRow, error) {
 	}
 	c := &r.facts.Calls[number]
 	row := r.x.row(r.auditFile, c)
+	row.EntryID = entryID(r.outline, c.Offset)
+	if c.HasResult {
+		row.ResultEntryID = entryID(r.outline, c.Result)
+	}
 	if results && c.HasResult {
 		row.Result = r.result(c)
 	}
@@ -211,11 +219,20 @@ func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
 // callFile reads entries of a session file again.
 type callFile struct {
 	*auditFile
-	x      *auditor
-	a      adapter.Adapter
-	src    Source
-	record *session.Record
-	broken bool
+	x       *auditor
+	a       adapter.Adapter
+	src     Source
+	outline *index.Outline // nil when the file has no record
+	broken  bool
+}
+
+// entryID returns the id of the entry at an offset, "" when there is none.
+func entryID(o *index.Outline, offset int64) string {
+	if o == nil {
+		return ""
+	}
+	e, _ := o.At(offset)
+	return e.ID
 }
 
 // entry reads the entry at an offset, and hands it over. What cannot be read any
@@ -229,19 +246,14 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 		f.broken = true
 		f.x.warnings = append(f.x.warnings, fmt.Sprintf("%s: %v", f.Path, err))
 	}
-	if f.record == nil {
-		rec, err := f.x.r.Record(f.File)
-		if err != nil || rec == nil {
-			fail(cmp.Or(err, ErrChanged))
-			return
-		}
-		f.record = rec
-	}
-	at := f.record.NodeAt(offset)
-	if at < 0 {
+	if f.outline == nil {
+		fail(ErrChanged)
 		return
 	}
-	n := &f.record.Nodes[at]
+	n, ok := f.outline.At(offset)
+	if !ok {
+		return
+	}
 	data, err := f.src.ReadAt(f.Path, n.Offset, n.Length)
 	if err != nil {
 		fail(err)

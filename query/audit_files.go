@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -38,6 +39,7 @@ type TouchRow struct {
 	SessionID   string `json:"sessionId,omitempty"`
 	SessionName string `json:"sessionName,omitempty"`
 	CWD         string `json:"cwd,omitempty"`
+	EntryID     string `json:"entryId,omitempty"`
 	Offset      int64  `json:"offset"`
 	Tool        string `json:"tool,omitempty"` // absent when a summary lists the file
 	Status      string `json:"status"`         // ok, error, none; "summary"
@@ -86,9 +88,17 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 		key[0] = name
 		return table.of(key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
 	}
+	var last *auditFile // of the touches so far, and its outline
+	var outline *index.Outline
+	var unread error
 	touch := func(f *auditFile, name string, ms, offset int64) TouchRow {
+		if f != last && unread == nil {
+			last = f
+			outline, unread = r.Outline(f.File, nil)
+		}
 		return TouchRow{
-			Type: "touch", Path: name, Timestamp: Time{f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD, Offset: offset,
+			Type: "touch", Path: name, Timestamp: Time{f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD,
+			EntryID: entryID(outline, offset), Offset: offset,
 		}
 	}
 	var summaries claims
@@ -161,7 +171,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 		}
 		return x.callsOf(f, p, call)
 	})
-	if err != nil {
+	if err = errors.Join(err, unread); err != nil {
 		return nil, err
 	}
 	for _, g := range table.rows {

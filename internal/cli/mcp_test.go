@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -284,6 +285,57 @@ func TestPages(t *testing.T) {
 			}
 			if diff := cmp.Diff(all, got); diff != "" {
 				t.Errorf("%s %s with pages of %d bytes (-long +pages):\n%s", test.tool, test.arguments, budget, diff)
+			}
+		}
+	}
+}
+
+// From every row of every tool an agent can read on: it names its session, and
+// the entry where it is of one, and read_session knows both.
+func TestEveryRowLeadsOn(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	for _, test := range []struct {
+		tool, arguments, rows string
+		entries               bool
+	}{
+		{"search", `{"query":"the parser error timeout","scope":"all","flat":true,"limit":200}`, "hits", true},
+		{"search", `{"query":"the parser error timeout","scope":"all","limit":200}`, "sessions", false},
+		{"grep", `{"pattern":"e","scope":"all","maxCount":3,"limit":1000}`, "matches", true},
+		{"list_sessions", `{"limit":1000}`, "sessions", false},
+		{"list_sessions", `{"query":"parser","limit":1000}`, "sessions", true},
+		{"tool_calls", `{"limit":1000}`, "rows", true},
+		{"usage", `{"by":["session"],"limit":1000}`, "rows", false},
+		{"read_session", `{"session":"0195562e"}`, "entries", true},
+	} {
+		arguments := strings.TrimSuffix(test.arguments, "}") + `,"maxBytes":512000}`
+		data, err := json.Marshal(g.result(test.tool, arguments).StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lists map[string]json.RawMessage
+		var rows []struct{ SessionID, SessionPath, EntryID, ResultEntryID string }
+		if err := errors.Join(json.Unmarshal(data, &lists), json.Unmarshal(lists[test.rows], &rows)); err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %d rows, %v", test.tool, len(rows), err)
+		}
+		read := 0
+		for _, r := range rows {
+			if test.tool == "read_session" {
+				r.SessionID, r.SessionPath = "0195562e", "0195562e"
+			}
+			if r.SessionPath == "" || r.SessionID == "" && !strings.Contains(r.SessionPath, "not-a-session") || test.entries && r.EntryID == "" {
+				t.Errorf("%s %s: a row names %+v", test.tool, test.arguments, r)
+				continue
+			}
+			if read++; read > 40 && r.ResultEntryID == "" {
+				continue // many of the same kind
+			}
+			for _, entry := range []string{r.EntryID, r.ResultEntryID} {
+				if a, _, _ := g.call("read_session", fmt.Sprintf(`{"session":%q,"entry":%q,"around":0}`, r.SessionPath, entry)); len(a.Entries) == 0 && entry != "" {
+					t.Errorf("%s: read_session has nothing at %s:%s", test.tool, r.SessionPath, entry)
+				} else if entry != "" && a.Entries[0].EntryID != entry {
+					t.Errorf("%s: read_session has %s at %s", test.tool, a.Entries[0].EntryID, entry)
+				}
 			}
 		}
 	}

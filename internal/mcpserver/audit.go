@@ -147,7 +147,7 @@ func callsText(a *callsAnswer, short func(string) string) string {
 
 func callText(r *query.CallRow, short func(string) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s %s", reference(short, r.SessionID, r.SessionPath, fmt.Sprintf("@%d", r.Offset)), dayOf(r.Timestamp), r.Status, r.Tool)
+	fmt.Fprintf(&b, "%s %s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), dayOf(r.Timestamp), r.Status, r.Tool)
 	if r.ExitCode != nil && *r.ExitCode != 0 {
 		fmt.Fprintf(&b, " exit %d", *r.ExitCode)
 	}
