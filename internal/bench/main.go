@@ -7,7 +7,7 @@
 //
 //	go run ./internal/bench -sizes 50,300,1024 -out docs/BENCHMARKS.md
 //
-// Peers that are not installed (rg, sqlite3) are left out, and said. A search
+// Peers that are not installed (rg, sqlite3, pi with its node) are left out, and said. A search
 // that should find something and does not ends the run: its time would mean
 // nothing. What needs memory runs in processes of its own: the system counts the
 // peak of a parent as that of the processes it starts.
@@ -81,6 +81,10 @@ func bench(list string, runs int, out, work string) error {
 	}
 	b := &suite{ctx: context.Background(), work: work, runs: max(1, runs)}
 	if err := b.build(); err != nil {
+		return err
+	}
+	var err error
+	if b.picker, err = b.findPicker(); err != nil {
 		return err
 	}
 	var trees []*tree

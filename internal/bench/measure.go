@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type suite struct {
 	work         string
 	runs         int
 	pigrep, self string
+	picker       *picker // nil without pi
 	rows         []row
 	missing      []string
 }
@@ -42,9 +44,7 @@ func (b *suite) run(name string, args ...string) (cost, error) {
 	took := cost{wall: time.Since(start)}
 	if c.ProcessState != nil {
 		took.cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-		if u, ok := c.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			took.rss = u.Maxrss << 10
-		}
+		took.rss = peakOf(c.ProcessState)
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == 1 {
@@ -54,6 +54,14 @@ func (b *suite) run(name string, args ...string) (cost, error) {
 		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, stderr.Bytes())
 	}
 	return took, err
+}
+
+// peakOf is the resident memory that a process had at most, in bytes.
+func peakOf(p *os.ProcessState) int64 {
+	if u, ok := p.SysUsage().(*syscall.Rusage); ok {
+		return u.Maxrss << 10
+	}
+	return 0
 }
 
 // firstByte runs this build until it has printed something.
@@ -121,8 +129,13 @@ func (b *suite) have(name string) bool {
 	if _, err := exec.LookPath(name); err == nil {
 		return true
 	}
+	b.lacks(name)
+	return false
+}
+
+// lacks remembers what is not there.
+func (b *suite) lacks(name string) {
 	if !slices.Contains(b.missing, name) {
 		b.missing = append(b.missing, name)
 	}
-	return false
 }

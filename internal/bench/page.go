@@ -54,7 +54,11 @@ func timed(t *tree, what string, got []cost, wanted string) row {
 
 func (r row) cells() []string {
 	ratio := ""
-	if r.ratio != 0 {
+	switch {
+	case r.ratio == 0:
+	case r.ratio < 0.1:
+		ratio = fmt.Sprintf("%.3f", r.ratio)
+	default:
 		ratio = fmt.Sprintf("%.2f", r.ratio)
 	}
 	return []string{r.tree, r.what, r.here, r.peer, ratio, r.wanted}
@@ -102,6 +106,9 @@ ratio is wanted of the ratio, and of most ratios at 1 GB only: with little to re
 - peers: ripgrep on the same bytes (`+"`rg -c -F --no-ignore --hidden`"+`, for grep with the flags of the row); SQLite FTS5 (the sqlite3
   program, contentless, unicode61, WAL, synchronous=off) importing the same texts; encoding/json decoding the same bytes
 `, machine(), command)
+	if b.picker != nil {
+		fmt.Fprintf(&s, "- pi is the session picker of pi %s, all projects: the call that lists or searches, in its own code, without the start of node and pi\n", b.picker.version)
+	}
 	if len(b.missing) > 0 {
 		fmt.Fprintf(&s, "- not installed, so left out: %s\n", strings.Join(b.missing, ", "))
 	}

@@ -96,20 +96,29 @@ func (a *App) canShow() bool {
 	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
-func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
+// beginning says how the interface begins: with what the flags ask for.
+func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	order, err := query.ParseSort(o.sort)
 	if err != nil {
-		return usagef("", "--sort: %v", err)
+		return tui.Options{}, usagef("", "--sort: %v", err)
 	}
 	if _, err := o.printer(a); err != nil {
-		return err
+		return tui.Options{}, err
 	}
 	req, err := o.request(a)
 	if err != nil {
-		return err
+		return tui.Options{}, err
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
 	ui.Request = query.Request{Scope: wideEnough(req), Sort: order, Excludes: req.Excludes, DefaultRoot: a.defaultRoot(), Expand: a.absolute}
+	return ui, nil
+}
+
+func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
+	ui, err := o.beginning(a)
+	if err != nil {
+		return err
+	}
 	switch {
 	case a.Getenv("TERM") == "dumb":
 		return errNoScreen("this one cannot place text (TERM=dumb)")

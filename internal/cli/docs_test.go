@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,8 +16,12 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/internal/terminal"
+	"pigrep/internal/tui"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -38,28 +43,32 @@ func pageFiles(t *testing.T) []string {
 }
 
 // Screens on pages, "console" blocks that begin with a command, are what that
-// command prints on a terminal of 80 columns for testdata/sessions. What runs
-// until it is interrupted is no screen of this kind.
+// command prints for testdata/sessions on a terminal of 80 columns, or of the size
+// in a comment above the block. What runs until it is interrupted is no screen of
+// this kind.
 func TestScreens(t *testing.T) {
 	// The pages show the paths of other systems.
 	if runtime.GOOS == "windows" {
 		t.Skip("paths are written in another way here")
 	}
-	screen := regexp.MustCompile("(?s)```console\n\\$ pigrep ([^\n]*)\n(.*?)```")
+	screen := regexp.MustCompile("(?s)((?:<!-- (\\d+)x(\\d+) -->\n)?```console\n\\$ pigrep ([^\n]*)\n).*?```")
 	count := 0
 	for _, path := range pageFiles(t) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		page := keptScreens(t, figures(t, string(data)))
-		page = screen.ReplaceAllStringFunc(page, func(block string) string {
-			command := screen.FindStringSubmatch(block)[1]
-			if strings.HasPrefix(command, "watch") || strings.HasPrefix(command, "tui") {
+		page := screen.ReplaceAllStringFunc(figures(t, string(data)), func(block string) string {
+			m := screen.FindStringSubmatch(block)
+			if strings.HasPrefix(m[4], "watch") {
 				return block
 			}
 			count++
-			return "```console\n$ pigrep " + command + "\n" + screenOf(t, command) + "```"
+			width, height := 80, 24
+			if m[2] != "" {
+				fmt.Sscan(m[2]+" "+m[3], &width, &height)
+			}
+			return m[1] + screenOf(t, m[4], width, height) + "```"
 		})
 		if *update {
 			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
@@ -92,8 +101,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// screenOf runs a command for the samples on a terminal without colours.
-func screenOf(t *testing.T, command string) string {
+// screenOf is what a command shows for the samples on a terminal without colours.
+func screenOf(t *testing.T, command string, width, height int) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "dev")
 	root := filepath.Join(home, ".pi", "agent", "sessions")
@@ -104,54 +113,87 @@ func screenOf(t *testing.T, command string) string {
 	env := map[string]string{envIndexDir: filepath.Join(home, "index"), "NO_COLOR": "1", envPager: "cat"}
 	var out, errs bytes.Buffer
 	a := &App{
-		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: 80},
+		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: width},
 		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
 		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Adapter: adapter.Pi(),
 	}
-	if code := a.Run(t.Context(), words(command)); code > exitNothing {
+	args := words(command)
+	if args[0] == "tui" {
+		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
+			t.Fatalf("pigrep index: exit code %d, stderr %q", code, errs.String())
+		}
+		return interfaceOf(t, a, args[1:], width, height)
+	}
+	if code := a.Run(t.Context(), args); code > exitNothing {
 		t.Fatalf("pigrep %s: exit code %d, stderr %q", command, code, errs.String())
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
-// keptScreens fills in the screens that another test keeps: of a file of them,
-// the one with the title.
-func keptScreens(t *testing.T, page string) string {
+// interfaceOf is the screen of the terminal interface when it has come to rest,
+// over an index that is up to date.
+func interfaceOf(t *testing.T, a *App, args []string, width, height int) string {
 	t.Helper()
-	marker := regexp.MustCompile("(?s)(<!-- screen: (\\S+), ([^\n]*) -->\n```text\n).*?```")
-	return marker.ReplaceAllStringFunc(page, func(block string) string {
-		m := marker.FindStringSubmatch(block)
-		data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(m[2])))
+	var screen string
+	cmd := newTUICommand(a, func(ctx context.Context, o *tuiOptions) error {
+		p, err := o.place(a)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		_, after, ok := strings.Cut("\n"+string(data), "\n=== "+m[3]+"\n")
-		if !ok {
-			t.Fatalf("%s has no screen %q", m[2], m[3])
+		ui, err := o.beginning(a)
+		if err != nil {
+			return err
 		}
-		screen, _, _ := strings.Cut(after, "\n=== ")
-		return m[1] + strings.TrimRight(screen, "\n") + "\n```"
+		d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+		defer d.index.Close()
+		generation, err := index.Newest(p.indexDir)
+		if err != nil {
+			return err
+		}
+		ui.Backend = d.backend()
+		m := tui.New(ctx, ui)
+		settle(m, m.Init())
+		for _, msg := range []tea.Msg{tui.State{Generation: generation, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
+			_, next := m.Update(msg)
+			settle(m, next)
+		}
+		for line := range strings.Lines(m.View().Content + "\n") {
+			screen += strings.TrimRight(ansi.Strip(line), " \n") + "\n"
+		}
+		return nil
 	})
+	cmd.SetArgs(args)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return screen
 }
 
-// compared are the lines of docs/BENCHMARKS.md that the README shows, but for a
-// number of files, and what it calls them. A line that is not there fails.
-var compared = [][2]string{
-	{"query: rare word", "a rare word"},
-	{"query: 3 words", "three words, ranked"},
-	{"query: identifier", "an identifier in any spelling"},
-	{"grep: rare word (-w)", "`pigrep grep`, a rare word"},
-	{"grep: piece of a rare word", "`pigrep grep`, a piece of a rare word"},
-	{"nothing changed", "looking for new bytes, part of each of these"},
-	{"first index, MB of session files a second", "the first index, MB a second"},
-	{"index size", "the index"},
+// compared are, for each peer, the lines of docs/BENCHMARKS.md that the README
+// shows, but for a number of files, and what it calls them. A line that is not
+// there fails.
+var compared = map[string][][2]string{
+	"ripgrep": {
+		{"query: rare word", "a rare word"},
+		{"query: 3 words", "three words, ranked"},
+		{"query: identifier", "an identifier in any spelling"},
+		{"grep: rare word (-w)", "`pigrep grep`, a rare word"},
+		{"grep: piece of a rare word", "`pigrep grep`, a piece of a rare word"},
+		{"nothing changed", "looking for new bytes, part of each of these"},
+		{"first index, MB of session files a second", "the first index, MB a second"},
+		{"index size", "the index"},
+	},
+	"pi": {
+		{"sessions", "all sessions, listed"},
+		{"sessions, 2 words", "two words, looked for in them"},
+	},
 }
 
-// figures fills in the comparison from docs/BENCHMARKS.md: of each line that of
+// figures fills in the comparisons from docs/BENCHMARKS.md: of each line that of
 // the largest corpus which has it.
 func figures(t *testing.T, page string) string {
 	t.Helper()
-	marker := regexp.MustCompile(`<!-- figures -->\n(\|[^\n]*\n)*`)
+	marker := regexp.MustCompile(`<!-- figures: (\w+) -->\n(\|[^\n]*\n)*`)
 	if !marker.MatchString(page) {
 		return page
 	}
@@ -159,11 +201,19 @@ func figures(t *testing.T, page string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return marker.ReplaceAllStringFunc(page, func(table string) string {
+		peer := marker.FindStringSubmatch(table)[1]
+		return fmt.Sprintf("<!-- figures: %s -->\n| | session files | pigrep | %[1]s |\n|---|---|---|---|\n", peer) + figuresBeside(t, string(data), peer)
+	})
+}
+
+// figuresBeside is the rows of the comparison with one peer.
+func figuresBeside(t *testing.T, benchmarks, peer string) string {
+	t.Helper()
 	var b strings.Builder
-	b.WriteString("<!-- figures -->\n| | session files | pigrep | ripgrep |\n|---|---|---|---|\n")
-	for _, c := range compared {
+	for _, c := range compared[peer] {
 		row := ""
-		for line := range strings.Lines(string(data)) {
+		for line := range strings.Lines(benchmarks) {
 			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 			for i := range cells {
 				cells[i] = strings.TrimSpace(cells[i])
@@ -172,18 +222,20 @@ func figures(t *testing.T, page string) string {
 			if len(cells) < 4 || name != c[0] || !strings.HasSuffix(cells[0], " MB") {
 				continue
 			}
-			peer, ok := strings.CutPrefix(cells[3], "rg -c ")
-			if !ok {
-				peer = "–"
+			other := "–"
+			for _, prefix := range []string{"rg -c ", "pi "} {
+				if rest, ok := strings.CutPrefix(cells[3], prefix); ok {
+					other = rest
+				}
 			}
-			row = fmt.Sprintf("| %s | %s | %s | %s |\n", c[1], cells[0], cells[2], peer)
+			row = fmt.Sprintf("| %s | %s | %s | %s |\n", c[1], cells[0], cells[2], other)
 		}
 		if row == "" {
 			t.Errorf("docs/BENCHMARKS.md has no line %q", c[0])
 		}
 		b.WriteString(row)
 	}
-	return marker.ReplaceAllLiteralString(page, b.String())
+	return b.String()
 }
 
 // rewrite replaces a text in all files of a directory.

@@ -5,6 +5,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"pigrep/internal/tui"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // Flags of the commands that open the interface become text of its query.
@@ -72,5 +76,22 @@ func TestEditCommand(t *testing.T) {
 		if got := editCommand(test.editor, "/s/a b.jsonl", test.line, quote); got != test.want {
 			t.Errorf("editCommand(%q, %d) = %s, want %s", test.editor, test.line, got, test.want)
 		}
+	}
+}
+
+// settle runs a command of the model, and those that come of it.
+func settle(m *tui.Model, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, c := range msg {
+			settle(m, c)
+		}
+	case nil:
+	default:
+		_, next := m.Update(msg)
+		settle(m, next)
 	}
 }

@@ -80,23 +80,6 @@ func BenchmarkTyping(b *testing.B) {
 	}
 }
 
-// settle runs a command of the model, and those that come of it.
-func settle(m *tui.Model, cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	switch msg := cmd().(type) {
-	case tea.BatchMsg:
-		for _, c := range msg {
-			settle(m, c)
-		}
-	case nil:
-	default:
-		_, next := m.Update(msg)
-		settle(m, next)
-	}
-}
-
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

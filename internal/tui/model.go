@@ -125,8 +125,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.search.slow = m.search.job != nil && int(msg) == m.search.seq
 	case previewMsg:
 		return m.previewed(msg)
-	case stateMsg:
-		return m.stateChanged(State(msg))
+	case State:
+		return m.stateChanged(msg)
 	case facetsMsg:
 		m.facetsCame(msg)
 	case historyMsg:

@@ -63,7 +63,7 @@ func TestRandomKeys(t *testing.T) {
 			case 2:
 				d.send(tea.PasteMsg{Content: pasted.Draw(rt, "paste")})
 			case 3:
-				d.send(stateMsg{Generation: uint64(rapid.IntRange(0, 1).Draw(rt, "generation")), Ready: true})
+				d.send(State{Generation: uint64(rapid.IntRange(0, 1).Draw(rt, "generation")), Ready: true})
 			case 4, 5:
 				if len(d.pending) > 0 {
 					d.run(rapid.IntRange(0, len(d.pending)-1).Draw(rt, "pending"))
@@ -151,7 +151,7 @@ func TestNewGenerationKeepsTheSelection(t *testing.T) {
 	d.keys("token", "down", "down", "down")
 	before, _ := d.results.selected()
 	more = true
-	d.send(stateMsg{Generation: 7, Ready: true})
+	d.send(State{Generation: 7, Ready: true})
 	d.settle()
 	if after, _ := d.results.selected(); after != before {
 		t.Errorf("the selection went from %v to %v", before, after)

@@ -46,7 +46,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 				program.Send(crashMsg{r, debug.Stack()})
 			}
 		}()
-		o.Follow(inner, func(s State) { program.Send(stateMsg(s)) })
+		o.Follow(inner, func(s State) { program.Send(s) })
 	}()
 	_, err := program.Run()
 	stop()

@@ -168,9 +168,6 @@ func (m *Model) searchMore() tea.Cmd {
 	return m.begin(true)
 }
 
-// stateMsg tells that the index stands otherwise.
-type stateMsg State
-
 // stateChanged shows what is new.
 func (m *Model) stateChanged(state State) tea.Cmd {
 	m.state = state

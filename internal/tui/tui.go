@@ -97,7 +97,7 @@ type Resume struct {
 	Warnings []string // what a person would not expect
 }
 
-// State is how the index stands.
+// State is how the index stands; a message to the model when that changes.
 type State struct {
 	Generation uint64 // the newest one, 0 when there is none
 	Indexing   bool

@@ -286,7 +286,7 @@ func (m *Model) counts() string {
 	default:
 		parts = append(parts, about+plural(s.total, "hit", "hits")+", "+humanize.Comma(int64(s.totalAny-s.total))+" partial")
 	}
-	if s.answered && !s.slow && s.failed == nil && s.noWord == "" {
+	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
 	}
 	parts = append(parts, m.freshness(), string(m.scope()))
