@@ -35,6 +35,7 @@ var layers = map[string]int{
 	"pigrep/internal/terminal":   0,
 	"pigrep/internal/timespec":   0,
 	"pigrep/internal/redact":     0,
+	"pigrep/internal/files":      0,
 	"pigrep/internal/corpus":     0, // test data for benchmarks
 	"pigrep/internal/corpus/gen": 7,
 }
@@ -46,6 +47,7 @@ var testOnly = []string{"pigrep/internal/e2e", "pigrep/internal/bench"}
 var sealed = map[string][]string{
 	"github.com/blevesearch/":          {"pigrep/index", "pigrep/query"},
 	"github.com/fsnotify/":             {"pigrep/indexer"},
+	"github.com/gofrs/":                {"pigrep/internal/files"},
 	"github.com/spf13/":                {"pigrep/internal/cli"},
 	"github.com/schollz/progressbar":   {"pigrep/internal/cli"},
 	"github.com/pelletier/go-toml":     {"pigrep/internal/cli"},

@@ -2,11 +2,12 @@ package index
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"pigrep/internal/files"
 )
 
 // Permissions of all that is in the index: it holds what people said.
@@ -60,29 +61,6 @@ func create(path string, data []byte) (*os.File, error) {
 	return f, nil
 }
 
-// linkOrCopy makes to another name of the file from, or a copy of it where the
-// file system has no hard links.
-func linkOrCopy(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	return copyFile(from, to)
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Chmod(fileMode), out.Sync(), out.Close())
-}
-
 // removeAside removes a directory such that a crash leaves all of it or a name
 // that means nothing.
 func removeAside(path string) error {
@@ -90,7 +68,7 @@ func removeAside(path string) error {
 	if err := os.RemoveAll(aside); err != nil {
 		return err
 	}
-	if err := os.Rename(path, aside); err != nil {
+	if err := files.Rename(path, aside); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/internal/files"
+
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 )
@@ -257,18 +259,18 @@ func (w *Writer) publish() error {
 	var settled errgroup.Group
 	settled.Go(func() error { return errors.Join(manifest.Sync(), manifest.Close()) })
 	settled.Go(func() error { return errors.Join(next.Sync(), next.Close()) })
-	settled.Go(func() error { return syncDir(temp) })
+	settled.Go(func() error { return files.SyncDir(temp) })
 	if err := settled.Wait(); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, g.path); err != nil {
+	if err := files.Rename(temp, g.path); err != nil {
 		return err
 	}
-	if err := os.Rename(current+tempExt, current); err != nil {
+	if err := files.Rename(current+tempExt, current); err != nil {
 		return err
 	}
 	w.current = g
-	return syncDir(w.dir)
+	return files.SyncDir(w.dir)
 }
 
 // copyLive makes what a generation holds, but for its manifest, in a directory
@@ -313,7 +315,7 @@ type copyTarget struct{ from, to string }
 func (t *copyTarget) GetWriter(path string) (io.WriteCloser, error) {
 	name := filepath.Base(path)
 	if strings.HasSuffix(name, segmentExt) {
-		return nil, linkOrCopy(filepath.Join(t.from, name), filepath.Join(t.to, name))
+		return nil, files.LinkOrCopy(filepath.Join(t.from, name), filepath.Join(t.to, name), fileMode)
 	}
 	return os.OpenFile(filepath.Join(t.to, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
 }

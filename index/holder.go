@@ -1,29 +1,23 @@
 package index
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
+	"pigrep/internal/files"
 )
 
 // WriterPID returns the pid of the process that writes the index in the
 // directory; 0 when there is none. A writer that hides its pid is -1.
 func WriterPID(dir string) (int, error) {
 	path := filepath.Join(dir, lockName)
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err = errors.Join(err, lock.Close()); err != nil {
+	locked, err := files.Locked(path)
+	if err != nil {
 		return 0, fmt.Errorf("look for a writer: %w", err)
 	}
-	if free {
+	if !locked {
 		return 0, nil
 	}
 	if pid := pidIn(path); pid > 0 {

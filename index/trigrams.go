@@ -14,6 +14,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 )
 
 // Trigrams say where in the dictionary of the text of a segment terms with a
@@ -237,7 +238,7 @@ func (g *generation) addTrigrams(dir string, before *generation) error {
 			continue
 		}
 		if before != nil && slices.Contains(before.files, mark) {
-			err := linkOrCopy(trigramsPath(filepath.Join(before.path, mark.name)), to)
+			err := files.LinkOrCopy(trigramsPath(filepath.Join(before.path, mark.name)), to, fileMode)
 			if err == nil {
 				continue
 			}

@@ -17,9 +17,9 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	engineapi "github.com/blevesearch/bleve_index_api"
-	"github.com/gofrs/flock"
 
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 	"pigrep/internal/session"
 )
 
@@ -43,7 +43,7 @@ type WriterOptions struct {
 // goroutines.
 type Writer struct {
 	dir    string
-	lock   *flock.Flock
+	lock   *files.Lock
 	logger *slog.Logger
 	build  func() builder // makes the builder of every batch
 	bulk   bool
@@ -156,18 +156,18 @@ func (w *Writer) seed(live string) error {
 		from, to := filepath.Join(w.current.path, f.name), filepath.Join(temp, f.name)
 		var err error
 		if strings.HasSuffix(f.name, segmentExt) {
-			err = linkOrCopy(from, to)
+			err = files.LinkOrCopy(from, to, fileMode)
 		} else {
-			err = copyFile(from, to) // the engine writes into it
+			err = files.Copy(from, to, fileMode) // the engine writes into it
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := syncDir(temp); err != nil {
+	if err := files.SyncDir(temp); err != nil {
 		return err
 	}
-	return os.Rename(temp, live)
+	return files.Rename(temp, live)
 }
 
 // loadTable reads the table of summaries, or commits an empty one when the live
@@ -295,7 +295,7 @@ func (w *Writer) commit(b *Batch) error {
 		return w.fail(err)
 	}
 	// The engine syncs its files but not the directory that names them.
-	if err := syncDir(w.engine.path); err != nil {
+	if err := files.SyncDir(w.engine.path); err != nil {
 		return w.fail(err)
 	}
 	w.mu.Lock()
@@ -427,13 +427,12 @@ func (w *Writer) Close() error {
 // takeLock takes the lock file, which the system frees when the process dies,
 // and writes the pid into it. The first byte is what is locked; on some systems
 // nobody else can read it, so that the pid comes after it.
-func takeLock(path string, pid int) (*flock.Flock, error) {
-	lock := flock.New(path, flock.SetPermissions(fileMode))
-	ok, err := lock.TryLock()
+func takeLock(path string, pid int) (*files.Lock, error) {
+	lock, err := files.TryLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the index: %w", err)
 	}
-	if !ok {
+	if lock == nil {
 		return nil, lockedError(path)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
@@ -453,15 +452,8 @@ func writeAt(f *os.File, s string, at int64) error {
 }
 
 func lockedError(path string) error {
-	var pid int
-	if f, err := os.Open(path); err == nil {
-		var b [20]byte
-		n, _ := f.ReadAt(b[:], 1)
-		_, _ = fmt.Sscanf(string(b[:n]), "%d", &pid)
-		_ = f.Close()
+	if pid := pidIn(path); pid > 0 {
+		return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
 	}
-	if pid == 0 {
-		return ErrLocked
-	}
-	return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
+	return ErrLocked
 }

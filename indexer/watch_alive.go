@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
+	"pigrep/internal/files"
 )
 
 // A watcher holds the lock watch.lock in the index directory as long as it
@@ -51,19 +51,13 @@ type Watcher struct {
 // WatcherOf returns the watcher of the index in the directory; nil when none
 // lives. It may be stuck.
 func WatcherOf(dir string, now time.Time) (*Watcher, error) {
-	lock := flock.New(filepath.Join(dir, watchLockName), flock.SetFlag(os.O_RDONLY))
-	// Shared, so that those who look do not keep each other from it.
-	free, err := lock.TryRLock()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	locked, err := files.Locked(filepath.Join(dir, watchLockName))
 	if err != nil {
 		return nil, fmt.Errorf("look for a watcher: %w", err)
 	}
-	if free {
-		return nil, lock.Close()
+	if !locked {
+		return nil, nil
 	}
-	_ = lock.Close()
 	w := &Watcher{}
 	data, err := os.ReadFile(filepath.Join(dir, watchStateName))
 	if err == nil {
@@ -90,7 +84,7 @@ func (w *Watcher) does(lag Lag, now time.Time) bool {
 // presence is what others see of this watcher.
 type presence struct {
 	dir   string
-	lock  *flock.Flock
+	lock  *files.Lock
 	state Watcher
 }
 
@@ -101,24 +95,21 @@ func (p *presence) appear() error {
 		return fmt.Errorf("make the index directory: %w", err)
 	}
 	path := filepath.Join(p.dir, watchLockName)
-	lock := flock.New(path, flock.SetPermissions(0o600))
 	const tries = 20
 	for try := 1; ; try++ {
-		ok, err := lock.TryLock()
+		lock, err := files.TryLock(path)
 		if err != nil {
 			return fmt.Errorf("lock the index for watching: %w", err)
 		}
-		if ok {
+		if lock != nil {
 			p.lock = lock
 			return nil
 		}
 		w, err := WatcherOf(p.dir, time.Time{})
 		if err == nil && w != nil && w.PID != 0 {
-			_ = lock.Close()
 			return fmt.Errorf("%w (pid %d)", ErrWatched, w.PID)
 		}
 		if try == tries {
-			_ = lock.Close()
 			return ErrWatched
 		}
 		time.Sleep(watchLockWait / tries)
@@ -129,7 +120,7 @@ func (p *presence) appear() error {
 // made and locked again.
 func (p *presence) beat(now time.Time) error {
 	if _, err := os.Stat(filepath.Join(p.dir, watchLockName)); errors.Is(err, fs.ErrNotExist) {
-		_ = p.lock.Close()
+		_ = p.lock.Unlock()
 		if err := p.appear(); err != nil {
 			return err
 		}
@@ -144,7 +135,7 @@ func (p *presence) beat(now time.Time) error {
 	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temp, path)
+	return files.Rename(temp, path)
 }
 
 // leave gives the lock back.
@@ -153,5 +144,5 @@ func (p *presence) leave() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, p.lock.Close())
+	return errors.Join(err, p.lock.Unlock())
 }

@@ -545,7 +545,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	if err := p.beat(time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.lock.Close(); err != nil {
+	if err := p.lock.Unlock(); err != nil {
 		t.Fatal(err)
 	}
 	if res := update(time.Now()); res.Watcher != nil || !res.Complete() {

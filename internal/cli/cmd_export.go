@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/internal/files"
 	"pigrep/internal/printer"
 
 	"github.com/spf13/cobra"
@@ -147,7 +147,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 
 // writeExport writes a file that appears whole or not at all. Session files are
 // never written to, not even on request.
-func (a *App) writeExport(path string, force bool, write func(io.Writer) error) (err error) {
+func (a *App) writeExport(path string, force bool, write func(io.Writer) error) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -159,25 +159,16 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	case !force:
 		return usagef("choose another name, or --force", "%s is there already", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".pigrep-export-*")
-	if err != nil {
-		return &problem{code: codeIO, message: "write the file", err: err}
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
+	var answered error
+	err := files.Replace(path, 0o600, func(f io.Writer) error {
+		w := bufio.NewWriterSize(f, 1<<20)
+		if answered = write(w); answered != nil {
+			return answered
 		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	if err := write(w); err != nil {
-		return err
+		return w.Flush()
+	})
+	if answered != nil || err == nil {
+		return answered
 	}
-	if err := errors.Join(w.Flush(), f.Close()); err != nil {
-		return &problem{code: codeIO, message: "write the file", err: err}
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return fmt.Errorf("write the file: %w", err)
-	}
-	return nil
+	return &problem{code: codeIO, message: "write the file", err: err}
 }

@@ -7,12 +7,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/internal/files"
 
 	"github.com/spf13/cobra"
 )
@@ -99,15 +101,8 @@ func writeSkill(path string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".SKILL.md-*")
-	if err != nil {
+	return files.Replace(path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(skillText)
 		return err
-	}
-	defer os.Remove(f.Name()) // it is gone when all went well
-	_, err = f.Write(skillText)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	})
 }

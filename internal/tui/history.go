@@ -3,11 +3,14 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"pigrep/internal/files"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -69,31 +72,19 @@ func readHistory(path string) ([]string, error) {
 
 // writeHistory puts a file with these queries, the latest first, in place of
 // the old one.
-func writeHistory(path string, list []string) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write the history: %w", err)
-		}
-	}()
-	f, err := os.CreateTemp(filepath.Dir(path), "history-*") // which is 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // which it is not called any more when all went well
+func writeHistory(path string, list []string) error {
 	var b strings.Builder
 	for _, q := range slices.Backward(list) {
 		b.WriteString(q + "\n")
 	}
-	if _, err = f.WriteString(b.String()); err == nil {
-		err = f.Sync()
+	err := files.Replace(path, 0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, b.String())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write the history: %w", err)
 	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
+	return nil
 }
 
 // appendHistory adds a query to the file.

@@ -1,0 +1,88 @@
+// Package files does what systems do each in their own way with files: locks,
+// putting a file in the place of another, names that are on disk, further names
+// of a file. Whoever needs one of these takes it from here; a body that differs
+// is in a file named after the system.
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+)
+
+// Lock is a lock file that this process holds. The system frees it when the
+// process dies.
+type Lock struct{ file *flock.Flock }
+
+// TryLock takes the lock file, which is made when it is missing and then is its
+// owner's alone; nil when another process holds it. On some systems nobody else
+// can read the first byte of a file that is locked.
+func TryLock(path string) (*Lock, error) {
+	l := flock.New(path, flock.SetPermissions(0o600))
+	ok, err := l.TryLock()
+	if err != nil || !ok {
+		return nil, errors.Join(err, l.Close())
+	}
+	return &Lock{l}, nil
+}
+
+// Unlock gives the lock back. The file stays: another process may be waiting for
+// it.
+func (l *Lock) Unlock() error { return l.file.Close() }
+
+// Locked reports whether a process holds the lock file. Those who look do not
+// keep each other from it.
+func Locked(path string) (bool, error) {
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
+	free, err := l.TryRLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !free, errors.Join(err, l.Close())
+}
+
+// Replace puts what write writes in the place of the file, or makes it: whole, on
+// disk and with this mode, or not at all.
+func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := errors.Join(write(f), f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return Rename(f.Name(), path)
+}
+
+// LinkOrCopy makes to another name of the file from, or where the file system has
+// no hard links a copy of it that is on disk.
+func LinkOrCopy(from, to string, mode fs.FileMode) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	return Copy(from, to, mode)
+}
+
+// Copy makes a copy of a file that is on disk. There must be none of this name.
+func Copy(from, to string, mode fs.FileMode) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Chmod(mode), out.Sync(), out.Close())
+}

@@ -1,0 +1,103 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// names lists a directory, with what the files in it hold.
+func names(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[e.Name()] = string(data)
+	}
+	return got
+}
+
+func TestReplace(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	write := func(text string, err error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, _ = io.WriteString(w, text)
+			return err
+		}
+	}
+	for _, text := range []string{"first", "second"} {
+		if err := Replace(path, 0o600, write(text, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]string{"a": text}, names(t, dir)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	// What fails leaves nothing behind, and what was there as it was.
+	failed := errors.New("no space")
+	if err := Replace(path, 0o600, write("third", failed)); !errors.Is(err, failed) {
+		t.Errorf("got %v, want %v", err, failed)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "second"}, names(t, dir)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	held := func(want bool) {
+		t.Helper()
+		if got, err := Locked(path); got != want || err != nil {
+			t.Errorf("Locked = %v, %v, want %v", got, err, want)
+		}
+	}
+	held(false) // there is no such file
+	l, err := TryLock(path)
+	if err != nil || l == nil {
+		t.Fatalf("TryLock = %v, %v", l, err)
+	}
+	held(true)
+	if second, err := TryLock(path); second != nil || err != nil {
+		t.Errorf("a lock that is held is given again: %v, %v", second, err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	held(false)
+}
+
+func TestLinkOrCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, make := range []func(from, to string) error{
+		func(from, to string) error { return LinkOrCopy(from, to+"1", 0o600) },
+		func(from, to string) error { return Copy(from, to+"2", 0o600) },
+	} {
+		if err := make(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
+			t.Fatal(err)
+		}
+		if err := make(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err == nil {
+			t.Error("what is there is written over")
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"a": "text", "b1": "text", "b2": "text"}, names(t, dir)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
