@@ -129,7 +129,7 @@ func (w *leafWriter) add(v value, block bool) {
 			}
 		case '"':
 			s := w.o.valueAt(i)
-			w.text(data[i+1 : s.end-1])
+			w.text(s)
 			i, wanted = s.end, false
 		default:
 			end := skipScalar(data, i)
@@ -282,7 +282,7 @@ func (w *leafWriter) flat(i int) int {
 				i = next + 1
 				continue
 			}
-			w.text(data[i+1 : end-1])
+			w.text(value{extent: extent{i, end}})
 			i = end
 		case '{', '[':
 			depth++
@@ -329,15 +329,15 @@ func (w *leafWriter) literal(raw ...[]byte) {
 	}
 }
 
-// text writes the string with this inside.
-func (w *leafWriter) text(raw []byte) {
-	if len(raw) == 0 && !w.named {
+// text writes a string.
+func (w *leafWriter) text(v value) {
+	if v.end-v.start == len(`""`) && !w.named {
 		return
 	}
 	start := len(w.out)
 	w.line()
 	text := len(w.out)
-	w.out = appendDecoded(w.out, raw)
+	w.out = w.o.appendText(w.out, v)
 	if w.isHeld(w.out[text:]) {
 		w.out = w.out[:start]
 	}

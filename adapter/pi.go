@@ -70,11 +70,10 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 	var problems []ParseError
 	notObject := false
 	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
-		end, err := p.scan.check(line.Data, i)
+		end, err := p.obj.check(&p.scan, i)
 		if err != nil {
 			return append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
 		}
-		p.obj.long = p.scan.long
 		switch v := (value{extent: extent{i, end}}); {
 		case line.Data[i] == '{':
 			p.object(line, v, emit)
@@ -96,8 +95,7 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 // torn returns the problem with an unterminated line, nil when it is complete.
 func (p *piParser) torn(line Line, start int) []ParseError {
 	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
-		end, err := p.scan.check(line.Data, i)
-		p.obj.long = p.scan.long
+		end, err := p.obj.check(&p.scan, i)
 		if err != nil || line.Data[i] != '{' && !p.isTransaction(value{extent: extent{i, end}}) {
 			return []ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
 		}

@@ -97,11 +97,10 @@ func saysSession(head []byte, offset int64) bool {
 		return false
 	}
 	p := &piParser{obj: object{data: head[offset:]}}
-	end, err := p.scan.check(p.obj.data, 0)
+	end, err := p.obj.check(&p.scan, 0)
 	if err != nil {
 		return false
 	}
-	p.obj.long = p.scan.long
 	return p.string(find(p.collect(value{extent: extent{0, end}}), "type")) == "session"
 }
 

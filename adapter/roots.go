@@ -76,14 +76,13 @@ func sessionDir(path string, env Environment) (string, error) {
 	}
 	data = []byte(strings.TrimPrefix(string(data), string(byteOrderMark)))
 	p := &piParser{obj: object{data: data}}
-	end, err := p.scan.check(data, 0)
+	end, err := p.obj.check(&p.scan, 0)
 	if err == nil && skipPadding(data, end) != len(data) {
 		err = errSyntax
 	}
 	if err != nil {
 		return "", fmt.Errorf("read settings %s: %w", path, err)
 	}
-	p.obj.long = p.scan.long
 	start := skipPadding(data, 0)
 	return p.string(find(p.collect(value{extent: extent{start, end}}), "sessionDir")), nil
 }

@@ -4,12 +4,16 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/bits"
+	"unicode/utf8"
 )
 
 // The scanner checks one JSON value in one pass over its bytes, as strictly as
 // JSON.parse does, and finds its end. It makes no tree: it only notes where the
 // long values near the top end, so that the code which then looks for the wanted
 // members can jump over the others. Depth costs one bit a level.
+//
+// Most long strings are wanted, and those with escapes have to be decoded. So
+// that is done in the same pass.
 
 const (
 	longValue  = 128 // bytes; a shorter one is cheap to cross again
@@ -44,22 +48,40 @@ const (
 	formKnown form = 1 << iota // the other bits are right
 	escaped                    // has a backslash
 	notASCII                   // has a byte over 0x7f
+	decoded                    // the scanner has its text
 )
+
+// note is a long value that the scanner came across.
+type note struct {
+	value
+	text extent // in texts, of a decoded string
+}
 
 // scanner holds what the last check noted. The zero value is ready.
 type scanner struct {
 	objects []uint64 // one bit a level: 1 is an object
-	long    []value  // noted values, by start
+	long    []note   // by start
+	texts   []byte
 	open    [notedDepth]int
 	spaced  bool // white space stands outside strings
 }
 
+// Memory for texts.
+const (
+	firstTexts = 16 << 10
+	keptTexts  = 4 << 20 // more is not kept for the next check
+)
+
 // check checks the value that starts at i and returns where it ends. On an
 // error, it returns where that is.
 func (s *scanner) check(data []byte, i int) (int, error) {
-	s.long = s.long[:0]
+	s.long, s.texts = s.long[:0], s.texts[:0]
+	if cap(s.texts) > keptTexts {
+		s.texts = nil
+	}
 	s.spaced = false
 	depth := 0
+	before := 0 // bytes of texts, before the string at hand
 	var inObject bool
 	var err error
 
@@ -81,7 +103,7 @@ value:
 		}
 		if depth < notedDepth {
 			s.open[depth] = len(s.long)
-			s.long = append(s.long, value{extent: extent{start: i}})
+			s.long = append(s.long, note{value: value{extent: extent{start: i}}})
 		}
 		depth++
 		i = s.space(data, i+1)
@@ -96,12 +118,15 @@ value:
 		}
 		goto value
 	case '"':
-		end, form, err := checkString(data, i+1)
+		before = len(s.texts)
+		end, form, err := s.string(data, i+1)
 		if err != nil {
 			return end, err
 		}
 		if end-i >= longValue && depth <= notedDepth {
-			s.long = append(s.long, value{extent{i, end}, form})
+			s.long = append(s.long, note{value{extent{i, end}, form}, extent{before, len(s.texts)}})
+		} else {
+			s.texts = s.texts[:before]
 		}
 		i = end
 	case 't':
@@ -150,9 +175,11 @@ key:
 	if data[i] != '"' {
 		return i, errSyntax
 	}
-	if i, _, err = checkString(data, i+1); err != nil {
+	before = len(s.texts)
+	if i, _, err = s.string(data, i+1); err != nil {
 		return i, err
 	}
+	s.texts = s.texts[:before]
 	i = s.space(data, i)
 	if i == len(data) {
 		return i, errTruncated
@@ -201,19 +228,16 @@ const (
 	highs = 0x8080808080808080
 )
 
-// checkString checks the string whose first byte after the quote is at i and
-// returns the place after its closing quote, and what the string holds.
-func checkString(data []byte, i int) (int, form, error) {
+// string checks the string whose first byte after the quote is at i and returns
+// the place after its closing quote, and what the string holds. When it has escapes
+// its text is appended to texts; of one that is not UTF-8 the form does not say so.
+func (s *scanner) string(data []byte, i int) (int, form, error) {
+	start := i
 	seen := uint64(0) // its high bits tell of bytes over 0x7f
-	form := formKnown
 	for {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
-			quote := w ^ ones*'"'
-			slash := w ^ ones*'\\'
-			// The lowest bit set belongs to the first quote, backslash or
-			// control character; borrows only disturb what is above it.
-			m := ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
+			m := specials(w)
 			if m == 0 {
 				seen |= w
 				i += 8
@@ -222,45 +246,142 @@ func checkString(data []byte, i int) (int, form, error) {
 			seen |= w & (m&-m - 1)
 			i += bits.TrailingZeros64(m) >> 3
 		} else {
-			for i < len(data) && data[i] >= ' ' && data[i] != '"' && data[i] != '\\' {
+			for i < len(data) && !special(data[i]) {
 				seen |= uint64(data[i])
 				i++
 			}
 			if i == len(data) {
-				return i, form, errTruncated
+				return i, 0, errTruncated
 			}
 		}
-		switch c := data[i]; {
-		case c == '\\':
-			form |= escaped
-			if i+1 == len(data) {
-				return i, form, errTruncated
-			}
-			if unescaped[data[i+1]] != 0 {
-				i += 2
+		switch data[i] {
+		case '"':
+			return i + 1, formOfSeen(seen), nil
+		case '\\':
+			return s.escapedString(data, start, i, seen)
+		}
+		return i, 0, errControl
+	}
+}
+
+// escapedString is string from the first backslash on, which is at i.
+func (s *scanner) escapedString(data []byte, start, i int, seen uint64) (int, form, error) {
+	from := len(s.texts)
+	out := s.room(from+i-start+textSlack, len(data)-i)
+	n := from + copy(out[from:], data[start:i])
+	for {
+		if n+textSlack > len(out) {
+			s.texts = out[:n]
+			out = s.room(n+textSlack, len(data)-i)
+		}
+		if i+8 <= len(data) {
+			// What follows a special byte is written too, to be written over.
+			w := binary.LittleEndian.Uint64(data[i:])
+			binary.LittleEndian.PutUint64(out[n:], w)
+			m := specials(w)
+			if m == 0 {
+				seen |= w
+				i, n = i+8, n+8
 				continue
 			}
-			if data[i+1] != 'u' {
-				return i, form, errEscape
+			seen |= w & (m&-m - 1)
+			k := bits.TrailingZeros64(m) >> 3
+			i, n = i+k, n+k
+		} else {
+			for i < len(data) && !special(data[i]) {
+				seen |= uint64(data[i])
+				out[n] = data[i]
+				i, n = i+1, n+1
 			}
-			for k := i + 2; k < i+6; k++ {
-				if k >= len(data) {
-					return i, form, errTruncated
+			if i == len(data) {
+				return i, 0, errTruncated
+			}
+		}
+		switch data[i] {
+		case '\\':
+			if i+1 == len(data) {
+				return i, 0, errTruncated
+			}
+			c := unescaped[data[i+1]]
+			if c == 0 {
+				if err := checkHex(data, i); err != nil {
+					return i, 0, err
 				}
-				if !isHex(data[k]) {
-					return i, form, errEscape
-				}
+				var r rune
+				r, i = unescape(data, i)
+				n = len(utf8.AppendRune(out[:n], r))
+				continue
 			}
-			i += 6
-		case c == '"':
-			if seen&highs != 0 {
-				form |= notASCII
+			out[n] = c
+			i, n = i+2, n+1
+			// They often stand together: as the indentation of code.
+			for i+1 < len(data) && data[i] == '\\' && unescaped[data[i+1]] != 0 && n < len(out) {
+				out[n] = unescaped[data[i+1]]
+				i, n = i+2, n+1
 			}
-			return i + 1, form, nil
+		case '"':
+			f := formOfSeen(seen) | escaped
+			if f&notASCII == 0 || utf8.Valid(out[from:n]) {
+				s.texts = out[:n]
+				f |= decoded
+			}
+			return i + 1, f, nil
 		default:
-			return i, form, errControl
+			return i, 0, errControl
 		}
 	}
+}
+
+// textSlack is the room that a step of decoding may need.
+const textSlack = 16
+
+// room returns texts with room for n bytes. The text of what is left of the line
+// takes up to so many more. Memory of long lines is taken at once, so that it is
+// not copied, and most of what is not needed of it is never touched.
+func (s *scanner) room(n, more int) []byte {
+	if n > cap(s.texts) {
+		size := n + more + textSlack
+		if n < firstTexts {
+			size = min(size, firstTexts)
+		}
+		grown := make([]byte, size)
+		copy(grown, s.texts)
+		s.texts = grown[:len(s.texts)]
+	}
+	return s.texts[:cap(s.texts)]
+}
+
+// specials returns a word whose lowest bit set belongs to the first quote,
+// backslash or control character of w. Borrows disturb what is above it.
+func specials(w uint64) uint64 {
+	quote := w ^ ones*'"'
+	slash := w ^ ones*'\\'
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
+}
+
+func special(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
+
+func formOfSeen(seen uint64) form {
+	if seen&highs != 0 {
+		return formKnown | notASCII
+	}
+	return formKnown
+}
+
+// checkHex checks the escape at i, which is none of two characters.
+func checkHex(data []byte, i int) error {
+	if data[i+1] != 'u' {
+		return errEscape
+	}
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(data) {
+			return errTruncated
+		}
+		if !isHex(data[k]) {
+			return errEscape
+		}
+	}
+	return nil
 }
 
 func isHex(c byte) bool {

@@ -136,7 +136,8 @@ func standardStrings(data []byte) ([]string, error) {
 func compareWithStandard(t *testing.T, data []byte) {
 	t.Helper()
 	var s scanner
-	end, err := s.check(data, 0)
+	o := object{data: data}
+	end, err := o.check(&s, 0)
 	got := err == nil && skipAllSpace(data[end:])
 	want := json.Valid(data)
 	if want && !got || got && !want && nesting(data) < 10_000 {
@@ -150,7 +151,6 @@ func compareWithStandard(t *testing.T, data []byte) {
 		t.Fatalf("encoding/json on %q: %v", data, err)
 	}
 	start := skipPadding(data, 0)
-	o := object{data: data, long: s.long}
 	var gotStrings []string
 	stringsOf(&o, value{extent: extent{start, end}}, &arena{}, func(s string) { gotStrings = append(gotStrings, s) })
 	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
@@ -184,7 +184,27 @@ func TestStringsAsStandard(t *testing.T) {
 		for pad := range 9 { // at every place in a word
 			p := strings.Repeat("p", pad)
 			compareWithStandard(t, []byte(`{"`+p+`":[1,`+s+`],"t":`+s+`}`))
-			compareWithStandard(t, []byte(`"`+p+strings.Trim(s, `"{}`)+`"`))
+			inside := strings.Trim(s, `"{}`)
+			compareWithStandard(t, []byte(`"`+p+inside+`"`))
+			for _, long := range longStrings { // that are decoded while they are checked
+				compareWithStandard(t, []byte(`{"`+long+`":["`+long+p+inside+`","`+inside+`",["`+p+inside+long+`"]],"t":"`+inside+long+`"}`))
+			}
+		}
+	}
+}
+
+var longStrings = []string{strings.Repeat("0123456789", 13), strings.Repeat(`\t`, 70), strings.Repeat(`é\n`, 50), strings.Repeat(`\\12345\"6789012`, 9), strings.Repeat(`\u00e9`, 30)}
+
+// Bad strings are as bad behind an escape, wherever they are cut short.
+func TestBadLongStrings(t *testing.T) {
+	for _, bad := range []string{`\x`, `\u12g4`, `\ud83d\u12g4`, `\ud83d\x`, "\x1f", `\n` + "\n", "a\x00", `\ud83d\u`, `\u00`, `\`} {
+		for pad := range 9 {
+			for _, long := range longStrings {
+				whole := `["` + long + strings.Repeat("p", pad) + bad + long + `"]`
+				for n := len(whole) - len(long) - 2 - len(bad); n <= len(whole); n++ {
+					compareWithStandard(t, []byte(whole[:n]))
+				}
+			}
 		}
 	}
 }

@@ -11,8 +11,17 @@ import (
 // object is a line, or a piece of one, that the scanner has checked, with what
 // it noted. The methods that read it trust it to be JSON.
 type object struct {
-	data []byte
-	long []value
+	data  []byte
+	long  []note
+	texts []byte
+}
+
+// check checks the value that starts at i and takes up what the scanner noted. It
+// returns where the value ends or, with an error, where that is.
+func (o *object) check(s *scanner, i int) (int, error) {
+	end, err := s.check(o.data, i)
+	o.long, o.texts = s.long, s.texts
+	return end, err
 }
 
 // kind returns the first byte of the value, which tells what it is: one of
@@ -120,21 +129,21 @@ func (o *object) valueAt(i int) value {
 		if end := skipString(near, i); end <= len(near) {
 			return value{extent: extent{i, end}}
 		}
-		if v, ok := o.noted(i); ok {
-			return v
+		if n := o.noted(i); n != nil {
+			return n.value
 		}
 		return value{extent: extent{i, skipString(data, i)}}
 	case '{', '[':
-		if v, ok := o.noted(i); ok {
-			return v
+		if n := o.noted(i); n != nil {
+			return n.value
 		}
 		return value{extent: extent{i, skipContainer(data, i)}}
 	}
 	return value{extent: extent{i, skipScalar(data, i)}}
 }
 
-// noted returns the value at i if the scanner noted it.
-func (o *object) noted(i int) (value, bool) {
+// noted returns what the scanner noted of the value at i, nil when it did not.
+func (o *object) noted(i int) *note {
 	lo, hi := 0, len(o.long)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -145,9 +154,9 @@ func (o *object) noted(i int) (value, bool) {
 		}
 	}
 	if lo < len(o.long) && o.long[lo].start == i {
-		return o.long[lo], true
+		return &o.long[lo]
 	}
-	return value{}, false
+	return nil
 }
 
 func skipSpace(data []byte, i int) int {
@@ -219,11 +228,14 @@ func skipScalar(data []byte, i int) int {
 	return i
 }
 
-// text decodes a string value. The result lies in the line or in the arena; it
-// is nil when v is no string.
+// text decodes a string value. The result lies in the line, in texts or in the
+// arena; it is nil when v is no string.
 func (o *object) text(v value, a *arena) []byte {
 	if o.kind(v) != '"' {
 		return nil
+	}
+	if v.form&decoded != 0 {
+		return o.decoded(v)
 	}
 	raw := o.data[v.start+1 : v.end-1]
 	if v.form&formKnown == 0 {
@@ -233,6 +245,20 @@ func (o *object) text(v value, a *arena) []byte {
 		return raw[:len(raw):len(raw)]
 	}
 	return a.keep(appendDecoded(a.room(len(raw)+decodeSlack), raw))
+}
+
+// decoded returns the text that the scanner has of a string.
+func (o *object) decoded(v value) []byte {
+	at := o.noted(v.start).text
+	return o.texts[at.start:at.end:at.end]
+}
+
+// appendText appends the text of a string value.
+func (o *object) appendText(dst []byte, v value) []byte {
+	if v.form&decoded != 0 {
+		return append(dst, o.decoded(v)...)
+	}
+	return appendDecoded(dst, o.data[v.start+1:v.end-1])
 }
 
 func formOf(raw []byte) form {
@@ -308,14 +334,14 @@ func appendDecoded(dst, raw []byte) []byte {
 }
 
 // unescape reads the character that begins with \u at i, and returns the place
-// after it.
+// after it. The escape is known to be good, the one after it need not be.
 func unescape(raw []byte, i int) (rune, int) {
 	r := hex4(raw[i+2:])
 	i += 6
 	if !utf16.IsSurrogate(r) {
 		return r, i
 	}
-	if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
+	if i+6 <= len(raw) && raw[i] == '\\' && checkHex(raw, i) == nil {
 		if pair := utf16.DecodeRune(r, hex4(raw[i+2:])); pair != utf8.RuneError {
 			return pair, i + 6
 		}
