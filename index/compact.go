@@ -89,18 +89,23 @@ func (w *Writer) mergeAll(ctx context.Context) error {
 	return errors.New("segments are left")
 }
 
+// mergeOnce merges all segments.
 func (w *Writer) mergeOnce(ctx context.Context) error {
+	options := mergeplan.SingleSegmentMergePlanOptions
+	options.SegmentsPerMergeTask = 1 << 20
+	options.ScoreSegments = func(list []mergeplan.Segment, _ *mergeplan.MergePlanOptions) float64 {
+		return -float64(len(list)) // all of them at once is best
+	}
+	return w.mergeBy(ctx, &options)
+}
+
+func (w *Writer) mergeBy(ctx context.Context, options *mergeplan.MergePlanOptions) error {
 	done := make(chan error, 1)
 	go func() {
 		var err error
 		defer func() { done <- err }()
 		defer contain("merge segments", &err)()
-		options := mergeplan.SingleSegmentMergePlanOptions
-		options.SegmentsPerMergeTask = 1 << 20
-		options.ScoreSegments = func(list []mergeplan.Segment, _ *mergeplan.MergePlanOptions) float64 {
-			return -float64(len(list)) // all of them at once is best
-		}
-		err = w.engine.ForceMerge(ctx, &options)
+		err = w.engine.ForceMerge(ctx, options)
 	}()
 	select {
 	case err := <-done:

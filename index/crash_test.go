@@ -66,7 +66,9 @@ func child(dir string) {
 				}
 				err := w.Commit(b)
 				if err == nil && i%4 == 0 {
-					_, err = w.Publish()
+					if _, err = w.Publish(); err == nil {
+						err = w.Merge()
+					}
 				}
 				out.Lock()
 				if err != nil {
@@ -430,6 +432,9 @@ func writeDamaged(t *testing.T, dir string) {
 		putFile(b, w.NextFile(), "/after", "something")
 		if err = w.Commit(b); err == nil {
 			_, err = w.Publish()
+		}
+		if err == nil {
+			err = w.Merge()
 		}
 		_ = w.Close()
 	}

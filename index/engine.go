@@ -64,14 +64,16 @@ type liveEngine struct {
 // full disk.
 const retryPause = 20 * time.Millisecond
 
-// neverMerge is a plan of merging that a build of any size does not reach.
+// neverMerge is a plan of merging that an index of any size does not reach: what
+// the engine begins in the background most writers do not live long enough to
+// see the end of.
 var neverMerge = map[string]any{
 	"MaxSegmentsPerTier": 100_000, "MaxSegmentSize": 5_000_000, "TierGrowth": 10, "SegmentsPerMergeTask": 10, "FloorSegmentSize": 1,
 }
 
 // openLive opens the engine for writing, and makes it when the directory is
-// empty. With bulk it merges no segments.
-func openLive(path string, bulk bool) (e *liveEngine, err error) {
+// empty.
+func openLive(path string) (e *liveEngine, err error) {
 	defer contain("open the engine", &err)()
 	e = &liveEngine{path: path, failing: make(chan struct{}), dead: make(chan struct{}), closing: make(chan struct{})}
 	e.queue = engineapi.NewAnalysisQueue(1) // documents come analyzed
@@ -79,9 +81,7 @@ func openLive(path string, bulk bool) (e *liveEngine, err error) {
 		"path":                   path,
 		"bolt_timeout":           lockWait,
 		"asyncErrorCallbackName": callbackName,
-	}
-	if bulk {
-		config["scorchMergePlanOptions"] = neverMerge
+		"scorchMergePlanOptions": neverMerge,
 	}
 	idx, err := scorch.NewScorch(scorch.Name, config, e.queue)
 	if err != nil {

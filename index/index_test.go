@@ -492,26 +492,45 @@ func TestSizeOnDisk(t *testing.T) {
 	}
 }
 
-// A bulk build merges nothing; a later writer does.
-func TestBulk(t *testing.T) {
+// Segments are merged when that is asked for, and then as many as keep their
+// number small.
+func TestMerge(t *testing.T) {
 	dir := t.TempDir()
-	w, err := index.OpenWriter(dir, index.WriterOptions{Bulk: true})
-	if err != nil {
-		t.Fatal(err)
+	w := openWriter(t, dir)
+	const commits = 60
+	for i := range commits {
+		b := w.NewBatch()
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
+		commit(t, w, b)
+		if i < commits/2 {
+			continue
+		}
+		if err := w.Merge(); err != nil {
+			t.Fatal(err)
+		}
+		publish(t, w)
+		r := openReader(t, dir)
+		if got := len(r.Segments()); got > 12 {
+			t.Fatalf("%d segments after %d commits", got, i+1)
+		}
+		if got := found(t, r, index.FieldText, "words"); len(got) != i+1 {
+			t.Fatalf("%d found after %d commits", len(got), i+1)
+		}
 	}
-	defer w.Close()
-	const batches = 30
-	for i := range batches {
+}
+
+// What nobody asked to merge stays as it is.
+func TestNoMerge(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	const commits = 30
+	for i := range commits {
 		b := w.NewBatch()
 		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
 		commit(t, w, b)
 	}
 	publish(t, w)
-	r := openReader(t, dir)
-	if got := len(r.Segments()); got != batches {
-		t.Errorf("%d segments, want %d", got, batches)
-	}
-	if got := found(t, r, index.FieldText, "words"); len(got) != batches {
-		t.Errorf("%d found, want %d", len(got), batches)
+	if got := len(openReader(t, dir).Segments()); got != commits {
+		t.Errorf("%d segments, want %d", got, commits)
 	}
 }

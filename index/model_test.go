@@ -333,6 +333,11 @@ func TestModel(t *testing.T) {
 				published = m.clone()
 				check(rt)
 			},
+			"merge": func(rt *rapid.T) {
+				if err := w.Merge(); err != nil {
+					rt.Fatalf("Merge: %v", err)
+				}
+			},
 			"compact": func(rt *rapid.T) {
 				if err := w.Compact(t.Context()); err != nil {
 					rt.Fatalf("Compact: %v", err)

@@ -35,7 +35,6 @@ type WriterOptions struct {
 	Logger  *slog.Logger // nil: say nothing
 	PID     int          // of this process, for the message of ErrLocked
 	Stock   bool         // let the engine build its segments, as a reference
-	Bulk    bool         // this writer makes a large build and ends: leave it to a later one to merge segments
 	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
 }
 
@@ -46,9 +45,9 @@ type Writer struct {
 	lock   *files.Lock
 	logger *slog.Logger
 	build  func() builder // makes the builder of every batch
-	bulk   bool
 
-	work    sync.Mutex     // serialises commits, publishing and closing, which take long
+	work    sync.Mutex     // serialises commits, publishing, merging and closing, which take long
+	added   int            // documents of all commits
 	current *generation    // the newest generation, nil when there is none that is sound
 	pruning sync.WaitGroup // removes old generations after publishing
 
@@ -78,7 +77,7 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder, bulk: opt.Bulk}
+	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder}
 	if opt.Stock || !segment.Known() {
 		w.build = newStockBuilder
 	}
@@ -125,7 +124,7 @@ func (w *Writer) openLive(live string) error {
 	if err := makeDirs(live); err != nil {
 		return fmt.Errorf("make the index directory: %w", err)
 	}
-	engine, err := openLive(live, w.bulk)
+	engine, err := openLive(live)
 	if err != nil {
 		return err
 	}
@@ -301,6 +300,9 @@ func (w *Writer) commit(b *Batch) error {
 	w.mu.Lock()
 	w.table = next
 	w.mu.Unlock()
+	for _, c := range b.files {
+		w.added += c.added
+	}
 	return nil
 }
 

@@ -32,8 +32,9 @@ type Options struct {
 
 	// Opened is called with the newest generation while the files are still
 	// being compared with it: mostly nothing has changed. What it returns is
-	// called before the generation is closed because something has, and must not
-	// return before the generation is no longer in use. May be nil.
+	// called when something has, and must not return before the generation is no
+	// longer in use; then Opened is called again, with the next generation, while
+	// the writer is being closed. May be nil.
 	Opened func(*index.Reader) (stop func())
 
 	Again map[string]bool // paths of files to read again from the start, whatever they look like
@@ -49,8 +50,8 @@ type Options struct {
 // faster and costs memory in proportion.
 const DefaultBatch = 48 << 20
 
-// bulkFrom is how much there must be to read for a writer that leaves merging
-// to later ones.
+// bulkFrom is how much there must be to read for a writer that merges nothing:
+// merging in proportion to that would take as long again.
 const bulkFrom = 128 << 20
 
 // publishEvery is how often a long run makes what is done visible.
@@ -124,16 +125,19 @@ func Update(ctx context.Context, o Options) (*Result, error) {
 	default:
 		return r, err
 	}
-	stop()
+	// What is asked of the old generation ends while the new one is made.
+	var stopping sync.WaitGroup
+	stopping.Go(stop)
 	k := keeper{Options: o}
-	reader, err = k.updateAll(ctx, r)
+	reader, err = k.updateAll(ctx, r, stopping.Wait)
 	if rebuildable(err) && !o.Rebuild {
 		if reader != nil {
 			reader.Close()
 		}
 		r.Rebuilt, k.Rebuild = err.Error(), true
-		reader, err = k.updateAll(ctx, r)
+		reader, err = k.updateAll(ctx, r, stopping.Wait)
 	}
+	stopping.Wait()
 	if reader != nil {
 		r.setReader(reader)
 	}
@@ -164,11 +168,13 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 			lag = Behind(r.Found, nil)
 		}
 		k.bulk = lag.Bytes >= bulkFrom
-		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock, Bulk: k.bulk})
+		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock})
 		if err != nil {
 			return nil, err
 		}
 		k.writer = writer
+	} else {
+		k.merge()
 	}
 	u := &update{Options: k.Options, writer: k.writer, steps: plan(k.writer), res: r}
 	err := u.run(ctx)
@@ -180,15 +186,16 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.generation = generation
 	}
 	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
-		// A writer for bulk would never merge what comes later.
+		// What comes after a bulk is merged in proportion to itself.
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
 	}
 	return u.steps, cmp.Or(err, publishErr)
 }
 
 // updateAll compares all files that were found with the index, brings it up to
-// date, and opens it while the writer is being released.
-func (k *keeper) updateAll(ctx context.Context, r *Result) (*index.Reader, error) {
+// date, and opens it while the writer is being released. It calls stopped before
+// it calls Opened.
+func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
 	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
 		steps := Plan(r.Found, ix)
 		for i := range steps {
@@ -202,7 +209,15 @@ func (k *keeper) updateAll(ctx context.Context, r *Result) (*index.Reader, error
 	released := make(chan error, 1)
 	go func() { released <- k.release() }()
 	reader, openErr := index.Open(k.Dir)
-	return reader, cmp.Or(err, <-released, openErr)
+	stop := func() {}
+	if err == nil && openErr == nil && k.Opened != nil {
+		stopped()
+		stop = k.Opened(reader)
+	}
+	if err = cmp.Or(err, <-released, openErr); err != nil {
+		stop()
+	}
+	return reader, err
 }
 
 // release gives the index to others.
@@ -210,9 +225,20 @@ func (k *keeper) release() error {
 	if k.writer == nil {
 		return nil
 	}
+	k.merge()
 	writer := k.writer
 	k.writer = nil
 	return writer.Close()
+}
+
+// merge merges small segments. There is always another time for it.
+func (k *keeper) merge() {
+	if k.bulk {
+		return
+	}
+	if err := k.writer.Merge(); err != nil {
+		k.logger().Debug("merge segments", "error", err)
+	}
 }
 
 func (o Options) logger() *slog.Logger {

@@ -57,3 +57,20 @@ func TestEarlyPanics(t *testing.T) {
 	}()
 	_, _ = e.wait()
 }
+
+// A question that was stopped is asked of the next generation.
+func TestEarlyAgain(t *testing.T) {
+	asked := 0
+	e := &early{question: func(ctx context.Context, _ *index.Reader) error {
+		if asked++; asked == 1 {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}}
+	e.begin(t.Context(), nil)()
+	e.begin(t.Context(), nil)
+	if asked, err := e.wait(); !asked || err != nil {
+		t.Errorf("wait: %t, %v, want the second answer", asked, err)
+	}
+}

@@ -54,7 +54,7 @@ func (o *sharedOptions) ask(ctx context.Context, a *App, p *place, question func
 }
 
 // early is a question that is asked before it is known whether the answer
-// counts.
+// counts, and again when it does not.
 type early struct {
 	question func(context.Context, *index.Reader) error // nil for none
 
@@ -71,7 +71,7 @@ func (e *early) begin(ctx context.Context, r *index.Reader) (stop func()) {
 		return e.stop
 	}
 	ctx, e.cancel = context.WithCancel(ctx)
-	e.done = make(chan struct{})
+	e.done, e.stopped, e.panicked = make(chan struct{}), false, nil
 	go func() {
 		defer close(e.done)
 		defer func() { e.panicked = recover() }() // for the goroutine that waits
