@@ -205,7 +205,7 @@ func (s *searcher) rejects(some []int32, lower *[]byte) func(raw []byte) bool {
 		return sure && !slices.ContainsFunc(needles, func(n *rawNeedle) bool {
 			// The index says that all the words are there. Without one of them, the
 			// file may have changed: parsing finds out.
-			return !n.hasRuns(text) || n.mayHave(text) || n.mayCross(text)
+			return n.may(text) || !n.hasRuns(text)
 		})
 	}
 }
