@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -187,13 +186,10 @@ func (o *tuiOptions) environ() []string {
 // historyFile is where queries are kept: "" when there is no place for it.
 func (a *App) historyFile() string {
 	dir := a.Getenv("XDG_STATE_HOME")
-	switch {
-	case filepath.IsAbs(dir):
-	case runtime.GOOS == "windows" && a.Getenv("LocalAppData") != "":
-		dir = a.Getenv("LocalAppData")
-	case a.Home != "":
-		dir = filepath.Join(a.Home, ".local", "state")
-	default:
+	if !filepath.IsAbs(dir) {
+		dir = a.systemStateDir()
+	}
+	if dir == "" {
 		return ""
 	}
 	return filepath.Join(dir, "pigrep", "history")

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -56,9 +58,12 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	if err != nil {
 		return err
 	}
-	watching, stop := context.WithCancel(ctx)
-	defer stop()
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	v := &watchView{app: a, options: o, stop: stop}
+	if out, ok := a.Streams.Out.(*os.File); ok && !a.quiet {
+		go whenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
+	}
 	tell, end := a.newProgress()
 	v.endProgress = end
 	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.tell}
@@ -71,7 +76,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	err = indexer.Watch(watching, opt)
 	v.begin()
 	switch {
-	case isClosedPipe(v.err):
+	case isClosedPipe(context.Cause(watching)):
 		return nil // which is how `| head` ends it
 	case v.err != nil:
 		return v.err
@@ -93,7 +98,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 type watchView struct {
 	app         *App
 	options     *watchOptions
-	stop        context.CancelFunc // ends the watch when nobody can be told any more
+	stop        context.CancelCauseFunc // ends the watch when nobody can be told any more
 	endProgress func()
 	begun       bool
 	err         error
@@ -162,7 +167,7 @@ func (v *watchView) show(e *printer.WatchEvent) {
 	}
 	if err != nil {
 		v.err = err
-		v.stop()
+		v.stop(err)
 	}
 }
 

@@ -290,10 +290,7 @@ func editCommand(editor, path string, line int, quote func(string) string) strin
 
 // edit opens the session file in the person's editor.
 func (d *desk) edit(p tui.Place, in io.Reader, out io.Writer) error {
-	editor := "vi"
-	if runtime.GOOS == "windows" {
-		editor = "notepad"
-	}
+	editor := usualEditor
 	for _, name := range []string{"EDITOR", "VISUAL"} {
 		if v := strings.TrimSpace(d.app.Getenv(name)); v != "" {
 			editor = v

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -83,12 +82,3 @@ func (a *App) pagedWith(ctx context.Context, command string, write func() error)
 
 // notFound is how a shell ends that cannot find a command.
 const notFound = 127
-
-// shellCommand runs what a person wrote into an environment variable.
-func shellCommand(ctx context.Context, command string) *exec.Cmd {
-	if runtime.GOOS == "windows" {
-		fields := strings.Fields(command)
-		return exec.CommandContext(ctx, fields[0], fields[1:]...)
-	}
-	return exec.CommandContext(ctx, "sh", "-c", command)
-}

@@ -137,6 +137,30 @@ func oneSession(t testing.TB) (home, file string, where []string) {
 	return home, file, []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
 }
 
+// Whoever reads what a watch says may go at any time: it ends well then, without
+// another line to write, and gives its lock back.
+func TestWatchWithoutReader(t *testing.T) {
+	t.Parallel()
+	home, _, where := oneSession(t)
+	cmd := command(t, home, append([]string{"watch"}, where...)...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	stuck := time.AfterFunc(25*time.Second, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
+	if code := endCode(t, cmd); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
 // Both signals end a watch well, and what was read is published.
 func TestWatchEndsWell(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {

@@ -1,5 +1,0 @@
-//go:build !windows
-
-package cli
-
-func isSystemClosedPipe(error) bool { return false }
