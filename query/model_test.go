@@ -70,7 +70,7 @@ func (m *model) idf(df int) float64 {
 
 func (m *model) tf(freq float64, length int) float64 {
 	average := m.tokens / float64(len(m.docs))
-	return freq * (k1 + 1) / (freq + k1*(1-b+b*float64(length)/average))
+	return lowest + freq*(k1+1)/(freq+k1*(1-b+b*float64(length)/average))
 }
 
 // expansions is what the terms of a word are, by looking at every term there is.
@@ -233,7 +233,9 @@ func (m *model) word(d *modelDoc, w *word, terms []expansion) (a answer) {
 	sum, mean := 0.0, 0.0
 	for _, p := range w.parts {
 		sum += m.idf(m.df[p])
-		mean += m.idf(m.df[p]) * m.tf(float64(d.freq[p]), d.length)
+		if n := d.freq[p]; n > 0 {
+			mean += m.idf(m.df[p]) * m.tf(float64(n), d.length)
+		}
 	}
 	if mean == 0 {
 		return a

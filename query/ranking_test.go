@@ -227,7 +227,7 @@ func (m *model) plainRanks(text string, entryOf func(*modelDoc) string) []string
 		sum := 0.0
 		for term := range terms {
 			if f := d.freq[term]; f > 0 {
-				sum += m.idf(m.df[term]) * m.tf(float64(f), d.length)
+				sum += m.idf(m.df[term]) * (m.tf(float64(f), d.length) - lowest)
 			}
 		}
 		if sum > 0 {

@@ -13,9 +13,10 @@ import (
 
 // The score of a document is the sum over the words it matches of
 //
-//	weight · idf · tf·(k1+1) / (tf + k1·(1 - b + b·length/average))
+//	weight · idf · (lowest + tf·(k1+1) / (tf + k1·(1 - b + b·length/average)))
 //
-// (BM25), where weight says how tightly the word matched, and everything that is
+// (BM25+: without lowest a rare word would count for nothing in a text that is
+// much longer than the average, and one that lacks it stand above), where weight says how tightly the word matched, and everything that is
 // counted is counted over live documents. For a word with several terms, tf is
 // the sum over them, those that match less tightly than the best one in the
 // document counted in proportion; idf is that of the most frequent term that
@@ -29,17 +30,18 @@ import (
 // is that of the documents that have all parts, and its tf part is the mean of
 // those of its parts, weighted by their idf.
 const (
-	k1 = 1.2
-	b  = 0.75
+	k1     = 1.2
+	b      = 0.75
+	lowest = 1
 )
 
 func (s *searcher) idf(df int) float64 {
 	return math.Log(1 + (s.documents-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// tf is the saturating part of BM25. length is the tokens of the document.
+// tf is the saturating part of BM25+. length is the tokens of the document.
 func (s *searcher) tf(freq float32, length uint32) float32 {
-	return freq * (k1 + 1) / (freq + s.norm0 + s.norm1*float32(length))
+	return lowest + freq*(k1+1)/(freq+s.norm0+s.norm1*float32(length))
 }
 
 // df counts the live documents that have the term.

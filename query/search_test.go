@@ -132,6 +132,21 @@ func TestSearchBest(t *testing.T) {
 	}
 }
 
+// A rare word in a very long text counts more than a frequent one in a short text.
+func TestSearchLongText(t *testing.T) {
+	entries := []entry{result("bash", strings.Repeat("drwxr-xr-x 2 root root 4096 objects\n", 2000)+"hooks fsmonitor", false).named("long")}
+	for range 9 {
+		entries = append(entries, prompt("what are hooks?"), reply("Hooks run before and after a call."))
+	}
+	for range 20 {
+		entries = append(entries, prompt("something else"))
+	}
+	l := newLibrary(t, story{name: "long", entries: entries})
+	if hits := l.search(Request{Text: "fsmonitor hooks", Flat: true}).Hits; hits[0].EntryID != "long" {
+		t.Errorf("fsmonitor hooks: first hit %+v, want the long text that has both words", hits[0])
+	}
+}
+
 func TestSearchMissingAndElsewhere(t *testing.T) {
 	l := shelf(t)
 	resp := l.search(Request{Text: `expire renews bucket "exit code"`, Sessions: []string{"01a1f7de"}, Flat: true})
