@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// changeTime returns when the inode last changed, in nanoseconds; 0 where the
+// changeTime returns when the inode last changed, in nanoseconds; 0 when the
 // system does not say.
 func changeTime(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

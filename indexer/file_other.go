@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !linux && !darwin
 
 package indexer
 
@@ -7,6 +7,17 @@ import (
 	"os"
 )
 
+// identity tells nothing: every name is a file of its own.
 func identity(fs.FileInfo) (fileID, bool) { return fileID{}, false }
 
 func openFile(path string) (*os.File, error) { return os.Open(path) }
+
+func changeTime(fs.FileInfo) int64 { return 0 }
+
+func (f *File) statIn(_ *os.File, _ string) error {
+	info, err := os.Stat(f.Path)
+	if err == nil {
+		f.setStat(info)
+	}
+	return err
+}

@@ -1,11 +1,14 @@
-//go:build unix
+//go:build linux || darwin
 
 package indexer
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // identity returns what tells a real file from others that have another name.
@@ -21,4 +24,22 @@ func identity(info fs.FileInfo) (fileID, bool) {
 // taken the file's place.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
+// statIn takes the facts of the file of this name in the directory, as setStat
+// does, without walking the path to it.
+func (f *File) statIn(dir *os.File, name string) error {
+	var st unix.Stat_t
+	for {
+		err := unix.Fstatat(int(dir.Fd()), name, &st, 0)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return &fs.PathError{Op: "stat", Path: f.Path, Err: err}
+		}
+		f.Size, f.Mtime, f.Ctime = st.Size, st.Mtim.Nano(), st.Ctim.Nano()
+		f.Dev, f.Inode = uint64(st.Dev), st.Ino
+		return nil
+	}
 }
