@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,8 +19,9 @@ import (
 	"pigrep/scope"
 )
 
-// A test is one filter. It looks at a keyword of the document, or at what is
-// known of its session file, or at the time of its entry.
+// A test is one filter. It looks at a keyword of the document, for models at that
+// of the provider too, or at what is known of its session file, or at the time of
+// its entry.
 type test struct {
 	field   index.Field
 	keyword func(string) bool
@@ -164,17 +166,19 @@ func errorTest() test {
 	return keywordTest(index.FieldFlag, []string{index.FlagError})
 }
 
-// modelTest takes parts of model names. Of provider/model the model alone is
-// looked at: providers have a keyword of their own.
+// modelTest takes parts of provider/model.
 func modelTest(values []string) test {
-	return test{field: index.FieldModel, keyword: func(term string) bool {
-		for _, v := range values {
-			if containsFold(term, v) || containsFold(term, v[strings.LastIndexByte(v, '/')+1:]) {
-				return true
-			}
-		}
-		return false
+	return test{field: index.FieldModel, keyword: func(name string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return containsFold(name, v) })
 	}}
+}
+
+// modelName is what a modelTest looks at.
+func modelName(provider, model string) string {
+	if provider == "" || model == "" {
+		return provider + model
+	}
+	return provider + "/" + model
 }
 
 func sessionTest(values []string) test {
@@ -340,22 +344,70 @@ func (t *test) bits(s *segment, fileOK func(doc uint32) bool) (bitset, error) {
 			b[i] = ^uint64(0)
 		}
 	}
-	var terms [][]byte
-	err := s.Terms(t.field, nil, func(term []byte, _ int) bool {
-		if t.keyword(string(term)) != invert {
-			terms = append(terms, append([]byte(nil), term...))
-		}
-		return true
-	})
+	docs, err := t.docs(s.Segment, invert)
 	if err != nil {
 		return nil, err
 	}
+	b.set(docs, !invert)
+	return b, nil
+}
+
+// docs returns the documents of a segment whose keyword the test takes, or does
+// not take.
+func (t *test) docs(s *index.Segment, not bool) (*roaring.Bitmap, error) {
+	all := roaring.New()
+	terms, err := keywords(s, t.field)
+	if err != nil {
+		return nil, err
+	}
+	var rest []string
 	for _, term := range terms {
-		docs, err := s.Bitmap(t.field, term)
+		if t.keyword(term) == not {
+			rest = append(rest, term)
+			continue
+		}
+		docs, err := s.Bitmap(t.field, []byte(term))
 		if err != nil {
 			return nil, err
 		}
-		b.set(docs, !invert)
+		all.Or(docs)
 	}
-	return b, nil
+	if t.field != index.FieldModel {
+		return all, nil
+	}
+	// What a test of models takes of one name it takes of provider/model too.
+	providers, err := keywords(s, index.FieldProvider)
+	if err != nil {
+		return nil, err
+	}
+	for _, provider := range providers {
+		docs, err := s.Bitmap(index.FieldProvider, []byte(provider))
+		if err != nil {
+			return nil, err
+		}
+		if t.keyword(provider) {
+			all.Or(docs)
+			continue
+		}
+		for _, model := range rest {
+			if t.keyword(modelName(provider, model)) {
+				both, err := s.Bitmap(index.FieldModel, []byte(model))
+				if err != nil {
+					return nil, err
+				}
+				both.And(docs)
+				all.Or(both)
+			}
+		}
+	}
+	return all, nil
+}
+
+// keywords lists the terms of a field.
+func keywords(s *index.Segment, f index.Field) (terms []string, err error) {
+	err = s.Terms(f, nil, func(term []byte, _ int) bool {
+		terms = append(terms, string(term))
+		return true
+	})
+	return terms, err
 }

@@ -313,10 +313,8 @@ func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
 		return e.Role
 	case index.FieldTool:
 		return p.Tool
-	case index.FieldProvider:
-		return e.Provider
 	case index.FieldModel:
-		return e.Model
+		return modelName(e.Provider, e.Model)
 	case index.FieldCustom:
 		return e.CustomType
 	case index.FieldEntry:

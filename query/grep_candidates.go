@@ -279,24 +279,11 @@ func (f grepFilter) documents(s *index.Segment, docs *roaring.Bitmap) error {
 		if t.keyword == nil || docs.IsEmpty() {
 			continue
 		}
-		var terms [][]byte
-		if err := s.Terms(t.field, nil, func(term []byte, _ int) bool {
-			if t.keyword(string(term)) {
-				terms = append(terms, append([]byte(nil), term...))
-			}
-			return true
-		}); err != nil {
+		have, err := t.docs(s, false)
+		if err != nil {
 			return err
 		}
-		union := roaring.New()
-		for _, term := range terms {
-			have, err := s.Bitmap(t.field, term)
-			if err != nil {
-				return err
-			}
-			union.Or(have)
-		}
-		docs.And(union)
+		docs.And(have)
 	}
 	return nil
 }

@@ -316,23 +316,8 @@ func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
 	}
 }
 
-// live returns the live documents of a segment.
+// live returns the live documents of a segment: each has a kind.
 func (seg *segment) live() (*roaring.Bitmap, error) {
-	all := roaring.New()
-	var kinds []string
-	err := seg.Terms(index.FieldKind, nil, func(term []byte, _ int) bool {
-		kinds = append(kinds, string(term))
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, k := range kinds {
-		docs, err := seg.Bitmap(index.FieldKind, []byte(k))
-		if err != nil {
-			return nil, err
-		}
-		all.Or(docs)
-	}
-	return all, nil
+	any := test{field: index.FieldKind, keyword: func(string) bool { return true }}
+	return any.docs(seg.Segment, false)
 }
