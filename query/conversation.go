@@ -105,6 +105,46 @@ func (c *Conversation) Filter(req *Request) (func(*Entry) bool, error) {
 	}, nil
 }
 
+// Through returns the path when entry i is on it, else the branch that i is on. An
+// entry that a later one with its id replaced is on none, and stands alone.
+func (c *Conversation) Through(path []int, i int) []int {
+	if slices.Contains(path, i) {
+		return path
+	}
+	if path = c.Tree.Through(i); slices.Contains(path, i) {
+		return path
+	}
+	return []int{i}
+}
+
+// Around returns what is around entry i of a path, [from, to): up to n entries on
+// each side, and between them those that are no part of the talk, which do not
+// count.
+func (c *Conversation) Around(path []int, i, n int) (from, to int) {
+	isTalk := func(i int) bool {
+		switch node := &c.Record.Nodes[i]; node.Type {
+		case "message":
+			return node.Role != "system"
+		case "compaction", "branch_summary", "custom_message":
+			return true
+		}
+		return false
+	}
+	from = slices.Index(path, i)
+	to = from + 1
+	for count := 0; from > 0 && count < n; from-- {
+		if isTalk(path[from-1]) {
+			count++
+		}
+	}
+	for count := 0; to < len(path) && count < n; to++ {
+		if isTalk(path[to]) {
+			count++
+		}
+	}
+	return from, to
+}
+
 // Header returns the header's JSON as it stands in the file; end is where the
 // next object begins, or the file ends.
 func (c *Conversation) Header(end int64) ([]byte, error) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"pigrep/internal/printer"
-	"pigrep/internal/session"
 	"pigrep/query"
 
 	"github.com/spf13/cobra"
@@ -285,26 +284,13 @@ func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
 	have := make(map[int]bool)
 	for _, f := range focus {
 		branch := list
-		at := slices.Index(branch, f)
-		if at < 0 && !fixed {
-			branch = t.Tree.Through(f)
-			at = slices.Index(branch, f)
+		if !fixed {
+			branch = t.Through(list, f)
+		} else if !slices.Contains(list, f) {
+			branch = []int{f}
 		}
-		if at < 0 {
-			branch, at = []int{f}, 0
-		}
-		from, to := at, at
-		for count := 0; from > 0 && count < n; from-- {
-			if isTalk(&t.Record.Nodes[branch[from-1]]) {
-				count++
-			}
-		}
-		for count := 0; to < len(branch)-1 && count < n; to++ {
-			if isTalk(&t.Record.Nodes[branch[to+1]]) {
-				count++
-			}
-		}
-		for _, i := range branch[from : to+1] {
+		from, to := t.Around(branch, f, n)
+		for _, i := range branch[from:to] {
 			if !have[i] {
 				have[i] = true
 				chosen = append(chosen, i)
@@ -324,18 +310,6 @@ func gaps(t *target, list []int) map[int]bool {
 		}
 	}
 	return found
-}
-
-// isTalk reports whether an entry is part of the talk, and so counts as a
-// neighbour.
-func isTalk(n *session.Node) bool {
-	switch n.Type {
-	case "message":
-		return n.Role != "system"
-	case "compaction", "branch_summary", "custom_message":
-		return true
-	}
-	return false
 }
 
 // chosenEntries are entries of a session, read while they are used.

@@ -290,6 +290,56 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A budget holds for the answer as it is sent, texts and structure together; the
+// smallest may be too small for one item, which says what is enough.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	var listed int
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `"query":"the parser error timeout","context":3`},
+		{"search", `"query":"` + strings.Repeat("many words ", 300) + `"`},
+		{"grep", `"pattern":"e","context":2`},
+		{"list_sessions", `"limit":1000`},
+		{"list_sessions", `"query":"the"`},
+		{"read_session", `"session":"0195562e"`},
+		{"read_session", `"session":"0195562e","transcript":true,"full":true`},
+		{"tool_calls", `"results":true,"limit":1000`},
+		{"usage", `"by":["session","model","day"],"limit":1000`},
+	} {
+		last := 0
+		for _, budget := range []int{1000, 2000, 24_000, 512_000} {
+			arguments := fmt.Sprintf(`{%s,"maxBytes":%d}`, test.arguments, budget)
+			r := g.result(test.tool, arguments)
+			if r.IsError {
+				var enough int
+				text := r.Content[0].(*mcp.TextContent).Text
+				if _, err := fmt.Sscanf(text[strings.LastIndex(text, "\n")+1:], "hint: ask with maxBytes %d or more", &enough); err != nil || budget > 10_000 {
+					t.Errorf("%s %.80s, %d bytes: %s", test.tool, test.arguments, budget, text)
+					continue
+				}
+				arguments, budget = fmt.Sprintf(`{%s,"maxBytes":%d}`, test.arguments, enough), enough
+			}
+			a, text, size := g.call(test.tool, arguments)
+			n := len(a.Hits) + len(a.Matches) + len(a.Rows) + len(a.Entries)
+			if a.Hits == nil {
+				n += len(a.Sessions)
+			}
+			if size > budget || n < last || n == 0 {
+				t.Errorf("%s %.80s: %d items in %d bytes for a budget of %d", test.tool, test.arguments, n, size, budget)
+			}
+			if a.Dropped > 0 && (a.NextCursor == "" || !strings.Contains(text, a.NextCursor)) {
+				t.Errorf("%s %.80s: %d are dropped without a cursor to them", test.tool, test.arguments, a.Dropped)
+			}
+			last = n
+			listed += n
+		}
+	}
+	if listed < 100 {
+		t.Errorf("only %d items in all, which shows little", listed)
+	}
+}
+
 // From every row of every tool an agent can read on: it names its session, and
 // the entry where it is of one, and read_session knows both.
 func TestEveryRowLeadsOn(t *testing.T) {
@@ -360,15 +410,23 @@ func TestReadSessionPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := newAgent(t, big)
-	for _, budget := range []int{4000, 24000, 512000} {
+	for _, test := range []struct {
+		budget     int
+		transcript bool
+	}{{3000, false}, {4000, false}, {4000, true}, {24000, false}, {24000, true}, {512000, false}, {512000, true}} {
 		texts := make(map[string]string)
 		var order []string
+		var transcript strings.Builder
 		cursor := ""
-		for range 1000 {
-			a, _, size := g.call("read_session", fmt.Sprintf(`{"session":"01a1f7de","full":true,"maxBytes":%d,"cursor":%q}`, budget, cursor))
-			if size > budget {
-				t.Fatalf("%d bytes for a budget of %d", size, budget)
+		for range 2000 {
+			a, text, size := g.call("read_session", fmt.Sprintf(`{"session":"01a1f7de","full":true,"maxBytes":%d,"transcript":%v,"cursor":%q}`, test.budget, test.transcript, cursor))
+			if size > test.budget {
+				t.Fatalf("%d bytes for a budget of %d", size, test.budget)
 			}
+			if !test.transcript && len(text) > 5000 {
+				t.Errorf("budget %d: the short text has %d bytes", test.budget, len(text))
+			}
+			transcript.WriteString(text)
 			for _, e := range a.Entries {
 				for _, p := range e.Parts {
 					if p.TextOffset != len(texts[e.EntryID]) {
@@ -379,25 +437,37 @@ func TestReadSessionPages(t *testing.T) {
 				if len(order) == 0 || order[len(order)-1] != e.EntryID {
 					order = append(order, e.EntryID)
 				}
+				if !strings.Contains(text, e.EntryID) && !strings.Contains(text, "more in the structured answer") {
+					t.Errorf("budget %d: the text does not name %s: %s", test.budget, e.EntryID, text)
+				}
 			}
 			if cursor = a.NextCursor; cursor == "" {
 				break
 			}
+			if !strings.Contains(text, cursor) {
+				t.Errorf("budget %d: the text does not have the cursor", test.budget)
+			}
 		}
 		for i, text := range want {
 			if got := texts[fmt.Sprintf("e%07d", i)]; got != text {
-				t.Fatalf("budget %d: entry %d has %d bytes, want %d", budget, i, len(got), len(text))
+				t.Fatalf("%+v: entry %d has %d bytes, want %d", test, i, len(got), len(text))
+			}
+			if n := strings.Count(transcript.String(), fmt.Sprintf("entry %d says", i)); test.transcript && n < strings.Count(text, "\n") {
+				t.Errorf("%+v: the transcript has %d lines of entry %d, want %d", test, n, i, strings.Count(text, "\n"))
 			}
 		}
 		if !slices.IsSorted(order) || len(order) != len(want) {
-			t.Errorf("budget %d: entries %v", budget, order)
+			t.Errorf("%+v: entries %v", test, order)
 		}
 	}
 
 	// Without full a long text is cut in the middle, and says so.
-	a, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1}`)
+	a, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1,"transcript":true}`)
 	if len(a.Entries) != 2 || a.EntriesBefore != 10 || a.EntriesAfter != 0 || a.Entries[1].Parts[0].CutBytes == 0 || !strings.Contains(text, "bytes left out") {
 		t.Errorf("%d entries, %d before, %d after; text %.300s", len(a.Entries), a.EntriesBefore, a.EntriesAfter, text)
+	}
+	if _, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1}`); strings.Contains(text, "bytes left out") || !strings.Contains(text, `"transcript":true`) {
+		t.Errorf("the short text: %s", text)
 	}
 	if a, _, _ := g.call("read_session", `{"session":"01a1f7de","last":2}`); len(a.Entries) != 2 || a.Entries[1].EntryID != "e0000011" {
 		t.Errorf("the last two are %+v", a.Entries)

@@ -12,14 +12,14 @@ import (
 
 // CallsInput are the arguments of tool_calls.
 type CallsInput struct {
-	Query string `json:"query,omitempty" jsonschema:"only calls with all these words"`
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with all these words"`
 	Tool  Words  `json:"tool,omitempty" jsonschema:"only calls of these tools; ! is a command of the person"`
 	CallFilters
 	Failed  bool  `json:"failed,omitempty" jsonschema:"only calls that failed"`
 	Risky   bool  `json:"risky,omitempty" jsonschema:"only calls that a reviewer wants to see first"`
 	Rule    Words `json:"rule,omitempty" jsonschema:"only calls that match these rules of risk"`
 	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of each result"`
-	Limit   int   `json:"limit,omitempty" jsonschema:"calls on a page, default 30"`
+	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls on a page, default 30"`
 	Paging
 }
 
@@ -38,7 +38,7 @@ type callsAnswer struct {
 type UsageInput struct {
 	By Words `json:"by,omitempty" jsonschema:"what rows are made of, default model"`
 	CallFilters
-	Limit int `json:"limit,omitempty" jsonschema:"rows on a page, default 50"`
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows on a page, default 50"`
 	Paging
 }
 
@@ -67,41 +67,26 @@ func (s *server) addAudits(m *mcp.Server) {
 }
 
 func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult, error) {
-	paging, err := in.take()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(in.Query) > longestText:
-		return nil, tooLong("query", len(in.Query))
-	case in.Limit < 0 || in.Limit > mostLines:
-		return nil, &Error{codeInput, fmt.Sprintf("limit is a number from 1 to %d", mostLines), "follow nextCursor for more"}
-	}
-	x, at, err := s.indexed(ctx, "tool_calls", in, paging)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
 	filters := in.filters()
 	filters.Tool = in.Tool
-	base, out, err := s.request(filters, in.Query, x, at)
+	q, err := s.ask(ctx, in, listing{tool: "tool_calls", text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = defaultCalls
-	}
-	base.Limit = at.At + limit + 1
-	req := query.AuditRequest{Request: base, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
-	list, err := query.Calls(ctx, x.Reader, s.Adapter, s.Files, req, in.Results)
+	defer q.Close()
+	req := query.AuditRequest{Request: q.request, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
+	req.Limit = q.at.At + q.limit + 1
+	list, err := query.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
 	if err != nil {
 		return nil, searchError(err)
 	}
 	var rows []query.CallRow
 	seen := 0
 	err = list.Each(func(r *query.CallRow) error {
-		if seen++; seen > at.At {
+		if seen++; seen > q.at.At {
+			for i, line := range r.Result {
+				r.Result[i], _, _ = cutLine(line, nil)
+			}
 			rows = append(rows, *r)
 		}
 		return nil
@@ -109,28 +94,19 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	if err != nil {
 		return nil, err
 	}
-	answer := callsAnswer{
-		head: head{schemaVersion, "tools calls"}, Coverage: &list.Coverage,
-		tail: tail{Warnings: x.warnings(list.Warnings...), LeftOut: out, Index: indexState(list.Index, x)},
-	}
+	answer := callsAnswer{head: head{schemaVersion, "tools calls"}, Coverage: &list.Coverage}
 	if list.Total >= 0 {
 		answer.Calls = &list.Total
 	}
-	more := len(rows) > limit
-	rows = rows[:min(len(rows), limit)]
-	short := query.ShortIDs(x.Reader.Summaries())
-	p := page{max: paging.MaxBytes, items: len(rows)}
-	p.size = func(i int) int { return encodedLen(&rows[i]) + encodedLen(callText(&rows[i], short)) }
-	p.result = func(n int) (any, string) {
-		a := answer
-		a.Rows = append([]query.CallRow{}, rows[:n]...)
-		a.Dropped = len(rows) - n
-		if n < len(rows) || more {
-			a.NextCursor = s.next(x, at, func(c *cursor) { c.At = at.At + n })
-		}
-		return a, callsText(&a, short)
-	}
-	return p.cut()
+	return pageOf(q, rows, rowPage[query.CallRow]{
+		tail: q.tail(list.Warnings, list.Index),
+		line: func(r *query.CallRow) string { return callText(r, q.short) },
+		say: func(rows []query.CallRow, t tail) (any, string) {
+			a := answer
+			a.Rows, a.tail = rows, t
+			return a, callsText(&a, q.short)
+		},
+	})
 }
 
 func callsText(a *callsAnswer, short func(string) string) string {
@@ -162,57 +138,38 @@ func callText(r *query.CallRow, short func(string) string) string {
 }
 
 func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult, error) {
-	paging, err := in.take()
+	q, err := s.ask(ctx, in, listing{tool: "usage", filters: in.filters(), limit: in.Limit, rows: defaultLines, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}
-	if in.Limit < 0 || in.Limit > mostLines {
-		return nil, &Error{codeInput, fmt.Sprintf("limit is a number from 1 to %d", mostLines), "follow nextCursor for more"}
-	}
-	x, at, err := s.indexed(ctx, "usage", in, paging)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	base, out, err := s.request(in.filters(), "", x, at)
-	if err != nil {
-		return nil, err
-	}
-	table, err := query.Usage(ctx, x.Reader, query.AuditRequest{Request: base, Location: s.Now().Location(), By: in.By})
+	defer q.Close()
+	table, err := query.Usage(ctx, q.Reader, query.AuditRequest{Request: q.request, Location: s.Now().Location(), By: in.By})
 	if err != nil {
 		return nil, searchError(err)
 	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = defaultLines
-	}
-	rows := table.Rows[min(at.At, len(table.Rows)):]
-	more := len(rows) > limit
-	rows = rows[:min(len(rows), limit)]
 	answer := usageAnswer{
 		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]query.SourceRow{}, table.Sources...),
 		Total: &table.Total, Coverage: &table.Coverage,
-		tail: tail{Warnings: x.warnings(table.Warnings...), LeftOut: out, Index: indexState(table.Index, x)},
 	}
-	short := query.ShortIDs(x.Reader.Summaries())
-	p := page{max: paging.MaxBytes, items: len(rows)}
-	p.size = func(i int) int { return encodedLen(&rows[i]) + len(usageText(&rows[i], short)) + 2 }
-	p.result = func(n int) (any, string) {
-		a := answer
-		a.Rows = append([]query.UsageRow{}, rows[:n]...)
-		a.Dropped = len(rows) - n
-		if n < len(rows) || more {
-			a.NextCursor = s.next(x, at, func(c *cursor) { c.At = at.At + n })
-		}
-		var b strings.Builder
-		b.WriteString("Total: " + usageText(a.Total, short) + "\n")
-		for i := range a.Rows {
-			b.WriteString(usageText(&a.Rows[i], short) + "\n")
-		}
-		a.tail.write(&b)
-		return a, b.String()
+	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[query.UsageRow]{
+		tail: q.tail(table.Warnings, table.Index),
+		line: func(r *query.UsageRow) string { return usageText(r, q.short) },
+		say: func(rows []query.UsageRow, t tail) (any, string) {
+			a := answer
+			a.Rows, a.tail = rows, t
+			return a, usageAnswerText(&a, q.short)
+		},
+	})
+}
+
+func usageAnswerText(a *usageAnswer, short func(string) string) string {
+	var b strings.Builder
+	b.WriteString("Total: " + usageText(a.Total, short) + "\n")
+	for i := range a.Rows {
+		b.WriteString(usageText(&a.Rows[i], short) + "\n")
 	}
-	return p.cut()
+	a.tail.write(&b)
+	return b.String()
 }
 
 // usageText is a row on one line.

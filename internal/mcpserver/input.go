@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -74,25 +75,21 @@ func (f *CallFilters) filters() Filters {
 
 // Paging bounds an answer and says where it begins.
 type Paging struct {
-	MaxBytes int    `json:"maxBytes,omitempty" jsonschema:"length of the answer in bytes; default 24000, at most 512000"`
+	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"length of the answer in bytes; default 24000, at most 512000"`
 	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor of the answer before, with the same other arguments"`
 }
 
-// The bounds of maxBytes.
+// What maxBytes is when nothing is said, and at most.
 const (
 	defaultBytes = 24_000
-	leastBytes   = 1_000
 	mostBytes    = 512_000
 )
 
-// take checks the bound and clears both, so that what is left is the request.
-func (p *Paging) take() (taken Paging, err error) {
+// take clears both, so that what is left is the request.
+func (p *Paging) take() (taken Paging) {
 	taken, *p = *p, Paging{}
 	taken.MaxBytes = cmp.Or(taken.MaxBytes, defaultBytes)
-	if taken.MaxBytes < leastBytes || taken.MaxBytes > mostBytes {
-		return taken, &Error{codeInput, fmt.Sprintf("maxBytes is %d, which is not between %d and %d", taken.MaxBytes, leastBytes, mostBytes), ""}
-	}
-	return taken, nil
+	return taken
 }
 
 // The sets of words that fields take, by the name of the field.
@@ -146,13 +143,24 @@ func inputSchema[In any]() *jsonschema.Schema {
 			p.Enum = words
 		}
 	}
-	for _, name := range []string{"limit", "perSession"} {
-		if p := s.Properties[name]; p != nil {
-			p.Minimum = jsonschema.Ptr(1.0)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		bounds, ok := f.Tag.Lookup("range")
+		if !ok {
+			continue
 		}
-	}
-	if p := s.Properties["maxBytes"]; p != nil {
-		p.Minimum, p.Maximum = jsonschema.Ptr(float64(leastBytes)), jsonschema.Ptr(float64(mostBytes))
+		var least, most float64
+		if _, err := fmt.Sscanf(bounds, "%f,%f", &least, &most); err != nil {
+			panic(err) // the tags are ours
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch p := s.Properties[name]; p.Type {
+		case "array":
+			p.Items.MaxLength = jsonschema.Ptr(int(most))
+		case "string":
+			p.MaxLength = jsonschema.Ptr(int(most))
+		default:
+			p.Minimum, p.Maximum = &least, &most
+		}
 	}
 	return s
 }
@@ -194,9 +202,15 @@ func open(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
+// longestInput is how long arguments may be together.
+const longestInput = 128 << 10
+
 // decode reads the arguments of a tool. It knows the names that there are and
 // says which one was meant.
 func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
+	if len(raw) > longestInput {
+		return &Error{codeInput, fmt.Sprintf("the arguments have %d bytes, more than %d", len(raw), longestInput), "a few words find more than a whole text"}
+	}
 	if len(bytes.TrimSpace(raw)) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
@@ -216,7 +230,13 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 		}
 	}
 	if unknown != "" {
-		return &Error{codeInput, fmt.Sprintf("there is no argument %.60q", unknown), "there are " + strings.Join(known, ", ")}
+		hint := "there are " + strings.Join(known, ", ")
+		if len(known) == 0 {
+			hint = "the tool takes none"
+		} else if near := query.Nearest(known, unknown); len(near) > 0 {
+			hint = "nearest: " + strings.Join(near, ", ") + "; " + hint
+		}
+		return &Error{codeInput, fmt.Sprintf("there is no argument %.60q", unknown), hint}
 	}
 	for _, name := range schema.Required {
 		if v := string(bytes.TrimSpace(names[name])); v == "" || v == "null" || v == `""` || v == "[]" {
@@ -230,7 +250,8 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 		return &Error{codeInput, "the arguments cannot be read: " + strings.TrimPrefix(err.Error(), "json: "), ""}
 	}
 	for _, name := range known {
-		if err := oneOf(name, names[name], schema.Properties[name]); err != nil {
+		p := schema.Properties[name]
+		if err := errors.Join(oneOf(name, names[name], p), inRange(name, names[name], p)); err != nil {
 			return err
 		}
 	}
@@ -250,6 +271,33 @@ func article(p *jsonschema.Schema) string {
 		return "a whole number"
 	}
 	return "a " + p.Type
+}
+
+// inRange checks numbers and the length of texts, that of a list as a whole. For
+// agents that give every argument, 0 is one that is not given.
+func inRange(name string, raw json.RawMessage, p *jsonschema.Schema) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	if p.Maximum != nil {
+		var n int
+		if json.Unmarshal(raw, &n) != nil || n == 0 || float64(n) >= *p.Minimum && float64(n) <= *p.Maximum {
+			return nil
+		}
+		return &Error{codeInput, fmt.Sprintf("%s is %d, which is not between %.0f and %.0f", name, n, *p.Minimum, *p.Maximum), p.Description}
+	}
+	longest := p.MaxLength
+	if p.Items != nil {
+		longest = p.Items.MaxLength
+	}
+	var texts Words
+	if longest == nil || json.Unmarshal(raw, &texts) != nil {
+		return nil
+	}
+	if n := utf8.RuneCountInString(strings.Join(texts, "")); n > *longest {
+		return &Error{codeInput, fmt.Sprintf("%s has %d characters, more than %d", name, n, *longest), "a few words find more than a whole text"}
+	}
+	return nil
 }
 
 // oneOf checks values that only some words can be.

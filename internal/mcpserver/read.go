@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,17 +23,16 @@ import (
 type ReadInput struct {
 	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as hits name them: an id, the beginning of one, or a path"`
 	Entry   string `json:"entry,omitempty" jsonschema:"read around this entry: its id, the beginning of one, or @ and its offset"`
-	Around  *int   `json:"around,omitempty" jsonschema:"entries on each side of the one named, default 3"`
-	Last    int    `json:"last,omitempty" jsonschema:"only so many entries at the end of the session"`
+	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries on each side of the one named, default 3"`
+	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only so many entries at the end of the session"`
 	All     bool   `json:"all,omitempty" jsonschema:"the entries of all branches in file order; default the branch that the session is on"`
 	Full    bool   `json:"full,omitempty" jsonschema:"texts whole; without it long ones are cut in the middle"`
+
+	Transcript bool `json:"transcript,omitempty" jsonschema:"put the texts into the text of the answer too: for clients that show only that"`
 	Paging
 }
 
-const (
-	defaultAround = 3
-	mostAround    = 200
-)
+const defaultAround = 3
 
 // readAnswer is that of the show command, with what belongs to pages.
 type readAnswer struct {
@@ -69,7 +69,7 @@ type partRow struct {
 func (s *server) addRead(m *mcp.Server) {
 	add(m, s, tool[ReadInput]{
 		name: "read_session", title: "Read a past session",
-		description: "Read a past session, page by page, or the entries around a hit. Long results are cut unless full is true.",
+		description: "Read a past session, page by page, or the entries around a hit. Long results are cut unless full is true. The structured answer has the texts; if you see only short lines, ask with transcript true.",
 		output:      open(schemaOf[readAnswer]()), call: s.read,
 	})
 }
@@ -204,18 +204,12 @@ func nameError(x *Index, err error) error {
 }
 
 func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, error) {
-	paging, err := in.take()
-	if err != nil {
-		return nil, err
-	}
+	paging := in.take()
 	around := defaultAround
 	if in.Around != nil {
 		around = *in.Around
 	}
-	switch {
-	case around < 0 || around > mostAround || in.Last < 0:
-		return nil, &Error{codeInput, fmt.Sprintf("around is a number from 0 to %d", mostAround), "without entry the session is read page by page"}
-	case in.All && in.Last > 0:
+	if in.All && in.Last > 0 {
 		return nil, &Error{codeInput, "all and last exclude each other", ""}
 	}
 	x, at, err := s.indexed(ctx, "read_session", in, paging)
@@ -232,7 +226,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	from, to := 0, len(branch)
 	switch {
 	case c.entry >= 0:
-		from, to = c.window(branch, around)
+		from, to = c.Around(branch, c.entry, around)
 	case in.Last > 0:
 		from = max(0, to-in.Last)
 	}
@@ -240,7 +234,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		head: head{schemaVersion, "show"}, Session: c.facts,
 		tail: tail{Warnings: x.warnings(), Index: indexState(query.IndexState{Generation: x.Reader.Generation(), Files: len(x.Reader.Summaries())}, x)},
 	}
-	w := &entryWriter{c: c, full: in.Full, focus: c.entry, max: paging.MaxBytes}
+	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes}
 	if err := w.collect(ctx, branch[min(from+at.At, to):to], at, &answer); err != nil {
 		return nil, readError(err)
 	}
@@ -259,7 +253,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		case last < to:
 			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
 		}
-		return a, readText(&a)
+		return a, readText(&a, w.transcript, w.shortRoom())
 	}
 	return p.cut()
 }
@@ -282,51 +276,20 @@ func (c *conversation) branch(all bool) []int {
 		}
 		return list
 	}
-	path := c.Tree.Path()
-	if c.entry >= 0 && !slices.Contains(path, c.entry) {
-		path = c.Tree.Through(c.entry)
-		if !slices.Contains(path, c.entry) {
-			path = []int{c.entry}
-		}
+	if c.entry < 0 {
+		return c.Tree.Path()
 	}
-	return path
-}
-
-// window returns the part of the branch around the named entry. Entries that are
-// no part of the talk do not count.
-func (c *conversation) window(branch []int, around int) (from, to int) {
-	at := slices.Index(branch, c.entry)
-	from, to = at, at+1
-	for n := 0; from > 0 && n < around; from-- {
-		if c.isTalk(branch[from-1]) {
-			n++
-		}
-	}
-	for n := 0; to < len(branch) && n < around; to++ {
-		if c.isTalk(branch[to]) {
-			n++
-		}
-	}
-	return from, to
-}
-
-func (c *conversation) isTalk(i int) bool {
-	switch n := &c.Record.Nodes[i]; n.Type {
-	case "message":
-		return n.Role != "system"
-	case "compaction", "branch_summary", "custom_message":
-		return true
-	}
-	return false
+	return c.Through(c.Tree.Path(), c.entry)
 }
 
 // entryWriter collects entries until the budget is spent. An entry that is larger
 // than a page is given in pieces.
 type entryWriter struct {
-	c     *conversation
-	full  bool
-	focus int
-	max   int
+	c          *conversation
+	full       bool
+	transcript bool // the texts stand in the text of the answer too
+	focus      int
+	max        int
 
 	rows  []entryRow
 	sizes []int
@@ -335,7 +298,10 @@ type entryWriter struct {
 
 func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
 	const margin = 400 + envelopeBytes // for the cursor, and what surrounds the texts
-	room := w.max - encodedLen(answer) - encodedLen(readText(answer)) - margin
+	room := w.max - encodedLen(answer) - encodedLen(readText(answer, w.transcript, 0)) - margin
+	if !w.transcript {
+		room -= w.shortRoom()
+	}
 	part, offset := at.Part, at.Offset
 	for _, i := range list {
 		if err := ctx.Err(); err != nil {
@@ -346,13 +312,13 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 			return err
 		}
 		row, rest := w.row(e, part, offset, -1)
-		size := entrySize(&row)
+		size := w.entrySize(&row)
 		if size > room && len(w.rows) > 0 {
 			return nil
 		}
 		if size > room {
 			row, rest = w.row(e, part, offset, room)
-			size = entrySize(&row)
+			size = w.entrySize(&row)
 		}
 		part, offset = 0, 0
 		room -= size
@@ -364,8 +330,25 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 	return nil
 }
 
-// entrySize is what an entry takes of an answer: as JSON, and in the text.
-func entrySize(r *entryRow) int { return encodedLen(r) + encodedLen(entryText(r)) + 2 }
+// shortRoom is how many bytes of an answer its text may have of the entries,
+// unless it is a transcript.
+func (w *entryWriter) shortRoom() int { return min(4000, w.max/4) }
+
+// entrySize is what an entry takes of an answer, but for its short text.
+func (w *entryWriter) entrySize(r *entryRow) int {
+	if !w.transcript {
+		return encodedLen(r)
+	}
+	return encodedLen(r) + encodedLen(entryText(r)) + 2
+}
+
+// partSize is what a part takes of an answer, but for its short text.
+func (w *entryWriter) partSize(p *partRow) int {
+	if !w.transcript {
+		return encodedLen(p) + 1
+	}
+	return encodedLen(p) + encodedLen(partText(p)) + 2
+}
 
 // shortText is how much of a text is shown unless all is asked for, by the scope
 // that its kind belongs to.
@@ -387,7 +370,7 @@ func (w *entryWriter) row(e *query.Entry, part, offset, room int) (row entryRow,
 	row = entryRow{EntryRow: whole, Parts: []partRow{}}
 	row.EntryRow.Parts = nil
 	if room >= 0 {
-		room -= entrySize(&row)
+		room -= w.entrySize(&row)
 	}
 	for i := part; i < len(whole.Parts); i++ {
 		p := partRow{PartRow: whole.Parts[i]}
@@ -404,7 +387,7 @@ func (w *entryWriter) row(e *query.Entry, part, offset, room int) (row entryRow,
 			continue
 		}
 		last := &row.Parts[len(row.Parts)-1]
-		size := partSize(last)
+		size := w.partSize(last)
 		if size <= room {
 			room -= size
 			continue
@@ -415,7 +398,7 @@ func (w *entryWriter) row(e *query.Entry, part, offset, room int) (row entryRow,
 		}
 		// A text that is larger than what is left, in pieces.
 		length := len(p.Text)
-		last.Text = fit(last, room)
+		last.Text = w.fit(last, room)
 		if last.Text == "" && len(row.Parts) > 1 {
 			row.Parts = row.Parts[:len(row.Parts)-1]
 			return row, &cursor{Part: i, Offset: p.Offset}
@@ -433,29 +416,19 @@ func (w *entryWriter) row(e *query.Entry, part, offset, room int) (row entryRow,
 	return row, nil
 }
 
-// partSize is what a part takes of an answer.
-func partSize(p *partRow) int { return encodedLen(p) + encodedLen(partText(p)) + 2 }
-
 // fit returns as much of the beginning of a part's text as takes room bytes in an
 // answer, whole lines if that is not much less.
-func fit(p *partRow, room int) string {
+func (w *entryWriter) fit(p *partRow, room int) string {
 	piece := *p
-	length := len(p.Text)
-	for n := min(length, max(0, room/2)); n > 0; {
-		for n > 0 && n < length && !utf8.RuneStart(p.Text[n]) {
-			n--
-		}
-		piece.Text = p.Text[:n]
-		piece.Length = p.Offset + length
-		over := partSize(&piece) - room
-		if over <= 0 {
-			break
-		}
-		n -= max(1, over/2)
+	piece.Length = p.Offset + len(p.Text)
+	n := sort.Search(min(len(p.Text), max(0, room)), func(n int) bool {
+		piece.Text = p.Text[:n+1]
+		return w.partSize(&piece) > room
+	})
+	for n > 0 && n < len(p.Text) && !utf8.RuneStart(p.Text[n]) {
+		n--
 	}
-	if piece.Text == p.Text {
-		piece.Text = "" // no room at all
-	}
+	piece.Text = p.Text[:n]
 	if i := strings.LastIndexByte(piece.Text, '\n'); i > len(piece.Text)*3/4 {
 		return piece.Text[:i+1]
 	}
@@ -478,22 +451,55 @@ func shorten(s string, most int) (short string, cut int) {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
 }
 
-// readText is the answer in words: a transcript.
-func readText(a *readAnswer) string {
+// readText is the answer in words: a transcript, or the beginning of each entry in
+// so many bytes altogether.
+func readText(a *readAnswer, transcript bool, room int) string {
 	var b strings.Builder
 	whole := func(id string) string { return id }
 	b.WriteString(sessionText(&a.Session.SessionHit, whole) + "\n")
 	if a.Before > 0 {
 		b.WriteString(entries(a.Before) + " before.\n")
 	}
-	for i := range a.Entries {
-		b.WriteString("\n" + entryText(&a.Entries[i]))
+	if transcript {
+		for i := range a.Entries {
+			b.WriteString("\n" + entryText(&a.Entries[i]))
+		}
+	} else {
+		writeShort(&b, a, room)
 	}
 	if a.After > 0 {
 		b.WriteString("\n" + entries(a.After) + " after.\n")
 	}
 	a.tail.write(&b)
 	return b.String()
+}
+
+// writeShort writes the beginning of each entry, as JSON in so many bytes
+// altogether, and how to read on.
+func writeShort(b *strings.Builder, a *readAnswer, room int) {
+	list := a.Entries
+	if len(list) == 0 {
+		return
+	}
+	const least, most = 80, 600
+	name := reference(func(id string) string { return id }, a.Session.SessionID, a.Session.SessionPath, "")
+	onward := fmt.Sprintf("\nAs text: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", name)
+	room -= encodedLen(onward)
+	share := max(least, min(most, room/len(list)))
+	for i := range list {
+		line := "\n" + entryHead(&list[i]) + "\n"
+		var texts []string
+		for k := range list[i].Parts {
+			texts = append(texts, partText(&list[i].Parts[k]))
+		}
+		line += oneLine(strings.Join(texts, " "), max(0, share-len(line))) + "\n"
+		if room -= encodedLen(line); room < 0 {
+			fmt.Fprintf(b, "\n%s more in the structured answer.\n", entries(len(list)-i))
+			break
+		}
+		b.WriteString(line)
+	}
+	b.WriteString(onward)
 }
 
 func entries(n int) string {
@@ -504,6 +510,16 @@ func entries(n int) string {
 }
 
 func entryText(r *entryRow) string {
+	var b strings.Builder
+	b.WriteString(entryHead(r) + "\n")
+	for i := range r.Parts {
+		b.WriteString(partText(&r.Parts[i]))
+	}
+	return b.String()
+}
+
+// entryHead names an entry and what it is.
+func entryHead(r *entryRow) string {
 	var b strings.Builder
 	who := r.Role
 	if who == "" {
@@ -517,10 +533,6 @@ func entryText(r *entryRow) string {
 		if note.is {
 			b.WriteString(" " + note.text)
 		}
-	}
-	b.WriteString("\n")
-	for i := range r.Parts {
-		b.WriteString(partText(&r.Parts[i]))
 	}
 	return b.String()
 }

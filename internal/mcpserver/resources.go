@@ -49,7 +49,7 @@ func (s *server) sessionResource(ctx context.Context, req *mcp.ReadResourceReque
 	if entry, err = url.PathUnescape(entry); err != nil || name == "" || one && entry == "" {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	in := &ReadInput{Session: name, Entry: entry, Full: one, Paging: Paging{MaxBytes: 2 * resourceBytes}}
+	in := &ReadInput{Session: name, Entry: entry, Full: one, Transcript: true, Paging: Paging{MaxBytes: 2 * resourceBytes}}
 	if one {
 		in.Around = new(int)
 	}

@@ -10,27 +10,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query"
-	"pigrep/scope"
 )
 
 // SearchInput are the arguments of search.
 type SearchInput struct {
-	Query string `json:"query" jsonschema:"words to look for; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\" (resource pigrep://help/query)"`
+	Query string `json:"query" range:"0,20000" jsonschema:"words to look for; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\" (resource pigrep://help/query)"`
 	Filters
 	Sort       string `json:"sort,omitempty" jsonschema:"default relevance"`
 	Flat       bool   `json:"flat,omitempty" jsonschema:"list hits by rank, not by session"`
-	Limit      int    `json:"limit,omitempty" jsonschema:"sessions on a page, default 10; with flat hits, default 20"`
-	PerSession int    `json:"perSession,omitempty" jsonschema:"hits of one session, default 3"`
-	Context    int    `json:"context,omitempty" jsonschema:"entries shown before and after each hit, default 0"`
+	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions on a page, default 10; with flat hits, default 20"`
+	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of one session, default 3"`
+	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries shown before and after each hit, default 0; read_session shows more"`
 	Paging
 }
-
-// The most that one page of a search asks for, and the longest query.
-const (
-	mostLimit   = 200
-	mostContext = 10
-	longestText = 20_000
-)
 
 // searchAnswer is that of the search command, with what belongs to pages.
 type searchAnswer struct {
@@ -61,43 +53,24 @@ func (s *server) addTools(m *mcp.Server) {
 }
 
 func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResult, error) {
-	paging, err := in.take()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case len(in.Query) > longestText:
-		return nil, tooLong("query", len(in.Query))
-	case in.Limit < 0 || in.Limit > mostLimit || in.PerSession < 0 || in.PerSession > mostLimit:
-		return nil, &Error{codeInput, fmt.Sprintf("limit and perSession are numbers from 1 to %d", mostLimit), "follow nextCursor for more"}
-	case in.Context < 0 || in.Context > mostContext:
-		return nil, &Error{codeInput, fmt.Sprintf("context is a number from 0 to %d", mostContext), "read_session shows more"}
-	}
 	order, err := query.ParseSort(in.Sort)
 	if err != nil {
 		return nil, &Error{codeInput, err.Error(), ""}
 	}
-	x, at, err := s.indexed(ctx, "search", in, paging)
+	standard := query.DefaultLimit
+	if in.Flat {
+		standard = query.DefaultFlatLimit
+	}
+	q, err := s.ask(ctx, in, listing{tool: "search", text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}
-	defer x.Close()
-	req, out, err := s.request(in.Filters, in.Query, x, at)
-	if err != nil {
-		return nil, err
-	}
-	step := in.Limit
-	if step == 0 {
-		step = query.DefaultLimit
-		if in.Flat {
-			step = query.DefaultFlatLimit
-		}
-	}
-	window := max(at.Window, step)
+	defer q.Close()
+	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than is shown says whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, in.PerSession, in.Flat, order
 	req.Before, req.After = in.Context, in.Context
-	res, err := query.Search(ctx, x.Reader, s.Adapter, s.Files, req)
+	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, searchError(err)
 	}
@@ -109,54 +82,29 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		last := res.Sessions[window].SessionPath
 		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
 	}
-	hits = hits[min(at.At, len(hits)):]
-
 	answer := searchAnswer{
-		head: head{schemaVersion, "search"}, Query: in.Query, Total: res.Total, TotalAny: res.TotalAny, TotalIsExact: res.TotalIsExact,
-		DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, out),
-		tail: tail{Warnings: x.warnings(res.Warnings...), LeftOut: out, Index: indexState(res.Index, x)},
+		head: head{schemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
+		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, q.leftOut),
 	}
-	if len(in.Kind) == 0 {
-		answer.Scope = string(scope.Default)
-		if in.Scope != "" {
-			answer.Scope = in.Scope
+	p := rowPage[query.Hit]{
+		rows: hits[min(q.at.At, len(hits)):], more: more, tail: q.tail(res.Warnings, res.Index),
+		line: func(h *query.Hit) string { return hitText(h, q.short) },
+	}
+	p.next = func(c *cursor, n int) {
+		c.At, c.Window = c.At+n, window
+		if n == len(p.rows) {
+			c.Window += q.limit
 		}
 	}
-	short := query.ShortIDs(x.Reader.Summaries())
-	p := page{max: paging.MaxBytes, items: len(hits)}
-	p.size = func(i int) int {
-		n := encodedLen(&hits[i]) + len(hitText(&hits[i], short)) + 2
-		if !in.Flat && (i == 0 || hits[i].SessionPath != hits[i-1].SessionPath) {
-			n += 600 // its session, about
-		}
-		return n
-	}
-	p.result = func(n int) (any, string) {
+	p.say = func(hits []query.Hit, t tail) (any, string) {
 		a := answer
-		a.Hits = append([]query.Hit{}, hits[:n]...)
+		a.Hits, a.tail = hits, t
 		if !in.Flat {
-			a.Sessions = sessionsOf(res.Sessions, a.Hits)
+			a.Sessions = sessionsOf(res.Sessions, hits)
 		}
-		switch {
-		case n < len(hits):
-			a.Dropped = len(hits) - n
-			a.NextCursor = s.next(x, at, func(c *cursor) { c.At, c.Window = at.At+n, window })
-		case more:
-			a.NextCursor = s.next(x, at, func(c *cursor) { c.At, c.Window = at.At+n, window+step })
-		}
-		return a, searchText(&a, short)
+		return a, searchText(&a, q.short)
 	}
-	return p.cut()
-}
-
-func tooLong(name string, n int) error {
-	return &Error{codeInput, fmt.Sprintf("%s has %d bytes, more than %d", name, n, longestText), "a few words find more than a whole text"}
-}
-
-// indexState adds what the index lacks to what an answer knows.
-func indexState(got query.IndexState, x *Index) query.IndexState {
-	got.PendingFiles, got.PendingBytes, got.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
-	return got
+	return p.cut(q)
 }
 
 // searchError explains an error of a search.
@@ -287,32 +235,6 @@ func dayOf(t query.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04")
-}
-
-// write says what the answer lacks, and how to get it.
-func (t *tail) write(b *strings.Builder) {
-	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Index.Complete) {
-		b.WriteString("\n")
-	}
-	if t.Dropped > 0 {
-		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", t.Dropped)
-	}
-	if t.NextCursor != "" {
-		fmt.Fprintf(b, "Next page: cursor %s\n", t.NextCursor)
-	}
-	if t.LeftOut != nil {
-		b.WriteString("Your own session is left out (includeCurrent).\n")
-	}
-	for _, w := range t.Warnings {
-		fmt.Fprintf(b, "Warning: %s\n", w)
-	}
-	switch {
-	case t.Index.Complete:
-	case t.Index.PendingFiles > 0:
-		fmt.Fprintf(b, "Not complete: %s not searched yet.\n", are(t.Index.PendingFiles, "session file"))
-	default:
-		b.WriteString("Not complete: some session files cannot be read.\n")
-	}
 }
 
 func count(n int, noun string) string {

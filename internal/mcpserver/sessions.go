@@ -12,11 +12,11 @@ import (
 
 // SessionsInput are the arguments of list_sessions.
 type SessionsInput struct {
-	Query string `json:"query,omitempty" jsonschema:"only sessions with such text, the best match first"`
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only sessions with such text, the best match first"`
 	Filters
 	Named bool `json:"named,omitempty" jsonschema:"only sessions with a name"`
 	Forks bool `json:"forks,omitempty" jsonschema:"only forks and what they were forked from, families together"`
-	Limit int  `json:"limit,omitempty" jsonschema:"sessions on a page, default 20"`
+	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions on a page, default 20"`
 	Paging
 }
 
@@ -39,57 +39,32 @@ func (s *server) addSessions(m *mcp.Server) {
 }
 
 func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallToolResult, error) {
-	paging, err := in.take()
+	q, err := s.ask(ctx, in, listing{tool: "list_sessions", text: in.Query, filters: in.Filters, limit: in.Limit, rows: query.DefaultSessions, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case len(in.Query) > longestText:
-		return nil, tooLong("query", len(in.Query))
-	case in.Limit < 0 || in.Limit > mostLines:
-		return nil, &Error{codeInput, fmt.Sprintf("limit is a number from 1 to %d", mostLines), "follow nextCursor for more"}
-	}
-	x, at, err := s.indexed(ctx, "list_sessions", in, paging)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	base, out, err := s.request(in.Filters, in.Query, x, at)
-	if err != nil {
-		return nil, err
-	}
-	limit := in.Limit
-	if limit == 0 {
-		limit = query.DefaultSessions
-	}
-	base.Limit = at.At + limit + 1
-	list, err := query.Sessions(ctx, x.Reader, s.Adapter, s.Files, query.SessionsRequest{Request: base, Named: in.Named, Forks: in.Forks})
+	defer q.Close()
+	req := query.SessionsRequest{Request: q.request, Named: in.Named, Forks: in.Forks}
+	req.Limit = q.at.At + q.limit + 1
+	list, err := query.Sessions(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, searchError(err)
 	}
-	more := len(list.Sessions) > at.At+limit
-	found := list.Sessions[min(at.At, len(list.Sessions)):min(at.At+limit, len(list.Sessions))]
+	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
 	rows := make([]query.SessionRow, len(found))
 	for i := range found {
-		rows[i] = found[i].Row(base.Text != "")
+		rows[i] = found[i].Row(req.Text != "")
 	}
-	answer := sessionsAnswer{
-		head: head{schemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact,
-		tail: tail{Warnings: x.warnings(list.Warnings...), LeftOut: out, Index: indexState(list.Index, x)},
-	}
-	short := query.ShortIDs(x.Reader.Summaries())
-	p := page{max: paging.MaxBytes, items: len(rows)}
-	p.size = func(i int) int { return encodedLen(&rows[i]) + len(sessionText(&rows[i].SessionHit, short)) + 4 }
-	p.result = func(n int) (any, string) {
-		a := answer
-		a.Sessions = append([]query.SessionRow{}, rows[:n]...)
-		a.Dropped = len(rows) - n
-		if n < len(rows) || more {
-			a.NextCursor = s.next(x, at, func(c *cursor) { c.At = at.At + n })
-		}
-		return a, sessionsText(&a, short)
-	}
-	return p.cut()
+	answer := sessionsAnswer{head: head{schemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
+	return pageOf(q, rows, rowPage[query.SessionRow]{
+		tail: q.tail(list.Warnings, list.Index),
+		line: func(r *query.SessionRow) string { return sessionText(&r.SessionHit, q.short) },
+		say: func(rows []query.SessionRow, t tail) (any, string) {
+			a := answer
+			a.Sessions, a.tail = rows, t
+			return a, sessionsText(&a, q.short)
+		},
+	})
 }
 
 func sessionsText(a *sessionsAnswer, short func(string) string) string {
