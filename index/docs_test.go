@@ -14,7 +14,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	names := []string{lockName, currentName, manifestName, segmentExt, trigramsExt, string(FieldText), "`" + FlagError + "`", "`" + FlagCut + "`"}
+	names := []string{lockName, currentName, manifestName, segmentExt, trigramsExt, "`" + copiesName + "`", string(FieldText), "`" + FlagError + "`", "`" + FlagCut + "`"}
 	for _, k := range keywords {
 		names = append(names, "`"+string(k.name)+"`")
 	}

@@ -304,7 +304,10 @@ func (w *Writer) copyLive(g *generation, temp string) (err error) {
 		}
 		g.files = append(g.files, m)
 	}
-	return g.addTrigrams(temp, w.current)
+	if err := g.addTrigrams(temp, w.current); err != nil {
+		return err
+	}
+	return g.addCopies(temp, w.current)
 }
 
 // copyTarget is the engine's view of the directory it copies a state to.

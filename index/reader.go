@@ -31,7 +31,8 @@ type Reader struct {
 	tokens     uint64
 	segments   []*Segment
 
-	close sync.Once
+	copies sync.Once // that segments know which documents may be copies
+	close  sync.Once
 }
 
 // Open opens the newest generation. It never waits for a writer. Without any
@@ -98,6 +99,7 @@ func (r *Reader) load() (err error) {
 		if err != nil {
 			return err
 		}
+		seg.reader = r
 		seg.mark = r.generation.markOf(filepath.Base(seg.path))
 		seg.Trim()
 		r.segments = append(r.segments, seg)

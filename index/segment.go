@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"math"
 	"runtime/debug"
 	"strconv"
@@ -38,6 +39,9 @@ type Segment struct {
 	path string   // of the file
 	mark fileMark // what the manifest says of it
 
+	reader *Reader  // whose segment it is; nil of one that is opened alone
+	copied copyBits // of MayBeCopy
+
 	trigramsOnce sync.Once
 	trigramsMade *trigrams // nil when there are none
 
@@ -72,6 +76,24 @@ func segmentOf(z *zap.Segment) (*Segment, error) {
 		return nil, err
 	}
 	return &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, dicts: make(map[Field]*vellum.FST), path: z.Path()}, nil
+}
+
+// openSegment opens a segment file by itself, with all its documents. The segment
+// is valid until it is closed.
+func openSegment(path string) (*Segment, io.Closer, error) {
+	opened, err := (&segment.Plugin{}).Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	z, ok := opened.(*zap.Segment)
+	if !ok {
+		return nil, nil, errors.Join(damaged("unknown kind of segment %T", opened), opened.Close())
+	}
+	s, err := segmentOf(z)
+	if err != nil {
+		return nil, nil, errors.Join(err, opened.Close())
+	}
+	return s, opened, nil
 }
 
 // Len returns the number of documents and records, deleted ones included.

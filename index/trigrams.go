@@ -10,10 +10,8 @@ import (
 	"sort"
 	"strings"
 
-	zap "github.com/blevesearch/zapx/v17"
 	"github.com/cespare/xxhash/v2"
 
-	"pigrep/index/segment"
 	"pigrep/internal/files"
 )
 
@@ -267,19 +265,11 @@ func (g *generation) addTrigrams(dir string, before *generation) error {
 // readTrigrams makes the trigrams of a segment file; nil when it has few terms.
 func readTrigrams(path string) (t *trigrams, err error) {
 	defer contain("read the terms of "+filepath.Base(path), &err)()
-	opened, err := (&segment.Plugin{}).Open(path)
+	s, closer, err := openSegment(path)
 	if err != nil {
 		return nil, err
 	}
-	defer opened.Close()
-	z, ok := opened.(*zap.Segment)
-	if !ok {
-		return nil, damaged("unknown kind of segment %T", opened)
-	}
-	s, err := segmentOf(z)
-	if err != nil {
-		return nil, err
-	}
+	defer closer.Close()
 	d, have, err := s.dictionary(FieldText)
 	if err != nil || !have {
 		return nil, err

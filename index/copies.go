@@ -1,0 +1,331 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// Most entries are copies of nothing, and which those are takes as long to read as
+// a query for a frequent word may take altogether. The file copies of a generation
+// says it, with a bit for each document that is set when some other entry has the
+// hash of its own entry in FieldCopy, or may have: hashes are compared by some of
+// their bits, and entries that were deleted count.
+//
+// It is made when the generation is published, from that of the generation before
+// when little was added since. It is derived: without it, or when it is not as it was
+// written, every entry may be a copy. All numbers are little endian:
+//
+//	8 bytes   "pgcopies"
+//	8 bytes   xxhash of all that follows
+//	4 bytes   number of segments, then for each, in the order of the manifest:
+//	          8 bytes the size and 8 bytes the hash that the manifest has of it, 4 bytes
+//	          the number of documents
+//	8 each    the bits of the first segment in words of 64, then those of the next
+const (
+	copiesName  = "copies"
+	copiesMagic = "pgcopies"
+	copiesHead  = 20
+	copiesEach  = 20
+)
+
+// copyBits are the bits of a segment's documents.
+type copyBits []uint64
+
+func newCopyBits(n int) copyBits { return make(copyBits, (n+63)/64) }
+
+func (b copyBits) set(doc uint32) { b[doc/64] |= 1 << (doc % 64) }
+
+// segmentMarks returns what the manifest says of the segments.
+func (g *generation) segmentMarks() (marks []fileMark) {
+	for _, m := range g.files {
+		if strings.HasSuffix(m.name, segmentExt) {
+			marks = append(marks, m)
+		}
+	}
+	return marks
+}
+
+func encodeCopies(marks []fileMark, lengths []int, sets []copyBits) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 16)
+	copy(b, copiesMagic)
+	b = le.AppendUint32(b, uint32(len(marks)))
+	for i, m := range marks {
+		b = le.AppendUint64(b, uint64(m.size))
+		b = le.AppendUint64(b, m.hash)
+		b = le.AppendUint32(b, uint32(lengths[i]))
+	}
+	for _, set := range sets {
+		for _, w := range set {
+			b = le.AppendUint64(b, w)
+		}
+	}
+	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
+	return b
+}
+
+// decodeCopies returns the bits of each segment, nil when the bytes are not those
+// of these segments.
+func decodeCopies(b []byte, marks []fileMark) []copyBits {
+	le := binary.LittleEndian
+	if len(b) < copiesHead || string(b[:8]) != copiesMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
+		le.Uint32(b[16:]) != uint32(len(marks)) || len(b)-copiesHead < copiesEach*len(marks) {
+		return nil
+	}
+	each, words := b[copiesHead:], b[copiesHead+copiesEach*len(marks):]
+	sets := make([]copyBits, len(marks))
+	for i, m := range marks {
+		if le.Uint64(each) != uint64(m.size) || le.Uint64(each[8:]) != m.hash {
+			return nil
+		}
+		sets[i] = newCopyBits(int(le.Uint32(each[16:])))
+		each = each[copiesEach:]
+		if len(words) < 8*len(sets[i]) {
+			return nil
+		}
+		for k := range sets[i] {
+			sets[i][k] = le.Uint64(words[8*k:])
+		}
+		words = words[8*len(sets[i]):]
+	}
+	return sets
+}
+
+// copies reads which documents of the generation may be copies, by segment; nil
+// when that is not known.
+func (g *generation) copies() []copyBits {
+	b, err := os.ReadFile(filepath.Join(g.path, copiesName))
+	if err != nil {
+		return nil
+	}
+	return decodeCopies(b, g.segmentMarks())
+}
+
+// loadCopies gives the segments of the reader their bits.
+func (r *Reader) loadCopies() {
+	marks, sets := r.generation.segmentMarks(), r.generation.copies()
+	if sets == nil {
+		return
+	}
+	for _, s := range r.segments {
+		if i := slices.Index(marks, s.mark); i >= 0 && len(sets[i]) == (s.length+63)/64 {
+			s.copied = sets[i]
+		}
+	}
+}
+
+// MayBeCopy returns a bit for each document, in words of 64, that is not set when
+// its entry has no copy in the index. It is nil when that is not known of any. The
+// slice is the segment's own and must not be changed.
+func (s *Segment) MayBeCopy() []uint64 {
+	s.reader.copies.Do(s.reader.loadCopies)
+	return s.copied
+}
+
+// addCopies puts the file copies into the directory of a new generation.
+func (g *generation) addCopies(dir string, before *generation) (err error) {
+	defer contain("look for copies", &err)()
+	marks := g.segmentMarks()
+	c := copyFinder{segments: make([]*Segment, len(marks)), sets: make([]copyBits, len(marks))}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	lengths := make([]int, len(marks))
+	for i, m := range marks {
+		if c.segments[i], err = c.open(filepath.Join(dir, m.name)); err != nil {
+			return err
+		}
+		lengths[i] = c.segments[i].length
+		c.documents += lengths[i]
+	}
+	if before != nil {
+		c.inherit(marks, before)
+	}
+	if err := c.find(); err != nil {
+		return err
+	}
+	f, err := create(filepath.Join(dir, copiesName), encodeCopies(marks, lengths, c.sets))
+	if err != nil {
+		return err
+	}
+	return f.Close() // what a crash leaves of it shows by its hash
+}
+
+// copyFinder finds which documents of some segments may be copies.
+type copyFinder struct {
+	segments  []*Segment
+	documents int // of all
+	closers   []io.Closer
+	sets      []copyBits // by segment, nil for those that were not in the generation before
+}
+
+func (c *copyFinder) open(path string) (*Segment, error) {
+	s, closer, err := openSegment(path)
+	if err == nil {
+		c.closers = append(c.closers, closer)
+	}
+	return s, err
+}
+
+func (c *copyFinder) Close() (err error) {
+	for _, o := range c.closers {
+		err = errors.Join(err, o.Close())
+	}
+	return err
+}
+
+// inherit takes over what the generation before knew of the segments that stay,
+// when it is cheaper to look up what is new in them than to read all.
+func (c *copyFinder) inherit(marks []fileMark, before *generation) {
+	old, sets := before.segmentMarks(), before.copies()
+	if sets == nil {
+		return
+	}
+	inherited := make([]copyBits, len(marks))
+	added, stay := 0, 0
+	for i, m := range marks {
+		if k := slices.Index(old, m); k >= 0 && len(sets[k]) == (c.segments[i].length+63)/64 {
+			inherited[i] = sets[k]
+			stay++
+		} else {
+			added += c.segments[i].length
+		}
+	}
+	if added*stay*lookupCost <= c.documents {
+		c.sets = inherited
+	}
+}
+
+// lookupCost is how many times as long it takes to look a hash up as to read one.
+const lookupCost = 16
+
+// find sets the bits.
+func (c *copyFinder) find() error {
+	hashes := make([][]uint64, len(c.segments))
+	added := 0
+	for i, s := range c.segments {
+		if c.sets[i] != nil {
+			continue
+		}
+		var err error
+		if hashes[i], err = s.copyHashes(); err != nil {
+			return err
+		}
+		added += len(hashes[i])
+	}
+	t := newHashTable(added)
+	for i, s := range c.segments {
+		for doc, h := range hashes[i] {
+			if h != 0 && !s.sameEntry(hashes[i], doc) {
+				t.add(h)
+			}
+		}
+	}
+	found := slices.Clone(c.sets)
+	for i := range c.segments {
+		if c.sets[i] != nil {
+			continue
+		}
+		found[i] = newCopyBits(len(hashes[i]))
+		last, shared := uint64(0), false
+		for doc, h := range hashes[i] {
+			if h == 0 {
+				continue
+			}
+			if h != last {
+				marked, err := c.mark(h)
+				if err != nil {
+					return err
+				}
+				last, shared = h, marked || t.twice(h)
+			}
+			if shared {
+				found[i].set(uint32(doc))
+			}
+		}
+	}
+	c.sets = found
+	return nil
+}
+
+// mark sets the bits of the documents with a hash in the segments that stay, and
+// reports whether there are any.
+func (c *copyFinder) mark(hash uint64) (found bool, err error) {
+	for i, s := range c.segments {
+		if c.sets[i] == nil {
+			continue
+		}
+		l, err := s.list(FieldCopy, []byte(CopyTerm(hash)))
+		if err != nil {
+			return false, err
+		}
+		p := newPostings(l, s)
+		for {
+			doc, _, _, ok := p.Next()
+			if !ok {
+				break
+			}
+			found = true
+			c.sets[i].set(doc)
+		}
+		if err := p.Err(); err != nil {
+			return false, err
+		}
+	}
+	return found, nil
+}
+
+// copyHashes returns the hash of each document's entry, 0 for none.
+func (s *Segment) copyHashes() ([]uint64, error) {
+	docs, hashes := make([]uint32, s.length), make([]uint64, s.length)
+	for i := range docs {
+		docs[i] = uint32(i)
+	}
+	return hashes, s.Copies(docs, func(doc uint32, hash uint64) { hashes[doc] = hash })
+}
+
+// sameEntry reports whether a document is of the entry of the one before it. Those
+// of an entry lie side by side.
+func (s *Segment) sameEntry(hashes []uint64, doc int) bool {
+	if doc == 0 || hashes[doc-1] != hashes[doc] {
+		return false
+	}
+	a, ok1 := s.ID(uint32(doc - 1))
+	b, ok2 := s.ID(uint32(doc))
+	return ok1 && ok2 && a.File == b.File && a.Offset == b.Offset
+}
+
+// hashTable tells of which hashes there may be several, by some of their bits.
+type hashTable struct {
+	once, more []uint64
+	shift      int
+}
+
+// newHashTable makes a table for n hashes, that takes one in thirty to be there
+// twice that is not.
+func newHashTable(n int) *hashTable {
+	size := max(6, bits.Len(uint(32*n)))
+	return &hashTable{make([]uint64, 1<<(size-6)), make([]uint64, 1<<(size-6)), 64 - size}
+}
+
+func (t *hashTable) place(h uint64) (int, uint64) {
+	at := h * 0x9e3779b97f4a7c15 >> t.shift
+	return int(at / 64), 1 << (at % 64)
+}
+
+func (t *hashTable) add(h uint64) {
+	i, bit := t.place(h)
+	t.more[i] |= t.once[i] & bit
+	t.once[i] |= bit
+}
+
+func (t *hashTable) twice(h uint64) bool {
+	i, bit := t.place(h)
+	return t.more[i]&bit != 0
+}
