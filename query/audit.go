@@ -178,6 +178,7 @@ func (x *auditor) search(a adapter.Adapter, src Source) error {
 	if err != nil {
 		return err
 	}
+	s.every = true
 	if err := errors.Join(s.score(), s.verify()); err != nil {
 		return err
 	}

@@ -3,11 +3,11 @@ package query
 import "iter"
 
 // candidate is a document that matches, before and after verification. There may
-// be very many: it holds no pointers, and is as long as a line of the cache.
+// be many: it holds no pointers, and is as long as a line of the cache.
 type candidate struct {
 	mask uint64
 	weak uint64
-	copy uint64 // of its entry; 0 when that is a copy of nothing
+	copy uint64 // of its entry, once that is read; 0 when it is a copy of nothing
 
 	offset int64 // of its entry; set by resolve
 	part   int32 // in its entry; set by resolve
@@ -22,13 +22,14 @@ type candidate struct {
 	resolved bool
 	pending  bool // some word is to be verified
 	dropped  bool // a copy of another candidate, or no hit after all
+	counted  bool // in the count of its file
 }
 
 // candidates is a list in chunks, so that it grows without being copied. A
 // candidate has a number, which says where it is; numbers have gaps.
 type candidates [][]candidate
 
-const chunkLen = 1 << 10 // of candidates
+const chunkLen = 1 << 8 // of candidates
 
 func (l *candidates) add(c candidate) {
 	last := len(*l) - 1

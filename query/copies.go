@@ -12,17 +12,23 @@ import (
 // one that stands for all is in the session with the oldest header, then the
 // first by path and offset.
 func (s *searcher) joinCopies() {
+	var list []int32 // the candidates that may be copies
+	for i, c := range s.found.all() {
+		if c.copy != 0 {
+			list = append(list, i)
+		}
+	}
 	s.copies = make(map[int32][]int32)
-	next := make([]int32, s.found.bound())
+	next := make([]int32, len(list))
 	n := uint64(1)
-	if s.found.bound() > joinAlone {
+	if len(list) > joinAlone {
 		n = uint64(runtime.GOMAXPROCS(0))
 	}
 	var mu sync.Mutex
 	var g sync.WaitGroup
 	for k := range n {
 		g.Go(func() {
-			copies := s.joinShare(k, n, next)
+			copies := s.joinShare(k, n, list, next)
 			mu.Lock()
 			defer mu.Unlock()
 			maps.Copy(s.copies, copies)
@@ -35,35 +41,36 @@ func (s *searcher) joinCopies() {
 const joinAlone = 16 << 10
 
 // joinShare is joinCopies for the k-th of n shares of the values. It links the
-// candidates of a value in next: their numbers plus one.
-func (s *searcher) joinShare(k, n uint64, next []int32) map[int32][]int32 {
-	first := newCopyTable(s.found, int(n))
+// candidates of a value in next: their places in the list plus one.
+func (s *searcher) joinShare(k, n uint64, list, next []int32) map[int32][]int32 {
+	first := s.newCopyTable(list, int(n))
 	var several []int32 // the first of each value that comes again
-	for i, c := range s.found.all() {
-		if c.copy == 0 || c.copy>>32%n != k {
+	for at, i := range list {
+		if s.found.at(i).copy>>32%n != k {
 			continue
 		}
-		if j := first.add(i); j >= 0 {
+		at := int32(at)
+		if j := first.add(at); j >= 0 {
 			if next[j] == 0 {
 				several = append(several, j)
 			}
-			next[i], next[j] = next[j], i+1
+			next[at], next[j] = next[j], at+1
 		}
 	}
 	copies := make(map[int32][]int32)
-	var list []int32
-	for _, i := range several {
-		list = append(list[:0], i)
-		for j := next[i]; j > 0; j = next[j-1] {
-			list = append(list, j-1)
+	var same []int32
+	for _, at := range several {
+		same = append(same[:0], list[at])
+		for j := next[at]; j > 0; j = next[j-1] {
+			same = append(same, list[j-1])
 		}
 		// Parts of one entry share the value.
-		slices.SortFunc(list, func(i, j int32) int {
+		slices.SortFunc(same, func(i, j int32) int {
 			x, y := s.resolve(s.found.at(i)), s.resolve(s.found.at(j))
 			return cmp.Or(cmp.Compare(x.part, y.part), s.compareFiles(x.file, y.file), cmp.Compare(x.offset, y.offset))
 		})
-		lead := list[0]
-		for _, i := range list[1:] {
+		lead := same[0]
+		for _, i := range same[1:] {
 			if s.found.at(i).part != s.found.at(lead).part {
 				lead = i
 				continue
@@ -88,15 +95,18 @@ func (s *searcher) compareFiles(i, j int32) int {
 	return cmp.Or(a.Compare(b), cmp.Compare(i, j))
 }
 
-// readCopies reads which entry each candidate of a segment is a copy of. Where
-// they are it reads of those that lie side by side and have that in common: they
-// are parts of one entry, which joinCopies has to tell from copies.
+// readCopies reads which entry each candidate of a segment is a copy of that may be
+// one, or is going to be compared with its session file. Where they are it reads of
+// those that lie side by side and have that in common: they are parts of one entry,
+// which joinCopies has to tell from copies.
 func (s *searcher) readCopies(seg *segment) error {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
 		for k := range chunk {
-			docs = append(docs, chunk[k].doc)
+			if c := &chunk[k]; c.pending || seg.copied.has(c.doc) {
+				docs = append(docs, c.doc)
+			}
 		}
 		at := 0
 		err := seg.Copies(docs, func(doc uint32, copy uint64) {
@@ -118,34 +128,43 @@ func (s *searcher) readCopies(seg *segment) error {
 	return nil
 }
 
-// copyTable finds the first candidate with a copy value. It is an open hash
-// table, several times faster here than a map.
+// readCopy is readCopies for a candidate that is going to be shown.
+func (s *searcher) readCopy(c *candidate) error {
+	if c.copy != 0 {
+		return nil
+	}
+	return s.segs[c.segment].Copies([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
+}
+
+// copyTable finds the first candidate of a list with a copy value. It is an open
+// hash table, several times faster here than a map.
 type copyTable struct {
 	found candidates
-	slots []int32 // number of a candidate plus one
+	list  []int32
+	slots []int32 // place in the list plus one
 	mask  uint64
 }
 
-// newCopyTable makes a table for one of n shares of the candidates, which there
-// is room in for all of them.
-func newCopyTable(found candidates, n int) copyTable {
+// newCopyTable makes a table for one of n shares of the list, which there is room
+// in for all of it.
+func (s *searcher) newCopyTable(list []int32, n int) copyTable {
 	size := 16
-	for size <= found.bound() || size < 2*found.bound()/n {
+	for size <= len(list) || size < 2*len(list)/n {
 		size *= 2
 	}
-	return copyTable{found, make([]int32, size), uint64(size - 1)}
+	return copyTable{s.found, list, make([]int32, size), uint64(size - 1)}
 }
 
-// add returns the first candidate with the same value as candidate i, or -1 when
-// that is i.
-func (t *copyTable) add(i int32) int32 {
-	copy := t.found.at(i).copy
-	for at := copy & t.mask; ; at = (at + 1) & t.mask {
-		switch j := t.slots[at] - 1; {
+// add returns the place of the first candidate with the same value as the one at a
+// place, or -1 when it is that one.
+func (t *copyTable) add(at int32) int32 {
+	copy := t.found.at(t.list[at]).copy
+	for slot := copy & t.mask; ; slot = (slot + 1) & t.mask {
+		switch j := t.slots[slot] - 1; {
 		case j < 0:
-			t.slots[at] = i + 1
+			t.slots[slot] = at + 1
 			return -1
-		case t.found.at(j).copy == copy:
+		case t.found.at(t.list[j]).copy == copy:
 			return j
 		}
 	}

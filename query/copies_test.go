@@ -39,8 +39,10 @@ func TestJoinCopies(t *testing.T) {
 			part int32
 		}
 		groups := map[key][]int32{}
+		var list []int32
 		for i, c := range s.found.all() {
 			if c.copy != 0 {
+				list = append(list, i)
 				groups[key{c.copy, c.part}] = append(groups[key{c.copy, c.part}], i)
 			}
 		}
@@ -58,10 +60,10 @@ func TestJoinCopies(t *testing.T) {
 			}
 		}
 		for _, n := range []uint64{1, 2, 3} {
-			next := make([]int32, s.found.bound())
+			next := make([]int32, len(list))
 			got := map[int32][]int32{}
 			for k := range n {
-				maps.Copy(got, s.joinShare(k, n, next))
+				maps.Copy(got, s.joinShare(k, n, list, next))
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("%d candidates in %d shares: %s", size, n, diff)

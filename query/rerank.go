@@ -59,13 +59,6 @@ func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness 
 
 var leastFactors = factors{kindLeast, 1, 1, 1}
 
-// gather notes for each file what its candidates have.
-func (s *searcher) gather() {
-	for _, c := range s.found.all() {
-		s.files[c.file].mask |= c.mask
-	}
-}
-
 // rerank is the second stage.
 func (s *searcher) rerank() error {
 	if s.worth == 0 {

@@ -39,32 +39,26 @@ func (s *searcher) respond() (*Response, error) {
 	for i := range s.files {
 		resp.Index.SkippedLines += s.files[i].Skipped
 	}
-	per := cmp.Or(max(s.req.PerSession, 0), DefaultPerSession)
-	limit := cmp.Or(max(s.req.Limit, 0), DefaultLimit)
-	if s.req.Flat {
-		limit = cmp.Or(max(s.req.Limit, 0), DefaultFlatLimit)
-	}
-
+	per, limit := s.perSession(), s.limit()
 	groups := make([]sessionGroup, len(s.files))
+	for i := range s.files {
+		f := &s.files[i]
+		groups[i].hits, groups[i].all = f.hits, f.all
+		resp.Total += f.hits
+		resp.TotalAny += f.all
+	}
 	var flat []int32
 	for i, c := range s.found.all() {
 		if c.dropped {
 			continue
 		}
-		v := s.judge.of(c.mask, c.weak)
-		if !v.hit {
+		if !s.judge.of(c.mask, c.weak).hit {
 			continue
-		}
-		g := &groups[c.file]
-		g.all++
-		resp.TotalAny++
-		if v.whole {
-			g.hits++
-			resp.Total++
 		}
 		if s.req.Flat {
 			flat = s.keep(flat, i, limit)
 		} else {
+			g := &groups[c.file]
 			g.top = s.keep(g.top, i, max(per, sharesOf))
 		}
 	}
@@ -99,6 +93,17 @@ func (s *searcher) respond() (*Response, error) {
 	}
 	return resp, nil
 }
+
+// limit is how many sessions are shown at most, when flat how many hits.
+func (s *searcher) limit() int {
+	if s.req.Flat {
+		return cmp.Or(max(s.req.Limit, 0), DefaultFlatLimit)
+	}
+	return cmp.Or(max(s.req.Limit, 0), DefaultLimit)
+}
+
+// perSession is how many hits of a session are shown at most.
+func (s *searcher) perSession() int { return cmp.Or(max(s.req.PerSession, 0), DefaultPerSession) }
 
 func plural(n int, noun string) string {
 	if n == 1 {
@@ -239,6 +244,9 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	c := s.found.at(i)
 	s.resolve(c)
+	if err := s.readCopy(c); err != nil {
+		return Hit{}, err
+	}
 	o, err := s.outlineOf(c)
 	if err != nil {
 		return Hit{}, err

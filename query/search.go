@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -38,7 +37,6 @@ func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source,
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	s.gather()
 	if both && req.Sort == SortRelevance {
 		if err := s.rerank(); err != nil {
 			return nil, err
@@ -89,7 +87,8 @@ type searcher struct {
 	norm0, norm1 float32
 	dfs          map[string]int
 
-	searched int // words for which similar ones were looked for
+	searched int  // words for which similar ones were looked for
+	every    bool // all candidates are kept, not only the best of each session
 	found    candidates
 	copies   map[int32][]int32 // by a candidate: those that it stands for
 	factors  map[int32]factors // of the candidates that the second stage looked at
@@ -100,7 +99,7 @@ type searcher struct {
 // file is what a search knows of a session file.
 type file struct {
 	*session.Summary
-	mask    uint64 // words and fields that some document in it matches
+	fileCount
 	ids     uint64 // words that begin its session id
 	recency float32
 
@@ -119,11 +118,12 @@ type segment struct {
 	fields  []bitset // of each field in the text
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	copied  bitset            // documents that may be copies of others; nil: all
 	found   candidates
 }
 
 func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
-	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: newJudge(q)}
+	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: newJudge(q), every: req.Sort != SortRelevance}
 	s.documents = float64(r.Documents())
 	average := 1.0
 	if r.Documents() > 0 && r.Tokens() > 0 {
@@ -137,7 +137,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 	}
 	s.listFiles()
 	for i, seg := range r.Segments() {
-		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words))})
+		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), copied: seg.MayBeCopy()})
 	}
 	return s, s.eachSegment(func(seg *segment) (err error) {
 		seg.files, err = seg.Files()
@@ -180,14 +180,24 @@ func (s *searcher) fileAt(seg *segment, doc uint32) int32 {
 	return -1
 }
 
-// find fills found with the hits, one of each with copies.
+// find fills found with the hits, one of each with copies, and counts those of each
+// file. Of hits that can neither be shown nor read again there is nothing but the
+// count.
 func (s *searcher) find() error {
 	if err := s.score(); err != nil {
 		return err
 	}
 	s.joinCopies()
 	s.trim()
-	return s.verify()
+	if err := s.verify(); err != nil {
+		return err
+	}
+	for _, c := range s.found.all() {
+		if !c.counted {
+			s.files[c.file].count(c.mask, s.judge.of(c.mask, c.weak), c.dropped)
+		}
+	}
+	return nil
 }
 
 // score fills found with every document that is a hit as far as the index can tell.
@@ -214,31 +224,37 @@ func (s *searcher) score() error {
 	if err := s.findIDs(); err != nil {
 		return err
 	}
-	idle := make(chan *scores, runtime.GOMAXPROCS(0)) // scratch memory that no segment uses
+	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // those that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
-		var sc *scores
+		var c *collector
 		select {
-		case sc = <-idle:
+		case c = <-idle:
 		default:
-			sc = newScores(longest, compounds)
+			c = s.newCollector(newScores(longest, compounds))
 		}
 		for _, p := range s.plans {
 			if err := s.ctx.Err(); err != nil {
 				return err
 			}
-			if err := s.scoreWord(sc, seg, p); err != nil {
+			if err := s.scoreWord(c.scores, seg, p); err != nil {
 				return err
 			}
 		}
-		if err := s.collect(sc, seg, !words); err != nil {
+		if err := c.collect(seg, !words); err != nil {
 			return err
 		}
-		idle <- sc
+		idle <- c
 		seg.Trim()
 		return s.readCopies(seg)
 	})
 	if err != nil {
 		return err
+	}
+	close(idle)
+	for c := range idle {
+		for i := range c.counts {
+			s.files[i].add(&c.counts[i])
+		}
 	}
 	for _, seg := range s.segs {
 		s.found = append(s.found, seg.found...)
@@ -311,82 +327,6 @@ func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
 		i := s.fileAt(seg, doc)
 		return i >= 0 && fileOK[i]
 	})
-}
-
-// collect turns the scores of a segment into candidates and clears them.
-func (s *searcher) collect(sc *scores, seg *segment, everybody bool) error {
-	seen := sc.seen[:(seg.Len()+63)/64]
-	if everybody {
-		all := test{field: index.FieldKind, keyword: func(string) bool { return false }}
-		others, err := all.bits(seg, nil)
-		if err != nil {
-			return err
-		}
-		for i := range seen {
-			seen[i] |= ^others[i]
-		}
-		if seg.allowed != nil {
-			seen.and(seg.allowed)
-		}
-	}
-	for doc := range seg.anchors {
-		seen.add(doc)
-	}
-	judge := newJudge(s.query)
-	unsure, unwanted := uint64(0), uint64(0)
-	for _, p := range s.plans {
-		if list := seg.pending[p.index]; len(list) > 0 {
-			unsure |= p.bit
-			if !p.scored {
-				unwanted |= p.bit
-			}
-			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
-		}
-	}
-	for doc := range seen.all() {
-		mask := sc.mask[doc]
-		weak := uint64(0)
-		if sc.weak != nil {
-			weak = sc.weak[doc]
-			sc.weak[doc] = 0
-		}
-		score, tier := sc.score[doc], sc.tier[doc]
-		sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
-		anchored := seg.anchors[doc]
-		at := s.fileAt(seg, doc)
-		if at < 0 {
-			continue
-		}
-		f := &s.files[at]
-		mask |= f.ids | anchored
-		if anchored != 0 {
-			score += anchorScore
-		}
-		ok, err := s.fieldBits(seg, doc, at, &mask)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		c := candidate{
-			segment: int32(seg.number), file: at, doc: doc,
-			base: score, mask: mask, weak: weak, tier: tier,
-		}
-		s.rate(&c)
-		for _, p := range s.plans {
-			if unsure&mask&p.bit != 0 {
-				if _, ok := seg.pendingOf(p, doc); ok {
-					c.pending = true
-				}
-			}
-		}
-		if judge.of(mask, weak).hit || c.pending && judge.of(mask&^unwanted, weak).hit {
-			seg.found.add(c)
-		}
-	}
-	clear(seen)
-	return nil
 }
 
 // rate sets the score of a candidate from the sum over its words.

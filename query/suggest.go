@@ -198,16 +198,9 @@ func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, 
 		return 0, err
 	}
 	whole, any := 0, 0
-	for _, c := range s.found.all() {
-		if !c.dropped {
-			v := s.judge.of(c.mask, c.weak)
-			if v.hit {
-				any++
-			}
-			if v.whole {
-				whole++
-			}
-		}
+	for i := range s.files {
+		whole += s.files[i].hits
+		any += s.files[i].all
 	}
 	if whole > 0 {
 		return whole, nil
