@@ -110,10 +110,6 @@ type FileError struct {
 	Err  error
 }
 
-// queued is how many matches of a file wait until it is its turn. It bounds the
-// memory, and how far a goroutine runs ahead.
-const queued = 64
-
 // Grep hands every match to emit, in order, on the caller's goroutine. The
 // reader may be nil: then every file is scanned. An error of emit ends the
 // search and is returned.
@@ -130,12 +126,11 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, open Opener, 
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if err := g.plan(ctx, files); err != nil {
+	g.plan(files)
+	if err := g.findLookups(); err != nil {
 		return nil, err
 	}
-	return g.run(ctx, cancel, emit)
+	return g.run(ctx, emit)
 }
 
 type grep struct {
@@ -147,117 +142,182 @@ type grep struct {
 	limits  grepLimits
 	*pattern
 
-	tasks   []*grepTask
-	scanned bool
+	tasks []*grepTask
+	queue *grepQueue
+
+	lookups    []*segmentLookup
+	nextLookup atomic.Int64
+	useless    atomic.Bool // the index says nothing
 }
 
 // grepTask is one session file.
 type grepTask struct {
 	GrepFile
-	entries []int64 // where the index says that entries have to be looked at
-	scan    bool    // all of the file has to be looked at
-	out     chan *GrepMatch
-	err     error // set before out is closed
+	lookups []*segmentLookup // that say which entries to look at
+	entries []int64          // these: where they begin, ascending, each once
+	scan    bool             // all of the file has to be looked at
+
+	queued  []*GrepMatch // found, and not taken
+	done    bool
+	err     error // of the file
+	fatal   error // ends the search
 	skipped bool  // by a filter
 }
 
 // plan makes the tasks, in order.
-func (g *grep) plan(ctx context.Context, files []GrepFile) error {
-	candidates, err := g.candidates(ctx, files)
-	if err != nil {
-		return err
-	}
-	g.scanned = candidates == nil
+func (g *grep) plan(files []GrepFile) {
 	for _, f := range files {
-		t := &grepTask{GrepFile: f, scan: true, out: make(chan *GrepMatch, queued)}
 		if f.Known != nil && f.Indexed == Whole && !g.filter.file(f.Known) {
 			continue
 		}
-		if candidates != nil && f.Known != nil && f.Indexed > 0 {
-			c := candidates[f.Known.File]
-			t.scan, t.entries = c.all, c.offsets
-			if !c.all && len(c.offsets) == 0 && f.Indexed == Whole {
-				close(t.out)
-				t.out = nil // there is nothing to look for
-			}
-		}
-		g.tasks = append(g.tasks, t)
+		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.need != nil
+		g.tasks = append(g.tasks, &grepTask{GrepFile: f, scan: !known})
 	}
 	slices.SortStableFunc(g.tasks, func(a, b *grepTask) int { return cmp.Compare(a.Path, b.Path) })
-	return nil
 }
 
 // run works the tasks off and hands the matches out.
-func (g *grep) run(ctx context.Context, cancel func(), emit func(*GrepMatch) error) (*GrepSummary, error) {
-	var work []*grepTask
-	for _, t := range g.tasks {
-		if t.out != nil {
-			work = append(work, t)
-		}
-	}
+func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSummary, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	g.queue = newGrepQueue(ctx)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for range min(runtime.GOMAXPROCS(0), len(work)) {
+	for range min(runtime.GOMAXPROCS(0), len(g.lookups)) {
+		wg.Go(func() { g.lookUp(ctx) })
+	}
+	for range min(runtime.GOMAXPROCS(0), len(g.tasks)) {
 		wg.Go(func() {
 			w := newGrepWorker(ctx, g)
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(work) {
+				if i >= len(g.tasks) {
 					return
 				}
-				w.search(work[i])
-				close(work[i].out)
+				w.search(g.tasks[i])
+				g.queue.end(g.tasks[i])
 			}
 		})
 	}
-	sum := &GrepSummary{Scanned: g.scanned}
-	for _, t := range work {
+	sum := &GrepSummary{}
+	for _, t := range g.tasks {
 		found := false
 		for {
-			m, ok := g.receive(t.out)
-			if !ok {
+			matches := g.queue.take(t, g.req.Idle)
+			if len(matches) == 0 {
 				break
 			}
 			found = true
-			sum.Lines += m.Matched
-			sum.Matches += m.Matches
-			if err := emit(m); err != nil {
-				return sum, err
+			for _, m := range matches {
+				sum.Lines += m.Matched
+				sum.Matches += m.Matches
+				if err := emit(m); err != nil {
+					return sum, err
+				}
 			}
 		}
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), t.fatal); err != nil {
 			return sum, err
 		}
 		if found {
 			sum.WithHits++
 		}
+		if !t.skipped {
+			sum.Files++
+		}
 		if t.err != nil {
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
 		}
 	}
-	for _, t := range g.tasks {
-		if !t.skipped {
-			sum.Files++
-		}
-	}
+	sum.Scanned = g.reader == nil || g.need == nil || g.useless.Load()
 	return sum, nil
 }
 
-func (g *grep) receive(out chan *GrepMatch) (*GrepMatch, bool) {
-	if g.req.Idle == nil {
-		m, ok := <-out
-		return m, ok
+// A grepQueue bounds the matches that wait for the turn of their task, and so the
+// memory that they take and how far a goroutine runs ahead.
+type grepQueue struct {
+	ctx     context.Context
+	mu      sync.Mutex
+	changed *sync.Cond
+	turn    *grepTask
+	size    int // of what waits
+}
+
+const maxQueued = 4 << 20 // bytes
+
+func newGrepQueue(ctx context.Context) *grepQueue {
+	q := &grepQueue{ctx: ctx}
+	q.changed = sync.NewCond(&q.mu)
+	context.AfterFunc(ctx, func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.changed.Broadcast()
+	})
+	return q
+}
+
+// put adds a match of a task. It waits while there are too many, but never with
+// none of the task whose turn it is.
+func (q *grepQueue) put(t *grepTask, m *GrepMatch) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.size > maxQueued && (t != q.turn || len(t.queued) > 0) && q.ctx.Err() == nil {
+		q.changed.Wait()
 	}
-	select {
-	case m, ok := <-out:
-		return m, ok
-	default:
+	t.queued = append(t.queued, m)
+	q.size += m.size()
+	if t == q.turn && len(t.queued) == 1 {
+		q.changed.Broadcast()
 	}
-	g.req.Idle()
-	m, ok := <-out
-	return m, ok
+	return q.ctx.Err()
+}
+
+// end says that there will be no more matches of a task.
+func (q *grepQueue) end(t *grepTask) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.done = true; t == q.turn {
+		q.changed.Broadcast()
+	}
+}
+
+// take waits for matches of a task, and returns none when there are no more. Idle,
+// when not nil, is called before waiting.
+func (q *grepQueue) take(t *grepTask, idle func()) []*GrepMatch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.turn != t {
+		q.turn = t
+		q.changed.Broadcast()
+	}
+	for first := true; len(t.queued) == 0 && !t.done && q.ctx.Err() == nil; first = false {
+		if first && idle != nil {
+			q.mu.Unlock()
+			idle()
+			q.mu.Lock()
+			continue
+		}
+		q.changed.Wait()
+	}
+	matches := t.queued
+	t.queued = nil
+	for _, m := range matches {
+		q.size -= m.size()
+	}
+	if len(matches) > 0 {
+		q.changed.Broadcast()
+	}
+	return matches
+}
+
+// size is about how many bytes of memory the match takes.
+func (m *GrepMatch) size() int {
+	size := 512
+	for i := range m.Lines {
+		size += 128 + len(m.Lines[i].Text) + 16*len(m.Lines[i].Spans)
+	}
+	return size
 }
 
 // grepFilter is the filters of a request; all must let something through.

@@ -12,10 +12,14 @@ import (
 	"pigrep/index/analysis"
 )
 
+// Each segment of the index is looked at once, in the order in which the session
+// files come that have documents there. Files are searched meanwhile, as soon as
+// all is known that the index says of them.
+
 // grepLimits is where looking things up stops to pay.
 type grepLimits struct {
-	// Up to this many documents are read rather than looking for pieces of
-	// terms in the dictionary, which takes as long.
+	// Up to this many documents of a segment are read rather than looking for
+	// pieces of terms in its dictionary, which takes as long.
 	few int
 	// With more terms in a segment than this, a piece of them says too little.
 	terms int
@@ -25,117 +29,154 @@ type grepLimits struct {
 	some  int
 }
 
-var grepUsual = grepLimits{few: 400, terms: 20_000, share: 0.5, some: 8}
+var grepUsual = grepLimits{few: 100, terms: 20_000, share: 0.5, some: 8}
 
-// fileCandidates is where matches may be in one session file.
-type fileCandidates struct {
-	all     bool
-	offsets []int64 // of entries, ascending, each once
-}
-
-// candidates returns, by file number, where matches may be as far as the index
-// knows; nil when that may be everywhere.
-func (g *grep) candidates(ctx context.Context, files []GrepFile) (map[uint32]fileCandidates, error) {
-	if g.reader == nil || g.need == nil {
-		return nil, nil
-	}
-	wanted := make(map[uint32]int64)
-	documents := make(map[uint32]int)
-	for _, f := range files {
-		if f.Known != nil && f.Indexed > 0 && g.filter.file(f.Known) {
-			wanted[f.Known.File] = f.Indexed
-			documents[f.Known.File] = f.Known.Documents
-		}
-	}
-	segments := g.reader.Segments()
-	found := make([]*roaring.Bitmap, len(segments))
-	total := 0
-	for _, pieces := range []bool{false, true} {
-		total = 0
-		var eg errgroup.Group
-		eg.SetLimit(runtime.GOMAXPROCS(0))
-		for i, s := range segments {
-			eg.Go(func() error {
-				l := lookup{segment: s, limits: g.limits, pieces: pieces}
-				docs, err := l.need(g.need)
-				if err == nil && docs != nil {
-					err = g.filter.documents(s, docs)
-				}
-				found[i] = docs
-				return err
-			})
-		}
-		if err := eg.Wait(); err != nil {
-			return nil, err
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for i, docs := range found {
-			if docs == nil {
-				total += segments[i].Len()
-			} else {
-				total += int(docs.GetCardinality())
-			}
-		}
-		if total <= g.limits.few {
-			break
-		}
-	}
-	var places []spot
-	counts := make(map[uint32]int)
-	for i, docs := range found {
-		if docs == nil {
-			return nil, nil
-		}
-		numbers, err := segments[i].Files()
-		if err != nil {
-			return nil, err
-		}
-		for it := docs.Iterator(); it.HasNext(); {
-			doc := it.Next()
-			if file := numbers[doc]; wanted[file] > 0 {
-				counts[file]++
-				places = append(places, spot{segments[i], doc, file})
-			}
-		}
-	}
-	return g.limits.resolve(places, counts, documents, wanted), nil
-}
-
-// spot is a document that is a candidate.
-type spot struct {
+// segmentLookup is what a segment says.
+type segmentLookup struct {
 	segment *index.Segment
-	doc     uint32
-	file    uint32
+	tasks   []int // whose files have documents in it
+	first   int   // of these
+
+	done chan struct{} // closed when what follows is known
+	docs map[uint32][]uint32
+	all  bool // every document may match
+	err  error
 }
 
-// resolve sorts the places by files and looks up the offsets.
-func (l grepLimits) resolve(places []spot, counts, documents map[uint32]int, indexed map[uint32]int64) map[uint32]fileCandidates {
-	found := make(map[uint32]fileCandidates, len(counts))
-	for file, n := range counts {
-		found[file] = fileCandidates{all: float64(n) > l.share*float64(documents[file])+float64(l.some)}
+// findLookups finds the segments that know the files of the tasks.
+func (g *grep) findLookups() error {
+	if g.reader == nil || g.need == nil {
+		return nil
 	}
-	for _, p := range places {
-		c := found[p.file]
-		if c.all {
-			continue
-		}
-		if id, ok := p.segment.ID(p.doc); ok && id.Offset < indexed[p.file] {
-			c.offsets = append(c.offsets, id.Offset)
-			found[p.file] = c
+	of := make(map[uint32]int)
+	for i, t := range g.tasks {
+		if t.Known != nil && t.Indexed > 0 {
+			of[t.Known.File] = i
 		}
 	}
-	for file, c := range found {
-		c.offsets = sortedSet(c.offsets)
-		found[file] = c
+	g.lookups = make([]*segmentLookup, len(g.reader.Segments()))
+	var eg errgroup.Group
+	eg.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range g.reader.Segments() {
+		eg.Go(func() error {
+			numbers, err := s.Files()
+			if err != nil {
+				return err
+			}
+			l := &segmentLookup{segment: s, first: len(g.tasks), done: make(chan struct{})}
+			seen := make([]bool, len(g.tasks))
+			last := index.NoFile
+			for _, file := range numbers {
+				if file == last {
+					continue
+				}
+				last = file
+				if task, ok := of[file]; ok && !seen[task] {
+					seen[task] = true
+					l.tasks = append(l.tasks, task)
+					l.first = min(l.first, task)
+				}
+			}
+			g.lookups[i] = l
+			return nil
+		})
 	}
-	return found
+	if err := eg.Wait(); err != nil {
+		return err
+	}
+	g.lookups = slices.DeleteFunc(g.lookups, func(l *segmentLookup) bool { return len(l.tasks) == 0 })
+	slices.SortStableFunc(g.lookups, func(a, b *segmentLookup) int { return a.first - b.first })
+	for _, l := range g.lookups {
+		for _, task := range l.tasks {
+			t := g.tasks[task]
+			t.lookups = append(t.lookups, l)
+		}
+	}
+	return nil
 }
 
-func sortedSet(list []int64) []int64 {
-	slices.Sort(list)
-	return slices.Compact(list)
+// lookUp looks at the segments that are left, one after the other.
+func (g *grep) lookUp(ctx context.Context) {
+	for {
+		i := int(g.nextLookup.Add(1)) - 1
+		if i >= len(g.lookups) {
+			return
+		}
+		l := g.lookups[i]
+		if l.err = ctx.Err(); l.err == nil {
+			l.err = g.lookUpIn(l)
+		}
+		close(l.done)
+	}
+}
+
+func (g *grep) lookUpIn(l *segmentLookup) error {
+	if g.useless.Load() {
+		l.all = true
+		return nil
+	}
+	defer l.segment.Trim()
+	var found *roaring.Bitmap
+	for _, pieces := range []bool{false, true} {
+		look := lookup{segment: l.segment, limits: g.limits, pieces: pieces}
+		var err error
+		if found, err = look.need(g.need); err != nil {
+			return err
+		}
+		if found != nil {
+			if err := g.filter.documents(l.segment, found); err != nil {
+				return err
+			}
+			if look.isFew(found) {
+				break
+			}
+		}
+	}
+	if found == nil {
+		l.all = true
+		g.useless.Store(true)
+		return nil
+	}
+	numbers, err := l.segment.Files()
+	if err != nil {
+		return err
+	}
+	l.docs = make(map[uint32][]uint32, len(l.tasks))
+	for it := found.Iterator(); it.HasNext(); {
+		doc := it.Next()
+		l.docs[numbers[doc]] = append(l.docs[numbers[doc]], doc)
+	}
+	return nil
+}
+
+// candidates waits for what the index says of the file of a task.
+func (t *grepTask) candidates(limits grepLimits) error {
+	if t.scan {
+		return nil
+	}
+	n := 0
+	for _, l := range t.lookups {
+		<-l.done
+		if l.err != nil {
+			return l.err
+		}
+		t.scan = t.scan || l.all
+		n += len(l.docs[t.Known.File])
+	}
+	if t.scan = t.scan || float64(n) > limits.share*float64(t.Known.Documents)+float64(limits.some); t.scan {
+		return nil
+	}
+	t.entries = make([]int64, 0, n)
+	for _, l := range t.lookups {
+		for _, doc := range l.docs[t.Known.File] {
+			if id, ok := l.segment.ID(doc); ok && id.Offset < t.Indexed {
+				t.entries = append(t.entries, id.Offset)
+			}
+		}
+	}
+	slices.Sort(t.entries)
+	t.entries = slices.Compact(t.entries)
+	return nil
 }
 
 // lookup finds the documents of a segment that meet a need. A nil bitmap is all
@@ -188,7 +229,7 @@ func (l *lookup) need(n *need) (*roaring.Bitmap, error) {
 
 // isFew reports whether the documents are so few that it is quicker to read them.
 func (l *lookup) isFew(docs *roaring.Bitmap) bool {
-	return docs != nil && docs.GetCardinality() <= uint64(l.limits.few/4)
+	return docs != nil && docs.GetCardinality() <= uint64(l.limits.few)
 }
 
 func unite(a, b *roaring.Bitmap) *roaring.Bitmap {

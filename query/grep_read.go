@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -50,11 +51,14 @@ func (w *grepWorker) search(t *grepTask) {
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
-	err := w.ctx.Err()
-	if err == nil {
-		w.file, err = w.open.Open(t.Path)
+	if t.fatal = cmp.Or(w.ctx.Err(), t.candidates(w.limits)); t.fatal != nil {
+		return
 	}
-	if err != nil {
+	if !t.scan && len(t.entries) == 0 && t.Indexed == Whole {
+		return
+	}
+	var err error
+	if w.file, err = w.open.Open(t.Path); err != nil {
 		t.err = err
 		return
 	}
@@ -446,12 +450,10 @@ func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 				redactLines(p.Text, m.Lines)
 			}
 		}
-		select {
-		case w.task.out <- m:
-			w.sent++
-		case <-w.ctx.Done():
-			return w.ctx.Err()
+		if err := w.queue.put(w.task, m); err != nil {
+			return err
 		}
+		w.sent++
 		if w.left > 0 {
 			if w.left -= len(blocks); w.left == 0 {
 				return errEnough
