@@ -20,7 +20,10 @@ type rawNeedle struct {
 // extent is a range of bytes.
 type extent struct{ start, end int }
 
-// newRawNeedle returns nil when the needle has nothing to look for.
+// maxRuns is how many runs are looked for: with more, parsing takes less time.
+const maxRuns = 12
+
+// newRawNeedle returns nil when the needle has nothing to look for, or too much.
 func newRawNeedle(n *needle) *rawNeedle {
 	if n.han {
 		return nil
@@ -39,7 +42,7 @@ func newRawNeedle(n *needle) *rawNeedle {
 		}
 		r.pieces = r.pieces || i < len(n.text) && isJoint(n.text[i])
 	}
-	if len(r.runs) == 0 || r.isPlace() {
+	if len(r.runs) == 0 || len(r.runs) > maxRuns || r.isPlace() {
 		return nil
 	}
 	return r

@@ -146,3 +146,15 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 		t.Error("nothing was ruled out")
 	}
 }
+
+// A phrase of very many words is not looked for word by word.
+func TestRawNeedleOfManyWords(t *testing.T) {
+	n := newNeedle(strings.Repeat("theme ", 1000))
+	if newRawNeedle(&n) != nil {
+		t.Error("a phrase of a thousand words is looked for in JSON, want it left to the text")
+	}
+	n = newNeedle("the exit code of make was 137")
+	if newRawNeedle(&n) == nil {
+		t.Error("a short phrase is not looked for in JSON")
+	}
+}
