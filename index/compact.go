@@ -5,11 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 	engineapi "github.com/blevesearch/bleve_index_api"
+
+	"pigrep/internal/files"
 )
 
 // Compact writes the index anew as one segment and publishes it as the only
@@ -39,14 +44,12 @@ func (w *Writer) compact(ctx context.Context) error {
 		return err
 	}
 	// The engine's state file keeps old values in its free pages, and its old
-	// segments go when it finds the time. The generation has neither.
+	// segments go when it finds the time. A copy has neither.
 	live := w.engine.path
-	err := w.engine.close()
+	err := w.engine.copyTo(live + tempExt)
+	err = errors.Join(err, w.engine.close())
 	if err == nil {
-		err = removeAside(live)
-	}
-	if err == nil {
-		err = w.seed(live)
+		err = replaceDir(live+tempExt, live)
 	}
 	if err == nil {
 		err = w.openLive(live)
@@ -155,9 +158,47 @@ func (w *Writer) rewriteOne() error {
 	return nil
 }
 
+// copyTo makes a copy of the live state, its segments further names of the same
+// files.
+func (e *liveEngine) copyTo(dir string) (err error) {
+	defer contain("copy the live state", &err)()
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if err := makeDirs(dir); err != nil {
+		return err
+	}
+	r := e.CopyReader() // until it is closed the engine removes no segments
+	err = r.CopyTo(&copyTarget{from: e.path, to: dir})
+	if err = errors.Join(err, r.CloseCopyReader()); err != nil {
+		return err
+	}
+	return errors.Join(tighten(dir), files.SyncDir(dir))
+}
+
+// copyTarget is the engine's view of the directory it copies a state to.
+type copyTarget struct{ from, to string }
+
+// GetWriter implements the engine's Directory. For a segment it makes the copy
+// itself and returns no writer, by which the engine knows that it need not.
+func (t *copyTarget) GetWriter(path string) (io.WriteCloser, error) {
+	name := filepath.Base(path)
+	if strings.HasSuffix(name, segmentExt) {
+		return nil, files.LinkOrCopy(filepath.Join(t.from, name), filepath.Join(t.to, name), fileMode)
+	}
+	return os.OpenFile(filepath.Join(t.to, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
+}
+
 // leftovers removes what a crash in the middle of replacing the live state has
-// left.
+// left, or puts it in its place: the new state is complete when the old one has
+// gone.
 func (w *Writer) leftovers() {
+	live := filepath.Join(w.dir, liveName)
+	if _, err := os.Stat(live); errors.Is(err, fs.ErrNotExist) {
+		if err := files.Rename(live+tempExt, live); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.logger.Debug("take the new state", "error", err)
+		}
+	}
 	for _, ext := range []string{tempExt, oldExt} {
 		path := filepath.Join(w.dir, liveName+ext)
 		if err := os.RemoveAll(path); err != nil {

@@ -2,8 +2,6 @@ package index
 
 import (
 	"encoding/binary"
-	"errors"
-	"io"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -130,19 +128,15 @@ func (s *Segment) MayBeCopy() []uint64 {
 	return s.copied
 }
 
-// addCopies puts the file copies into the directory of a new generation.
-func (g *generation) addCopies(dir string, before *generation) (err error) {
+// addCopies puts the file copies into the directory of a new generation with these
+// segments.
+func addCopies(dir string, segments []*Segment, before *generation) (err error) {
 	defer contain("look for copies", &err)()
-	marks := g.segmentMarks()
-	c := copyFinder{segments: make([]*Segment, len(marks)), sets: make([]copyBits, len(marks))}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	lengths := make([]int, len(marks))
-	for i, m := range marks {
-		if c.segments[i], err = c.open(filepath.Join(dir, m.name)); err != nil {
-			return err
-		}
-		lengths[i] = c.segments[i].length
-		c.documents += lengths[i]
+	c := copyFinder{segments: segments, sets: make([]copyBits, len(segments))}
+	marks, lengths := make([]fileMark, len(segments)), make([]int, len(segments))
+	for i, s := range segments {
+		marks[i], lengths[i] = s.mark, s.length
+		c.documents += s.length
 	}
 	if before != nil {
 		c.inherit(marks, before)
@@ -160,24 +154,8 @@ func (g *generation) addCopies(dir string, before *generation) (err error) {
 // copyFinder finds which documents of some segments may be copies.
 type copyFinder struct {
 	segments  []*Segment
-	documents int // of all
-	closers   []io.Closer
+	documents int        // of all
 	sets      []copyBits // by segment, nil for those that were not in the generation before
-}
-
-func (c *copyFinder) open(path string) (*Segment, error) {
-	s, closer, err := openSegment(path)
-	if err == nil {
-		c.closers = append(c.closers, closer)
-	}
-	return s, err
-}
-
-func (c *copyFinder) Close() (err error) {
-	for _, o := range c.closers {
-		err = errors.Join(err, o.Close())
-	}
-	return err
 }
 
 // inherit takes over what the generation before knew of the segments that stay,

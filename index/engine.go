@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -17,6 +15,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 )
 
 // Names of the engine's files.
@@ -193,10 +192,8 @@ func (e *liveEngine) explain(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
-		if strings.Contains(err.Error(), full.Error()) {
-			return ErrFull
-		}
+	if files.NoSpace(err) {
+		return ErrFull
 	}
 	segments, err2 := segmentFiles(e.path)
 	if err2 == nil {
@@ -224,29 +221,6 @@ func (e *liveEngine) snapshot() (*scorch.IndexSnapshot, error) {
 		return nil, ErrClosed
 	}
 	return s, nil
-}
-
-// openFrozen opens a generation for reading.
-func openFrozen(path string) (e *scorch.Scorch, s *scorch.IndexSnapshot, err error) {
-	defer contain("open "+filepath.Base(path), &err)()
-	idx, err := scorch.NewScorch(scorch.Name, map[string]any{
-		"path":         path,
-		"read_only":    true,
-		"bolt_timeout": lockWait,
-	}, nil)
-	if err != nil {
-		return nil, nil, damaged("open %s: %v", path, err)
-	}
-	e = idx.(*scorch.Scorch)
-	if err := e.Open(); err != nil {
-		return nil, nil, openError(path, err)
-	}
-	r, err := e.Reader()
-	if err != nil {
-		_ = e.Close()
-		return nil, nil, openError(path, err)
-	}
-	return e, r.(*scorch.IndexSnapshot), nil
 }
 
 // The following work on segments of either kind, in memory and on disk.

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+	zapapi "github.com/blevesearch/scorch_segment_api/v2"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/internal/session"
@@ -127,7 +129,7 @@ func factIDs(s *scorch.IndexSnapshot, file uint32) (ids []string, err error) {
 	defer contain("list the facts of a session", &err)()
 	for _, seg := range s.Segments() {
 		for _, kind := range [2]string{factsKind, detailsKind} {
-			list, err := idsBetween(seg, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file))
+			list, err := idsBetween(seg.Segment(), factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file))
 			if err != nil {
 				return nil, err
 			}
@@ -138,8 +140,8 @@ func factIDs(s *scorch.IndexSnapshot, file uint32) (ids []string, err error) {
 }
 
 // idsBetween lists the ids in a range, deleted ones included.
-func idsBetween(seg *scorch.SegmentSnapshot, start, end string) (ids []string, err error) {
-	dict, err := seg.Segment().Dictionary(string(fieldID))
+func idsBetween(seg zapapi.Segment, start, end string) (ids []string, err error) {
+	dict, err := seg.Dictionary(string(fieldID))
 	if err != nil {
 		return nil, damaged("list the facts of sessions: %v", err)
 	}
@@ -518,7 +520,7 @@ func readFacts(s *scorch.IndexSnapshot, file uint32) (f *session.Facts, err erro
 	set := newFactSet(FactUsages | FactCalls | FactDetails)
 	for _, seg := range s.Segments() {
 		for _, kind := range [2]string{factsKind, detailsKind} {
-			if err := set.read(seg, kind, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)); err != nil {
+			if err := set.read(seg.Segment(), seg.Deleted(), kind, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)); err != nil {
 				return nil, err
 			}
 		}
@@ -574,22 +576,23 @@ func (r *Reader) Facts(ctx context.Context, parts FactParts) (*FactSet, error) {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for _, seg := range r.snapshot.Segments() {
+	for _, seg := range r.segments {
 		for _, kind := range kinds {
 			g.Go(func() (err error) {
 				defer contain("read the facts of sessions", &err)()
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				return set.read(seg, kind, kind+":", kind+";")
+				return set.read(seg.zap, seg.deleted, kind, kind+":", kind+";")
 			})
 		}
 	}
 	return set, g.Wait()
 }
 
-// read adds what is stored in a segment under ids of a kind in a range.
-func (s *FactSet) read(seg *scorch.SegmentSnapshot, kind, start, end string) error {
+// read adds what is stored in a segment under ids of a kind in a range, but for
+// deleted documents.
+func (s *FactSet) read(seg zapapi.Segment, deleted *roaring.Bitmap, kind, start, end string) error {
 	ids, err := idsBetween(seg, start, end)
 	if err != nil || len(ids) == 0 {
 		return err
@@ -598,10 +601,13 @@ func (s *FactSet) read(seg *scorch.SegmentSnapshot, kind, start, end string) err
 	if err != nil {
 		return damaged("find the facts of sessions: %v", err)
 	}
+	if deleted != nil {
+		docs.AndNot(deleted)
+	}
 	for it := docs.Iterator(); it.HasNext(); {
 		var id, text string
 		var unreadable error
-		err := seg.Segment().VisitStoredFields(uint64(it.Next()), func(name string, _ byte, v []byte, _ []uint64) bool {
+		err := seg.VisitStoredFields(uint64(it.Next()), func(name string, _ byte, v []byte, _ []uint64) bool {
 			switch name {
 			case string(fieldID):
 				id = string(v)

@@ -77,6 +77,22 @@ func removeAside(path string) error {
 	return os.RemoveAll(aside)
 }
 
+// replaceDir puts a directory in the place of another. A crash leaves one of them
+// there, or the new one under its old name and none in the place.
+func replaceDir(from, to string) error {
+	aside := to + oldExt
+	if err := os.RemoveAll(aside); err != nil {
+		return err
+	}
+	if err := files.Rename(to, aside); err != nil {
+		return err
+	}
+	if err := files.Rename(from, to); err != nil {
+		return err
+	}
+	return errors.Join(files.SyncDir(filepath.Dir(to)), os.RemoveAll(aside))
+}
+
 // segmentFiles lists the segments in a directory of the engine, none when there
 // is no such directory.
 func segmentFiles(dir string) ([]string, error) {

@@ -2,10 +2,9 @@ package index
 
 import (
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
@@ -16,12 +15,16 @@ import (
 
 	"pigrep/internal/files"
 
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	zap "github.com/blevesearch/zapx/v17"
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 )
 
 const (
 	manifestName   = "manifest"
+	stateName      = "state"
 	tempExt        = ".tmp" // of what is not complete yet
 	oldExt         = ".old" // of what is being removed
 	generationName = "gen-%06d"
@@ -41,8 +44,8 @@ const (
 //
 //	pigrep index 1                     the SchemaVersion
 //	commit 00c0ffee00c0ffee 12         lineage and revision of the table
-//	file root.bolt 65536 0123456789abcdef
 //	file 00000000000b.zap 4711 0123456789abcdef
+//	file state 65536 0123456789abcdef
 //	end 0123456789abcdef
 //
 // A file line has the size and the xxhash of the file, of a segment only that of
@@ -72,28 +75,29 @@ func (g *generation) encode() []byte {
 	return b.Bytes()
 }
 
-// readGeneration reads the manifest of a generation and compares the files with
-// it. It fails with fs.ErrNotExist when the generation is not there (any more).
-func readGeneration(dir string, number uint64) (*generation, error) {
+// readManifest reads the manifest of a generation. It fails with fs.ErrNotExist
+// when the generation is not there (any more).
+func readManifest(dir string, number uint64) (*generation, error) {
 	g := &generation{number: number, path: filepath.Join(dir, fmt.Sprintf(generationName, number))}
 	data, err := os.ReadFile(filepath.Join(g.path, manifestName))
 	if err != nil {
 		return nil, err
 	}
-	if err := g.decode(string(data)); err != nil {
-		return nil, err
+	return g, g.decode(string(data))
+}
+
+// check compares a file of the generation with what the manifest says of it. It
+// reads through buf.
+func (g *generation) check(want fileMark, buf []byte) error {
+	got, err := markFile(g.path, want.name, buf)
+	if err == nil && got != want {
+		err = g.differs(want.name)
 	}
-	buf := make([]byte, markBuffer)
-	for _, want := range g.files {
-		got, err := markFile(g.path, want.name, buf)
-		if err != nil {
-			return nil, err
-		}
-		if got != want {
-			return nil, damaged("%s in generation %d is not as it was written", want.name, number)
-		}
-	}
-	return g, nil
+	return err
+}
+
+func (g *generation) differs(name string) error {
+	return damaged("%s in generation %d is not as it was written", name, g.number)
 }
 
 // markOf returns what the manifest says of a file, nothing when it does not know it.
@@ -199,7 +203,13 @@ func (w *Writer) newestGeneration() *generation {
 	if err != nil || number == 0 {
 		return nil
 	}
-	g, err := readGeneration(w.dir, number)
+	g, err := readManifest(w.dir, number)
+	if err == nil {
+		buf := make([]byte, markBuffer)
+		for _, f := range g.files {
+			err = cmp.Or(err, g.check(f, buf))
+		}
+	}
 	if err != nil {
 		w.logger.Debug("the newest generation is not sound", "number", number, "error", err)
 		return nil
@@ -238,8 +248,9 @@ func (w *Writer) publish() error {
 	g := &generation{number: number, lineage: w.table.lineage, revision: w.table.revision}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, number))
 	temp := g.path + tempExt
+	var state *os.File
 	for try := 1; ; try++ {
-		if err = w.copyLive(g, temp); err == nil {
+		if state, err = w.copyLive(g, temp); err == nil {
 			break
 		}
 		if try == publishTries || w.engine.failure() != nil {
@@ -249,14 +260,15 @@ func (w *Writer) publish() error {
 	}
 	manifest, err := create(filepath.Join(temp, manifestName), g.encode())
 	if err != nil {
-		return err
+		return errors.Join(err, state.Close())
 	}
 	current := filepath.Join(w.dir, currentName)
 	next, err := create(current+tempExt, encodeCurrent(number))
 	if err != nil {
-		return errors.Join(err, manifest.Close())
+		return errors.Join(err, state.Close(), manifest.Close())
 	}
 	var settled errgroup.Group
+	settled.Go(func() error { return errors.Join(state.Sync(), state.Close()) })
 	settled.Go(func() error { return errors.Join(manifest.Sync(), manifest.Close()) })
 	settled.Go(func() error { return errors.Join(next.Sync(), next.Close()) })
 	settled.Go(func() error { return files.SyncDir(temp) })
@@ -274,53 +286,64 @@ func (w *Writer) publish() error {
 }
 
 // copyLive makes what a generation holds, but for its manifest, in a directory
-// whose name means nothing.
-func (w *Writer) copyLive(g *generation, temp string) (err error) {
+// whose name means nothing. Its state is the caller's to sync.
+func (w *Writer) copyLive(g *generation, temp string) (state *os.File, err error) {
 	defer contain("copy the live state", &err)()
 	if err := os.RemoveAll(temp); err != nil {
-		return err
+		return nil, err
 	}
 	if err := makeDirs(temp); err != nil {
-		return err
+		return nil, err
 	}
-	r := w.engine.CopyReader()
-	err = r.CopyTo(&copyTarget{from: w.engine.path, to: temp})
-	if err = errors.Join(err, r.CloseCopyReader()); err != nil {
-		return err
+	r := w.engine.CopyReader() // until it is closed the engine removes no segments
+	defer func() { err = errors.Join(err, r.CloseCopyReader()) }()
+	snapshot, ok := r.(*scorch.IndexSnapshot)
+	if !ok || snapshot == nil {
+		return nil, ErrClosed
 	}
-	if err := tighten(temp); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(temp)
-	if err != nil {
-		return err
-	}
-	g.files = nil
-	buf := make([]byte, markBuffer)
-	for _, e := range entries {
-		m, err := markFile(temp, e.Name(), buf)
-		if err != nil {
-			return err
+	var segments []*Segment
+	deleted := make(map[string]*roaring.Bitmap)
+	for _, s := range snapshot.Segments() {
+		z, ok := s.Segment().(*zap.Segment)
+		if !ok {
+			return nil, errors.New("a segment is not on disk")
 		}
-		g.files = append(g.files, m)
+		seg, err := segmentOf(z)
+		if err != nil {
+			return nil, err
+		}
+		seg.mark = markSegment(z)
+		if err := files.LinkOrCopy(z.Path(), filepath.Join(temp, seg.mark.name), fileMode); err != nil {
+			return nil, err
+		}
+		if d := s.Deleted(); d != nil && !d.IsEmpty() {
+			deleted[seg.mark.name] = d
+		}
+		segments = append(segments, seg)
 	}
-	if err := g.addTrigrams(temp, w.current); err != nil {
-		return err
+	slices.SortFunc(segments, func(a, b *Segment) int { return strings.Compare(a.mark.name, b.mark.name) })
+	g.files = nil
+	for _, s := range segments {
+		g.files = append(g.files, s.mark)
 	}
-	return g.addCopies(temp, w.current)
+	if err := addTrigrams(temp, segments, w.current); err != nil {
+		return nil, err
+	}
+	if err := addCopies(temp, segments, w.current); err != nil {
+		return nil, err
+	}
+	content, err := encodeState(deleted, snapshot.Internal()[string(tableKey)])
+	if err != nil {
+		return nil, err
+	}
+	g.files = append(g.files, fileMark{stateName, int64(len(content)), xxhash.Sum64(content)})
+	return create(filepath.Join(temp, stateName), content)
 }
 
-// copyTarget is the engine's view of the directory it copies a state to.
-type copyTarget struct{ from, to string }
-
-// GetWriter implements the engine's Directory. For a segment it makes the copy
-// itself and returns no writer, by which the engine knows that it need not.
-func (t *copyTarget) GetWriter(path string) (io.WriteCloser, error) {
-	name := filepath.Base(path)
-	if strings.HasSuffix(name, segmentExt) {
-		return nil, files.LinkOrCopy(filepath.Join(t.from, name), filepath.Join(t.to, name), fileMode)
-	}
-	return os.OpenFile(filepath.Join(t.to, name), os.O_CREATE|os.O_EXCL|os.O_RDWR, fileMode)
+// markSegment returns what a manifest says of a segment.
+func markSegment(z *zap.Segment) fileMark {
+	data := z.Data()
+	return fileMark{filepath.Base(z.Path()), int64(len(data)), xxhash.Sum64(data[max(0, len(data)-tailLen):])}
 }
 
 // generations returns the numbers of the generations there are, newest first,
@@ -379,50 +402,4 @@ func (w *Writer) prune(keep int) {
 			w.logger.Debug("remove an old generation", "name", name, "error", err)
 		}
 	}
-}
-
-// The engine keeps its state in a bbolt file, whose pages are mapped into memory
-// and have no checksums. Pages beyond the end of a truncated file would fault on
-// goroutines of the engine, where nothing can contain it; the two meta pages say
-// how long the file must be.
-const (
-	boltMagic   = 0xED0CDAED
-	boltMetaLen = 64
-	boltMetaAt  = 16 // after the page's header
-)
-
-// checkRoot looks whether the engine's state file can be opened at all.
-func checkRoot(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	bad := damaged("%s is not as it was written", filepath.Base(path))
-	length, txid := int64(-1), uint64(0)
-	pageSize := int64(os.Getpagesize())
-	for _, at := range []int64{0, pageSize} {
-		var m [boltMetaLen]byte
-		if _, err := f.ReadAt(m[:], at+boltMetaAt); err != nil {
-			continue
-		}
-		word := func(at int) uint64 { return binary.NativeEndian.Uint64(m[at:]) }
-		h := fnv.New64a()
-		_, _ = h.Write(m[:56])
-		if binary.NativeEndian.Uint32(m[:]) != boltMagic || word(56) != h.Sum64() {
-			continue
-		}
-		if length < 0 || word(48) > txid {
-			txid = word(48)
-			length = int64(word(40)) * int64(binary.NativeEndian.Uint32(m[8:]))
-		}
-	}
-	if length < 0 || info.Size() < length {
-		return bad
-	}
-	return nil
 }

@@ -438,8 +438,8 @@ func grep(t *testing.T, dir, text string) bool {
 	return false
 }
 
-// A live state that is missing is made from the newest generation.
-func TestMissingLiveState(t *testing.T) {
+// A crash between the two renames that replace the live state loses nothing.
+func TestReplacedLiveState(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	b := w.NewBatch()
@@ -449,7 +449,10 @@ func TestMissingLiveState(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, "live"), filepath.Join(dir, "live.old")); err != nil {
+	if err := os.Rename(filepath.Join(dir, "live"), filepath.Join(dir, "live.tmp")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "live.old"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w = openWriter(t, dir)
@@ -465,6 +468,67 @@ func TestMissingLiveState(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "live.old")); err == nil {
 		t.Error("what a crash left is still there")
+	}
+}
+
+// Without its live state an index is built anew, and read meanwhile.
+func TestMissingLiveState(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "live")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.OpenWriter(dir, index.WriterOptions{}); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("OpenWriter: %v, want ErrDamaged", err)
+	}
+	openReader(t, dir)
+	w, err := index.OpenWriter(dir, index.WriterOptions{Rebuild: true})
+	if err != nil {
+		t.Fatalf("OpenWriter with Rebuild: %v", err)
+	}
+	_ = w.Close()
+}
+
+// A reader that is opened from another shares what they have in common, and
+// outlives it.
+func TestReopen(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	for _, path := range []string{"/a", "/b"} {
+		b := w.NewBatch()
+		putFile(b, w.NextFile(), path, "some words")
+		commit(t, w, b)
+	}
+	publish(t, w)
+	old, err := index.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := w.NewBatch()
+	b.DeleteFile(1)
+	putFile(b, w.NextFile(), "/c", "other words")
+	commit(t, w, b)
+	publish(t, w)
+	r, err := old.Reopen()
+	if err != nil {
+		t.Fatalf("Reopen: %v", err)
+	}
+	defer r.Close()
+	if got := found(t, old, index.FieldText, "some"); len(got) != 2 {
+		t.Errorf("the old reader finds %v, want both", got)
+	}
+	if err := old.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if diff := cmp.Diff(readContents(t, openReader(t, dir)), readContents(t, r)); diff != "" {
+		t.Errorf("not as a reader that was opened alone (-want +got): %s", diff)
+	}
+	if got := found(t, r, index.FieldText, "words"); len(got) != 2 {
+		t.Errorf("the new reader finds %v, want two", got)
 	}
 }
 

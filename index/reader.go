@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -24,8 +25,6 @@ const openTries = 20
 type Reader struct {
 	dir        string
 	generation *generation
-	engine     *scorch.Scorch
-	snapshot   *scorch.IndexSnapshot
 	summaries  []session.Summary
 	documents  int
 	tokens     uint64
@@ -42,6 +41,16 @@ func Open(dir string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return open(dir, nil)
+}
+
+// Reopen opens the newest generation. What that has in common with the reader's
+// they share, so that it costs less than Open; each of them is closed on its own.
+func (r *Reader) Reopen() (*Reader, error) { return open(r.dir, r.segments) }
+
+// open is Open. Of what is in these segments, which are open, nothing is read
+// again.
+func open(dir string, have []*Segment) (*Reader, error) {
 	for try := 1; ; try++ {
 		number, err := currentNumber(dir)
 		if err != nil {
@@ -50,7 +59,7 @@ func Open(dir string) (*Reader, error) {
 		if number == 0 {
 			return nil, fmt.Errorf("%w in %s", ErrNoIndex, dir)
 		}
-		r, err := openGeneration(dir, number)
+		r, err := openGeneration(dir, number, have)
 		if err == nil {
 			return r, nil
 		}
@@ -64,47 +73,64 @@ func Open(dir string) (*Reader, error) {
 	}
 }
 
-func openGeneration(dir string, number uint64) (*Reader, error) {
-	g, err := readGeneration(dir, number)
+func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error) {
+	g, err := readManifest(dir, number)
 	if err != nil {
 		return nil, err
 	}
 	r := &Reader{dir: dir, generation: g}
-	if r.engine, r.snapshot, err = openFrozen(g.path); err != nil {
-		return nil, err
-	}
-	if err := r.load(); err != nil {
+	if err := r.load(have); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-func (r *Reader) load() (err error) {
-	defer contain("read the table of summaries", &err)()
-	blob := r.snapshot.Internal()[string(tableKey)]
-	if blob == nil {
-		return damaged("the table of summaries is missing")
+func (r *Reader) load(have []*Segment) (err error) {
+	defer contain(fmt.Sprintf("open generation %d", r.generation.number), &err)()
+	g := r.generation
+	deleted, table, err := g.readState()
+	if err != nil {
+		return err
 	}
-	if _, r.summaries, err = decodeSummaries(blob); err != nil {
+	if _, r.summaries, err = decodeSummaries(table); err != nil {
 		return err
 	}
 	for i := range r.summaries {
 		r.documents += r.summaries[i].Documents
 		r.tokens += r.summaries[i].Tokens
 	}
-	a := &automata{snapshot: r.snapshot, made: make(map[automatonKey]fuzzyAutomaton)}
-	for _, s := range r.snapshot.Segments() {
-		seg, err := newSegment(s, a)
+	a := &automata{made: make(map[automatonKey]fuzzyAutomaton)}
+	buf := make([]byte, markBuffer)
+	for _, mark := range g.files {
+		if !strings.HasSuffix(mark.name, segmentExt) {
+			continue
+		}
+		s, err := r.segment(mark, have, buf)
 		if err != nil {
 			return err
 		}
-		seg.reader = r
-		seg.mark = r.generation.markOf(filepath.Base(seg.path))
-		seg.Trim()
-		r.segments = append(r.segments, seg)
+		s.path, s.mark, s.deleted, s.automata, s.reader = filepath.Join(g.path, mark.name), mark, deleted[mark.name], a, r
+		s.Trim()
+		r.segments = append(r.segments, s)
 	}
 	return nil
+}
+
+// segment opens a segment of the generation, or takes it from those that are open
+// already. It reads through buf.
+func (r *Reader) segment(mark fileMark, have []*Segment, buf []byte) (*Segment, error) {
+	if i := slices.IndexFunc(have, func(s *Segment) bool { return s.mark == mark }); i >= 0 {
+		s, err := segmentOf(have[i].zap)
+		if err == nil {
+			s.zap.AddRef()
+		}
+		return s, err
+	}
+	if err := r.generation.check(mark, buf); err != nil {
+		return nil, err
+	}
+	return openSegment(filepath.Join(r.generation.path, mark.name))
 }
 
 // Generation returns the number of the generation.
@@ -176,10 +202,9 @@ func readRecord(s *scorch.IndexSnapshot, file uint32, base bool) (*session.Recor
 func (r *Reader) Close() (err error) {
 	r.close.Do(func() {
 		defer contain("close", &err)()
-		if r.snapshot != nil {
-			err = r.snapshot.Close()
+		for _, s := range r.segments {
+			err = errors.Join(err, s.zap.Close())
 		}
-		err = errors.Join(err, r.engine.Close())
 	})
 	return err
 }

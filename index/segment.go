@@ -3,7 +3,6 @@ package index
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"runtime/debug"
 	"strconv"
@@ -39,7 +38,7 @@ type Segment struct {
 	path string   // of the file
 	mark fileMark // what the manifest says of it
 
-	reader *Reader  // whose segment it is; nil of one that is opened alone
+	reader *Reader  // whose segment it is; nil of a writer's
 	copied copyBits // of MayBeCopy
 
 	trigramsOnce sync.Once
@@ -48,22 +47,6 @@ type Segment struct {
 	filesOnce sync.Once
 	files     []uint32
 	filesErr  error
-}
-
-func newSegment(s *scorch.SegmentSnapshot, a *automata) (*Segment, error) {
-	z, ok := s.Segment().(*zap.Segment)
-	if !ok {
-		return nil, damaged("unknown kind of segment %T", s.Segment())
-	}
-	seg, err := segmentOf(z)
-	if err != nil {
-		return nil, err
-	}
-	seg.automata = a
-	if d := s.Deleted(); d != nil && !d.IsEmpty() {
-		seg.deleted = d
-	}
-	return seg, nil
 }
 
 // segmentOf returns a segment without knowledge of what is deleted.
@@ -78,22 +61,21 @@ func segmentOf(z *zap.Segment) (*Segment, error) {
 	return &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, dicts: make(map[Field]*vellum.FST), path: z.Path()}, nil
 }
 
-// openSegment opens a segment file by itself, with all its documents. The segment
-// is valid until it is closed.
-func openSegment(path string) (*Segment, io.Closer, error) {
+// openSegment opens a segment file. Closing its zap closes it.
+func openSegment(path string) (*Segment, error) {
 	opened, err := (&segment.Plugin{}).Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, openError(path, err)
 	}
 	z, ok := opened.(*zap.Segment)
 	if !ok {
-		return nil, nil, errors.Join(damaged("unknown kind of segment %T", opened), opened.Close())
+		return nil, errors.Join(damaged("unknown kind of segment %T", opened), opened.Close())
 	}
 	s, err := segmentOf(z)
 	if err != nil {
-		return nil, nil, errors.Join(err, opened.Close())
+		return nil, errors.Join(err, z.Close())
 	}
-	return s, opened, nil
+	return s, nil
 }
 
 // Len returns the number of documents and records, deleted ones included.
@@ -261,8 +243,6 @@ func prefixEnd(prefix []byte) []byte {
 // reader share. The engine has the tables that they are made from; making them
 // again would take 3 ms.
 type automata struct {
-	snapshot *scorch.IndexSnapshot
-
 	mu   sync.Mutex
 	made map[automatonKey]fuzzyAutomaton
 }
@@ -285,9 +265,8 @@ func (a *automata) of(term string, distance int) (fuzzyAutomaton, error) {
 	if dfa, ok := a.made[key]; ok {
 		return dfa, nil
 	}
-	// Of a field that does not exist the engine returns the automaton and does
-	// not walk any dictionary.
-	_, made, err := a.snapshot.FieldDictFuzzyAutomaton("", term, distance, "")
+	// Of a state without segments the engine returns the automaton alone.
+	_, made, err := new(scorch.IndexSnapshot).FieldDictFuzzyAutomaton("", term, distance, "")
 	var dfa fuzzyAutomaton
 	switch {
 	case errors.Is(err, levenshtein.ErrTooManyStates):

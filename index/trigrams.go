@@ -226,17 +226,14 @@ func (s *Segment) trigrams() *trigrams {
 
 // addTrigrams puts the trigrams of the segments of a new generation beside them:
 // those of the generation before where it has them.
-func (g *generation) addTrigrams(dir string, before *generation) error {
-	for _, mark := range g.files {
-		if !strings.HasSuffix(mark.name, segmentExt) {
+func addTrigrams(dir string, segments []*Segment, before *generation) error {
+	for _, s := range segments {
+		if s.mark.size < minTrigramSegment {
 			continue
 		}
-		to := trigramsPath(filepath.Join(dir, mark.name))
-		if mark.size < minTrigramSegment {
-			continue
-		}
-		if before != nil && slices.Contains(before.files, mark) {
-			err := files.LinkOrCopy(trigramsPath(filepath.Join(before.path, mark.name)), to, fileMode)
+		to := trigramsPath(filepath.Join(dir, s.mark.name))
+		if before != nil && slices.Contains(before.files, s.mark) {
+			err := files.LinkOrCopy(trigramsPath(filepath.Join(before.path, s.mark.name)), to, fileMode)
 			if err == nil {
 				continue
 			}
@@ -244,14 +241,14 @@ func (g *generation) addTrigrams(dir string, before *generation) error {
 				return err
 			}
 		}
-		t, err := readTrigrams(filepath.Join(dir, mark.name))
+		t, err := s.makeTrigrams()
 		if err != nil {
 			return err
 		}
 		if t == nil {
 			continue
 		}
-		f, err := create(to, t.encode(mark))
+		f, err := create(to, t.encode(s.mark))
 		if err != nil {
 			return err
 		}
@@ -262,14 +259,9 @@ func (g *generation) addTrigrams(dir string, before *generation) error {
 	return nil
 }
 
-// readTrigrams makes the trigrams of a segment file; nil when it has few terms.
-func readTrigrams(path string) (t *trigrams, err error) {
-	defer contain("read the terms of "+filepath.Base(path), &err)()
-	s, closer, err := openSegment(path)
-	if err != nil {
-		return nil, err
-	}
-	defer closer.Close()
+// makeTrigrams makes the trigrams of the segment; nil when it has few terms.
+func (s *Segment) makeTrigrams() (t *trigrams, err error) {
+	defer contain("read the terms of "+s.mark.name, &err)()
 	d, have, err := s.dictionary(FieldText)
 	if err != nil || !have {
 		return nil, err

@@ -61,7 +61,7 @@ func TestOtherVersionOnDisk(t *testing.T) {
 }
 
 func TestManifestRoundTrip(t *testing.T) {
-	want := &generation{number: 3, lineage: 1 << 63, revision: 12, files: []fileMark{{"000000000001.zap", 4711, 99}, {rootFile, 1, 0}}}
+	want := &generation{number: 3, lineage: 1 << 63, revision: 12, files: []fileMark{{"000000000001.zap", 4711, 99}, {stateName, 1, 0}}}
 	text := want.encode()
 	got := &generation{number: 3}
 	if err := got.decode(string(text)); err != nil {

@@ -90,19 +90,18 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 
 func (w *Writer) open(rebuild bool) error {
 	live := filepath.Join(w.dir, liveName)
+	w.leftovers()
 	if rebuild {
 		if err := removeAside(live); err != nil {
 			return fmt.Errorf("remove the old index: %w", err)
 		}
 	}
-	w.leftovers()
 	var looking sync.WaitGroup
 	defer looking.Wait()
 	looking.Go(func() { w.current = w.newestGeneration() })
 	if _, err := os.Stat(live); err != nil && !rebuild {
-		looking.Wait()
-		if err := w.seed(live); err != nil {
-			return fmt.Errorf("copy the newest generation: %w", err)
+		if looking.Wait(); w.current != nil {
+			return damaged("directory %s is missing", liveName)
 		}
 	}
 	return w.openLive(live)
@@ -137,36 +136,6 @@ func (w *Writer) openLive(live string) error {
 	defer w.mu.Unlock()
 	w.engine, w.table, w.next = engine, table, max(w.next, table.next)
 	return nil
-}
-
-// seed makes a missing live state from the newest generation, if there is one.
-func (w *Writer) seed(live string) error {
-	if w.current == nil {
-		return nil
-	}
-	temp := live + tempExt
-	if err := os.RemoveAll(temp); err != nil {
-		return err
-	}
-	if err := makeDirs(temp); err != nil {
-		return err
-	}
-	for _, f := range w.current.files {
-		from, to := filepath.Join(w.current.path, f.name), filepath.Join(temp, f.name)
-		var err error
-		if strings.HasSuffix(f.name, segmentExt) {
-			err = files.LinkOrCopy(from, to, fileMode)
-		} else {
-			err = files.Copy(from, to, fileMode) // the engine writes into it
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := files.SyncDir(temp); err != nil {
-		return err
-	}
-	return files.Rename(temp, live)
 }
 
 // loadTable reads the table of summaries, or commits an empty one when the live

@@ -208,7 +208,7 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 	}
 	released := make(chan error, 1)
 	go func() { released <- k.release() }()
-	reader, openErr := index.Open(k.Dir)
+	reader, openErr := reopen(k.Dir, r.Reader)
 	stop := func() {}
 	if err == nil && openErr == nil && k.Opened != nil {
 		stopped()
@@ -218,6 +218,15 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 		stop()
 	}
 	return reader, err
+}
+
+// reopen opens the newest generation, with what the last one has in common with
+// it if there is one.
+func reopen(dir string, last *index.Reader) (*index.Reader, error) {
+	if last != nil {
+		return last.Reopen()
+	}
+	return index.Open(dir)
 }
 
 // release gives the index to others.

@@ -1,0 +1,64 @@
+package index
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"unsafe"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/cespare/xxhash/v2"
+)
+
+// The file state of a generation holds what is known beyond its segments:
+//
+//	uint  number of segments with deleted documents, then for each of them
+//	      string name, string deleted documents, as a roaring bitmap
+//	the table, to the end
+//
+// Its hash is in the manifest.
+
+func encodeState(deleted map[string]*roaring.Bitmap, table []byte) ([]byte, error) {
+	b := make([]byte, 0, len(table)+4<<10)
+	b = appendUint(b, uint64(len(deleted)))
+	for _, name := range slices.Sorted(maps.Keys(deleted)) {
+		docs, err := deleted[name].ToBytes()
+		if err != nil {
+			return nil, err
+		}
+		b = appendString(appendString(b, name), string(docs))
+	}
+	return append(b, table...), nil
+}
+
+// decodeState is the reverse of encodeState. The table is part of b.
+func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
+	bad := damaged("state of a generation")
+	d := &decoder{s: unsafe.String(unsafe.SliceData(b), len(b))}
+	n := d.items(2)
+	deleted = make(map[string]*roaring.Bitmap, n)
+	for range n {
+		name, docs := d.string(), roaring.New()
+		if err := docs.UnmarshalBinary([]byte(d.string())); err != nil || d.bad {
+			return nil, nil, bad
+		}
+		deleted[name] = docs
+	}
+	if d.bad {
+		return nil, nil, bad
+	}
+	return deleted, b[d.pos:], nil
+}
+
+// readState reads the state of the generation.
+func (g *generation) readState() (deleted map[string]*roaring.Bitmap, table []byte, err error) {
+	b, err := os.ReadFile(filepath.Join(g.path, stateName))
+	if err != nil {
+		return nil, nil, err
+	}
+	if (fileMark{stateName, int64(len(b)), xxhash.Sum64(b)}) != g.markOf(stateName) {
+		return nil, nil, g.differs(stateName)
+	}
+	return decodeState(b)
+}
