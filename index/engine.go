@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -15,7 +17,6 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/segment"
-	"pigrep/internal/files"
 )
 
 // Names of the engine's files.
@@ -192,8 +193,10 @@ func (e *liveEngine) explain(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	if files.NoSpace(err) {
-		return ErrFull
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.Contains(err.Error(), full.Error()) {
+			return ErrFull
+		}
 	}
 	segments, err2 := segmentFiles(e.path)
 	if err2 == nil {
