@@ -144,13 +144,12 @@ func newServer(c Config) (*mcp.Server, *server) {
 // Serve answers on out what it reads from in, one message a line, until in ends
 // or the context is done. A client that goes away is the end, and no error.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
-	m := New(c)
-	ctx, stop := context.WithCancel(ctx)
+	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	w := newLineWriter(out, stop)
-	err := m.Run(ctx, &mcp.IOTransport{Reader: newLineGuard(in, w), Writer: w, MaxLineLength: maxMessage})
+	err := New(c).Run(serving, &mcp.IOTransport{Reader: newLineGuard(in, w), Writer: w, MaxLineLength: maxMessage})
 	if w.failed() || ctx.Err() != nil {
-		return context.Cause(ctx)
+		return context.Cause(ctx) // nil when it was the client that went
 	}
 	return err
 }
