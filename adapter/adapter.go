@@ -62,6 +62,9 @@ type Parser interface {
 	Parse(line Line, emit func(*session.Entry)) []ParseError
 	// State returns the state after the lines parsed so far.
 	State() State
+	// Reset makes the parser read on at another state, maybe of another file,
+	// as a new one would, with the memory that it has.
+	Reset(state State)
 }
 
 // ParseError says which piece of a line was left out, and why.

@@ -54,6 +54,8 @@ type unknown struct {
 
 func (p *piParser) State() State { return p.state }
 
+func (p *piParser) Reset(state State) { p.state = state }
+
 // Parse implements Parser.
 func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 	p.state.Lines = line.Number

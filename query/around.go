@@ -40,7 +40,9 @@ func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighb
 	if at < 0 {
 		return list, nil
 	}
-	read := &entryReader{src: s.src, a: s.a, file: f}
+	read := s.reader()
+	defer s.done(read)
+	read.of(f)
 	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
 		if err := s.neighbour(&list[0], read, &rec.Nodes[path[i]]); err != nil {
 			return list, err
@@ -63,7 +65,7 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 		return err
 	}
 	c := candidate{offset: node.Offset}
-	err := read.entry(&c, func(e *session.Entry) {
+	err := read.entry(&c, int64(node.Length)+1, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1
 		for i := range e.Parts {

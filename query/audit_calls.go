@@ -254,7 +254,7 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 	if !ok {
 		return
 	}
-	data, err := f.src.ReadAt(f.Path, n.Offset, n.Length)
+	data, err := readFrom(f.src, f.Path, n.Offset, n.Length)
 	if err != nil {
 		fail(err)
 		return

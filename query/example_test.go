@@ -3,6 +3,7 @@ package query_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log"
 	"log/slog"
 	"os"
@@ -23,16 +24,25 @@ func ExampleParse() {
 	// "knd:call" is searched as text: there is no field "knd", did you mean kind:?
 }
 
-// files reads session files for the query.
+// files opens session files for the query.
 type files struct{}
 
-func (files) ReadAt(path string, offset int64, length int) ([]byte, error) {
-	data, err := os.ReadFile(path)
-	if err != nil || offset+int64(length) > int64(len(data)) {
-		return nil, fmt.Errorf("read %d bytes at %d of %s: %w", length, offset, path, err)
+func (files) Open(path string) (query.SessionFile, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
-	return data[offset : offset+int64(length)], nil
+	info, err := f.Stat()
+	return file{f, info}, err
 }
+
+type file struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f file) Size() int64        { return f.info.Size() }
+func (f file) ModTime() time.Time { return f.info.ModTime() }
 
 // Every word counts, the best hit comes first, and says what it lacks.
 func ExampleSearch() {

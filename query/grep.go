@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -57,19 +56,6 @@ type GrepFile struct {
 // Whole stands for the whole of a file.
 const Whole = math.MaxInt64
 
-// Opener opens session files for reading.
-type Opener interface {
-	Open(path string) (SessionFile, error)
-}
-
-// SessionFile is an open session file.
-type SessionFile interface {
-	io.ReaderAt
-	io.Closer
-	Size() int64        // when it was opened
-	ModTime() time.Time // stands in for the time of an entry that has none
-}
-
 // GrepMatch is a part of an entry with lines that match.
 type GrepMatch struct {
 	SessionPath string
@@ -113,7 +99,7 @@ type FileError struct {
 // Grep hands every match to emit, in order, on the caller's goroutine. The
 // reader may be nil: then every file is scanned. An error of emit ends the
 // search and is returned.
-func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, open Opener, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
+func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
 	p, err := compileGrep(&req)
 	if err != nil {
 		return nil, err
@@ -122,7 +108,7 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, open Opener, 
 	if err != nil {
 		return nil, err
 	}
-	g := &grep{reader: r, adapter: a, open: open, req: &req, pattern: p, filter: grepFilter(tests), limits: grepUsual}
+	g := &grep{reader: r, adapter: a, src: src, req: &req, pattern: p, filter: grepFilter(tests), limits: grepUsual}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
@@ -136,7 +122,7 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, open Opener, 
 type grep struct {
 	reader  *index.Reader
 	adapter adapter.Adapter
-	open    Opener
+	src     Source
 	req     *GrepRequest
 	filter  grepFilter
 	limits  grepLimits

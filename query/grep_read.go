@@ -58,7 +58,7 @@ func (w *grepWorker) search(t *grepTask) {
 		return
 	}
 	var err error
-	if w.file, err = w.open.Open(t.Path); err != nil {
+	if w.file, err = w.src.Open(t.Path); err != nil {
 		t.err = err
 		return
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -47,25 +46,6 @@ type grepText struct {
 	part   int
 	kind   session.Kind
 	text   string
-}
-
-type osFile struct {
-	*os.File
-	info fs.FileInfo
-}
-
-func (f osFile) Size() int64        { return f.info.Size() }
-func (f osFile) ModTime() time.Time { return f.info.ModTime() }
-
-type osOpener struct{}
-
-func (osOpener) Open(path string) (SessionFile, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	return osFile{f, info}, err
 }
 
 func newGrepShelf(t testing.TB) *grepShelf {
@@ -122,7 +102,7 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 		files = append(files, f)
 	}
 	var list []*GrepMatch
-	sum, err := Grep(context.Background(), reader, adapter.Pi(), osOpener{}, files, req, func(m *GrepMatch) error {
+	sum, err := Grep(context.Background(), reader, adapter.Pi(), disk{}, files, req, func(m *GrepMatch) error {
 		list = append(list, m)
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,18 +17,24 @@ import (
 	"pigrep/internal/session"
 )
 
-// disk reads session files for tests.
+// disk opens session files for tests.
 type disk struct{}
 
-func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
+type osFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f osFile) Size() int64        { return f.info.Size() }
+func (f osFile) ModTime() time.Time { return f.info.ModTime() }
+
+func (disk) Open(path string) (SessionFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b := make([]byte, length)
-	n, err := f.ReadAt(b, offset)
-	return b[:n], err
+	info, err := f.Stat()
+	return osFile{f, info}, err
 }
 
 // entry is one line of a session of the tests.

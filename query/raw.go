@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"unicode/utf8"
+
+	"pigrep/index/analysis"
 )
 
 // A rawNeedle tells of the JSON of an entry, without parsing it, that a needle
@@ -308,51 +310,86 @@ func spaceLength(b []byte) int {
 	return 2
 }
 
-// lowerRaw copies JSON in lower case. ok is false when the JSON has characters
-// that folding may make ASCII letters or digits of, or that vanish: then nothing
-// can be told without parsing.
-func lowerRaw(to, data []byte) (lower []byte, ok bool) {
-	lower = append(to[:0], data...)
-	for i := 0; i < len(lower); {
-		if i+8 <= len(lower) {
-			if w := binary.LittleEndian.Uint64(lower[i:]); w&nonASCII == 0 {
+// rawFolder folds JSON for rawNeedles.
+type rawFolder struct {
+	analyzer analysis.Analyzer
+	folds    map[rune][]byte
+	buf      []byte
+}
+
+// fold returns JSON with its letters folded and everything else as it stands; it
+// is valid until the next call. Of other characters that folding makes something
+// of, what are no letters or digits become bytes that stand for anything. ok is
+// false when letters may be escaped: then nothing can be told without parsing.
+func (f *rawFolder) fold(data []byte) (lower []byte, ok bool) {
+	lower = slices.Grow(f.buf[:0], len(data)+8)
+	for i := 0; i < len(data); {
+		if i+8 <= len(data) {
+			if w := binary.LittleEndian.Uint64(data[i:]); w&nonASCII == 0 {
 				// A byte's highest bit says that it is a capital letter.
-				if capitals := (w + 0x3f*eachByte) &^ (w + 0x25*eachByte) & nonASCII; capitals != 0 {
-					binary.LittleEndian.PutUint64(lower[i:], w|capitals>>2)
-				}
+				capitals := (w + 0x3f*eachByte) &^ (w + 0x25*eachByte) & nonASCII
+				lower = binary.LittleEndian.AppendUint64(lower, w|capitals>>2)
 				i += 8
 				continue
 			}
 		}
-		switch c := lower[i]; {
-		case c >= utf8.RuneSelf:
-			r, size := utf8.DecodeRune(lower[i:])
-			if !foldsApart(r) {
-				return lower, false
-			}
-			i += size
-		default:
+		c := data[i]
+		if c < utf8.RuneSelf {
 			if 'A' <= c && c <= 'Z' {
-				lower[i] += 'a' - 'A'
+				c += 'a' - 'A'
 			}
+			lower = append(lower, c)
 			i++
+			continue
 		}
+		r, size := utf8.DecodeRune(data[i:])
+		if foldsApart(r) {
+			lower = append(lower, data[i:i+size]...)
+		} else {
+			lower = append(lower, f.rune(r)...)
+		}
+		i += size
 	}
+	f.buf = lower
+	return lower, !escapesLetters(lower)
+}
+
+// rune returns what folding makes of a character.
+func (f *rawFolder) rune(r rune) []byte {
+	folded, ok := f.folds[r]
+	if !ok {
+		folded = f.analyzer.FoldText([]byte(string(r))).Text
+		for i, c := range folded {
+			if !isRunByte(c) {
+				folded[i] = 0xff
+			}
+		}
+		if f.folds == nil {
+			f.folds = make(map[rune][]byte)
+		}
+		f.folds[r] = folded
+	}
+	return folded
+}
+
+// escapesLetters reports whether JSON may have escapes with a number of other
+// characters than the control characters.
+func escapesLetters(lower []byte) bool {
 	for from := 0; ; {
 		i := bytes.Index(lower[from:], unicodeEscape)
 		if i < 0 {
-			return lower, true
+			return false
 		}
 		from += i + len(unicodeEscape)
 		if code := lower[from:]; len(code) > 2 && code[0] == '0' && code[1] == '0' && code[2] <= '1' {
-			continue // a control character
+			continue
 		}
 		start := from - len(unicodeEscape)
 		for start > 0 && lower[start-1] == '\\' {
 			start--
 		}
 		if (from-start)%2 == 0 { // the last backslash is not escaped itself
-			return lower, false
+			return true
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestRawNeedle(t *testing.T) {
 		if rapid.Bool().Draw(rt, "slashes") {
 			raw = bytes.ReplaceAll(raw, []byte("/"), []byte(`\/`))
 		}
-		lower, sure := lowerRaw(nil, raw)
+		lower, sure := new(rawFolder).fold(raw)
 		if !sure || r.may(lower) {
 			return
 		}
@@ -132,7 +132,7 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 		if r == nil {
 			return
 		}
-		lower, sure := lowerRaw(nil, raw)
+		lower, sure := new(rawFolder).fold(raw)
 		if !sure || r.may(lower) || !r.hasRuns(lower) {
 			return
 		}

@@ -83,7 +83,7 @@ func TestRedactedEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := osOpener{}.Open(rec.Path)
+	file, err := disk{}.Open(rec.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

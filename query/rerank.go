@@ -199,60 +199,35 @@ func (u *units) sumOf(set uint64) (sum float64) {
 // that depend on the text.
 func (s *searcher) measure(u *units, top []int32, all []factors) error {
 	budget := rerankBytes
-	idle := make(chan *highlighter, runtime.GOMAXPROCS(0))
 	unread := s.unread(u)
-	for start := 0; start < len(top); start += rerankBatch {
-		end := min(start+rerankBatch, len(top))
-		if budget <= 0 {
-			for i := start; i < len(top); i++ {
-				all[i].closeness, all[i].exactness = unread, 1
-			}
-			return nil
-		}
-		s.trim()
+	for i := range top {
+		all[i].closeness, all[i].exactness = unread, 1
+	}
+	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
 		var sizes [rerankBatch]int
-		g, ctx := errgroup.WithContext(s.ctx)
-		g.SetLimit(runtime.GOMAXPROCS(0))
-		for i := start; i < end; i++ {
-			g.Go(func() error {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				var h *highlighter
-				select {
-				case h = <-idle:
-				default:
-					h = newHighlighter(s.plans)
-				}
-				all[i].closeness, all[i].exactness = unread, 1
-				c := s.found.at(top[i])
-				s.resolve(c)
-				read := s.reader(top[i])
-				read.most = rerankEntry
-				err := read.entry(c, func(e *session.Entry) {
-					text := e.Parts[c.part].Text
-					matches, exact := h.matches(text)
-					near, ordered := u.closeness(s.plans, matches)
-					all[i].closeness = float32(1 + closenessGain*near + orderGain*ordered)
-					all[i].exactness = float32(1 + exactGain*s.share(exact))
-				})
-				sizes[i-start] = read.size
-				select {
-				case idle <- h:
-				default:
-				}
-				if errors.Is(err, errChanged) || errors.Is(err, errTooLong) {
-					return nil // where it is shown, that is seen again
-				}
-				return err
+		err := s.eachReader(min(rerankBatch, len(top)-start), func(r *entryReader, k int) error {
+			c := s.resolve(s.found.at(top[start+k]))
+			r.of(&s.files[c.file])
+			r.most = rerankEntry
+			err := r.entry(c, s.lengthOf(c), func(e *session.Entry) {
+				matches, exact := r.marks.matches(e.Parts[c.part].Text)
+				near, ordered := u.closeness(s.plans, matches)
+				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
+				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
 			})
-		}
-		if err := g.Wait(); err != nil {
+			sizes[k] = r.size
+			if errors.Is(err, errChanged) || errors.Is(err, errTooLong) {
+				return nil // where it is shown, that is seen again
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		for _, n := range sizes {
 			budget -= n
 		}
+		s.trim()
 	}
 	return nil
 }
@@ -325,7 +300,8 @@ func besides(matches []match, p neighbours) bool {
 
 // weighSessions sets the factors that come from the rest of the session.
 func (s *searcher) weighSessions(top []int32, all []factors) {
-	h := newHighlighter(s.plans)
+	r := s.reader()
+	defer s.done(r)
 	titles := make(map[int32]float64)
 	for i, at := range top {
 		c := s.found.at(at)
@@ -334,7 +310,7 @@ func (s *searcher) weighSessions(top []int32, all []factors) {
 		if !ok {
 			found := uint64(0)
 			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
-				matches, _ := h.matches([]byte(text))
+				matches, _ := r.marks.matches([]byte(text))
 				for _, m := range matches {
 					if m.part < 0 {
 						found |= 1 << m.plan

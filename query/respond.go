@@ -222,13 +222,14 @@ func (s *searcher) resume(rec *session.Record) *Resume {
 // hits reads candidates again and makes hits of them. Two calls at the same time
 // must not have a file in common.
 func (s *searcher) hits(list []int32) ([]Hit, error) {
-	h := newHighlighter(s.plans)
+	r := s.reader()
+	defer s.done(r)
 	var hits []Hit
 	for _, i := range list {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
-		hit, err := s.hit(h, i)
+		hit, err := s.hit(r, i)
 		if errors.Is(err, errChanged) {
 			s.changed.Add(1)
 			continue
@@ -241,7 +242,7 @@ func (s *searcher) hits(list []int32) ([]Hit, error) {
 	return hits, nil
 }
 
-func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
+func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 	c := s.found.at(i)
 	s.resolve(c)
 	if err := s.readCopy(c); err != nil {
@@ -290,8 +291,9 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 	if s.req.Explain {
 		hit.Explain = s.explain(i)
 	}
-	read := s.reader(i)
-	err = read.entry(c, func(e *session.Entry) {
+	r.of(&s.files[c.file])
+	r.most = 0
+	err = r.entry(c, 0, func(e *session.Entry) {
 		part := &e.Parts[c.part]
 		hit.Kind, hit.Role = part.Kind, e.Role
 		if part.Kind == session.KindLabel {
@@ -300,7 +302,7 @@ func (s *searcher) hit(h *highlighter, i int32) (Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		matches, exact := h.matches(part.Text)
+		matches, exact := r.marks.matches(part.Text)
 		hit.Fragment = fragment(s.req.shown(part.Text, matches))
 		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
 			hit.Tier = TierParts

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -205,9 +206,17 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
 }
 
-// Source reads session files. The bytes it returns are the caller's.
+// Source opens session files for reading.
 type Source interface {
-	ReadAt(path string, offset int64, length int) ([]byte, error)
+	Open(path string) (SessionFile, error)
+}
+
+// SessionFile is an open session file.
+type SessionFile interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64        // when it was opened
+	ModTime() time.Time // stands in for the time of an entry that has none
 }
 
 // TextError says that the text of a query leaves nothing to search for.

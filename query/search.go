@@ -94,6 +94,9 @@ type searcher struct {
 	factors  map[int32]factors // of the candidates that the second stage looked at
 	inexact  bool
 	changed  atomic.Int64 // hits left out because their session file is not what was indexed
+
+	idle    sync.Mutex // of readers
+	readers []*entryReader
 }
 
 // file is what a search knows of a session file.

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"runtime"
 	"slices"
 	"unicode/utf8"
-
-	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index/analysis"
@@ -26,8 +23,8 @@ const (
 	verifySpelling = 1 << 20
 )
 
-// errChanged says that a session file no longer holds what was indexed.
-var errChanged = errors.New("the session file has changed since it was indexed")
+// verifyRound is how many candidates are read between two looks at the budget.
+const verifyRound = 256
 
 // verify reads the candidates that may have a phrase or compound and settles
 // whether they do. Without a budget left, a compound counts as found by its
@@ -60,35 +57,48 @@ func (s *searcher) verify() error {
 	if expressions > 0 {
 		budget = min(budget, verifyRegexp/expressions)
 	}
-	read := 0 // candidates that the budget is enough for
-	for _, i := range list {
-		c := s.found.at(i)
-		o, err := s.outlineOf(c)
+	for len(list) > 0 && budget > 0 {
+		round := list[:min(verifyRound, len(list))]
+		list = list[len(round):]
+		looks, err := s.lookAt(round, budget)
 		if err != nil {
 			return err
 		}
-		if e, ok := o.At(s.resolve(c).offset); ok {
-			if budget -= e.Length; budget < 0 && read > 0 {
-				break
+		for k, i := range round {
+			if budget -= looks[k].size; budget < 0 {
+				looks[k] = look{} // it is beyond the budget, wherever rounds end
 			}
+			s.settle(s.found.at(i), &looks[k], strict)
 		}
-		read++
 	}
-	whole := make([]uint64, s.found.bound()) // words found in the text
-	if err := s.readWords(slices.Clone(list[:read]), whole); err != nil {
-		return err
-	}
-	for at, i := range list {
-		c := s.found.at(i)
-		for _, p := range s.plans {
-			if p.verify && c.mask&p.bit != 0 && whole[i]&p.bit == 0 {
-				s.fallBack(c, p, at < read)
-			}
-		}
-		s.inexact = s.inexact || strict && at >= read
-		c.dropped = c.dropped || !s.judge.of(c.mask, c.weak).hit
+	for _, i := range list {
+		s.settle(s.found.at(i), &look{}, strict)
 	}
 	return nil
+}
+
+// A look is what reading a candidate again told.
+type look struct {
+	known bool   // false: it was not read
+	gone  bool   // it is not in the session file any more
+	whole uint64 // the words that are there
+	size  int    // of the line
+}
+
+// settle takes back what a candidate has not, as far as that is known.
+func (s *searcher) settle(c *candidate, l *look, strict bool) {
+	if l.gone {
+		c.dropped = true
+		s.changed.Add(1)
+		return
+	}
+	for _, p := range s.plans {
+		if p.verify && c.mask&p.bit != 0 && l.whole&p.bit == 0 {
+			s.fallBack(c, p, l.known)
+		}
+	}
+	s.inexact = s.inexact || strict && !l.known
+	c.dropped = c.dropped || !s.judge.of(c.mask, c.weak).hit
 }
 
 // fallBack takes back that a candidate has a compound whole. known is false when
@@ -113,101 +123,88 @@ func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
 	s.rate(c)
 }
 
-// readWords sets the bits of the verified words that the text of each candidate
-// has. A candidate that cannot be read any more is dropped.
-func (s *searcher) readWords(list []int32, whole []uint64) error {
-	slices.SortFunc(list, func(i, j int32) int {
-		a, b := s.found.at(i), s.found.at(j)
-		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset))
+// lookAt reads candidates again. Entries of more bytes than most are left out.
+func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
+	looks := make([]look, len(round))
+	order := make([]int, len(round)) // of the candidates, those of an entry side by side
+	for k := range order {
+		order[k] = k
+		s.resolve(s.found.at(round[k]))
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		a, b := s.found.at(round[x]), s.found.at(round[y])
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
 	})
-	g, ctx := errgroup.WithContext(s.ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	changed := make([]bool, s.found.bound())
-	for start := 0; start < len(list); {
-		end := start + 1
-		for end < len(list) && end-start < 256 && s.found.at(list[end]).file == s.found.at(list[start]).file {
-			end++
+	var entries [][]int
+	for len(order) > 0 {
+		first := s.found.at(round[order[0]])
+		n := 1
+		for n < len(order) && s.found.at(round[order[n]]).file == first.file && s.found.at(round[order[n]]).offset == first.offset {
+			n++
 		}
-		some := list[start:end]
-		start = end
-		g.Go(func() error {
-			var f, g folder
-			var lower []byte
-			read := s.reader(some[0])
-			for len(some) > 0 {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				n := 1
-				for n < len(some) && s.found.at(some[n]).offset == s.found.at(some[0]).offset {
-					n++
-				}
-				read.reject = s.rejects(some[:n], &lower)
-				err := read.parse(s.found.at(some[0]), func(line adapter.Line, e *session.Entry) {
-					for _, i := range some[:n] {
-						part := int(s.found.at(i).part)
-						if part >= len(e.Parts) {
-							changed[i] = true
-							continue
-						}
-						v := partView{file: read.file, line: line, parser: read.parser, entry: e, part: part, folder: &f, commands: &g}
-						for _, p := range s.plans {
-							if p.verify && s.found.at(i).mask&p.bit != 0 && p.holds(&v) {
-								whole[i] |= p.bit
-							}
-						}
-					}
-				})
-				if errors.Is(err, errChanged) {
-					for _, i := range some[:n] {
-						changed[i] = true
-					}
-				} else if err != nil {
-					return err
-				}
-				some = some[n:]
-			}
-			return nil
-		})
+		entries = append(entries, order[:n])
+		order = order[n:]
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for _, i := range list {
-		if changed[i] {
-			s.found.at(i).dropped = true
-			s.changed.Add(1)
+	return looks, s.eachReader(len(entries), func(r *entryReader, k int) error {
+		some := entries[k]
+		first := s.found.at(round[some[0]])
+		r.of(&s.files[first.file])
+		r.most = most
+		data, number, err := r.read(first.offset, s.lengthOf(first))
+		if err == nil && !s.ruledOut(r, round, some, data) {
+			err = r.parse(first, data, number, func(line adapter.Line, e *session.Entry) {
+				for _, k := range some {
+					looks[k].gone = int(s.found.at(round[k]).part) >= len(e.Parts)
+					if !looks[k].gone {
+						looks[k].whole = s.wholeIn(r, s.found.at(round[k]), line, e)
+					}
+				}
+			})
 		}
-	}
-	return nil
+		for _, k := range some {
+			looks[k].size = r.size
+			looks[k].known = !errors.Is(err, errTooLong)
+			looks[k].gone = looks[k].gone || errors.Is(err, errChanged)
+		}
+		return nil
+	})
 }
 
-// rejects returns a look at the JSON of an entry that tells that no candidate in
-// it has a word to be verified. It is nil when that cannot be told so.
-func (s *searcher) rejects(some []int32, lower *[]byte) func(raw []byte) bool {
-	words := uint64(0)
-	for _, i := range some {
-		words |= s.found.at(i).mask
-	}
-	var needles []*rawNeedle
+// wholeIn returns the words to be verified that a candidate has in its entry.
+func (s *searcher) wholeIn(r *entryReader, c *candidate, line adapter.Line, e *session.Entry) (whole uint64) {
+	v := partView{file: r.file, line: line, parser: r.parser, entry: e, part: int(c.part), folder: &r.folder, commands: &r.commands}
 	for _, p := range s.plans {
-		if !p.verify || words&p.bit == 0 {
-			continue
+		if p.verify && c.mask&p.bit != 0 && p.holds(&v) {
+			whole |= p.bit
 		}
-		if p.find != nil || p.raw == nil {
-			return nil
+	}
+	return whole
+}
+
+// ruledOut reports whether the JSON of an entry tells without parsing that none of
+// its candidates has a word that is to be verified.
+func (s *searcher) ruledOut(r *entryReader, round []int32, some []int, data []byte) bool {
+	words := uint64(0)
+	for _, k := range some {
+		words |= s.found.at(round[k]).mask
+	}
+	for _, p := range s.plans {
+		if p.verify && words&p.bit != 0 && p.raw == nil {
+			return false
 		}
-		needles = append(needles, p.raw)
 	}
-	return func(raw []byte) bool {
-		text, sure := lowerRaw(*lower, raw)
-		*lower = text
-		return sure && !slices.ContainsFunc(needles, func(n *rawNeedle) bool {
-			// The index says that all the words are there. Without one of them, the
-			// file may have changed: parsing finds out.
-			return n.may(text) || !n.hasRuns(text)
-		})
+	folded, ok := r.raw.fold(data)
+	if !ok {
+		return false
 	}
+	for _, p := range s.plans {
+		// The index says that all the words are there. Without one of them, the
+		// file may have changed: parsing finds out.
+		if p.verify && words&p.bit != 0 && (p.raw.may(folded) || !p.raw.hasRuns(folded)) {
+			return false
+		}
+	}
+	return true
 }
 
 // holds reports whether a part has a word that has to be verified.
@@ -222,136 +219,6 @@ func (p *plan) holds(v *partView) bool {
 	}
 	_, _, ok := p.needle.find(text, 0)
 	return ok
-}
-
-// errTooLong says that an entry is longer than a reader takes.
-var errTooLong = errors.New("the entry is too long")
-
-// entryReader reads entries of one session file again. It is used by one
-// goroutine. It needs no session record: an entry ends where its line does.
-type entryReader struct {
-	src    Source
-	a      adapter.Adapter
-	file   *file
-	parser adapter.Parser // of entries after the header
-
-	most   int                   // bytes of an entry; 0 for any
-	reject func(raw []byte) bool // of what an entry need not be parsed for; nil for nothing
-	size   int                   // of the line last read
-}
-
-// reader returns a reader for the file of a candidate.
-func (s *searcher) reader(i int32) *entryReader {
-	return &entryReader{src: s.src, a: s.a, file: &s.files[s.found.at(i).file]}
-}
-
-// How much is read at first of an entry whose length is not known, and how much
-// more each time.
-const (
-	firstRead  = 16 << 10
-	readGrowth = 8
-)
-
-// line reads the line from offset on.
-func (r *entryReader) line(offset int64) ([]byte, error) {
-	if offset >= r.file.Size {
-		return nil, errChanged
-	}
-	left := r.file.Size - offset
-	var data []byte
-	for n := int64(firstRead); ; n *= readGrowth {
-		if r.most > 0 {
-			n = min(n, int64(r.most))
-		}
-		n = min(n, left)
-		more, err := r.src.ReadAt(r.file.Path, offset+int64(len(data)), int(n)-len(data))
-		if err != nil || len(more) != int(n)-len(data) {
-			return nil, errChanged // gone, unreadable, or shorter now
-		}
-		if i := bytes.IndexByte(more, '\n'); i >= 0 {
-			return append(data, more[:i]...), nil
-		}
-		if data = append(data, more...); n == left {
-			return data, nil
-		}
-		if r.most > 0 && n == int64(r.most) {
-			r.size = r.most
-			return nil, errTooLong
-		}
-	}
-}
-
-// bytes reads the JSON of the entry at offset, or more of its line.
-func (r *entryReader) bytes(offset int64) ([]byte, int, error) {
-	if o := r.file.outline; o != nil {
-		e, ok := o.At(offset)
-		if !ok {
-			return nil, 0, errChanged
-		}
-		if r.most > 0 && e.Length > r.most {
-			r.size = r.most
-			return nil, 0, errTooLong
-		}
-		if data, err := r.src.ReadAt(r.file.Path, offset, e.Length); err == nil && len(data) == e.Length {
-			return data, e.Line, nil
-		}
-		return nil, 0, errChanged
-	}
-	data, err := r.line(offset)
-	return data, 1, err
-}
-
-// entry reads the entry of a candidate, whose id must be resolved, and hands it
-// over, or fails with errChanged.
-func (r *entryReader) entry(c *candidate, use func(*session.Entry)) error {
-	return r.parse(c, func(_ adapter.Line, e *session.Entry) { use(e) })
-}
-
-// parse is entry, with the line that the entry is parsed from.
-func (r *entryReader) parse(c *candidate, use func(adapter.Line, *session.Entry)) error {
-	offset := c.offset
-	data, number, err := r.bytes(offset)
-	if err != nil {
-		return err
-	}
-	r.size = len(data)
-	if r.reject != nil && r.reject(data) {
-		return nil
-	}
-	header := r.file.Header
-	parser := r.parser
-	if parser == nil || offset < header.Offset {
-		state := adapter.State{Lines: number - 1}
-		if header.Offset <= offset {
-			state.Header = header
-		}
-		parser = r.a.Parse(state)
-		if header.Offset <= offset {
-			r.parser = parser
-		}
-	}
-	same := false
-	line := adapter.Line{Data: data, Raw: data, Offset: offset, Number: number, Ended: true}
-	parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == offset && !same && int(c.part) < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
-			same = true
-			use(line, e)
-		}
-	})
-	if !same {
-		return errChanged
-	}
-	return nil
-}
-
-// isNode reports whether an entry is what the session record, if it is there,
-// says of it.
-func (r *entryReader) isNode(e *session.Entry) bool {
-	if r.file.outline == nil {
-		return true
-	}
-	n, ok := r.file.outline.At(e.Offset)
-	return ok && n.ID == e.ID && n.Length == e.Length
 }
 
 // folder folds texts for needles to be found in.

@@ -34,6 +34,8 @@ type chatParser struct{ state adapter.State }
 
 func (p *chatParser) State() adapter.State { return p.state }
 
+func (p *chatParser) Reset(state adapter.State) { p.state = state }
+
 func (p *chatParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
 	data := bytes.TrimSpace(line.Data)

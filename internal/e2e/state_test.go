@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -246,19 +247,22 @@ func answer(t testing.TB, r *index.Reader, text string) string {
 	return string(data)
 }
 
-// disk reads session files.
+// disk opens session files.
 type disk struct{}
 
-func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
+func (disk) Open(path string) (query.SessionFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data := make([]byte, length)
-	n, err := f.ReadAt(data, offset)
-	if err == io.EOF {
-		err = nil
-	}
-	return data[:n], err
+	info, err := f.Stat()
+	return sessionFile{f, info}, err
 }
+
+type sessionFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f sessionFile) Size() int64        { return f.info.Size() }
+func (f sessionFile) ModTime() time.Time { return f.info.ModTime() }

@@ -31,7 +31,7 @@ import (
 type Config struct {
 	Version string // of pigrep
 	Adapter adapter.Adapter
-	Files   Files // read-only access to session files
+	Files   query.Source // opens session files for reading only
 	Logger  *slog.Logger
 	Now     func() time.Time
 
@@ -52,12 +52,6 @@ type Config struct {
 
 	Reveal  bool    // secrets are shown as they are
 	Current Session // in which the agent runs
-}
-
-// Files opens session files, for reading only.
-type Files interface {
-	query.Source
-	query.Opener
 }
 
 // Session names a session; either may be unknown.
