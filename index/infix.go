@@ -153,9 +153,7 @@ func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roa
 	}
 	w := infixWalk{dictionary: d, segment: s, step: occurrences(needle, atEnd), found: uint8(len(needle)), most: most, docs: docs}
 	if f == FieldText {
-		if w.trigrams = s.trigrams(); w.trigrams != nil {
-			w.columns = w.trigrams.columns(needle, atEnd)
-		}
+		w.columns = s.columns(needle, atEnd)
 	}
 	if w.walk(d.root, 0, 0, 0, 0); w.err != nil || w.most < 0 {
 		return nil, false, w.err
@@ -190,12 +188,11 @@ func occurrences(needle []byte, atEnd bool) [][256]uint8 {
 
 type infixWalk struct {
 	dictionary
-	segment  *Segment
-	trigrams *trigrams // nil when there are none
-	columns  []uint64  // of it, that may have the needle
-	step     [][256]uint8
-	found    uint8
-	most     int // terms that may still be found; negative: there are too many
+	segment *Segment
+	columns *columns // that may have the needle; nil when nothing is known of them
+	step    [][256]uint8
+	found   uint8
+	most    int // terms that may still be found; negative: there are too many
 
 	docs   *roaring.Bitmap
 	single []uint32 // documents that are the only ones of a term
@@ -250,7 +247,7 @@ func (w *infixWalk) walk(addr int, state uint8, depth int, prefix uint32, value 
 // skips reports whether no term that begins with the first bytes of a prefix has
 // the needle.
 func (w *infixWalk) skips(prefix uint32, depth int) bool {
-	return w.trigrams != nil && !w.trigrams.any(w.columns, prefix, prefix|(1<<(8*(prefixBytes-depth))-1))
+	return w.columns != nil && !w.columns.any(prefix, prefix|(1<<(8*(prefixBytes-depth))-1))
 }
 
 // add adds the documents of a term.

@@ -162,13 +162,24 @@ func TestTrigrams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgtrigr1"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 20)} {
+	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgtrigr2"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 20)} {
 		if err := os.WriteFile(next, damage, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		check()
 	}
-	for _, name := range []string{first, next} {
+	// Those of an older form are made anew too.
+	older := append([]byte("pgtrigr1"), data[8:]...)
+	if err := os.WriteFile(next, older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check()
+	n := add(1)
+	if now, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("gen-%06d", n), filepath.Base(first))); err != nil || cmp.Diff(data, now) != "" {
+		t.Errorf("trigrams of an older form were not made anew (%v)", err)
+	}
+
+	for _, name := range []string{first, next, filepath.Join(dir, fmt.Sprintf("gen-%06d", n), filepath.Base(first))} {
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}

@@ -41,9 +41,6 @@ type Segment struct {
 	reader *Reader  // whose segment it is; nil of a writer's
 	copied copyBits // of MayBeCopy
 
-	trigramsOnce sync.Once
-	trigramsMade *trigrams // nil when there are none
-
 	filesOnce sync.Once
 	files     []uint32
 	filesErr  error

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,27 +25,34 @@ import (
 // They are in a file of their own beside the segment in a generation, made when
 // that is published and linked into the next ones. It is derived from the segment:
 // without it, or when it is not as it was written, all terms are visited. Segments
-// with few terms have none. All numbers are little endian:
+// with few terms have none. Of the rows those are read that a needle asks for. All
+// numbers are little endian:
 //
-//	8 bytes   "pgtrigr1"
-//	8 bytes   xxhash of all that follows
+//	8 bytes   "pgtrigr2"
+//	8 bytes   xxhash of what follows up to the rows
 //	8, 8      size and hash of the segment, as its manifest has them
 //	4 bytes   number of columns
 //	4 bytes   words of 64 columns in a row
 //	4 each    by column: the first 3 bytes of its first term, the first one highest
-//	8 each    the rows
+//	          the rows: 8 bytes for each word, and 8 for the xxhash of them
 type trigrams struct {
 	first []uint32 // by column: the prefix that it begins with; ascending
 	words int      // of a row
 	rows  []uint64
 }
 
+// columns are those that may have a term with a needle.
+type columns struct {
+	first []uint32 // as those of the trigrams
+	bits  []uint64 // one for each
+}
+
 const (
 	trigramsExt   = ".tri"
-	trigramsMagic = "pgtrigr1"
+	trigramsMagic = "pgtrigr2"
 	trigramsHead  = 40
 
-	rowBits      = 11
+	rowBits      = 12
 	trigramRows  = 1 << rowBits
 	prefixBytes  = 3   // of a term; those of a prefix are in one column
 	columnTerms  = 640 // at least
@@ -58,32 +66,14 @@ func rowOf(a, b, c byte) int {
 	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - rowBits))
 }
 
-// columns returns a bit for each column that may have a term with the needle.
-func (t *trigrams) columns(needle []byte, atEnd bool) []uint64 {
-	columns := slices.Repeat([]uint64{^uint64(0)}, t.words)
-	keep := func(a, b, c byte) {
-		row := t.rows[rowOf(a, b, c)*t.words:]
-		for i := range columns {
-			columns[i] &= row[i]
-		}
-	}
-	for i := 0; i+2 < len(needle); i++ {
-		keep(needle[i], needle[i+1], needle[i+2])
-	}
-	if n := len(needle); atEnd && n >= 2 {
-		keep(needle[n-2], needle[n-1], 0)
-	}
-	return columns
-}
-
 // any reports whether one of the columns has prefixes from low to high.
-func (t *trigrams) any(columns []uint64, low, high uint32) bool {
-	last := sort.Search(len(t.first), func(i int) bool { return t.first[i] > high }) - 1
+func (c *columns) any(low, high uint32) bool {
+	last := sort.Search(len(c.first), func(i int) bool { return c.first[i] > high }) - 1
 	for i := last; i >= 0; i-- {
-		if columns[i/64]>>(i%64)&1 != 0 {
+		if c.bits[i/64]>>(i%64)&1 != 0 {
 			return true
 		}
-		if t.first[i] <= low {
+		if c.first[i] <= low {
 			break
 		}
 	}
@@ -170,7 +160,7 @@ func (w *trigramWalk) set(a, b, c byte) {
 
 func (t *trigrams) encode(of fileMark) []byte {
 	le := binary.LittleEndian
-	b := make([]byte, 16, trigramsHead+4*len(t.first)+8*len(t.rows))
+	b := make([]byte, 16, trigramsHead+4*len(t.first)+trigramRows*rowSize(t.words))
 	copy(b, trigramsMagic)
 	b = le.AppendUint64(b, uint64(of.size))
 	b = le.AppendUint64(b, of.hash)
@@ -179,49 +169,94 @@ func (t *trigrams) encode(of fileMark) []byte {
 	for _, p := range t.first {
 		b = le.AppendUint32(b, p)
 	}
-	for _, row := range t.rows {
-		b = le.AppendUint64(b, row)
-	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
+	for row := range slices.Chunk(t.rows, t.words) {
+		start := len(b)
+		for _, word := range row {
+			b = le.AppendUint64(b, word)
+		}
+		b = le.AppendUint64(b, xxhash.Sum64(b[start:]))
+	}
 	return b
 }
 
-// decodeTrigrams returns nil when the bytes are not the trigrams of the segment.
-func decodeTrigrams(b []byte, of fileMark) *trigrams {
+// rowSize is the bytes that a row of so many words takes in the file.
+func rowSize(words int) int { return 8*words + 8 }
+
+// readColumns returns the columns of the terms of a segment, with all bits set,
+// and where in the file the rows are; nil when it has not the trigrams of the
+// segment.
+func readColumns(f io.ReaderAt, of fileMark) (c *columns, rows int64) {
 	le := binary.LittleEndian
-	if len(b) < trigramsHead || string(b[:8]) != trigramsMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
-		le.Uint64(b[16:]) != uint64(of.size) || le.Uint64(b[24:]) != of.hash {
+	b := make([]byte, usualHead)
+	n, err := f.ReadAt(b, 0)
+	if b = b[:n]; err != nil && err != io.EOF || n < trigramsHead || string(b[:8]) != trigramsMagic {
+		return nil, 0
+	}
+	count, words := int(le.Uint32(b[32:])), int(le.Uint32(b[36:]))
+	if words > mostWords || count == 0 || count > 64*words {
+		return nil, 0
+	}
+	size := trigramsHead + 4*count
+	if size > n {
+		b = append(b, make([]byte, size-n)...)
+		if _, err := f.ReadAt(b[n:], int64(n)); err != nil {
+			return nil, 0
+		}
+	}
+	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.size) || le.Uint64(b[24:]) != of.hash {
+		return nil, 0
+	}
+	c = &columns{first: make([]uint32, count), bits: slices.Repeat([]uint64{^uint64(0)}, words)}
+	for i := range c.first {
+		c.first[i] = le.Uint32(b[trigramsHead+4*i:])
+	}
+	return c, int64(size)
+}
+
+// usualHead is more than what is before the rows of a segment of the usual size.
+const usualHead = 4 << 10
+
+// columns returns those that may have a term with the needle, at its end when
+// that is asked for; nil when nothing is known.
+func (s *Segment) columns(needle []byte, atEnd bool) *columns {
+	if s.mark.size < minTrigramSegment {
 		return nil
 	}
-	columns, words := int(le.Uint32(b[32:])), int(le.Uint32(b[36:]))
-	if columns == 0 || columns > 64*words || len(b) != trigramsHead+4*columns+8*trigramRows*words {
+	f, err := os.Open(trigramsPath(s.path))
+	if err != nil {
 		return nil
 	}
-	t := &trigrams{first: make([]uint32, columns), words: words, rows: make([]uint64, trigramRows*words)}
-	b = b[trigramsHead:]
-	for i := range t.first {
-		t.first[i] = le.Uint32(b[4*i:])
+	defer f.Close()
+	c, rows := readColumns(f, s.mark)
+	if c == nil {
+		return nil
 	}
-	b = b[4*columns:]
-	for i := range t.rows {
-		t.rows[i] = le.Uint64(b[8*i:])
+	buf := make([]byte, rowSize(len(c.bits)))
+	keep := func(x, y, z byte) bool {
+		if _, err := f.ReadAt(buf, rows+int64(rowOf(x, y, z)*len(buf))); err != nil {
+			return false
+		}
+		end := 8 * len(c.bits)
+		for i := range c.bits {
+			c.bits[i] &= binary.LittleEndian.Uint64(buf[8*i:])
+		}
+		return binary.LittleEndian.Uint64(buf[end:]) == xxhash.Sum64(buf[:end])
 	}
-	return t
+	for i := 0; i+2 < len(needle); i++ {
+		if !keep(needle[i], needle[i+1], needle[i+2]) {
+			return nil
+		}
+	}
+	if n := len(needle); atEnd && n >= 2 && !keep(needle[n-2], needle[n-1], 0) {
+		return nil
+	}
+	return c
 }
 
 // trigramsPath returns the name of the trigrams of a segment.
 func trigramsPath(segment string) string {
 	return strings.TrimSuffix(segment, segmentExt) + trigramsExt
-}
-
-// trigrams returns what is known of the terms of the text; nil when nothing is.
-func (s *Segment) trigrams() *trigrams {
-	s.trigramsOnce.Do(func() {
-		if b, err := os.ReadFile(trigramsPath(s.path)); err == nil {
-			s.trigramsMade = decodeTrigrams(b, s.mark)
-		}
-	})
-	return s.trigramsMade
 }
 
 // addTrigrams puts the trigrams of the segments of a new generation beside them:
@@ -233,12 +268,14 @@ func addTrigrams(dir string, segments []*Segment, before *generation) error {
 		}
 		to := trigramsPath(filepath.Join(dir, s.mark.name))
 		if before != nil && slices.Contains(before.files, s.mark) {
-			err := files.LinkOrCopy(trigramsPath(filepath.Join(before.path, s.mark.name)), to, fileMode)
-			if err == nil {
-				continue
-			}
-			if !errors.Is(err, fs.ErrNotExist) {
-				return err
+			if from := trigramsPath(filepath.Join(before.path, s.mark.name)); isTrigrams(from) {
+				err := files.LinkOrCopy(from, to, fileMode)
+				if err == nil {
+					continue
+				}
+				if !errors.Is(err, fs.ErrNotExist) {
+					return err
+				}
 			}
 		}
 		t, err := s.makeTrigrams()
@@ -257,6 +294,18 @@ func addTrigrams(dir string, segments []*Segment, before *generation) error {
 		}
 	}
 	return nil
+}
+
+// isTrigrams reports whether a file begins as trigrams of this form do.
+func isTrigrams(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, len(trigramsMagic))
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == trigramsMagic
 }
 
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
