@@ -2,9 +2,13 @@ package index
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/fnv"
 	"os"
 	"path/filepath"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // The engine keeps its state in a bbolt file, whose pages are mapped into memory
@@ -51,4 +55,53 @@ func checkRoot(path string) error {
 		return bad
 	}
 	return nil
+}
+
+// The engine follows what its state file says without a check. When a writer ends
+// it leaves the file's xxhash beside it, for the next one to compare before it lets
+// the engine open the file; from then on until it ends itself there is none, so that
+// a writer that is killed leaves nothing that the file could differ from. The hash
+// comes with one of itself, without which it says nothing.
+const rootSumName = "root.sum"
+
+func encodeRootSum(sum uint64) []byte {
+	s := fmt.Sprintf("%016x", sum)
+	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
+}
+
+// sealRoot leaves the hash of the state file, which is closed, in its directory.
+func sealRoot(live string) error {
+	mark, err := markFile(live, rootFile, make([]byte, markBuffer))
+	if err != nil {
+		return err
+	}
+	f, err := create(filepath.Join(live, rootSumName), encodeRootSum(mark.hash))
+	if err != nil {
+		return err
+	}
+	return f.Close() // what a crash leaves of it says nothing
+}
+
+// unsealRoot compares the state file with its hash if there is one, and removes
+// that.
+func unsealRoot(live string) error {
+	path := filepath.Join(live, rootSumName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var sum uint64
+	if n, _ := fmt.Sscanf(string(text), "%x", &sum); n == 1 && string(text) == string(encodeRootSum(sum)) {
+		mark, err := markFile(live, rootFile, make([]byte, markBuffer))
+		if err != nil {
+			return err
+		}
+		if mark.hash != sum {
+			return damaged("%s is not as it was written", rootFile)
+		}
+	}
+	return os.Remove(path)
 }

@@ -117,7 +117,11 @@ func (w *Writer) openLive(live string) error {
 	switch err := checkRoot(filepath.Join(live, rootFile)); {
 	case errors.Is(err, fs.ErrNotExist) && len(segments) > 0:
 		return damaged("%s is missing", rootFile)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err == nil:
+		if err := unsealRoot(live); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
 	if err := makeDirs(live); err != nil {
@@ -384,7 +388,12 @@ func (w *Writer) Close() error {
 	}
 	var err error
 	if w.engine != nil {
-		err = w.engine.close()
+		live := w.engine.path
+		if err = w.engine.close(); err == nil {
+			if err := sealRoot(live); err != nil { // the next writer has nothing to compare with
+				w.logger.Debug("write the hash of the engine's state", "error", err)
+			}
+		}
 		w.engine = nil
 	}
 	if w.failed == nil {

@@ -162,6 +162,9 @@ func TestCheckFindsAMissingRecord(t *testing.T) {
 	if err := errors.Join(idx.Batch(b), idx.Close()); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(filepath.Join(dir, "live", "root.sum")); err != nil { // which would tell
+		t.Fatal(err)
+	}
 	// What changes later publishes it.
 	if err := os.WriteFile(filepath.Join(root, "c.jsonl"), lines(3, 20), 0o644); err != nil {
 		t.Fatal(err)
