@@ -287,15 +287,16 @@ func TestFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs, records := 0, 0
-	for doc, file := range files {
-		id, ok := s.ID(uint32(doc))
+	for doc := range uint32(s.Len()) {
+		id, ok := s.ID(doc)
+		file := files.Of(doc)
 		switch {
 		case ok && id.File == file:
 			docs++
 		case !ok && file == index.NoFile:
 			records++
 		default:
-			t.Errorf("Files()[%d] = %d, ID = %v, %t", doc, file, id, ok)
+			t.Errorf("Files().Of(%d) = %d, ID = %v, %t", doc, file, id, ok)
 		}
 	}
 	if docs != 2 || records != 2 {

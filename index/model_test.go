@@ -271,7 +271,7 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 					c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, term, id(doc)))
 					if f == index.FieldFile {
 						c.IDs = append(c.IDs, id(doc).String())
-						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files[doc]))
+						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files.Of(doc)))
 					}
 				}
 				if f == index.FieldFile {

@@ -1,10 +1,13 @@
 package index
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
 	"runtime/debug"
+	"slices"
+	"sort"
 	"strconv"
 	"sync"
 
@@ -42,7 +45,7 @@ type Segment struct {
 	copied copyBits // of MayBeCopy
 
 	filesOnce sync.Once
-	files     []uint32
+	files     FileRuns
 	filesErr  error
 }
 
@@ -105,21 +108,47 @@ func (s *Segment) dict(f Field) (fst *vellum.FST, err error) {
 	return fst, nil
 }
 
-// list returns the postings of a term, deleted documents included; nil when
-// there are none.
-func (s *Segment) list(f Field, term []byte) (*list, error) {
+// A Place says where the postings of a term are in a segment, so that they need not
+// be looked up again. 0 is nowhere.
+type Place uint64
+
+// Place looks up a term.
+func (s *Segment) Place(f Field, term []byte) (p Place, err error) {
+	defer contain("look up a term", &err)()
+	return s.place(f, term)
+}
+
+func (s *Segment) place(f Field, term []byte) (Place, error) {
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
-		return nil, err
+		return 0, err
 	}
 	value, ok, err := fst.Get(term)
 	if err != nil {
-		return nil, damaged("look up a term of %s: %v", f, err)
+		return 0, damaged("look up a term of %s: %v", f, err)
 	}
 	if !ok {
+		return 0, nil
+	}
+	return Place(value), nil
+}
+
+// listAt returns the postings at a place, deleted documents included; nil when
+// there are none.
+func (s *Segment) listAt(p Place) (*list, error) {
+	if p == 0 {
 		return nil, nil
 	}
-	return readList(s.data, value)
+	return readList(s.data, uint64(p))
+}
+
+// list is listAt for a term.
+func (s *Segment) list(f Field, term []byte) (*list, error) {
+	p, err := s.place(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return s.listAt(p)
 }
 
 // Postings returns the live documents that have the term.
@@ -132,11 +161,47 @@ func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
 	return newPostings(l, s), nil
 }
 
+// PostingsAt is Postings for a term whose place is known.
+func (s *Segment) PostingsAt(at Place) (p *Postings, err error) {
+	defer contain("read postings", &err)()
+	l, err := s.listAt(at)
+	if err != nil {
+		return nil, err
+	}
+	return newPostings(l, s), nil
+}
+
+// CountAt returns the number of live documents that have the term at a place.
+func (s *Segment) CountAt(at Place) (n int, err error) {
+	defer contain("count documents", &err)()
+	if at != 0 && s.deleted == nil && at&oneHitBit == 0 {
+		n, ok := countList(s.data, uint64(at))
+		if !ok {
+			return 0, errPostings
+		}
+		return n, nil
+	}
+	l, err := s.listAt(at)
+	if err != nil {
+		return 0, err
+	}
+	return newPostings(l, s).Count(), nil
+}
+
 // Bitmap returns the live documents that have the keyword. The bitmap is the
 // caller's.
-func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
+func (s *Segment) Bitmap(f Field, term []byte) (*roaring.Bitmap, error) {
+	at, err := s.Place(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return s.BitmapAt(at)
+}
+
+// BitmapAt is Bitmap for a term whose place is known.
+func (s *Segment) BitmapAt(at Place) (b *roaring.Bitmap, err error) {
 	defer contain("look up a keyword", &err)()
-	l, err := s.list(f, term)
+	l, err := s.listAt(at)
 	if err != nil {
 		return nil, err
 	}
@@ -386,63 +451,94 @@ func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (er
 	return err
 }
 
-// Files returns the file number of every document, NoFile for records. The slice
-// is the segment's own and must not be changed.
-func (s *Segment) Files() ([]uint32, error) {
+// FileRuns says which documents are of which file. Those of one file mostly lie side
+// by side: a run goes from its first document to the first of the next run. The last
+// one is of records only, or of nothing.
+type FileRuns []FileRun
+
+// FileRun is documents side by side of one file.
+type FileRun struct{ First, File uint32 }
+
+// End returns the document behind a run, for the last one the highest number.
+func (r FileRuns) End(i int) uint32 {
+	if i+1 < len(r) {
+		return r[i+1].First
+	}
+	return math.MaxUint32
+}
+
+// Of returns the file number of a document, NoFile of a record.
+func (r FileRuns) Of(doc uint32) uint32 {
+	i := sort.Search(len(r), func(i int) bool { return r[i].First > doc })
+	if i == 0 {
+		return NoFile
+	}
+	return r[i-1].File
+}
+
+// Files returns the files of all documents, NoFile for records. The slice is the
+// segment's own and must not be changed.
+func (s *Segment) Files() (FileRuns, error) {
 	s.filesOnce.Do(func() { s.files, s.filesErr = s.readFiles() })
 	return s.files, s.filesErr
 }
 
-func (s *Segment) readFiles() (files []uint32, err error) {
+func (s *Segment) readFiles() (runs FileRuns, err error) {
 	defer contain("read the files of documents", &err)()
-	files = make([]uint32, s.length)
-	for i := range files {
-		files[i] = NoFile
-	}
 	fst, err := s.dict(FieldFile)
 	if err != nil || fst == nil {
-		return files, err
+		return FileRuns{{0, NoFile}}, err
 	}
+	type piece struct{ first, last, file uint32 }
+	var pieces []piece
 	var docs [256]uint32
 	it, err := fst.Iterator(nil, nil)
 	for err == nil {
 		term, value := it.Current()
-		file, err2 := strconv.ParseUint(string(term), 16, 32)
+		number, err2 := strconv.ParseUint(string(term), 16, 32)
 		if err2 != nil {
 			return nil, damaged("file number %q", term)
 		}
+		file := uint32(number)
 		l, err2 := readList(s.data, value)
 		if err2 != nil {
 			return nil, err2
 		}
 		if l.docs == nil {
-			docs[0] = l.doc
-			if int(l.doc) >= s.length {
-				return nil, damaged("document number %d", l.doc)
-			}
-			files[l.doc] = uint32(file)
+			pieces = append(pieces, piece{l.doc, l.doc, file})
+		} else if first, last := l.docs.Minimum(), l.docs.Maximum(); uint64(last-first)+1 == l.docs.GetCardinality() {
+			pieces = append(pieces, piece{first, last, file})
 		} else {
-			if first, last := l.docs.Minimum(), l.docs.Maximum(); uint64(last-first)+1 == l.docs.GetCardinality() && int(last) < s.length {
-				// They mostly lie side by side.
-				for doc := first; doc <= last; doc++ {
-					files[doc] = uint32(file)
-				}
-				err = it.Next()
-				continue
-			}
 			many := l.docs.ManyIterator()
 			for n := many.NextMany(docs[:]); n > 0; n = many.NextMany(docs[:]) {
 				for _, doc := range docs[:n] {
-					if int(doc) >= s.length {
-						return nil, damaged("document number %d", doc)
+					if k := len(pieces) - 1; k >= 0 && pieces[k].file == file && pieces[k].last+1 == doc {
+						pieces[k].last = doc
+					} else {
+						pieces = append(pieces, piece{doc, doc, file})
 					}
-					files[doc] = uint32(file)
 				}
 			}
 		}
 		err = it.Next()
 	}
-	return files, iteratorError(FieldFile, err)
+	if err := iteratorError(FieldFile, err); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.first, b.first) })
+	runs = make(FileRuns, 0, 2*len(pieces)+1)
+	next := uint32(0) // the document behind the last piece
+	for _, p := range pieces {
+		if p.first < next || int(p.last) >= s.length {
+			return nil, damaged("documents of file %d", p.file)
+		}
+		if p.first > next {
+			runs = append(runs, FileRun{next, NoFile})
+		}
+		runs = append(runs, FileRun{p.first, p.file})
+		next = p.last + 1
+	}
+	return append(runs, FileRun{next, NoFile}), nil
 }
 
 // Holding reports of each of the documents whether it has the keyword. Deleted

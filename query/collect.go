@@ -111,7 +111,7 @@ func (c *collector) collect(seg *segment, everybody bool) error {
 			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
 		}
 	}
-	file := int32(-1)
+	at, run := int32(-1), -1 // the file, and the run of its documents
 	for doc := range seen.all() {
 		mask := sc.mask[doc]
 		weak := uint64(0)
@@ -121,13 +121,14 @@ func (c *collector) collect(seg *segment, everybody bool) error {
 		}
 		score, tier := sc.score[doc], sc.tier[doc]
 		sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
-		at := c.fileAt(seg, doc)
+		if run < 0 || doc >= seg.files.End(run) {
+			for run++; doc >= seg.files.End(run); run++ {
+			}
+			at = c.fileNumbered(seg.files[run].File)
+			c.flush(seg)
+		}
 		if at < 0 {
 			continue
-		}
-		if at != file {
-			c.flush(seg)
-			file = at
 		}
 		mask |= c.files[at].ids
 		if anchored := seg.anchors[doc]; anchored != 0 {

@@ -326,12 +326,15 @@ func (b bitset) set(docs *roaring.Bitmap, value bool) {
 }
 
 // bits evaluates the test on a segment, but for the times of single entries.
-func (t *test) bits(s *segment, fileOK func(doc uint32) bool) (bitset, error) {
+func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	b := newBitset(s.Len())
 	if t.keyword == nil {
-		for doc := range uint32(s.Len()) {
-			if fileOK(doc) {
-				b[doc>>6] |= 1 << (doc & 63)
+		for i, run := range s.files {
+			if !fileOK(run.File) {
+				continue
+			}
+			for doc := run.First; doc < s.files.End(i); doc++ {
+				b.add(doc)
 			}
 		}
 		return b, nil

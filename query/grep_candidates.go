@@ -59,19 +59,14 @@ func (g *grep) findLookups() error {
 	eg.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range g.reader.Segments() {
 		eg.Go(func() error {
-			numbers, err := s.Files()
+			runs, err := s.Files()
 			if err != nil {
 				return err
 			}
 			l := &segmentLookup{segment: s, first: len(g.tasks), done: make(chan struct{})}
 			seen := make([]bool, len(g.tasks))
-			last := index.NoFile
-			for _, file := range numbers {
-				if file == last {
-					continue
-				}
-				last = file
-				if task, ok := of[file]; ok && !seen[task] {
+			for _, run := range runs {
+				if task, ok := of[run.File]; ok && !seen[task] {
 					seen[task] = true
 					l.tasks = append(l.tasks, task)
 					l.first = min(l.first, task)
@@ -137,14 +132,15 @@ func (g *grep) lookUpIn(l *segmentLookup) error {
 		g.useless.Store(true)
 		return nil
 	}
-	numbers, err := l.segment.Files()
+	files, err := l.segment.Files()
 	if err != nil {
 		return err
 	}
 	l.docs = make(map[uint32][]uint32, len(l.tasks))
 	for it := found.Iterator(); it.HasNext(); {
 		doc := it.Next()
-		l.docs[numbers[doc]] = append(l.docs[numbers[doc]], doc)
+		file := files.Of(doc)
+		l.docs[file] = append(l.docs[file], doc)
 	}
 	return nil
 }

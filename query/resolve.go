@@ -153,7 +153,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 				return nil, err
 			}
 			for it := docs.Iterator(); it.HasNext(); {
-				p := EntryPlace{summaries[files[it.Next()]], id}
+				p := EntryPlace{summaries[files.Of(it.Next())], id}
 				if p.Session != nil && !seen[p] {
 					seen[p] = true
 					places = append(places, p)

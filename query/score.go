@@ -44,27 +44,42 @@ func (s *searcher) tf(freq float32, length uint32) float32 {
 	return lowest + freq*(k1+1)/(freq+s.norm0+s.norm1*float32(length))
 }
 
+// A term is what is known of a term of the index.
+type term struct {
+	df int           // live documents that have it
+	at []index.Place // by segment
+}
+
 // df counts the live documents that have the term.
-func (s *searcher) df(term string) (int, error) {
-	if _, ok := s.dfs[term]; !ok {
-		if err := s.count(term); err != nil {
+func (s *searcher) df(t string) (int, error) {
+	if s.terms[t] == nil {
+		if err := s.count(t); err != nil {
 			return 0, err
 		}
 	}
-	return s.dfs[term], nil
+	return s.terms[t].df, nil
 }
 
-// count is df for several terms, on all cores: their numbers are known from then on.
+// count is df for several terms, on all cores: they are known from then on.
 func (s *searcher) count(terms ...string) error {
-	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { _, ok := s.dfs[t]; return ok })
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return s.terms[t] != nil })
+	if len(terms) == 0 {
+		return nil
+	}
+	places := make([]index.Place, len(terms)*len(s.segs))
 	dfs := make([]atomic.Int64, len(terms))
 	err := s.eachSegment(func(seg *segment) error {
 		for i, t := range terms {
-			p, err := seg.Postings(index.FieldText, []byte(t))
+			at, err := seg.Place(index.FieldText, []byte(t))
 			if err != nil {
 				return err
 			}
-			dfs[i].Add(int64(p.Count()))
+			n, err := seg.CountAt(at)
+			if err != nil {
+				return err
+			}
+			places[i*len(s.segs)+seg.number] = at
+			dfs[i].Add(int64(n))
 		}
 		return nil
 	})
@@ -72,9 +87,35 @@ func (s *searcher) count(terms ...string) error {
 		return err
 	}
 	for i, t := range terms {
-		s.dfs[t] = int(dfs[i].Load())
+		s.terms[t] = &term{int(dfs[i].Load()), places[i*len(s.segs) : (i+1)*len(s.segs)]}
 	}
 	return nil
+}
+
+// place returns where the postings of a term are, which is known once it is counted.
+func (seg *segment) place(t string) (index.Place, error) {
+	if known := seg.terms[t]; known != nil {
+		return known.at[seg.number], nil
+	}
+	return seg.Place(index.FieldText, []byte(t))
+}
+
+// postings returns the documents of a segment that have a term.
+func (seg *segment) postings(t string) (*index.Postings, error) {
+	at, err := seg.place(t)
+	if err != nil {
+		return nil, err
+	}
+	return seg.PostingsAt(at)
+}
+
+// bitmap is postings as a bitmap of the caller's.
+func (seg *segment) bitmap(t string) (*roaring.Bitmap, error) {
+	at, err := seg.place(t)
+	if err != nil {
+		return nil, err
+	}
+	return seg.BitmapAt(at)
 }
 
 // A plan says how a word is scored: what it stands for in the whole index.
@@ -111,6 +152,9 @@ func (s *searcher) plan(w *word, i int) (*plan, error) {
 	}
 	if len(w.parts) == 0 {
 		return p, nil
+	}
+	if err := s.count(slices.Concat(slices.Concat(w.partsToo...), w.parts, w.wholes)...); err != nil {
+		return nil, err
 	}
 	var all, whole atomic.Int64
 	p.whole = make([]*roaring.Bitmap, len(s.segs))
@@ -187,13 +231,13 @@ func (s *searcher) planFound(p *plan) error {
 func conjunction(seg *segment, terms []string, others [][]string) (*roaring.Bitmap, error) {
 	var docs *roaring.Bitmap
 	for i, term := range terms {
-		d, err := seg.Bitmap(index.FieldText, []byte(term))
+		d, err := seg.bitmap(term)
 		if err != nil {
 			return nil, err
 		}
 		if others != nil {
 			for _, o := range others[i] {
-				more, err := seg.Bitmap(index.FieldText, []byte(o))
+				more, err := seg.bitmap(o)
 				if err != nil {
 					return nil, err
 				}
@@ -281,7 +325,7 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 
 // scoreTerm is scoreTerms for a single term.
 func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan, x *expansion) error {
-	postings, err := seg.Postings(index.FieldText, []byte(x.term))
+	postings, err := seg.postings(x.term)
 	if err != nil {
 		return err
 	}
@@ -308,7 +352,7 @@ func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan, x *expansion) er
 func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 	for i := range p.terms {
 		x := &p.terms[i]
-		postings, err := seg.Postings(index.FieldText, []byte(x.term))
+		postings, err := seg.postings(x.term)
 		if err != nil {
 			return err
 		}
@@ -361,7 +405,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 			}
 			continue
 		}
-		postings, err := seg.Postings(index.FieldText, []byte(part))
+		postings, err := seg.postings(part)
 		if err != nil {
 			return err
 		}
@@ -414,7 +458,7 @@ func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, i int, idf 
 	type have struct{ freq, length uint32 }
 	docs := map[uint32]have{}
 	for _, term := range append([]string{p.parts[i]}, p.partsToo[i]...) {
-		postings, err := seg.Postings(index.FieldText, []byte(term))
+		postings, err := seg.postings(term)
 		if err != nil {
 			return err
 		}

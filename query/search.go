@@ -85,7 +85,7 @@ type searcher struct {
 
 	documents    float64
 	norm0, norm1 float32
-	dfs          map[string]int
+	terms        map[string]*term
 
 	searched int  // words for which similar ones were looked for
 	every    bool // all candidates are kept, not only the best of each session
@@ -116,17 +116,18 @@ type file struct {
 type segment struct {
 	*index.Segment
 	number  int
-	files   []uint32
+	files   index.FileRuns
 	allowed bitset   // nil: all
 	fields  []bitset // of each field in the text
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	terms   map[string]*term  // of the searcher
 	copied  bitset            // documents that may be copies of others; nil: all
 	found   candidates
 }
 
 func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
-	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, dfs: map[string]int{}, judge: newJudge(q), every: req.Sort != SortRelevance}
+	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, terms: map[string]*term{}, judge: newJudge(q), every: req.Sort != SortRelevance}
 	s.documents = float64(r.Documents())
 	average := 1.0
 	if r.Documents() > 0 && r.Tokens() > 0 {
@@ -140,7 +141,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 	}
 	s.listFiles()
 	for i, seg := range r.Segments() {
-		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), copied: seg.MayBeCopy()})
+		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), copied: seg.MayBeCopy(), terms: s.terms})
 	}
 	return s, s.eachSegment(func(seg *segment) (err error) {
 		seg.files, err = seg.Files()
@@ -175,9 +176,10 @@ func (s *searcher) listFiles() {
 	}
 }
 
-// fileAt returns the index in files of a document's file, -1 for a record.
-func (s *searcher) fileAt(seg *segment, doc uint32) int32 {
-	if n := seg.files[doc]; int64(n) < int64(len(s.fileOf)) {
+// fileNumbered returns the index in files of the file that the index gave a number,
+// -1 for that of a record.
+func (s *searcher) fileNumbered(n uint32) int32 {
+	if int64(n) < int64(len(s.fileOf)) {
 		return s.fileOf[n]
 	}
 	return -1
@@ -326,8 +328,8 @@ func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
 			fileOK[i] = t.file(s.files[i].Summary)
 		}
 	}
-	return t.bits(seg, func(doc uint32) bool {
-		i := s.fileAt(seg, doc)
+	return t.bits(seg, func(file uint32) bool {
+		i := s.fileNumbered(file)
 		return i >= 0 && fileOK[i]
 	})
 }

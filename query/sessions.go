@@ -271,8 +271,8 @@ func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
 		}
 		live := make(map[uint32]bool) // files with documents that were not deleted
 		for doc := range uint32(seg.Len()) {
-			if allowed.has(doc) && files[doc] != index.NoFile {
-				live[files[doc]] = true
+			if file := files.Of(doc); allowed.has(doc) && file != index.NoFile {
+				live[file] = true
 			}
 		}
 		for f := range live {
