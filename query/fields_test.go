@@ -32,6 +32,18 @@ func workshop(t testing.TB) *library {
 	)
 }
 
+// An expression that takes very long on any text is left to grep.
+func TestSearchLargeExpression(t *testing.T) {
+	l := workshop(t)
+	resp := l.search(Request{Text: "timeout re:" + strings.Repeat("a?", 900) + strings.Repeat("a", 900)})
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "too large for a search, pigrep grep takes it") {
+		t.Errorf("a large expression: warnings %q, want one that names grep", resp.Warnings)
+	}
+	if resp.TotalAny == 0 {
+		t.Error("a large expression: no hits, want those of the other word")
+	}
+}
+
 func TestSearchFields(t *testing.T) {
 	l := workshop(t)
 	for _, c := range []struct {

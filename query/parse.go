@@ -221,8 +221,13 @@ func (p *parser) warnValue(field string) {
 	}
 }
 
-// warnWord warns of what looks like a field or an operator and is none.
+// warnWord warns of what looks like a field, an operator or the end of a phrase
+// and is none.
 func (p *parser) warnWord(word string) {
+	// 5" is a length.
+	if before, ok := strings.CutSuffix(word, `"`); ok && strings.Trim(before, "0123456789.") != "" && !strings.Contains(before, `"`) {
+		p.warn("the quote after %q has no partner, so it is searched as text", shorten(before))
+	}
 	if w := fieldWarning(word); w != "" {
 		p.warn("%s", w)
 	}

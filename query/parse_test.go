@@ -173,6 +173,8 @@ func TestParseWarnings(t *testing.T) {
 		{`say "exit code`, "exit code"},
 		{`"exit code" 5"`, ""},
 		{`cmd:"rm -rf`, "no partner"},
+		{`permission denied"`, "denied"},
+		{`fmt.Println("hello")`, ""},
 		{strings.Repeat("x", 999) + ":" + strings.Repeat("y", 999), "…"},
 	} {
 		_, warnings := Parse(c.text)

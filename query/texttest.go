@@ -2,6 +2,7 @@ package query
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -67,7 +68,11 @@ func newTextTest(f *Field, req *Request, a *analysis.Analyzer) (textTest, error)
 		if err != nil {
 			return nil, err
 		}
-		return &expressionTest{re: p.re, need: p.need}, nil
+		steps := len(p.prog.Inst)
+		if steps > mostSteps {
+			return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
+		}
+		return &expressionTest{re: p.re, need: p.need, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
 	case "cmd":
 		return &commandTest{terms: termsIn(a, f.Value), needle: newNeedle(f.Value)}, nil
 	case "file":
@@ -117,7 +122,16 @@ func ofKinds(seg *segment, kinds ...session.Kind) (*roaring.Bitmap, error) {
 type expressionTest struct {
 	re   *regexp.Regexp
 	need *need
+	cost int // of reading a text with it; 1 for the usual expression
 }
+
+// usualSteps is how many instructions an expression has that costs twice as much
+// as usual, mostSteps how many it has at most. Matching a byte may take all of
+// them: a{1000} has a thousand.
+const (
+	usualSteps = 64
+	mostSteps  = 1000
+)
 
 func (f *expressionTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
 	if f.need == nil {

@@ -18,7 +18,7 @@ import (
 // a little.
 const (
 	verifyStrict   = 32 << 20
-	verifyRegexp   = 16 << 20 // divided by the number of expressions
+	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
 	verifyLoose    = 6 << 20
 	verifySpelling = 1 << 20
 )
@@ -42,10 +42,10 @@ func (s *searcher) verify() error {
 	slices.SortFunc(list, func(i, j int32) int { return s.compare(s.found.at(i), s.found.at(j)) })
 
 	budget, strict := verifySpelling, false
-	expressions := 0
+	cost := 0
 	for _, p := range s.plans {
-		if _, ok := p.find.(*expressionTest); ok {
-			expressions++
+		if f, ok := p.find.(*expressionTest); ok {
+			cost += f.cost
 		}
 		switch {
 		case p.verify && p.strict():
@@ -54,8 +54,8 @@ func (s *searcher) verify() error {
 			budget = max(budget, verifyLoose)
 		}
 	}
-	if expressions > 0 {
-		budget = min(budget, verifyRegexp/expressions)
+	if cost > 0 {
+		budget = min(budget, verifyRegexp/cost)
 	}
 	for len(list) > 0 && budget > 0 {
 		round := list[:min(verifyRound, len(list))]
