@@ -2,6 +2,7 @@ package query
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
@@ -40,7 +41,12 @@ func (h *Hit) redact() {
 
 // Redact masks the texts that tell a session.
 func (s *SessionHit) Redact() {
-	s.Name, s.FirstPrompt = redact.Text(s.Name), redact.Text(s.FirstPrompt)
+	s.Name = redact.Text(s.Name)
+	if len(s.FirstPrompt) > session.MaxFirstPrompt-utf8.UTFMax { // it may be cut
+		s.FirstPrompt = redact.Beginning(s.FirstPrompt)
+	} else {
+		s.FirstPrompt = redact.Text(s.FirstPrompt)
+	}
 	for i, l := range s.Labels {
 		if masked := redact.Text(l); masked != l {
 			s.Labels = append([]string{}, s.Labels...) // they are the index's
@@ -59,7 +65,12 @@ func (r *Request) text(s string) string {
 
 // redact masks the arguments and the result of a call.
 func (r *CallRow) redact() {
-	r.SessionName, r.Arguments = redact.Text(r.SessionName), redact.Text(r.Arguments)
+	r.SessionName = redact.Text(r.SessionName)
+	if r.Cut {
+		r.Arguments = redact.Beginning(r.Arguments)
+	} else {
+		r.Arguments = redact.Text(r.Arguments)
+	}
 	if len(r.Result) > 0 {
 		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
 	}

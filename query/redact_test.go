@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"pigrep/adapter"
+	"pigrep/internal/session"
 )
 
 // secrets are the values that no answer below may show.
@@ -138,6 +139,23 @@ func TestRedactedLines(t *testing.T) {
 		}
 		if want := "needle password=[redacted:password] needle"; lines[1].Text != want || lines[1].Spans[0] != [2]int{0, 6} {
 			t.Errorf("got %q with %v, want %q", lines[1].Text, lines[1].Spans, want)
+		}
+	}
+}
+
+// What the index keeps of a text is cut: a key at its end is a piece of one.
+func TestRedactedBeginnings(t *testing.T) {
+	t.Parallel()
+	token := "gh" + "p_abcdefghijABCDEFGHIJ0123456789abcdef"
+	for _, cut := range []int{12, 20, 30, 39} {
+		filler := strings.Repeat("words ", 100)[:session.MaxFirstPrompt-cut-1] + " "
+		l := newLibrary(t, story{name: "s", entries: []entry{prompt(filler + token + " needle")}})
+		resp := l.search(Request{Text: "needle", Redact: true})
+		if len(resp.Sessions) != 1 {
+			t.Fatalf("%d sessions", len(resp.Sessions))
+		}
+		if got := resp.Sessions[0].FirstPrompt; strings.Contains(got, token[:cut]) || !strings.HasSuffix(got, "[redacted:github-token]") {
+			t.Errorf("cut after %d bytes of a key: %q", cut, got[len(got)-60:])
 		}
 	}
 }

@@ -41,6 +41,9 @@ func Find(text string) []Span {
 				}
 			}
 			start, end = start+r.start, end+r.start
+			if end == r.end { // a word that goes on
+				end += wordEnd(text[end:])
+			}
 			if rule.takes(text[start:end]) {
 				spans = append(spans, Span{start, end, rule.ID})
 			}
@@ -67,21 +70,38 @@ func Find(text string) []Span {
 	return kept
 }
 
+// wordEnd returns where the word ends that a text begins with.
+func wordEnd(text string) int {
+	if n := strings.IndexAny(text, " \t\r\n\"'`<>"); n >= 0 {
+		return n
+	}
+	return len(text)
+}
+
 // shortest is how long a text must be to hold a secret.
 const shortest = 8
 
 func rank(id string) int { return slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id }) }
 
-// How far beyond a piece of a text secrets are looked for that reach into it.
+// How far beyond a piece of a text secrets are looked for that reach into it: so
+// far, and back to where the word, or the private key, begins that is cut there.
 const (
-	lookBack  = 6 << 10 // a private key is no longer
-	lookAhead = 1 << 10
+	lookBack    = 1 << 10
+	lookAhead   = 4 << 10
+	longestWord = 64 << 10
 )
 
 // Around returns the secrets that lie in text[from:to] or reach into it. Of a
 // long text it looks at the neighbourhood only.
 func Around(text []byte, from, to int) []Span {
 	start, end := max(0, from-lookBack), min(len(text), to+lookAhead)
+	before := text[max(0, start-longestWord):start]
+	start -= len(before) - 1 - bytes.LastIndexAny(before, " \t\n")
+	if i := bytes.LastIndex(before, []byte("PRIVATE KEY")); i >= 0 {
+		if begin := bytes.LastIndex(before[:i], []byte("-----BEGIN")); begin >= 0 {
+			start = min(start, max(0, from-lookBack)-len(before)+begin)
+		}
+	}
 	spans := Find(string(text[start:end]))
 	kept := spans[:0]
 	for _, s := range spans {
@@ -91,6 +111,27 @@ func Around(text []byte, from, to int) []Span {
 		}
 	}
 	return kept
+}
+
+// endings are how secrets may go on that are cut off.
+var endings = []string{strings.Repeat("A1B2C3D4E5", 12), strings.Repeat("a1b2c3d4e5", 12), "a1b2c3d4.eyJhbGciOiJ.a1", "a1b2@host", `a1b2"`, "a1b2'"}
+
+// Beginning is Text for the beginning of a text, of which the rest is not known: it
+// masks at its end what some rest would make a secret.
+func Beginning(s string) string {
+	body := strings.TrimRight(s, "… ")
+	cut := Span{Start: len(body)}
+	for _, ending := range endings {
+		if spans := Find(body + ending); len(spans) > 0 {
+			if last := spans[len(spans)-1]; last.End > len(body) && last.Start < cut.Start {
+				cut = last
+			}
+		}
+	}
+	if cut.Start == len(body) {
+		return Text(s)
+	}
+	return Text(body[:cut.Start]) + Mask(cut.Rule) + s[len(body):]
 }
 
 // Text returns a text with its secrets masked.
@@ -169,7 +210,7 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 // Named reports whether a value is a secret because of its name: the argument
 // password of a call, the member api_key of an object.
 func Named(name, value string) (rule string, ok bool) {
-	if len(value) < 4 || strings.ContainsAny(name, "\"\n") {
+	if value == "" || strings.ContainsAny(name, "\"\n") {
 		return "", false
 	}
 	text := name + `="` + strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_").Replace(value) + `"`

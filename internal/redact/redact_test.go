@@ -141,13 +141,55 @@ func TestAroundSeesWhatReachesIn(t *testing.T) {
 	}
 }
 
+// Of a secret that is larger than the neighbourhood nothing is shown either.
+func TestAroundFindsWhereLongOnesBegin(t *testing.T) {
+	key := "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n" + strings.Repeat("lQVYBAx0123456789abcdef/+\n", 900) + "-----END PGP PRIVATE " + "KEY BLOCK-----"
+	token := "eyJhbGciOiJIUzI1NiJ9" + "." + "eyJ" + strings.Repeat("abcDEF0123", 2000) + ".xyz"
+	for name, secret := range map[string]string{"private-key": key, "jwt": token} {
+		text := strings.Repeat("filler ", 12000) + secret + strings.Repeat(" filler", 5000)
+		at := strings.Index(text, secret)
+		for _, from := range []int{0, 500, 5000, len(secret) - 200} {
+			got := Around([]byte(text), at+from, at+from+100)
+			if len(got) != 1 || got[0].Rule != name || got[0].Start != at || got[0].End < at+from+100 {
+				t.Errorf("%s: %d bytes into a secret of %d: %v, want it from %d on", name, from, len(secret), got, at)
+			}
+		}
+	}
+}
+
+// However short a secret is cut, what is left of it is masked, once it can be told
+// for one.
+func TestBeginningMasksWhatIsCutOff(t *testing.T) {
+	for _, s := range samples(t) {
+		if len(s.secret) < 12 || s.rule == "private-key" && len(s.secret) < 60 {
+			continue
+		}
+		for n := max(12, len(s.secret)*2/3); n < len(s.secret); n++ {
+			text := s.before + s.secret[:n]
+			for _, text := range []string{text, text + "…"} {
+				if got := Beginning(text); strings.Contains(got, s.secret[:n]) {
+					t.Errorf("Beginning(%q) = %q shows the beginning of a %s", text, got, s.rule)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"fix the parser", "fix the parser of the…", "", "…", "the path /home/u/app/src/main.go", "2026-01-15T10:30:03"} {
+		if got := Beginning(text); got != text {
+			t.Errorf("Beginning(%q) = %q, want it as it is", text, got)
+		}
+	}
+}
+
 func TestNamed(t *testing.T) {
 	for _, test := range []struct {
 		name, value string
 		want        bool
 	}{
 		{"password", "correct horse", true},
-		{"password", `with "quotes" and \ more`, true},
+		{"password", `tomato "lamp" \ seven`, true},
+		{"password", "x1", true},
+		{"password", "must be at least 8 characters", false},
+		{"pwd", "/home/u/app", false},
 		{"db_password", "$DB_PASSWORD", false},
 		{"token", "a1b2c3d4e5f6g7h8", true},
 		{"token", "identifier", false},
