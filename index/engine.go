@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -17,6 +15,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/segment"
+	"pigrep/internal/files"
 )
 
 // Names of the engine's files.
@@ -193,10 +192,8 @@ func (e *liveEngine) explain(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) {
 		return err
 	}
-	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
-		if strings.Contains(err.Error(), full.Error()) {
-			return ErrFull
-		}
+	if files.NoSpace(err) {
+		return ErrFull
 	}
 	segments, err2 := segmentFiles(e.path)
 	if err2 == nil {

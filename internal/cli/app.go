@@ -286,12 +286,15 @@ func (a *App) logger() *slog.Logger {
 }
 
 // warn says something that is no result, on stderr.
-func (a *App) warn(format string, args ...any) {
+func (a *App) warn(format string, args ...any) { a.advise("", format, args...) }
+
+// advise is warn about what a person can do something about: the hint says what.
+func (a *App) advise(hint, format string, args ...any) {
 	if a.quiet {
 		return
 	}
 	// A warning that cannot be written is no reason to stop.
-	_ = printer.Warning(a.Streams.Err, fmt.Sprintf(format, args...), a.json)
+	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.json)
 }
 
 // isClosedPipe reports whether the reader of our output went away.

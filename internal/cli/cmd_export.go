@@ -151,7 +151,7 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return &problem{code: codeIO, message: "write the file", err: err}
+		return &problem{code: codeIO, message: "export", err: err}
 	case info.IsDir():
 		return usagef("name a file in it", "%s is a directory", path)
 	case strings.HasSuffix(path, ".jsonl"):
@@ -170,5 +170,9 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	if answered != nil || err == nil {
 		return answered
 	}
-	return &problem{code: codeIO, message: "write the file", err: err}
+	p := &problem{code: codeIO, message: "export", err: err}
+	if errors.Is(err, fs.ErrNotExist) {
+		p.hint = "make the directory first, or name another file"
+	}
+	return p
 }

@@ -272,9 +272,12 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	case sum.Lines > 0:
 		return nil
 	case len(known.errors) == 0:
+		if len(known.found.Files) == 0 {
+			a.warnNoFiles(where)
+		}
 		return errNothingFound
 	}
-	a.warn("nothing found, but %d files or directories cannot be read", len(known.errors))
+	a.warnIncomplete(0, len(known.errors))
 	return errIncomplete
 }
 
@@ -331,7 +334,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles,
 	if err != nil {
 		a.logger().Debug("the files are read", "because", err.Error())
 		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
-			a.warn("%v: the files are read instead", err)
+			a.advise(indexHint(err), "the files are read, not the index: %v", err)
 		}
 	}
 	for _, d := range k.found.Unreadable {

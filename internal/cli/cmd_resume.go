@@ -145,7 +145,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		a.warn("%s", w)
 	}
 	if len(list.Sessions) == 0 {
-		a.warn("no session matches %s; `pigrep sessions` lists the sessions there are", req.Text)
+		a.advise("`pigrep sessions` lists the sessions there are", "no session matches %s", req.Text)
 		o.suggest(a, list.DidYouMean, list.Removed)
 		if !x.state.Complete {
 			return nil, errIncomplete

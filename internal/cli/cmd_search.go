@@ -148,6 +148,9 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err := out.Search(answer); err != nil {
 		return err
 	}
+	if res.Total == 0 && !a.json {
+		a.suggestCommand(o.query)
+	}
 	switch {
 	case len(res.Hits) > 0:
 		o.suggest(a, res.DidYouMean, res.Removed)
@@ -160,9 +163,21 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return errNothingFound
 	}
 	o.suggest(a, res.DidYouMean, res.Removed)
-	a.warn("nothing found, but not all could be searched: %d files are not indexed, %d files or directories cannot be read",
-		res.Index.PendingFiles, len(x.errors))
+	a.warnIncomplete(res.Index.PendingFiles, len(x.errors))
 	return errIncomplete
+}
+
+// suggestCommand says so when the first word of a query that finds nothing nearly
+// is the name of a command.
+func (a *App) suggestCommand(text string) {
+	word, _, _ := strings.Cut(text, " ")
+	var names []string
+	for _, c := range newRootCommand(a).Commands() {
+		names = append(names, c.Name())
+	}
+	if near := query.Nearest(names, word); len(near) > 0 && len(word) > 3 {
+		a.warn("did you mean the command: pigrep %s", near[0])
+	}
 }
 
 // suggest says what a person may type instead. Programs have it in the answer.

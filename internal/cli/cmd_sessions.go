@@ -116,7 +116,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
-		a.warn("no session found among %d session files", list.Index.Files)
+		a.advise("`pigrep sessions` lists all", "no session found among %s", printer.Plural(list.Index.Files, "session file", "session files"))
 	}
 	o.suggest(a, list.DidYouMean, list.Removed)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -240,7 +241,9 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 		}
 	}
 	s.Changes = changeCounts(counts)
-	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0
+	// Without any root nothing can be said of the files.
+	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
+	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing
 }
 
 // stores lists what pi keeps, and which of it exists. What is private is not

@@ -366,8 +366,15 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 // callsUI looks for calls in the terminal interface, or for the results of
 // those that failed.
 func (o *auditOptions) callsUI(ctx context.Context, a *App) error {
-	if o.csv || o.risky || len(o.rules) > 0 || len(o.args) > 0 {
-		return usagef("`pigrep tools calls` without --ui knows them", "--ui excludes --csv, --risky, --rule and --arg")
+	// What the interface shows comes from a search, which looks at text alone.
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--csv", o.csv}, {"--risky", o.risky}, {"--rule", len(o.rules) > 0}, {"--arg", len(o.args) > 0}} {
+		if f.given {
+			return usagef("leave --ui out, or look for words of the call: pigrep tools calls --ui 'cmd:\"rm -rf\"'",
+				"%s cannot be had with --ui, which looks for text", f.name)
+		}
 	}
 	shared := o.sharedOptions
 	shared.kinds = []string{string(session.KindCall)}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
+	"pigrep/index"
+	"pigrep/internal/files"
 	"pigrep/internal/printer"
 	"pigrep/query"
 
@@ -110,8 +113,22 @@ func (a *App) report(err error) {
 	} else if errors.Is(err, context.Canceled) {
 		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "what was done is kept; the next run goes on from there"}
 	}
+	if f.Hint == "" {
+		f.Hint = hintFor(err)
+	}
 	// Nobody is left to tell when this fails too.
 	_ = f.Write(a.Streams.Err, a.json)
+}
+
+// hintFor says what to do about an error for which nobody knew better.
+func hintFor(err error) string {
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "make room on the disk, then run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return "check its permissions: ls -ld PATH"
+	}
+	return "--verbose says more, `pigrep doctor` proves the index"
 }
 
 // wantsJSON reports whether the arguments ask for JSON. It reads them itself so

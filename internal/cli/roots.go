@@ -49,7 +49,7 @@ func (o *sharedOptions) place(a *App) (*place, error) {
 	err := p.check(a, len(o.sessionDir) > 0)
 	if err != nil && len(o.sessionDir) == 0 {
 		if samples, ok := a.samples(); ok {
-			a.warn("no pi sessions on this machine: searching the samples in %s", samples.Path)
+			a.advise("name a directory that has sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
 			p.roots, err = []adapter.Root{samples}, nil
 		}
 	}
@@ -81,7 +81,7 @@ func (o *sharedOptions) roots(a *App) []adapter.Root {
 	roots, err := a.Adapter.Roots(a.environment())
 	if err != nil {
 		// The roots that the other sources name are there all the same.
-		a.warn("%v", err)
+		a.advise("mend it, or name the directory of the sessions: --session-dir DIR", "%v", err)
 	}
 	return roots
 }
@@ -130,7 +130,7 @@ func (p *place) check(a *App, named bool) error {
 	}
 	if len(missing) < len(p.roots) {
 		for _, err := range set {
-			a.warn("%v", err)
+			a.advise("`pigrep status` says where sessions are looked for", "%v", err)
 		}
 		return nil
 	}

@@ -362,6 +362,15 @@ func nearestHint(names []string, name string) string {
 		near = query.Nearest(names, name)
 		near = near[:min(1, len(near))]
 	}
+	if len(near) == 0 && !strings.Contains(name, ".") { // a key of a table, without it
+		var keys []string
+		for _, n := range names {
+			keys = append(keys, n[strings.LastIndexByte(n, '.')+1:])
+		}
+		if key := query.Nearest(keys, name); len(key) > 0 {
+			return nearestHint(names, key[0])
+		}
+	}
 	if len(near) == 0 {
 		return settingsHint
 	}

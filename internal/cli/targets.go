@@ -99,8 +99,11 @@ func openTarget(a *App, x *answerer, path, entry string) (*target, error) {
 			return nil, &problem{code: codeNotFound, message: path + " was deleted since it was indexed",
 				hint: "`pigrep sessions` lists what is there"}
 		}
-		return nil, &problem{code: codeNotFound, message: "open the session", err: err,
-			hint: "`pigrep sessions` lists the sessions there are"}
+		p := &problem{code: codeNotFound, message: "read the session", err: err, hint: "`pigrep sessions` lists the sessions there are"}
+		if errors.Is(err, fs.ErrPermission) {
+			p.code, p.hint = codeIO, "check its permissions"
+		}
+		return nil, p
 	}
 	t.file = file
 	var rec *session.Record

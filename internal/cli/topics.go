@@ -201,7 +201,7 @@ Fields of a hit that need a word:
 	for _, r := range auditRows {
 		writeColumns(&b, fmt.Sprintf("  %-9s ", r.name), strings.Join(fieldNames(r.row), ", "))
 	}
-	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\"}}\n")
+	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n")
 	b.WriteString("\nIn a pipe, without either flag, there is one record a line; columns are\nseparated by tabs, tabs and newlines in them are spaces:\n\n")
 	for _, c := range printer.Columns {
 		writeColumns(&b, fmt.Sprintf("  %-16s ", c.Command), strings.Join(c.Columns, ", "))

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/files"
 	"pigrep/internal/printer"
 	"pigrep/query"
 
@@ -121,24 +124,24 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early
 		}
 		return nil, ctx.Err()
 	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
-		a.warn("%v: this answer is from before, %s not in it", err, lagText(res.Lag))
+		a.advise("ask again in a moment", "%v: this answer is from before, %s not in it", err, lagText(res.Lag))
 	case errors.Is(err, index.ErrLocked):
 		return nil, indexProblem(err)
 	case res.Reader != nil:
 		// What is indexed can still be searched.
-		a.warn("update the index: %v: %s not in this answer", err, lagText(res.Lag))
+		a.advise(indexHint(err), "the index is behind, %s not in this answer: %v", lagText(res.Lag), err)
 	default:
 		return nil, indexProblem(err)
 	}
 	if res.Watcher != nil && res.Lag.Files > 0 {
-		a.warn("%s not in this answer yet: process %d, which watches, is about to index it", lagText(res.Lag), res.Watcher.PID)
+		a.advise("ask again in a moment", "%s not in this answer yet: process %d, which watches, is about to index it", lagText(res.Lag), res.Watcher.PID)
 	}
 	if res.Rebuilt != "" {
 		a.warn("%s: it was built anew", res.Rebuilt)
 	}
 	a.warnUnusable(res.Errors)
 	if len(res.Found.Files) == 0 {
-		a.warn("no session files below %s; `pigrep status` says where they are looked for", p.roots[0].Path)
+		a.warnNoFiles(p)
 	}
 	return &answerer{
 		reader:  res.Reader,
@@ -222,7 +225,7 @@ func openAsIs(a *App, p *place) (*answerer, error) {
 	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
 	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
 	if x.state.PendingFiles > 0 {
-		a.warn("the index is behind: %s not in this answer", lagText(lag))
+		a.advise("without --no-update they are indexed first", "the index is behind, %s not in this answer", lagText(lag))
 	}
 	a.warnUnusable(x.errors)
 	return x, nil
@@ -248,12 +251,23 @@ func indexProblem(err error) error {
 	case errors.Is(err, index.ErrNoIndex):
 		return &problem{code: codeNoIndex, message: "there is no index yet", hint: "build it: pigrep index"}
 	case errors.Is(err, index.ErrLocked):
-		return &problem{code: codeLocked, message: err.Error(), hint: "the first index is being built; try again in a moment"}
+		return &problem{code: codeLocked, message: err.Error(), hint: "try again in a moment; `pigrep status` says who is at work"}
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild"}
 	}
-	return &problem{code: codeIO, message: "update the index", err: err,
-		hint: "check the space and the permissions of the index directory, or use another: --index-dir DIR"}
+	return &problem{code: codeIO, message: "the index cannot be used", err: err, hint: indexHint(err)}
+}
+
+// indexHint says what to do when the index directory cannot be used.
+func indexHint(err error) string {
+	const another = ", or use another directory: --index-dir DIR"
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "make room on its disk" + another
+	case errors.Is(err, fs.ErrPermission):
+		return "check the permissions of the index directory" + another
+	}
+	return "check the index directory" + another
 }
 
 // maxNamed is how many files a warning names one by one.
@@ -262,12 +276,37 @@ const maxNamed = 3
 // warnUnusable names the files and directories that could not be read.
 func (a *App) warnUnusable(list []indexer.FileError) {
 	for i, e := range list {
+		hint := ""
+		switch {
+		case i < len(list)-1: // one for all
+		case errors.Is(e.Err, fs.ErrPermission):
+			hint = "make it readable: chmod u+r PATH"
+		default:
+			hint = "`pigrep status` lists what cannot be read"
+		}
 		if i == maxNamed {
-			a.warn("%d more files or directories cannot be read (`pigrep status` lists them)", len(list)-i)
+			a.advise("`pigrep status` lists them", "%s more cannot be read", printer.Plural(len(list)-i, "file or directory", "files or directories"))
 			return
 		}
-		a.warn("skipped %s: %s", e.Path, reason(e.Err))
+		a.advise(hint, "skipped %s: %s", e.Path, reason(e.Err))
 	}
+}
+
+// warnNoFiles says that there is nothing to search.
+func (a *App) warnNoFiles(p *place) {
+	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)
+}
+
+// warnIncomplete says that nothing was found in what could be searched.
+func (a *App) warnIncomplete(pending, unreadable int) {
+	var parts []string
+	if pending > 0 {
+		parts = append(parts, printer.Plural(pending, "file is not indexed", "files are not indexed"))
+	}
+	if unreadable > 0 {
+		parts = append(parts, printer.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
+	}
+	a.advise("`pigrep status` says what is missing", "nothing found, but not all could be searched: %s", strings.Join(parts, ", "))
 }
 
 // reason is the cause of a file's error, without the path that it repeats.

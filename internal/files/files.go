@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/gofrs/flock"
 )
@@ -45,10 +47,19 @@ func Locked(path string) (bool, error) {
 	return !free, errors.Join(err, l.Close())
 }
 
+// NoSpace reports whether an error says that a disk is full. Of some errors only
+// the text is left.
+func NoSpace(err error) bool {
+	return slices.ContainsFunc(noSpace, func(full error) bool { return strings.Contains(err.Error(), full.Error()) })
+}
+
 // Replace puts what write writes in the place of the file, or makes it: whole, on
 // disk and with this mode, or not at all.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "write", Path: path, Err: e.Err} // the other name says nothing to anybody
+	}
 	if err != nil {
 		return err
 	}

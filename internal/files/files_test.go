@@ -101,3 +101,16 @@ func TestLinkOrCopy(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// Of an error that went through another library only the text may be left.
+func TestNoSpace(t *testing.T) {
+	t.Parallel()
+	for _, full := range noSpace {
+		if !NoSpace(&os.PathError{Op: "write", Path: "a", Err: full}) || !NoSpace(errors.New("persist: "+full.Error())) {
+			t.Errorf("%v is not seen as a full disk", full)
+		}
+	}
+	if NoSpace(os.ErrPermission) {
+		t.Error("no permission is seen as a full disk")
+	}
+}

@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"os"
+	"syscall"
 )
 
 // Rename gives a file or directory the name to, in the place of a file that has
@@ -19,3 +20,6 @@ func SyncDir(path string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// noSpace are the errors of a disk that is full, or of which one may use no more.
+var noSpace = []error{syscall.ENOSPC, syscall.EDQUOT}

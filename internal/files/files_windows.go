@@ -27,3 +27,7 @@ func Rename(from, to string) error {
 
 // SyncDir does nothing: directories cannot be synced here.
 func SyncDir(string) error { return nil }
+
+// noSpace are the errors of a disk that is full, or of which one may use no more:
+// ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL and ERROR_DISK_QUOTA_EXCEEDED.
+var noSpace = []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}

@@ -380,13 +380,13 @@ func auditClosing(a *Audit, rows int, zone *time.Location) []string {
 
 // CoverageLine says what an audit has looked at.
 func CoverageLine(c *query.Coverage, zone *time.Location) string {
-	parts := []string{plural(c.Sessions, "session", "sessions")}
+	parts := []string{Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
 		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
 	}
 	add := func(n int, one, many string) {
 		if n > 0 {
-			parts = append(parts, plural(n, one, many))
+			parts = append(parts, Plural(n, one, many))
 		}
 	}
 	add(c.Copies, "copy counted where it was first", "copies counted where they were first")

@@ -126,13 +126,13 @@ func NewToolsAudit(t *query.ToolTable, look Look) *Audit {
 		Closing: func(int) string {
 			var parts []string
 			if n := t.Total.NoResult; n > 0 {
-				parts = append(parts, plural(n, "call has no result", "calls have no result"))
+				parts = append(parts, Plural(n, "call has no result", "calls have no result"))
 			}
 			if n := t.Total.NoCall; n > 0 {
-				parts = append(parts, plural(n, "result has no call", "results have no call"))
+				parts = append(parts, Plural(n, "result has no call", "results have no call"))
 			}
 			if n := t.Total.Nested; n > 0 {
-				parts = append(parts, plural(n, "call was made by a tool", "calls were made by tools"))
+				parts = append(parts, Plural(n, "call was made by a tool", "calls were made by tools"))
 			}
 			return strings.Join(parts, " · ")
 		},
@@ -191,7 +191,7 @@ func NewUsageAudit(t *query.UsageTable, look Look) *Audit {
 				}
 			}
 			if n := t.Total.Unusable; n > 0 {
-				parts = append(parts, plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0"))
+				parts = append(parts, Plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0"))
 			}
 			return strings.Join(parts, " · ")
 		},
@@ -209,9 +209,9 @@ func limited[T any](list []T, limit int) []T {
 // shown says how many rows there are, and how many of them are shown.
 func shown(rows, all int, one, many string) string {
 	if rows < all {
-		return plural(all, one, many) + "; " + thousands(int64(rows)) + " shown (more: -n)"
+		return Plural(all, one, many) + "; " + thousands(int64(rows)) + " shown (more: -n)"
 	}
-	return plural(all, one, many)
+	return Plural(all, one, many)
 }
 
 // NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
@@ -234,7 +234,7 @@ func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
 			Unparsed int `json:"unparsed"`
 		}{t.Calls, t.Unparsed},
 		Closing: func(rows int) string {
-			line := shown(rows, len(t.Rows), "program", "programs") + " in " + plural(t.Calls, "command", "commands")
+			line := shown(rows, len(t.Rows), "program", "programs") + " in " + Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
 				line += ", " + thousands(int64(t.Unparsed)) + " of them cannot be parsed (of these the first word counts)"
 			}

@@ -34,26 +34,19 @@ func doctorLine(d *Doctor) string {
 	if len(d.Findings) == 0 {
 		b.WriteString("sound")
 	} else {
-		b.WriteString(count(len(d.Findings), "finding"))
+		b.WriteString(Plural(len(d.Findings), "finding", "findings"))
 	}
-	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, count(d.Files, "file"), count(d.Documents, "document"))
+	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, Plural(d.Files, "file", "files"), Plural(d.Documents, "document", "documents"))
 	if d.Deep {
-		fmt.Fprintf(&b, ", %s compared with the index part by part", count(d.Compared, "file"))
+		fmt.Fprintf(&b, ", %s compared with the index part by part", Plural(d.Compared, "file", "files"))
 	}
 	if d.Changed > 0 {
-		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", count(d.Changed, "file"))
+		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", Plural(d.Changed, "file", "files"))
 	}
 	if d.Repaired != "" {
 		b.WriteString("; repaired: " + d.Repaired)
 	}
 	return b.String()
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(int64(n)) + " " + noun + "s"
 }
 
 func (t *text) Doctor(d *Doctor) error {

@@ -190,7 +190,7 @@ func htmlOutput(b *strings.Builder, what string, text []byte, failed bool) {
 		class = " class=\"bad\""
 	}
 	fmt.Fprintf(b, "<details%s><summary>%s, %s</summary><pre%s>%s</pre></details>\n",
-		open, html.EscapeString(what), plural(n, "line", "lines"), class, html.EscapeString(s))
+		open, html.EscapeString(what), Plural(n, "line", "lines"), class, html.EscapeString(s))
 }
 
 // htmlProse writes Markdown as text: code blocks, headings, bold and code are

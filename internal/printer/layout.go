@@ -219,7 +219,8 @@ func (l Look) age(t time.Time) string {
 	}
 }
 
-func plural(n int, one, many string) string {
+// Plural is a number with its noun: 1 file, 1,234 files.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

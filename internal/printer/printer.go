@@ -207,27 +207,34 @@ func (f Failure) Write(w io.Writer, asJSON bool) error {
 			Error Failure `json:"error"`
 		}{f})
 	}
-	s := fmt.Sprintf("pigrep: %s\n", terminal.Clean(f.Message))
+	s := "pigrep: " + terminal.Clean(f.Message) + "\n"
 	for _, c := range f.Candidates {
 		s += fmt.Sprintf("  %s\n", terminal.Clean(c))
 	}
-	if f.Hint != "" {
-		s += fmt.Sprintf("hint: %s\n", terminal.Clean(f.Hint))
-	}
-	_, err := io.WriteString(w, s)
+	_, err := io.WriteString(w, s+hintLine(f.Hint))
 	return err
 }
 
-// Warning writes one line, or {"warning":{…}}.
-func Warning(w io.Writer, message string, asJSON bool) error {
+// Warning is something that is no result and stops nothing.
+type Warning struct {
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Write writes the warning as Failure.Write does an error, with the name warning.
+func (n Warning) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
-		type warning struct {
-			Message string `json:"message"`
-		}
 		return encode(w, struct {
-			Warning warning `json:"warning"`
-		}{warning{message}})
+			Warning Warning `json:"warning"`
+		}{n})
 	}
-	_, err := fmt.Fprintf(w, "pigrep: %s\n", terminal.Clean(message))
+	_, err := io.WriteString(w, "pigrep: "+terminal.Clean(n.Message)+"\n"+hintLine(n.Hint))
 	return err
+}
+
+func hintLine(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "hint: " + terminal.Clean(hint) + "\n"
 }

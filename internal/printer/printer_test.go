@@ -292,13 +292,15 @@ func TestFailure(t *testing.T) {
 		if err := f.Write(&b, asJSON); err != nil {
 			t.Fatal(err)
 		}
-		if err := Warning(&b, "a\tfile \x1b[1mis\n<gone>", asJSON); err != nil {
-			t.Fatal(err)
+		for _, w := range []Warning{{Message: "a\tfile \x1b[1mis\n<gone>"}, {Message: "behind", Hint: "wait"}} {
+			if err := w.Write(&b, asJSON); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	want := "pigrep: the query is empty <>\nhint: type a word\n" + "pigrep: a file is <gone>\n" +
+	want := "pigrep: the query is empty <>\nhint: type a word\n" + "pigrep: a file is <gone>\npigrep: behind\nhint: wait\n" +
 		`{"error":{"code":"query","message":"the query is\nempty \u001b[31m<>","hint":"type a word"}}` + "\n" +
-		`{"warning":{"message":"a\tfile \u001b[1mis\n<gone>"}}` + "\n"
+		`{"warning":{"message":"a\tfile \u001b[1mis\n<gone>"}}` + "\n" + `{"warning":{"message":"behind","hint":"wait"}}` + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -23,7 +23,7 @@ func indexLine(x *Index) string {
 			changes = append(changes, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
 		}
 	}
-	line := plural(files, "file", "files")
+	line := Plural(files, "file", "files")
 	if len(changes) == 0 {
 		return line + ", nothing new"
 	}
@@ -79,7 +79,7 @@ func statusRows(s *Status, home string, figures figures) []row {
 		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 	}
 	for _, r := range s.Roots {
-		state := plural(r.Files, "file", "files")
+		state := Plural(r.Files, "file", "files")
 		if r.Error != "" {
 			state = r.Error
 		}
@@ -113,7 +113,7 @@ func statusRows(s *Status, home string, figures figures) []row {
 		add("files", "%s", strings.Join(changes, ", "))
 	}
 	if s.State.PendingFiles > 0 {
-		add("pending", "%s, %s", plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
+		add("pending", "%s, %s", Plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
 	}
 	if s.Built {
 		add("sessions", "%s", count(s.Sessions))
@@ -131,15 +131,15 @@ func statusRows(s *Status, home string, figures figures) []row {
 			add("newest", "%s", s.Newest.UTC().Format(statusTime))
 		}
 		if !s.Updated.IsZero() {
-			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), plural(s.Kept, "generation", "generations"))
+			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), Plural(s.Kept, "generation", "generations"))
 		}
-		add("skipped", "%s", plural(s.State.SkippedLines, "line", "lines"))
+		add("skipped", "%s", Plural(s.State.SkippedLines, "line", "lines"))
 	}
 	for _, k := range s.Skipped {
 		add("  line", "%s:%d (offset %d): %s", look.short(k.Path), k.Line, k.Offset, k.Reason)
 	}
 	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
-		add("  more", "%s: pigrep status --skipped", plural(more, "line", "lines"))
+		add("  more", "%s: pigrep status --skipped", Plural(more, "line", "lines"))
 	}
 	for _, e := range s.Errors {
 		add("unreadable", "%s: %s", look.short(e.Path), e.Reason)

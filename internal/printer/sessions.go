@@ -208,10 +208,10 @@ func (t *text) Sessions(s *Sessions) error {
 	if n == 0 {
 		return nil
 	}
-	line := plural(s.List.Total, "session", "sessions")
+	line := Plural(s.List.Total, "session", "sessions")
 	switch {
 	case !s.List.TotalIsExact:
-		line = plural(n, "session", "sessions") + ", perhaps more (-n)"
+		line = Plural(n, "session", "sessions") + ", perhaps more (-n)"
 	case n < s.List.Total:
 		line += "; " + thousands(int64(n)) + " shown (more: -n)"
 	}
@@ -266,7 +266,7 @@ func (t *text) narrowSessions(s *Sessions, rows []sessionRow) error {
 		if r.named {
 			name = t.style(titleLook, name)
 		}
-		facts := []string{r.age, r.id, plural(s.List.Sessions[i].Messages, "message", "messages")}
+		facts := []string{r.age, r.id, Plural(s.List.Sessions[i].Messages, "message", "messages")}
 		if s.Searched {
 			facts[2] = "hits " + r.hits
 		}

@@ -180,7 +180,7 @@ func changeSize(c *session.Call) string {
 		}
 		return fmt.Sprintf("(-%d +%d)", removed, added)
 	case content != "" && c.Argument(pathNames...) != "":
-		return "(" + plural(lines(content), "line", "lines") + ")"
+		return "(" + Plural(lines(content), "line", "lines") + ")"
 	}
 	return ""
 }

@@ -133,7 +133,7 @@ func (p *transcript) facts() {
 	if f.Cost > 0 {
 		cost = fmt.Sprintf("$%.2f", f.Cost)
 	}
-	p.factLine(oneLine(p.short(f.CWD)), modified, plural(f.Messages, "message", "messages"), oneLine(f.ShortID))
+	p.factLine(oneLine(p.short(f.CWD)), modified, Plural(f.Messages, "message", "messages"), oneLine(f.ShortID))
 	p.factLine("", strings.Join(models, ", "), tokens, cost)
 	if !p.s.Whole {
 		return
@@ -149,10 +149,10 @@ func (p *transcript) facts() {
 		p.note("the same id has " + oneLine(p.short(path)))
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
-		p.note(plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
+		p.note(Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
 	}
 	if f.Skipped > 0 {
-		p.note(plural(f.Skipped, "broken line", "broken lines") + " left out")
+		p.note(Plural(f.Skipped, "broken line", "broken lines") + " left out")
 	}
 }
 
@@ -189,7 +189,7 @@ func (p *transcript) relative(r *Relative, of int) string {
 	}
 	var notes []string
 	if of > 0 && r.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s of %s", thousands(int64(r.Shared)), plural(of, "entry", "entries")))
+		notes = append(notes, fmt.Sprintf("shares %s of %s", thousands(int64(r.Shared)), Plural(of, "entry", "entries")))
 	}
 	if r.State == "moved" {
 		notes = append(notes, "moved")
@@ -374,7 +374,7 @@ var codeLook = ansi.NewStyle().ForegroundColor(ansi.Cyan)
 
 func (p *transcript) more(indent string, hidden int) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.dim("… "+plural(hidden, "more line", "more lines")))
+		fmt.Fprintln(p.out, indent+p.dim("… "+Plural(hidden, "more line", "more lines")))
 	}
 }
 
@@ -444,7 +444,7 @@ func (p *transcript) thinking(e *query.Entry, b *session.Block) {
 	first = strings.Trim(oneLine(first), "*# ")
 	note := ""
 	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
-		note = fmt.Sprintf(" (%s)", plural(n, "line", "lines"))
+		note = fmt.Sprintf(" (%s)", Plural(n, "line", "lines"))
 	}
 	room := len(bodyIndent) + len("thinking  ") + cells(note)
 	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))

@@ -105,7 +105,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 		if title == "" {
 			title = sh.FirstPrompt
 		}
-		hits = plural(sh.Hits, "hit", "hits")
+		hits = Plural(sh.Hits, "hit", "hits")
 		switch partial := sh.HitsAny - sh.Hits; {
 		case sh.Hits == 0:
 			hits = fmt.Sprintf("%s partial", thousands(int64(partial)))
@@ -264,7 +264,7 @@ func hitNotes(h *query.Hit) string {
 		notes = append(notes, "compacted away")
 	}
 	if n := len(h.Copies); n > 0 {
-		notes = append(notes, "also in "+plural(n, "other place", "other places"))
+		notes = append(notes, "also in "+Plural(n, "other place", "other places"))
 	}
 	return terminal.Clean(strings.Join(notes, " · "))
 }
@@ -281,15 +281,15 @@ func closing(s *Search) string {
 	}
 	switch partial := r.TotalAny - r.Total; {
 	case partial == 0:
-		line += plural(r.Total, "hit", "hits")
+		line += Plural(r.Total, "hit", "hits")
 	case r.Total == 0:
-		line += fmt.Sprintf("%s with some of the words, none with all", plural(partial, "hit", "hits"))
+		line += fmt.Sprintf("%s with some of the words, none with all", Plural(partial, "hit", "hits"))
 	default:
-		line += fmt.Sprintf("%s with every word, %s with some", plural(r.Total, "hit", "hits"), thousands(int64(partial)))
+		line += fmt.Sprintf("%s with every word, %s with some", Plural(r.Total, "hit", "hits"), thousands(int64(partial)))
 	}
 	sessions := ""
 	if !s.Flat {
-		sessions = " in " + plural(len(r.Sessions), "session", "sessions")
+		sessions = " in " + Plural(len(r.Sessions), "session", "sessions")
 	}
 	if len(r.Hits) < r.TotalAny {
 		return line + fmt.Sprintf("; %s shown%s (more: -n)", thousands(int64(len(r.Hits))), sessions)

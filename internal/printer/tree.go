@@ -53,7 +53,7 @@ func (p *transcript) treeRow(r *query.TreeRow, last int) {
 		dot = "○ "
 	}
 	if r.Skipped > 0 {
-		line := indent + "  " + "… " + plural(r.Skipped, "entry", "entries")
+		line := indent + "  " + "… " + Plural(r.Skipped, "entry", "entries")
 		fmt.Fprintln(p.out, p.dim(p.cut(line, 0)))
 		return
 	}

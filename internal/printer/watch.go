@@ -36,7 +36,7 @@ func watchLine(e *WatchEvent) string {
 		done = append(done, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
 	}
 	if e.Entries > 0 {
-		done = append(done, plural(e.Entries, "entry", "entries"))
+		done = append(done, Plural(e.Entries, "entry", "entries"))
 	}
 	if e.Bytes > 0 {
 		done = append(done, bytesText(e.Bytes))
@@ -50,13 +50,13 @@ func watchLine(e *WatchEvent) string {
 	what := strings.Join(done, ", ")
 	switch e.Event {
 	case "ready":
-		line := fmt.Sprintf("watching %s in %s", plural(e.State.Files, "file", "files"), plural(e.Directories, "directory", "directories"))
+		line := fmt.Sprintf("watching %s in %s", Plural(e.State.Files, "file", "files"), Plural(e.Directories, "directory", "directories"))
 		if what != "" {
 			line += ": " + what
 		}
 		return line
 	case "summary":
-		line := "stopped after " + plural(e.Updates, "update", "updates")
+		line := "stopped after " + Plural(e.Updates, "update", "updates")
 		if what != "" {
 			line += ": " + what
 		}
