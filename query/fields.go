@@ -16,9 +16,9 @@ type FieldRow struct {
 // Fields is the table of fields. The parser knows no others, and help is made
 // from it.
 var Fields = []FieldRow{
-	{Name: "kind", Value: "a kind of part", Example: "kind:call"},
-	{Name: "role", Value: "who speaks", Example: "role:user"},
-	{Name: "tool", Value: "the name of a tool", Example: "tool:bash"},
+	{Name: "kind", Value: "a kind of part; with commas several", Example: "kind:call"},
+	{Name: "role", Value: "who speaks; with commas several", Example: "role:user"},
+	{Name: "tool", Value: "the name of a tool; with commas several", Example: "tool:bash"},
 	{Name: "is", Value: "error: results, replies and shells that say error; named: sessions with a name", Example: "is:error", words: []string{"error", "named"}},
 	{Name: "model", Value: "part of a model's name, or of provider/model", Example: "model:opus"},
 	{Name: "cwd", Value: "a directory, or one below it", Example: "cwd:~/src/app"},

@@ -38,12 +38,19 @@ func newTest(f *Field, req *Request) (test, error) {
 	value := f.Value
 	switch f.Name {
 	case "kind":
-		k, err := scope.ParseKind(value)
-		return kindTest([]session.Kind{k}), err
+		var kinds []session.Kind
+		for name := range strings.SplitSeq(value, ",") {
+			k, err := scope.ParseKind(name)
+			if err != nil {
+				return test{}, err
+			}
+			kinds = append(kinds, k)
+		}
+		return kindTest(kinds), nil
 	case "role":
-		return keywordTest(index.FieldRole, []string{value}), nil
+		return keywordTest(index.FieldRole, strings.Split(value, ",")), nil
 	case "tool":
-		return keywordTest(index.FieldTool, []string{value}), nil
+		return keywordTest(index.FieldTool, strings.Split(value, ",")), nil
 	case "is":
 		switch value {
 		case index.FlagError:
