@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -327,17 +328,24 @@ func (u *update) run(outer context.Context) error {
 	workers := min(u.Workers, len(todo))
 	u.pace = pace{start: now, workers: workers}
 	for range workers {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			var reading string
+			defer func() {
+				if r := recover(); r != nil { // it would end the process, and leave a terminal unusable
+					u.logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
+					err = fmt.Errorf("read %s: internal error: %v", reading, r)
+				}
+			}()
 			w := &worker{update: u, batch: u.writer.NewBatch(), folder: audit.NewFolder(), limit: u.BatchBytes}
 			if u.done.First {
 				w.limit = min(w.limit, firstBatch)
 			}
-			var err error
 			for err == nil && ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(todo) {
 					break
 				}
+				reading = todo[i].File.Path
 				err = w.step(ctx, todo[i])
 			}
 			// What an interruption left complete is kept.

@@ -1,0 +1,39 @@
+package indexer_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pigrep/adapter"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+)
+
+// broken is an adapter with a bug.
+type broken struct{ adapter.Adapter }
+
+func (b broken) Parse(s adapter.State) adapter.Parser { return brokenParser{b.Adapter.Parse(s)} }
+
+type brokenParser struct{ adapter.Parser }
+
+func (brokenParser) Parse(adapter.Line, func(*session.Entry)) []adapter.ParseError { panic("a bug") }
+
+// A bug in what reads a file is an error that names the file: nothing else of the
+// program ends by it, and the lock is given back.
+func TestPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "a.jsonl")
+	if err := os.WriteFile(path, []byte(`{"type":"session","version":3,"id":"a","cwd":"/a"}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := options(filepath.Join(t.TempDir(), "index"), root)
+	o.Adapter = broken{o.Adapter}
+	if _, err := indexer.Update(t.Context(), o); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "a bug") {
+		t.Errorf("got %v, want an error that names %s and the bug", err, path)
+	}
+	o.Adapter = adapter.Pi()
+	update(t, o)
+}
