@@ -27,7 +27,8 @@ type follower struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	newest  *heldReader
+	newest  *heldReader // nil also when nobody has asked for a while
+	idle    *time.Timer
 	pinned  []*heldReader // older ones, the oldest first
 	running *updating     // nil when none runs
 	failed  error         // of the last update; nil when it did all there was to do
@@ -48,12 +49,15 @@ type heldReader struct {
 	expiry *time.Timer
 }
 
-// How long a question waits for the index, and how long and how many older
-// generations stay open for those who want to read on in their answers.
+// How long a question waits for the index, how long and how many older
+// generations stay open for those who want to read on in their answers, and for
+// how long the newest one stays open when nobody asks: files that are open take
+// room on the disk after another process has replaced and deleted them.
 const (
 	followPatience = 5 * time.Second
 	pinFor         = 10 * time.Minute
 	maxPinned      = 4
+	idleFor        = 15 * time.Minute
 )
 
 // follow returns a follower of the index of the place. The caller closes it.
@@ -62,13 +66,30 @@ func (o *sharedOptions) follow(ctx context.Context, a *App, p *place) *follower 
 	opt.Yield = true
 	f := &follower{options: opt, noUpdate: o.noUpdate, patience: followPatience}
 	f.context, f.stop = context.WithCancel(ctx)
+	f.idle = time.AfterFunc(idleFor, f.rest)
 	return f
+}
+
+// rest closes the newest generation, if no question has it; the next one opens it
+// again.
+func (f *follower) rest() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case f.newest == nil:
+	case f.newest.uses > 1 || f.running != nil:
+		f.idle.Reset(idleFor)
+	default:
+		f.release(f.newest)
+		f.newest = nil
+	}
 }
 
 // Close ends the update that runs and closes what is open; the questions have
 // been answered by then.
 func (f *follower) Close() error {
 	f.stop()
+	f.idle.Stop()
 	f.mu.Lock()
 	running := f.running
 	f.mu.Unlock()
@@ -189,6 +210,7 @@ func (f *follower) take() (*heldReader, error) {
 		return nil, err
 	}
 	f.newest.uses++
+	f.idle.Reset(idleFor)
 	return f.newest, nil
 }
 

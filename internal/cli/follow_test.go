@@ -160,3 +160,28 @@ func TestFollowerManyAtOnce(t *testing.T) {
 		t.Error("a question that was given up is answered")
 	}
 }
+
+// A follower that nobody asks lets its generation go, and takes it up again; a
+// question keeps it.
+func TestFollowerRests(t *testing.T) {
+	t.Parallel()
+	f, _, _ := testFollower(t, 2)
+	l, err := f.open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := l.reader.Generation()
+	f.rest()
+	if f.newest == nil || len(l.reader.Summaries()) != 2 {
+		t.Error("a generation was closed while a question had it")
+	}
+	l.pin()
+	l.Close()
+	f.rest()
+	if f.newest != nil {
+		t.Error("the generation stays open")
+	}
+	if again := openLease(t, f); again.reader.Generation() < number || len(again.reader.Summaries()) != 2 {
+		t.Errorf("generation %d with %d sessions after a rest, want %d or later with 2", again.reader.Generation(), len(again.reader.Summaries()), number)
+	}
+}
