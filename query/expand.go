@@ -172,10 +172,42 @@ func (e *expander) loosen(w *word) error {
 	// frequent. Two edits are tried only when one gives nothing.
 	least := max(1, moreFrequent*total)
 	before := len(e.list)
-	if err := e.fuzzy(w.term, 1, false, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before || length < minFuzzyTwo {
-		return err
+	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
+		if err := e.fuzzy(w.term, edits, false, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before {
+			return err
+		}
 	}
-	return e.fuzzy(w.term, 2, false, maxExpansions, least, weightFuzzy)
+	if total > 0 || len(w.parts) > 0 {
+		return nil
+	}
+	var err error
+	w.parts, err = e.split(w.term)
+	return err
+}
+
+// split returns the two words that a word which is nowhere may be made of:
+// codeworkspace where the texts have code-workspace, or code and workspace. Of
+// several pairs it is the one whose rarer word is the most frequent; nil when
+// there is none.
+func (e *expander) split(term string) ([]string, error) {
+	const shortest = 2
+	var halves []string
+	for i := shortest; i <= len(term)-shortest; i++ {
+		if utf8.RuneStart(term[i]) {
+			halves = append(halves, term[:i], term[i:])
+		}
+	}
+	if err := e.count(halves...); err != nil {
+		return nil, err
+	}
+	var best []string
+	most := 0
+	for i := 0; i < len(halves); i += 2 {
+		if df := min(e.terms[halves[i]].df, e.terms[halves[i+1]].df); df > most {
+			best, most = halves[i:i+2], df
+		}
+	}
+	return best, nil
 }
 
 // partsFound reports whether each part of an identifier is in the index.

@@ -61,6 +61,9 @@ func TestSearchWords(t *testing.T) {
 		{"UserName", []string{"e-code", "o-snake"}},
 		{"src/auth/login.ts", []string{"e-code"}},
 		{"login.ts", []string{"e-code"}},
+		{"srcauth", []string{"e-code"}},
+		{"authlogin", []string{"e-code"}},
+		{"authzzz", nil},
 		{"file.go:520", []string{"e-fail"}},
 		{`"exit code 137"`, []string{"e-fail"}},
 		{`"code 137"`, []string{"e-fail", "o-code"}},
@@ -123,6 +126,7 @@ func TestSearchBest(t *testing.T) {
 		{"bukcet", "o-ask", TierFuzzy},
 		{"buck", "o-ask", TierPrefix},
 		{"src/login", "e-code", TierParts},
+		{"runtest", "e-race", TierParts},
 		{"why does the auth token expire?", "e-ask", TierExact},
 	} {
 		resp := l.search(Request{Text: c.text, Flat: true})
