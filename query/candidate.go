@@ -43,9 +43,6 @@ func (l *candidates) add(c candidate) {
 // at returns the candidate with a number.
 func (l candidates) at(i int32) *candidate { return &l[i/chunkLen][i%chunkLen] }
 
-// bound returns a number that is greater than all.
-func (l candidates) bound() int { return len(l) * chunkLen }
-
 // all returns the candidates with their numbers.
 func (l candidates) all() iter.Seq2[int32, *candidate] {
 	return func(yield func(int32, *candidate) bool) {
