@@ -235,8 +235,7 @@ func stored(s *scorch.IndexSnapshot, id string) (b []byte, err error) {
 			return nil, damaged("find a session record: %v", err)
 		}
 		if docs.IsEmpty() {
-			trim(seg)
-			continue
+			continue // what was looked at for that is little, and looked at again for the next
 		}
 		defer trim(seg)
 		err = seg.Segment().VisitStoredFields(uint64(docs.Minimum()), func(name string, _ byte, value []byte, _ []uint64) bool {

@@ -64,6 +64,10 @@ func checkRoot(path string) error {
 // comes with one of itself, without which it says nothing.
 const rootSumName = "root.sum"
 
+// rootBuffer is the memory that reading the state file takes, which may be some
+// megabytes.
+const rootBuffer = 64 << 10
+
 func encodeRootSum(sum uint64) []byte {
 	s := fmt.Sprintf("%016x", sum)
 	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
@@ -71,7 +75,7 @@ func encodeRootSum(sum uint64) []byte {
 
 // sealRoot leaves the hash of the state file, which is closed, in its directory.
 func sealRoot(live string) error {
-	mark, err := markFile(live, rootFile, make([]byte, markBuffer))
+	mark, err := markFile(live, rootFile, make([]byte, rootBuffer))
 	if err != nil {
 		return err
 	}
@@ -95,7 +99,7 @@ func unsealRoot(live string) error {
 	}
 	var sum uint64
 	if n, _ := fmt.Sscanf(string(text), "%x", &sum); n == 1 && string(text) == string(encodeRootSum(sum)) {
-		mark, err := markFile(live, rootFile, make([]byte, markBuffer))
+		mark, err := markFile(live, rootFile, make([]byte, rootBuffer))
 		if err != nil {
 			return err
 		}

@@ -252,9 +252,10 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 func (l *listing) stat() {
 	slices.Sort(l.names)
 	l.files = make([]candidate, 0, len(l.names))
+	dir := l.dir.Fd() // asking for it is a call of the system
 	for _, name := range l.names {
 		f := File{Path: l.prefix + name}
-		if f.Err = f.statIn(l.dir, name); !errors.Is(f.Err, fs.ErrNotExist) {
+		if f.Err = f.statIn(dir, name); !errors.Is(f.Err, fs.ErrNotExist) {
 			l.files = append(l.files, candidate{f, l.linked})
 		}
 	}

@@ -14,7 +14,7 @@ func openFile(path string) (*os.File, error) { return os.Open(path) }
 
 func changeTime(fs.FileInfo) int64 { return 0 }
 
-func (f *File) statIn(_ *os.File, _ string) error {
+func (f *File) statIn(_ uintptr, _ string) error {
 	info, err := os.Stat(f.Path)
 	if err == nil {
 		f.setStat(info)

@@ -26,12 +26,12 @@ func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// statIn takes the facts of the file of this name in the directory, as setStat
-// does, without walking the path to it.
-func (f *File) statIn(dir *os.File, name string) error {
+// statIn takes the facts of the file of this name in the directory that is open
+// with this number, as setStat does, without walking the path to it.
+func (f *File) statIn(dir uintptr, name string) error {
 	var st unix.Stat_t
 	for {
-		err := unix.Fstatat(int(dir.Fd()), name, &st, 0)
+		err := unix.Fstatat(int(dir), name, &st, 0)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
