@@ -66,13 +66,6 @@ func (l *LineReader) Next() (Line, error) {
 	}
 }
 
-// Offset returns the offset of the first byte that no line handed out holds:
-// where to read on after an ended line.
-func (l *LineReader) Offset() int64 { return l.offset }
-
-// Lines returns the number of lines up to Offset.
-func (l *LineReader) Lines() int { return l.lines }
-
 // take hands out buf[start:end] as a line.
 func (l *LineReader) take(end int, ended bool) Line {
 	l.lines++

@@ -22,7 +22,7 @@ func readLines(t testing.TB, r *LineReader) []Line {
 	t.Helper()
 	var lines []Line
 	for {
-		at := r.Offset()
+		at := r.offset
 		line, err := r.Next()
 		if err == io.EOF {
 			return lines
@@ -30,7 +30,7 @@ func readLines(t testing.TB, r *LineReader) []Line {
 		if err != nil {
 			t.Fatalf("Next: %v", err)
 		}
-		if at+int64(len(line.Raw)) != r.Offset() || line.Ended != bytes.HasSuffix(line.Raw, []byte("\n")) ||
+		if at+int64(len(line.Raw)) != r.offset || line.Ended != bytes.HasSuffix(line.Raw, []byte("\n")) ||
 			!bytes.HasPrefix(line.Raw[line.Offset-at:], line.Data) {
 			t.Fatalf("line %d at %d has raw bytes %q", line.Number, at, line.Raw)
 		}
@@ -70,8 +70,8 @@ func TestLineReader(t *testing.T) {
 				if diff := cmp.Diff(tt.want, readLines(t, lr)); diff != "" {
 					t.Errorf("lines of %q (-want +got):\n%s", tt.file, diff)
 				}
-				if lr.Offset() != int64(len(tt.file)) || lr.Lines() != len(tt.want) {
-					t.Errorf("after %q: Offset() = %d, Lines() = %d, want %d, %d", tt.file, lr.Offset(), lr.Lines(), len(tt.file), len(tt.want))
+				if lr.offset != int64(len(tt.file)) || lr.lines != len(tt.want) {
+					t.Errorf("after %q: offset %d, lines %d, want %d, %d", tt.file, lr.offset, lr.lines, len(tt.file), len(tt.want))
 				}
 			}
 		})
@@ -89,7 +89,7 @@ func TestLineReaderReadsOn(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rest := NewLineReader(strings.NewReader(file[first.Offset():]), first.Offset(), first.Lines())
+		rest := NewLineReader(strings.NewReader(file[first.offset:]), first.offset, first.lines)
 		if diff := cmp.Diff(want[k:], readLines(t, rest)); diff != "" {
 			t.Errorf("after %d lines (-want +got):\n%s", k, diff)
 		}
@@ -171,8 +171,8 @@ func TestLineReaderError(t *testing.T) {
 			t.Fatalf("Next() = %v, want %v", err, broken)
 		}
 	}
-	if r.Offset() != 2 {
-		t.Errorf("Offset() = %d, want 2: before the line that could not be read", r.Offset())
+	if r.offset != 2 {
+		t.Errorf("offset %d, want 2: before the line that could not be read", r.offset)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestLineReaderMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Lines() == 50_000 && len(r.buf) > firstBuffer {
+		if r.lines == 50_000 && len(r.buf) > firstBuffer {
 			t.Errorf("short lines took a buffer of %d", len(r.buf))
 		}
 		last = len(r.buf)

@@ -157,8 +157,6 @@ type hints struct {
 	told   bool            // events asked for it, or may have been lost
 }
 
-func (h *hints) any() bool { return h.all || len(h.files) > 0 }
-
 // loop waits for hints and acts on them.
 func (w *watcher) loop(ctx context.Context) error {
 	var quiet, longest, retry, release clock

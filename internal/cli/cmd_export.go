@@ -59,12 +59,7 @@ alone.`,
 pigrep export 01a1f7de --format md | less
 pigrep export 01a1f7de --kind prompt,reply --format txt
 pigrep export 01a1f7de --all --format json`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("`pigrep sessions` lists the sessions there are", "export takes one session: its path, its id, or the beginning of that")
-			}
-			return nil
-		},
+		Args:              oneSession,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply(a)

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"regexp"
@@ -380,19 +379,8 @@ func (k *knownFiles) files() []query.GrepFile {
 
 // Open opens a session file for a grep.
 func (disk) Open(path string) (query.SessionFile, error) {
-	// Opening what has become a pipe meanwhile would wait for a writer.
-	if info, err := os.Stat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, info, err := openSession(path)
 	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
 		return nil, err
 	}
 	return sessionFile{f, info}, nil

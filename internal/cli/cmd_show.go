@@ -67,12 +67,7 @@ pigrep show 01a1f7de --tree
 pigrep show 01a1f7de --role user
 pigrep show ./session.jsonl --full --no-pager
 pigrep --jsonl connection timeout | pigrep show -`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("`pigrep sessions` lists the sessions there are", "show takes one session: its path, its id, or the beginning of that")
-			}
-			return nil
-		},
+		Args:              oneSession,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.apply(a)

@@ -18,6 +18,8 @@ import (
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query"
+
+	"github.com/spf13/cobra"
 )
 
 // codeNotFound is the error of a name that nothing has, codeAmbiguous that of one
@@ -139,15 +141,30 @@ func openTarget(a *App, x *answerer, path, entry string) (*target, error) {
 // openSession opens a session file for reading; nothing else than a regular file
 // is one.
 func openSession(path string) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
+	// Opening what has become a pipe meanwhile would wait for a writer.
+	if info, err := os.Stat(path); err != nil {
+		return nil, nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s is no regular file", path)
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, nil, err
 	}
-	f, err := os.Open(path)
-	return f, info, err
+	return f, info, nil
+}
+
+// oneSession checks the arguments of a command that takes one session.
+func oneSession(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("`pigrep sessions` lists the sessions there are", "%s takes one session: its path, its id, or the beginning of that", cmd.Name())
+	}
+	return nil
 }
 
 // targetProblem explains a name that means no session or entry, or several.

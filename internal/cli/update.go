@@ -340,13 +340,7 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 type disk struct{}
 
 func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
-	// Opening what has become a pipe meanwhile would wait for a writer.
-	if info, err := os.Stat(path); err != nil {
-		return nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read %s: not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, _, err := openSession(path)
 	if err != nil {
 		return nil, err
 	}
