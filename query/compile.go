@@ -46,6 +46,7 @@ type word struct {
 	needle   needle   // of verify
 	spell    bool     // verify only tells the spelling that was typed from others
 	loose    bool     // looser ways are tried: forms, prefix, edits
+	made     bool     // of parts that nobody typed: one of them alone is nothing
 	last     bool     // the last typed word: prefixes are tried although it is common
 	find     textTest // of a field that the text decides about; then there are no terms
 }

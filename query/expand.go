@@ -182,6 +182,7 @@ func (e *expander) loosen(w *word) error {
 	}
 	var err error
 	w.parts, err = e.split(w.term)
+	w.made = len(w.parts) > 0
 	return err
 }
 

@@ -495,6 +495,6 @@ type pending struct {
 	whole, parts float32
 }
 
-// strict reports whether the parts alone are nothing: what is quoted, and what
-// is to be left out.
-func (w *word) strict() bool { return w.match == Phrase || w.find != nil || !w.scored }
+// strict reports whether the parts alone are nothing: what is quoted, what is to
+// be left out, and what may be two words.
+func (w *word) strict() bool { return w.match == Phrase || w.find != nil || !w.scored || w.made }

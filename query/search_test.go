@@ -151,6 +151,13 @@ func TestSearchLongText(t *testing.T) {
 	}
 }
 
+// A word that may be two is not there where only one of them is.
+func TestSearchWordOfTwo(t *testing.T) {
+	if resp := shelf(t).search(Request{Text: "authlogin"}); resp.TotalAny != 1 {
+		t.Errorf("authlogin: %d hits in all, want the one with both auth and login", resp.TotalAny)
+	}
+}
+
 func TestSearchMissingAndElsewhere(t *testing.T) {
 	l := shelf(t)
 	resp := l.search(Request{Text: `expire renews bucket "exit code"`, Sessions: []string{"01a1f7de"}, Flat: true})
