@@ -154,9 +154,12 @@ func agentError(ctx context.Context, err error) error {
 	if !ok || ctx.Err() != nil {
 		return err
 	}
-	e := &mcpserver.Error{Code: p.code, Message: strings.ReplaceAll(p.Error(), "--", "")}
-	if p.code != codeUsage || !strings.Contains(p.hint, "pigrep") {
-		e.Hint = strings.ReplaceAll(p.hint, "--", "")
+	e := &mcpserver.Error{Code: p.code, Message: p.Error(), Hint: p.hint}
+	if p.code == codeUsage {
+		e.Message, e.Hint = strings.ReplaceAll(e.Message, "--", ""), strings.ReplaceAll(e.Hint, "--", "")
+		if strings.Contains(p.hint, "pigrep") {
+			e.Hint = "" // it is of commands
+		}
 	}
 	if errors.Is(err, index.ErrLocked) {
 		e.Message = "the first index is being built"

@@ -121,7 +121,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		answer.Files = len(q.Reader.Summaries())
 	default:
 		if e, ok := errors.AsType[*query.PatternError](err); ok {
-			return nil, &Error{codeQuery, e.Error(), e.Hint}
+			return nil, &Error{codeQuery, e.Error(), forAgents.Replace(e.Hint)}
 		}
 		return nil, err
 	}

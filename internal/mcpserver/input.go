@@ -245,7 +245,8 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	}
 	if err := json.Unmarshal(raw, input); err != nil {
 		if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && e.Field != "" {
-			return &Error{codeInput, fmt.Sprintf("%s is a %s, which it cannot be", e.Field, e.Value), "it is " + article(schema.Properties[e.Field])}
+			name := e.Field[strings.LastIndexByte(e.Field, '.')+1:]
+			return &Error{codeInput, fmt.Sprintf("the argument %q cannot be of type %s", name, e.Value), "it is " + article(schema.Properties[name])}
 		}
 		return &Error{codeInput, "the arguments cannot be read: " + strings.TrimPrefix(err.Error(), "json: "), ""}
 	}

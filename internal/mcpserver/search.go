@@ -110,10 +110,13 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 // searchError explains an error of a search.
 func searchError(err error) error {
 	if e, ok := errors.AsType[*query.TextError](err); ok {
-		return &Error{codeQuery, e.Reason, e.Hint}
+		return &Error{codeQuery, e.Reason, forAgents.Replace(e.Hint)}
 	}
 	return err
 }
+
+// forAgents says in arguments what hints say in flags.
+var forAgents = strings.NewReplacer("pigrep grep -F", "the tool grep with fixed true", "add -F", "set fixed true")
 
 // removed says of filters what the arguments call them.
 func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {
