@@ -27,9 +27,11 @@ type grepLimits struct {
 	// the file is read from its beginning to its end.
 	share float64
 	some  int
+	// So many bytes of a candidate are looked at in one go before it is parsed.
+	window int
 }
 
-var grepUsual = grepLimits{few: 100, terms: 20_000, share: 0.5, some: 8}
+var grepUsual = grepLimits{few: 100, terms: 20_000, share: 0.5, some: 8, window: 64 << 10}
 
 // segmentLookup is what a segment says.
 type segmentLookup struct {

@@ -14,6 +14,7 @@ import (
 // changed by searching.
 type needles struct {
 	list    []seek
+	longest int  // bytes of the longest, and of any character or escape that stands for a part of it
 	foreign bool // without regard to case, k and s are also the Kelvin sign and the long s
 	wide    bool // a match may have other characters than ASCII
 }
@@ -71,6 +72,7 @@ func pickNeedles(n *need, piece func(literal) []byte) *needles {
 			}
 			found.wide = found.wide || found.foreign || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 			found.list = append(found.list, newSeek(text, l.fold))
+			found.longest = max(found.longest, len(text), len(`\u0000`))
 		}
 		if least > most {
 			best, most = found, least

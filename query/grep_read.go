@@ -17,7 +17,7 @@ const (
 	scanBuffer = 256 << 10 // stays in the cache of a core while it is searched
 	maxGap     = 32 << 10  // between entries that are read in one go
 	maxRead    = 1 << 20   // of entries in one go
-	probeRead  = 16 << 10  // of a line whose length is not known
+	probeRead  = 16 << 10  // of a line whose length is not known, to begin with
 )
 
 // grepWorker searches files, one after the other.
@@ -25,7 +25,8 @@ type grepWorker struct {
 	*grep
 	ctx    context.Context
 	finder *finder
-	cursor cursor // in raw bytes
+	parser adapter.Parser // of the entries that the index names
+	cursor cursor         // in raw bytes
 	buf    []byte
 
 	task *grepTask
@@ -39,7 +40,11 @@ type grepWorker struct {
 }
 
 func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
-	return &grepWorker{grep: g, ctx: ctx, finder: newFinder(g.pattern)}
+	return &grepWorker{
+		grep: g, ctx: ctx, finder: newFinder(g.pattern),
+		// Headers are no entries; what this parser reads is never the first line.
+		parser: g.adapter.Parse(adapter.State{Header: session.Header{Version: 1}}),
+	}
 }
 
 // errEnough ends the search of a file.
@@ -125,28 +130,46 @@ func (w *grepWorker) loadBranches() error {
 // session record, which takes longer to load, is not needed when all are dropped.
 func (w *grepWorker) skipEntries() error {
 	for w.raw != nil && len(w.task.entries) > 0 {
-		offset, have := w.task.entries[0], 0
-		for {
-			data := w.room(max(probeRead, 2*have))
-			n, err := w.file.ReadAt(data[have:], offset+int64(have))
-			if err != nil && err != io.EOF {
-				return err
-			}
-			end := have + n
-			if i := bytes.IndexByte(data[have:end], '\n'); i >= 0 || err == io.EOF {
-				if i >= 0 {
-					end = have + i
-				}
-				if w.mayMatch(data[:end]) {
-					return nil
-				}
-				break
-			}
-			have = end
+		may, err := w.lineMayMatch(w.task.entries[0])
+		if may || err != nil {
+			return err
 		}
 		w.task.entries = w.task.entries[1:]
 	}
 	return w.ctx.Err()
+}
+
+// lineMayMatch reports whether something of the line from an offset on may match.
+// It looks through a window, which it moves on by less than its length, so that
+// whatever lies across its end is seen whole.
+func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
+	buf := w.room(max(w.limits.window, 2*w.raw.longest))
+	for have, size := 0, min(probeRead, len(buf)); ; size = len(buf) {
+		n, err := w.file.ReadAt(buf[have:size], offset)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		data := buf[:have+n]
+		ended := bytes.IndexByte(data[have:], '\n')
+		if ended >= 0 {
+			data = data[:have+ended]
+		}
+		if w.mayMatch(data) {
+			return true, nil
+		}
+		if ended >= 0 || err == io.EOF {
+			return false, nil
+		}
+		offset += int64(n)
+		start := len(data) - w.raw.longest
+		for start > 0 && data[start-1] == '\\' {
+			start-- // whether the last one of many escapes depends on the first
+		}
+		if start <= 0 {
+			return true, nil
+		}
+		have = copy(buf, data[start:])
+	}
 }
 
 // mayMatch reports whether something of the raw bytes may match.
@@ -161,8 +184,6 @@ func (w *grepWorker) entries(rec *session.Record) error {
 		w.task.skipped = true
 		return nil
 	}
-	// Headers are no entries; what this parser reads is never the first line.
-	parser := w.adapter.Parse(adapter.State{Header: session.Header{Version: 1}})
 	list := w.task.entries
 	for len(list) > 0 {
 		if err := w.ctx.Err(); err != nil {
@@ -193,7 +214,7 @@ func (w *grepWorker) entries(rec *session.Record) error {
 		}
 		for _, n := range nodes {
 			at := int(n.Offset - from)
-			if err := w.node(parser, rec, n, data[at:at+n.Length]); err != nil {
+			if err := w.node(rec, n, data[at:at+n.Length]); err != nil {
 				return err
 			}
 		}
@@ -201,22 +222,22 @@ func (w *grepWorker) entries(rec *session.Record) error {
 	return nil
 }
 
-// room returns n bytes, the first of which are those that it returned last.
+// room returns n bytes, which are the worker's own until it asks again.
 func (w *grepWorker) room(n int) []byte {
 	if cap(w.buf) < n {
-		w.buf = append(w.buf[:cap(w.buf)], make([]byte, n-cap(w.buf))...)
+		w.buf = make([]byte, max(n, min(2*cap(w.buf), maxRead)))
 	}
 	return w.buf[:n]
 }
 
 // node searches the bytes of one entry.
-func (w *grepWorker) node(parser adapter.Parser, rec *session.Record, n *session.Node, data []byte) error {
+func (w *grepWorker) node(rec *session.Record, n *session.Node, data []byte) error {
 	if w.raw != nil && !w.mayMatch(data) {
 		return nil
 	}
 	found := 0
 	var err error
-	parser.Parse(adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}, func(e *session.Entry) {
+	w.parser.Parse(adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}, func(e *session.Entry) {
 		found++
 		if err == nil && e.Offset == n.Offset && e.Length == n.Length {
 			err = w.entry(e, rec.TimeOf(n))

@@ -389,7 +389,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
 	req.Case = CaseMode(rng.IntN(3))
-	req.limits = &grepLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000), share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3)}
+	req.limits = &grepLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000), share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
