@@ -16,9 +16,9 @@ import (
 
 // The floors of the ranking, and what plain BM25 must not reach.
 const (
-	floorFirst     = 0.85 // hit@1
-	floorThree     = 0.92 // hit@3
-	floorMean      = 0.90 // MRR
+	floorFirst     = 0.90 // hit@1
+	floorThree     = 0.95 // hit@3
+	floorMean      = 0.93 // MRR
 	ceilingPlain   = 0.6  // hit@1 of plain BM25
 	leastQueries   = 60
 	leastSessions  = 40
