@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -540,16 +541,27 @@ func TestTheSameRequestGetsTheSameBytes(t *testing.T) {
 	} {
 		for _, g := range []*agent{g, other} {
 			g.settle()
-			first, err := json.Marshal(g.result(test.tool, test.arguments))
-			if err != nil {
-				t.Fatal(err)
+			// Others ask at the same time.
+			answers := make([][]byte, 6)
+			var all sync.WaitGroup
+			for i := range answers {
+				all.Go(func() {
+					r, err := g.CallTool(t.Context(), &mcp.CallToolParams{Name: test.tool, Arguments: json.RawMessage(test.arguments)})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if answers[i], err = json.Marshal(r); err != nil {
+						t.Error(err)
+					}
+				})
 			}
-			second, err := json.Marshal(g.result(test.tool, test.arguments))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(first, second) {
-				t.Errorf("%s: two answers:\n%s\n%s", test.tool, first, second)
+			all.Wait()
+			for _, answer := range answers[1:] {
+				if bytes.Equal(answers[0], answer) {
+					continue
+				}
+				t.Errorf("%s: two answers:\n%s\n%s", test.tool, answers[0], answer)
 			}
 		}
 	}
@@ -585,6 +597,43 @@ func TestTheAgentsOwnSession(t *testing.T) {
 		}
 		if a, _, _ := g.call("list_sessions", `{}`); len(a.Sessions) != 1 {
 			t.Errorf("by %s: %d sessions listed, want 1", by, len(a.Sessions))
+		}
+	}
+}
+
+// pi names the session by its id, by its file, by both or not at all; the file may
+// be named through a link.
+func TestCurrentSessionFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	a, _, _ := testApp(t)
+	file, link := filepath.Join(a.Home, "real.jsonl"), filepath.Join(a.Home, "link.jsonl")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Skipf("no links here: %v", err)
+	}
+	file, err := filepath.EvalSymlinks(file) // the home may be one too
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(a.Home, "gone.jsonl")
+	for _, test := range []struct {
+		id, path string
+		want     mcpserver.Session
+	}{
+		{"", "", mcpserver.Session{}},
+		{"s1", "", mcpserver.Session{ID: "s1"}},
+		{"", file, mcpserver.Session{Path: file}},
+		{"", link, mcpserver.Session{Path: file}},
+		{"s1", link, mcpserver.Session{ID: "s1", Path: file}},
+		{"", gone, mcpserver.Session{Path: gone}}, // not written yet
+	} {
+		a.Getenv = func(name string) string {
+			return map[string]string{envSessionID: test.id, envSessionFile: test.path}[name]
+		}
+		if got := a.currentSession(); got != test.want {
+			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)
 		}
 	}
 }
