@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,9 +31,18 @@ type PatternError struct {
 
 func (e *PatternError) Error() string {
 	if e.Offset < 0 {
-		return fmt.Sprintf("pattern %q: %s", e.Pattern, e.Reason)
+		return fmt.Sprintf("pattern %s: %s", quoted(e.Pattern), e.Reason)
 	}
-	return fmt.Sprintf("pattern %q, at character %d: %s", e.Pattern, 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
+	return fmt.Sprintf("pattern %s, at character %d: %s", quoted(e.Pattern), 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
+}
+
+// quoted puts quotes around a pattern, which stays as it was typed if it can be seen
+// so: its backslashes are what may be wrong with it.
+func quoted(pattern string) string {
+	if strings.ContainsFunc(pattern, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(pattern)
+	}
+	return `"` + pattern + `"`
 }
 
 // A pattern is what a grep looks for. It is not changed by searching.
@@ -139,7 +149,7 @@ func patternError(pattern string, err error) error {
 	}
 	e.Reason = se.Code.String()
 	if se.Expr != "" && se.Expr != pattern {
-		e.Reason += fmt.Sprintf(" %q", se.Expr)
+		e.Reason += " " + quoted(se.Expr)
 	}
 	switch se.Code {
 	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:

@@ -608,6 +608,25 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 	}
 }
 
+// What is wrong with a pattern is said as it was typed, with the place.
+func TestGrepPatternErrors(t *testing.T) {
+	for _, c := range []struct{ pattern, want string }{
+		{`a(b`, `pattern "a(b", at character 2: missing closing )`},
+		{`é[`, `pattern "é[", at character 2: missing closing ] "["`},
+		{`x\d{2000}`, `pattern "x\d{2000}", at character 4: invalid repeat count "{2000}"`},
+		{`a\1`, `pattern "a\1", at character 2: invalid escape sequence "\1"`},
+		{"\x1b[", `pattern "\x1b[", at character 2: missing closing ] "["`},
+		{`a\nb`, `pattern "a\nb", at character 2: it has a newline, and lines are matched one by one`},
+		{"a\xff", "pattern \"a\ufffd\": it is not UTF-8"},
+		{`ab\`, `pattern "ab\", at character 3: trailing backslash at end of expression`},
+	} {
+		_, err := compileGrep(&GrepRequest{Patterns: []string{"fine", c.pattern}})
+		if err == nil || err.Error() != c.want {
+			t.Errorf("grep %q: %v, want %s", c.pattern, err, c.want)
+		}
+	}
+}
+
 // The same of pieces of words, of which there are many.
 func TestGrepInManyWords(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
