@@ -92,6 +92,24 @@ func (s *searcher) count(terms ...string) error {
 	return nil
 }
 
+// countWords counts all terms that the words stand for whatever the index has, so
+// that each segment is gone through once.
+func (s *searcher) countWords() error {
+	var terms []string
+	for _, w := range s.words {
+		if w.term != "" {
+			terms = append(append(terms, w.term), w.terms...)
+		}
+		if w.term != "" && w.loose {
+			terms = append(terms, forms(w.term)...)
+		}
+		terms = append(append(terms, w.parts...), w.wholes...)
+		terms = append(terms, slices.Concat(w.partsToo...)...)
+	}
+	slices.Sort(terms)
+	return s.count(slices.Compact(terms)...)
+}
+
 // place returns where the postings of a term are, which is known once it is counted.
 func (seg *segment) place(t string) (index.Place, error) {
 	if known := seg.terms[t]; known != nil {
@@ -271,13 +289,13 @@ type scores struct {
 	parts   []uint16
 	first   []uint16 // of the terms: the one that matches tightest
 	best    []uint8  // the tightest tier, and one more so that 0 is none
-	touched []uint32
+	touched bitset
 }
 
 func newScores(n int, compounds bool) *scores {
 	s := &scores{
 		seen: newBitset(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
-		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), first: make([]uint16, n),
+		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), first: make([]uint16, n), touched: newBitset(n),
 	}
 	if compounds {
 		s.weak, s.parts = make([]uint64, n), make([]uint16, n)
@@ -302,7 +320,7 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 			return err
 		}
 	}
-	for _, doc := range sc.touched {
+	for doc := range sc.touched.all() {
 		sc.seen.add(doc)
 		if value := sc.value[doc]; p.spell && sc.best[doc] == tierExact+1 {
 			seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, value * weightJoined})
@@ -319,7 +337,7 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 		}
 		sc.value[doc], sc.best[doc] = 0, 0
 	}
-	sc.touched = sc.touched[:0]
+	clear(sc.touched)
 	return nil
 }
 
@@ -369,7 +387,7 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 				sc.first[doc] = uint16(i)
 				sc.length[doc] = length
 				sc.freq[doc] = 0
-				sc.touched = append(sc.touched, doc)
+				sc.touched.add(doc)
 			}
 			sc.freq[doc] += float32(freq) * float32(min(1, x.weight/p.terms[sc.first[doc]].weight))
 		}
@@ -377,7 +395,7 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 			return err
 		}
 	}
-	for _, doc := range sc.touched {
+	for doc := range sc.touched.all() {
 		x := &p.terms[sc.first[doc]]
 		sc.value[doc] = float32(x.weight*x.idf) * s.tf(sc.freq[doc], sc.length[doc])
 	}
@@ -420,7 +438,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 			if sc.parts[doc] == 0 {
 				sc.freq[doc] = 0
 				if sc.best[doc] == 0 {
-					sc.touched = append(sc.touched, doc)
+					sc.touched.add(doc)
 				}
 			}
 			sc.parts[doc]++
@@ -430,7 +448,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 			return err
 		}
 	}
-	for _, doc := range sc.touched {
+	for doc := range sc.touched.all() {
 		n := int(sc.parts[doc])
 		sc.parts[doc] = 0
 		switch {
@@ -479,7 +497,7 @@ func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, i int, idf 
 		if sc.parts[doc] == 0 {
 			sc.freq[doc] = 0
 			if sc.best[doc] == 0 {
-				sc.touched = append(sc.touched, doc)
+				sc.touched.add(doc)
 			}
 		}
 		sc.parts[doc]++

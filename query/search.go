@@ -207,6 +207,9 @@ func (s *searcher) find() error {
 
 // score fills found with every document that is a hit as far as the index can tell.
 func (s *searcher) score() error {
+	if err := s.countWords(); err != nil {
+		return err
+	}
 	words := false
 	compounds := false
 	for i, w := range s.words {

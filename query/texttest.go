@@ -325,7 +325,7 @@ func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
 			continue
 		}
 		sc.value[doc], sc.best[doc] = value, tierExact+1
-		sc.touched = append(sc.touched, doc)
+		sc.touched.add(doc)
 		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
 	}
 }
