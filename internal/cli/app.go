@@ -148,6 +148,9 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 		}
 	}()
 	root := newRootCommand(a)
+	if isCompletion(args) {
+		describeFlags(root)
+	}
 	root.SetArgs(commandFirst(root, args))
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.out)
@@ -204,7 +207,13 @@ func newRootCommand(a *App) *cobra.Command {
 // flags may stand before it, and arguments that name none are a query. A word
 // is a command only as the first one that is neither a flag nor its value.
 func commandFirst(root *cobra.Command, args []string) []string {
-	names := []string{"help", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
+	if isCompletion(args) {
+		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
+			return append([]string{args[0]}, commandFirst(root, words)...)
+		}
+		return args // a word alone may become the name of a command
+	}
+	names := []string{"help"}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	// Arguments that name no command are a search, so its flags come first.
 	commands := slices.Clone(root.Commands())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Completion answers from the index as it is: it must be there while a person
@@ -48,6 +49,23 @@ func (a *App) addCompletions(c *cobra.Command) {
 		}
 		// It fails only for a flag that is not there.
 		_ = c.RegisterFlagCompletionFunc(row.name, a.completeFlag(row))
+	}
+}
+
+// isCompletion reports whether a shell asks how a command line goes on.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// describeFlags leaves the name of the value out of what a flag says of itself,
+// which a shell shows as it stands.
+func describeFlags(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if value, usage := pflag.UnquoteUsage(f); strings.HasPrefix(f.Usage, "`") {
+				f.Usage = strings.TrimPrefix(usage, value)
+			}
+		})
 	}
 }
 
