@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,14 +204,22 @@ type client struct {
 	name string
 	file string // where it looks
 	note string
-	text func(command string, args []string) (string, error)
+	text func(started) (string, error)
+}
+
+// started is what starts a server.
+type started struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
 }
 
 var clients = []client{
 	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
 		"pi reads it with an extension for MCP (pi-mcp-adapter, pi-mcp-extension); without one, `pigrep skill --install` lets it use the commands", serversJSON("mcpServers", false)},
 	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
-	{"codex", "~/.codex/config.toml", "", codexTOML},
+	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
 	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
 	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
 }
@@ -229,7 +239,7 @@ func (o *mcpOptions) printClient(a *App) error {
 		if c.name != o.printConfig {
 			continue
 		}
-		text, err := c.text(ownCommand(), o.serverArgs(a))
+		text, err := c.text(started{Command: ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
 		if err != nil {
 			return err
 		}
@@ -265,6 +275,19 @@ func (o *mcpOptions) serverArgs(a *App) []string {
 	return args
 }
 
+// serverEnv is what a server must be told that says where things are: clients do
+// not hand on all variables, nor have those of a shell when they are started
+// elsewhere.
+func (a *App) serverEnv() map[string]string {
+	env := make(map[string]string)
+	for _, name := range []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", envIndexDir} {
+		if value := a.Getenv(name); value != "" {
+			env[name] = a.absolute(value)
+		}
+	}
+	return env
+}
+
 // ownCommand is what starts this program: its name where that finds it, else its
 // path.
 func ownCommand() string {
@@ -289,14 +312,8 @@ func sameFile(a, b string) bool {
 }
 
 // serversJSON is the form that most clients read.
-func serversJSON(key string, typed bool) func(string, []string) (string, error) {
-	return func(command string, args []string) (string, error) {
-		type server struct {
-			Type    string   `json:"type,omitempty"`
-			Command string   `json:"command"`
-			Args    []string `json:"args"`
-		}
-		s := server{Command: command, Args: args}
+func serversJSON(key string, typed bool) func(started) (string, error) {
+	return func(s started) (string, error) {
 		if typed {
 			s.Type = "stdio"
 		}
@@ -304,17 +321,24 @@ func serversJSON(key string, typed bool) func(string, []string) (string, error) 
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
-		err := e.Encode(map[string]map[string]server{key: {"pigrep": s}})
+		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
 		return b.String(), err
 	}
 }
 
-func codexTOML(command string, args []string) (string, error) {
-	quoted := make([]string, len(args))
-	for i, arg := range args {
+func codexTOML(s started) (string, error) {
+	quoted := make([]string, len(s.Args))
+	for i, arg := range s.Args {
 		quoted[i] = tomlString(arg)
 	}
-	return fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(command), strings.Join(quoted, ", ")), nil
+	text := fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(s.Command), strings.Join(quoted, ", "))
+	if len(s.Env) > 0 {
+		text += "\n[mcp_servers.pigrep.env]\n"
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		text += fmt.Sprintf("%s = %s\n", name, tomlString(s.Env[name]))
+	}
+	return text, nil
 }
 
 // tomlString is a basic string of TOML, whose escapes are those of JSON.
