@@ -239,7 +239,7 @@ func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.Sessio
 			r.Title = s.FirstPrompt
 		}
 		if t.Redact {
-			r.Title = redact.Text(r.Title)
+			r.Title = redact.Beginning(r.Title) // it may be cut
 		}
 		return r
 	}
