@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"unicode/utf8"
@@ -23,8 +24,9 @@ const (
 	verifySpelling = 1 << 20
 )
 
-// verifyRound is how many candidates are read between two looks at the budget.
-const verifyRound = 256
+// verifyRound is how many candidates at most are read side by side, those of a
+// file one after the other.
+const verifyRound = 1 << 10
 
 // verify reads the candidates that may have a phrase or compound and settles
 // whether they do. Without a budget left, a compound counts as found by its
@@ -58,7 +60,7 @@ func (s *searcher) verify() error {
 		budget = min(budget, verifyRegexp/cost)
 	}
 	for len(list) > 0 && budget > 0 {
-		round := list[:min(verifyRound, len(list))]
+		round := s.round(list, budget)
 		list = list[len(round):]
 		looks, err := s.lookAt(round, budget)
 		if err != nil {
@@ -75,6 +77,17 @@ func (s *searcher) verify() error {
 		s.settle(s.found.at(i), &look{}, strict)
 	}
 	return nil
+}
+
+// round returns the first candidates of a list, about as many as the budget is
+// enough for.
+func (s *searcher) round(list []int32, budget int) []int32 {
+	for n, i := range list[:min(verifyRound, len(list))] {
+		if budget -= int(cmp.Or(s.lengthOf(s.resolve(s.found.at(i))), firstRead)); budget < 0 {
+			return list[:n+1]
+		}
+	}
+	return list[:min(verifyRound, len(list))]
 }
 
 // A look is what reading a candidate again told.
@@ -247,6 +260,11 @@ func (f *folder) fold(text []byte) []byte {
 	to := slices.Grow(f.buf[:0], len(text))
 	space := false
 	for i := 0; i < len(text); i++ {
+		if n := foldEight(&to, text[i:], space); n > 0 {
+			space = to[len(to)-1] == ' '
+			i += n - 1
+			continue
+		}
 		if plainASCII[text[i]] != 0 {
 			n := len(to)
 			end := i
@@ -293,4 +311,29 @@ func (f *folder) fold(text []byte) []byte {
 	}
 	f.buf = to
 	return to
+}
+
+// foldEight appends bytes of the text, folded, eight at a time, as long as these
+// are ASCII without other white space than single spaces, and no character that is
+// not ASCII follows them. space says that one stands before. It returns how many
+// bytes of the text those are.
+func foldEight(to *[]byte, text []byte, space bool) int {
+	const blanks = ' ' * lowBits
+	n := 0
+	for ; n+9 <= len(text) && text[n+8] < utf8.RuneSelf; n += 8 {
+		w := binary.LittleEndian.Uint64(text[n:])
+		// Of ASCII bytes, the highest bit is kept through a subtraction by those
+		// that are not smaller.
+		if w&highBits != 0 || ^((w|highBits)-blanks)&highBits != 0 {
+			break
+		}
+		spaces := ^((w ^ blanks | highBits) - lowBits) & highBits
+		if spaces&(spaces<<8) != 0 || space && spaces&0x80 != 0 {
+			break
+		}
+		space = spaces>>63 != 0
+		capitals := (w + ('\x80'-'A')*lowBits) &^ (w + ('\x80'-'Z'-1)*lowBits) & highBits
+		*to = binary.LittleEndian.AppendUint64(*to, w|capitals>>2)
+	}
+	return n
 }
