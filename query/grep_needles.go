@@ -39,7 +39,7 @@ const commonRank = 200 - 2*16
 // text has to be read whole.
 const (
 	minNeedle = 2
-	maxSeeks  = 8
+	maxSeeks  = 16
 )
 
 // textNeedles picks needles for decoded texts, nil when nothing is needed.
