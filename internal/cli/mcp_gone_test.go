@@ -36,11 +36,6 @@ func (f *heldFiles) hold() {
 	<-f.gate
 }
 
-func (f *heldFiles) ReadAt(path string, offset int64, length int) ([]byte, error) {
-	f.hold()
-	return f.disk.ReadAt(path, offset, length)
-}
-
 func (f *heldFiles) Open(path string) (query.SessionFile, error) {
 	f.hold()
 	return f.disk.Open(path)

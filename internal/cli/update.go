@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime/debug"
@@ -336,22 +335,5 @@ func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 	return all
 }
 
-// disk reads session files for package query.
+// disk opens session files for package query.
 type disk struct{}
-
-func (disk) ReadAt(path string, offset int64, length int) ([]byte, error) {
-	f, _, err := openSession(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	buf := make([]byte, length)
-	n, err := f.ReadAt(buf, offset)
-	if err == io.EOF && n == length {
-		err = nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %d bytes at %d of %s: %w", length, offset, path, err)
-	}
-	return buf, nil
-}
