@@ -431,7 +431,7 @@ func TestWarnUnusable(t *testing.T) {
 	a, _, errs := testApp(t)
 	a.warnUnusable(fileErrorsOf("/a", "/b", "/c", "/d", "/e"))
 	want := "pigrep: skipped /a: permission denied\npigrep: skipped /b: permission denied\npigrep: skipped /c: permission denied\n" +
-		"pigrep: 2 more files or directories cannot be read (`pigrep status` lists them)\n"
+		"pigrep: 2 more files or directories cannot be read\nhint: `pigrep status` lists them\n"
 	if diff := cmp.Diff(want, errs.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
