@@ -203,8 +203,11 @@ func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSumma
 				}
 			}
 		}
-		if err := cmp.Or(ctx.Err(), t.fatal); err != nil {
-			return sum, err
+		if err := ctx.Err(); err != nil {
+			return sum, err // the task may still be under way
+		}
+		if t.fatal != nil {
+			return sum, t.fatal
 		}
 		if found {
 			sum.WithHits++

@@ -40,6 +40,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcpserver.Config)) *
 	}
 	p := &place{indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
 	g.f = (&sharedOptions{}).follow(t.Context(), a, p)
+	g.f.patience = time.Minute // the first index may take long on a busy machine
 	config := a.mcpConfig(g.f, p, false)
 	for _, change := range configure {
 		change(&config)
