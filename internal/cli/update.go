@@ -284,7 +284,7 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 			hint = "`pigrep status` lists what cannot be read"
 		}
 		if i == maxNamed {
-			a.advise("`pigrep status` lists them", "%s more cannot be read", printer.Plural(len(list)-i, "file or directory", "files or directories"))
+			a.advise("`pigrep status` lists them", "%s cannot be read", printer.Plural(len(list)-i, "more file or directory", "more files or directories"))
 			return
 		}
 		a.advise(hint, "skipped %s: %s", e.Path, reason(e.Err))
