@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -605,6 +606,34 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 	}
 	if used < rounds*patterns/3 {
 		t.Errorf("the index was used in %d of %d searches", used, rounds*patterns)
+	}
+}
+
+// A grep that is given up ends with what its context says, whatever its goroutines
+// are at.
+func TestGrepGivenUp(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	s := newGrepShelf(t)
+	for i := range 8 {
+		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
+	}
+	var files []GrepFile
+	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+		files = append(files, GrepFile{Path: f.Path})
+	}
+	for n := range 20 {
+		ctx, cancel := context.WithCancel(context.Background())
+		seen := 0
+		_, err := Grep(ctx, nil, adapter.Pi(), disk{}, files, GrepRequest{Request: Request{Scope: scope.All}, Patterns: []string{"."}}, func(*GrepMatch) error {
+			if seen++; seen > n {
+				cancel()
+			}
+			return nil
+		})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("given up after %d matches: %v", n, err)
+		}
 	}
 }
 
