@@ -624,7 +624,11 @@ func TestGrepGivenUp(t *testing.T) {
 	for n := range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
 		seen := 0
-		_, err := Grep(ctx, nil, adapter.Pi(), disk{}, files, GrepRequest{Request: Request{Scope: scope.All}, Patterns: []string{"."}}, func(*GrepMatch) error {
+		req := GrepRequest{Request: Request{Scope: scope.All}, Patterns: []string{"."}}
+		if n%2 == 0 {
+			req.Idle = cancel // before a file is done
+		}
+		_, err := Grep(ctx, nil, adapter.Pi(), disk{}, files, req, func(*GrepMatch) error {
 			if seen++; seen > n {
 				cancel()
 			}
