@@ -192,7 +192,9 @@ func (c *copyFinder) find() error {
 			continue
 		}
 		var err error
-		if hashes[i], err = s.copyHashes(); err != nil {
+		hashes[i], err = s.copyHashes()
+		s.Trim()
+		if err != nil {
 			return err
 		}
 		added += len(hashes[i])

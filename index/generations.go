@@ -332,6 +332,9 @@ func (w *Writer) copyLive(g *generation, temp string) (state *os.File, err error
 	if err := addCopies(temp, segments, w.current); err != nil {
 		return nil, err
 	}
+	for _, s := range segments {
+		s.Trim()
+	}
 	content, err := encodeState(deleted, snapshot.Internal()[string(tableKey)])
 	if err != nil {
 		return nil, err

@@ -279,6 +279,7 @@ func addTrigrams(dir string, segments []*Segment, before *generation) error {
 			}
 		}
 		t, err := s.makeTrigrams()
+		s.Trim()
 		if err != nil {
 			return err
 		}
