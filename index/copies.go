@@ -15,31 +15,72 @@ import (
 // a query for a frequent word may take altogether. The file copies of a generation
 // says it, with a bit for each document that is set when some other entry has the
 // hash of its own entry in FieldCopy, or may have: hashes are compared by some of
-// their bits, and entries that were deleted count.
+// their bits, and entries that were deleted count. Of those that are marked it has
+// the hash as well.
 //
 // It is made when the generation is published, from that of the generation before
 // when little was added since. It is derived: without it, or when it is not as it was
 // written, every entry may be a copy. All numbers are little endian:
 //
-//	8 bytes   "pgcopies"
+//	8 bytes   "pgcopie2"
 //	8 bytes   xxhash of all that follows
 //	4 bytes   number of segments, then for each, in the order of the manifest:
 //	          8 bytes the size and 8 bytes the hash that the manifest has of it, 4 bytes
-//	          the number of documents
-//	8 each    the bits of the first segment in words of 64, then those of the next
+//	          the number of documents, 4 bytes how many of them are marked
+//	8 each    the bits of the first segment in words of 64, then the hash of each
+//	          document that is marked, then those of the next segment
 const (
 	copiesName  = "copies"
-	copiesMagic = "pgcopies"
+	copiesMagic = "pgcopie2"
 	copiesHead  = 20
-	copiesEach  = 20
+	copiesEach  = 24
 )
 
-// copyBits are the bits of a segment's documents.
-type copyBits []uint64
+// copyMarks are the documents of a segment that may be copies.
+type copyMarks struct {
+	bits   []uint64 // by document, in words of 64; nil when it is not known
+	hashes []uint64 // of those that are marked, in order
+}
 
-func newCopyBits(n int) copyBits { return make(copyBits, (n+63)/64) }
+func newCopyMarks(documents, marked int) copyMarks {
+	return copyMarks{make([]uint64, (documents+63)/64), make([]uint64, marked)}
+}
 
-func (b copyBits) set(doc uint32) { b[doc/64] |= 1 << (doc % 64) }
+func (m *copyMarks) has(doc uint32) bool { return m.bits[doc/64]>>(doc%64)&1 != 0 }
+
+// set marks a document.
+func (m *copyMarks) set(doc uint32, hash uint64) {
+	if m.has(doc) {
+		return
+	}
+	before := bits.OnesCount64(m.bits[doc/64] & (1<<(doc%64) - 1))
+	for _, w := range m.bits[:doc/64] {
+		before += bits.OnesCount64(w)
+	}
+	m.bits[doc/64] |= 1 << (doc % 64)
+	m.hashes = slices.Insert(m.hashes, before, hash)
+}
+
+// visit visits documents, in ascending order, when all of them are marked, and
+// reports whether they are.
+func (m *copyMarks) visit(docs []uint32, visit func(doc uint32, hash uint64)) bool {
+	if m.bits == nil {
+		return false
+	}
+	for _, doc := range docs {
+		if !m.has(doc) {
+			return false
+		}
+	}
+	word, before := uint32(0), 0
+	for _, doc := range docs {
+		for ; word < doc/64; word++ {
+			before += bits.OnesCount64(m.bits[word])
+		}
+		visit(doc, m.hashes[before+bits.OnesCount64(m.bits[word]&(1<<(doc%64)-1))])
+	}
+	return true
+}
 
 // segmentMarks returns what the manifest says of the segments.
 func (g *generation) segmentMarks() (marks []fileMark) {
@@ -51,7 +92,7 @@ func (g *generation) segmentMarks() (marks []fileMark) {
 	return marks
 }
 
-func encodeCopies(marks []fileMark, lengths []int, sets []copyBits) []byte {
+func encodeCopies(marks []fileMark, lengths []int, sets []copyMarks) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 16)
 	copy(b, copiesMagic)
@@ -60,46 +101,56 @@ func encodeCopies(marks []fileMark, lengths []int, sets []copyBits) []byte {
 		b = le.AppendUint64(b, uint64(m.size))
 		b = le.AppendUint64(b, m.hash)
 		b = le.AppendUint32(b, uint32(lengths[i]))
+		b = le.AppendUint32(b, uint32(len(sets[i].hashes)))
 	}
 	for _, set := range sets {
-		for _, w := range set {
-			b = le.AppendUint64(b, w)
+		for _, list := range [][]uint64{set.bits, set.hashes} {
+			for _, w := range list {
+				b = le.AppendUint64(b, w)
+			}
 		}
 	}
 	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
 	return b
 }
 
-// decodeCopies returns the bits of each segment, nil when the bytes are not those
+// decodeCopies returns the marks of each segment, nil when the bytes are not those
 // of these segments.
-func decodeCopies(b []byte, marks []fileMark) []copyBits {
+func decodeCopies(b []byte, marks []fileMark) []copyMarks {
 	le := binary.LittleEndian
 	if len(b) < copiesHead || string(b[:8]) != copiesMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
 		le.Uint32(b[16:]) != uint32(len(marks)) || len(b)-copiesHead < copiesEach*len(marks) {
 		return nil
 	}
 	each, words := b[copiesHead:], b[copiesHead+copiesEach*len(marks):]
-	sets := make([]copyBits, len(marks))
+	sets := make([]copyMarks, len(marks))
 	for i, m := range marks {
-		if le.Uint64(each) != uint64(m.size) || le.Uint64(each[8:]) != m.hash {
+		documents, marked := int(le.Uint32(each[16:])), int(le.Uint32(each[20:]))
+		if le.Uint64(each) != uint64(m.size) || le.Uint64(each[8:]) != m.hash || len(words)/8 < (documents+63)/64+marked {
 			return nil
 		}
-		sets[i] = newCopyBits(int(le.Uint32(each[16:])))
 		each = each[copiesEach:]
-		if len(words) < 8*len(sets[i]) {
+		set, ones := newCopyMarks(documents, marked), 0
+		for k := range set.bits {
+			set.bits[k] = le.Uint64(words[8*k:])
+			ones += bits.OnesCount64(set.bits[k])
+		}
+		if ones != marked {
 			return nil
 		}
-		for k := range sets[i] {
-			sets[i][k] = le.Uint64(words[8*k:])
+		words = words[8*len(set.bits):]
+		for k := range set.hashes {
+			set.hashes[k] = le.Uint64(words[8*k:])
 		}
-		words = words[8*len(sets[i]):]
+		words = words[8*marked:]
+		sets[i] = set
 	}
 	return sets
 }
 
 // copies reads which documents of the generation may be copies, by segment; nil
 // when that is not known.
-func (g *generation) copies() []copyBits {
+func (g *generation) copies() []copyMarks {
 	b, err := os.ReadFile(filepath.Join(g.path, copiesName))
 	if err != nil {
 		return nil
@@ -114,7 +165,7 @@ func (r *Reader) loadCopies() {
 		return
 	}
 	for _, s := range r.segments {
-		if i := slices.Index(marks, s.mark); i >= 0 && len(sets[i]) == (s.length+63)/64 {
+		if i := slices.Index(marks, s.mark); i >= 0 && len(sets[i].bits) == (s.length+63)/64 {
 			s.copied = sets[i]
 		}
 	}
@@ -125,14 +176,14 @@ func (r *Reader) loadCopies() {
 // slice is the segment's own and must not be changed.
 func (s *Segment) MayBeCopy() []uint64 {
 	s.reader.copies.Do(s.reader.loadCopies)
-	return s.copied
+	return s.copied.bits
 }
 
 // addCopies puts the file copies into the directory of a new generation with these
 // segments.
 func addCopies(dir string, segments []*Segment, before *generation) (err error) {
 	defer contain("look for copies", &err)()
-	c := copyFinder{segments: segments, sets: make([]copyBits, len(segments))}
+	c := copyFinder{segments: segments, sets: make([]copyMarks, len(segments))}
 	marks, lengths := make([]fileMark, len(segments)), make([]int, len(segments))
 	for i, s := range segments {
 		marks[i], lengths[i] = s.mark, s.length
@@ -154,8 +205,8 @@ func addCopies(dir string, segments []*Segment, before *generation) (err error) 
 // copyFinder finds which documents of some segments may be copies.
 type copyFinder struct {
 	segments  []*Segment
-	documents int        // of all
-	sets      []copyBits // by segment, nil for those that were not in the generation before
+	documents int         // of all
+	sets      []copyMarks // by segment, without bits for those that were not in the generation before
 }
 
 // inherit takes over what the generation before knew of the segments that stay,
@@ -165,10 +216,10 @@ func (c *copyFinder) inherit(marks []fileMark, before *generation) {
 	if sets == nil {
 		return
 	}
-	inherited := make([]copyBits, len(marks))
+	inherited := make([]copyMarks, len(marks))
 	added, stay := 0, 0
 	for i, m := range marks {
-		if k := slices.Index(old, m); k >= 0 && len(sets[k]) == (c.segments[i].length+63)/64 {
+		if k := slices.Index(old, m); k >= 0 && len(sets[k].bits) == (c.segments[i].length+63)/64 {
 			inherited[i] = sets[k]
 			stay++
 		} else {
@@ -188,7 +239,7 @@ func (c *copyFinder) find() error {
 	hashes := make([][]uint64, len(c.segments))
 	added := 0
 	for i, s := range c.segments {
-		if c.sets[i] != nil {
+		if c.sets[i].bits != nil {
 			continue
 		}
 		var err error
@@ -207,12 +258,12 @@ func (c *copyFinder) find() error {
 			}
 		}
 	}
-	found := slices.Clone(c.sets)
+	found := make([]copyMarks, len(c.sets))
 	for i := range c.segments {
-		if c.sets[i] != nil {
+		if c.sets[i].bits != nil {
 			continue
 		}
-		found[i] = newCopyBits(len(hashes[i]))
+		found[i] = newCopyMarks(len(hashes[i]), 0)
 		last, shared := uint64(0), false
 		for doc, h := range hashes[i] {
 			if h == 0 {
@@ -226,11 +277,15 @@ func (c *copyFinder) find() error {
 				last, shared = h, marked || t.twice(h)
 			}
 			if shared {
-				found[i].set(uint32(doc))
+				found[i].set(uint32(doc), h)
 			}
 		}
 	}
-	c.sets = found
+	for i := range found {
+		if c.sets[i].bits == nil {
+			c.sets[i] = found[i]
+		}
+	}
 	return nil
 }
 
@@ -238,7 +293,7 @@ func (c *copyFinder) find() error {
 // reports whether there are any.
 func (c *copyFinder) mark(hash uint64) (found bool, err error) {
 	for i, s := range c.segments {
-		if c.sets[i] == nil {
+		if c.sets[i].bits == nil {
 			continue
 		}
 		l, err := s.list(FieldCopy, []byte(CopyTerm(hash)))
@@ -252,7 +307,7 @@ func (c *copyFinder) mark(hash uint64) (found bool, err error) {
 				break
 			}
 			found = true
-			c.sets[i].set(doc)
+			c.sets[i].set(doc, hash)
 		}
 		if err := p.Err(); err != nil {
 			return false, err

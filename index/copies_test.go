@@ -86,6 +86,28 @@ func TestMayBeCopy(t *testing.T) {
 				t.Errorf("document %d of %v has copies and is not marked", doc, at)
 			}
 		})
+		for _, s := range r.Segments() {
+			all := map[uint32]uint64{} // as the segment has them
+			var docs, may []uint32
+			for doc := range uint32(s.Len()) {
+				docs = append(docs, doc)
+				if known && s.MayBeCopy()[doc/64]>>(doc%64)&1 != 0 {
+					may = append(may, doc)
+				}
+			}
+			if err := s.Copies(docs, func(doc uint32, hash uint64) { all[doc] = hash }); err != nil {
+				t.Fatal(err)
+			}
+			visited := 0
+			err := s.Copies(may, func(doc uint32, hash uint64) {
+				if visited++; all[doc] != hash {
+					t.Errorf("document %d has %x among those that may be copies, %x among all", doc, hash, all[doc])
+				}
+			})
+			if err != nil || visited != len(may) {
+				t.Errorf("%d of %d documents that may be copies visited: %v", visited, len(may), err)
+			}
+		}
 		if known && marked > documents/5 {
 			t.Errorf("%d of %d documents are marked", marked, documents)
 		}
@@ -100,7 +122,7 @@ func TestMayBeCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgcopies"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 25)} {
+	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgcopie2"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 25)} {
 		if err := os.WriteFile(path, damage, 0o600); err != nil {
 			t.Fatal(err)
 		}

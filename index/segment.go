@@ -41,8 +41,8 @@ type Segment struct {
 	path string   // of the file
 	mark fileMark // what the manifest says of it
 
-	reader *Reader  // whose segment it is; nil of a writer's
-	copied copyBits // of MayBeCopy
+	reader *Reader   // whose segment it is; nil of a writer's
+	copied copyMarks // of MayBeCopy
 
 	filesOnce sync.Once
 	files     FileRuns
@@ -435,6 +435,12 @@ var errStored = damaged("session record: stored values")
 // Copies visits the given documents, in ascending order, that have a value in
 // FieldCopy: the entry's Copy.
 func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (err error) {
+	if s.reader != nil {
+		s.reader.copies.Do(s.reader.loadCopies)
+		if s.copied.visit(docs, visit) {
+			return nil
+		}
+	}
 	var visiting bool
 	defer containUnless(&visiting, "read which entries are copies", &err)()
 	bad := false

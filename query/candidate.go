@@ -1,6 +1,13 @@
 package query
 
-import "iter"
+import (
+	"cmp"
+	"iter"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
 
 // candidate is a document that matches, before and after verification. There may
 // be many: it holds no pointers, and is as long as a line of the cache.
@@ -59,8 +66,48 @@ func (l candidates) all() iter.Seq2[int32, *candidate] {
 // resolve fills in where a candidate is in its file.
 func (s *searcher) resolve(c *candidate) *candidate {
 	if !c.resolved {
-		id, _ := s.segs[c.segment].ID(c.doc)
+		seg := s.segs[c.segment]
+		s.touch(seg)
+		id, _ := seg.ID(c.doc)
 		c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 	}
 	return c
+}
+
+// resolveAll is resolve for several candidates.
+func (s *searcher) resolveAll(list []int32) error {
+	unresolved := func(i int32) bool { return !s.found.at(i).resolved }
+	return s.bySegment(list, unresolved, func(_ *segment, cs []*candidate) error {
+		for _, c := range cs {
+			s.resolve(c)
+		}
+		return nil
+	})
+}
+
+// bySegment works on the candidates of a list that are wanted, on those of several
+// segments at a time and in the order of their documents, and lets go of what that
+// has mapped.
+func (s *searcher) bySegment(list []int32, wanted func(int32) bool, work func(*segment, []*candidate) error) error {
+	lists := make([][]*candidate, len(s.segs))
+	for _, i := range list {
+		if wanted(i) {
+			c := s.found.at(i)
+			lists[c.segment] = append(lists[c.segment], c)
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for n, cs := range lists {
+		if len(cs) == 0 {
+			continue
+		}
+		g.Go(func() error {
+			seg := s.segs[n]
+			defer seg.Trim()
+			slices.SortFunc(cs, func(a, b *candidate) int { return cmp.Compare(a.doc, b.doc) })
+			return work(seg, cs)
+		})
+	}
+	return g.Wait()
 }

@@ -96,15 +96,14 @@ func (s *searcher) compareFiles(i, j int32) int {
 }
 
 // readCopies reads which entry each candidate of a segment is a copy of that may be
-// one, or is going to be compared with its session file. Where they are it reads of
-// those that lie side by side and have that in common: they are parts of one entry,
-// which joinCopies has to tell from copies.
+// one. Where they are it reads of those that lie side by side and have that in
+// common: they are parts of one entry, which joinCopies has to tell from copies.
 func (s *searcher) readCopies(seg *segment) error {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
 		for k := range chunk {
-			if c := &chunk[k]; c.pending || seg.copied.has(c.doc) {
+			if c := &chunk[k]; seg.copied.has(c.doc) {
 				docs = append(docs, c.doc)
 			}
 		}
@@ -128,11 +127,31 @@ func (s *searcher) readCopies(seg *segment) error {
 	return nil
 }
 
+// readCopiesOf is readCopies for candidates that are going to be compared with their
+// session files, where the entry must be the one that was indexed.
+func (s *searcher) readCopiesOf(list []int32) error {
+	lacking := func(i int32) bool { return s.found.at(i).copy == 0 }
+	return s.bySegment(list, lacking, func(seg *segment, cs []*candidate) error {
+		docs := make([]uint32, len(cs))
+		for k, c := range cs {
+			docs[k] = c.doc
+		}
+		at := 0
+		return seg.Copies(docs, func(doc uint32, copy uint64) {
+			for cs[at].doc != doc {
+				at++
+			}
+			cs[at].copy = copy
+		})
+	})
+}
+
 // readCopy is readCopies for a candidate that is going to be shown.
 func (s *searcher) readCopy(c *candidate) error {
 	if c.copy != 0 {
 		return nil
 	}
+	s.touch(s.segs[c.segment])
 	return s.segs[c.segment].Copies([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
 }
 

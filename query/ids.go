@@ -95,6 +95,7 @@ func (s *searcher) anchorSession(f *file, bit uint64) error {
 func (s *searcher) anchorEntries(prefix string, bit uint64) error {
 	seen := map[string]bool{}
 	for _, seg := range s.segs {
+		s.touch(seg)
 		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
 			seen[string(term)] = true
 			return len(seen) <= maxIDs

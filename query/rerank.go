@@ -203,6 +203,9 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 	for i := range top {
 		all[i].closeness, all[i].exactness = unread, 1
 	}
+	if err := s.resolveAll(top); err != nil {
+		return err
+	}
 	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
 		var sizes [rerankBatch]int
 		err := s.eachReader(min(rerankBatch, len(top)-start), func(r *entryReader, k int) error {

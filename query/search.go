@@ -75,13 +75,14 @@ type searcher struct {
 	req *Request
 	*query
 
-	tests  []test // of the request; those of the query's text are query.tests
-	files  []file // in the order of the summaries: by path
-	fileOf []int32
-	segs   []*segment
-	plans  []*plan
-	worth  float64 // of all words together
-	judge  judge
+	tests   []test // of the request; those of the query's text are query.tests
+	files   []file // in the order of the summaries: by path
+	fileOf  []int32
+	segs    []*segment
+	touched atomic.Int32 // how many of them single hits have touched since the last trim
+	plans   []*plan
+	worth   float64 // of all words together
+	judge   judge
 
 	documents    float64
 	norm0, norm1 float32
@@ -123,6 +124,7 @@ type segment struct {
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
 	terms   map[string]*term  // of the searcher
 	copied  bitset            // documents that may be copies of others; nil: all
+	touched atomic.Bool       // by single hits since the last trim
 	found   candidates
 }
 
@@ -284,9 +286,21 @@ func (s *searcher) eachSegment(work func(*segment) error) error {
 	return g.Wait()
 }
 
+// mostTouched is of how many segments what is read of single hits stays mapped.
+const mostTouched = 8
+
+// touch is called before a segment is read for a single hit.
+func (s *searcher) touch(seg *segment) {
+	if !seg.touched.Swap(true) && s.touched.Add(1) > mostTouched {
+		s.trim()
+	}
+}
+
 // trim lets go of what a phase of the search that goes by hits has mapped.
 func (s *searcher) trim() {
+	s.touched.Store(0)
 	for _, seg := range s.segs {
+		seg.touched.Store(false)
 		seg.Trim()
 	}
 }
@@ -440,8 +454,8 @@ func (s *searcher) outline(at int32, seg *segment) (*index.Outline, error) {
 	f.loading.Lock()
 	defer f.loading.Unlock()
 	if f.outline == nil {
+		s.touch(seg)
 		o, err := s.r.Outline(f.File, seg.Segment)
-		s.trim()
 		if err != nil {
 			return nil, err
 		}

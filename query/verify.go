@@ -59,7 +59,13 @@ func (s *searcher) verify() error {
 	if cost > 0 {
 		budget = min(budget, verifyRegexp/cost)
 	}
+	if err := s.readCopiesOf(list); err != nil {
+		return err
+	}
 	for len(list) > 0 && budget > 0 {
+		if err := s.resolveAll(list[:min(verifyRound, len(list))]); err != nil {
+			return err
+		}
 		round := s.round(list, budget)
 		list = list[len(round):]
 		looks, err := s.lookAt(round, budget)
