@@ -20,12 +20,14 @@ func TestDependenciesAreListed(t *testing.T) {
 	const form = "{{with .Module}}{{$.ImportPath}} {{.Path}}{{end}}"
 	module := make(map[string]string) // of a package
 	used := make(map[string]bool)
+	tools := make(map[string]bool) // used alone to check the rest; go mod tidy calls them indirect
 	for line := range strings.Lines(goCommand(t, "list", "-deps", "-test", "-f", form, "./...")) {
 		f := strings.Fields(line)
 		module[f[0]] = f[len(f)-1]
 	}
 	for line := range strings.Lines(goCommand(t, "list", "-f", form, "tool")) {
-		used[strings.Fields(line)[1]] = true
+		m := strings.Fields(line)[1]
+		tools[m], used[m] = true, true
 	}
 	out := goCommand(t, "list", "-json=Imports,TestImports,XTestImports", "./...")
 	for d := json.NewDecoder(strings.NewReader(out)); ; {
@@ -63,7 +65,7 @@ func TestDependenciesAreListed(t *testing.T) {
 	}
 	direct := make(map[string]bool)
 	for _, r := range mod.Require {
-		if !r.Indirect {
+		if !r.Indirect || tools[r.Path] {
 			direct[r.Path] = true
 		}
 	}
