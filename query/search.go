@@ -234,6 +234,7 @@ func (s *searcher) score() error {
 	if err := s.findIDs(); err != nil {
 		return err
 	}
+	s.trim()
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // those that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
 		var c *collector
@@ -300,8 +301,9 @@ func (s *searcher) touch(seg *segment) {
 func (s *searcher) trim() {
 	s.touched.Store(0)
 	for _, seg := range s.segs {
-		seg.touched.Store(false)
-		seg.Trim()
+		if seg.touched.Swap(false) {
+			seg.Trim()
+		}
 	}
 }
 
