@@ -74,26 +74,33 @@ func (s *searcher) resolve(c *candidate) *candidate {
 	return c
 }
 
-// resolveAll is resolve for several candidates.
-func (s *searcher) resolveAll(list []int32) error {
-	unresolved := func(i int32) bool { return !s.found.at(i).resolved }
-	return s.bySegment(list, unresolved, func(_ *segment, cs []*candidate) error {
+// resolveAll is resolve for several candidates. It returns what lengthOf says of
+// each.
+func (s *searcher) resolveAll(list []int32) ([]int64, error) {
+	lengths := make([]int64, len(list))
+	all := func(*candidate) bool { return true }
+	return lengths, s.bySegment(list, all, func(_ *segment, cs []placed) error {
 		for _, c := range cs {
-			s.resolve(c)
+			lengths[c.place] = s.lengthOf(s.resolve(c.candidate))
 		}
 		return nil
 	})
 }
 
+// placed is a candidate of a list and its place there.
+type placed struct {
+	*candidate
+	place int
+}
+
 // bySegment works on the candidates of a list that are wanted, on those of several
 // segments at a time and in the order of their documents, and lets go of what that
 // has mapped.
-func (s *searcher) bySegment(list []int32, wanted func(int32) bool, work func(*segment, []*candidate) error) error {
-	lists := make([][]*candidate, len(s.segs))
-	for _, i := range list {
-		if wanted(i) {
-			c := s.found.at(i)
-			lists[c.segment] = append(lists[c.segment], c)
+func (s *searcher) bySegment(list []int32, wanted func(*candidate) bool, work func(*segment, []placed) error) error {
+	lists := make([][]placed, len(s.segs))
+	for place, i := range list {
+		if c := s.found.at(i); wanted(c) {
+			lists[c.segment] = append(lists[c.segment], placed{c, place})
 		}
 	}
 	var g errgroup.Group
@@ -105,7 +112,7 @@ func (s *searcher) bySegment(list []int32, wanted func(int32) bool, work func(*s
 		g.Go(func() error {
 			seg := s.segs[n]
 			defer seg.Trim()
-			slices.SortFunc(cs, func(a, b *candidate) int { return cmp.Compare(a.doc, b.doc) })
+			slices.SortFunc(cs, func(a, b placed) int { return cmp.Compare(a.doc, b.doc) })
 			return work(seg, cs)
 		})
 	}

@@ -130,8 +130,8 @@ func (s *searcher) readCopies(seg *segment) error {
 // readCopiesOf is readCopies for candidates that are going to be compared with their
 // session files, where the entry must be the one that was indexed.
 func (s *searcher) readCopiesOf(list []int32) error {
-	lacking := func(i int32) bool { return s.found.at(i).copy == 0 }
-	return s.bySegment(list, lacking, func(seg *segment, cs []*candidate) error {
+	lacking := func(c *candidate) bool { return c.copy == 0 }
+	return s.bySegment(list, lacking, func(seg *segment, cs []placed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
 			docs[k] = c.doc

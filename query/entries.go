@@ -240,7 +240,8 @@ func (s *searcher) eachReader(n int, work func(r *entryReader, k int) error) err
 // up to the next entry with documents. It returns 0 when it knows of none.
 func (s *searcher) lengthOf(c *candidate) int64 {
 	seg := s.segs[c.segment]
-	for doc := c.doc + 1; int(doc) < len(seg.files) && doc < c.doc+8 && seg.files[doc] == seg.files[c.doc]; doc++ {
+	s.touch(seg)
+	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.Of(doc) == s.files[c.file].File; doc++ {
 		if id, ok := seg.ID(doc); ok && id.Offset != c.offset {
 			return id.Offset - c.offset
 		}

@@ -203,16 +203,17 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 	for i := range top {
 		all[i].closeness, all[i].exactness = unread, 1
 	}
-	if err := s.resolveAll(top); err != nil {
+	lengths, err := s.resolveAll(top)
+	if err != nil {
 		return err
 	}
 	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
 		var sizes [rerankBatch]int
 		err := s.eachReader(min(rerankBatch, len(top)-start), func(r *entryReader, k int) error {
-			c := s.resolve(s.found.at(top[start+k]))
+			c := s.found.at(top[start+k])
 			r.of(&s.files[c.file])
 			r.most = rerankEntry
-			err := r.entry(c, s.lengthOf(c), func(e *session.Entry) {
+			err := r.entry(c, lengths[start+k], func(e *session.Entry) {
 				matches, exact := r.marks.matches(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plans, matches)
 				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)

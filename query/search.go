@@ -288,7 +288,7 @@ func (s *searcher) eachSegment(work func(*segment) error) error {
 }
 
 // mostTouched is of how many segments what is read of single hits stays mapped.
-const mostTouched = 8
+const mostTouched = 6
 
 // touch is called before a segment is read for a single hit.
 func (s *searcher) touch(seg *segment) {

@@ -63,10 +63,12 @@ func (s *searcher) verify() error {
 		return err
 	}
 	for len(list) > 0 && budget > 0 {
-		if err := s.resolveAll(list[:min(verifyRound, len(list))]); err != nil {
+		round := list[:min(verifyRound, len(list))]
+		lengths, err := s.resolveAll(round)
+		if err != nil {
 			return err
 		}
-		round := s.round(list, budget)
+		round = round[:affordable(lengths, budget)]
 		list = list[len(round):]
 		looks, err := s.lookAt(round, budget)
 		if err != nil {
@@ -85,15 +87,15 @@ func (s *searcher) verify() error {
 	return nil
 }
 
-// round returns the first candidates of a list, about as many as the budget is
-// enough for.
-func (s *searcher) round(list []int32, budget int) []int32 {
-	for n, i := range list[:min(verifyRound, len(list))] {
-		if budget -= int(cmp.Or(s.lengthOf(s.resolve(s.found.at(i))), firstRead)); budget < 0 {
-			return list[:n+1]
+// affordable returns for how many lines of these lengths, where they are known, a
+// budget is about enough; it is one at least.
+func affordable(lengths []int64, budget int) int {
+	for n, length := range lengths {
+		if budget -= int(cmp.Or(length, firstRead)); budget < 0 {
+			return n + 1
 		}
 	}
-	return list[:min(verifyRound, len(list))]
+	return len(lengths)
 }
 
 // A look is what reading a candidate again told.
@@ -148,7 +150,6 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 	order := make([]int, len(round)) // of the candidates, those of an entry side by side
 	for k := range order {
 		order[k] = k
-		s.resolve(s.found.at(round[k]))
 	}
 	slices.SortFunc(order, func(x, y int) int {
 		a, b := s.found.at(round[x]), s.found.at(round[y])
