@@ -47,6 +47,7 @@ func memoryOf(t *testing.T, pid int) (own, mapped, deleted int) {
 // the sessions of PIGREP_BENCH_INDEX, a copy, and PIGREP_BENCH_SESSIONS; both stay
 // the test's own when they are not given. PIGREP_AGENT_CALLS is how many calls.
 func TestAgentMemoryStaysFlat(t *testing.T) {
+	// It takes minutes: make torture runs it.
 	if os.Getenv("PIGREP_TORTURE") == "" {
 		t.Skip("PIGREP_TORTURE is not set: thousands of calls")
 	}

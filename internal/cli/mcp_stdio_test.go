@@ -195,6 +195,7 @@ func TestAgentsOpenFilesForReading(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
+		// The tests need Go alone. That sessions can be read only is tested without it.
 		t.Skip("there is no strace")
 	}
 	g := newAgent(t, samples)
