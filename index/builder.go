@@ -1,19 +1,22 @@
 package index
 
 import (
+	"fmt"
+
 	engine "github.com/blevesearch/bleve_index_api"
+	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/analysis"
 )
 
-// A builder turns documents and encoded session records into what one batch of
-// the engine takes. It is used by one goroutine.
+// A builder turns documents and encoded session records into a segment. It is used
+// by one goroutine.
 type builder interface {
 	add(d *Document) (tokens int) // consumes d.Text before it returns
 	put(id string, value []byte)  // the last one of an id counts
-	// finish returns documents of the engine that together hold everything
-	// that was added. It does the work that can be done before the commit.
-	finish() ([]engine.Document, error)
+	// finish returns a segment with everything that was added, nil when that is
+	// nothing.
+	finish() (*zap.SegmentBase, error)
 }
 
 // stockBuilder hands each document to the engine as it is, and leaves it to the
@@ -21,9 +24,10 @@ type builder interface {
 type stockBuilder struct {
 	analyzer analysis.Analyzer
 	docs     []engine.Document
+	stored   map[string]int // where in docs what was put under an id is
 }
 
-func newStockBuilder() builder { return &stockBuilder{} }
+func newStockBuilder() builder { return &stockBuilder{stored: make(map[string]int)} }
 
 func (b *stockBuilder) add(d *Document) int {
 	fields := make([]engine.Field, 0, len(keywords)+2)
@@ -55,13 +59,32 @@ func (b *stockBuilder) add(d *Document) int {
 }
 
 func (b *stockBuilder) put(id string, value []byte) {
-	b.docs = append(b.docs, &document{id: id, fields: []engine.Field{
+	d := &document{id: id, fields: []engine.Field{
 		newTermField(fieldID, id, idOptions),
 		&field{name: fieldRecord, options: engine.StoreField, value: value},
-	}})
+	}}
+	if i, ok := b.stored[id]; ok {
+		b.docs[i] = d
+		return
+	}
+	b.stored[id] = len(b.docs)
+	b.docs = append(b.docs, d)
 }
 
-func (b *stockBuilder) finish() ([]engine.Document, error) { return b.docs, nil }
+func (b *stockBuilder) finish() (*zap.SegmentBase, error) {
+	if len(b.docs) == 0 {
+		return nil, nil
+	}
+	made, _, err := (&zap.ZapPlugin{}).New(b.docs)
+	if err != nil {
+		return nil, err
+	}
+	base, ok := made.(*zap.SegmentBase)
+	if !ok {
+		return nil, fmt.Errorf("unknown kind of segment %T", made)
+	}
+	return base, nil
+}
 
 // document is a document of the engine that is analyzed already.
 type document struct {

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"sync"
 
-	engine "github.com/blevesearch/bleve_index_api"
+	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/segment"
 )
 
-// segmentBuilder makes a segment of the engine out of a batch, many times faster
-// than the engine does. What it makes is the same; the stock builder is the
+// segmentBuilder makes the segment of a batch many times faster than the engine
+// does. What it makes is the same; the stock builder is the
 // reference, and stands in when the engine writes segments of a version that
 // package segment does not know.
 type segmentBuilder struct {
@@ -55,7 +55,7 @@ func (b *segmentBuilder) add(d *Document) int {
 
 func (b *segmentBuilder) put(id string, value []byte) { b.stored[id] = value }
 
-func (b *segmentBuilder) finish() ([]engine.Document, error) {
+func (b *segmentBuilder) finish() (*zap.SegmentBase, error) {
 	if b.acc == nil && len(b.stored) == 0 {
 		return nil, nil
 	}
@@ -72,5 +72,5 @@ func (b *segmentBuilder) finish() ([]engine.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []engine.Document{s.Document()}, nil
+	return s.Base()
 }

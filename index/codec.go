@@ -151,20 +151,15 @@ func unseal(b []byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(body), len(body)), true
 }
 
-// A table is the one internal value of the index: what is known of all files,
-// without their trees. Its encoding:
+// A table is what is known of all files, without their trees. Its encoding:
 //
 //	uint  SchemaVersion
-//	fixed lineage
-//	uint  revision
 //	uint  next
 //	uint  number of summaries
 //	      that many summaries, ordered by path
 type table struct {
-	lineage  uint64 // drawn when the index was made: which series of commits this is
-	revision uint64 // commits since then
-	next     uint32 // the number of the next new file
-	rows     []row  // ordered by path, then file
+	next uint32 // the number of the next new file
+	rows []row  // ordered by path, then file
 }
 
 // A row is a summary with its encoding, which is kept so that a commit encodes
@@ -181,8 +176,6 @@ func (t *table) encode() []byte {
 	}
 	b := make([]byte, 0, n)
 	b = appendUint(b, SchemaVersion)
-	b = binary.LittleEndian.AppendUint64(b, t.lineage)
-	b = appendUint(b, t.revision)
 	b = appendUint(b, uint64(t.next))
 	b = appendUint(b, uint64(len(t.rows)))
 	for i := range t.rows {
@@ -191,64 +184,59 @@ func (t *table) encode() []byte {
 	return seal(b)
 }
 
-// tableHead is a table without its rows.
-type tableHead struct {
-	lineage, revision uint64
-	next              uint32
-}
-
-// decodeSummaries decodes a table into its head and its summaries.
-func decodeSummaries(b []byte) (tableHead, []session.Summary, error) {
-	head, d, n, err := decodeHead(b)
+// decodeSummaries decodes the summaries of a table.
+func decodeSummaries(b []byte) ([]session.Summary, error) {
+	_, n, d, err := decodeHead(b)
 	if err != nil {
-		return head, nil, err
+		return nil, err
 	}
 	list := make([]session.Summary, n)
 	for i := range list {
 		d.summary(&list[i])
 	}
 	if d.bad || d.pos != len(d.s) {
-		return head, nil, damaged("table of summaries: unreadable")
+		return nil, errTable
 	}
-	return head, list, nil
+	return list, nil
 }
 
 // decodeTable is decodeSummaries for the writer, which keeps the encodings too.
 func decodeTable(b []byte) (*table, error) {
-	head, d, n, err := decodeHead(b)
+	next, n, d, err := decodeHead(b)
 	if err != nil {
 		return nil, err
 	}
-	t := &table{lineage: head.lineage, revision: head.revision, next: head.next, rows: make([]row, n)}
+	t := &table{next: next, rows: make([]row, n)}
 	for i := range t.rows {
 		start := d.pos
 		d.summary(&t.rows[i].Summary)
 		t.rows[i].encoded = b[start:d.pos]
 	}
 	if d.bad || d.pos != len(d.s) {
-		return nil, damaged("table of summaries: unreadable")
+		return nil, errTable
 	}
 	return t, nil
 }
 
-func decodeHead(b []byte) (tableHead, *decoder, int, error) {
+// decodeHead returns what comes before the summaries, which the decoder is at.
+func decodeHead(b []byte) (next uint32, summaries int, d *decoder, err error) {
 	s, ok := unseal(b)
 	if !ok {
-		return tableHead{}, nil, 0, damaged("table of summaries: wrong checksum")
+		return 0, 0, nil, damaged("table of summaries: wrong checksum")
 	}
-	d := &decoder{s: s}
+	d = &decoder{s: s}
 	if v := d.uint(); v != SchemaVersion && !d.bad {
-		return tableHead{}, nil, 0, versionError(v)
+		return 0, 0, nil, versionError(v)
 	}
-	head := tableHead{lineage: d.fixed(), revision: d.uint()}
-	next := d.uint()
-	n := d.items(minSummaryLen)
-	if d.bad || next > uint64(NoFile) {
-		return tableHead{}, nil, 0, damaged("table of summaries: unreadable")
+	number := d.uint()
+	summaries = d.items(minSummaryLen)
+	if d.bad || number > uint64(NoFile) {
+		return 0, 0, nil, errTable
 	}
-	head.next = uint32(next)
-	return head, d, n, nil
+	return uint32(number), summaries, d, nil
 }
+
+var errTable = damaged("table of summaries: unreadable")
 
 func appendSummary(b []byte, s *session.Summary) []byte {
 	b = appendUint(b, uint64(s.File))

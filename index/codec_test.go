@@ -98,7 +98,7 @@ func TestRecordRoundTrip(t *testing.T) {
 }
 
 func anyTable(rnd *rand.Rand, n int) *table {
-	t := &table{lineage: rnd.Uint64(), revision: rnd.Uint64() >> 1, next: rnd.Uint32()}
+	t := &table{next: rnd.Uint32()}
 	for range n {
 		s := anyRecord(rnd).Summary
 		t.rows = append(t.rows, row{s, appendSummary(nil, &s)})
@@ -120,7 +120,7 @@ func TestTableRoundTrip(t *testing.T) {
 		})); diff != "" {
 			t.Fatalf("decodeTable: %s", diff)
 		}
-		_, list, err := decodeSummaries(b)
+		list, err := decodeSummaries(b)
 		if err != nil || len(list) != n {
 			t.Fatalf("decodeSummaries: %d, %v, want %d", len(list), err, n)
 		}
@@ -138,7 +138,7 @@ func TestDamagedEncodings(t *testing.T) {
 	tab, rec := anyTable(rnd, 3).encode(), encodeRecord(anyRecord(rnd), anyRecord(rnd))
 	check := func(what string, b []byte) {
 		t.Helper()
-		if _, _, err := decodeSummaries(b); !errors.Is(err, ErrDamaged) {
+		if _, err := decodeSummaries(b); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("decodeSummaries of %s: %v, want ErrDamaged", what, err)
 		}
 		if _, err := decodeRecord(b, false); !errors.Is(err, ErrDamaged) {
@@ -157,7 +157,7 @@ func TestDamagedEncodings(t *testing.T) {
 
 func TestOtherVersion(t *testing.T) {
 	other := seal(appendUint(nil, SchemaVersion+1))
-	if _, _, err := decodeSummaries(other); !errors.Is(err, ErrVersion) {
+	if _, err := decodeSummaries(other); !errors.Is(err, ErrVersion) {
 		t.Errorf("decodeSummaries: %v, want ErrVersion", err)
 	}
 	if _, err := decodeRecord(other, true); !errors.Is(err, ErrVersion) {
@@ -200,7 +200,7 @@ func FuzzDecode(f *testing.F) {
 
 // realisticTable is a table as of n sessions of people.
 func realisticTable(n int) []byte {
-	t := &table{lineage: 1, revision: 2, next: uint32(n + 1)}
+	t := &table{next: uint32(n + 1)}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	prompt := string(bytes.Repeat([]byte("please fix it "), 17))
 	for i := range n {
@@ -222,7 +222,7 @@ func BenchmarkDecodeSummaries(b *testing.B) {
 	b.SetBytes(int64(len(blob)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := decodeSummaries(blob); err != nil {
+		if _, err := decodeSummaries(blob); err != nil {
 			b.Fatal(err)
 		}
 	}

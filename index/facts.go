@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -14,9 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	zapapi "github.com/blevesearch/scorch_segment_api/v2"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/internal/session"
@@ -124,44 +120,22 @@ func factTails(file uint32) []string {
 	return []string{factsID(factsKind, file, tailPiece), factsID(detailsKind, file, tailPiece)}
 }
 
-// factIDs lists the ids of all facts of a file.
-func factIDs(s *scorch.IndexSnapshot, file uint32) (ids []string, err error) {
-	defer contain("list the facts of a session", &err)()
-	for _, seg := range s.Segments() {
-		for _, kind := range [2]string{factsKind, detailsKind} {
-			list, err := idsBetween(seg.Segment(), factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file))
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, list...)
-		}
-	}
-	return ids, nil
+// factKinds lists the kinds.
+var factKinds = [...]string{factsKind, detailsKind}
+
+// factIDs is the range of the facts of a kind of a file.
+func factIDs(kind string, file uint32) idRange {
+	return idRange{factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)}
 }
 
-// idsBetween lists the ids in a range, deleted ones included.
-func idsBetween(seg zapapi.Segment, start, end string) (ids []string, err error) {
-	dict, err := seg.Dictionary(string(fieldID))
-	if err != nil {
-		return nil, damaged("list the facts of sessions: %v", err)
-	}
-	for it := termIterator(dict, []byte(start), []byte(end)); ; {
-		entry, err := it.Next()
-		if err != nil {
-			return nil, damaged("list the facts of sessions: %v", err)
-		}
-		if entry == nil {
-			return ids, nil
-		}
-		ids = append(ids, strings.Clone(entry.Term))
-	}
-}
+// allFactIDs is the range of the facts of a kind of all files.
+func allFactIDs(kind string) idRange { return idRange{kind + ":", kind + ";"} }
 
 // putFacts stores the pieces of the facts that are not stored yet, and with an
 // unterminated last line all of them.
 func (b *Batch) putFacts(base, full *session.Record) {
 	put := func(file uint32, piece string, f *session.Facts) {
-		for _, kind := range [2]string{factsKind, detailsKind} {
+		for _, kind := range factKinds {
 			encode := appendFacts
 			if kind == detailsKind {
 				encode = appendDetails
@@ -515,15 +489,16 @@ func grow[T any](s *[]T, n int) []T {
 
 // readFacts reads the facts of a file as of its checkpoint, with the details; nil
 // when there are none.
-func readFacts(s *scorch.IndexSnapshot, file uint32) (f *session.Facts, err error) {
+func readFacts(segments []*Segment, file uint32) (f *session.Facts, err error) {
 	defer contain("read the facts of a session", &err)()
 	set := newFactSet(FactUsages | FactCalls | FactDetails)
-	for _, seg := range s.Segments() {
-		for _, kind := range [2]string{factsKind, detailsKind} {
-			if err := set.read(seg.Segment(), seg.Deleted(), kind, factsID(kind, file, ""), fmt.Sprintf("%s:%06x;", kind, file)); err != nil {
+	for _, s := range segments {
+		for _, kind := range factKinds {
+			if err := set.read(s, kind, factIDs(kind, file)); err != nil {
 				return nil, err
 			}
 		}
+		s.Trim()
 	}
 	for _, m := range []map[uint32]pieces{set.facts, set.details} {
 		delete(m[file], tailPiece)
@@ -583,7 +558,7 @@ func (r *Reader) Facts(ctx context.Context, parts FactParts) (*FactSet, error) {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				return set.read(seg.zap, seg.deleted, kind, kind+":", kind+";")
+				return set.read(seg, kind, allFactIDs(kind))
 			})
 		}
 	}
@@ -592,37 +567,28 @@ func (r *Reader) Facts(ctx context.Context, parts FactParts) (*FactSet, error) {
 
 // read adds what is stored in a segment under ids of a kind in a range, but for
 // deleted documents.
-func (s *FactSet) read(seg zapapi.Segment, deleted *roaring.Bitmap, kind, start, end string) error {
-	ids, err := idsBetween(seg, start, end)
-	if err != nil || len(ids) == 0 {
+func (s *FactSet) read(seg *Segment, kind string, ids idRange) error {
+	var docs []uint32
+	if err := seg.documentsOf(ids, func(doc uint32) { docs = append(docs, doc) }); err != nil {
 		return err
 	}
-	docs, err := seg.DocNumbers(ids)
-	if err != nil {
-		return damaged("find the facts of sessions: %v", err)
-	}
-	if deleted != nil {
-		docs.AndNot(deleted)
-	}
-	for it := docs.Iterator(); it.HasNext(); {
-		var id, text string
-		var unreadable error
-		err := seg.VisitStoredFields(uint64(it.Next()), func(name string, _ byte, v []byte, _ []uint64) bool {
-			switch name {
-			case string(fieldID):
-				id = string(v)
-			case string(fieldRecord):
-				text, unreadable = openFacts(bytes.Clone(v))
-			}
-			return true
-		})
+	for _, doc := range docs {
+		if seg.deleted != nil && seg.deleted.Contains(doc) {
+			continue
+		}
+		id, _, _, ok := seg.storedParts(doc)
+		if !ok {
+			return errStored
+		}
+		stored, err := seg.storedAt(doc)
 		if err != nil {
-			return damaged("read the facts of sessions: %v", err)
+			return err
 		}
-		if unreadable != nil {
-			return unreadable
+		text, err := openFacts(stored)
+		if err != nil {
+			return err
 		}
-		number, piece, _ := strings.Cut(strings.TrimPrefix(id, kind+":"), ":")
+		number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), kind+":"), ":")
 		file, err := strconv.ParseUint(number, 16, 32)
 		if err != nil {
 			return damaged("read the facts of sessions: %q is no id of any", id)

@@ -175,8 +175,13 @@ func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
 	return v, nil, len(b) > 0
 }
 
-// idRange returns the bounds of the engine's ids of a file's documents from an
-// offset on: start inclusive, end exclusive.
-func idRange(file uint32, from int64) (start, end []byte) {
-	return fmt.Appendf(nil, "%06x:%010x:", file, from), fmt.Appendf(nil, "%06x;", file) // ';' follows ':'
+// An idRange is the engine's ids from start on, below end.
+type idRange struct{ start, end string }
+
+// documentIDs is the range of a file's documents from an offset on.
+func documentIDs(file uint32, from int64) idRange {
+	return idRange{fmt.Sprintf("%06x:%010x:", file, from), fmt.Sprintf("%06x;", file)} // ';' follows ':'
 }
+
+// oneID is the range of one id.
+func oneID(id string) idRange { return idRange{id, id + "\x00"} }

@@ -38,8 +38,8 @@ func pidIn(path string) int {
 	return pid
 }
 
-// Generations returns how many generations are on disk, and when the newest was
-// published.
+// Generations returns how many generations are on disk up to the newest that is
+// published, and when that was.
 func (r *Reader) Generations() (count int, newest time.Time, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {

@@ -443,59 +443,117 @@ func grep(t *testing.T, dir, text string) bool {
 	return false
 }
 
-// A crash between the two renames that replace the live state loses nothing.
-func TestReplacedLiveState(t *testing.T) {
+// What was committed and not published is what the next writer goes on from, and
+// what readers see when it is published.
+func TestCommittedNotPublished(t *testing.T) {
 	dir := t.TempDir()
+	put := func(w *index.Writer, path string) {
+		b := w.NewBatch()
+		putFile(b, w.NextFile(), path, "some words")
+		commit(t, w, b)
+	}
+	sees := func(want int) {
+		t.Helper()
+		if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != want {
+			t.Errorf("words: %v, want %d", got, want)
+		}
+	}
 	w := openWriter(t, dir)
-	b := w.NewBatch()
-	putFile(b, w.NextFile(), "/a", "some words")
-	commit(t, w, b)
-	publish(t, w)
+	put(w, "/a")
+	first := publish(t, w)
+	if again := publish(t, w); again != first {
+		t.Errorf("published again without a change: %d after %d", again, first)
+	}
+	put(w, "/b")
+	put(w, "/c")
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Rename(filepath.Join(dir, "live"), filepath.Join(dir, "live.tmp")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "live.old"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	sees(1)
 	w = openWriter(t, dir)
-	if len(w.Summaries()) != 1 {
-		t.Errorf("Summaries: %v, want that of /a", w.Summaries())
+	if n := len(w.Summaries()); n != 3 {
+		t.Errorf("%d files, want 3", n)
 	}
-	b = w.NewBatch()
-	putFile(b, w.NextFile(), "/b", "more words")
-	commit(t, w, b)
-	publish(t, w)
-	if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != 2 {
-		t.Errorf("words: %v, want both", got)
+	if second := publish(t, w); second <= first {
+		t.Errorf("published as %d after %d", second, first)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "live.old")); err == nil {
-		t.Error("what a crash left is still there")
+	sees(3)
+}
+
+// What a crash has left goes when something is published, and what readers may use
+// stays.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri", "live/root.bolt"}
+	for _, name := range left {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := index.OpenWriter(dir, index.WriterOptions{Rebuild: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var readers []*index.Reader
+	for i := range 8 {
+		b := w.NewBatch()
+		if i > 0 {
+			b.DeleteFile(uint32(i))
+		}
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
+		commit(t, w, b)
+		publish(t, w)
+		readers = append(readers, openReader(t, dir))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	// Each generation has a segment of its own.
+	if segments, _ := filepath.Glob(filepath.Join(dir, "segments", "*")); len(segments) != 3 {
+		t.Errorf("segments of three generations: %v", segments)
+	}
+	for _, r := range readers {
+		if got := found(t, r, index.FieldText, "words"); len(got) != 1 {
+			t.Errorf("generation %d: %v, want one", r.Generation(), got)
+		}
 	}
 }
 
-// Without its live state an index is built anew, and read meanwhile.
-func TestMissingLiveState(t *testing.T) {
+// Without its newest generation an index is built anew.
+func TestMissingGeneration(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	publish(t, w)
+	number := publish(t, w)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "live")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("gen-%06d", number))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := index.OpenWriter(dir, index.WriterOptions{}); !errors.Is(err, index.ErrDamaged) {
 		t.Errorf("OpenWriter: %v, want ErrDamaged", err)
 	}
-	openReader(t, dir)
+	if _, err := index.Open(dir); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("Open: %v, want ErrDamaged", err)
+	}
 	w, err := index.OpenWriter(dir, index.WriterOptions{Rebuild: true})
 	if err != nil {
 		t.Fatalf("OpenWriter with Rebuild: %v", err)
 	}
-	_ = w.Close()
+	defer w.Close()
+	if next := publish(t, w); next <= number {
+		t.Errorf("published as %d after %d", next, number)
+	}
+	openReader(t, dir)
 }
 
 // A reader that is opened from another shares what they have in common, and
@@ -544,20 +602,17 @@ func TestSizeOnDisk(t *testing.T) {
 	putFile(b, w.NextFile(), "/a", strings.Repeat("some words that take space ", 100))
 	commit(t, w, b)
 	publish(t, w)
-	var all, segments int64
+	var all int64
 	for _, file := range listFiles(t, dir) {
 		info, err := os.Stat(filepath.Join(dir, file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		all += info.Size()
-		if strings.HasPrefix(file, "live") && strings.HasSuffix(file, ".zap") {
-			segments += info.Size()
-		}
 	}
 	got, err := openReader(t, dir).SizeOnDisk()
-	if err != nil || got != all-segments {
-		t.Errorf("SizeOnDisk = %d, %v, want %d: every segment once", got, err, all-segments)
+	if err != nil || got != all {
+		t.Errorf("SizeOnDisk = %d, %v, want %d", got, err, all)
 	}
 }
 

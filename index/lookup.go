@@ -12,13 +12,13 @@ import (
 func (w *Writer) Summary(path string) *session.Summary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	i, ok := slices.BinarySearchFunc(w.table.rows, path, func(r row, path string) int {
+	i, ok := slices.BinarySearchFunc(w.live.table.rows, path, func(r row, path string) int {
 		return strings.Compare(r.Path, path)
 	})
 	if !ok {
 		return nil
 	}
-	s := w.table.rows[i].Summary
+	s := w.live.table.rows[i].Summary
 	return &s
 }
 
@@ -26,7 +26,7 @@ func (w *Writer) Summary(path string) *session.Summary {
 func (w *Writer) Empty() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.table.rows) == 0
+	return len(w.live.table.rows) == 0
 }
 
 // Skipped returns the number of malformed pieces of lines in all files as of
@@ -35,8 +35,8 @@ func (w *Writer) Skipped() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n := 0
-	for i := range w.table.rows {
-		n += w.table.rows[i].Skipped
+	for i := range w.live.table.rows {
+		n += w.live.table.rows[i].Skipped
 	}
 	return n
 }

@@ -2,10 +2,15 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
-	engineapi "github.com/blevesearch/bleve_index_api"
+	zapapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
 )
 
 const (
@@ -22,8 +27,7 @@ const (
 
 // Merge merges small segments when there are many. What that takes is in
 // proportion to what the writer wrote; all segments are only merged by Compact.
-// Readers see it with the next commit that is published. An error that does not end the writer
-// leaves the segments as they were.
+// Readers see it with the next Publish. An error leaves the segments as they were.
 func (w *Writer) Merge() error {
 	w.work.Lock()
 	defer w.work.Unlock()
@@ -33,31 +37,120 @@ func (w *Writer) Merge() error {
 	if w.added == 0 {
 		return nil
 	}
-	if err := w.mergeSmall(); err != nil {
-		if w.engine.failure() != nil {
-			err = w.fail(err)
-		}
-		return fmt.Errorf("merge: %w", err)
-	}
-	return nil
-}
-
-func (w *Writer) mergeSmall() error {
 	options := mergeplan.DefaultMergePlanOptions
 	options.MaxSegmentSize = int64(max(fewDocuments, mergeShare*w.added))
 	options.CalcBudget = func(total, first int64, o *mergeplan.MergePlanOptions) int {
 		return mergeplan.CalcBudget(total, first, o) + spareSegments
 	}
-	before, _, err := w.segmentCounts()
+	var segments []mergeplan.Segment
+	for i, s := range w.live.segments {
+		segments = append(segments, planned{s, uint64(i)})
+	}
+	plan, err := mergeplan.Plan(segments, &options)
+	if err == nil && plan != nil {
+		for _, task := range plan.Tasks {
+			var list []*Segment
+			for _, p := range task.Segments {
+				list = append(list, p.(planned).Segment)
+			}
+			if err = w.merge(context.Background(), list); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("merge: %w", w.explain(err))
+	}
+	return nil
+}
+
+// planned is a segment as the engine's planner sees it.
+type planned struct {
+	*Segment
+	number uint64
+}
+
+func (p planned) Id() uint64      { return p.number }
+func (p planned) FullSize() int64 { return int64(p.length) }
+func (p planned) LiveSize() int64 {
+	if p.deleted == nil {
+		return p.FullSize()
+	}
+	return p.FullSize() - int64(p.deleted.GetCardinality())
+}
+func (p planned) HasVector() bool     { return false }
+func (p planned) FileSize() int64     { return int64(len(p.data)) }
+func (p planned) LiveFileSize() int64 { return int64(len(p.data)) }
+
+// Compact writes the index anew as one segment and publishes it as the only
+// generation. What was deleted is in no file of the index afterwards. Readers
+// that have an older generation open keep it; on systems where it cannot be
+// removed then, the next publishing removes it.
+func (w *Writer) Compact(ctx context.Context) error {
+	w.work.Lock()
+	defer w.work.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	list := w.live.segments
+	var err error
+	if len(list) > 1 || len(list) == 1 && list[0].deleted != nil {
+		err = w.merge(ctx, list)
+	}
+	if err == nil {
+		err = w.publish()
+	}
+	if err != nil {
+		return fmt.Errorf("compact: %w", w.explain(err))
+	}
+	w.prune(1)
+	return nil
+}
+
+// merge puts one segment without deleted documents in the place of several.
+func (w *Writer) merge(ctx context.Context, list []*Segment) error {
+	w.pruning.Wait()
+	merged, err := w.mergeFiles(ctx, list)
 	if err != nil {
 		return err
 	}
-	if err := w.mergeBy(context.Background(), &options); err != nil {
-		return err
+	var segments []*Segment
+	for _, s := range w.live.segments {
+		if !slices.Contains(list, s) {
+			segments = append(segments, s)
+		}
 	}
-	if after, _, err := w.segmentCounts(); err != nil || after == before {
-		return err
+	return w.advance(append(retain(segments...), merged), w.live.table)
+}
+
+func (w *Writer) mergeFiles(ctx context.Context, list []*Segment) (merged *Segment, err error) {
+	defer contain("merge segments", &err)()
+	var segments []zapapi.Segment
+	var drops []*roaring.Bitmap
+	for _, s := range list {
+		segments, drops = append(segments, s.zap), append(drops, s.deleted)
 	}
-	// What the engine has merged it writes down with the next batch.
-	return w.engine.apply(engineapi.NewBatch())
+	stop := make(chan struct{})
+	defer context.AfterFunc(ctx, func() { close(stop) })()
+	path := w.newSegment()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ctx.Err())
+			_ = os.Remove(path) // which there may not be
+		}
+	}()
+	if _, _, err := (&zap.ZapPlugin{}).Merge(segments, drops, path, stop, nil); err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		s.Trim()
+	}
+	if err := os.Chmod(path, fileMode); err != nil {
+		return nil, err
+	}
+	if merged, err = openSegment(path); err != nil {
+		return nil, err
+	}
+	merged.mark = markSegment(merged)
+	return merged, nil
 }

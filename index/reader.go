@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/vellum/levenshtein"
 
 	"pigrep/internal/session"
 )
@@ -93,24 +91,21 @@ func (r *Reader) load(have []*Segment) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, r.summaries, err = decodeSummaries(table); err != nil {
+	if r.summaries, err = decodeSummaries(table); err != nil {
 		return err
 	}
 	for i := range r.summaries {
 		r.documents += r.summaries[i].Documents
 		r.tokens += r.summaries[i].Tokens
 	}
-	a := &automata{made: make(map[automatonKey]fuzzyAutomaton)}
+	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
 	buf := make([]byte, markBuffer)
-	for _, mark := range g.files {
-		if !strings.HasSuffix(mark.name, segmentExt) {
-			continue
-		}
+	for _, mark := range g.segmentMarks() {
 		s, err := r.segment(mark, have, buf)
 		if err != nil {
 			return err
 		}
-		s.path, s.mark, s.deleted, s.automata, s.reader = filepath.Join(g.path, mark.name), mark, deleted[mark.name], a, r
+		s.deleted, s.automata, s.reader = deleted[mark.name], a, r
 		s.Trim()
 		r.segments = append(r.segments, s)
 	}
@@ -123,14 +118,12 @@ func (r *Reader) segment(mark fileMark, have []*Segment, buf []byte) (*Segment, 
 	if i := slices.IndexFunc(have, func(s *Segment) bool { return s.mark == mark }); i >= 0 {
 		s, err := segmentOf(have[i].zap)
 		if err == nil {
+			s.mark = mark
 			s.zap.AddRef()
 		}
 		return s, err
 	}
-	if err := r.generation.check(mark, buf); err != nil {
-		return nil, err
-	}
-	return openSegment(filepath.Join(r.generation.path, mark.name))
+	return openMarked(filepath.Join(r.dir, segmentsName), mark, buf)
 }
 
 // Generation returns the number of the generation.
@@ -153,7 +146,7 @@ func (r *Reader) Segments() []*Segment { return r.segments }
 // Record returns the session record of a file, an unterminated last line
 // included; nil when there is none.
 func (r *Reader) Record(file uint32) (*session.Record, error) {
-	b, err := r.stored(recordID(file), nil)
+	b, err := storedIn(r.segments, recordID(file), nil)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -165,55 +158,22 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 // in the last segment with documents of the file: near, when not nil, is where
 // it is looked for first.
 func (r *Reader) Outline(file uint32, near *Segment) (*Outline, error) {
-	b, err := r.stored(recordID(file), near)
+	b, err := storedIn(r.segments, recordID(file), near)
 	if err != nil || b == nil {
 		return nil, err
 	}
 	return decodeOutline(b, false)
 }
 
-// stored returns what is stored under an id, nil when there is nothing.
-func (r *Reader) stored(id string, near *Segment) ([]byte, error) {
-	if near != nil {
-		if b, err := near.stored(id); err != nil || b != nil {
-			return b, err
-		}
-	}
-	for _, s := range slices.Backward(r.segments) {
-		if s == near {
-			continue
-		}
-		if b, err := s.stored(id); err != nil || b != nil {
-			return b, err
-		}
-	}
-	return nil, nil
-}
-
-func readRecord(s *scorch.IndexSnapshot, file uint32, base bool) (*session.Record, error) {
-	b, err := stored(s, recordID(file))
-	if err != nil || b == nil {
-		return nil, err
-	}
-	return decodeRecord(b, base)
-}
-
 // Close ends reading. Nothing of the reader may be used afterwards.
 func (r *Reader) Close() (err error) {
-	r.close.Do(func() {
-		defer contain("close", &err)()
-		for _, s := range r.segments {
-			err = errors.Join(err, s.zap.Close())
-		}
-	})
+	r.close.Do(func() { err = release(r.segments) })
 	return err
 }
 
-// SizeOnDisk returns the bytes that the whole index directory takes, a file with
-// several names counted once.
+// SizeOnDisk returns the bytes that the whole index directory takes.
 func (r *Reader) SizeOnDisk() (int64, error) {
 	var size int64
-	seen := make(map[string][]fs.FileInfo) // by base name: links of a file share it
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return ignoreMissing(err)
@@ -222,12 +182,6 @@ func (r *Reader) SizeOnDisk() (int64, error) {
 		if err != nil {
 			return ignoreMissing(err)
 		}
-		for _, other := range seen[e.Name()] {
-			if os.SameFile(info, other) {
-				return nil
-			}
-		}
-		seen[e.Name()] = append(seen[e.Name()], info)
 		size += info.Size()
 		return nil
 	})

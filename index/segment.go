@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"runtime/debug"
 	"slices"
@@ -12,7 +14,6 @@ import (
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 	zap "github.com/blevesearch/zapx/v17"
@@ -63,13 +64,13 @@ func segmentOf(z *zap.Segment) (*Segment, error) {
 
 // openSegment opens a segment file. Closing its zap closes it.
 func openSegment(path string) (*Segment, error) {
-	opened, err := (&segment.Plugin{}).Open(path)
-	if err != nil {
-		return nil, openError(path, err)
-	}
-	z, ok := opened.(*zap.Segment)
-	if !ok {
-		return nil, errors.Join(damaged("unknown kind of segment %T", opened), opened.Close())
+	z, err := segment.Open(path)
+	var system *fs.PathError
+	switch {
+	case errors.As(err, &system):
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	case err != nil:
+		return nil, damaged("open %s: %v", path, err)
 	}
 	s, err := segmentOf(z)
 	if err != nil {
@@ -302,11 +303,10 @@ func prefixEnd(prefix []byte) []byte {
 }
 
 // automata holds the automata of the words looked for, which all segments of a
-// reader share. The engine has the tables that they are made from; making them
-// again would take 3 ms.
+// reader share.
 type automata struct {
 	mu   sync.Mutex
-	made map[automatonKey]fuzzyAutomaton
+	made map[automatonKey]*levenshtein.DFA
 }
 
 type automatonKey struct {
@@ -314,31 +314,37 @@ type automatonKey struct {
 	distance int
 }
 
-type fuzzyAutomaton interface {
-	vellum.Automaton
-	EditDistance(state int) uint8
+// automatonBuilders make automata for terms within so many edits, a swap of
+// neighbours being one. Making a builder takes milliseconds.
+var automatonBuilders = [...]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
+	1: automatonBuilder(1),
+	2: automatonBuilder(2),
+}
+
+func automatonBuilder(distance uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+	return sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+		return levenshtein.NewLevenshteinAutomatonBuilder(distance, true)
+	})
 }
 
 // of returns the automaton of a term, nil when the term is too long for one.
-func (a *automata) of(term string, distance int) (fuzzyAutomaton, error) {
+func (a *automata) of(term string, distance int) (*levenshtein.DFA, error) {
+	if distance < 1 || distance >= len(automatonBuilders) {
+		return nil, fmt.Errorf("terms within %d edits cannot be looked for", distance)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	key := automatonKey{term, distance}
 	if dfa, ok := a.made[key]; ok {
 		return dfa, nil
 	}
-	// Of a state without segments the engine returns the automaton alone.
-	_, made, err := new(scorch.IndexSnapshot).FieldDictFuzzyAutomaton("", term, distance, "")
-	var dfa fuzzyAutomaton
-	switch {
-	case errors.Is(err, levenshtein.ErrTooManyStates):
-	case err != nil:
+	builder, err := automatonBuilders[distance]()
+	if err != nil {
 		return nil, err
-	default:
-		var ok bool
-		if dfa, ok = made.(fuzzyAutomaton); !ok {
-			return nil, errors.New("the engine's automaton cannot be used")
-		}
+	}
+	dfa, err := builder.BuildDfa(term, uint8(distance))
+	if err != nil && !errors.Is(err, levenshtein.ErrTooManyStates) {
+		return nil, err
 	}
 	a.made[key] = dfa
 	return dfa, nil
@@ -402,6 +408,12 @@ func (s *Segment) stored(id string) (b []byte, err error) {
 	if !ok {
 		return nil, p.Err()
 	}
+	return s.storedAt(doc)
+}
+
+// storedAt returns what is stored with a document but for its id, nil when that is
+// all there is.
+func (s *Segment) storedAt(doc uint32) (b []byte, err error) {
 	_, description, values, ok := s.storedParts(doc)
 	if !ok {
 		return nil, errStored
@@ -428,6 +440,33 @@ func (s *Segment) stored(id string) (b []byte, err error) {
 		return nil, errStored
 	}
 	return b[start : start+length], nil
+}
+
+// documentsOf visits the documents that have ids in the range, deleted ones
+// included, in the order of the ids.
+func (s *Segment) documentsOf(ids idRange, visit func(doc uint32)) error {
+	fst, err := s.dict(fieldID)
+	if err != nil || fst == nil {
+		return err
+	}
+	it, err := fst.Iterator([]byte(ids.start), []byte(ids.end))
+	for err == nil {
+		_, value := it.Current()
+		l, err2 := readList(s.data, value)
+		if err2 != nil {
+			return err2
+		}
+		if l.docs == nil {
+			visit(l.doc)
+		} else {
+			l.docs.Iterate(func(doc uint32) bool {
+				visit(doc)
+				return true
+			})
+		}
+		err = it.Next()
+	}
+	return iteratorError(fieldID, err)
 }
 
 var errStored = damaged("session record: stored values")

@@ -3,6 +3,8 @@ package index
 import (
 	"math"
 	"slices"
+
+	"github.com/blevesearch/vellum"
 )
 
 // Fuzzy visits the terms of a field that begin with the prefix and are within
@@ -36,6 +38,11 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 		err = it.Next()
 	}
 	return iteratorError(f, err)
+}
+
+type fuzzyAutomaton interface {
+	vellum.Automaton
+	EditDistance(state int) uint8
 }
 
 // prefixed is an automaton for what begins with a prefix and what another one

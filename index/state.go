@@ -1,7 +1,6 @@
 package index
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,17 +18,21 @@ import (
 //
 // Its hash is in the manifest.
 
-func encodeState(deleted map[string]*roaring.Bitmap, table []byte) ([]byte, error) {
-	b := make([]byte, 0, len(table)+4<<10)
-	b = appendUint(b, uint64(len(deleted)))
-	for _, name := range slices.Sorted(maps.Keys(deleted)) {
-		docs, err := deleted[name].ToBytes()
+func encodeState(segments []*Segment, t *table) ([]byte, error) {
+	var list []byte
+	n := uint64(0)
+	for _, s := range segments {
+		if s.deleted == nil {
+			continue
+		}
+		docs, err := s.deleted.ToBytes()
 		if err != nil {
 			return nil, err
 		}
-		b = appendString(appendString(b, name), string(docs))
+		list = appendString(appendString(list, s.mark.name), string(docs))
+		n++
 	}
-	return append(b, table...), nil
+	return slices.Concat(appendUint(nil, n), list, t.encode()), nil
 }
 
 // decodeState is the reverse of encodeState. The table is part of b.

@@ -2,18 +2,13 @@ package index
 
 import (
 	"encoding/binary"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
-
-	"pigrep/internal/files"
 )
 
 // Trigrams say where in the dictionary of the text of a segment terms with a
@@ -22,8 +17,8 @@ import (
 // a row of bits, one for each column in which some term has them. Rows are shared
 // by those that hash alike. The end of a term counts as a byte 0, which no term has.
 //
-// They are in a file of their own beside the segment in a generation, made when
-// that is published and linked into the next ones. It is derived from the segment:
+// They are in a file of their own beside the segment, made when it is first
+// published. It is derived from the segment:
 // without it, or when it is not as it was written, all terms are visited. Segments
 // with few terms have none. Of the rows those are read that a needle asks for. All
 // numbers are little endian:
@@ -259,24 +254,12 @@ func trigramsPath(segment string) string {
 	return strings.TrimSuffix(segment, segmentExt) + trigramsExt
 }
 
-// addTrigrams puts the trigrams of the segments of a new generation beside them:
-// those of the generation before where it has them.
-func addTrigrams(dir string, segments []*Segment, before *generation) error {
+// addTrigrams puts the trigrams of segments beside those that have none yet.
+func addTrigrams(segments []*Segment) error {
 	for _, s := range segments {
-		if s.mark.size < minTrigramSegment {
+		path := trigramsPath(s.path)
+		if s.mark.size < minTrigramSegment || isTrigrams(path) {
 			continue
-		}
-		to := trigramsPath(filepath.Join(dir, s.mark.name))
-		if before != nil && slices.Contains(before.files, s.mark) {
-			if from := trigramsPath(filepath.Join(before.path, s.mark.name)); isTrigrams(from) {
-				err := files.LinkOrCopy(from, to, fileMode)
-				if err == nil {
-					continue
-				}
-				if !errors.Is(err, fs.ErrNotExist) {
-					return err
-				}
-			}
 		}
 		t, err := s.makeTrigrams()
 		s.Trim()
@@ -286,7 +269,7 @@ func addTrigrams(dir string, segments []*Segment, before *generation) error {
 		if t == nil {
 			continue
 		}
-		f, err := create(to, t.encode(s.mark))
+		f, err := create(path, t.encode(s.mark))
 		if err != nil {
 			return err
 		}

@@ -167,7 +167,7 @@ func TestSegmentCutUnderReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := openReader(t, dir)
-	segments, err := filepath.Glob(filepath.Join(dir, "gen-000001", "*.zap"))
+	segments, err := filepath.Glob(filepath.Join(dir, "segments", "*.zap"))
 	if err != nil || len(segments) != 1 {
 		t.Fatalf("segments: %v, %v", segments, err)
 	}

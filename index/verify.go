@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // Fields lists the fields that documents are found by.
@@ -65,11 +64,8 @@ func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32
 // each file that is not as it was written.
 func (r *Reader) Verify(ctx context.Context) []error {
 	var errs []error
-	for _, mark := range r.generation.files {
-		if !strings.HasSuffix(mark.name, segmentExt) {
-			continue
-		}
-		if err := verifySegment(ctx, filepath.Join(r.generation.path, mark.name)); err != nil {
+	for _, s := range r.segments {
+		if err := verifySegment(ctx, s.path); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -2,15 +2,17 @@ package indexer_test
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	engineapi "github.com/blevesearch/bleve_index_api"
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -136,8 +138,8 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A record that is gone while its file is known is found; the engine deletes it
-// here, as nothing of ours would.
+// A record that is gone while its file is known is found; nothing of ours would
+// delete it alone.
 func TestCheckFindsAMissingRecord(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	for _, name := range []string{"a.jsonl", "b.jsonl"} {
@@ -148,31 +150,57 @@ func TestCheckFindsAMissingRecord(t *testing.T) {
 	o := options(dir, root)
 	o.Now = later
 	update(t, o)
-	queue := engineapi.NewAnalysisQueue(1)
-	defer queue.Close()
-	idx, err := scorch.NewScorch(scorch.Name, map[string]any{"path": filepath.Join(dir, "live")}, queue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := idx.Open(); err != nil {
-		t.Fatal(err)
-	}
-	b := engineapi.NewBatch()
-	b.Delete("r:000001")
-	if err := errors.Join(idx.Batch(b), idx.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "live", "root.sum")); err != nil { // which would tell
-		t.Fatal(err)
-	}
-	// What changes later publishes it.
-	if err := os.WriteFile(filepath.Join(root, "c.jsonl"), lines(3, 20), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	update(t, o)
+	deleteDocument(t, dir, "r:000001")
 	if got := strings.Join(check(t, o, false), "\n"); !strings.Contains(got, "its session record is missing") {
 		t.Errorf("findings = %q, want the missing record", got)
 	}
+}
+
+// deleteDocument makes the newest generation one in which the document with an id of
+// the engine is deleted, of an index with one segment of which none is.
+func deleteDocument(t *testing.T, dir, id string) {
+	t.Helper()
+	r, err := index.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p, err := r.Segments()[0].Postings("_id", []byte(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, _, _, ok := p.Next()
+	if !ok {
+		t.Fatalf("there is no %s", id)
+	}
+	deleted, err := roaring.BitmapOf(doc).ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	generation := filepath.Join(dir, fmt.Sprintf("gen-%06d", r.Generation()))
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(generation, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(generation, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest, state := read("manifest"), read("state")
+	segment := regexp.MustCompile(`\S+\.zap`).FindAllString(manifest, -1)
+	if len(segment) != 1 || state[0] != 0 {
+		t.Fatalf("not one segment without deletions: %v", segment)
+	}
+	name := func(s string) string { return string(binary.AppendUvarint(nil, uint64(len(s)))) + s }
+	state = "\x01" + name(segment[0]) + name(string(deleted)) + state[1:]
+	line := fmt.Sprintf("file state %d %016x", len(state), xxhash.Sum64String(state))
+	manifest, _, _ = strings.Cut(regexp.MustCompile(`file state .*`).ReplaceAllString(manifest, line), "end ")
+	write("state", state)
+	write("manifest", manifest+fmt.Sprintf("end %016x\n", xxhash.Sum64String(manifest)))
 }
 
 // Files that the index knows nothing of yet are not proven.
@@ -204,7 +232,7 @@ func TestCheckReadsChecksums(t *testing.T) {
 	o := options(dir, root)
 	res := update(t, o)
 	res.Reader.Close()
-	segments, err := filepath.Glob(filepath.Join(dir, "gen-*", "*.zap"))
+	segments, err := filepath.Glob(filepath.Join(dir, "segments", "*.zap"))
 	if err != nil || len(segments) == 0 {
 		t.Fatalf("no segments: %v", err)
 	}

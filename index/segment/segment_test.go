@@ -43,7 +43,7 @@ func ours(t testing.TB, a *Accumulator, samples []sample) *Segment {
 
 func readOurs(t testing.TB, s *Segment) contents {
 	t.Helper()
-	opened, _, err := s.open(nil)
+	opened, err := s.Base()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestCheck(t *testing.T) {
 
 func TestMixedBatchIsRefused(t *testing.T) {
 	s := ours(t, NewAccumulator(testSchema), []sample{{id: "a"}})
-	if _, _, err := (&Plugin{}).NewUsing([]engine.Document{s.Document(), sample{id: "b"}.stock()}, nil); err == nil {
+	if _, _, err := (&plugin{}).NewUsing([]engine.Document{&carrier{s}, sample{id: "b"}.stock()}, nil); err == nil {
 		t.Error("a batch with a segment and a document: no error")
 	}
 }
@@ -352,7 +352,7 @@ func apply(t testing.TB, index *scorch.Scorch, a *Accumulator, samples []sample,
 		for _, s := range samples {
 			b.Delete(s.id)
 		}
-		b.Update(ours(t, a, samples).Document())
+		b.Update(&carrier{ours(t, a, samples)})
 	default:
 		for _, s := range samples {
 			b.Update(s.stock())
@@ -515,7 +515,7 @@ func TestParallelBuilds(t *testing.T) {
 				}
 				s := ours(t, a, samples)
 				b := engine.NewBatch()
-				b.Update(s.Document())
+				b.Update(&carrier{s})
 				commit.Lock()
 				err := index.Batch(b)
 				commit.Unlock()

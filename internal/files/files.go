@@ -73,27 +73,3 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 	}
 	return Rename(f.Name(), path)
 }
-
-// LinkOrCopy makes to another name of the file from, or where the file system has
-// no hard links a copy of it that is on disk.
-func LinkOrCopy(from, to string, mode fs.FileMode) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	return Copy(from, to, mode)
-}
-
-// Copy makes a copy of a file that is on disk. There must be none of this name.
-func Copy(from, to string, mode fs.FileMode) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Chmod(mode), out.Sync(), out.Close())
-}

@@ -80,28 +80,6 @@ func TestLock(t *testing.T) {
 	held(false)
 }
 
-func TestLinkOrCopy(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, make := range []func(from, to string) error{
-		func(from, to string) error { return LinkOrCopy(from, to+"1", 0o600) },
-		func(from, to string) error { return Copy(from, to+"2", 0o600) },
-	} {
-		if err := make(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err != nil {
-			t.Fatal(err)
-		}
-		if err := make(filepath.Join(dir, "a"), filepath.Join(dir, "b")); err == nil {
-			t.Error("what is there is written over")
-		}
-	}
-	if diff := cmp.Diff(map[string]string{"a": "text", "b1": "text", "b2": "text"}, names(t, dir)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 // Of an error that went through another library only the text may be left.
 func TestNoSpace(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,351 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	zap "github.com/blevesearch/zapx/v17"
+	"github.com/cespare/xxhash/v2"
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/internal/files"
+	"pigrep/internal/session"
+)
+
+// The live state of a writer is what its last commit left: a generation, open,
+// which may not be published yet. Its segments never change; the next commit
+// shares those that it does not replace.
+type liveState struct {
+	generation *generation // nil before the first commit of a new index
+	segments   []*Segment
+	table      *table
+}
+
+// readLive opens the state that the writers of before left, an empty one when
+// there is none or the index is to be built anew.
+func (w *Writer) readLive(rebuild bool) (*liveState, error) {
+	if err := w.readSegments(); err != nil {
+		return nil, fmt.Errorf("read the index directory: %w", err)
+	}
+	numbers, _, err := w.generations()
+	if err != nil {
+		return nil, fmt.Errorf("read the index directory: %w", err)
+	}
+	// A current that cannot be read says nothing; the next publishing replaces it.
+	current, _ := currentNumber(w.dir)
+	if w.last = current; len(numbers) > 0 {
+		w.last = max(w.last, numbers[0])
+	}
+	if w.last == 0 || rebuild {
+		return &liveState{table: &table{next: 1}}, nil
+	}
+	l := &liveState{}
+	if l.generation, err = readManifest(w.dir, w.last); err == nil {
+		err = l.load(filepath.Join(w.dir, segmentsName))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = damaged("generation %d is not complete: %v", w.last, err)
+	}
+	if err != nil {
+		return nil, errors.Join(err, release(l.segments))
+	}
+	if current == w.last {
+		w.published = l.generation
+	} else if current > 0 {
+		w.published, _ = readManifest(w.dir, current) // without it nothing is taken over from it
+	}
+	return l, nil
+}
+
+func (l *liveState) load(dir string) (err error) {
+	defer contain(fmt.Sprintf("open generation %d", l.generation.number), &err)()
+	deleted, table, err := l.generation.readState()
+	if err != nil {
+		return err
+	}
+	if l.table, err = decodeTable(table); err != nil {
+		return err
+	}
+	buf := make([]byte, markBuffer)
+	for _, mark := range l.generation.segmentMarks() {
+		s, err := openMarked(dir, mark, buf)
+		if err != nil {
+			return err
+		}
+		s.deleted = deleted[mark.name]
+		l.segments = append(l.segments, s)
+	}
+	return nil
+}
+
+// retain makes the segments stay open until they are released once more.
+func retain(segments ...*Segment) []*Segment {
+	for _, s := range segments {
+		s.zap.AddRef()
+	}
+	return slices.Clone(segments)
+}
+
+func release(segments []*Segment) (err error) {
+	defer contain("close", &err)()
+	for _, s := range segments {
+		err = errors.Join(err, s.zap.Close())
+	}
+	return err
+}
+
+// advance makes a generation of the segments and the table, and when that is on
+// disk the live state. The segments are released when it fails. Files that are
+// written to disk with it are closed.
+func (w *Writer) advance(segments []*Segment, t *table, written ...*os.File) error {
+	g := &generation{number: w.last + 1}
+	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, g.number))
+	if err := w.write(g, segments, t, written); err != nil {
+		return errors.Join(err, os.RemoveAll(g.path+tempExt), release(segments))
+	}
+	w.last = g.number
+	w.mu.Lock()
+	before := w.live
+	w.live = &liveState{g, segments, t}
+	w.mu.Unlock()
+	if old := before.generation; old != nil && (w.published == nil || old.number != w.published.number) {
+		if err := os.RemoveAll(old.path); err != nil { // no reader knows of it
+			w.logger.Debug("remove an old generation", "path", old.path, "error", err)
+		}
+	}
+	return release(before.segments)
+}
+
+// write makes a generation. All of that must be on disk before it has its name;
+// what can be waited for together is.
+func (w *Writer) write(g *generation, segments []*Segment, t *table, written []*os.File) error {
+	temp := g.path + tempExt
+	var settled errgroup.Group
+	sync := func(f *os.File) {
+		settled.Go(func() error { return errors.Join(f.Sync(), f.Close()) })
+	}
+	for _, f := range written {
+		sync(f)
+	}
+	settled.Go(func() error { return files.SyncDir(filepath.Join(w.dir, segmentsName)) })
+	err := func() error {
+		if err := os.RemoveAll(temp); err != nil {
+			return err
+		}
+		if err := makeDirs(temp); err != nil {
+			return err
+		}
+		content, err := encodeState(segments, t)
+		if err != nil {
+			return err
+		}
+		for _, s := range segments {
+			g.files = append(g.files, s.mark)
+		}
+		g.files = append(g.files, fileMark{stateName, int64(len(content)), xxhash.Sum64(content)})
+		state, err := create(filepath.Join(temp, stateName), content)
+		if err != nil {
+			return err
+		}
+		sync(state)
+		manifest, err := create(filepath.Join(temp, manifestName), g.encode())
+		if err != nil {
+			return err
+		}
+		sync(manifest)
+		settled.Go(func() error { return files.SyncDir(temp) })
+		return nil
+	}()
+	if err := errors.Join(err, settled.Wait()); err != nil {
+		return err
+	}
+	if err := files.Rename(temp, g.path); err != nil {
+		return err
+	}
+	return files.SyncDir(w.dir)
+}
+
+// readSegments makes the directory of the segments and finds out which numbers are
+// in use.
+func (w *Writer) readSegments() error {
+	dir := filepath.Join(w.dir, segmentsName)
+	if err := makeDirs(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var n uint64
+		if _, err := fmt.Sscanf(e.Name(), segmentName, &n); err == nil {
+			w.lastSegment = max(w.lastSegment, n)
+		}
+	}
+	return nil
+}
+
+// newSegment returns the path of a segment to be made, whose number no file has.
+func (w *Writer) newSegment() string {
+	w.lastSegment++
+	return filepath.Join(w.dir, segmentsName, fmt.Sprintf(segmentName, w.lastSegment)+segmentExt)
+}
+
+// writeSegment writes a segment into a file, which is the caller's to sync, and
+// opens it.
+func (w *Writer) writeSegment(base *zap.SegmentBase) (*Segment, *os.File, error) {
+	path := w.newSegment()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = base.WriteTo(f)
+	if err = errors.Join(err, f.Chmod(fileMode)); err == nil {
+		var s *Segment
+		if s, err = openSegment(path); err == nil {
+			s.mark = markSegment(s)
+			return s, f, nil
+		}
+	}
+	return nil, nil, errors.Join(err, f.Close(), os.Remove(path))
+}
+
+// without returns the segments without the documents that have one of the ids;
+// those that have none left go. They are the caller's to release.
+func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
+	defer contain("find the documents that go", &err)()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release(left))
+		}
+	}()
+	for _, s := range l.segments {
+		gone := roaring.New()
+		for _, r := range ids {
+			if err := s.documentsOf(r, func(doc uint32) { gone.Add(doc) }); err != nil {
+				return left, err
+			}
+		}
+		if len(ids) > 0 {
+			s.Trim()
+		}
+		before := uint64(0)
+		if s.deleted != nil {
+			before = s.deleted.GetCardinality()
+			gone.Or(s.deleted)
+		}
+		n := gone.GetCardinality()
+		if n >= uint64(s.length) {
+			continue
+		}
+		if n > before {
+			other, err := segmentOf(s.zap)
+			if err != nil {
+				return left, err
+			}
+			other.mark, other.deleted = s.mark, gone
+			s = other
+		}
+		left = append(left, retain(s)...)
+	}
+	return left, nil
+}
+
+// going returns the ids of the older documents that a batch takes out, or takes
+// the place of.
+func (t *table) going(b *Batch) (ids []idRange) {
+	for i := range t.rows {
+		old := &t.rows[i].Summary
+		c := b.files[old.File]
+		if c == nil {
+			continue
+		}
+		from := c.from
+		if c.put && old.TailBytes > 0 &&
+			(c.summary.Checkpoint.Offset != old.Checkpoint.Offset || c.summary.TailBytes != old.TailBytes) {
+			// The unterminated last line is another one now.
+			from = min(from, old.Checkpoint.Offset)
+		}
+		if c.drop {
+			from = 0
+		}
+		if from < math.MaxInt64 {
+			ids = append(ids, documentIDs(old.File, from))
+		}
+		ids = append(ids, oneID(recordID(old.File)))
+		for _, id := range append(c.stored, factTails(old.File)...) {
+			ids = append(ids, oneID(id))
+		}
+		if c.drop {
+			for _, kind := range factKinds {
+				ids = append(ids, factIDs(kind, old.File))
+			}
+		}
+	}
+	return ids
+}
+
+// explain finds out what a failure to write means: a full disk, or segments that
+// are not as they were written.
+func (w *Writer) explain(err error) error {
+	if err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if files.NoSpace(err) {
+		return ErrFull
+	}
+	for _, s := range w.live.segments {
+		if err2 := verifySegment(context.Background(), s.path); errors.Is(err2, ErrDamaged) {
+			return fmt.Errorf("%w (%v)", err2, err)
+		}
+	}
+	return err
+}
+
+// Record returns the session record as of the checkpoint, without an
+// unterminated last line, with its facts, for reading on. It is nil when there is
+// none.
+func (w *Writer) Record(file uint32) (r *session.Record, err error) {
+	w.mu.Lock()
+	if w.failed != nil {
+		defer w.mu.Unlock()
+		return nil, w.failed
+	}
+	segments := retain(w.live.segments...)
+	w.mu.Unlock()
+	defer func() { err = errors.Join(err, release(segments)) }()
+	b, err := storedIn(segments, recordID(file), nil)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	if r, err = decodeRecord(b, true); r != nil {
+		r.Facts, err = readFacts(segments, file)
+	}
+	return r, err
+}
+
+// storedIn returns what is stored under an id in one of the segments, nil when
+// there is nothing. It looks into near first, when that is not nil.
+func storedIn(segments []*Segment, id string, near *Segment) ([]byte, error) {
+	if near != nil {
+		if b, err := near.stored(id); err != nil || b != nil {
+			return b, err
+		}
+	}
+	for _, s := range slices.Backward(segments) {
+		if s == near {
+			continue
+		}
+		if b, err := s.stored(id); err != nil || b != nil {
+			return b, err
+		}
+	}
+	return nil, nil
+}

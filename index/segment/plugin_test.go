@@ -1,0 +1,46 @@
+package segment
+
+import (
+	"errors"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	engine "github.com/blevesearch/bleve_index_api"
+	api "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+func init() { scorch.RegisterSegmentPlugin(&plugin{}, true) }
+
+// plugin lets the whole engine work on our segments: it is the engine's own way of making them, except that a batch
+// whose only document is that of a Segment becomes the segment.
+type plugin struct{ zap.ZapPlugin }
+
+func (p *plugin) New(docs []engine.Document) (api.Segment, uint64, error) {
+	return p.NewUsing(docs, nil)
+}
+
+func (p *plugin) NewUsing(docs []engine.Document, config map[string]any) (api.Segment, uint64, error) {
+	for _, d := range docs {
+		if c, ok := d.(*carrier); ok {
+			if len(docs) > 1 {
+				return nil, 0, errors.New("make a segment: a batch with a built segment has other documents")
+			}
+			base, err := c.segment.Base()
+			return base, uint64(len(c.segment.bytes)), err
+		}
+	}
+	return p.ZapPlugin.NewUsing(docs, config)
+}
+
+// carrier takes a segment through a batch.
+type carrier struct{ segment *Segment }
+
+func (c *carrier) ID() string                                  { return "\x00segment" } // no document has it
+func (c *carrier) Size() int                                   { return len(c.segment.bytes) }
+func (c *carrier) VisitFields(engine.FieldVisitor)             {}
+func (c *carrier) VisitComposite(engine.CompositeFieldVisitor) {}
+func (c *carrier) HasComposite() bool                          { return false }
+func (c *carrier) NumPlainTextBytes() uint64                   { return 0 }
+func (c *carrier) AddIDField()                                 {}
+func (c *carrier) StoredFieldsBytes() uint64                   { return 0 }
+func (c *carrier) Indexed() bool                               { return true }
