@@ -117,8 +117,12 @@ func (g *generation) decode(text string) error {
 // markBuffer is the memory that reading a segment for its mark takes.
 const markBuffer = tailLen
 
-// openMarked opens a segment that is as its mark says. It reads through buf.
-func openMarked(dir string, mark fileMark, buf []byte) (*Segment, error) {
+// openMarked opens a segment that is as its mark says, or takes it from those that
+// are open already. It reads through buf.
+func openMarked(dir string, mark fileMark, have []*Segment, buf []byte) (*Segment, error) {
+	if i := slices.IndexFunc(have, func(s *Segment) bool { return s.mark == mark }); i >= 0 {
+		return have[i].again(), nil
+	}
 	path := filepath.Join(dir, mark.name)
 	switch got, err := markFile(path, buf); {
 	case err != nil:

@@ -29,8 +29,9 @@ type liveState struct {
 }
 
 // readLive opens the state that the writers of before left, an empty one when
-// there is none or the index is to be built anew.
-func (w *Writer) readLive(rebuild bool) (*liveState, error) {
+// there is none or the index is to be built anew. Of what is in these segments, which
+// are open, nothing is read again.
+func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 	if err := w.readSegments(); err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
 	}
@@ -48,7 +49,7 @@ func (w *Writer) readLive(rebuild bool) (*liveState, error) {
 	}
 	l := &liveState{}
 	if l.generation, err = readManifest(w.dir, w.last); err == nil {
-		err = l.load(filepath.Join(w.dir, segmentsName))
+		err = l.load(filepath.Join(w.dir, segmentsName), have)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = damaged("generation %d is not complete: %v", w.last, err)
@@ -64,7 +65,7 @@ func (w *Writer) readLive(rebuild bool) (*liveState, error) {
 	return l, nil
 }
 
-func (l *liveState) load(dir string) (err error) {
+func (l *liveState) load(dir string, have []*Segment) (err error) {
 	defer contain(fmt.Sprintf("open generation %d", l.generation.number), &err)()
 	deleted, table, err := l.generation.readState()
 	if err != nil {
@@ -75,7 +76,7 @@ func (l *liveState) load(dir string) (err error) {
 	}
 	buf := make([]byte, markBuffer)
 	for _, mark := range l.generation.segmentMarks() {
-		s, err := openMarked(dir, mark, buf)
+		s, err := openMarked(dir, mark, have, buf)
 		if err != nil {
 			return err
 		}
@@ -246,14 +247,12 @@ func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
 			continue
 		}
 		if n > before {
-			other, err := segmentOf(s.zap)
-			if err != nil {
-				return left, err
-			}
-			other.mark, other.deleted = s.mark, gone
-			s = other
+			other := s.again()
+			other.deleted = gone
+			left = append(left, other)
+		} else {
+			left = append(left, retain(s)...)
 		}
-		left = append(left, retain(s)...)
 	}
 	return left, nil
 }

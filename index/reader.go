@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"sync"
 
 	"github.com/blevesearch/vellum/levenshtein"
@@ -101,29 +100,14 @@ func (r *Reader) load(have []*Segment) (err error) {
 	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
 	buf := make([]byte, markBuffer)
 	for _, mark := range g.segmentMarks() {
-		s, err := r.segment(mark, have, buf)
+		s, err := openMarked(filepath.Join(r.dir, segmentsName), mark, have, buf)
 		if err != nil {
 			return err
 		}
 		s.deleted, s.automata, s.reader = deleted[mark.name], a, r
-		s.Trim()
 		r.segments = append(r.segments, s)
 	}
 	return nil
-}
-
-// segment opens a segment of the generation, or takes it from those that are open
-// already. It reads through buf.
-func (r *Reader) segment(mark fileMark, have []*Segment, buf []byte) (*Segment, error) {
-	if i := slices.IndexFunc(have, func(s *Segment) bool { return s.mark == mark }); i >= 0 {
-		s, err := segmentOf(have[i].zap)
-		if err == nil {
-			s.mark = mark
-			s.zap.AddRef()
-		}
-		return s, err
-	}
-	return openMarked(filepath.Join(r.dir, segmentsName), mark, buf)
 }
 
 // Generation returns the number of the generation.

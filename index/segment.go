@@ -62,6 +62,13 @@ func segmentOf(z *zap.Segment) (*Segment, error) {
 	return &Segment{zap: z, data: z.Data(), length: int(z.NumDocs()), fields: fields, dicts: make(map[Field]*vellum.FST), path: z.Path()}, nil
 }
 
+// again returns the same segment, to be closed once more, without knowledge of what
+// is deleted.
+func (s *Segment) again() *Segment {
+	s.zap.AddRef()
+	return &Segment{zap: s.zap, data: s.data, length: s.length, fields: s.fields, dicts: make(map[Field]*vellum.FST), path: s.path, mark: s.mark}
+}
+
 // openSegment opens a segment file. Closing its zap closes it.
 func openSegment(path string) (*Segment, error) {
 	z, err := segment.Open(path)
@@ -76,6 +83,7 @@ func openSegment(path string) (*Segment, error) {
 	if err != nil {
 		return nil, errors.Join(err, z.Close())
 	}
+	s.Trim()
 	return s, nil
 }
 

@@ -29,6 +29,7 @@ type WriterOptions struct {
 	PID     int          // of this process, for the message of ErrLocked
 	Stock   bool         // let the engine build its segments, as a reference
 	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
+	Reader  *Reader      // of the same directory, which it shares what it can with; nil: none is open
 }
 
 // Writer is the one writer of an index. All methods may be called by several
@@ -75,19 +76,23 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if opt.Stock || !segment.Known() {
 		w.build = newStockBuilder
 	}
-	if err := w.open(opt.Rebuild); err != nil {
+	if err := w.open(opt); err != nil {
 		_ = lock.Unlock()
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *Writer) open(rebuild bool) error {
-	live, err := w.readLive(rebuild)
+func (w *Writer) open(opt WriterOptions) error {
+	var have []*Segment
+	if opt.Reader != nil {
+		have = opt.Reader.segments
+	}
+	live, err := w.readLive(opt.Rebuild, have)
 	if err != nil {
 		return err
 	}
-	if rebuild {
+	if opt.Rebuild {
 		// Where indexes of versions up to 12 kept what is in segments now.
 		if err := os.RemoveAll(filepath.Join(w.dir, "live")); err != nil {
 			return fmt.Errorf("remove the old index: %w", err)

@@ -169,7 +169,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 			lag = Behind(r.Found, nil)
 		}
 		k.bulk = lag.Bytes >= bulkFrom
-		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock})
+		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock, Reader: r.Reader})
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// Open opens a segment file, and lets go of what that has touched.
+// Open opens a segment file.
 func Open(path string) (*zap.Segment, error) {
 	opened, err := (&zap.ZapPlugin{}).Open(path)
 	if err != nil {
@@ -20,7 +20,6 @@ func Open(path string) (*zap.Segment, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("unknown kind of segment %T", opened), opened.Close())
 	}
-	Spare(s.Data())
 	return s, nil
 }
 
