@@ -38,8 +38,8 @@ func pidIn(path string) int {
 	return pid
 }
 
-// Generations returns how many generations are on disk up to the newest that is
-// published, and when that was.
+// Generations returns how many generations are on disk up to the reader's, and when
+// the newest was published.
 func (r *Reader) Generations() (count int, newest time.Time, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Reader) Generations() (count int, newest time.Time, err error) {
 	}
 	for _, e := range entries {
 		var n uint64
-		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err == nil && e.Name() == fmt.Sprintf(generationName, n) {
+		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err == nil && e.Name() == fmt.Sprintf(generationName, n) && n <= r.generation.number {
 			count++
 		}
 	}

@@ -32,9 +32,6 @@ type liveState struct {
 // there is none or the index is to be built anew. Of what is in these segments, which
 // are open, nothing is read again.
 func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
-	if err := w.readSegments(); err != nil {
-		return nil, fmt.Errorf("read the index directory: %w", err)
-	}
 	numbers, _, err := w.generations()
 	if err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
@@ -173,8 +170,8 @@ func (w *Writer) write(g *generation, segments []*Segment, t *table, written []*
 	return files.SyncDir(w.dir)
 }
 
-// readSegments makes the directory of the segments and finds out which numbers are
-// in use.
+// readSegments makes the directory of the segments if it is missing, and finds out
+// which numbers are in use.
 func (w *Writer) readSegments() error {
 	dir := filepath.Join(w.dir, segmentsName)
 	if err := makeDirs(dir); err != nil {

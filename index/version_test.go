@@ -37,6 +37,15 @@ func TestOtherVersionOnDisk(t *testing.T) {
 	if _, err := OpenWriter(dir, WriterOptions{}); !errors.Is(err, ErrVersion) {
 		t.Fatalf("OpenWriter again: %v, want ErrVersion", err)
 	}
+	if err := os.RemoveAll(filepath.Join(dir, segmentsName)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenWriter(dir, WriterOptions{}); !errors.Is(err, ErrVersion) {
+		t.Fatalf("OpenWriter once more: %v, want ErrVersion", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, segmentsName)); err == nil {
+		t.Error("something was made in an index of another version")
+	}
 	w, err = OpenWriter(dir, WriterOptions{Rebuild: true})
 	if err != nil {
 		t.Fatalf("OpenWriter with Rebuild: %v", err)

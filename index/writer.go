@@ -98,6 +98,9 @@ func (w *Writer) open(opt WriterOptions) error {
 			return fmt.Errorf("remove the old index: %w", err)
 		}
 	}
+	if err := w.readSegments(); err != nil {
+		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(live.segments))
+	}
 	w.live, w.next = live, live.table.next
 	return nil
 }
