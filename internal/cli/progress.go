@@ -111,8 +111,8 @@ func (p *progressLines) end() {
 	at, took := p.at, p.app.Now().Sub(p.start).Round(100*time.Millisecond)
 	switch {
 	case !p.told(at):
-	case at.Files < at.FilesTotal:
-		p.app.warn("stopped after %d of %s (%s)", at.Files, filesText(at.FilesTotal), bytesText(at.Bytes))
+	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
+		p.app.warn("stopped with %s of %s indexed", bytesText(at.Committed), bytesText(at.BytesTotal))
 	default:
 		p.app.warn("built the index of %s (%s) in %v", filesText(at.FilesTotal), bytesText(at.BytesTotal), took)
 	}

@@ -18,6 +18,7 @@ func TestProgress(t *testing.T) {
 		{FilesTotal: 2, Files: 1, Bytes: total / 2, Committed: total / 2, BytesTotal: total, First: true, Left: 95 * time.Second},
 		{FilesTotal: 2, Files: 2, Bytes: total, Committed: total, BytesTotal: total, First: true},
 	}
+	failed := indexer.Progress{FilesTotal: 2, Files: 2, Bytes: total, Committed: total / 2, BytesTotal: total, First: true}
 	small := []indexer.Progress{{FilesTotal: 1, Files: 1, Bytes: 1000, BytesTotal: 1000, First: true}}
 	again := []indexer.Progress{{FilesTotal: 1, Files: 1, Bytes: total, BytesTotal: total}}
 	for _, test := range []struct {
@@ -33,7 +34,8 @@ func TestProgress(t *testing.T) {
 		{name: "first build", steps: first, lines: 2, want: []string{
 			"pigrep: building the index of 2 session files (100 MB)\n", "pigrep: built the index of 2 session files (100 MB) in 3s\n",
 		}},
-		{name: "first build, stopped", steps: first[:2], lines: 2, want: []string{"pigrep: stopped after 1 of 2 session files (50 MB)\n"}},
+		{name: "first build, stopped", steps: first[:2], lines: 2, want: []string{"pigrep: stopped with 50 MB of 100 MB indexed\n"}},
+		{name: "first build, read and not written", steps: append(first[:2:2], failed), lines: 2, want: []string{"pigrep: stopped with 50 MB of 100 MB indexed\n"}},
 		{name: "first build, quiet", quiet: true, steps: first},
 		{name: "first build, for programs", json: true, steps: first},
 		{name: "small build", steps: small},
