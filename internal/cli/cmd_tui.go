@@ -150,7 +150,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	case err != nil:
 		return err
 	case done.Interrupted:
-		return context.Canceled
+		return errLeft
 	case done.Resume == nil && o.print:
 		return errNothingFound
 	case done.Resume == nil:

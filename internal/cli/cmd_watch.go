@@ -89,7 +89,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 		return err
 	}
 	if ctx.Err() != nil && context.Cause(ctx) != errTerminated {
-		return errWatchStopped
+		return errLeft
 	}
 	return nil
 }

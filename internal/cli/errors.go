@@ -40,7 +40,7 @@ var exitCodes = []struct {
 var (
 	errNothingFound = errors.New("nothing found")
 	errIncomplete   = errors.New("nothing found, and the search was not complete")
-	errWatchStopped = fmt.Errorf("the watch was stopped: %w", context.Canceled)
+	errLeft         = fmt.Errorf("left as one leaves it: %w", context.Canceled)
 )
 
 // exitCode is the only place that turns an outcome into an exit code.
@@ -104,14 +104,14 @@ func withHint(cmd *cobra.Command, err error) error {
 
 // report tells the person, or the program, what went wrong.
 func (a *App) report(err error) {
-	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errWatchStopped) {
+	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errLeft) {
 		return
 	}
 	f := printer.Failure{Code: codeIO, Message: err.Error()}
 	if p, ok := errors.AsType[*problem](err); ok {
 		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint, Candidates: p.candidates}
 	} else if errors.Is(err, context.Canceled) {
-		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "what was done is kept; the next run goes on from there"}
+		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "run it again; what was indexed so far is kept"}
 	}
 	if f.Hint == "" {
 		f.Hint = hintFor(err)

@@ -33,6 +33,15 @@ until_shown() {
 	screen >&2
 	exit 1
 }
+until_gone() {
+	for _ in $(seq 400); do
+		[[ $(screen) == *"$1"* ]] || return 0
+		sleep 0.05
+	done
+	echo "waited in vain for this to go: $1" >&2
+	screen >&2
+	exit 1
+}
 
 case $shell in
 bash) start="env PS1='ready> ' bash --norc --noprofile -i" load='eval "$(pigrep init bash)"' ;;
@@ -48,7 +57,6 @@ tm send-keys C-l
 # What was typed is the query; what was chosen comes in its place.
 tm send-keys -l 'needle'
 tm send-keys C-g
-until_shown '> needle'
 until_shown '▌ '
 tm send-keys Enter
 until_shown "cd $work/home/project"
@@ -59,9 +67,15 @@ until_shown "ran-pi in $work/home/project"
 tm send-keys C-l
 tm send-keys -l 'echo un"touch"ed'
 tm send-keys C-g
-until_shown '> echo un'
+until_shown 'F1 help'
 tm send-keys C-c
+until_gone 'F1 help'
 until_shown 'echo un"touch"ed'
 tm send-keys Enter
 until_shown 'untouched'
+if [[ $(screen) == *interrupted* ]]; then
+	echo "Ctrl-C is how one leaves, and nothing to tell:" >&2
+	screen >&2
+	exit 1
+fi
 echo "$shell driven"
