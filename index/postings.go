@@ -113,11 +113,78 @@ func listParts(data []byte, at uint64) (freqs uint64, bitmap []byte, ok bool) {
 	return freqs, data[at : at+size], true
 }
 
-// Cookies of the roaring format.
+// A directory is that of the containers of a roaring bitmap, each with the documents
+// of which the high half of the number is the same:
+//
+//	uint32   roaringNoRuns, then
+//	uint32   number of containers
+//	  or
+//	uint16   roaringRuns, then
+//	uint16   number of containers - 1, and a bit for each, set when it is of runs
+//
+//	for each container: uint16 the high half, uint16 number of documents - 1
+//	for each container: uint32 its offset, unless there are runs and fewer than 4 containers
+//
+// A container is of runs, uint16 their number and for each uint16 the first and the
+// number of others; or of up to mostInArray documents, uint16 each; or a bit for each
+// of 65,536.
+type directory struct {
+	count int
+	runs  []byte // nil: there are none
+	rows  []byte
+	data  []byte // the containers
+}
+
 const (
-	roaringNoRuns = 12346 // then uint32 number of containers
-	roaringRuns   = 12347 // with the number of containers - 1 in the high half, then a bit for each that is of runs
+	roaringNoRuns = 12346
+	roaringRuns   = 12347
+	mostInArray   = 4096
+	fewContainers = 4 // have no offsets when there are runs
 )
+
+func readDirectory(b []byte) (d directory, ok bool) {
+	le := binary.LittleEndian
+	if len(b) < 8 {
+		return d, false
+	}
+	at, offsets := 0, true
+	switch cookie := le.Uint32(b); {
+	case cookie == roaringNoRuns:
+		if cookie = le.Uint32(b[4:]); cookie > 1<<16 {
+			return d, false
+		}
+		d.count, at = int(cookie), 8
+	case cookie&0xffff == roaringRuns:
+		d.count = int(cookie>>16) + 1
+		at = 4 + (d.count+7)/8
+		if at > len(b) {
+			return d, false
+		}
+		d.runs, offsets = b[4:at], d.count >= fewContainers
+	default:
+		return d, false
+	}
+	end := at + 4*d.count
+	if end > len(b) {
+		return d, false
+	}
+	d.rows, d.data = b[at:end], b[end:]
+	if offsets {
+		if 4*d.count > len(d.data) {
+			return d, false
+		}
+		d.data = d.data[4*d.count:]
+	}
+	return d, true
+}
+
+// row returns the first number that a container may have, and how many it has.
+func (d *directory) row(i int) (first uint32, count int) {
+	le := binary.LittleEndian
+	return uint32(le.Uint16(d.rows[4*i:])) << 16, int(le.Uint16(d.rows[4*i+2:])) + 1
+}
+
+func (d *directory) isRuns(i int) bool { return d.runs != nil && d.runs[i/8]>>(i%8)&1 != 0 }
 
 // countList returns the number of documents in a list. It reads the directory
 // of the bitmap's containers only.
@@ -126,28 +193,107 @@ func countList(data []byte, value uint64) (count int, ok bool) {
 		return 1, true
 	}
 	_, b, ok := listParts(data, value)
-	if !ok || len(b) < 8 {
+	if !ok {
 		return 0, false
 	}
-	cookie := binary.LittleEndian.Uint32(b)
-	var containers, at int
-	switch {
-	case cookie == roaringNoRuns:
-		containers, at = int(binary.LittleEndian.Uint32(b[4:])), 8
-	case cookie&0xffff == roaringRuns:
-		containers = int(cookie>>16) + 1
-		at = 4 + (containers+7)/8
-	default:
-		return 0, false
+	d, ok := readDirectory(b)
+	for i := range d.count {
+		_, n := d.row(i)
+		count += n
 	}
-	if containers > 1<<16 || at+4*containers > len(b) {
-		return 0, false
+	return count, ok
+}
+
+// mark sets the bits of the documents, and reports whether all of them have one.
+func (d *directory) mark(set []uint64) bool {
+	le := binary.LittleEndian
+	data := d.data
+	for i := range d.count {
+		first, n := d.row(i)
+		if first/64 >= uint32(len(set)) {
+			return false
+		}
+		words := set[first/64 : min(len(set), int(first/64)+1<<10)]
+		switch {
+		case d.isRuns(i):
+			if len(data) < 2 || len(data) < 2+4*int(le.Uint16(data)) {
+				return false
+			}
+			n := int(le.Uint16(data))
+			for k := range n {
+				from, more := uint32(le.Uint16(data[2+4*k:])), uint32(le.Uint16(data[4+4*k:]))
+				if (from+more)/64 >= uint32(len(words)) {
+					return false
+				}
+				for doc := from; doc <= from+more; doc++ {
+					words[doc/64] |= 1 << (doc % 64)
+				}
+			}
+			data = data[2+4*n:]
+		case n <= mostInArray:
+			if len(data) < 2*n {
+				return false
+			}
+			for b := data[:2*n]; len(b) >= 2; b = b[2:] {
+				doc := le.Uint16(b)
+				if int(doc/64) >= len(words) {
+					return false
+				}
+				words[doc/64] |= 1 << (doc % 64)
+			}
+			data = data[2*n:]
+		default:
+			if len(data) < 8<<10 {
+				return false
+			}
+			for k := range 1 << 10 {
+				if w := le.Uint64(data[8*k:]); k < len(words) {
+					words[k] |= w
+				} else if w != 0 {
+					return false
+				}
+			}
+			data = data[8<<10:]
+		}
 	}
-	for range containers {
-		count += int(binary.LittleEndian.Uint16(b[at+2:])) + 1
-		at += 4
+	return true
+}
+
+// Mark sets the bits of the live documents that have the term at a place. The set has
+// a bit for each document, in words of 64, and none of any other.
+func (s *Segment) Mark(at Place, set []uint64) (err error) {
+	defer contain("read postings", &err)()
+	if at == 0 {
+		return nil
 	}
-	return count, true
+	dead := s.dead()
+	if at&oneHitBit != 0 {
+		doc := uint32(at & oneHitMask)
+		if int(doc) >= s.length {
+			return damaged("document number %d", doc)
+		}
+		if dead == nil || dead[doc/64]>>(doc%64)&1 == 0 {
+			set[doc/64] |= 1 << (doc % 64)
+		}
+		return nil
+	}
+	_, b, ok := listParts(s.data, uint64(at))
+	if !ok {
+		return errPostings
+	}
+	own := set // as deleted documents of the list must not stay and others must
+	if dead != nil {
+		own = make([]uint64, len(set))
+	}
+	d, ok := readDirectory(b)
+	// Whoever uses the numbers as indices must be able to rely on them.
+	if !ok || !d.mark(own) || s.length%64 != 0 && own[len(own)-1]>>(s.length%64) != 0 {
+		return errPostings
+	}
+	for i := range dead {
+		set[i] |= own[i] &^ dead[i]
+	}
+	return nil
 }
 
 // Postings are the live documents that have a term, in ascending order. They are

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -106,6 +107,61 @@ func checkBlocks(t *testing.T, l *list, s *Segment) {
 	}
 }
 
+// Mark sets the bits of the documents that Next returns, and of no others.
+func TestMark(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		docs := roaring.New()
+		length := 1 + rnd.IntN(200_000)
+		for range 1 + rnd.IntN(4) {
+			switch from := rnd.IntN(length); rnd.IntN(3) {
+			case 0: // few
+				for range 1 + rnd.IntN(100) {
+					docs.AddInt(rnd.IntN(length))
+				}
+			case 1: // side by side
+				docs.AddRange(uint64(from), uint64(min(length, from+rnd.IntN(70_000)+1)))
+			case 2: // many
+				for doc := from; doc < length; doc += 1 + rnd.IntN(10) {
+					docs.AddInt(doc)
+				}
+			}
+		}
+		if rnd.IntN(2) == 0 {
+			docs.RunOptimize()
+		}
+		data := []byte{0, 0, 0}
+		bitmap, _ := docs.ToBytes()
+		data = append(binary.AppendUvarint(data, uint64(len(bitmap))), bitmap...)
+		s := &Segment{data: data, length: length}
+		if rnd.IntN(2) == 0 {
+			s.deleted = roaring.New()
+			for range rnd.IntN(1000) {
+				s.deleted.AddInt(rnd.IntN(length))
+			}
+		}
+		want := make([]uint64, (length+63)/64)
+		want[0] = 1 // stays
+		got := slices.Clone(want)
+		p, err := s.PostingsAt(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
+			want[doc/64] |= 1 << (doc % 64)
+		}
+		if err := s.Mark(1, got); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("Mark of %v in %d documents, %v: bits differ from Next", docs, length, err)
+		}
+		if n, ok := countList(data, 1); !ok || n != int(docs.GetCardinality()) {
+			t.Fatalf("countList of %v = %d, %t", docs, n, ok)
+		}
+		if s.length = int(docs.Maximum()); s.length > 0 && s.Mark(1, make([]uint64, (s.length+63)/64)) == nil {
+			t.Fatalf("Mark of %v in %d documents: no error", docs, s.length)
+		}
+	}
+}
+
 func TestBlockOfOne(t *testing.T) {
 	p := newPostings(&list{doc: 3, length: 7}, &Segment{length: 4})
 	docs, freqs, lengths := p.NextBlock()
@@ -131,11 +187,15 @@ func FuzzPostings(f *testing.F) {
 		}()
 		defer contain("read", &err)()
 		countList(data, at)
+		s := &Segment{data: data, length: 1000, deleted: roaring.BitmapOf(5)}
+		set := make([]uint64, (s.length+63)/64)
+		if err := s.Mark(Place(at), set); err == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
+			t.Fatalf("marked %x", set)
+		}
 		l, err := readList(data, at)
 		if err != nil {
 			return
 		}
-		s := &Segment{length: 1000, deleted: roaring.BitmapOf(5)}
 		p := newPostings(l, s)
 		for {
 			doc, _, _, ok := p.Next()

@@ -253,6 +253,7 @@ func (s *Segment) dead() []uint64 {
 			return
 		}
 		s.deadBits = make([]uint64, (s.length+63)/64)
+		clear(s.deadBits) // memory that is read before it is written costs two faults
 		for it := s.deleted.Iterator(); it.HasNext(); {
 			if doc := it.Next(); int(doc) < s.length {
 				s.deadBits[doc/64] |= 1 << (doc % 64)

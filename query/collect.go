@@ -1,10 +1,7 @@
 package query
 
 import (
-	"cmp"
 	"slices"
-
-	"pigrep/index"
 )
 
 // A fileCount is what is counted of the candidates of a file.
@@ -44,6 +41,11 @@ type collector struct {
 	best     topScores // of all files
 	bestHere topScores // of the file in the run
 	run      []candidate
+
+	// Of the segment.
+	others bitset // documents that are to be looked at whatever they have; nil: none
+	at     int32  // the file of the last document, -1 for none
+	atRun  int    // the run that it is in, -1 at first
 }
 
 func (s *searcher) newCollector(sc *scores) *collector {
@@ -81,52 +83,80 @@ func (t *topScores) has(score float32) bool {
 	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
 }
 
-// collect adds the candidates of a segment to its list and clears the scores.
-func (c *collector) collect(seg *segment, everybody bool) error {
+// segment adds the candidates of a segment to its list. everybody says that a document
+// may be one without any of the words.
+func (c *collector) segment(seg *segment, everybody bool) error {
 	sc := c.scores
-	seen := sc.seen[:(seg.Len()+63)/64]
+	c.others = nil
 	if everybody {
-		all := test{field: index.FieldKind, keyword: func(string) bool { return false }}
-		others, err := all.bits(seg, nil)
-		if err != nil {
+		var err error
+		if c.others, err = seg.live(); err != nil {
 			return err
 		}
-		for i := range seen {
-			seen[i] |= ^others[i]
-		}
 		if seg.allowed != nil {
-			seen.and(seg.allowed)
+			c.others.and(seg.allowed)
 		}
 	}
+	for _, p := range c.plans {
+		if len(p.parts) > 0 && p.strict() && seg.allowed != nil {
+			p.whole[seg.number].and(seg.allowed)
+		}
+	}
+	c.at, c.atRun = -1, -1
+	for sc.begin(); sc.next(seg.Len()); {
+		for _, p := range c.plans {
+			if err := c.ctx.Err(); err != nil {
+				return err
+			}
+			if err := c.scoreWord(sc, seg, p); err != nil {
+				return err
+			}
+		}
+		if err := c.collect(seg); err != nil {
+			return err
+		}
+	}
+	c.flush(seg)
+	return nil
+}
+
+// collect adds the candidates of a window and clears the scores.
+func (c *collector) collect(seg *segment) error {
+	sc := c.scores
+	if c.others != nil {
+		sc.seen.or(c.others.part(sc.first, sc.end))
+	}
 	for doc := range seg.anchors {
-		seen.add(doc)
+		if sc.first <= doc && doc < sc.end {
+			sc.seen.add(doc - sc.first)
+		}
 	}
 	unsure, unwanted := uint64(0), uint64(0)
 	for _, p := range c.plans {
-		if list := seg.pending[p.index]; len(list) > 0 {
+		if len(seg.pending[p.index]) > 0 {
 			unsure |= p.bit
 			if !p.scored {
 				unwanted |= p.bit
 			}
-			slices.SortFunc(list, func(a, b pending) int { return cmp.Compare(a.doc, b.doc) })
 		}
 	}
-	at, run := int32(-1), -1 // the file, and the run of its documents
-	for doc := range seen.all() {
-		mask := sc.mask[doc]
+	for i := range sc.seen.all() {
+		doc := sc.first + i
+		mask := sc.mask[i]
 		weak := uint64(0)
 		if sc.weak != nil {
-			weak = sc.weak[doc]
-			sc.weak[doc] = 0
+			weak = sc.weak[i]
+			sc.weak[i] = 0
 		}
-		score, tier := sc.score[doc], sc.tier[doc]
-		sc.mask[doc], sc.score[doc], sc.tier[doc] = 0, 0, 0
-		if run < 0 || doc >= seg.files.End(run) {
-			for run++; doc >= seg.files.End(run); run++ {
+		score, tier := sc.score[i], sc.tier[i]
+		sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
+		if c.atRun < 0 || doc >= seg.files.End(c.atRun) {
+			for c.atRun++; doc >= seg.files.End(c.atRun); c.atRun++ {
 			}
-			at = c.fileNumbered(seg.files[run].File)
+			c.at = c.fileNumbered(seg.files[c.atRun].File)
 			c.flush(seg)
 		}
+		at := c.at
 		if at < 0 {
 			continue
 		}
@@ -171,8 +201,7 @@ func (c *collector) collect(seg *segment, everybody bool) error {
 			}
 		}
 	}
-	c.flush(seg)
-	clear(seen)
+	clear(sc.seen)
 	return nil
 }
 

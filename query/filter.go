@@ -293,7 +293,7 @@ func globRegexp(glob string) (*regexp.Regexp, error) {
 // A bitset has a bit for each document of a segment; nil has all.
 type bitset []uint64
 
-func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+func newBitset(n int) bitset { return written[uint64]((n + 63) / 64) }
 
 func (b bitset) has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
 
@@ -303,6 +303,22 @@ func (b bitset) and(o bitset) {
 	for i := range b {
 		b[i] &= o[i]
 	}
+}
+
+func (b bitset) or(o bitset) {
+	for i, w := range o {
+		b[i] |= w
+	}
+}
+
+// part returns the bits from one document, a multiple of 64, up to another.
+func (b bitset) part(first, end uint32) bitset { return b[first/64 : (end+63)/64] }
+
+func (b bitset) count() (n int) {
+	for _, w := range b {
+		n += bits.OnesCount64(w)
+	}
+	return n
 }
 
 // all returns the documents that have a bit, in order.
@@ -318,24 +334,20 @@ func (b bitset) all() iter.Seq[uint32] {
 	}
 }
 
-func (b bitset) set(docs *roaring.Bitmap, value bool) {
+func (b bitset) set(docs *roaring.Bitmap) {
 	var block [256]uint32
 	it := docs.ManyIterator()
 	for n := it.NextMany(block[:]); n > 0; n = it.NextMany(block[:]) {
 		for _, d := range block[:n] {
-			if value {
-				b[d>>6] |= 1 << (d & 63)
-			} else {
-				b[d>>6] &^= 1 << (d & 63)
-			}
+			b.add(d)
 		}
 	}
 }
 
 // bits evaluates the test on a segment, but for the times of single entries.
 func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
-	b := newBitset(s.Len())
 	if t.keyword == nil {
+		b := newBitset(s.Len())
 		for i, run := range s.files {
 			if !fileOK(run.File) {
 				continue
@@ -348,23 +360,44 @@ func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	}
 	// Every document has a kind, and those of a scope are the most: take the
 	// others out.
-	invert := t.field == index.FieldKind
-	if invert {
+	if t.field == index.FieldKind {
+		b, err := s.keyed(t.field, func(term string) bool { return !t.keyword(term) })
 		for i := range b {
-			b[i] = ^uint64(0)
+			b[i] = ^b[i]
 		}
+		return b, err
 	}
-	docs, err := t.docs(s.Segment, invert)
+	docs, err := t.docs(s.Segment)
 	if err != nil {
 		return nil, err
 	}
-	b.set(docs, !invert)
+	b := newBitset(s.Len())
+	b.set(docs)
 	return b, nil
 }
 
-// docs returns the documents of a segment whose keyword the test takes, or does
-// not take.
-func (t *test) docs(s *index.Segment, not bool) (*roaring.Bitmap, error) {
+// keyed returns the documents of a segment that have some keyword of a field that
+// take takes.
+func (seg *segment) keyed(f index.Field, take func(string) bool) (bitset, error) {
+	b := newBitset(seg.Len())
+	terms, err := keywords(seg.Segment, f)
+	for _, term := range terms {
+		if !take(term) {
+			continue
+		}
+		at, err := seg.Place(f, []byte(term))
+		if err != nil {
+			return nil, err
+		}
+		if err := seg.Mark(at, b); err != nil {
+			return nil, err
+		}
+	}
+	return b, err
+}
+
+// docs returns the documents of a segment whose keyword the test takes.
+func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 	all := roaring.New()
 	terms, err := keywords(s, t.field)
 	if err != nil {
@@ -372,7 +405,7 @@ func (t *test) docs(s *index.Segment, not bool) (*roaring.Bitmap, error) {
 	}
 	var rest []string
 	for _, term := range terms {
-		if t.keyword(term) == not {
+		if !t.keyword(term) {
 			rest = append(rest, term)
 			continue
 		}

@@ -318,7 +318,7 @@ func (f grepFilter) documents(s *index.Segment, docs *roaring.Bitmap) error {
 		if t.keyword == nil || docs.IsEmpty() {
 			continue
 		}
-		have, err := t.docs(s, false)
+		have, err := t.docs(s)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package query
 
 import (
 	"strings"
+	"sync"
 
 	"pigrep/index"
 	"pigrep/internal/session"
@@ -16,28 +17,64 @@ const (
 	anchorScore = 40
 )
 
-// findIDs looks the words up as beginnings of ids. A session is found by an
+// An idPrefix is a word that may be the beginning of an id.
+type idPrefix struct {
+	text string
+	bit  uint64
+
+	mu   sync.Mutex
+	seen map[string]bool // ids of entries that begin so, some more than maxIDs when it begins too many
+}
+
+type idPrefixes []*idPrefix
+
+func (s *searcher) newIDs() (list idPrefixes) {
+	for i, w := range s.words {
+		if w.match == Literal && w.scored && len(w.text) >= minID && isID(w.text) {
+			list = append(list, &idPrefix{text: w.text, bit: 1 << i, seen: map[string]bool{}})
+		}
+	}
+	return list
+}
+
+// in looks for ids of entries in a segment.
+func (list idPrefixes) in(seg *segment) error {
+	for _, p := range list {
+		var ids []string
+		err := seg.Terms(index.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
+			ids = append(ids, string(term))
+			return len(ids) <= maxIDs
+		})
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		for _, id := range ids {
+			p.seen[id] = true
+		}
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+// findIDs finds what has ids that begin with words. A session is found by an
 // anchor, its first prompt that the filters let through; its other documents do
 // not lack the word.
-func (s *searcher) findIDs() error {
-	for i, w := range s.words {
-		if w.match != Literal || !w.scored || len(w.text) < minID || !isID(w.text) {
-			continue
-		}
-		bit := uint64(1) << i
+func (s *searcher) findIDs(list idPrefixes) error {
+	for _, p := range list {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == maxIDs || !hasPrefixFold(f.ID, w.text) {
+			if found == maxIDs || !hasPrefixFold(f.ID, p.text) {
 				continue
 			}
 			found++
-			f.ids |= bit
-			if err := s.anchorSession(f, bit); err != nil {
+			f.ids |= p.bit
+			if err := s.anchorSession(f, p.bit); err != nil {
 				return err
 			}
 		}
-		if err := s.anchorEntries(strings.ToLower(w.text), bit); err != nil {
+		if err := s.anchorEntries(p); err != nil {
 			return err
 		}
 	}
@@ -92,33 +129,22 @@ func (s *searcher) anchorSession(f *file, bit uint64) error {
 	return nil
 }
 
-func (s *searcher) anchorEntries(prefix string, bit uint64) error {
-	seen := map[string]bool{}
-	for _, seg := range s.segs {
-		s.touch(seg)
-		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
-			seen[string(term)] = true
-			return len(seen) <= maxIDs
-		})
-		if err != nil {
-			return err
-		}
+func (s *searcher) anchorEntries(p *idPrefix) error {
+	if len(p.seen) == 0 || len(p.seen) > maxIDs { // of too many, none is meant
+		return nil
 	}
-	if len(seen) > maxIDs {
-		return nil // begins too many to mean one of them
-	}
-	for _, seg := range s.segs {
-		for id := range seen {
+	return s.eachSegment(func(seg *segment) error {
+		for id := range p.seen {
 			docs, err := seg.Bitmap(index.FieldEntry, []byte(id))
 			if err != nil {
 				return err
 			}
 			for it := docs.Iterator(); it.HasNext(); {
 				if doc := it.Next(); seg.allowed.has(doc) {
-					seg.anchor(doc, bit)
+					seg.anchor(doc, p.bit)
 				}
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -145,10 +146,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 	for i, seg := range r.Segments() {
 		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), copied: seg.MayBeCopy(), terms: s.terms})
 	}
-	return s, s.eachSegment(func(seg *segment) (err error) {
-		seg.files, err = seg.Files()
-		return err
-	})
+	return s, nil
 }
 
 func (s *searcher) listFiles() {
@@ -209,53 +207,27 @@ func (s *searcher) find() error {
 
 // score fills found with every document that is a hit as far as the index can tell.
 func (s *searcher) score() error {
-	if err := s.countWords(); err != nil {
+	if err := s.prepare(); err != nil {
 		return err
 	}
-	words := false
-	compounds := false
-	for i, w := range s.words {
-		p, err := s.plan(w, i)
-		if err != nil {
-			return err
-		}
-		s.plans = append(s.plans, p)
-		s.worth += p.worth
-		words = words || w.scored
-		compounds = compounds || len(w.parts) > 0
-	}
-	longest := 0
-	for _, seg := range s.segs {
-		longest = max(longest, seg.Len())
-	}
-	if err := s.eachSegment(s.filter); err != nil {
-		return err
-	}
-	if err := s.findIDs(); err != nil {
-		return err
-	}
-	s.trim()
+	return s.scoreAll(s.window())
+}
+
+// scoreAll is score by windows of so many documents.
+func (s *searcher) scoreAll(window int) error {
+	words := slices.ContainsFunc(s.words, func(w *word) bool { return w.scored })
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // those that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
 		var c *collector
 		select {
 		case c = <-idle:
 		default:
-			c = s.newCollector(newScores(longest, compounds))
+			c = s.newCollector(newScores(window, s.plans))
 		}
-		for _, p := range s.plans {
-			if err := s.ctx.Err(); err != nil {
-				return err
-			}
-			if err := s.scoreWord(c.scores, seg, p); err != nil {
-				return err
-			}
-		}
-		if err := c.collect(seg, !words); err != nil {
+		if err := c.segment(seg, !words); err != nil {
 			return err
 		}
 		idle <- c
-		seg.Trim()
 		return s.readCopies(seg)
 	})
 	if err != nil {

@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -22,7 +21,7 @@ import (
 type textTest interface {
 	// docs returns the documents of a segment of which it may be true; nil when
 	// that may be all.
-	docs(s *searcher, seg *segment) (*roaring.Bitmap, error)
+	docs(seg *segment) (bitset, error)
 	// holds decides about a part.
 	holds(v *partView) bool
 	// spans returns what is to be marked in the text of a part.
@@ -106,16 +105,13 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 }
 
 // ofKinds returns the documents of some kinds.
-func ofKinds(seg *segment, kinds ...session.Kind) (*roaring.Bitmap, error) {
-	all := roaring.New()
-	for _, k := range kinds {
-		docs, err := seg.Bitmap(index.FieldKind, []byte(k))
-		if err != nil {
-			return nil, err
-		}
-		all.Or(docs)
-	}
-	return all, nil
+func ofKinds(seg *segment, kinds ...session.Kind) (bitset, error) {
+	return seg.keyed(index.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
+}
+
+// oneEach says that each of these terms has one spelling.
+func oneEach(terms []string) func(int) []string {
+	return func(i int) []string { return terms[i : i+1] }
 }
 
 // expressionTest is re:.
@@ -133,12 +129,18 @@ const (
 	mostSteps  = 1000
 )
 
-func (f *expressionTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+func (f *expressionTest) docs(seg *segment) (bitset, error) {
 	if f.need == nil {
 		return nil, nil
 	}
 	l := lookup{segment: seg.Segment, limits: grepUsual, pieces: true}
-	return l.need(f.need)
+	docs, err := l.need(f.need)
+	if err != nil || docs == nil {
+		return nil, err
+	}
+	b := newBitset(seg.Len())
+	b.set(docs)
+	return b, nil
 }
 
 func (f *expressionTest) holds(v *partView) bool { return f.re.Match(v.text()) }
@@ -161,14 +163,14 @@ type commandTest struct {
 	needle needle
 }
 
-func (f *commandTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+func (f *commandTest) docs(seg *segment) (bitset, error) {
 	docs, err := ofKinds(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
 	}
-	have, err := conjunction(seg, f.terms, nil)
+	have, err := conjunction(seg, len(f.terms), oneEach(f.terms))
 	if err == nil {
-		docs.And(have)
+		docs.and(have)
 	}
 	return docs, err
 }
@@ -218,7 +220,7 @@ type fileTest struct {
 
 // docs returns calls that have the last element of the path, and summaries,
 // whose lists of files may stand beside their text.
-func (f *fileTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
+func (f *fileTest) docs(seg *segment) (bitset, error) {
 	docs, err := ofKinds(seg, session.KindCall)
 	if err != nil {
 		return nil, err
@@ -228,13 +230,13 @@ func (f *fileTest) docs(_ *searcher, seg *segment) (*roaring.Bitmap, error) {
 		return nil, err
 	}
 	if len(f.terms) > 0 {
-		have, err := conjunction(seg, f.terms, nil)
+		have, err := conjunction(seg, len(f.terms), oneEach(f.terms))
 		if err != nil {
 			return nil, err
 		}
-		docs.And(have)
+		docs.and(have)
 	}
-	docs.Or(summaries)
+	docs.or(summaries)
 	return docs, nil
 }
 
@@ -316,22 +318,21 @@ func (f *fileTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
 }
 
 // scoreFound adds the documents of which a textTest may be true to the scores of a
-// segment, all with the same value.
+// window, all with the same value.
 func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
 	value := float32(p.allIDF)
-	for it := p.all[seg.number].Iterator(); it.HasNext(); {
-		doc := it.Next()
+	for i := range p.all[seg.number].part(sc.first, sc.end).all() {
+		doc := sc.first + i
 		if !seg.allowed.has(doc) {
 			continue
 		}
-		sc.value[doc], sc.best[doc] = value, tierExact+1
-		sc.touched.add(doc)
+		sc.value[i], sc.best[i] = value, tierExact+1
+		sc.touched.add(i)
 		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
 	}
 }
 
 // live returns the live documents of a segment: each has a kind.
-func (seg *segment) live() (*roaring.Bitmap, error) {
-	any := test{field: index.FieldKind, keyword: func(string) bool { return true }}
-	return any.docs(seg.Segment, false)
+func (seg *segment) live() (bitset, error) {
+	return seg.keyed(index.FieldKind, func(string) bool { return true })
 }

@@ -1,0 +1,296 @@
+package query
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"pigrep/index"
+)
+
+// A term is what is known of a term of the index.
+type term struct {
+	df int           // live documents that have it
+	at []index.Place // by segment
+}
+
+// df counts the live documents that have the term.
+func (s *searcher) df(t string) (int, error) {
+	if s.terms[t] == nil {
+		if err := s.count(t); err != nil {
+			return 0, err
+		}
+	}
+	return s.terms[t].df, nil
+}
+
+// count is df for several terms, on all cores: they are known from then on.
+func (s *searcher) count(terms ...string) error {
+	n := s.newCount(terms)
+	if len(n.terms) == 0 {
+		return nil
+	}
+	if err := s.eachSegment(n.in); err != nil {
+		return err
+	}
+	s.know(n)
+	return nil
+}
+
+// A termCount counts the documents that have some terms.
+type termCount struct {
+	terms []string
+	known []term
+	dfs   []atomic.Int64
+}
+
+// newCount makes a termCount of those of the terms that are not known.
+func (s *searcher) newCount(terms []string) *termCount {
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return s.terms[t] != nil })
+	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
+	places := make([]index.Place, len(terms)*len(s.segs))
+	for i := range n.known {
+		n.known[i].at, places = places[:len(s.segs)], places[len(s.segs):]
+	}
+	return n
+}
+
+// in counts in a segment.
+func (n *termCount) in(seg *segment) error {
+	for i, t := range n.terms {
+		at, err := seg.Place(index.FieldText, []byte(t))
+		if err != nil {
+			return err
+		}
+		docs, err := seg.CountAt(at)
+		if err != nil {
+			return err
+		}
+		n.known[i].at[seg.number] = at
+		n.dfs[i].Add(int64(docs))
+	}
+	return nil
+}
+
+// know takes up what was counted in all segments.
+func (s *searcher) know(n *termCount) {
+	for i, t := range n.terms {
+		n.known[i].df = int(n.dfs[i].Load())
+		s.terms[t] = &n.known[i]
+	}
+}
+
+// place returns where the postings of a term are, which is known once it is counted.
+func (seg *segment) place(t string) (index.Place, error) {
+	if known := seg.terms[t]; known != nil {
+		return known.at[seg.number], nil
+	}
+	return seg.Place(index.FieldText, []byte(t))
+}
+
+// postings returns the documents of a segment that have a term.
+func (seg *segment) postings(t string) (*index.Postings, error) {
+	at, err := seg.place(t)
+	if err != nil {
+		return nil, err
+	}
+	return seg.PostingsAt(at)
+}
+
+// mark adds the documents of a segment that have a term to a set.
+func (seg *segment) mark(t string, set bitset) error {
+	at, err := seg.place(t)
+	if err != nil {
+		return err
+	}
+	return seg.Mark(at, set)
+}
+
+// A plan says how a word is scored: what it stands for in the whole index.
+type plan struct {
+	*word
+	index int
+	bit   uint64
+	terms []expansion
+	worth float64 // idf of the word, 0 when nothing has it or it is only left out
+
+	partIDF          []float64
+	partSum          float64
+	allIDF, wholeIDF float64    // of the documents with all parts; and those that may have them together
+	all              []bitset   // of a field that the text decides about: where it may be true
+	whole            []bitset   // documents that may have all parts together
+	raw              *rawNeedle // of the needle; nil when it cannot be looked for in JSON
+
+	allCount, wholeCount atomic.Int64 // of documents
+}
+
+// prepare looks up what the words stand for, and which documents the filters let
+// through. What that takes of a segment is read in one go, as far as it does not
+// depend on what other segments have.
+func (s *searcher) prepare() error {
+	for i, w := range s.words {
+		s.plans = append(s.plans, s.newPlan(w, i))
+	}
+	terms := s.newCount(s.lookups())
+	ids := s.newIDs()
+	err := s.eachSegment(func(seg *segment) (err error) {
+		if seg.files, err = seg.Files(); err != nil {
+			return err
+		}
+		if err := terms.in(seg); err != nil {
+			return err
+		}
+		for _, p := range s.plans {
+			if err := p.in(seg); err != nil {
+				return err
+			}
+		}
+		if err := ids.in(seg); err != nil {
+			return err
+		}
+		return s.filter(seg)
+	})
+	if err != nil {
+		return err
+	}
+	s.know(terms)
+	for _, p := range s.plans {
+		if err := s.complete(p); err != nil {
+			return err
+		}
+		s.worth += p.worth
+	}
+	return s.findIDs(ids)
+}
+
+// lookups returns all terms that the words stand for whatever the index has.
+func (s *searcher) lookups() []string {
+	var terms []string
+	for _, w := range s.words {
+		if w.term != "" {
+			terms = append(append(terms, w.term), w.terms...)
+		}
+		if w.term != "" && w.loose {
+			terms = append(terms, forms(w.term)...)
+		}
+		terms = append(append(terms, w.parts...), w.wholes...)
+		terms = append(terms, slices.Concat(w.partsToo...)...)
+	}
+	slices.Sort(terms)
+	return slices.Compact(terms)
+}
+
+func (s *searcher) newPlan(w *word, i int) *plan {
+	p := &plan{word: w, index: i, bit: 1 << i, all: make([]bitset, len(s.segs)), whole: make([]bitset, len(s.segs))}
+	if w.verify && w.find == nil {
+		p.raw = newRawNeedle(&w.needle)
+	}
+	return p
+}
+
+// in looks up which documents of a segment may have the word whole.
+func (p *plan) in(seg *segment) error {
+	switch {
+	case p.find != nil:
+		docs, err := p.find.docs(seg)
+		if err == nil && docs == nil {
+			docs, err = seg.live()
+		}
+		p.all[seg.number] = docs
+		p.allCount.Add(int64(docs.count()))
+		return err
+	case len(p.parts) > 0:
+		docs, err := conjunction(seg, len(p.parts), p.spellings)
+		if err != nil {
+			return err
+		}
+		p.allCount.Add(int64(docs.count()))
+		if len(p.wholes) > 0 {
+			wholes, err := conjunction(seg, len(p.wholes), oneEach(p.wholes))
+			if err != nil {
+				return err
+			}
+			docs.and(wholes)
+		}
+		p.wholeCount.Add(int64(docs.count()))
+		p.whole[seg.number] = docs
+	}
+	return nil
+}
+
+// complete looks up what depends on the whole index.
+func (s *searcher) complete(p *plan) error {
+	var err error
+	if p.terms, err = s.expansions(p.word); err != nil {
+		return err
+	}
+	if len(p.terms) > 0 && p.scored {
+		p.worth = p.terms[0].idf
+	}
+	if p.find != nil {
+		p.allIDF = s.idf(int(p.allCount.Load()))
+		p.wholeIDF = p.allIDF
+		if p.scored {
+			p.worth = p.allIDF
+		}
+		return nil
+	}
+	if len(p.parts) == 0 {
+		return nil
+	}
+	if p.made {
+		if err := s.eachSegment(p.in); err != nil {
+			return err
+		}
+	}
+	p.allIDF, p.wholeIDF = s.idf(int(p.allCount.Load())), s.idf(int(p.wholeCount.Load()))
+	if p.scored && p.worth == 0 {
+		p.worth = p.allIDF
+	}
+	for i := range p.parts {
+		df := 0
+		for _, t := range p.spellings(i) {
+			more, err := s.df(t)
+			if err != nil {
+				return err
+			}
+			df += more
+		}
+		idf := s.idf(min(df, int(s.documents)))
+		p.partIDF = append(p.partIDF, idf)
+		p.partSum += idf
+	}
+	return nil
+}
+
+// conjunction returns the documents that have each of n words, in one of its
+// spellings.
+func conjunction(seg *segment, n int, spellings func(int) []string) (bitset, error) {
+	docs, one := newBitset(seg.Len()), newBitset(seg.Len())
+	for i := range n {
+		set := docs
+		if i > 0 {
+			clear(one)
+			set = one
+		}
+		for _, t := range spellings(i) {
+			if err := seg.mark(t, set); err != nil {
+				return nil, err
+			}
+		}
+		if i > 0 {
+			docs.and(one)
+		}
+		if docs.count() == 0 {
+			break
+		}
+	}
+	return docs, nil
+}
+
+// spellings returns the terms that a part stands for.
+func (w *word) spellings(part int) []string {
+	if w.partsToo == nil {
+		return w.parts[part : part+1]
+	}
+	return append(w.parts[part:part+1:part+1], w.partsToo[part]...)
+}

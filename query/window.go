@@ -1,0 +1,158 @@
+package query
+
+import (
+	"slices"
+
+	"pigrep/index"
+)
+
+// windowLen is how many documents are scored at a time: what is known of them fits
+// into the cache of a core. Each list of postings that is read for a window stays
+// open until the next one, with mostOpen of them a segment is scored as a whole.
+const (
+	windowLen = 1 << 11
+	mostOpen  = 1 << 10
+)
+
+// window returns how many documents are scored at a time.
+func (s *searcher) window() int {
+	open, longest := 0, 0
+	for _, p := range s.plans {
+		open += len(p.terms)
+		for i := range p.parts {
+			open += len(p.spellings(i))
+		}
+	}
+	for _, seg := range s.segs {
+		longest = max(longest, (seg.Len()+63)&^63)
+	}
+	if open > mostOpen {
+		return longest
+	}
+	return min(windowLen, longest)
+}
+
+// scores holds what is known of the documents of one window: of document first+i
+// at i.
+type scores struct {
+	first uint32 // a multiple of 64
+	end   uint32 // the document behind the window
+	open  []openLists
+
+	seen  bitset // documents with anything in what follows
+	score []float32
+	mask  []uint64 // words that match
+	weak  []uint64 // compounds of which some parts match; nil when the query has none
+	tier  []uint8  // the loosest of the words
+
+	// Of the word that is being scored.
+	value    []float32
+	freq     []float32 // for a word by its parts: the mean of their tf
+	length   []uint32
+	parts    []uint16
+	tightest []uint16 // of the terms: the one that matches so
+	best     []uint8  // the tightest tier, and one more so that 0 is none
+	touched  bitset
+}
+
+// newScores makes scores for windows of n documents.
+func newScores(n int, plans []*plan) *scores {
+	s := &scores{
+		open: make([]openLists, len(plans)),
+		seen: newBitset(n), score: written[float32](n), mask: written[uint64](n), tier: written[uint8](n),
+		value: written[float32](n), freq: written[float32](n), length: written[uint32](n), best: written[uint8](n), tightest: written[uint16](n), touched: newBitset(n),
+	}
+	for i, p := range plans {
+		s.open[i] = newOpenLists(p)
+		if len(p.parts) > 0 && s.weak == nil {
+			s.weak, s.parts = written[uint64](n), written[uint16](n)
+		}
+	}
+	return s
+}
+
+// written is make, but that every page is written to: one that is read first is the
+// system's page of zeros, and when it is written later, that costs a second fault
+// and stops the other cores.
+func written[T uint8 | uint16 | uint32 | uint64 | float32](n int) []T {
+	s := make([]T, n)
+	clear(s)
+	return s
+}
+
+// begin goes to the beginning of a segment.
+func (sc *scores) begin() {
+	sc.first, sc.end = 0, 0
+	for i := range sc.open {
+		sc.open[i].reset()
+	}
+}
+
+// next goes to the next window of a segment with n documents, and reports whether
+// there is one.
+func (sc *scores) next(n int) bool {
+	sc.first = sc.end
+	sc.end = uint32(min(int(sc.first)+len(sc.score), n))
+	return sc.first < sc.end
+}
+
+// An openList reads the postings of one term in a segment window by window.
+type openList struct {
+	postings             *index.Postings // nil until it is asked for the first
+	docs, freqs, lengths []uint32        // at hand
+}
+
+// in returns some postings in the window, in order, none when there are no more.
+// They are valid until the next call.
+func (c *openList) in(sc *scores, seg *segment, term string) (docs, freqs, lengths []uint32, err error) {
+	if c.postings == nil {
+		if c.postings, err = seg.postings(term); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if len(c.docs) == 0 {
+		if c.docs, c.freqs, c.lengths = c.postings.NextBlock(); len(c.docs) == 0 {
+			return nil, nil, nil, c.postings.Err()
+		}
+	}
+	n := len(c.docs)
+	if c.docs[n-1] >= sc.end {
+		n, _ = slices.BinarySearch(c.docs, sc.end)
+	}
+	docs, freqs, lengths = c.docs[:n], c.freqs[:n], c.lengths[:n]
+	c.docs, c.freqs, c.lengths = c.docs[n:], c.freqs[n:], c.lengths[n:]
+	return docs, freqs, lengths, nil
+}
+
+// openLists are those of a plan.
+type openLists struct {
+	terms []openList
+	parts [][]openList // of each part, its own and those of its other spellings
+}
+
+func newOpenLists(p *plan) openLists {
+	c := openLists{make([]openList, len(p.terms)), make([][]openList, len(p.parts))}
+	for i := range c.parts {
+		c.parts[i] = make([]openList, len(p.spellings(i)))
+	}
+	return c
+}
+
+func (c *openLists) reset() {
+	clear(c.terms)
+	for _, some := range c.parts {
+		clear(some)
+	}
+}
+
+// addPart adds what a part is worth.
+func (sc *scores) addPart(i uint32, worth float32) {
+	if sc.parts[i] == 0 {
+		sc.freq[i] = 0
+		if sc.best[i] == 0 {
+			sc.touched.add(i)
+		}
+	}
+	sc.parts[i]++
+	sc.freq[i] += worth
+}
