@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"sync"
 
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/golang/snappy"
@@ -114,6 +115,8 @@ func readField(data []byte, at uint64) (name string, f fieldAt, ok bool) {
 	return name, f, true
 }
 
+var decodedChunks = sync.Pool{New: func() any { return new([]byte) }}
+
 // values visits the values of the given documents, which ascend. A value is valid
 // during the visit only.
 func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
@@ -136,7 +139,8 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 	ends := data[uint64(len(data))-endsLen:]
 	data = data[:uint64(len(data))-endsLen]
 
-	var scratch []byte
+	memory := decodedChunks.Get().(*[]byte)
+	defer decodedChunks.Put(memory)
 	var start uint64
 	for chunk := range chunks {
 		end, n := binary.Uvarint(ends)
@@ -149,7 +153,7 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 			k++
 		}
 		if k > 0 && end > start {
-			if scratch, ok = valuesOfChunk(data[start:end], scratch, docs[:k], visit); !ok {
+			if *memory, ok = valuesOfChunk(data[start:end], *memory, docs[:k], visit); !ok {
 				return bad
 			}
 		}

@@ -2,7 +2,9 @@ package index
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"runtime/debug"
+	"sort"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -204,6 +206,115 @@ func countList(data []byte, value uint64) (count int, ok bool) {
 	return count, ok
 }
 
+// has reports whether a document is there.
+func (d *directory) has(doc uint32) bool {
+	le := binary.LittleEndian
+	data, low := d.data, uint16(doc)
+	for i := range d.count {
+		base, n := d.row(i)
+		size := 2 * n
+		switch {
+		case d.isRuns(i):
+			size = 2 + 4*int(le.Uint16(data))
+		case n > mostInArray:
+			size = 8 << 10
+		}
+		if base != doc&^0xffff {
+			data = data[size:]
+			continue
+		}
+		switch data = data[:size]; {
+		case d.isRuns(i):
+			runs := data[2:]
+			k := sort.Search(len(runs)/4, func(k int) bool { return le.Uint16(runs[4*k:]) > low }) - 1
+			return k >= 0 && low-le.Uint16(runs[4*k:]) <= le.Uint16(runs[4*k+2:])
+		case n > mostInArray:
+			return data[low/8]>>(low%8)&1 != 0
+		default:
+			k := sort.Search(n, func(k int) bool { return le.Uint16(data[2*k:]) >= low })
+			return k < n && le.Uint16(data[2*k:]) == low
+		}
+	}
+	return false
+}
+
+// eachRun visits the documents of a list, deleted ones included, as runs of documents
+// side by side: their first and last.
+func eachRun(data []byte, value uint64, visit func(first, last uint32)) error {
+	if value&oneHitBit != 0 {
+		visit(uint32(value&oneHitMask), uint32(value&oneHitMask))
+		return nil
+	}
+	_, b, ok := listParts(data, value)
+	if !ok {
+		return errPostings
+	}
+	d, ok := readDirectory(b)
+	if !ok || !d.eachRun(visit) {
+		return errPostings
+	}
+	return nil
+}
+
+func (d *directory) eachRun(visit func(first, last uint32)) bool {
+	le := binary.LittleEndian
+	var first, end uint64 // of the run that may go on
+	add := func(from, to uint64) {
+		if from != end || first == end {
+			if first < end {
+				visit(uint32(first), uint32(end-1))
+			}
+			first = from
+		}
+		end = to
+	}
+	data := d.data
+	for i := range d.count {
+		base, n := d.row(i)
+		high := uint64(base)
+		switch {
+		case d.isRuns(i):
+			if len(data) < 2 || len(data) < 2+4*int(le.Uint16(data)) {
+				return false
+			}
+			n, data = int(le.Uint16(data)), data[2:]
+			for ; n > 0; n-- {
+				from := high + uint64(le.Uint16(data))
+				add(from, from+uint64(le.Uint16(data[2:]))+1)
+				data = data[4:]
+			}
+		case n <= mostInArray:
+			if len(data) < 2*n {
+				return false
+			}
+			if from, to := uint64(le.Uint16(data)), uint64(le.Uint16(data[2*n-2:]))+1; to-from == uint64(n) {
+				add(high+from, high+to)
+			} else {
+				for k := range n {
+					doc := high + uint64(le.Uint16(data[2*k:]))
+					add(doc, doc+1)
+				}
+			}
+			data = data[2*n:]
+		default:
+			if len(data) < 8<<10 {
+				return false
+			}
+			for k := range uint64(1 << 10) {
+				for w := le.Uint64(data[8*k:]); w != 0; w &= w - 1 {
+					doc := high + 64*k + uint64(bits.TrailingZeros64(w))
+					add(doc, doc+1)
+				}
+			}
+			data = data[8<<10:]
+		}
+	}
+	if first < end {
+		visit(uint32(first), uint32(end-1))
+	}
+	return true
+}
+
 // mark sets the bits of the documents, and reports whether all of them have one.
 func (d *directory) mark(set []uint64) bool {
 	le := binary.LittleEndian
@@ -257,6 +368,41 @@ func (d *directory) mark(set []uint64) bool {
 		}
 	}
 	return true
+}
+
+// KeywordsOf visits the keywords that the documents have in a field: i is the place
+// of the document among docs. Deleted documents may have some too. The term is valid
+// during the visit only.
+func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) (err error) {
+	var visiting bool
+	defer containUnless(&visiting, "look up keywords", &err)()
+	fst, err := s.dict(f)
+	if err != nil || fst == nil {
+		return err
+	}
+	it, err := fst.Iterator(nil, nil)
+	for err == nil {
+		term, value := it.Current()
+		var d directory
+		if value&oneHitBit == 0 {
+			_, b, ok := listParts(s.data, value)
+			if ok {
+				d, ok = readDirectory(b)
+			}
+			if !ok {
+				return errPostings
+			}
+		}
+		for i, doc := range docs {
+			if value&oneHitBit != 0 && doc == uint32(value&oneHitMask) || d.has(doc) {
+				visiting = true
+				visit(i, term)
+				visiting = false
+			}
+		}
+		err = it.Next()
+	}
+	return iteratorError(f, err)
 }
 
 // Mark sets the bits of the live documents that have the term at a place. The set has

@@ -2,8 +2,10 @@ package index
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -156,6 +158,29 @@ func TestMark(t *testing.T) {
 		if n, ok := countList(data, 1); !ok || n != int(docs.GetCardinality()) {
 			t.Fatalf("countList of %v = %d, %t", docs, n, ok)
 		}
+		runs := make([]uint64, len(want))
+		next := uint32(0)
+		err = eachRun(data, 1, func(first, last uint32) {
+			if first < next || last < first {
+				t.Fatalf("eachRun of %v: %d to %d after %d", docs, first, last, next)
+			}
+			for doc := first; doc <= last; doc++ {
+				runs[doc/64] |= 1 << (doc % 64)
+			}
+			next = last + 2
+		})
+		_, bytes, _ := listParts(data, 1)
+		d, _ := readDirectory(bytes)
+		for range 100 {
+			if doc := rnd.Uint32N(uint32(length + 70_000)); d.has(doc) != docs.Contains(doc) {
+				t.Fatalf("%v has %d: %t", docs, doc, d.has(doc))
+			}
+		}
+		all := make([]uint64, len(want))
+		s.deleted, s.deadOnce, s.deadBits = nil, sync.Once{}, nil
+		if err := errors.Join(err, s.Mark(1, all)); err != nil || !slices.Equal(runs, all) {
+			t.Fatalf("eachRun of %v, %v: others than Mark", docs, err)
+		}
 		if s.length = int(docs.Maximum()); s.length > 0 && s.Mark(1, make([]uint64, (s.length+63)/64)) == nil {
 			t.Fatalf("Mark of %v in %d documents: no error", docs, s.length)
 		}
@@ -192,6 +217,7 @@ func FuzzPostings(f *testing.F) {
 		if err := s.Mark(Place(at), set); err == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
 			t.Fatalf("marked %x", set)
 		}
+		_ = eachRun(data, at, func(uint32, uint32) {})
 		l, err := readList(data, at)
 		if err != nil {
 			return

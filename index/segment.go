@@ -545,7 +545,6 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 	}
 	type piece struct{ first, last, file uint32 }
 	var pieces []piece
-	var docs [256]uint32
 	it, err := fst.Iterator(nil, nil)
 	for err == nil {
 		term, value := it.Current()
@@ -554,25 +553,11 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 			return nil, damaged("file number %q", term)
 		}
 		file := uint32(number)
-		l, err2 := readList(s.data, value)
+		err2 = eachRun(s.data, value, func(first, last uint32) {
+			pieces = append(pieces, piece{first, last, file})
+		})
 		if err2 != nil {
 			return nil, err2
-		}
-		if l.docs == nil {
-			pieces = append(pieces, piece{l.doc, l.doc, file})
-		} else if first, last := l.docs.Minimum(), l.docs.Maximum(); uint64(last-first)+1 == l.docs.GetCardinality() {
-			pieces = append(pieces, piece{first, last, file})
-		} else {
-			many := l.docs.ManyIterator()
-			for n := many.NextMany(docs[:]); n > 0; n = many.NextMany(docs[:]) {
-				for _, doc := range docs[:n] {
-					if k := len(pieces) - 1; k >= 0 && pieces[k].file == file && pieces[k].last+1 == doc {
-						pieces[k].last = doc
-					} else {
-						pieces = append(pieces, piece{doc, doc, file})
-					}
-				}
-			}
 		}
 		err = it.Next()
 	}
@@ -593,19 +578,4 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 		next = p.last + 1
 	}
 	return append(runs, FileRun{next, NoFile}), nil
-}
-
-// Holding reports of each of the documents whether it has the keyword. Deleted
-// documents may have it too.
-func (s *Segment) Holding(f Field, term []byte, docs []uint32) (have []bool, err error) {
-	defer contain("look up a keyword", &err)()
-	have = make([]bool, len(docs))
-	l, err := s.list(f, term)
-	if err != nil || l == nil {
-		return have, err
-	}
-	for i, doc := range docs {
-		have[i] = l.docs == nil && l.doc == doc || l.docs != nil && l.docs.Contains(doc)
-	}
-	return have, nil
 }

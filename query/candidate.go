@@ -68,10 +68,14 @@ func (s *searcher) resolve(c *candidate) *candidate {
 	if !c.resolved {
 		seg := s.segs[c.segment]
 		s.touch(seg)
-		id, _ := seg.ID(c.doc)
-		c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
+		seg.resolve(c)
 	}
 	return c
+}
+
+func (seg *segment) resolve(c *candidate) {
+	id, _ := seg.ID(c.doc)
+	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 }
 
 // resolveAll is resolve for several candidates. It returns what lengthOf says of

@@ -38,18 +38,20 @@ type collector struct {
 	judge  judge
 	counts []fileCount // by file
 
-	best     topScores // of all files
-	bestHere topScores // of the file in the run
-	run      []candidate
+	best     topScores   // of all files
+	bestHere topScores   // of the file in the run
+	kept     []candidate // of the run
 
 	// Of the segment.
 	others bitset // documents that are to be looked at whatever they have; nil: none
-	at     int32  // the file of the last document, -1 for none
-	atRun  int    // the run that it is in, -1 at first
+	run    int    // that the last document was in, -1 at first
+	runEnd uint32 // the document behind it
+	at     int32  // the file of the run, -1 for none
 }
 
 func (s *searcher) newCollector(sc *scores) *collector {
 	c := &collector{searcher: s, scores: sc, judge: newJudge(s.query), counts: make([]fileCount, len(s.files))}
+	c.judge.covered = s.covered
 	c.best.most = rerankMost
 	if s.req.Flat {
 		c.best.most += s.limit()
@@ -102,7 +104,7 @@ func (c *collector) segment(seg *segment, everybody bool) error {
 			p.whole[seg.number].and(seg.allowed)
 		}
 	}
-	c.at, c.atRun = -1, -1
+	c.at, c.run, c.runEnd = -1, -1, 0
 	for sc.begin(); sc.next(seg.Len()); {
 		for _, p := range c.plans {
 			if err := c.ctx.Err(); err != nil {
@@ -140,6 +142,7 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 	}
+	plain := len(c.query.tests) == 0 && !slices.ContainsFunc(c.tests, func(t test) bool { return t.timed })
 	for i := range sc.seen.all() {
 		doc := sc.first + i
 		mask := sc.mask[i]
@@ -148,69 +151,86 @@ func (c *collector) collect(seg *segment) error {
 			weak = sc.weak[i]
 			sc.weak[i] = 0
 		}
-		score, tier := sc.score[i], sc.tier[i]
+		base, tier := sc.score[i], sc.tier[i]
 		sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
-		if c.atRun < 0 || doc >= seg.files.End(c.atRun) {
-			for c.atRun++; doc >= seg.files.End(c.atRun); c.atRun++ {
-			}
-			c.at = c.fileNumbered(seg.files[c.atRun].File)
-			c.flush(seg)
+		if doc >= c.runEnd {
+			c.enter(seg, doc)
 		}
 		at := c.at
 		if at < 0 {
 			continue
 		}
-		mask |= c.files[at].ids
-		if anchored := seg.anchors[doc]; anchored != 0 {
-			mask |= anchored
-			score += anchorScore
+		f := &c.files[at]
+		mask |= f.ids
+		if len(seg.anchors) > 0 {
+			if anchored := seg.anchors[doc]; anchored != 0 {
+				mask |= anchored
+				base += anchorScore
+			}
 		}
-		ok, err := c.fieldBits(seg, doc, at, &mask)
-		if err != nil {
-			return err
+		if !plain {
+			if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
 		}
-		if !ok {
+		pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
+		v := *c.judge.look(mask, weak)
+		if !v.hit && !(pending && c.judge.of(mask&^unwanted, weak).hit) {
 			continue
+		}
+		score := base * f.recency * v.covered
+		sure := !pending && !c.every && !seg.copied.has(doc)
+		if sure {
+			c.counts[at].count(mask, v.verdict, false)
+			if !c.bestHere.has(score) && !c.best.has(score) {
+				continue
+			}
+			c.bestHere.add(score)
+			c.best.add(score)
 		}
 		x := candidate{
 			segment: int32(seg.number), file: at, doc: doc,
-			base: score, mask: mask, weak: weak, tier: tier,
+			base: base, score: score, mask: mask, weak: weak, tier: tier, pending: pending, counted: sure,
 		}
-		c.rate(&x)
-		if unsure&mask != 0 {
-			for _, p := range c.plans {
-				if unsure&mask&p.bit != 0 {
-					if _, ok := seg.pendingOf(p, doc); ok {
-						x.pending = true
-					}
-				}
-			}
-		}
-		v := c.judge.of(mask, weak)
-		switch {
-		case !v.hit && !(x.pending && c.judge.of(mask&^unwanted, weak).hit):
-		case x.pending || c.every || seg.copied.has(doc):
+		if sure {
+			c.kept = append(c.kept, x)
+		} else {
 			seg.found.add(x)
-		default:
-			c.counts[at].count(mask, v, false)
-			if c.bestHere.has(x.score) || c.best.has(x.score) {
-				c.bestHere.add(x.score)
-				c.best.add(x.score)
-				x.counted = true
-				c.run = append(c.run, x)
-			}
 		}
 	}
 	clear(sc.seen)
 	return nil
 }
 
+// enter goes to the run that a document is in.
+func (c *collector) enter(seg *segment, doc uint32) {
+	for c.run++; doc >= seg.files.End(c.run); c.run++ {
+	}
+	c.runEnd = seg.files.End(c.run)
+	c.at = c.fileNumbered(seg.files[c.run].File)
+	c.flush(seg)
+}
+
+// isPending reports whether some of the words are to be verified in a document.
+func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
+	for _, p := range c.plans {
+		if words&p.bit != 0 {
+			if _, ok := seg.pendingOf(p, doc); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // flush keeps the best candidates of a run of documents in one file.
 func (c *collector) flush(seg *segment) {
-	for i := range c.run {
-		if x := &c.run[i]; c.bestHere.has(x.score) || c.best.has(x.score) {
+	for i := range c.kept {
+		if x := &c.kept[i]; c.bestHere.has(x.score) || c.best.has(x.score) {
 			seg.found.add(*x)
 		}
 	}
-	c.run, c.bestHere.list = c.run[:0], c.bestHere.list[:0]
+	c.kept, c.bestHere.list = c.kept[:0], c.bestHere.list[:0]
 }

@@ -96,9 +96,8 @@ func (s *searcher) compareFiles(i, j int32) int {
 }
 
 // readCopies reads which entry each candidate of a segment is a copy of that may be
-// one. Where they are it reads of those that lie side by side and have that in
-// common: they are parts of one entry, which joinCopies has to tell from copies.
-func (s *searcher) readCopies(seg *segment) error {
+// one, and where these are, which joinCopies has to know of nearly all of them.
+func (seg *segment) readCopies() error {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
@@ -117,10 +116,9 @@ func (s *searcher) readCopies(seg *segment) error {
 		if err != nil {
 			return err
 		}
-		for k := 1; k < len(chunk); k++ {
-			if chunk[k].copy != 0 && chunk[k].copy == chunk[k-1].copy {
-				s.resolve(&chunk[k-1])
-				s.resolve(&chunk[k])
+		for k := range chunk {
+			if chunk[k].copy != 0 {
+				seg.resolve(&chunk[k])
 			}
 		}
 	}

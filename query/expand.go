@@ -269,43 +269,52 @@ func (e *expander) prefixed(prefix string, limit int) (terms []expansion, all bo
 }
 
 // rareInSegment is the number of documents of a segment below which a term of a
-// prefix is left out at first.
-const rareInSegment = 8
+// prefix is left out at first, unless there are no more than fewTerms of them.
+const (
+	rareInSegment = 8
+	fewTerms      = 64
+)
 
 // bounds returns, for the terms that begin with the prefix and that so many
 // documents of some segment have, a number of documents that each is not above;
-// and whether there are other terms.
+// and whether there are other terms. It may return those of fewer documents too.
 func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left bool, err error) {
-	bounds = map[string]int{}
+	type counted struct {
+		term  string
+		count int
+	}
+	var frequent, rare []counted
 	var mu sync.Mutex
 	err = e.eachSegment(func(seg *segment) error {
-		type counted struct {
-			term  string
-			count int
-		}
-		var terms []counted
-		rare := false
+		var terms, few []counted
 		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, count int) bool {
-			if len(term) > len(prefix) {
-				if count >= least {
-					terms = append(terms, counted{string(term), count})
-				} else {
-					rare = true
-				}
+			switch {
+			case len(term) == len(prefix):
+			case count >= least:
+				terms = append(terms, counted{string(term), count})
+			case len(few) <= fewTerms:
+				few = append(few, counted{string(term), count})
 			}
 			return true
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		left = left || rare
-		for _, t := range terms {
-			if _, ok := bounds[t.term]; !ok {
-				bounds[t.term] = (least - 1) * len(e.segs)
-			}
-			bounds[t.term] += t.count - (least - 1)
+		frequent = append(frequent, terms...)
+		if left = left || len(few) > fewTerms; !left {
+			rare = append(rare, few...)
 		}
 		return err
 	})
+	if !left { // there is all of them
+		frequent, least = append(frequent, rare...), 1
+	}
+	bounds = map[string]int{}
+	for _, t := range frequent {
+		if _, ok := bounds[t.term]; !ok {
+			bounds[t.term] = (least - 1) * len(e.segs)
+		}
+		bounds[t.term] += t.count - (least - 1)
+	}
 	return bounds, left, err
 }
 

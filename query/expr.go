@@ -90,12 +90,15 @@ type judge struct {
 	root   *expr
 	scored uint64 // words of which a hit has one at least, or parts of one; 0: a hit needs none
 	latest [256]judged
+
+	covered func(mask, weak uint64) float32 // nil: nobody asks
 }
 
 type judged struct {
 	mask, weak uint64
 	known      bool
 	verdict
+	covered float32
 }
 
 func newJudge(q *query) judge {
@@ -108,12 +111,18 @@ func newJudge(q *query) judge {
 	return j
 }
 
-func (j *judge) of(mask, weak uint64) verdict {
+func (j *judge) of(mask, weak uint64) verdict { return j.look(mask, weak).verdict }
+
+// look is of with all that is remembered. The result is valid until the next call.
+func (j *judge) look(mask, weak uint64) *judged {
 	// Words have their bits from below, fields from above.
 	l := &j.latest[(mask*0x9e3779b97f4a7c15^weak*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.weak != weak {
 		hit := (j.scored == 0 || (mask|weak)&j.scored != 0) && j.root.hit(mask, weak)
-		*l = judged{mask, weak, true, verdict{hit, hit && len(j.root.missing(mask, nil)) == 0}}
+		*l = judged{mask: mask, weak: weak, known: true, verdict: verdict{hit, hit && len(j.root.missing(mask, nil)) == 0}}
+		if j.covered != nil {
+			l.covered = j.covered(mask, weak)
+		}
 	}
-	return l.verdict
+	return l
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -43,6 +44,7 @@ type highlighter struct {
 	uses     map[string][]use
 	lengths  [256]uint64 // of the terms of uses by their first byte, a bit each: most words are told apart by that
 	typed    []string    // of each plan, folded
+	gate     gate        // of the terms of uses
 }
 
 func newHighlighter(plans []*plan) *highlighter {
@@ -70,6 +72,7 @@ func newHighlighter(plans []*plan) *highlighter {
 	}
 	for term := range h.uses {
 		h.lengths[term[0]] |= lengthBit(len(term))
+		h.gate.add(term)
 	}
 	return h
 }
@@ -117,7 +120,8 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 		}
 	}
 	exact = whole
-	h.analyzer.Walk(text, func(t analysis.Token) {
+	from := 0
+	token := func(t analysis.Token) {
 		if h.lengths[t.Term[0]]&lengthBit(len(t.Term)) == 0 {
 			return
 		}
@@ -125,16 +129,21 @@ func (h *highlighter) matches(text []byte) (list []match, exact uint64) {
 		if len(uses) == 0 || len(list) >= maxMatches {
 			return
 		}
+		start, end := from+t.Start, from+t.End
 		for _, u := range uses {
 			p := h.plans[u.plan]
 			if whole&p.bit != 0 {
 				continue // parts of a compound that is there whole are no matches
 			}
-			if exact&p.bit == 0 && analysis.Fold(string(text[t.Start:t.End])) == h.typed[u.plan] {
+			if exact&p.bit == 0 && analysis.Fold(string(text[start:end])) == h.typed[u.plan] {
 				exact |= p.bit
 			}
-			list = append(list, match{t.Start, t.End, u.plan, u.part, string(t.Term), u.weight})
+			list = append(list, match{start, end, u.plan, u.part, string(t.Term), u.weight})
 		}
+	}
+	h.gate.pieces(text, func(start, end int) {
+		from = start
+		h.analyzer.Walk(text[start:end], token)
 	})
 	slices.SortStableFunc(list, func(a, b match) int { return cmp.Compare(a.start, b.start) })
 	return list, exact
@@ -157,7 +166,9 @@ func fragment(text []byte, matches []match) Fragment {
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	clean, at := oneLine(text[from:to])
+	memory := lines.Get().(*line)
+	defer lines.Put(memory)
+	clean, at := memory.of(text[from:to])
 	lo, hi := cutAround(clean, at[start-from], at[end-from])
 	before := lo > 0 || hasText(text[:from])
 	after := hi < len(clean) || hasText(text[to:])
@@ -314,13 +325,21 @@ func hasText(b []byte) bool {
 	return len(strings.TrimSpace(string(b))) > 0
 }
 
-// oneLine writes a text on one line: every run of white space is a space,
-// control characters and terminal sequences go, and so do marks that turn the
-// direction of writing. at maps each offset of the text, its end included, to
-// one of the line.
-func oneLine(text []byte) (line []byte, at []int) {
-	line = make([]byte, 0, len(text))
-	at = make([]int, len(text)+1)
+// A line is the memory of a text on one line.
+type line struct {
+	text []byte
+	at   []int
+}
+
+var lines = sync.Pool{New: func() any { return new(line) }}
+
+// of writes a text on one line: every run of white space is a space, control
+// characters and terminal sequences go, and so do marks that turn the direction of
+// writing. at maps each offset of the text, its end included, to one of the line.
+// Both are valid until the next call.
+func (l *line) of(text []byte) (line []byte, at []int) {
+	line = slices.Grow(l.text[:0], len(text))
+	at = slices.Grow(l.at[:0], len(text)+1)[:len(text)+1]
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if r == 0x1b {
@@ -341,6 +360,7 @@ func oneLine(text []byte) (line []byte, at []int) {
 		}
 	}
 	at[len(text)] = len(line)
+	l.text, l.at = line, at
 	return line, at
 }
 

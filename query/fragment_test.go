@@ -119,7 +119,7 @@ func TestFragmentProperties(t *testing.T) {
 			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
 			same := false
 			for _, m := range matches {
-				clean, _ := oneLine([]byte(text[m.start:m.end]))
+				clean, _ := new(line).of([]byte(text[m.start:m.end]))
 				whole := strings.Join(strings.Fields(analysis.Fold(string(clean))), " ")
 				same = same || whole == span || m.end-m.start > fragmentBytes-wordBytes && strings.Contains(whole, span)
 			}

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"math"
 	"math/bits"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
 	"pigrep/internal/session"
@@ -107,34 +104,16 @@ func (s *searcher) rerank() error {
 // kindsOf looks up the kinds of candidates.
 func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
-	bySegment := make(map[int32][]int)
-	for at, i := range list {
-		bySegment[s.found.at(i).segment] = append(bySegment[s.found.at(i).segment], at)
-	}
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for segment, places := range bySegment {
-		g.Go(func() error {
-			defer s.segs[segment].Trim()
-			docs := make([]uint32, len(places))
-			for k, at := range places {
-				docs[k] = s.found.at(list[at]).doc
-			}
-			for kind := range kindWeights {
-				have, err := s.segs[segment].Holding(index.FieldKind, []byte(kind), docs)
-				if err != nil {
-					return err
-				}
-				for k, ok := range have {
-					if ok {
-						kinds[places[k]] = kind
-					}
-				}
-			}
-			return nil
+	all := func(*candidate) bool { return true }
+	return kinds, s.bySegment(list, all, func(seg *segment, cs []placed) error {
+		docs := make([]uint32, len(cs))
+		for k, c := range cs {
+			docs[k] = c.doc
+		}
+		return seg.KeywordsOf(index.FieldKind, docs, func(k int, kind []byte) {
+			kinds[cs[k].place] = session.Kind(kind)
 		})
-	}
-	return kinds, g.Wait()
+	})
 }
 
 // units are the pieces of a query that may stand close together: words, and the
@@ -360,7 +339,7 @@ func (s *searcher) explain(i int32) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: rounded(float64(c.base)), Coverage: rounded(float64(s.covered(c))), Recency: rounded(float64(recent)),
+		Text: rounded(float64(c.base)), Coverage: rounded(float64(s.covered(c.mask, c.weak))), Recency: rounded(float64(recent)),
 		Kind: rounded(float64(f.kind)), Closeness: rounded(float64(f.closeness)), Exactness: rounded(float64(f.exactness)),
 		Session: rounded(float64(f.session)), Looked: looked,
 	}

@@ -228,7 +228,7 @@ func (s *searcher) scoreAll(window int) error {
 			return err
 		}
 		idle <- c
-		return s.readCopies(seg)
+		return seg.readCopies()
 	})
 	if err != nil {
 		return err
@@ -327,20 +327,20 @@ func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
 
 // rate sets the score of a candidate from the sum over its words.
 func (s *searcher) rate(c *candidate) {
-	c.score = c.base * s.files[c.file].recency * s.covered(c)
+	c.score = c.base * s.files[c.file].recency * s.covered(c.mask, c.weak)
 }
 
-// covered is the factor for how much of the query a candidate has.
-func (s *searcher) covered(c *candidate) float32 {
+// covered is the factor for how much of the query a candidate with these words has.
+func (s *searcher) covered(mask, weak uint64) float32 {
 	if s.worth == 0 {
 		return 1
 	}
 	has := 0.0
 	for _, p := range s.plans {
 		switch {
-		case c.mask&p.bit != 0:
+		case mask&p.bit != 0:
 			has += p.worth
-		case c.weak&p.bit != 0:
+		case weak&p.bit != 0:
 			has += p.worth * weightSome
 		}
 	}
