@@ -406,7 +406,7 @@ func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []by
 }
 
 // Mark sets the bits of the live documents that have the term at a place. The set has
-// a bit for each document, in words of 64, and none of any other.
+// a bit for each document, in words of 64, and none is set of what is not live.
 func (s *Segment) Mark(at Place, set []uint64) (err error) {
 	defer contain("read postings", &err)()
 	if at == 0 {
@@ -427,17 +427,13 @@ func (s *Segment) Mark(at Place, set []uint64) (err error) {
 	if !ok {
 		return errPostings
 	}
-	own := set // as deleted documents of the list must not stay and others must
-	if dead != nil {
-		own = make([]uint64, len(set))
-	}
 	d, ok := readDirectory(b)
 	// Whoever uses the numbers as indices must be able to rely on them.
-	if !ok || !d.mark(own) || s.length%64 != 0 && own[len(own)-1]>>(s.length%64) != 0 {
+	if !ok || !d.mark(set) || s.length%64 != 0 && set[len(set)-1]>>(s.length%64) != 0 {
 		return errPostings
 	}
-	for i := range dead {
-		set[i] |= own[i] &^ dead[i]
+	for i, w := range dead {
+		set[i] &^= w
 	}
 	return nil
 }

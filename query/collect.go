@@ -50,7 +50,7 @@ type collector struct {
 }
 
 func (s *searcher) newCollector(sc *scores) *collector {
-	c := &collector{searcher: s, scores: sc, judge: newJudge(s.query), counts: make([]fileCount, len(s.files))}
+	c := &collector{searcher: s, scores: sc, judge: newJudge(s.query), counts: written[fileCount](len(s.files))}
 	c.judge.covered = s.covered
 	c.best.most = rerankMost
 	if s.req.Flat {

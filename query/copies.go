@@ -19,7 +19,7 @@ func (s *searcher) joinCopies() {
 		}
 	}
 	s.copies = make(map[int32][]int32)
-	next := make([]int32, len(list))
+	next := written[int32](len(list))
 	n := uint64(1)
 	if len(list) > joinAlone {
 		n = uint64(runtime.GOMAXPROCS(0))
@@ -169,7 +169,7 @@ func (s *searcher) newCopyTable(list []int32, n int) copyTable {
 	for size <= len(list) || size < 2*len(list)/n {
 		size *= 2
 	}
-	return copyTable{s.found, list, make([]int32, size), uint64(size - 1)}
+	return copyTable{s.found, list, written[int32](size), uint64(size - 1)}
 }
 
 // add returns the place of the first candidate with the same value as the one at a

@@ -74,7 +74,7 @@ func newScores(n int, plans []*plan) *scores {
 // written is make, but that every page is written to: one that is read first is the
 // system's page of zeros, and when it is written later, that costs a second fault
 // and stops the other cores.
-func written[T uint8 | uint16 | uint32 | uint64 | float32](n int) []T {
+func written[T any](n int) []T {
 	s := make([]T, n)
 	clear(s)
 	return s
