@@ -123,6 +123,10 @@ type plan struct {
 	allCount, wholeCount atomic.Int64 // of documents
 }
 
+// mostMapped is of how many terms what is read to look them up stays mapped with what
+// is read afterwards.
+const mostMapped = 8
+
 // prepare looks up what the words stand for, and which documents the filters let
 // through. What that takes of a segment is read in one go, as far as it does not
 // depend on what other segments have.
@@ -138,6 +142,9 @@ func (s *searcher) prepare() error {
 		}
 		if err := terms.in(seg); err != nil {
 			return err
+		}
+		if len(terms.terms) > mostMapped {
+			seg.Trim()
 		}
 		for _, p := range s.plans {
 			if err := p.in(seg); err != nil {
