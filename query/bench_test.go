@@ -59,6 +59,7 @@ func BenchmarkSearch(b *testing.B) {
 		{"prefix", "conn*"},
 		{"typo", "conection"},
 		{"path", "src/main.go"},
+		{"identifier", "readRequestLine"},
 		{"phrase", `"return nil"`},
 	} {
 		b.Run(c.name, func(b *testing.B) {

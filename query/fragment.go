@@ -48,7 +48,7 @@ type highlighter struct {
 }
 
 func newHighlighter(plans []*plan) *highlighter {
-	h := &highlighter{plans: plans, uses: map[string][]use{}, typed: make([]string, len(plans))}
+	h := &highlighter{plans: plans, uses: map[string][]use{}, typed: make([]string, len(plans)), gate: newGate()}
 	for i, p := range plans {
 		if !p.scored {
 			continue

@@ -14,8 +14,17 @@ const gateLen = 3
 // ASCII: in either case, and with underscores between them that are no part of a
 // term.
 type gate struct {
-	open bool // some term is too short to be told
-	keys [1 << 7]uint64
+	open  bool      // some term is too short to be told
+	stops [256]bool // the bytes at which to look: the first of a key, and what is not ASCII
+	keys  [1 << 7]uint64
+}
+
+func newGate() gate {
+	g := gate{}
+	for c := utf8.RuneSelf; c < len(g.stops); c++ {
+		g.stops[c] = true
+	}
+	return g
 }
 
 func (g *gate) add(term string) {
@@ -24,20 +33,33 @@ func (g *gate) add(term string) {
 	case len(term) < gateLen:
 		g.open = true
 	default:
-		key := uint32(0)
-		for _, c := range []byte(term[:gateLen]) {
-			key = gateKey(key, c)
+		key, _ := gateKey([]byte(term))
+		g.keys[key/64] |= 1 << (key % 64)
+		g.stops[term[0]] = true
+		if 'a' <= term[0] && term[0] <= 'z' {
+			g.stops[term[0]-'a'+'A'] = true
 		}
-		i := gatePlace(key)
-		g.keys[i/64] |= 1 << (i % 64)
 	}
 }
 
-// gateKey is the key with one more byte, which forgets the first one.
-func gateKey(key uint32, c byte) uint32 { return (key<<8 | uint32(c|0x20)) & 0xffffff }
-
-// gatePlace returns the bit of a key.
-func gatePlace(key uint32) uint32 { return key * 0x9e3779b1 >> (32 - 13) }
+// gateKey returns the key of what begins a text, a number below 1<<13; false when
+// there is none because it ends or has white space.
+func gateKey(text []byte) (key uint32, ok bool) {
+	n := 0
+	for _, c := range text {
+		if c <= ' ' {
+			return 0, false
+		}
+		if c == '_' {
+			continue
+		}
+		key = key<<8 | uint32(c|0x20)
+		if n++; n == gateLen {
+			return key * 0x9e3779b1 >> (32 - 13), true
+		}
+	}
+	return 0, false
+}
 
 // pieces visits the pieces of a text that may have some of the terms, in order, or
 // the whole of it.
@@ -48,25 +70,22 @@ func (g *gate) pieces(text []byte, visit func(start, end int)) {
 		return
 	}
 	for i := 0; i < len(text); i++ {
-		if text[i] <= ' ' {
+		if !g.stops[text[i]] {
 			continue
 		}
-		start, may := i, false
-		for key := uint32(0); i < len(text) && text[i] > ' ' && !may; i++ {
-			c := text[i]
-			if c == '_' {
+		if text[i] < utf8.RuneSelf {
+			if key, ok := gateKey(text[i:]); !ok || g.keys[key/64]>>(key%64)&1 == 0 {
 				continue
 			}
-			key = gateKey(key, c)
-			place := gatePlace(key)
-			may = c >= utf8.RuneSelf || g.keys[place/64]>>(place%64)&1 != 0
 		}
-		if !may {
-			continue
+		start, end := i, i+1
+		for start > 0 && text[start-1] > ' ' {
+			start--
 		}
-		for i < len(text) && text[i] > ' ' {
-			i++
+		for end < len(text) && text[end] > ' ' {
+			end++
 		}
-		visit(start, i)
+		visit(start, end)
+		i = end
 	}
 }

@@ -41,9 +41,13 @@ func (s *searcher) respond() (*Response, error) {
 	}
 	per, limit := s.perSession(), s.limit()
 	groups := make([]sessionGroup, len(s.files))
+	most := max(per, sharesOf)
+	room := min(most, 2*sharesOf)
+	tops := make([]int32, room*len(s.files))
 	for i := range s.files {
 		f := &s.files[i]
 		groups[i].hits, groups[i].all = f.hits, f.all
+		groups[i].top, tops = tops[:0:room], tops[room:]
 		resp.Total += f.hits
 		resp.TotalAny += f.all
 	}
@@ -59,7 +63,7 @@ func (s *searcher) respond() (*Response, error) {
 			flat = s.keep(flat, i, limit)
 		} else {
 			g := &groups[c.file]
-			g.top = s.keep(g.top, i, max(per, sharesOf))
+			g.top = s.keep(g.top, i, most)
 		}
 	}
 	var err error
