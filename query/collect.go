@@ -70,14 +70,17 @@ type topScores struct {
 }
 
 func (t *topScores) add(score float32) {
-	if len(t.list) == t.most {
-		if score <= t.list[0] {
-			return
+	switch {
+	case len(t.list) < t.most:
+		at, _ := slices.BinarySearch(t.list, score)
+		t.list = slices.Insert(t.list, at, score)
+	case score > t.list[0]: // mostly not by much
+		at := 0
+		for ; at+1 < len(t.list) && t.list[at+1] < score; at++ {
+			t.list[at] = t.list[at+1]
 		}
-		t.list = slices.Delete(t.list, 0, 1)
+		t.list[at] = score
 	}
-	at, _ := slices.BinarySearch(t.list, score)
-	t.list = slices.Insert(t.list, at, score)
 }
 
 // has reports whether a score may be one of the highest.
@@ -143,6 +146,7 @@ func (c *collector) collect(seg *segment) error {
 		}
 	}
 	plain := len(c.query.tests) == 0 && !slices.ContainsFunc(c.tests, func(t test) bool { return t.timed })
+	var v judged // of the last document
 	for i := range sc.seen.all() {
 		doc := sc.first + i
 		mask := sc.mask[i]
@@ -176,7 +180,9 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 		pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
-		v := *c.judge.look(mask, weak)
+		if mask != v.mask || weak != v.weak || !v.known {
+			v = *c.judge.look(mask, weak)
+		}
 		if !v.hit && !(pending && c.judge.of(mask&^unwanted, weak).hit) {
 			continue
 		}

@@ -248,6 +248,15 @@ func (e *expander) typedPrefix(w *word) error {
 // that are rare in every segment are only looked at when the frequent ones are
 // too few: a prefix of one letter has hundreds of thousands of them.
 func (e *expander) prefixed(prefix string, limit int) (terms []expansion, all bool, err error) {
+	if l := e.longer[prefix]; l != nil && !l.left {
+		bounds := make(map[string]int, len(l.terms))
+		for t, known := range l.terms {
+			bounds[t], e.terms[t] = known.df, known
+		}
+		terms, all, err = e.mostFrequent(bounds, limit)
+		slices.SortFunc(terms, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
+		return terms, all, err
+	}
 	for _, least := range []int{rareInSegment, 1} {
 		bounds, left, err := e.bounds(prefix, least)
 		if err != nil {

@@ -2,7 +2,9 @@ package query
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"pigrep/index"
 )
@@ -29,7 +31,11 @@ func (s *searcher) count(terms ...string) error {
 	if len(n.terms) == 0 {
 		return nil
 	}
-	if err := s.eachSegment(n.in); err != nil {
+	err := s.eachSegment(func(seg *segment) error {
+		_, err := n.in(seg)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	s.know(n)
@@ -54,21 +60,21 @@ func (s *searcher) newCount(terms []string) *termCount {
 	return n
 }
 
-// in counts in a segment.
-func (n *termCount) in(seg *segment) error {
+// in counts in a segment, and returns the counts.
+func (n *termCount) in(seg *segment) (counts []int, err error) {
+	counts = make([]int, len(n.terms))
 	for i, t := range n.terms {
 		at, err := seg.Place(index.FieldText, []byte(t))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		docs, err := seg.CountAt(at)
-		if err != nil {
-			return err
+		if counts[i], err = seg.CountAt(at); err != nil {
+			return nil, err
 		}
 		n.known[i].at[seg.number] = at
-		n.dfs[i].Add(int64(docs))
+		n.dfs[i].Add(int64(counts[i]))
 	}
-	return nil
+	return counts, nil
 }
 
 // know takes up what was counted in all segments.
@@ -135,13 +141,24 @@ func (s *searcher) prepare() error {
 		s.plans = append(s.plans, s.newPlan(w, i))
 	}
 	terms := s.newCount(s.lookups())
+	s.longer = s.newLonger()
 	ids := s.newIDs()
 	err := s.eachSegment(func(seg *segment) (err error) {
+		if seg.number == 0 {
+			seg.MayBeCopy() // reads it for all
+		}
 		if seg.files, err = seg.Files(); err != nil {
 			return err
 		}
-		if err := terms.in(seg); err != nil {
+		counts, err := terms.in(seg)
+		if err != nil {
 			return err
+		}
+		for word, l := range s.longer {
+			i, _ := slices.BinarySearch(terms.terms, word)
+			if err := l.in(seg, word, counts[i], len(s.segs)); err != nil {
+				return err
+			}
 		}
 		if len(terms.terms) > mostMapped {
 			seg.Trim()
@@ -160,6 +177,9 @@ func (s *searcher) prepare() error {
 		return err
 	}
 	s.know(terms)
+	for _, seg := range s.segs {
+		seg.copied = seg.MayBeCopy()
+	}
 	for _, p := range s.plans {
 		if err := s.complete(p); err != nil {
 			return err
@@ -167,6 +187,74 @@ func (s *searcher) prepare() error {
 		s.worth += p.worth
 	}
 	return s.findIDs(ids)
+}
+
+// A longerTerms is the terms that begin with a word and go on. They are listed with
+// the look-up of the word as long as the word may be rare: only then they are asked
+// for.
+type longerTerms struct {
+	last bool // the word is the last one that was typed
+
+	mu    sync.Mutex
+	left  bool // there are others, or it is not known
+	terms map[string]*term
+}
+
+func (s *searcher) newLonger() map[string]*longerTerms {
+	list := map[string]*longerTerms{}
+	for _, w := range s.words {
+		if w.loose && utf8.RuneCountInString(w.term) >= minPrefix {
+			list[w.term] = &longerTerms{last: w.last, terms: map[string]*term{}}
+		}
+	}
+	return list
+}
+
+// in lists the terms of a segment, one of so many, in which so many documents have
+// the word.
+func (l *longerTerms) in(seg *segment, word string, count, segments int) error {
+	left := count >= rarePrefix && (!l.last || count*segments >= lastPrefix)
+	if left {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.left = true
+		return nil
+	}
+	var terms []string
+	err := seg.Terms(index.FieldText, []byte(word), func(term []byte, _ int) bool {
+		if len(term) > len(word) {
+			terms = append(terms, string(term))
+			left = len(terms) > fewTerms
+		}
+		return !left
+	})
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.left = l.left || left
+	if l.left {
+		return nil
+	}
+	for _, t := range terms {
+		at, err := seg.Place(index.FieldText, []byte(t))
+		if err != nil {
+			return err
+		}
+		docs, err := seg.CountAt(at)
+		if err != nil {
+			return err
+		}
+		known := l.terms[t]
+		if known == nil {
+			known = &term{at: make([]index.Place, segments)}
+			l.terms[t] = known
+		}
+		known.df += docs
+		known.at[seg.number] = at
+	}
+	return nil
 }
 
 // lookups returns all terms that the words stand for whatever the index has.

@@ -151,14 +151,16 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 			}
 			continue
 		}
+		list := &sc.open[p.index].parts[part][0]
 		for {
-			docs, freqs, lengths, err := sc.open[p.index].parts[part][0].in(sc, seg, p.parts[part])
+			docs, freqs, lengths, err := list.in(sc, seg, p.parts[part])
 			if err != nil {
 				return err
 			}
 			if len(docs) == 0 {
 				break
 			}
+			freqs, lengths = freqs[:len(docs)], lengths[:len(docs)]
 			for k, doc := range docs {
 				if among.has(doc) {
 					sc.addPart(doc-sc.first, idf*s.tf(float32(freqs[k]), lengths[k]))

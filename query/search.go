@@ -88,6 +88,7 @@ type searcher struct {
 	documents    float64
 	norm0, norm1 float32
 	terms        map[string]*term
+	longer       map[string]*longerTerms // by word
 
 	searched int  // words for which similar ones were looked for
 	every    bool // all candidates are kept, not only the best of each session
@@ -144,7 +145,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src So
 	}
 	s.listFiles()
 	for i, seg := range r.Segments() {
-		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), copied: seg.MayBeCopy(), terms: s.terms})
+		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), terms: s.terms})
 	}
 	return s, nil
 }
