@@ -292,7 +292,9 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 		term  string
 		count int
 	}
-	var frequent, rare []counted
+	type total struct{ count, segments int } // of the segments where it is frequent
+	totals := map[string]total{}
+	var rare []counted
 	var mu sync.Mutex
 	err = e.eachSegment(func(seg *segment) error {
 		var terms, few []counted
@@ -308,21 +310,26 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		frequent = append(frequent, terms...)
+		for _, t := range terms {
+			n := totals[t.term]
+			totals[t.term] = total{n.count + t.count, n.segments + 1}
+		}
 		if left = left || len(few) > fewTerms; !left {
 			rare = append(rare, few...)
 		}
 		return err
 	})
-	if !left { // there is all of them
-		frequent, least = append(frequent, rare...), 1
-	}
-	bounds = map[string]int{}
-	for _, t := range frequent {
-		if _, ok := bounds[t.term]; !ok {
-			bounds[t.term] = (least - 1) * len(e.segs)
+	bounds = make(map[string]int, len(totals))
+	for t, n := range totals {
+		bounds[t] = n.count
+		if left {
+			bounds[t] += (least - 1) * (len(e.segs) - n.segments)
 		}
-		bounds[t.term] += t.count - (least - 1)
+	}
+	if !left { // there is all of them
+		for _, t := range rare {
+			bounds[t.term] += t.count
+		}
 	}
 	return bounds, left, err
 }
