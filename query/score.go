@@ -142,6 +142,9 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 	whole, among := p.whole[seg.number], seg.allowed
 	if p.strict() {
 		among = whole
+		if whole.part(sc.first, sc.end).count() == 0 {
+			return nil // what the lists have here is passed over in a later window
+		}
 	}
 	for part := range p.parts {
 		idf := float32(p.partIDF[part] / p.partSum)
