@@ -178,6 +178,8 @@ func TestSegmentCutUnderReader(t *testing.T) {
 	for what, ask := range map[string]func() error{
 		"Postings": func() error { _, err := s.Postings(index.FieldText, []byte("common")); return err },
 		"Bitmap":   func() error { _, err := s.Bitmap(index.FieldKind, []byte("reply")); return err },
+		"Mark":     func() error { return s.Mark(1, make([]uint64, (s.Len()+63)/64)) },
+		"Keywords": func() error { return s.KeywordsOf(index.FieldKind, []uint32{0}, func(int, []byte) {}) },
 		"Terms":    func() error { return s.Terms(index.FieldText, nil, func([]byte, int) bool { return true }) },
 		"Fuzzy": func() error {
 			return s.Fuzzy(index.FieldText, nil, []byte("comon"), 1, func([]byte, int, int) bool { return true })
