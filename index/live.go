@@ -342,6 +342,7 @@ func storedIn(segments []*Segment, id string, near *Segment) ([]byte, error) {
 		if b, err := s.stored(id); err != nil || b != nil {
 			return b, err
 		}
+		s.Trim() // of many segments that have it not
 	}
 	return nil, nil
 }
