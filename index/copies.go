@@ -257,6 +257,25 @@ func (c *copyFinder) find() error {
 				t.add(h)
 			}
 		}
+		s.Trim()
+	}
+	known := make(map[uint64]bool) // those that segments that stay have
+	for i, s := range c.segments {
+		if c.sets[i].bits == nil {
+			continue
+		}
+		for _, list := range hashes {
+			last := uint64(0)
+			for _, h := range list {
+				if h != 0 && h != last {
+					if err := c.mark(i, h, known); err != nil {
+						return err
+					}
+				}
+				last = h
+			}
+		}
+		s.Trim()
 	}
 	found := make([]copyMarks, len(c.sets))
 	for i := range c.segments {
@@ -264,19 +283,8 @@ func (c *copyFinder) find() error {
 			continue
 		}
 		found[i] = newCopyMarks(len(hashes[i]), 0)
-		last, shared := uint64(0), false
 		for doc, h := range hashes[i] {
-			if h == 0 {
-				continue
-			}
-			if h != last {
-				marked, err := c.mark(h)
-				if err != nil {
-					return err
-				}
-				last, shared = h, marked || t.twice(h)
-			}
-			if shared {
+			if h != 0 && (known[h] || t.twice(h)) {
 				found[i].set(uint32(doc), h)
 			}
 		}
@@ -289,31 +297,23 @@ func (c *copyFinder) find() error {
 	return nil
 }
 
-// mark sets the bits of the documents with a hash in the segments that stay, and
-// reports whether there are any.
-func (c *copyFinder) mark(hash uint64) (found bool, err error) {
-	for i, s := range c.segments {
-		if c.sets[i].bits == nil {
-			continue
-		}
-		l, err := s.list(FieldCopy, []byte(CopyTerm(hash)))
-		if err != nil {
-			return false, err
-		}
-		p := newPostings(l, s)
-		for {
-			doc, _, _, ok := p.Next()
-			if !ok {
-				break
-			}
-			found = true
-			c.sets[i].set(doc, hash)
-		}
-		if err := p.Err(); err != nil {
-			return false, err
-		}
+// mark sets the bits of the documents with a hash in segment i, which stays, and adds
+// the hash to known when there are any.
+func (c *copyFinder) mark(i int, hash uint64, known map[uint64]bool) error {
+	s := c.segments[i]
+	l, err := s.list(FieldCopy, []byte(CopyTerm(hash)))
+	if err != nil {
+		return err
 	}
-	return found, nil
+	p := newPostings(l, s)
+	for {
+		doc, _, _, ok := p.Next()
+		if !ok {
+			return p.Err()
+		}
+		known[hash] = true
+		c.sets[i].set(doc, hash)
+	}
 }
 
 // copyHashes returns the hash of each document's entry, 0 for none.

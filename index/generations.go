@@ -226,9 +226,6 @@ func (w *Writer) publish() error {
 	if err := addCopies(g.path, w.live.segments, w.published); err != nil {
 		return err
 	}
-	for _, s := range w.live.segments {
-		s.Trim()
-	}
 	current := filepath.Join(w.dir, currentName)
 	next, err := create(current+tempExt, encodeCurrent(g.number))
 	if err != nil {
