@@ -555,6 +555,7 @@ func (r *Reader) Facts(ctx context.Context, parts FactParts) (*FactSet, error) {
 		for _, kind := range kinds {
 			g.Go(func() (err error) {
 				defer contain("read the facts of sessions", &err)()
+				defer seg.Trim()
 				if err := ctx.Err(); err != nil {
 					return err
 				}
