@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -80,16 +79,6 @@ func (m *copyMarks) visit(docs []uint32, visit func(doc uint32, hash uint64)) bo
 		visit(doc, m.hashes[before+bits.OnesCount64(m.bits[word]&(1<<(doc%64)-1))])
 	}
 	return true
-}
-
-// segmentMarks returns what the manifest says of the segments.
-func (g *generation) segmentMarks() (marks []fileMark) {
-	for _, m := range g.files {
-		if strings.HasSuffix(m.name, segmentExt) {
-			marks = append(marks, m)
-		}
-	}
-	return marks
 }
 
 func encodeCopies(marks []fileMark, lengths []int, sets []copyMarks) []byte {

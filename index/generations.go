@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	manifestName   = "manifest"
-	stateName      = "state"
-	tempExt        = ".tmp" // of what is not complete yet
-	oldExt         = ".old" // of what is being removed
-	generationName = "gen-%06d"
-	segmentName    = "%012x" // and segmentExt
-	segmentExt     = ".zap"
+	manifestName     = "manifest"
+	stateName        = "state"
+	tempExt          = ".tmp" // of what is not complete yet
+	generationName   = generationPrefix + "%06d"
+	generationPrefix = "gen-"
+	segmentName      = "%012x" // and segmentExt
+	segmentExt       = ".zap"
 	// keepGenerations is how many are kept: the newest, and those that a reader
 	// may have found named in current a moment ago.
 	keepGenerations = 3
@@ -114,8 +114,37 @@ func (g *generation) decode(text string) error {
 	return nil
 }
 
-// markBuffer is the memory that reading a segment for its mark takes.
-const markBuffer = tailLen
+// segmentMarks returns what the manifest says of the segments.
+func (g *generation) segmentMarks() (marks []fileMark) {
+	for _, m := range g.files {
+		if strings.HasSuffix(m.name, segmentExt) {
+			marks = append(marks, m)
+		}
+	}
+	return marks
+}
+
+// open opens the segments of the generation, which are the caller's to release even
+// when it fails, and returns the table. Of what is in these segments, which are open,
+// nothing is read again.
+func (g *generation) open(have []*Segment) (segments []*Segment, table []byte, err error) {
+	defer contain(fmt.Sprintf("open generation %d", g.number), &err)()
+	deleted, table, err := g.readState()
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := filepath.Join(filepath.Dir(g.path), segmentsName)
+	buf := make([]byte, tailLen)
+	for _, mark := range g.segmentMarks() {
+		s, err := openMarked(dir, mark, have, buf)
+		if err != nil {
+			return segments, nil, err
+		}
+		s.deleted = deleted[mark.name]
+		segments = append(segments, s)
+	}
+	return segments, table, nil
+}
 
 // openMarked opens a segment that is as its mark says, or takes it from those that
 // are open already. It reads through buf.
@@ -203,7 +232,7 @@ func (w *Writer) Publish() (number uint64, err error) {
 	if err := w.publish(); err != nil {
 		return 0, fmt.Errorf("publish: %w", w.explain(err))
 	}
-	w.pruning.Go(func() { w.prune(keepGenerations) })
+	w.pruning.Go(func() { _ = w.prune(keepGenerations) })
 	return w.published.number, nil
 }
 
@@ -211,6 +240,9 @@ func (w *Writer) Publish() (number uint64, err error) {
 // segments.
 func (w *Writer) publish() error {
 	w.pruning.Wait()
+	if err := w.ours(); err != nil {
+		return err
+	}
 	if w.live.generation == nil {
 		if err := w.advance(nil, w.live.table); err != nil {
 			return err
@@ -241,21 +273,25 @@ func (w *Writer) publish() error {
 	return files.SyncDir(w.dir)
 }
 
+// generationNumber returns the number in the name of a generation, which may have more
+// digits than its format asks for.
+func generationNumber(name string) (uint64, bool) {
+	digits, _ := strings.CutPrefix(name, generationPrefix)
+	n, err := strconv.ParseUint(digits, 10, 63)
+	return n, err == nil && name == fmt.Sprintf(generationName, n)
+}
+
 // generations returns the numbers of the generations there are, newest first,
 // whether named by current or not, and what a crash has left of others.
-func (w *Writer) generations() (numbers []uint64, left []string, err error) {
-	entries, err := os.ReadDir(w.dir)
+func generations(dir string) (numbers []uint64, left []string, err error) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		var n uint64
-		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err != nil {
-			continue
-		}
-		if e.Name() == fmt.Sprintf(generationName, n) {
+		if n, ok := generationNumber(e.Name()); ok {
 			numbers = append(numbers, n)
-		} else {
+		} else if strings.HasPrefix(e.Name(), generationPrefix) {
 			left = append(left, e.Name())
 		}
 	}
@@ -265,13 +301,13 @@ func (w *Writer) generations() (numbers []uint64, left []string, err error) {
 }
 
 // prune removes old generations, the segments that only they have, and what a
-// crash has left. A reader that has one open keeps it; on systems where it cannot
-// be removed then, a later publishing will.
-func (w *Writer) prune(keep int) {
-	numbers, gone, err := w.generations()
+// crash has left. A reader that has segments open keeps them; on systems where they
+// cannot be removed then, a later publishing will.
+func (w *Writer) prune(keep int) (failed error) {
+	numbers, gone, err := generations(w.dir)
 	if err != nil {
 		w.logger.Debug("list generations", "error", err)
-		return
+		return err
 	}
 	used := make(map[string]bool) // by name of a segment, without what comes behind the dot
 	known := true                 // what all generations use that stay
@@ -287,8 +323,12 @@ func (w *Writer) prune(keep int) {
 			keep--
 		}
 		g, err := readManifest(w.dir, n)
+		if n != w.live.generation.number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
+			gone = append(gone, fmt.Sprintf(generationName, n)) // no reader can open it
+			continue
+		}
 		if err != nil {
-			known = false
+			known, failed = false, errors.Join(failed, err)
 			continue
 		}
 		for _, m := range g.segmentMarks() {
@@ -302,6 +342,7 @@ func (w *Writer) prune(keep int) {
 	entries, err := os.ReadDir(segments)
 	if err != nil {
 		w.logger.Debug("list segments", "error", err)
+		failed = errors.Join(failed, err)
 	}
 	for _, e := range entries {
 		if name, _, _ := strings.Cut(e.Name(), "."); known && !used[name] {
@@ -311,6 +352,8 @@ func (w *Writer) prune(keep int) {
 	for _, path := range gone {
 		if err := os.RemoveAll(path); err != nil {
 			w.logger.Debug("remove what is old", "path", path, "error", err)
+			failed = errors.Join(failed, err)
 		}
 	}
+	return failed
 }

@@ -41,13 +41,12 @@ func pidIn(path string) int {
 // Generations returns how many generations are on disk up to the reader's, and when
 // the newest was published.
 func (r *Reader) Generations() (count int, newest time.Time, err error) {
-	entries, err := os.ReadDir(r.dir)
+	numbers, _, err := generations(r.dir)
 	if err != nil {
 		return 0, newest, err
 	}
-	for _, e := range entries {
-		var n uint64
-		if _, err := fmt.Sscanf(e.Name(), generationName, &n); err == nil && e.Name() == fmt.Sprintf(generationName, n) && n <= r.generation.number {
+	for _, n := range numbers {
+		if n <= r.generation.number {
 			count++
 		}
 	}

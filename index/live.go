@@ -32,7 +32,7 @@ type liveState struct {
 // there is none or the index is to be built anew. Of what is in these segments, which
 // are open, nothing is read again.
 func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
-	numbers, _, err := w.generations()
+	numbers, _, err := generations(w.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
 	}
@@ -45,8 +45,12 @@ func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 		return &liveState{table: &table{next: 1}}, nil
 	}
 	l := &liveState{}
+	var table []byte
 	if l.generation, err = readManifest(w.dir, w.last); err == nil {
-		err = l.load(filepath.Join(w.dir, segmentsName), have)
+		l.segments, table, err = l.generation.open(have)
+	}
+	if err == nil {
+		l.table, err = decodeTable(table)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = damaged("generation %d is not complete: %v", w.last, err)
@@ -56,31 +60,10 @@ func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 	}
 	if current == w.last {
 		w.published = l.generation
-	} else if current > 0 {
-		w.published, _ = readManifest(w.dir, current) // without it nothing is taken over from it
+	} else if g, err := readManifest(w.dir, current); err == nil { // else nothing is taken over from it
+		w.published = g
 	}
 	return l, nil
-}
-
-func (l *liveState) load(dir string, have []*Segment) (err error) {
-	defer contain(fmt.Sprintf("open generation %d", l.generation.number), &err)()
-	deleted, table, err := l.generation.readState()
-	if err != nil {
-		return err
-	}
-	if l.table, err = decodeTable(table); err != nil {
-		return err
-	}
-	buf := make([]byte, markBuffer)
-	for _, mark := range l.generation.segmentMarks() {
-		s, err := openMarked(dir, mark, have, buf)
-		if err != nil {
-			return err
-		}
-		s.deleted = deleted[mark.name]
-		l.segments = append(l.segments, s)
-	}
-	return nil
 }
 
 // retain makes the segments stay open until they are released once more.
@@ -103,12 +86,20 @@ func release(segments []*Segment) (err error) {
 // disk the live state. The segments are released when it fails. Files that are
 // written to disk with it are closed.
 func (w *Writer) advance(segments []*Segment, t *table, written ...*os.File) error {
-	g := &generation{number: w.last + 1}
+	w.last++ // even if this fails: its directory may be there
+	g := &generation{number: w.last}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, g.number))
 	if err := w.write(g, segments, t, written); err != nil {
-		return errors.Join(err, os.RemoveAll(g.path+tempExt), release(segments))
+		err = errors.Join(err, os.RemoveAll(g.path+tempExt), release(segments))
+		if _, err2 := os.Lstat(g.path); errors.Is(err2, fs.ErrNotExist) { // else it is complete, and names them
+			for _, s := range segments {
+				if !slices.ContainsFunc(w.live.segments, func(o *Segment) bool { return o.path == s.path }) {
+					_ = os.Remove(s.path)
+				}
+			}
+		}
+		return err
 	}
-	w.last = g.number
 	w.mu.Lock()
 	before := w.live
 	w.live = &liveState{g, segments, t}
@@ -124,6 +115,12 @@ func (w *Writer) advance(segments []*Segment, t *table, written ...*os.File) err
 // write makes a generation. All of that must be on disk before it has its name;
 // what can be waited for together is.
 func (w *Writer) write(g *generation, segments []*Segment, t *table, written []*os.File) error {
+	if err := w.ours(); err != nil {
+		for _, f := range written {
+			err = errors.Join(err, f.Close())
+		}
+		return err
+	}
 	temp := g.path + tempExt
 	var settled errgroup.Group
 	sync := func(f *os.File) {
@@ -298,7 +295,7 @@ func (w *Writer) explain(err error) error {
 		return ErrFull
 	}
 	for _, s := range w.live.segments {
-		if err2 := verifySegment(context.Background(), s.path); errors.Is(err2, ErrDamaged) {
+		if err2 := s.verify(context.Background()); errors.Is(err2, ErrDamaged) {
 			return fmt.Errorf("%w (%v)", err2, err)
 		}
 	}

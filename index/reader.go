@@ -83,11 +83,10 @@ func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error)
 	return r, nil
 }
 
-func (r *Reader) load(have []*Segment) (err error) {
-	defer contain(fmt.Sprintf("open generation %d", r.generation.number), &err)()
-	g := r.generation
-	deleted, table, err := g.readState()
-	if err != nil {
+func (r *Reader) load(have []*Segment) error {
+	var table []byte
+	var err error
+	if r.segments, table, err = r.generation.open(have); err != nil {
 		return err
 	}
 	if r.summaries, err = decodeSummaries(table); err != nil {
@@ -98,14 +97,8 @@ func (r *Reader) load(have []*Segment) (err error) {
 		r.tokens += r.summaries[i].Tokens
 	}
 	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
-	buf := make([]byte, markBuffer)
-	for _, mark := range g.segmentMarks() {
-		s, err := openMarked(filepath.Join(r.dir, segmentsName), mark, have, buf)
-		if err != nil {
-			return err
-		}
-		s.deleted, s.automata, s.reader = deleted[mark.name], a, r
-		r.segments = append(r.segments, s)
+	for _, s := range r.segments {
+		s.automata, s.reader = a, r
 	}
 	return nil
 }

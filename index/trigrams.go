@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/files"
 )
 
 // Trigrams say where in the dictionary of the text of a segment terms with a
@@ -269,11 +271,12 @@ func addTrigrams(segments []*Segment) error {
 		if t == nil {
 			continue
 		}
-		f, err := create(path, t.encode(s.mark))
-		if err != nil {
+		// Whole and on disk, or not at all: what is there is not made again.
+		err = files.Replace(path, fileMode, func(w io.Writer) error {
+			_, err := w.Write(t.encode(s.mark))
 			return err
-		}
-		if err := f.Close(); err != nil { // what a crash leaves of it shows by its hash
+		})
+		if err != nil {
 			return err
 		}
 	}

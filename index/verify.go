@@ -5,9 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"io"
-	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Fields lists the fields that documents are found by.
@@ -65,45 +64,32 @@ func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32
 func (r *Reader) Verify(ctx context.Context) []error {
 	var errs []error
 	for _, s := range r.segments {
-		if err := verifySegment(ctx, s.path); err != nil {
+		if err := s.verify(ctx); err != nil {
 			errs = append(errs, err)
 		}
 	}
 	return errs
 }
 
-func verifySegment(ctx context.Context, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return damaged("%s: %v", filepath.Base(path), err)
+// verify compares the segment with its checksum. It reads what is mapped: the name may
+// be gone by now.
+func (s *Segment) verify(ctx context.Context) (err error) {
+	name := filepath.Base(s.path)
+	defer contain("verify "+name, &err)()
+	defer s.Trim()
+	if len(s.data) < crc32.Size {
+		return damaged("%s is too short", name)
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || info.Size() < crc32.Size {
-		return damaged("%s is too short", filepath.Base(path))
-	}
+	body, want := s.data[:len(s.data)-crc32.Size], s.data[len(s.data)-crc32.Size:]
 	sum := crc32.NewIEEE()
-	body := io.NewSectionReader(f, 0, info.Size()-crc32.Size)
-	buf := make([]byte, 1<<20)
-	for {
+	for piece := range slices.Chunk(body, 1<<20) {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("verify %s: %w", filepath.Base(path), err)
+			return fmt.Errorf("verify %s: %w", name, err)
 		}
-		n, err := body.Read(buf)
-		sum.Write(buf[:n])
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return damaged("%s: %v", filepath.Base(path), err)
-		}
+		sum.Write(piece)
 	}
-	var want [crc32.Size]byte
-	if _, err := f.ReadAt(want[:], info.Size()-crc32.Size); err != nil {
-		return damaged("%s: %v", filepath.Base(path), err)
-	}
-	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return damaged("%s does not have the checksum it was written with", filepath.Base(path))
+	if binary.BigEndian.Uint32(want) != sum.Sum32() {
+		return damaged("%s does not have the checksum it was written with", name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type WriterOptions struct {
 type Writer struct {
 	dir    string
 	lock   *files.Lock
+	locked fs.FileInfo // the lock's file, which somebody may delete with the directory
 	logger *slog.Logger
 	build  func() builder // makes the builder of every batch
 
@@ -76,11 +78,22 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if opt.Stock || !segment.Known() {
 		w.build = newStockBuilder
 	}
-	if err := w.open(opt); err != nil {
+	if w.locked, err = os.Stat(filepath.Join(dir, lockName)); err == nil {
+		err = w.open(opt)
+	}
+	if err != nil {
 		_ = lock.Unlock()
 		return nil, err
 	}
 	return w, nil
+}
+
+// ours fails when the directory was deleted: what is there now may be another writer's.
+func (w *Writer) ours() error {
+	if now, err := os.Stat(filepath.Join(w.dir, lockName)); err != nil || !os.SameFile(now, w.locked) {
+		return damaged("its directory was deleted")
+	}
+	return nil
 }
 
 func (w *Writer) open(opt WriterOptions) error {
@@ -92,11 +105,10 @@ func (w *Writer) open(opt WriterOptions) error {
 	if err != nil {
 		return err
 	}
-	if opt.Rebuild {
-		// Where indexes of versions up to 12 kept what is in segments now.
-		if err := os.RemoveAll(filepath.Join(w.dir, "live")); err != nil {
-			return fmt.Errorf("remove the old index: %w", err)
-		}
+	// Where indexes of versions up to 12 kept what is in segments now. Whatever is
+	// opened here does not go on from one of them.
+	if err := os.RemoveAll(filepath.Join(w.dir, "live")); err != nil {
+		return errors.Join(fmt.Errorf("remove the old index: %w", err), release(live.segments))
 	}
 	if err := w.readSegments(); err != nil {
 		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(live.segments))

@@ -6,11 +6,8 @@
 // finds each token in it once, and adds eight bytes per posting.
 //
 //	Accumulator.AddDocument ─┐
-//	Accumulator.AddStored   ─┴─> Build: bytes, checked ──> Segment.Document ──> a batch of the engine ──> Plugin.NewUsing
-//	  in the goroutine that owns the files                                        commits, one at a time
-//
-// Importing the package registers Plugin with the engine; it does what the engine's own does for every batch that does
-// not carry a Segment.
+//	Accumulator.AddStored   ─┴─> Build: bytes, checked ──> Segment.Base ──> a file ──> Open
+//	  in the goroutine that owns the files                   commits, one at a time
 package segment
 
 import (

@@ -1,6 +1,5 @@
 // Package files does what systems do each in their own way with files: locks,
-// putting a file in the place of another, names that are on disk, further names
-// of a file. Whoever needs one of these takes it from here; a body that differs
+// putting a file in the place of another, names that are on disk. Whoever needs one of these takes it from here; a body that differs
 // is in a file named after the system.
 package files
 

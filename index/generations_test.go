@@ -1,0 +1,244 @@
+package index_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/index"
+)
+
+// What was committed and not published is what the next writer goes on from, and
+// what readers see when it is published.
+func TestCommittedNotPublished(t *testing.T) {
+	dir := t.TempDir()
+	put := func(w *index.Writer, path string) {
+		b := w.NewBatch()
+		putFile(b, w.NextFile(), path, "some words")
+		commit(t, w, b)
+	}
+	sees := func(want int) {
+		t.Helper()
+		if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != want {
+			t.Errorf("words: %v, want %d", got, want)
+		}
+	}
+	w := openWriter(t, dir)
+	put(w, "/a")
+	first := publish(t, w)
+	if again := publish(t, w); again != first {
+		t.Errorf("published again without a change: %d after %d", again, first)
+	}
+	put(w, "/b")
+	put(w, "/c")
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sees(1)
+	w = openWriter(t, dir)
+	if n := len(w.Summaries()); n != 3 {
+		t.Errorf("%d files, want 3", n)
+	}
+	if second := publish(t, w); second <= first {
+		t.Errorf("published as %d after %d", second, first)
+	}
+	sees(3)
+}
+
+// What a crash has left goes when something is published, and what readers may use
+// stays.
+func TestLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri", "live/root.bolt"}
+	for _, name := range left {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("nothing"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := openWriter(t, dir)
+	var readers []*index.Reader
+	for i := range 8 {
+		b := w.NewBatch()
+		if i > 0 {
+			b.DeleteFile(uint32(i))
+		}
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
+		commit(t, w, b)
+		publish(t, w)
+		readers = append(readers, openReader(t, dir))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	// Each generation has a segment of its own.
+	if segments, _ := filepath.Glob(filepath.Join(dir, "segments", "*")); len(segments) != 3 {
+		t.Errorf("segments of three generations: %v", segments)
+	}
+	for _, r := range readers {
+		if got := found(t, r, index.FieldText, "words"); len(got) != 1 {
+			t.Errorf("generation %d: %v, want one", r.Generation(), got)
+		}
+	}
+}
+
+// Without its newest generation an index is built anew.
+func TestMissingGeneration(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	number := publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("gen-%06d", number))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := index.OpenWriter(dir, index.WriterOptions{}); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("OpenWriter: %v, want ErrDamaged", err)
+	}
+	if _, err := index.Open(dir); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("Open: %v, want ErrDamaged", err)
+	}
+	w, err := index.OpenWriter(dir, index.WriterOptions{Rebuild: true})
+	if err != nil {
+		t.Fatalf("OpenWriter with Rebuild: %v", err)
+	}
+	defer w.Close()
+	if next := publish(t, w); next <= number {
+		t.Errorf("published as %d after %d", next, number)
+	}
+	openReader(t, dir)
+}
+
+// putOne commits one file with a text.
+func putOne(t *testing.T, w *index.Writer, path, text string) {
+	t.Helper()
+	b := w.NewBatch()
+	putFile(b, w.NextFile(), path, text)
+	commit(t, w, b)
+}
+
+// The numbers of generations go on beyond the digits that their names are padded to.
+func TestManyGenerations(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	putOne(t, w, "/a", "words")
+	number := publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, fmt.Sprintf("gen-%06d", number)), filepath.Join(dir, "gen-999998")); err != nil {
+		t.Fatal(err)
+	}
+	current := fmt.Appendf(nil, "999998 %016x\n", xxhash.Sum64String("999998"))
+	if err := os.WriteFile(filepath.Join(dir, "current"), current, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		w := openWriter(t, dir)
+		putOne(t, w, fmt.Sprint("/", i), "words")
+		if i%2 == 0 {
+			publish(t, w)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w = openWriter(t, dir)
+	if n := publish(t, w); n != 1_000_002 {
+		t.Errorf("published as %d, want 1000002", n)
+	}
+	if err := w.Close(); err != nil { // which waits until the old ones are gone
+		t.Fatal(err)
+	}
+	r := openReader(t, dir)
+	if got := found(t, r, index.FieldText, "words"); len(got) != 5 {
+		t.Errorf("words: %v, want 5", got)
+	}
+	if n, _, err := r.Generations(); n != 3 || err != nil {
+		t.Errorf("Generations = %d, %v, want 3", n, err)
+	}
+}
+
+// A writer whose directory was deleted, and made anew by another, leaves that alone.
+func TestDeletedDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	old := openWriter(t, dir)
+	putOne(t, old, "/old", "words")
+	publish(t, old)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Skip("the system keeps what is open")
+	}
+	w := openWriter(t, dir)
+	putOne(t, w, "/new", "words")
+	publish(t, w)
+	b := old.NewBatch()
+	putFile(b, old.NextFile(), "/older", "words")
+	if err := old.Commit(b); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("Commit: %v, want ErrDamaged", err)
+	}
+	if err := old.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	putOne(t, w, "/newer", "words")
+	publish(t, w)
+	if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != 2 {
+		t.Errorf("words: %v, want those of the new index", got)
+	}
+}
+
+// A reader can be verified, and is sound, when what it reads has no names any more.
+func TestVerifyOldGeneration(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	putOne(t, w, "/a", "some words")
+	putOne(t, w, "/b", "other words")
+	publish(t, w)
+	r := openReader(t, dir)
+	if err := w.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if errs := r.Verify(t.Context()); len(errs) != 0 {
+		t.Errorf("Verify: %v", errs)
+	}
+}
+
+// What nobody can read takes no space once the index was built anew.
+func TestRebuildRemovesTheDamaged(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	putOne(t, w, "/a", "some words")
+	number := publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, fmt.Sprintf("gen-%06d", number), "manifest"), 10); err != nil {
+		t.Fatal(err)
+	}
+	w, err := index.OpenWriter(dir, index.WriterOptions{Rebuild: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	putOne(t, w, "/a", "some words")
+	publish(t, w)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"gen-*", "segments/*"} {
+		if list, _ := filepath.Glob(filepath.Join(dir, pattern)); len(list) != 1 {
+			t.Errorf("%s: %v, want one", pattern, list)
+		}
+	}
+}
