@@ -227,6 +227,7 @@ type Postings struct {
 	freqs      []byte                  // of the documents that are not in block yet
 	segment    *Segment
 	dead       []uint64  // of the segment
+	least      uint32    // that the next document can be
 	single     bool      // the only document of a list was returned
 	only       [3]uint32 // the memory of a block of one
 	err        error
@@ -350,22 +351,20 @@ func (p *Postings) decode() (live int) {
 		return 0
 	}
 	p.docs = docs
-	// Whoever uses the numbers as indices must be able to rely on them.
-	length := uint32(p.segment.length)
-	if p.dead == nil {
-		for _, doc := range b.docs[:n] {
-			if doc >= length {
-				p.err, p.docs = damaged("document number %d", doc), nil
-				return 0
-			}
-		}
-		return n
-	}
-	for i, doc := range b.docs[:n] {
-		if doc >= length {
+	// Whoever uses the numbers as indices must be able to rely on them, and on their order.
+	length, least := uint32(p.segment.length), p.least
+	for _, doc := range b.docs[:n] {
+		if doc < least || doc >= length {
 			p.err, p.docs = damaged("document number %d", doc), nil
 			return 0
 		}
+		least = doc + 1
+	}
+	p.least = least
+	if p.dead == nil {
+		return n
+	}
+	for i, doc := range b.docs[:n] {
 		if p.dead[doc/64]>>(doc%64)&1 != 0 {
 			continue
 		}

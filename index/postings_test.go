@@ -268,3 +268,29 @@ func TestTwoUvarints(t *testing.T) {
 		}
 	}
 }
+
+// Documents that do not ascend, as no writer leaves them, are damage: whoever reads
+// them by ranges would be led astray.
+func TestPostingsOutOfOrder(t *testing.T) {
+	docs := roaring.BitmapOf(3, 5, 900)
+	bitmap, err := docs.ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]uint16{{3, 900, 5}, {3, 3, 5}} {
+		for i, doc := range order {
+			binary.LittleEndian.PutUint16(bitmap[len(bitmap)-2*len(order)+2*i:], doc)
+		}
+		data := append(binary.AppendUvarint([]byte{0, 0, 0}, uint64(len(bitmap))), bitmap...)
+		p, err := (&Segment{data: data, length: 1000}).PostingsAt(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for docs, _, _ := p.NextBlock(); len(docs) > 0; docs, _, _ = p.NextBlock() {
+			t.Errorf("%v: read as %v", order, docs)
+		}
+		if !errors.Is(p.Err(), ErrDamaged) {
+			t.Errorf("%v: %v, want ErrDamaged", order, p.Err())
+		}
+	}
+}
