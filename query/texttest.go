@@ -134,6 +134,7 @@ func (f *expressionTest) docs(seg *segment) (bitset, error) {
 		return nil, nil
 	}
 	l := lookup{segment: seg.Segment, limits: grepUsual, pieces: true}
+	l.limits.few = 0 // what is found counts towards scores, which must not depend on the segments
 	docs, err := l.need(f.need)
 	if err != nil || docs == nil {
 		return nil, err
