@@ -28,9 +28,9 @@ func TestEachWord(t *testing.T) {
 	}
 }
 
-// A rare word is one of the texts. What an escape makes of the bytes of a file is
+// Rare words are words of the texts. What an escape makes of the bytes of a file is
 // none, and neither is what only the arguments of calls have.
-func TestRareWord(t *testing.T) {
+func TestFindRareWords(t *testing.T) {
 	dir := t.TempDir()
 	lines := []string{`{"type":"session","version":3,"id":"a","timestamp":"2026-01-02T03:04:05.000Z","cwd":"/x"}`}
 	for range rareTexts {
@@ -40,9 +40,9 @@ func TestRareWord(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	got, err := rareWord(dir)
-	if err != nil || got != "transfers" {
-		t.Errorf("rareWord = %q, %v, want %q", got, err, "transfers")
+	got, err := findRareWords(dir)
+	if diff := cmp.Diff([]string{"transfers"}, got); err != nil || diff != "" {
+		t.Errorf("findRareWords: %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -34,7 +34,7 @@ func main() {
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
 	decode := flag.String("decode", "", "(used by itself) decode the session files below this directory with encoding/json")
-	rare := flag.String("rare", "", "(used by itself) print a word that few entries below this directory have")
+	rare := flag.String("rare", "", "(used by itself) print words that few entries below this directory have")
 	generate := flag.Int("generate", 0, "(used by itself) write so many megabytes of session files to the directory given as argument")
 	longLine := flag.Int("long-line", 0, "(used by itself) with -generate: and a line of so many megabytes")
 	texts := flag.String("texts", "", "(used by itself) write the texts of the session files below this directory to standard output")
@@ -46,9 +46,9 @@ func main() {
 	case *texts != "":
 		err = writeTexts(*texts, os.Stdout)
 	case *rare != "":
-		var word string
-		if word, err = rareWord(*rare); err == nil {
-			fmt.Println(word)
+		var words []string
+		if words, err = findRareWords(*rare); err == nil {
+			fmt.Println(strings.Join(words, "\n"))
 		}
 	case *generate > 0:
 		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: 1, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})

@@ -98,8 +98,9 @@ func (b *suite) page(command string) string {
 	fmt.Fprintf(&s, `# Benchmarks
 
 Generated session files (see internal/corpus), this build and its peers measured in turns in one run; medians.
-Times are of whole processes, the check for new bytes included, on warm files. What is wanted of a row with a
-ratio is wanted of the ratio, and of most ratios at 1 GB only: with little to read, ripgrep is there before any index.
+Times are of whole processes, the check for new bytes included, on warm files. A rare word is one of five, by
+turns, that about five texts have. What is wanted of a row with a ratio is wanted of the ratio, and of most ratios at
+1 GB only: with little to read, ripgrep is there before any index.
 
 - machine: %s
 - command: `+"`%s`"+`

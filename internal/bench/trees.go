@@ -24,7 +24,7 @@ type tree struct {
 	index string
 	files []string // ordered by path
 	size  int64    // of the session files
-	rare  string   // a word that few entries have
+	rare  []string // words that few entries have
 	peak  int64    // resident memory of the first index
 	query time.Duration
 }
@@ -41,9 +41,9 @@ func (b *suite) generated(mb int) (*tree, error) {
 	}
 	out, err := exec.CommandContext(b.ctx, b.self, "-rare", t.dir).Output()
 	if err != nil {
-		return nil, fmt.Errorf("find a rare word: %w", err)
+		return nil, fmt.Errorf("find rare words: %w", err)
 	}
-	t.rare = strings.TrimSpace(string(out))
+	t.rare = strings.Fields(string(out))
 	return t, nil
 }
 

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -18,10 +17,14 @@ const (
 	rareTexts        = 5
 )
 
-// rareWord returns a word that few prompts, replies and results of the session
-// files have. It comes from the decoded texts: in the bytes of a file what stands
-// before a word may look like a part of it.
-func rareWord(dir string) (string, error) {
+// rareWords is how many there are at most: what one takes depends on the texts that
+// happen to have it, and on words like it.
+const rareWords = 5
+
+// findRareWords returns words that few prompts, replies and results of the session
+// files have, from all of the alphabet. They come from the decoded texts: in the bytes
+// of a file what stands before a word may look like a part of it.
+func findRareWords(dir string) ([]string, error) {
 	texts := make(map[string]int) // that have the word
 	seen := make(map[string]bool) // in the text at hand
 	err := eachFile(dir, func(r io.Reader) error {
@@ -41,7 +44,7 @@ func rareWord(dir string) (string, error) {
 		})
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	best, distance := []string(nil), 1<<30
 	for word, n := range texts {
@@ -55,10 +58,15 @@ func rareWord(dir string) (string, error) {
 		best = append(best, word)
 	}
 	if len(best) == 0 {
-		return "", fmt.Errorf("no rare word in %s", dir)
+		return nil, fmt.Errorf("no rare word in %s", dir)
 	}
-	slices.SortFunc(best, cmp.Compare[string])
-	return best[len(best)/2], nil
+	slices.Sort(best)
+	n := min(rareWords, len(best))
+	words := make([]string, n)
+	for i := range words {
+		words[i] = best[(2*i+1)*len(best)/(2*n)]
+	}
+	return words, nil
 }
 
 // eachWord visits the words of rareMin to rareMax small letters that have nothing
