@@ -17,7 +17,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 MAXBINARY = 25000000
 
-BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/internal/cli.release=$(VERSION)"
+BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/internal/ui/cli.release=$(VERSION)"
 
 build:
 	$(BUILD) -o pigrep .
@@ -26,7 +26,7 @@ try: build
 	./pigrep search $(Q)
 
 bench:
-	go run ./internal/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
+	go run ./internal/lab/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
 
 # A hole that became known is said and fails nothing: it comes without a change here.
 check: fmt vet staticcheck race
@@ -56,7 +56,7 @@ race:
 	go test -race ./...
 
 torture:
-	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query ./internal/cli ./internal/tui ./internal/e2e/...
+	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...
 
 fuzz:
 	@go list ./... | while read -r pkg; do \
@@ -74,7 +74,7 @@ cross:
 	done
 
 man:
-	go run ./internal/cli/man dist/share/man
+	go run ./internal/ui/cli/man dist/share/man
 
 dist: man
 	@set -e; rm -rf dist/bin dist/*.tar.gz dist/SHA256SUMS; \
@@ -95,11 +95,11 @@ dist: man
 	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
 
 docs:
-	go test ./internal/cli -run 'Docs|Screens' -update
+	go test ./internal/ui/cli -run 'Docs|Screens' -update
 
 # The tests of the whole are what most of query and indexer is for.
 cover:
 	@for pkg in adapter scope index indexer query; do \
-		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
+		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
 		echo "$$pkg $$(go tool cover -func=cover.out | tail -1 | tr -s '\t' ' ')"; \
 	done; rm -f cover.out cover.log

@@ -20,40 +20,40 @@ import (
 // layers says on which layer each package lies; imports only point down. A
 // package below one that is listed belongs to it.
 var layers = map[string]int{
-	"pigrep":                     7,
-	"pigrep/internal/cli":        6,
-	"pigrep/internal/printer":    5,
-	"pigrep/internal/tui":        5,
-	"pigrep/internal/mcpserver":  5,
-	"pigrep/query":               4,
-	"pigrep/indexer":             4,
-	"pigrep/index":               3,
-	"pigrep/adapter":             2,
-	"pigrep/scope":               1,
-	"pigrep/internal/audit":      1,
-	"pigrep/internal/session":    0,
-	"pigrep/internal/terminal":   0,
-	"pigrep/internal/timespec":   0,
-	"pigrep/internal/redact":     0,
-	"pigrep/internal/files":      0,
-	"pigrep/internal/corpus":     0, // test data for benchmarks
-	"pigrep/internal/corpus/gen": 7,
+	"pigrep":                         7,
+	"pigrep/internal/ui/cli":         6,
+	"pigrep/internal/ui/printer":     5,
+	"pigrep/internal/ui/tui":         5,
+	"pigrep/internal/ui/mcp":         5,
+	"pigrep/query":                   4,
+	"pigrep/indexer":                 4,
+	"pigrep/index":                   3,
+	"pigrep/adapter":                 2,
+	"pigrep/scope":                   1,
+	"pigrep/internal/audit":          1,
+	"pigrep/internal/session":        0,
+	"pigrep/internal/terminal":       0,
+	"pigrep/internal/timespec":       0,
+	"pigrep/internal/redact":         0,
+	"pigrep/internal/files":          0,
+	"pigrep/internal/lab/corpus":     0, // test data for benchmarks
+	"pigrep/internal/lab/corpus/gen": 7,
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/e2e", "pigrep/internal/bench"}
+var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench"}
 
 // sealed says which packages alone may import a module.
 var sealed = map[string][]string{
 	"github.com/blevesearch/":          {"pigrep/index", "pigrep/query"},
 	"github.com/fsnotify/":             {"pigrep/indexer"},
 	"github.com/gofrs/":                {"pigrep/internal/files"},
-	"github.com/spf13/":                {"pigrep/internal/cli"},
-	"github.com/schollz/progressbar":   {"pigrep/internal/cli"},
-	"github.com/pelletier/go-toml":     {"pigrep/internal/cli"},
-	"github.com/cpuguy83/":             {"pigrep/internal/cli/man"},
-	"charm.land/bubble":                {"pigrep/internal/tui"},
-	"github.com/modelcontextprotocol/": {"pigrep/internal/mcpserver"},
+	"github.com/spf13/":                {"pigrep/internal/ui/cli"},
+	"github.com/schollz/progressbar":   {"pigrep/internal/ui/cli"},
+	"github.com/pelletier/go-toml":     {"pigrep/internal/ui/cli"},
+	"github.com/cpuguy83/":             {"pigrep/internal/ui/cli/man"},
+	"charm.land/bubble":                {"pigrep/internal/ui/tui"},
+	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
 }
 
 type listed struct {
@@ -131,7 +131,7 @@ func TestArchitectureIsTheMap(t *testing.T) {
 		if path == "pigrep" {
 			name = "main"
 		}
-		if !strings.HasPrefix(name, "internal/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
+		if !strings.HasPrefix(name, "internal/lab/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("ARCHITECTURE.md does not show %s", path)
 		}
 	}
@@ -152,7 +152,7 @@ func TestModulesStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// What comes from outside comes in as values: only main and internal/cli may
+// What comes from outside comes in as values: only main and internal/ui/cli may
 // look at the process's arguments, environment, streams and clock.
 func TestGlobalsStayInTheCommand(t *testing.T) {
 	globals := map[string][]string{
@@ -162,7 +162,7 @@ func TestGlobalsStayInTheCommand(t *testing.T) {
 		"log":  {"Fatal", "Fatalf", "Print", "Printf", "Println"},
 	}
 	for _, p := range packages(t) {
-		if below(p.ImportPath, []string{"pigrep/internal/cli", "pigrep/internal/corpus/gen"}) || p.ImportPath == "pigrep" {
+		if below(p.ImportPath, []string{"pigrep/internal/ui/cli", "pigrep/internal/lab/corpus/gen"}) || p.ImportPath == "pigrep" {
 			continue
 		}
 		for _, name := range p.GoFiles {

@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"pigrep/internal/cli"
+	"pigrep/internal/ui/cli"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"pigrep/adapter"
-	"pigrep/internal/corpus"
+	"pigrep/internal/lab/corpus"
 )
 
 // benchBytes is the size of the session files that the benchmarks search. Set

@@ -1,0 +1,312 @@
+// Package cli holds the commands of pigrep: it reads arguments, environment and
+// settings, calls the packages below, and turns their outcome into an exit code.
+//
+// Each command is one file with newXCommand, xOptions, addFlags and runX. A
+// command decides what to do; package printer decides how it looks.
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/terminal"
+	"pigrep/internal/ui/printer"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// App is what a run of pigrep takes from its surroundings. Commands reach the
+// clock, the environment and the streams only through it.
+type App struct {
+	Streams *terminal.Streams
+	Getenv  func(name string) string
+	Home    string // the user's home directory, "" when there is none
+	WorkDir string // absolute
+	// ConfigDir is the user's directory for settings, "" when there is none.
+	ConfigDir string
+	Now       func() time.Time
+	Adapter   adapter.Adapter
+
+	out     *bufio.Writer    // results; flushed at the end of the run
+	bounded *printer.Bounded // bounds what goes to out; nil without a bound
+	verbose bool
+	quiet   bool
+	json    bool // what goes to stderr is JSON too
+}
+
+// Main runs pigrep as the process was started and returns its exit code.
+func Main() int {
+	// A write to a closed pipe must come back as an error: it ends the run
+	// well, where the signal would look like a crash to the caller.
+	signal.Ignore(syscall.SIGPIPE)
+	privateFiles()
+	// A crash in a goroutine shows its message, not everybody's stack.
+	debug.SetTraceback("none")
+	ctx, stop := untilSignal()
+	defer stop()
+
+	home, _ := os.UserHomeDir()
+	configDir, _ := os.UserConfigDir()
+	workDir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "pigrep: find the working directory: %v\n", err)
+		return exitError
+	}
+	app := &App{
+		Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv),
+		Getenv:  os.Getenv,
+		Home:    home,
+		WorkDir: workDir, ConfigDir: configDir,
+		Now:     time.Now,
+		Adapter: adapter.Pi(),
+	}
+	log.SetFlags(0)
+	log.SetOutput(engineLog{app})
+	// Most runs are short and end before memory is worth collecting.
+	debug.SetGCPercent(400)
+	return app.Run(ctx, os.Args[1:])
+}
+
+// errTerminated is the cause of a run's end when that was asked for with
+// SIGTERM, as those do who look after services: nobody interrupted it.
+var errTerminated = errors.New("terminated")
+
+// untilSignal returns a context that ends with Ctrl-C and with SIGTERM; the
+// second of them ends the process at once.
+func untilSignal() (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s == syscall.SIGTERM {
+				cancel(errTerminated)
+			}
+			cancel(nil)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// engineLog takes what the engine writes with the standard logger. What matters
+// of it comes back as an error, so that it is for --verbose only.
+type engineLog struct{ app *App }
+
+func (l engineLog) Write(p []byte) (int, error) {
+	l.app.logger().Debug("engine", "message", strings.TrimSpace(string(p)))
+	return len(p), nil
+}
+
+// Run executes the command that the arguments name and returns the exit code.
+// What went wrong has been reported by then.
+func (a *App) Run(ctx context.Context, args []string) int {
+	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
+	a.json = wantsJSON(args)
+	err := a.execute(ctx, args)
+	if a.bounded != nil && (err == nil || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete)) {
+		err = cmp.Or(a.bounded.Close(), err)
+	}
+	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
+		err = fmt.Errorf("write the results: %w", flushErr)
+	}
+	if ctx.Err() != nil && err != nil && !errors.Is(err, context.Canceled) {
+		err = ctx.Err()
+	}
+	a.report(err)
+	return exitCode(err)
+}
+
+func (a *App) execute(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			a.logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
+			err = &problem{
+				code: codeInternal, message: fmt.Sprintf("internal error: %v", r),
+				hint: "this is a bug in pigrep; `pigrep index --rebuild` may help meanwhile",
+			}
+		}
+	}()
+	root := newRootCommand(a)
+	if isCompletion(args) {
+		describeFlags(root)
+	}
+	root.SetArgs(commandFirst(root, args))
+	root.SetIn(a.Streams.In)
+	root.SetOut(a.out)
+	root.SetErr(a.Streams.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	return withHint(cmd, err)
+}
+
+func newRootCommand(a *App) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pigrep QUERY... | COMMAND",
+		Short:         "Find any text of any past pi conversation",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.canShow() {
+				return runTUI(cmd.Context(), a, &tuiOptions{})
+			}
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.applySettings(cmd) }
+	root.SetFlagErrorFunc(flagProblem)
+	root.SetHelpFunc(a.help)
+	root.AddCommand(
+		newSearchCommand(a, nil),
+		newGrepCommand(a, nil),
+		newSessionsCommand(a, nil),
+		newShowCommand(a, nil),
+		newResumeCommand(a, nil),
+		newExportCommand(a, nil),
+		newToolsCommand(a, nil),
+		newUsageCommand(a, nil),
+		newIndexCommand(a, nil),
+		newWatchCommand(a, nil),
+		newStatusCommand(a, nil),
+		newDoctorCommand(a, nil),
+		newMCPCommand(a, nil),
+		newSkillCommand(a, nil),
+		newTUICommand(a, nil),
+		newInitCommand(a),
+		newConfigCommand(a, nil),
+		newCompletionCommand(a),
+		newVersionCommand(a),
+	)
+	root.SetHelpCommand(newHelpCommand(a))
+	a.addCompletions(root)
+	return root
+}
+
+// commandFirst puts the command that the arguments name in front of them:
+// flags may stand before it, and arguments that name none are a query. A word
+// is a command only as the first one that is neither a flag nor its value.
+func commandFirst(root *cobra.Command, args []string) []string {
+	if isCompletion(args) {
+		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
+			return append([]string{args[0]}, commandFirst(root, words)...)
+		}
+		return args // a word alone may become the name of a command
+	}
+	names := []string{"help"}
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	// Arguments that name no command are a search, so its flags come first.
+	commands := slices.Clone(root.Commands())
+	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
+		switch searchName {
+		case a.Name():
+			return -1
+		case b.Name():
+			return 1
+		}
+		return 0
+	})
+	for _, c := range commands {
+		names = append(append(names, c.Name()), c.Aliases...)
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if flags.Lookup(f.Name) != nil {
+				return
+			}
+			if f.Shorthand != "" && flags.ShorthandLookup(f.Shorthand) != nil {
+				// The short form belongs to the command that comes first.
+				long := *f
+				long.Shorthand = ""
+				f = &long
+			}
+			flags.AddFlag(f)
+		})
+	}
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append([]string{searchName}, args...)
+		case arg == "-h" || arg == "--help":
+			if i == 0 {
+				return args
+			}
+		case arg == "--version" && i == 0:
+			return append([]string{"version"}, args[1:]...)
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if takesNext(flags, arg) {
+				i++
+			}
+		case slices.Contains(names, arg):
+			return slices.Concat([]string{arg}, args[:i], args[i+1:])
+		default:
+			return append([]string{searchName}, args...)
+		}
+	}
+	if len(args) == 0 {
+		return args
+	}
+	return append([]string{searchName}, args...)
+}
+
+// takesNext reports whether the flag has its value in the argument after it.
+func takesNext(flags *pflag.FlagSet, arg string) bool {
+	if strings.Contains(arg, "=") {
+		return false
+	}
+	if name, ok := strings.CutPrefix(arg, "--"); ok {
+		f := flags.Lookup(name)
+		return f != nil && f.NoOptDefVal == ""
+	}
+	// Of joined short flags the first that takes a value takes what is left.
+	for i := 1; i < len(arg); i++ {
+		if f := flags.ShorthandLookup(arg[i : i+1]); f != nil && f.NoOptDefVal == "" {
+			return i == len(arg)-1
+		}
+	}
+	return false
+}
+
+// logger returns the log of this run: nothing unless --verbose is given.
+func (a *App) logger() *slog.Logger {
+	if !a.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// warn says something that is no result, on stderr.
+func (a *App) warn(format string, args ...any) { a.advise("", format, args...) }
+
+// advise is warn about what a person can do something about: the hint says what.
+func (a *App) advise(hint, format string, args ...any) {
+	if a.quiet {
+		return
+	}
+	// A warning that cannot be written is no reason to stop.
+	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.json)
+}
+
+// isClosedPipe reports whether the reader of our output went away.
+func isClosedPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || isSystemClosedPipe(err)
+}

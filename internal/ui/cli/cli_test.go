@@ -1,0 +1,530 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write the golden files and docs")
+
+// testApp is an app in an empty home, at noon of a day, with its two outputs.
+func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
+	t.Helper()
+	out, errs = &bytes.Buffer{}, &bytes.Buffer{}
+	home := t.TempDir()
+	env := map[string]string{envIndexDir: filepath.Join(home, "index")}
+	return &App{
+		Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
+		Getenv:  func(name string) string { return env[name] },
+		Home:    home,
+		WorkDir: home,
+		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
+		Adapter: adapter.Pi(),
+	}, out, errs
+}
+
+// writeSessions makes n sessions; session i alone has the word needle<i>.
+func writeSessions(t *testing.T, root string, n int) {
+	t.Helper()
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	filler := strings.Repeat("some words that fill a line of a conversation ", 40)
+	for i := range n {
+		var b strings.Builder
+		fmt.Fprintf(&b, `{"type":"session","version":3,"id":"s%06d","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}`+"\n", i)
+		for j := range 40 {
+			fmt.Fprintf(&b, `{"type":"message","id":"e%07d","parentId":null,"timestamp":"2026-03-01T10:%02d:00.000Z",`+
+				`"message":{"role":"user","content":"%s line %d of %d"}}`+"\n", j, j, filler, j, i)
+		}
+		fmt.Fprintf(&b, `{"type":"message","id":"e9999999","parentId":null,"timestamp":"2026-03-01T11:00:00.000Z",`+
+			`"message":{"role":"user","content":"needle%d"}}`+"\n", i)
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("s%06d.jsonl", i)), []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitFor polls until the condition holds.
+func waitFor(t *testing.T, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("waited in vain")
+		}
+	}
+}
+
+func TestCommandFirst(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	tests := []struct{ args, want string }{
+		{"", ""},
+		{"connection timeout", "search connection timeout"},
+		{"search connection", "search connection"},
+		{"index --rebuild", "index --rebuild"},
+		{"--json status", "status --json"},
+		{"--kind call status", "status --kind call"},
+		{"--kind=call,shell rm", "search --kind=call,shell rm"},
+		{"--kind call rm status", "search --kind call rm status"},
+		{"-n 3 status", "status -n 3"},
+		{"-n3 words", "search -n3 words"},
+		{"-- status", "search -- status"},
+		{"--here -- -race", "search --here -- -race"},
+		{"-race", "search -race"},
+		{"-h", "-h"},
+		{"--help", "--help"},
+		{"words --help", "search words --help"},
+		{"--version", "version"},
+		{"help scopes", "help scopes"},
+		{"grepping", "search grepping"},
+		{"scopes", "search scopes"},
+		{"__complete sea", "__complete sea"},
+		{"--json", "search --json"},
+		{"-", "search -"},
+	}
+	for _, test := range tests {
+		got := strings.Join(commandFirst(root, strings.Fields(test.args)), " ")
+		if got != test.want {
+			t.Errorf("commandFirst(%q) = %q, want %q", test.args, got, test.want)
+		}
+	}
+}
+
+func TestSearchFlags(t *testing.T) {
+	a, _, _ := testApp(t)
+	var got *searchOptions
+	cmd := newSearchCommand(a, func(_ context.Context, o *searchOptions) error { got = o; return nil })
+	cmd.SetArgs([]string{
+		"two", "words", "-n", "5", "--per-session=2", "--flat", "--kind", "call,shell", "--kind", "call", "--role", "user",
+		"--tool", "bash", "--session", "01a1", "--session", "x/y.jsonl", "--here", "--project", "app", "--model", "opus",
+		"--since", "2026-03-01", "--until", "2026-03-01", "--error", "--exclude", "*/old/*",
+	})
+	if err := cmd.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if got.query != "two words" || got.limit != 5 || got.perSession != 2 || !got.flat {
+		t.Errorf("own flags: %q, %d, %d, %t", got.query, got.limit, got.perSession, got.flat)
+	}
+	req, err := got.request(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := query.Request{
+		Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"},
+		Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"},
+		Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Now: a.Now(),
+		Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC),
+	}
+	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(query.Request{})); diff != "" {
+		t.Errorf("request (-want +got):\n%s", diff)
+	}
+}
+
+func TestBadFlags(t *testing.T) {
+	tests := []struct{ args, message, hint string }{
+		{"--scope everything x", "unknown scope", "help scopes"},
+		{"--kind promt x", "unknown kind", "help scopes"},
+		{"--scope all --kind call x", "exclude each other", "kinds"},
+		{"--here --cwd / x", "exclude each other", "--cwd ."},
+		{"--json --jsonl x", "exclude each other", "one a line"},
+		{"--since soon x", `"soon"`, "2 weeks ago"},
+		{"--until 2026-13-01 x", "2026-13-01", "2026-01-31"},
+		{"--since today --until yesterday x", "is after", "--since"},
+		{"--color sometimes x", "never", "pigrep search --help"},
+		{"-n many x", "takes a number", "--help"},
+		{"-n -1 x", "from 1 on", ""},
+		{"-race", "unknown flag -race", "pigrep -- -race"},
+		{"x --no-cache", "unknown flag --no-cache", "pigrep -- --no-cache"},
+		{"--since", "needs an argument", "--help"},
+		{"index words", "takes no arguments", "pigrep search index words"},
+		{"index --rebuild --dry-run", "exclude each other", "every file"},
+		{"index --nope", "unknown flag --nope", "pigrep index --help"},
+		{"help nothing", "no help", "topics"},
+		{"completion", "takes one argument", "completion bash"},
+		{"completion tcsh", "unknown shell", ""},
+		{"--json", "query is empty", "type the words"},
+	}
+	for _, test := range tests {
+		a, out, errs := testApp(t)
+		if got := a.Run(t.Context(), strings.Fields(test.args)); got != exitError {
+			t.Errorf("pigrep %s: exit code %d, want %d", test.args, got, exitError)
+		}
+		if out.Len() > 0 || !strings.Contains(errs.String(), "hint") || !strings.Contains(errs.String(), test.message) || !strings.Contains(errs.String(), test.hint) {
+			t.Errorf("pigrep %s: stdout %q, stderr %q; want %q and the hint %q", test.args, out, errs, test.message, test.hint)
+		}
+		if n := strings.Count(errs.String(), "\n"); n > 2 {
+			t.Errorf("pigrep %s: %d lines of error: %q", test.args, n, errs)
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errNothingFound, 1},
+		{errIncomplete, 2},
+		{errors.New("any"), 2},
+		{&problem{code: codeUsage}, 2},
+		{fmt.Errorf("index: %w", context.Canceled), 130},
+		{fmt.Errorf("write: %w", syscall.EPIPE), 0},
+		{&os.PathError{Op: "write", Err: syscall.EPIPE}, 0},
+		{io.ErrClosedPipe, 0},
+	}
+	for _, test := range tests {
+		if got := exitCode(test.err); got != test.want {
+			t.Errorf("exitCode(%v) = %d, want %d", test.err, got, test.want)
+		}
+	}
+	var listed []int
+	for _, c := range exitCodes {
+		listed = append(listed, c.Code)
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 130}, listed); diff != "" {
+		t.Errorf("table of exit codes (-want +got):\n%s", diff)
+	}
+}
+
+// brokenAdapter stands for any bug below.
+type brokenAdapter struct{ adapter.Adapter }
+
+func (brokenAdapter) Roots(adapter.Environment) ([]adapter.Root, error) { panic("a bug") }
+
+func TestPanicIsOneLine(t *testing.T) {
+	a, _, errs := testApp(t)
+	a.Adapter = brokenAdapter{a.Adapter}
+	if got := a.Run(t.Context(), []string{"words"}); got != exitError {
+		t.Errorf("exit code %d, want %d", got, exitError)
+	}
+	if !strings.HasPrefix(errs.String(), "pigrep: internal error: a bug\nhint: ") || strings.Contains(errs.String(), "goroutine") {
+		t.Errorf("stderr %q", errs)
+	}
+}
+
+// full is a disk without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestResultsThatCannotBeWritten(t *testing.T) {
+	a, _, errs := testApp(t)
+	a.Streams.Out = full{}
+	if got := a.Run(t.Context(), []string{"version"}); got != exitError || !strings.Contains(errs.String(), "write the results") {
+		t.Errorf("exit code %d, stderr %q", got, errs)
+	}
+}
+
+// pages renders the help of every command and topic as one document.
+func pages(t *testing.T) string {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	var b strings.Builder
+	b.WriteString("# Commands\n\nThis page is what `pigrep help` prints, made from the same tables; a test keeps it equal.\n\n")
+	fmt.Fprintf(&b, "```text\n%s```\n", rootHelp(root))
+	for _, c := range everyCommand(root) {
+		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s```\n", c.CommandPath(), commandHelp(c))
+	}
+	for _, topic := range topics {
+		fmt.Fprintf(&b, "\n## Topic: %s\n\n```text\n%s```\n", topic.name, topic.text())
+	}
+	return b.String()
+}
+
+// everyCommand lists the commands, each before those below it.
+func everyCommand(c *cobra.Command) (list []*cobra.Command) {
+	for _, c := range c.Commands() {
+		list = append(append(list, c), everyCommand(c)...)
+	}
+	return list
+}
+
+func TestDocs(t *testing.T) {
+	path := filepath.Join("..", "..", "..", "docs", "commands.md")
+	got := pages(t)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got), write it anew with -update:\n%s", path, diff)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	for _, c := range append(everyCommand(root), root) {
+		help := commandHelp(c)
+		if !c.HasParent() {
+			help = rootHelp(c)
+		}
+		for line := range strings.Lines(help) {
+			if len([]rune(line)) > helpWidth+1 {
+				t.Errorf("help of %s is wider than %d: %q", c.Name(), helpWidth, line)
+			}
+		}
+		if !c.HasParent() {
+			continue
+		}
+		if c.Short == "" || c.Example == "" || !strings.Contains(help, "Exit codes:") {
+			t.Errorf("help of %s lacks a short text, an example or the exit codes", c.Name())
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(help) {
+				t.Errorf("help of %s does not list --%s", c.Name(), f.Name)
+			}
+		})
+	}
+	for _, topic := range topics {
+		for line := range strings.Lines(topic.text()) {
+			if len([]rune(line)) > helpWidth+1 {
+				t.Errorf("topic %s is wider than %d: %q", topic.name, helpWidth, line)
+			}
+		}
+	}
+}
+
+// Every reading command takes every shared flag, and the examples parse.
+func TestSharedFlags(t *testing.T) {
+	a, _, _ := testApp(t)
+	search := newSearchCommand(a, nil)
+	seen := make(map[string]bool)
+	for _, row := range sharedFlags {
+		if seen[row.name] {
+			t.Errorf("--%s stands twice in the table", row.name)
+		}
+		seen[row.name] = true
+		f := search.Flags().Lookup(row.name)
+		if f == nil {
+			t.Errorf("search does not take --%s", row.name)
+			continue
+		}
+		if isSwitch := f.Value.Type() == "bool"; isSwitch != (row.value == "") {
+			t.Errorf("--%s: switch %t, value %q", row.name, isSwitch, row.value)
+		}
+	}
+}
+
+func TestExamplesParse(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	for _, c := range root.Commands() {
+		for line := range strings.Lines(c.Example) {
+			words := strings.Fields(strings.NewReplacer("'", "", `"`, "").Replace(line))
+			if words[0] != "pigrep" || strings.ContainsAny(line, "<>|$") {
+				continue // a line for the shell
+			}
+			args := commandFirst(root, words[1:])
+			target, rest, err := root.Find(args)
+			if err == nil {
+				err = target.ParseFlags(rest)
+			}
+			if err != nil || target == root {
+				t.Errorf("example %q: command %s, %v", strings.TrimSpace(line), target.Name(), err)
+			}
+		}
+	}
+}
+
+func TestTopicsComeFromTables(t *testing.T) {
+	for _, row := range scope.Kinds {
+		if !strings.Contains(scopesTopic(), string(row.Kind)) {
+			t.Errorf("help scopes lacks the kind %s", row.Kind)
+		}
+	}
+	for _, f := range query.Fields {
+		if !strings.Contains(queryTopic(), f.Example) {
+			t.Errorf("help query lacks the field %s", f.Name)
+		}
+	}
+	for _, c := range exitCodes {
+		if !strings.Contains(exitCodesTopic(), fmt.Sprintf("  %d", c.Code)) {
+			t.Errorf("help exit-codes lacks %d", c.Code)
+		}
+	}
+}
+
+// Help lists the variables that the program reads, those of the adapter
+// included.
+func TestVariables(t *testing.T) {
+	asked := make(map[string]bool)
+	a, _, _ := testApp(t)
+	a.Getenv = func(name string) string { asked[name] = true; return "" }
+	o := &sharedOptions{}
+	if _, err := o.place(a); err == nil {
+		t.Error("a place without sessions is no error")
+	}
+	if _, err := o.printer(a); err != nil {
+		t.Fatal(err)
+	}
+	a.Streams.OutTTY = true
+	if _, err := o.printer(a); err != nil {
+		t.Fatal(err)
+	}
+	topic := environmentTopic()
+	for name := range asked {
+		if !strings.Contains(topic, name) {
+			t.Errorf("help environment lacks $%s, which is read", name)
+		}
+	}
+	if len(asked) < 5 {
+		t.Errorf("only %d variables were asked for: %v", len(asked), asked)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	for args, want := range map[string]string{
+		"__complete sea":               "search",
+		"__complete help sco":          "scopes",
+		"__complete completion z":      "zsh",
+		"__complete search --scope p":  "prompts",
+		"__complete search --kind the": "thinking",
+		"__complete search --color n":  "never",
+	} {
+		a, out, _ := testApp(t)
+		if got := a.Run(t.Context(), strings.Fields(args)); got != exitDone || !strings.Contains(out.String(), want) {
+			t.Errorf("pigrep %s: exit code %d, %q, want %q", args, got, out, want)
+		}
+	}
+	for _, shell := range shells {
+		a, out, _ := testApp(t)
+		if got := a.Run(t.Context(), []string{"completion", shell}); got != exitDone || !strings.Contains(out.String(), "pigrep") {
+			t.Errorf("completion %s: exit code %d, %d bytes", shell, got, out.Len())
+		}
+	}
+}
+
+// Root cannot be kept from reading, so the unreadable directory is an error
+// made up.
+func TestWarnUnusable(t *testing.T) {
+	a, _, errs := testApp(t)
+	a.warnUnusable(fileErrorsOf("/a", "/b", "/c", "/d", "/e"))
+	want := "pigrep: skipped /a: permission denied\npigrep: skipped /b: permission denied\npigrep: skipped /c: permission denied\n" +
+		"pigrep: 2 more files or directories cannot be read\nhint: `pigrep status` lists them\n"
+	if diff := cmp.Diff(want, errs.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestHashRoots(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	roots := func(paths ...string) string {
+		var list []adapter.Root
+		for _, p := range paths {
+			list = append(list, adapter.Root{Path: p})
+		}
+		return hashRoots(list)
+	}
+	if roots(dir, "/b") != roots("/b", filepath.Join(dir, "link"), dir) {
+		t.Error("the same roots in another order or by another name have another index")
+	}
+	if roots(dir) == roots("/b") || roots("/a", "/b") == roots("/a/b") {
+		t.Error("other roots have the same index")
+	}
+}
+
+func TestShortIDs(t *testing.T) {
+	var list []session.Summary
+	for _, id := range []string{
+		"01a1f7e5-bb6d-7087-87d3-7f62229a5ccd", "01a1f7e5-bb6d-7087-87d3-7408d794a8f0", "9470c69e-8ef4-4241-8976-00cf81600372",
+		"short", "9470c69e-8ef4-4241-8976-00cf81600372", "",
+	} {
+		list = append(list, session.Summary{Header: session.Header{ID: id}})
+	}
+	short := shortIDs(list)
+	for id, want := range map[string]string{
+		"01a1f7e5-bb6d-7087-87d3-7f62229a5ccd": "01a1f7e5-bb6d-7087-87d3-7f",
+		"9470c69e-8ef4-4241-8976-00cf81600372": "9470c69e",
+		"short":                                "short",
+	} {
+		if got := short(id); got != want {
+			t.Errorf("shortIDs(%q) = %q, want %q", id, got, want)
+		}
+	}
+}
+
+// Words that people search for must not be commands; topics are asked for with
+// help alone.
+func TestTopicsAreNoCommands(t *testing.T) {
+	a, _, _ := testApp(t)
+	for _, c := range newRootCommand(a).Commands() {
+		if topicOf(c.Name()) != nil {
+			t.Errorf("the topic %s is a command too", c.Name())
+		}
+	}
+}
+
+// On a terminal the same search is laid out for people, in colour.
+func TestTerminal(t *testing.T) {
+	a, out, errs := testApp(t)
+	a.Streams.OutTTY, a.Streams.ErrTTY = true, true
+	args := []string{"--session-dir", filepath.Join("testdata", "sessions"), "connection timeout"}
+	a.WorkDir = must(os.Getwd())
+	if got := a.Run(t.Context(), args); got != exitDone {
+		t.Fatalf("exit code %d, stderr %q", got, errs)
+	}
+	for _, want := range []string{
+		"\x1b[1mLogin timeouts\x1b[m\n", "\x1b[2m/home/dev/app · 2 months ago · ", " · 0195aaaa\x1b[m\n",
+		"\x1b[32mprompt  \x1b[m ", "\x1b[1;31mconnection\x1b[m", "a1000001", "hits with every word",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	out.Reset()
+	if got := a.Run(t.Context(), append(args, "--color=never", "+xyzzy")); got != exitNothing || out.Len() > 0 {
+		t.Errorf("nothing to find: exit code %d, stdout %q", got, out)
+	}
+	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all looks at everything\n"; errs.String() != want {
+		t.Errorf("stderr %q, want %q", errs, want)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func fileErrorsOf(paths ...string) []indexer.FileError {
+	var list []indexer.FileError
+	for _, p := range paths {
+		list = append(list, indexer.FileError{Path: p, Err: &os.PathError{Op: "open", Path: p, Err: syscall.EACCES}})
+	}
+	return list
+}

@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"pigrep/internal/ui/printer"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+type configOptions struct {
+	sharedOptions
+	keys   []string
+	sample bool
+}
+
+func (o *configOptions) addFlags(cmd *cobra.Command) {
+	addFlag(cmd.Flags(), "sample", "", "", "print a settings file with every key in it, as a comment", &o.sample)
+	var others []string
+	for _, row := range sharedFlags {
+		if (row.group == groupFilter || row.group == groupAnswer) && !slices.Contains(settingKeys(), row.name) {
+			others = append(others, row.name)
+		}
+	}
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, others...)
+}
+
+func newConfigCommand(a *App, runF func(context.Context, *cobra.Command, *configOptions) error) *cobra.Command {
+	o := &configOptions{}
+	if runF == nil {
+		runF = func(_ context.Context, cmd *cobra.Command, o *configOptions) error { return runConfig(a, cmd, o) }
+	}
+	var keys strings.Builder
+	writeColumns(&keys, "  ", strings.Join(settingKeys(), ", "))
+	cmd := &cobra.Command{
+		Use:   "config [KEY...]",
+		Short: "Show the settings in force and where they come from",
+		Long: `Show the settings in force and where each comes from: a flag, the environment,
+the settings file, or the default; what stands first in this list decides.
+
+The settings file is pigrep/config.toml in the user's directory for settings,
+or what $` + envConfig + ` names ("` + noSettings + `" for none). It is not needed. Each key is a
+flag of the same name: at the top for all commands that take it, in a table
+named after a command for that one. A key that is no setting is an error.
+
+The keys are
+
+` + strings.TrimSuffix(keys.String(), "\n"),
+		Example: `pigrep config
+pigrep config search.limit
+pigrep config --sample
+pigrep config --json`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return settingKeys(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.keys = args
+			return runF(cmd.Context(), cmd, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
+	if o.sample {
+		_, err := fmt.Fprint(a.out, sampleSettings(cmd.Root()))
+		return err
+	}
+	for _, key := range o.keys {
+		if !slices.Contains(settingKeys(), key) {
+			return usagef(nearestHint(settingKeys(), key), "there is no setting %q", key)
+		}
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	file, err := a.readSettings(cmd.Root())
+	if err != nil {
+		return err
+	}
+	answer := &printer.Settings{Path: file.path, Exists: file.exists}
+	for i := range settings {
+		s := &settings[i]
+		if len(o.keys) > 0 && !slices.Contains(o.keys, s.key()) {
+			continue
+		}
+		row := settingRow(a, cmd, file, s)
+		if row.Source == string(fromDefault) {
+			row.Values = o.inForce(a, s)
+		}
+		answer.List = append(answer.List, row)
+	}
+	return out.Settings(answer)
+}
+
+// settingRow is a setting as it is in force in this run.
+func settingRow(a *App, cmd *cobra.Command, file *settingsFile, s *setting) printer.Setting {
+	from, v := s.origin(a, cmd, file)
+	row := printer.Setting{Key: s.key(), Source: string(from), Note: s.note}
+	switch from {
+	case fromFlag:
+		row.From, row.Values = "--"+s.flag, flagValues(cmd.Flags().Lookup(s.flag))
+	case fromEnvironment:
+		row.From, row.Values = "$"+v.name, []string{v.value}
+		if v.value == "" {
+			row.Values = []string{a.Getenv(v.name)}
+		}
+	case fromFile:
+		at := file.said[s.key()]
+		row.From, row.Values = fmt.Sprintf("%s:%d", file.path, at.line), at.values
+	}
+	_, f := s.flagOf(cmd.Root())
+	row.Type = f.Value.Type()
+	return row
+}
+
+// inForce returns what holds for a setting that nothing sets; nil when that is
+// no single value.
+func (o *configOptions) inForce(a *App, s *setting) []string {
+	switch s.key() {
+	case "session-dir":
+		var paths []string
+		for _, r := range o.roots(a) {
+			paths = append(paths, r.Path)
+		}
+		return paths
+	case "index-dir":
+		if dir, err := a.indexDir(o.roots(a)); err == nil {
+			return []string{dir}
+		}
+		return nil
+	}
+	if s.standard == "" {
+		return nil
+	}
+	return []string{s.standard}
+}
+
+// flagValues is what a flag was given.
+func flagValues(f *pflag.Flag) []string {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return list.GetSlice()
+	}
+	return []string{f.Value.String()}
+}

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"pigrep/indexer"
+	"pigrep/internal/ui/printer"
+
+	"github.com/spf13/cobra"
+)
+
+type doctorOptions struct {
+	sharedOptions
+	deep   bool
+	repair bool
+}
+
+func (o *doctorOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "deep", "", "", "also read every session file and look for each part of it in the index", &o.deep)
+	addFlag(f, "repair", "", "", "index again what is wrong", &o.repair)
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+}
+
+func newDoctorCommand(a *App, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+	o := &doctorOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *doctorOptions) error { return runDoctor(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Prove the index against the session files",
+		Long: `Check that the files of the index are as they were written and agree with each
+other; with --deep, that every part of every session file is in the index with
+just the terms it should have. Session files are only read.
+
+Exits with 0 when nothing is wrong, or all of it was repaired; with 2 otherwise.`,
+		Example: `pigrep doctor
+pigrep doctor --deep
+pigrep doctor --deep --repair`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.apply(a)
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	opt := indexer.Options{
+		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Logger: a.logger(),
+		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
+	}
+	report, err := indexer.Check(ctx, opt, o.deep)
+	if err != nil {
+		return indexProblem(err)
+	}
+	x := &printer.Doctor{
+		Dir: p.indexDir, Deep: o.deep, Generation: report.Generation, Files: report.Files,
+		Documents: report.Documents, Compared: report.Compared, Changed: report.Changed,
+	}
+	for _, f := range report.Findings {
+		x.Findings = append(x.Findings, printer.Finding{Path: f.Path, What: f.What})
+	}
+	sound := len(x.Findings) == 0
+	if o.repair && !sound {
+		if x.Repaired, err = repair(ctx, a, opt, report, o.deep); err != nil {
+			return err
+		}
+		sound = true
+	}
+	if err := out.Doctor(x); err != nil {
+		return err
+	}
+	if !sound {
+		return errIncomplete
+	}
+	return nil
+}
+
+// repair indexes again the files that the findings name, or everything when
+// one is about the index as a whole, and makes sure that it helped.
+func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Report, deep bool) (string, error) {
+	opt.Again = make(map[string]bool)
+	for _, f := range report.Findings {
+		opt.Again[f.Path] = true
+	}
+	done := fmt.Sprintf("%d files were indexed again", len(opt.Again))
+	if opt.Again[""] {
+		opt.Rebuild, done = true, "the index was built anew"
+	}
+	tell, clear := a.newProgress()
+	opt.Progress = tell
+	res, err := indexer.Update(ctx, opt)
+	clear()
+	if res != nil && res.Reader != nil {
+		res.Reader.Close()
+	}
+	if err != nil {
+		return "", indexProblem(err)
+	}
+	again, err := indexer.Check(ctx, opt, deep)
+	if err != nil {
+		return "", indexProblem(err)
+	}
+	if n := len(again.Findings); n > 0 {
+		return "", &problem{
+			code: codeDamaged, message: fmt.Sprintf("repair the index: %d findings are left, the first one: %s", n, again.Findings[0].What),
+			hint: "try `pigrep index --rebuild`; if it stays, look at the disk",
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"pigrep/internal/files"
+	"pigrep/internal/ui/printer"
+
+	"github.com/spf13/cobra"
+)
+
+type exportOptions struct {
+	sharedOptions
+	target string
+	format string
+	output string
+	force  bool
+	all    bool
+	leaf   string
+}
+
+func (o *exportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "format", "", "NAME", strings.Join(printer.Exports, ", ")+"; by default what the name of FILE says, else "+printer.Exports[0], &o.format)
+	addFlag(f, "output", "o", "FILE", "write to FILE, in place of stdout", &o.output)
+	addFlag(f, "force", "", "", "overwrite FILE", &o.force)
+	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
+	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "max-bytes", "json", "jsonl", "color")
+}
+
+func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
+	o := &exportOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *exportOptions) error { return runExport(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "export SESSION",
+		Short: "Write a conversation as a file of its own",
+		Long: `Write a conversation as a file that stands on its own: Markdown, a page of HTML
+that needs no network and no scripts, JSON, or text. Nothing is folded away that
+was said; images are in the HTML only. SESSION is as for show. Filters leave out
+the other entries.
+
+The session may hold secrets, and then so does the file: it is readable by you
+alone.`,
+		Example: `pigrep export 01a1f7de -o login.html
+pigrep export 01a1f7de --format md | less
+pigrep export 01a1f7de --kind prompt,reply --format txt
+pigrep export 01a1f7de --all --format json`,
+		Args:              oneSession,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.target = args[0]
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *exportOptions) check() error {
+	if o.format == "" {
+		o.format = printer.Exports[0]
+		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(printer.Exports, ext) {
+			o.format = ext
+		}
+	}
+	switch {
+	case !slices.Contains(printer.Exports, o.format):
+		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(printer.Exports, ", "))
+	case o.all && o.leaf != "":
+		return usagef("", "--all and --leaf exclude each other")
+	}
+	return nil
+}
+
+func runExport(ctx context.Context, a *App, o *exportOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
+	if err := o.check(); err != nil {
+		return err
+	}
+	filter, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := findTarget(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	t.Redact = o.redact
+	facts, err := t.facts(ctx, a, x)
+	if err != nil {
+		return indexProblem(err)
+	}
+	show := &showOptions{sharedOptions: o.sharedOptions, all: o.all, leaf: o.leaf}
+	list, _, err := show.choose(a, x, t, nil)
+	if err != nil {
+		return err
+	}
+	pass, err := t.Filter(&filter)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	entries := readEntries(ctx, t, list, pass)
+	write := func(w io.Writer) error {
+		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches()}
+		return entries.end(ctx, a, printer.Export(w, o.format, s))
+	}
+	if o.output == "" || o.output == "-" {
+		return write(a.out)
+	}
+	path := a.absolute(o.output)
+	if err := a.writeExport(path, o.force, write); err != nil {
+		return err
+	}
+	a.warn("wrote %s", path)
+	return nil
+}
+
+// writeExport writes a file that appears whole or not at all. Session files are
+// never written to, not even on request.
+func (a *App) writeExport(path string, force bool, write func(io.Writer) error) error {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return &problem{code: codeIO, message: "export", err: err}
+	case info.IsDir():
+		return usagef("name a file in it", "%s is a directory", path)
+	case strings.HasSuffix(path, ".jsonl"):
+		return usagef("choose another name", "%s is there, and may be a session: it is not overwritten", path)
+	case !force:
+		return usagef("choose another name, or --force", "%s is there already", path)
+	}
+	var answered error
+	err := files.Replace(path, 0o600, func(f io.Writer) error {
+		w := bufio.NewWriterSize(f, 1<<20)
+		if answered = write(w); answered != nil {
+			return answered
+		}
+		return w.Flush()
+	})
+	if answered != nil || err == nil {
+		return answered
+	}
+	p := &problem{code: codeIO, message: "export", err: err}
+	if errors.Is(err, fs.ErrNotExist) {
+		p.hint = "make the directory first, or name another file"
+	}
+	return p
+}

@@ -1,0 +1,395 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+type grepOptions struct {
+	sharedOptions
+	interactive
+	patterns []string
+
+	fixed, ignoreCase, caseSensitive, smartCase bool
+	word, multiline                             bool
+	files, count, only, vimgrep, numbers        bool
+	maxCount                                    int
+	around                                      contextOptions
+	noIndex                                     bool
+}
+
+func (o *grepOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.maxCount = notGiven
+	addFlag(f, "regexp", "e", "PATTERN", "a pattern; a line is found that any of them matches", &o.patterns)
+	addFlag(f, "fixed-strings", "F", "", "patterns are text, not regular expressions", &o.fixed)
+	addFlag(f, "ignore-case", "i", "", "upper and lower case are the same", &o.ignoreCase)
+	addFlag(f, "case-sensitive", "s", "", "upper and lower case differ", &o.caseSensitive)
+	addFlag(f, "smart-case", "S", "", "they differ when a pattern has an upper case letter (default)", &o.smartCase)
+	addFlag(f, "word-regexp", "w", "", "only whole words", &o.word)
+	addFlag(f, "multiline", "U", "", "matches may go over lines", &o.multiline)
+	addFlag(f, "files-with-matches", "l", "", "only the session files that have a match", &o.files)
+	addFlag(f, "count", "c", "", "only how many lines of each session file match", &o.count)
+	addFlag(f, "only-matching", "o", "", "only what matches, each match on a line", &o.only)
+	addFlag(f, "vimgrep", "", "", "sessionPath:line:column:text for each match", &o.vimgrep)
+	addFlag(f, "line-number", "n", "", "the number of the line in its part; in a terminal always", &o.numbers)
+	addFlag(f, "max-count", "m", "N", "at most N lines of each session file", &o.maxCount)
+	f.Lookup("max-count").DefValue = "0"
+	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
+	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
+	o.interactive.addFlags(cmd)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+}
+
+func newGrepCommand(a *App, runF func(context.Context, *grepOptions) error) *cobra.Command {
+	o := &grepOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *grepOptions) error { return runGrep(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "grep PATTERN...",
+		Short: "Find every line that matches a regular expression",
+		Long: `Find every line of past conversations that a regular expression (RE2) matches:
+exactly those, all of them, in the order of the files.
+
+The index says where not to look; what is not indexed yet is read, so that the
+answer is complete at any time. Lines are those of the text as it was said, not
+of the session file. The arguments are joined with spaces; -e gives several
+patterns. Flags and habits are those of ripgrep, with smart case.`,
+		Example: `pigrep grep 'time(d)?out after \d+'
+pigrep grep -F 'a[i] = b->c'
+pigrep grep -w --kind call rm
+pigrep grep -l --here TODO
+pigrep grep -C2 --since 1w panic:
+pigrep grep -e ENOENT -e EACCES -c`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			if len(args) > 0 && len(o.patterns) > 0 {
+				return usagef("to search in one session: --session PATH", "with -e all patterns come with -e: %q", args[0])
+			}
+			if len(args) > 0 {
+				o.patterns = []string{strings.Join(args, " ")}
+			}
+			return runF(cmd.Context(), o)
+		},
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		unknown, _ := errors.AsType[*pflag.NotExistError](err)
+		err = flagProblem(cmd, err)
+		if p, ok := errors.AsType[*problem](err); ok && unknown != nil {
+			p.hint = "to look for it put -e before it; " + p.hint
+			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
+				p.hint = instead
+			}
+		}
+		return err
+	})
+	o.addFlags(cmd)
+	return cmd
+}
+
+// insteadOf says what to type instead of a flag of other programs that search,
+// "" of others.
+func insteadOf(flag string) string {
+	for _, f := range []struct{ name, short, instead string }{
+		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
+		{"extended-regexp", "E", "leave it out: patterns are regular expressions (RE2)"},
+		{"pcre2", "P", "leave it out: patterns are RE2, without look-around and back references"},
+		{"perl-regexp", "", "leave it out: patterns are RE2, without look-around and back references"},
+		{"line-regexp", "x", "for whole lines: pigrep grep '^PATTERN$'"},
+		{"recursive", "r", "leave it out: all session files are searched; --here, --project and --session narrow it"},
+		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
+		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
+		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
+		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
+		{"text", "a", "leave it out: all text is searched"},
+		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
+		{"no-filename", "I", "--jsonl has the text alone, in lines.text"},
+		{"quiet", "q", "the exit code says it: pigrep grep -l PATTERN >/dev/null"},
+		{"no-line-number", "N", "leave it out: in a pipe there are numbers with -n only"},
+	} {
+		if flag == f.name || f.short != "" && flag == f.short {
+			return f.instead
+		}
+	}
+	return ""
+}
+
+// mode returns what is printed of the matches.
+func (o *grepOptions) mode() (printer.GrepMode, error) {
+	mode, given := printer.GrepLines, ""
+	for _, m := range []struct {
+		set  bool
+		name string
+		mode printer.GrepMode
+	}{
+		{o.only, "--only-matching", printer.GrepOnly}, {o.vimgrep, "--vimgrep", printer.GrepVim},
+		{o.count, "--count", printer.GrepCounts}, {o.files, "--files-with-matches", printer.GrepFiles},
+	} {
+		if m.set {
+			mode, given = m.mode, m.name
+		}
+	}
+	if given != "" && (o.json || o.jsonl) {
+		return mode, usagef("JSON has the lines, the matches in them and the counts", "%s and JSON exclude each other", given)
+	}
+	return mode, nil
+}
+
+// request turns the flags into a request.
+func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest, error) {
+	filters, err := o.sharedOptions.request(a)
+	if err != nil {
+		return query.GrepRequest{}, err
+	}
+	r := query.GrepRequest{
+		Request: filters, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
+		Idle: func() { _ = a.out.Flush() },
+	}
+	switch {
+	case o.caseSensitive:
+		r.Case = query.CaseSensitive
+	case o.ignoreCase && !o.smartCase:
+		r.Case = query.IgnoreCase
+	}
+	if r.Before, r.After, err = o.around.numbers(); err != nil {
+		return r, err
+	}
+	if o.maxCount != notGiven {
+		if r.MaxCount = o.maxCount; r.MaxCount < 1 {
+			return r, usagef("", "--max-count takes a number from 1 on")
+		}
+	}
+	switch mode {
+	case printer.GrepLines:
+	case printer.GrepFiles:
+		r.MaxCount, r.Brief = 1, true
+	case printer.GrepCounts:
+		r.Brief = true
+	default:
+		r.Before, r.After = 0, 0
+	}
+	if len(o.patterns) == 0 {
+		return r, &problem{code: codeQuery, message: "there is no pattern", hint: "type what to look for: pigrep grep PATTERN"}
+	}
+	return r, nil
+}
+
+// asQuery writes the patterns in the query language.
+func (o *grepOptions) asQuery() string {
+	var patterns []string
+	for _, p := range o.patterns {
+		if o.fixed {
+			p = regexp.QuoteMeta(p)
+		}
+		if o.word {
+			p = `\b(?:` + p + `)\b`
+		}
+		patterns = append(patterns, p)
+	}
+	pattern := strings.Join(patterns, "|")
+	switch {
+	case pattern == "":
+		return ""
+	case o.ignoreCase && !o.caseSensitive && !o.smartCase:
+		pattern = "(?i)" + pattern
+	}
+	return query.SetField("", "re", pattern)
+}
+
+func runGrep(ctx context.Context, a *App, o *grepOptions) error {
+	if o.ui {
+		return o.openUI(ctx, a, o.asQuery(), "")
+	}
+	mode, err := o.mode()
+	if err != nil {
+		return err
+	}
+	p, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a, mode)
+	if err != nil {
+		return err
+	}
+	where, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	options := printer.GrepOptions{
+		Mode: mode, Numbers: o.numbers, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+	}
+	if len(req.Kinds) == 0 {
+		options.Scope = string(scopeOf(req.Request))
+	}
+	known, err := o.known(ctx, a, where)
+	if err != nil {
+		return err
+	}
+	if known.reader != nil {
+		defer known.reader.Close()
+	}
+
+	start := a.Now()
+	out := printer.NewGrep(p, options)
+	first := true
+	sum, err := query.Grep(ctx, known.reader, a.Adapter, disk{}, known.files(), req, func(m *query.GrepMatch) error {
+		if err := out.Match(m); err != nil || !first {
+			return err
+		}
+		first = false
+		return a.out.Flush()
+	})
+	if err != nil {
+		return grepProblem(ctx, err)
+	}
+	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+	for _, e := range sum.Errors {
+		known.errors = append(known.errors, indexer.FileError(e))
+	}
+	a.warnUnusable(known.errors)
+	known.state.Complete = len(known.errors) == 0
+	if err := out.End(&printer.GrepEnd{Summary: sum, State: known.state}); err != nil {
+		return err
+	}
+	switch {
+	case sum.Lines > 0:
+		return nil
+	case len(known.errors) == 0:
+		if len(known.found.Files) == 0 {
+			a.warnNoFiles(where)
+		}
+		return errNothingFound
+	}
+	a.warnIncomplete(0, len(known.errors))
+	return errIncomplete
+}
+
+// grepProblem explains an error of the search.
+func grepProblem(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*query.PatternError](err); ok {
+		return &problem{code: codeQuery, message: e.Error(), hint: e.Hint}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if isClosedPipe(err) {
+		return err
+	}
+	if errors.Is(err, index.ErrDamaged) {
+		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild; or search without: --no-index"}
+	}
+	return err
+}
+
+// knownFiles is the session files there are, and what an index knows of them.
+type knownFiles struct {
+	reader *index.Reader // nil: nothing is known
+	found  *indexer.Found
+	errors []indexer.FileError
+	state  query.IndexState
+}
+
+// known finds the session files and opens the index, up to date where that can
+// be. Whatever is wrong with the index, the files can be searched without it.
+func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles, error) {
+	k := &knownFiles{}
+	var err error
+	switch {
+	case o.noIndex:
+		k.found = indexer.Discover(a.Adapter, p.roots)
+	case o.noUpdate:
+		k.reader, err = index.Open(p.indexDir)
+		k.found = indexer.Discover(a.Adapter, p.roots)
+	default:
+		var res *indexer.Result
+		res, err = a.update(ctx, p, false)
+		k.reader, k.found = res.Reader, res.Found
+		if res.Rebuilt != "" && err == nil {
+			a.warn("%s: it was built anew", res.Rebuilt)
+		}
+	}
+	if ctx.Err() != nil {
+		if k.reader != nil {
+			k.reader.Close()
+		}
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		a.logger().Debug("the files are read", "because", err.Error())
+		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
+			a.advise(indexHint(err), "the files are read, not the index: %v", err)
+		}
+	}
+	for _, d := range k.found.Unreadable {
+		k.errors = append(k.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
+	}
+	k.state = stateOf(k.reader)
+	k.state.Files = len(k.found.Files)
+	if k.reader != nil {
+		lag := indexer.Behind(k.found, k.reader.Summaries())
+		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
+	} else if !o.noIndex {
+		lag := indexer.Behind(k.found, nil)
+		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
+	}
+	return k, nil
+}
+
+// files says of every session file how much of it the index is right about.
+func (k *knownFiles) files() []query.GrepFile {
+	var known indexer.Index
+	if k.reader != nil {
+		known = k.reader
+	}
+	var files []query.GrepFile
+	for _, s := range indexer.Plan(k.found, known) {
+		f := query.GrepFile{Path: s.File.Path}
+		switch s.Change {
+		case indexer.Gone:
+			continue
+		case indexer.Unchanged, indexer.Touched:
+			f.Known, f.Indexed = s.Known, query.Whole
+		case indexer.Grown:
+			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
+		case indexer.Unreadable:
+			if s.File.Err == nil && s.File.Mtime == 0 {
+				continue // its directory cannot be read, which is said already
+			}
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// Open opens a session file for a grep.
+func (disk) Open(path string) (query.SessionFile, error) {
+	f, info, err := openSession(path)
+	if err != nil {
+		return nil, err
+	}
+	return sessionFile{f, info}, nil
+}
+
+type sessionFile struct {
+	*os.File
+	info fs.FileInfo
+}
+
+func (f sessionFile) Size() int64        { return f.info.Size() }
+func (f sessionFile) ModTime() time.Time { return f.info.ModTime() }

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type indexOptions struct {
+	sharedOptions
+	rebuild bool
+	dryRun  bool
+	compact bool
+}
+
+func (o *indexOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "rebuild", "", "", "build the index anew", &o.rebuild)
+	addFlag(f, "dry-run", "", "", "only show what would be done, and why", &o.dryRun)
+	addFlag(f, "compact", "", "", "then write it anew, without the text of deleted sessions in any file of it", &o.compact)
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+}
+
+func newIndexCommand(a *App, runF func(context.Context, *indexOptions) error) *cobra.Command {
+	o := &indexOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *indexOptions) error { return runIndex(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "index",
+		Short: "Bring the index up to date",
+		Long: `Bring the index up to date with the session files. Only new bytes are read.
+
+Searching does the same by itself; this command is for building the index at a
+time of your choosing. Ctrl-C keeps what was done.`,
+		Example: `pigrep index
+pigrep index --dry-run
+pigrep index --rebuild
+pigrep index --compact`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.apply(a)
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runIndex(ctx context.Context, a *App, o *indexOptions) error {
+	if o.rebuild && o.dryRun {
+		return usagef("a rebuild reads every file", "--rebuild and --dry-run exclude each other")
+	}
+	if o.compact && o.dryRun {
+		return usagef("leave one of them out", "--compact and --dry-run exclude each other")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return dryRun(a, p, out)
+	}
+	opt := a.indexing(p)
+	opt.Rebuild, opt.Compact = o.rebuild, o.compact
+	res, err := a.updateBesideWatcher(ctx, opt)
+	if res.Reader != nil {
+		defer res.Reader.Close()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return indexProblem(err)
+	}
+	a.warnUnusable(res.Errors)
+	x := &printer.Index{
+		Dir: p.indexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
+		Entries: res.Entries, Errors: fileErrors(res.Errors), State: stateOf(res.Reader),
+	}
+	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = res.Lag.Files, res.Lag.Bytes, res.Complete()
+	if err := out.Index(x); err != nil {
+		return err
+	}
+	if len(res.Errors) > 0 {
+		return errIncomplete
+	}
+	return nil
+}
+
+// besideTries and besideWait bound how long an update that was asked for waits
+// for a watcher to be done with its own.
+const (
+	besideTries = 50
+	besideWait  = 100 * time.Millisecond
+)
+
+// updateBesideWatcher runs the indexer; a watcher keeps it waiting for a moment
+// and not away.
+func (a *App) updateBesideWatcher(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
+	for try := 1; ; try++ {
+		res, err := a.updateWith(ctx, opt)
+		if !errors.Is(err, index.ErrLocked) || try == besideTries {
+			return res, err
+		}
+		if w, watchErr := indexer.WatcherOf(opt.Dir, a.Now()); w == nil || watchErr != nil {
+			return res, err
+		}
+		if res.Reader != nil {
+			res.Reader.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return res, ctx.Err()
+		case <-time.After(besideWait):
+		}
+	}
+}
+
+// stateOf says which state of the index the reader shows.
+func stateOf(r *index.Reader) query.IndexState {
+	var state query.IndexState
+	if r != nil {
+		state.Generation = r.Generation()
+		for _, s := range r.Summaries() {
+			state.Files++
+			state.SkippedLines += s.Skipped
+		}
+	}
+	return state
+}
+
+// dryRun shows the plan of an update. Nothing is written.
+func dryRun(a *App, p *place, out printer.Printer) error {
+	found := indexer.Discover(a.Adapter, p.roots)
+	x := &printer.Index{DryRun: true, Dir: p.indexDir}
+	reader, err := index.Open(p.indexDir)
+	var known indexer.Index
+	switch {
+	case err == nil:
+		defer reader.Close()
+		known, x.State = reader, stateOf(reader)
+	case errors.Is(err, index.ErrNoIndex):
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		x.Rebuilt = err.Error()
+		a.warn("%v: it would be built anew", err)
+	default:
+		return indexProblem(err)
+	}
+	counts := make(map[indexer.Change]int)
+	for _, s := range indexer.Plan(found, known) {
+		counts[s.Change]++
+		x.Bytes += s.Pending
+		switch s.Change {
+		case indexer.Unchanged:
+			continue
+		case indexer.Unreadable:
+			x.Errors = append(x.Errors, printer.FileError{Path: s.File.Path, Reason: s.Reason})
+		case indexer.Touched:
+		default:
+			x.State.PendingFiles++
+			x.State.PendingBytes += s.Pending
+		}
+		x.Steps = append(x.Steps, printer.Step{
+			Change: s.Change.String(), Path: filepath.Clean(s.File.Path), Reason: s.Reason, Bytes: s.Pending,
+		})
+	}
+	x.Changes = changeCounts(counts)
+	x.State.Complete = x.State.PendingFiles == 0 && len(x.Errors) == 0
+	return out.Index(x)
+}

@@ -1,0 +1,351 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/ui/mcp"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+// The variables that pi sets for the processes it starts: the session it is in.
+const (
+	envSessionID   = "PI_SESSION_ID"
+	envSessionFile = "PI_SESSION_FILE"
+)
+
+type mcpOptions struct {
+	sharedOptions
+	reveal      bool
+	printConfig string
+}
+
+func (o *mcpOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "reveal", "", "", "show what looks like a secret as it is", &o.reveal)
+	addFlag(f, "print-config", "", "CLIENT", "print what to put into the settings of "+strings.Join(clientNames(), ", "), &o.printConfig)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
+}
+
+func newMCPCommand(a *App, runF func(context.Context, *mcpOptions) error) *cobra.Command {
+	o := &mcpOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *mcpOptions) error { return runMCP(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve agents that speak MCP, over stdin and stdout",
+		Long: `Answer agents over the Model Context Protocol, on stdin and stdout: tools to
+search, grep, list and read sessions, to list tool calls, for usage and status.
+Nothing is ever written but the index, which is kept up to date.
+
+Answers are short (maxBytes, 24 kB unless asked for more) and lead on with a
+cursor. What looks like a secret is masked, and the session the agent runs in
+($` + envSessionID + `, $` + envSessionFile + `) is left out unless it asks.`,
+		Example: `pigrep mcp --print-config pi
+pigrep mcp --print-config claude > .mcp.json`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.apply(a)
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
+	if o.printConfig != "" {
+		return o.printClient(a)
+	}
+	if a.Streams.InTTY {
+		return usagef("pigrep mcp --print-config CLIENT prints what to put into its settings", "pigrep mcp talks to a program, not to a person")
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	// Unlike a command that soon ends, a server gives its memory back.
+	debug.SetGCPercent(100)
+	f := o.follow(ctx, a, p)
+	defer f.Close()
+	return mcp.Serve(ctx, a.mcpConfig(f, p, o.reveal), a.Streams.In, a.Streams.Out)
+}
+
+// mcpConfig is what a server answers from.
+func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
+	zone := (&auditOptions{}).zone(a)
+	now := func() time.Time { return a.Now().In(zone) }
+	return mcp.Config{
+		Version: buildVersion(a).Version, Adapter: a.Adapter, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
+		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
+		Open: func(ctx context.Context) (*mcp.Index, error) {
+			l, err := f.open(ctx)
+			if err != nil {
+				return nil, agentError(ctx, indexProblem(err))
+			}
+			return l.forAgents(), nil
+		},
+		At: func(generation uint64) *mcp.Index {
+			if l := f.at(generation); l != nil {
+				return l.forAgents()
+			}
+			return nil
+		},
+		Request: func(filters mcp.Filters, now time.Time) (query.Request, error) {
+			then := *a
+			then.Now = func() time.Time { return now.In(zone) }
+			req, err := agentFilters(filters).request(&then)
+			req.DefaultRoot, req.Expand = a.defaultRoot(), a.absolute
+			return req, agentError(context.Background(), err)
+		},
+		Status: func(context.Context) (json.RawMessage, error) {
+			s, err := a.status(p)
+			if err != nil {
+				return nil, agentError(context.Background(), err)
+			}
+			var b bytes.Buffer
+			err = printer.New(&b, printer.FormatJSON, printer.Look{}).Status(s)
+			return bytes.TrimSpace(b.Bytes()), err
+		},
+	}
+}
+
+// currentSession is the session of pi that this process runs in.
+func (a *App) currentSession() mcp.Session {
+	s := mcp.Session{ID: a.Getenv(envSessionID)}
+	if path := a.Getenv(envSessionFile); path != "" {
+		s.Path = a.absolute(path)
+		if real, err := filepath.EvalSymlinks(s.Path); err == nil {
+			s.Path = real
+		}
+	}
+	return s
+}
+
+// agentFilters are the flags that mean the same as filters of an agent.
+func agentFilters(f mcp.Filters) *sharedOptions {
+	return &sharedOptions{
+		scope: f.Scope, kinds: f.Kind, roles: f.Role, isError: f.Error, branch: f.Branch, tools: f.Tool, sessions: f.Session,
+		cwd: f.CWD, projects: f.Project, models: f.Model, since: f.Since, until: f.Until, excludes: f.Exclude,
+	}
+}
+
+// agentError is an error in the words of an agent: it gives arguments, no flags.
+func agentError(ctx context.Context, err error) error {
+	p, ok := errors.AsType[*problem](err)
+	if !ok || ctx.Err() != nil {
+		return err
+	}
+	e := &mcp.Error{Code: p.code, Message: p.Error(), Hint: p.hint}
+	if p.code == codeUsage {
+		e.Message, e.Hint = strings.ReplaceAll(e.Message, "--", ""), strings.ReplaceAll(e.Hint, "--", "")
+		if strings.Contains(p.hint, "pigrep") {
+			e.Hint = "" // it is of commands
+		}
+	}
+	if errors.Is(err, index.ErrLocked) {
+		e.Message = "the first index is being built"
+	}
+	return e
+}
+
+// forAgents hands a lease over.
+func (l *lease) forAgents() *mcp.Index {
+	x := &mcp.Index{
+		Reader: l.reader, State: l.state, Pin: l.pin,
+		Files: (&knownFiles{reader: l.reader, found: l.found}).files,
+		Close: func() { _ = l.Close() }, // it fails when the disk does, and has been read from
+	}
+	if lag := lagText(indexer.Lag{Files: l.state.PendingFiles, Bytes: l.state.PendingBytes}); l.state.PendingFiles > 0 {
+		switch {
+		case l.watcher != nil:
+			x.Lag = fmt.Sprintf("%s not in this answer yet: process %d, which watches, is about to index it", lag, l.watcher.PID)
+		case l.updating:
+			x.Lag = lag + " not in this answer yet, and being indexed"
+		case l.failed != nil:
+			x.Lag = fmt.Sprintf("%v: %s not in this answer", l.failed, lag)
+		default:
+			x.Lag = "the index is behind: " + lag + " not in this answer"
+		}
+	}
+	warn := func(format string, args ...any) { x.Warnings = append(x.Warnings, fmt.Sprintf(format, args...)) }
+	for i, e := range l.errors {
+		if i == maxNamed {
+			warn("%d more files or directories cannot be read", len(l.errors)-i)
+			break
+		}
+		warn("skipped %s: %s", e.Path, reason(e.Err))
+	}
+	return x
+}
+
+// client is a program that starts servers, and how it is told of one.
+type client struct {
+	name string
+	file string // where it looks
+	note string
+	text func(started) (string, error)
+}
+
+// started is what starts a server.
+type started struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+var clients = []client{
+	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
+		"pi reads it with an extension for MCP (pi-mcp-adapter, pi-mcp-extension); without one, `pigrep skill --install` lets it use the commands", serversJSON("mcpServers", false)},
+	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
+	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
+	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
+}
+
+func clientNames() []string {
+	var names []string
+	for _, c := range clients {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// printClient prints the snippet alone, so that it can go into a file; where that
+// is comes on stderr.
+func (o *mcpOptions) printClient(a *App) error {
+	for _, c := range clients {
+		if c.name != o.printConfig {
+			continue
+		}
+		text, err := c.text(started{Command: ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(a.out, text); err != nil {
+			return err
+		}
+		a.warn("this goes into %s", c.file)
+		if c.note != "" {
+			a.warn("%s", c.note)
+		}
+		return nil
+	}
+	return usagef("there are "+strings.Join(clientNames(), ", "), "--print-config: there is no %q", o.printConfig)
+}
+
+// serverArgs are the arguments that start a server like this one.
+func (o *mcpOptions) serverArgs(a *App) []string {
+	args := []string{"mcp"}
+	for _, dir := range o.sessionDir {
+		args = append(args, "--session-dir", a.absolute(dir))
+	}
+	if o.indexDir != "" {
+		args = append(args, "--index-dir", a.absolute(o.indexDir))
+	}
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{{o.noUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
+		if f.set {
+			args = append(args, f.name)
+		}
+	}
+	return args
+}
+
+// serverEnv is what a server must be told that says where things are: clients do
+// not hand on all variables, nor have those of a shell when they are started
+// elsewhere.
+func (a *App) serverEnv() map[string]string {
+	env := make(map[string]string)
+	for _, name := range []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", envIndexDir} {
+		if value := a.Getenv(name); value != "" {
+			env[name] = a.absolute(value)
+		}
+	}
+	return env
+}
+
+// ownCommand is what starts this program: its name where that finds it, else its
+// path.
+func ownCommand() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "pigrep"
+	}
+	found, err := exec.LookPath("pigrep")
+	if err == nil && sameFile(own, found) {
+		return "pigrep"
+	}
+	return own
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// serversJSON is the form that most clients read.
+func serversJSON(key string, typed bool) func(started) (string, error) {
+	return func(s started) (string, error) {
+		if typed {
+			s.Type = "stdio"
+		}
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
+		return b.String(), err
+	}
+}
+
+func codexTOML(s started) (string, error) {
+	quoted := make([]string, len(s.Args))
+	for i, arg := range s.Args {
+		quoted[i] = tomlString(arg)
+	}
+	text := fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(s.Command), strings.Join(quoted, ", "))
+	if len(s.Env) > 0 {
+		text += "\n[mcp_servers.pigrep.env]\n"
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		text += fmt.Sprintf("%s = %s\n", name, tomlString(s.Env[name]))
+	}
+	return text, nil
+}
+
+// tomlString is a basic string of TOML, whose escapes are those of JSON.
+func tomlString(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always can be
+	}
+	return string(data)
+}

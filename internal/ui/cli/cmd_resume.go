@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type resumeOptions struct {
+	sharedOptions
+	words []string
+	exec  bool
+	fork  bool
+	in    string
+
+	// What a run takes from the machine.
+	replace  func(dir string, argv []string) error // does not come back when it succeeds
+	lookPath func(name string) (string, error)
+	goos     string
+}
+
+func (o *resumeOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "exec", "", "", "run the command: pi takes the place of pigrep", &o.exec)
+	addFlag(f, "fork", "", "", "go on in a new session with the same history; this one stays as it is", &o.fork)
+	addFlag(f, "in", "", "DIR", "the project is in DIR now; pi forks the session there", &o.in)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
+}
+
+func newResumeCommand(a *App, runF func(context.Context, *resumeOptions) error) *cobra.Command {
+	o := &resumeOptions{replace: a.replaceProcess, lookPath: exec.LookPath, goos: runtime.GOOS}
+	if runF == nil {
+		runF = func(ctx context.Context, o *resumeOptions) error { return runResume(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "resume {SESSION | QUERY...}",
+		Short: "Print the command that resumes a session, or run it",
+		Long: `Print the command that resumes a session in the directory it belongs to. SESSION
+is a path, an id or the beginning of one; anything else is searched for: on a
+terminal you choose between the matches, in a pipe the best one is taken.
+
+What pi would do wrong is found out first: a file that is gone or that pi does
+not open, a directory that is missing. Pi always goes on at the last entry of a
+session; a hit that it would not restore is told.`,
+		Example: `pigrep resume 01a1f7de
+pigrep resume login redirect --exec
+eval "$(pigrep resume --here retry)"
+pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.words = args
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runResume(ctx context.Context, a *App, o *resumeOptions) error {
+	if strings.TrimSpace(strings.Join(o.words, "")) == "" {
+		return usagef("`pigrep sessions` lists the sessions there are", "resume takes a session, or words to search for")
+	}
+	if o.exec && (o.json || o.jsonl) {
+		return usagef("", "--exec and --json exclude each other")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t, err := o.find(ctx, a, x, req)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	r, err := o.plan(a, t)
+	if err != nil {
+		return err
+	}
+	for _, w := range r.Warnings {
+		a.warn("%s", w)
+	}
+	if !o.exec {
+		return out.Resume(r)
+	}
+	dir := r.Dir
+	if dir == "" {
+		dir = a.WorkDir
+	}
+	return o.replace(dir, r.Argv)
+}
+
+// find returns the session that is meant, with the entry of the hit that it was
+// found by.
+func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query.Request) (*target, error) {
+	if len(o.words) == 1 {
+		t, err := findTarget(a, x, o.words[0])
+		p, isProblem := errors.AsType[*problem](err)
+		switch {
+		case err == nil:
+			return t, nil
+		case !isProblem || p.code == codeAmbiguous || query.IsPath(o.words[0]) && filepath.IsAbs(a.absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
+			return nil, err
+		}
+		// Then it is a word to search for.
+	}
+	req.Text, req.DefaultRoot = strings.Join(o.words, " "), a.defaultRoot()
+	req.Limit = maxChoices
+	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, query.SessionsRequest{Request: req})
+	if err != nil {
+		if e, ok := errors.AsType[*query.TextError](err); ok {
+			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
+		}
+		return nil, searchProblem(ctx, err)
+	}
+	for _, w := range list.Warnings {
+		a.warn("%s", w)
+	}
+	if len(list.Sessions) == 0 {
+		a.advise("`pigrep sessions` lists the sessions there are", "no session matches %s", req.Text)
+		o.suggest(a, list.DidYouMean, list.Removed)
+		if !x.state.Complete {
+			return nil, errIncomplete
+		}
+		return nil, errNothingFound
+	}
+	chosen := 0
+	if len(list.Sessions) > 1 && a.canChoose(len(list.Sessions)) {
+		if chosen, err = a.choose(x, list.Sessions); err != nil {
+			return nil, err
+		}
+	}
+	s := &list.Sessions[chosen]
+	entry := ""
+	if s.Hit != nil {
+		entry = s.Hit.EntryID
+	}
+	return openTarget(a, x, s.SessionPath, entry)
+}
+
+// plan makes the command, after checking that it would do what is meant.
+func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
+	rec := t.Record
+	r := &printer.Resume{Session: printer.SessionFacts{
+		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+	}}
+	head := make([]byte, adapter.HeadLength)
+	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, &problem{code: codeIO, message: "read the session", err: err}
+	} else {
+		head = head[:n]
+	}
+	if why := adapter.Obstacle(rec, head, a.defaultRoot()); why != "" {
+		return nil, &problem{code: codeCannotResume, message: "pi cannot resume " + rec.Path + ": " + why, hint: obstacleHint(rec, a.defaultRoot())}
+	}
+	r.Fork = o.fork || o.in != ""
+	if r.Fork {
+		r.Argv = adapter.ForkCommand(rec.Summary, a.defaultRoot())
+	} else {
+		r.Argv = adapter.OpenCommand(rec.Summary, a.defaultRoot())
+	}
+	if err := o.chooseDir(a, rec, r); err != nil {
+		return nil, err
+	}
+	if _, err := o.lookPath(r.Argv[0]); err != nil {
+		if o.exec {
+			return nil, &problem{code: codeCannotResume, message: "pi is not on your PATH", hint: "npm install -g @earendil-works/pi-coding-agent"}
+		}
+		r.Warnings = append(r.Warnings, "pi is not on your PATH")
+	}
+	warnings, err := o.warnings(a, t, r)
+	r.Warnings = append(r.Warnings, warnings...)
+	r.Command = shellOf(o.goos).command(r.Dir, r.Argv)
+	return r, err
+}
+
+// codeCannotResume is the error of a session that pi does not resume.
+const codeCannotResume = "cannot-resume"
+
+func obstacleHint(rec *session.Record, defaultRoot string) string {
+	if filepath.Dir(rec.Path) == filepath.Dir(defaultRoot) && rec.Version > 0 && rec.Version != 4 {
+		return "start pi once, then: pigrep resume " + rec.ID
+	}
+	return "`pigrep show` and `pigrep export` read it all the same"
+}
+
+// chooseDir finds the directory to run pi in.
+func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
+	if o.in != "" {
+		dir := a.absolute(o.in)
+		if err := checkDir(dir); err != nil {
+			return &problem{code: codeCannotResume, message: "--in", err: err, hint: "name the directory in which the project is now"}
+		}
+		r.Dir = dir
+		return nil
+	}
+	err := checkDir(rec.CWD)
+	switch {
+	case err == nil:
+		r.Dir = rec.CWD
+	case rec.CWD == "" && !r.Fork:
+		// Sessions of old versions name none; pi runs where it is started.
+	case r.Fork:
+		// A fork belongs to the directory that it is made in.
+		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the directory you are in")
+	default:
+		return &problem{code: codeCannotResume, message: "the session's directory is gone, and pi does not start without it", err: err,
+			hint: "if the project moved: --in DIR; else --fork goes on in the directory you are in"}
+	}
+	return nil
+}
+
+func checkDir(dir string) error {
+	if dir == "" {
+		return errors.New("it names no directory")
+	}
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("%s is no absolute path", dir)
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s does not exist", dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	}
+	return nil
+}
+
+// justNow is how fresh a session must be for another pi to be suspected in it.
+const justNow = time.Minute
+
+// warnings says what a person would not expect.
+func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
+	var list []string
+	rec := t.Record
+	if adapter.Rewrites(rec.Summary) {
+		if r.Fork {
+			list = append(list, fmt.Sprintf("it is of format %d: pi may copy such entries into a fork unconverted, and not restore them; resuming it once without --fork converts it", rec.Version))
+		} else {
+			list = append(list, fmt.Sprintf("it is of format %d: pi rewrites the file in its new format when it opens it", rec.Version))
+		}
+	}
+	info, err := t.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if age := a.Now().Sub(info.ModTime()); age < justNow && !r.Fork {
+		list = append(list, "it was written to in the last minute: if another pi has it open, the two will write across each other")
+	}
+	if t.entry >= 0 {
+		n := &rec.Nodes[t.entry]
+		switch {
+		case !t.Tree.Active(t.entry):
+			list = append(list, fmt.Sprintf("entry %s is on an abandoned branch: pi goes on at the last entry; /tree in pi leads back to it", n.ID))
+		case !t.Tree.InContext(t.entry):
+			list = append(list, fmt.Sprintf("entry %s was compacted away: it is in the file, but not in what pi restores for the model", n.ID))
+		}
+		r.EntryID, r.Branch, r.InContext = n.ID, query.BranchOf(t.Tree, t.entry), t.Tree.InContext(t.entry)
+	}
+	open, err := t.OpenCalls()
+	if err != nil {
+		return nil, readProblem(context.Background(), err)
+	}
+	if n := len(open); n > 0 {
+		list = append(list, fmt.Sprintf("its last turn was cut off: %d of its tool calls got no result (%s)", n, strings.Join(open, ", ")))
+	}
+	if o.in != "" && !o.fork {
+		list = append(list, "in another directory pi goes on in a fork: a new session with the same history")
+	}
+	return list, nil
+}

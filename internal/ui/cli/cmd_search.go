@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"pigrep/index"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/spf13/cobra"
+)
+
+// searchName is the command that arguments without a command mean.
+const searchName = "search"
+
+type searchOptions struct {
+	sharedOptions
+	interactive
+	query      string
+	limit      int
+	perSession int
+	flat       bool
+	sort       string
+	explain    bool
+
+	around contextOptions
+}
+
+func (o *searchOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "limit", "n", "N", "at most N sessions (default 10), with --flat N hits (default 20)", &o.limit)
+	addFlag(f, "per-session", "", "N", "at most N hits of a session (default 3)", &o.perSession)
+	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
+	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
+	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
+	o.around.addFlags(f, "show N entries before each hit, on its branch", "show N entries after each hit", "show N entries before and after each hit")
+	o.interactive.addFlags(cmd)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+}
+
+func newSearchCommand(a *App, runF func(context.Context, *searchOptions) error) *cobra.Command {
+	o := &searchOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *searchOptions) error { return runSearch(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   searchName + " QUERY...",
+		Short: "Search every past conversation, best hits first",
+		Long: `Search every past conversation. The hits are grouped by session, the best
+session first.
+
+Every word counts: entries with all of them rank above those that lack one.
+The arguments are joined with spaces; "pigrep help query" tells the rest of
+the language. Before it answers, pigrep indexes what is new in the session
+files; the first run builds the index.
+
+An argument that starts with - is a flag, unless -- stands before it.`,
+		Example: `pigrep connection timeout
+pigrep search '"exit code 137"'
+pigrep --here --since 2w retry
+pigrep --kind call,shell -- rm -rf
+pigrep --sort newest -C 2 'cmd:"docker build"'
+pigrep --json ENOENT`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.query = strings.Join(args, " ")
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// searchGC makes most searches end before memory is collected for the first time.
+const searchGC = 800
+
+func runSearch(ctx context.Context, a *App, o *searchOptions) error {
+	if o.ui {
+		return o.openUI(ctx, a, o.query, o.sort)
+	}
+	if o.limit < 0 || o.perSession < 0 {
+		return usagef("", "--limit and --per-session take a number from 1 on")
+	}
+	before, after, err := o.around.numbers()
+	if err != nil {
+		return err
+	}
+	order, err := query.ParseSort(o.sort)
+	if err != nil {
+		return usagef("", "--sort: %v", err)
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	req, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit, o.perSession, o.flat
+	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
+	if strings.TrimSpace(o.query) == "" {
+		return emptyQuery()
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	req.DefaultRoot = a.defaultRoot()
+	debug.SetGCPercent(searchGC)
+	var res *query.Response
+	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		if res, err = query.Search(ctx, r, a.Adapter, disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+
+	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
+	res.Index.Complete = x.state.Complete
+	if !a.json { // which has them in the answer
+		for _, w := range res.Warnings {
+			a.warn("%s", w)
+		}
+	}
+
+	answer := &printer.Search{
+		Query: o.query, Flat: o.flat, Response: res,
+		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: shortIDs(x.reader.Summaries()),
+	}
+	if len(req.Kinds) == 0 {
+		answer.Scope = string(scopeOf(req))
+	}
+	if err := out.Search(answer); err != nil {
+		return err
+	}
+	if res.Total == 0 && !a.json {
+		a.suggestCommand(o.query)
+	}
+	switch {
+	case len(res.Hits) > 0:
+		o.suggest(a, res.DidYouMean, res.Removed)
+		return nil
+	case res.Index.Complete:
+		if a.Streams.ErrTTY && !a.json {
+			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
+		}
+		o.suggest(a, res.DidYouMean, res.Removed)
+		return errNothingFound
+	}
+	o.suggest(a, res.DidYouMean, res.Removed)
+	a.warnIncomplete(res.Index.PendingFiles, len(x.errors))
+	return errIncomplete
+}
+
+// suggestCommand says so when the first word of a query that finds nothing nearly
+// is the name of a command.
+func (a *App) suggestCommand(text string) {
+	word, _, _ := strings.Cut(text, " ")
+	var names []string
+	for _, c := range newRootCommand(a).Commands() {
+		names = append(names, c.Name())
+	}
+	if near := query.Nearest(names, word); len(near) > 0 && len(word) > 3 {
+		a.warn("did you mean the command: pigrep %s", near[0])
+	}
+}
+
+// suggest says what a person may type instead. Programs have it in the answer.
+func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Removed) {
+	if a.json {
+		return
+	}
+	if didYouMean != "" {
+		a.warn("did you mean: %s", didYouMean)
+	}
+	if len(removed) > 0 {
+		var parts []string
+		for _, r := range removed {
+			parts = append(parts, o.without(r))
+		}
+		verb, noun := "are", " hits "
+		if removed[0].Hits == 1 {
+			verb, noun = "is", " hit "
+		}
+		parts[0] = strings.Replace(parts[0], " ", noun, 1)
+		a.warn("there %s %s", verb, strings.Join(parts, ", "))
+	}
+}
+
+// without says how many hits there are without a filter, in the words of the
+// command line.
+func (o *sharedOptions) without(r query.Removed) string {
+	switch {
+	case r.Filter == "scope":
+		return fmt.Sprintf("%d in scope all", r.Hits)
+	case r.Filter == "all":
+		return fmt.Sprintf("%d without any filter", r.Hits)
+	case r.Filter == "cwd" && o.here:
+		return fmt.Sprintf("%d without --here", r.Hits)
+	case strings.ContainsAny(r.Filter, ":"):
+		return fmt.Sprintf("%d without %s", r.Hits, r.Filter)
+	}
+	return fmt.Sprintf("%d without --%s", r.Hits, r.Filter)
+}
+
+// scopeOf returns the scope in force.
+func scopeOf(r query.Request) scope.Scope {
+	if r.Scope == "" {
+		return scope.Default
+	}
+	return r.Scope
+}
+
+func emptyQuery() error {
+	return &problem{code: codeQuery, message: "the query is empty", hint: "type the words to look for: pigrep connection timeout"}
+}
+
+// searchProblem explains an error of the search itself.
+func searchProblem(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if e, ok := errors.AsType[*query.TextError](err); ok {
+		return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
+	}
+	return indexProblem(err)
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"pigrep/index"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type sessionsOptions struct {
+	sharedOptions
+	interactive
+	pagerOptions
+	query  string
+	limit  int
+	named  bool
+	forks  bool
+	print0 bool
+}
+
+func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "limit", "n", "N", "at most N sessions (default all, with a query 20)", &o.limit)
+	addFlag(f, "named", "", "", "only sessions with a name", &o.named)
+	addFlag(f, "forks", "", "", "only forks and what they were forked from, families together", &o.forks)
+	addFlag(f, "print0", "0", "", "only the paths, each ended by a zero byte, for xargs -0", &o.print0)
+	o.interactive.addFlags(cmd)
+	o.pagerOptions.addFlags(f)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+}
+
+func newSessionsCommand(a *App, runF func(context.Context, *sessionsOptions) error) *cobra.Command {
+	o := &sessionsOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *sessionsOptions) error { return runSessions(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "sessions [QUERY...]",
+		Short: "List sessions, the latest first, or the best match first",
+		Long: `List sessions, the one with the latest message first, or with a query those that
+match it, the best first. A session that has no name is shown with its first
+prompt. Filters on single entries (--kind, --tool, ...) keep the sessions that
+have such an entry.`,
+		Example: `pigrep sessions
+pigrep sessions --here -n 10
+pigrep sessions login redirect
+pigrep sessions --forks --since 2w
+pigrep sessions --project app --print0 | xargs -0 ls -l`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.query = strings.Join(args, " ")
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
+	if o.ui {
+		return o.openUI(ctx, a, o.query, "")
+	}
+	if o.limit < 0 {
+		return usagef("", "--limit takes a number from 1 on")
+	}
+	if o.print0 && (o.json || o.jsonl) {
+		return usagef("", "--print0 and --json exclude each other")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	base, err := o.request(a)
+	if err != nil {
+		return err
+	}
+	base.Text, base.Limit, base.DefaultRoot = strings.TrimSpace(o.query), o.limit, a.defaultRoot()
+	req := query.SessionsRequest{Request: base, Named: o.named, Forks: o.forks}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	var list *query.SessionList
+	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		if list, err = query.Sessions(ctx, r, a.Adapter, disk{}, req); err != nil {
+			return searchProblem(ctx, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	list.Index.PendingFiles, list.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
+	list.Index.Complete = x.state.Complete
+	if !a.json { // which has them in the answer
+		for _, w := range list.Warnings {
+			a.warn("%s", w)
+		}
+	}
+	if o.print0 {
+		err = printer.Paths(a.out, list)
+	} else {
+		err = a.paged(ctx, &o.pagerOptions, func() error {
+			return out.Sessions(&printer.Sessions{
+				Query: o.query, Searched: base.Text != "", List: list, ShortID: query.ShortIDs(x.reader.Summaries()),
+			})
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
+		a.advise("`pigrep sessions` lists all", "no session found among %s", printer.Plural(list.Index.Files, "session file", "session files"))
+	}
+	o.suggest(a, list.DidYouMean, list.Removed)
+	switch {
+	case len(list.Sessions) > 0:
+		return nil
+	case list.Index.Complete:
+		return errNothingFound
+	}
+	return errIncomplete
+}

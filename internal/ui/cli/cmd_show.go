@@ -1,0 +1,388 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"runtime/debug"
+	"slices"
+
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type showOptions struct {
+	sharedOptions
+	pagerOptions
+	target string
+	around int
+	leaf   string
+	tree   bool
+	all    bool
+	full   bool
+	raw    bool
+
+	filter query.Request
+}
+
+// defaultAround is how many entries on each side of a named one are shown.
+const defaultAround = 3
+
+func (o *showOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	o.around = -1
+	f.IntVar(&o.around, "around", -1, "`N` entries on each side of ENTRY (default 3)")
+	f.Lookup("around").DefValue = ""
+	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
+	addFlag(f, "tree", "", "", "the tree: branches, labels, the current leaf", &o.tree)
+	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
+	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
+	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
+	o.pagerOptions.addFlags(f)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+}
+
+func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {
+	o := &showOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *showOptions) error { return runShow(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
+		Short: "Read a conversation, or the neighbourhood of an entry",
+		Long: `Read a conversation as pi would restore it: the branch that leads to the last
+entry. SESSION is the path of a session file, a session id or the beginning of
+one; with an entry id, or the beginning of one, only the entries around it are
+shown. "-" reads hits as JSON lines and shows the neighbourhood of each. Filters
+leave out the other entries; --branch abandoned shows those on other branches,
+--branch any all of them.
+
+Results of tools are cut to a few lines and thinking to one; --full shows all.
+On a terminal a pager is used: $PIGREP_PAGER, $PAGER, or less.`,
+		Example: `pigrep show 01a1f7de
+pigrep show 01a1f7de:5e6f7a8b --around 5
+pigrep show 01a1f7de --tree
+pigrep show 01a1f7de --role user
+pigrep show ./session.jsonl --full --no-pager
+pigrep --jsonl connection timeout | pigrep show -`,
+		Args:              oneSession,
+		ValidArgsFunction: a.completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.target = args[0]
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *showOptions) check() error {
+	switch {
+	case o.tree && (o.raw || o.leaf != "" || o.around >= 0):
+		return usagef("", "--tree shows the whole tree: it excludes --raw, --leaf and --around")
+	case o.all && o.leaf != "":
+		return usagef("", "--all and --leaf exclude each other")
+	case o.raw && (o.json || o.jsonl):
+		return usagef("--raw is what stands in the file, --json what pigrep makes of it", "--raw and --json exclude each other")
+	}
+	return nil
+}
+
+func runShow(ctx context.Context, a *App, o *showOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
+	if err := o.check(); err != nil {
+		return err
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	if o.filter, err = o.request(a); err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	var hits namedHits
+	if o.target == "-" {
+		// First, so that the pigrep that writes them is done with the index.
+		if hits, err = readHits(a.Streams.In); err != nil {
+			return err
+		}
+		if len(hits.paths) == 0 {
+			return errNothingFound
+		}
+	}
+	x, err := o.open(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if o.target == "-" {
+		return o.showHits(ctx, a, x, out, hits)
+	}
+	t, err := findTarget(a, x, o.target)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return a.paged(ctx, &o.pagerOptions, func() error {
+		var focus []int
+		if t.entry >= 0 {
+			focus = []int{t.entry}
+		}
+		return o.show(ctx, a, x, t, out, focus)
+	})
+}
+
+// showHits shows the neighbourhood of every hit that stdin names.
+func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out printer.Printer, hits namedHits) error {
+	if o.json && len(hits.paths) > 1 {
+		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(hits.paths))
+	}
+	return a.paged(ctx, &o.pagerOptions, func() error {
+		failed := false
+		for i, path := range hits.paths {
+			err := o.showOne(ctx, a, x, out, path, hits.entries[path], i > 0)
+			if p, ok := errors.AsType[*problem](err); ok {
+				a.warn("%v", p)
+				failed = true
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if failed {
+			return errIncomplete
+		}
+		return nil
+	})
+}
+
+func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out printer.Printer, path string, hits []hitLine, again bool) error {
+	t, err := openTarget(a, x, path, "")
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var focus []int
+	for _, h := range hits {
+		i := -1
+		if h.Offset != nil {
+			i = t.Record.NodeAt(*h.Offset)
+		}
+		if i < 0 || t.Record.Nodes[i].ID != h.EntryID {
+			if i = t.Tree.Find(h.EntryID); i < 0 {
+				a.warn("%s: there is no entry %s any more", path, h.EntryID)
+				continue
+			}
+		}
+		if !slices.Contains(focus, i) {
+			focus = append(focus, i)
+		}
+	}
+	if len(hits) > 0 && len(focus) == 0 {
+		return &problem{code: codeNotFound, message: path + " has none of the entries"}
+	}
+	if again && !o.json && !o.jsonl && !o.raw {
+		if _, err := a.out.WriteString("\n"); err != nil {
+			return err
+		}
+	}
+	return o.show(ctx, a, x, t, out, focus)
+}
+
+// show prints the entries of one session.
+func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out printer.Printer, focus []int) error {
+	t.Redact = o.redact
+	facts, err := t.facts(ctx, a, x)
+	if err != nil {
+		return indexProblem(err)
+	}
+	pass, err := t.Filter(&o.filter)
+	if err != nil {
+		return usagef("", "%v", err)
+	}
+	if o.tree && pass != nil {
+		return usagef("without --tree they leave out entries", "--tree shows the whole tree: it excludes filters")
+	}
+	if o.tree {
+		return readProblem(ctx, out.Tree(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
+	}
+	list, whole, err := o.choose(a, x, t, focus)
+	if err != nil {
+		return err
+	}
+	entries := readEntries(ctx, t, list, pass)
+	whole = whole && !entries.filtered
+	if o.raw {
+		var header []byte
+		if whole && t.Record.Version != 0 {
+			if header, err = readHeader(t); err != nil {
+				return err
+			}
+		}
+		return entries.end(ctx, a, printer.RawEntries(a.out, header, entries.all, a.Streams.OutTTY))
+	}
+	s := &printer.Show{Session: facts, Entries: entries.all, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches()}
+	for _, i := range focus {
+		s.Focus[i] = true
+	}
+	if len(focus) > 1 {
+		s.Gaps = gaps(t, list)
+	}
+	return entries.end(ctx, a, out.Show(s))
+}
+
+// allBranches reports whether more than one branch is shown: a branch that is
+// named is looked for among all of them.
+func (o *showOptions) allBranches() bool {
+	return o.all || o.leaf == "" && o.branch != "" && o.branch != query.BranchActive
+}
+
+// choose returns the entries to show, in order, and whether they are a whole
+// conversation.
+func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list []int, whole bool, err error) {
+	switch {
+	case o.allBranches():
+		for i := range t.Record.Nodes {
+			list = append(list, i)
+		}
+	case o.leaf != "":
+		leaf, err := query.FindEntry(t.Record, t.Tree, o.leaf)
+		if err != nil {
+			return nil, false, targetProblem(a, x, err)
+		}
+		list = t.Tree.Branch(leaf)
+	default:
+		list = t.Tree.Path()
+	}
+	if len(focus) == 0 {
+		return list, true, nil
+	}
+	n := o.around
+	if n < 0 {
+		n = defaultAround
+	}
+	return neighbourhood(t, list, focus, n, o.allBranches() || o.leaf != ""), false, nil
+}
+
+// neighbourhood returns the entries around those asked for, on the branch of
+// each. With fixed they are looked for in the list only.
+func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
+	var chosen []int
+	have := make(map[int]bool)
+	for _, f := range focus {
+		branch := list
+		if !fixed {
+			branch = t.Through(list, f)
+		} else if !slices.Contains(list, f) {
+			branch = []int{f}
+		}
+		from, to := t.Around(branch, f, n)
+		for _, i := range branch[from:to] {
+			if !have[i] {
+				have[i] = true
+				chosen = append(chosen, i)
+			}
+		}
+	}
+	slices.Sort(chosen)
+	return chosen
+}
+
+// gaps returns the entries of a list that do not follow the one before them.
+func gaps(t *target, list []int) map[int]bool {
+	found := make(map[int]bool)
+	for k := 1; k < len(list); k++ {
+		if t.Tree.Parent(list[k]) != list[k-1] {
+			found[list[k]] = true
+		}
+	}
+	return found
+}
+
+// chosenEntries are entries of a session, read while they are used.
+type chosenEntries struct {
+	all      iter.Seq2[*query.Entry, error]
+	filtered bool // some may have been left out
+	passed   int  // that the filters have let through
+}
+
+// readEntries reads those entries of the list that pass; a nil pass lets all
+// through.
+func readEntries(ctx context.Context, t *target, list []int, pass func(*query.Entry) bool) *chosenEntries {
+	c := &chosenEntries{filtered: pass != nil}
+	c.all = func(yield func(*query.Entry, error) bool) {
+		for _, i := range list {
+			e, err := t.Read(i)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil && pass != nil && !pass(e) {
+				continue
+			}
+			c.passed++
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+	return c
+}
+
+// end is the outcome of printing the entries.
+func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
+	if err == nil && c.filtered && c.passed == 0 {
+		if a.Streams.ErrTTY && !a.json {
+			a.warn("no entry passes the filters; --branch any looks at those of all branches")
+		}
+		return errNothingFound
+	}
+	return readProblem(ctx, err)
+}
+
+// untilDone ends a sequence with the context's error once the context is done.
+func untilDone[T any](ctx context.Context, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range all {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// readHeader returns the header line of the session.
+func readHeader(t *target) ([]byte, error) {
+	end := t.Record.Checkpoint.Offset + t.Record.TailBytes
+	if len(t.Record.Nodes) > 0 {
+		if first := t.Record.Nodes[0].Offset; first > t.Record.Header.Offset {
+			end = first
+		}
+	} else if t.Record.Size > 0 {
+		end = t.Record.Size
+	}
+	return t.Header(end)
+}
+
+// readProblem explains an error of reading a session file.
+func readProblem(ctx context.Context, err error) error {
+	switch {
+	case err == nil, isClosedPipe(err):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, query.ErrChanged):
+		return &problem{code: codeIO, message: err.Error(), hint: "run it again; without --no-update the index is brought up to date first"}
+	}
+	return err
+}

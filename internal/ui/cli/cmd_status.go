@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/spf13/cobra"
+)
+
+type statusOptions struct {
+	sharedOptions
+	stores  bool
+	skipped bool
+}
+
+func (o *statusOptions) addFlags(cmd *cobra.Command) {
+	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which are searched", &o.stores)
+	addFlag(cmd.Flags(), "skipped", "", "", "name all lines that were skipped, not only the first ones", &o.skipped)
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+}
+
+func newStatusCommand(a *App, runF func(context.Context, *statusOptions) error) *cobra.Command {
+	o := &statusOptions{}
+	if runF == nil {
+		runF = func(_ context.Context, o *statusOptions) error { return runStatus(a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say what is indexed, how fresh, and what was skipped",
+		Long: `Say where sessions are read from, what is indexed, how fresh and how big the
+index is, and what was skipped and why. Nothing is changed; "pigrep index"
+brings the index up to date.`,
+		Example: `pigrep status
+pigrep status --skipped
+pigrep status --stores
+pigrep status --json`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.apply(a)
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func runStatus(a *App, o *statusOptions) error {
+	out, err := o.printer(a)
+	if err != nil {
+		return err
+	}
+	if o.stores {
+		return out.Stores(a.stores())
+	}
+	p, placeErr := o.place(a)
+	if p == nil {
+		return placeErr
+	}
+	s, err := a.status(p)
+	if err != nil {
+		return err
+	}
+	if o.skipped && s.Built && s.Damage == "" {
+		if s.Skipped, err = a.allSkipped(p); err != nil {
+			return err
+		}
+	}
+	if err := out.Status(s); err != nil {
+		return err
+	}
+	if s.Damage != "" {
+		return &problem{code: codeDamaged, message: s.Damage, hint: "build it anew: pigrep index --rebuild"}
+	}
+	return placeErr
+}
+
+// status says what is indexed, and how far behind the files that is.
+func (a *App) status(p *place) (*printer.Status, error) {
+	s := &printer.Status{Dir: p.indexDir}
+	var found *indexer.Found
+	var looking sync.WaitGroup
+	looking.Go(func() { found = indexer.Discover(a.Adapter, p.roots) })
+	reader, err := index.Open(p.indexDir)
+	looking.Wait()
+	for _, r := range found.Roots {
+		root := printer.Root{Path: r.Path, Origin: r.Origin, Files: r.Files}
+		if r.Err != nil {
+			root.Error = reason(r.Err)
+		}
+		s.Roots = append(s.Roots, root)
+	}
+	var known indexer.Index
+	switch {
+	case err == nil:
+		defer reader.Close()
+		known = reader
+		if err := fillStatus(s, reader); err != nil {
+			s.Damage = err.Error()
+		}
+	case errors.Is(err, index.ErrNoIndex):
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		s.Damage = err.Error()
+	default:
+		return nil, indexProblem(err)
+	}
+	compareFiles(s, found, known)
+	a.whoIsAtWork(s)
+	return s, nil
+}
+
+// whoIsAtWork says which processes write and watch the index.
+func (a *App) whoIsAtWork(s *printer.Status) {
+	var err error
+	if s.Writer, err = index.WriterPID(s.Dir); err != nil {
+		a.warn("%v", err)
+	}
+	now := a.Now()
+	w, err := indexer.WatcherOf(s.Dir, now)
+	if err != nil {
+		a.warn("%v", err)
+	}
+	if w != nil {
+		s.Watcher = &printer.Watcher{
+			PID: w.PID, Started: query.Time{Time: w.Started}, Scanned: query.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
+		}
+	}
+}
+
+// maxSkipped is how many skipped lines a status names one by one.
+const maxSkipped = 20
+
+// fillStatus takes what the index holds into the status.
+func fillStatus(s *printer.Status, r *index.Reader) error {
+	s.Built, s.State, s.Documents = true, stateOf(r), r.Documents()
+	for _, sum := range r.Summaries() {
+		s.Entries += sum.Entries
+		s.Indexed += sum.Checkpoint.Offset + sum.TailBytes
+		if sum.Version != 0 {
+			s.Sessions++
+		}
+		if sum.Newest.After(s.Newest.Time) {
+			s.Newest = query.Time{Time: sum.Newest}
+		}
+		if sum.Skipped == 0 || len(s.Skipped) >= maxSkipped {
+			continue
+		}
+		rec, err := r.Record(sum.File)
+		if err != nil {
+			return err
+		}
+		for _, p := range rec.Problems[:min(len(rec.Problems), maxSkipped-len(s.Skipped))] {
+			s.Skipped = append(s.Skipped, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		}
+	}
+	for _, row := range scope.Kinds {
+		n := 0
+		for _, seg := range r.Segments() {
+			docs, err := seg.Bitmap(index.FieldKind, []byte(row.Kind))
+			if err != nil {
+				return err
+			}
+			n += int(docs.GetCardinality())
+		}
+		if n > 0 {
+			s.Kinds = append(s.Kinds, printer.KindCount{Kind: string(row.Kind), Documents: n})
+		}
+	}
+	var err error
+	if s.Size, err = r.SizeOnDisk(); err != nil {
+		return err
+	}
+	var updated time.Time
+	s.Kept, updated, err = r.Generations()
+	s.Updated = query.Time{Time: updated}
+	return err
+}
+
+// allSkipped names every skipped line. Of a file that has many the session record
+// keeps the first, so that it is read again.
+func (a *App) allSkipped(p *place) ([]printer.Skipped, error) {
+	r, err := index.Open(p.indexDir)
+	if err != nil {
+		return nil, indexProblem(err)
+	}
+	defer r.Close()
+	var list []printer.Skipped
+	for _, sum := range r.Summaries() {
+		if sum.Skipped == 0 {
+			continue
+		}
+		err := skippedLines(a.Adapter, sum.Path, func(p session.Problem) {
+			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+		})
+		if err != nil {
+			a.warn("skipped lines of %s: %s", sum.Path, reason(err))
+		}
+	}
+	return list, nil
+}
+
+func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) error {
+	f, _, err := openSession(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return query.Problems(ad, f, emit)
+}
+
+// compareFiles says what happened to the files since they were indexed.
+func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
+	for _, d := range found.Unreadable {
+		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: reason(d.Err)})
+	}
+	counts := make(map[indexer.Change]int)
+	for _, step := range indexer.Plan(found, known) {
+		counts[step.Change]++
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched:
+		case indexer.Unreadable:
+			if step.File.Err != nil || step.Known == nil {
+				s.Errors = append(s.Errors, printer.FileError{Path: step.File.Path, Reason: reason(step.Err)})
+			}
+		default:
+			s.State.PendingFiles++
+			s.State.PendingBytes += step.Pending
+		}
+	}
+	s.Changes = changeCounts(counts)
+	// Without any root nothing can be said of the files.
+	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
+	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing
+}
+
+// stores lists what pi keeps, and which of it exists. What is private is not
+// looked at, not even for that.
+func (a *App) stores() []printer.Store {
+	dir := adapter.AgentDir(a.environment())
+	var list []printer.Store
+	for _, s := range adapter.PiStores {
+		row := printer.Store{
+			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage),
+			Path: filepath.Join(dir, filepath.FromSlash(s.Path)),
+		}
+		if s.Coverage != adapter.Private {
+			_, err := os.Stat(row.Path)
+			exists := err == nil
+			row.Exists = &exists
+		}
+		list = append(list, row)
+	}
+	return list
+}

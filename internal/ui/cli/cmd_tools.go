@@ -1,0 +1,434 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/indexer"
+	"pigrep/internal/audit"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+// auditOptions are the flags that the audit commands share.
+type auditOptions struct {
+	sharedOptions
+	interactive
+	pagerOptions
+	query  string
+	by     []string
+	utc    bool
+	csv    bool
+	limit  int
+	failed bool
+	risky  bool
+	rules  []string
+	args   []string
+	raw    bool
+}
+
+// auditOthers are the shared filters that say nothing about calls: these have no
+// kind and no role.
+var auditOthers = []string{"scope", "kind", "role"}
+
+func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
+	f := cmd.Flags()
+	addFlag(f, "csv", "", "", "comma-separated values for a spreadsheet", &o.csv)
+	addFlag(f, "utc", "", "", "days and times in UTC, not in the time zone of this machine", &o.utc)
+	o.pagerOptions.addFlags(f)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(auditOthers, without)...)
+}
+
+func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
+	addFlag(cmd.Flags(), "by", "", "WHAT", "a row for each "+strings.Join(dimensions, ", ")+"; several joined with commas (default "+standard+")", &o.by)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *auditOptions) addRisk(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
+	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
+	addFlag(f, "limit", "n", "N", "at most N rows", &o.limit)
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range audit.Rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// ruleLines lists the rules for help.
+func ruleLines() string {
+	var lines []string
+	for ids := range slices.Chunk(ruleIDs(), 4) {
+		lines = append(lines, strings.Join(ids, ", "))
+	}
+	return strings.Join(lines, ",\n")
+}
+
+// newAuditCommand makes one of the audit commands.
+func newAuditCommand(o *auditOptions, a *App, cmd *cobra.Command, runF, run func(context.Context, *auditOptions) error) *cobra.Command {
+	if runF == nil {
+		runF = run
+	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.apply(a)
+		o.query = strings.Join(args, " ")
+		return runF(cmd.Context(), o)
+	}
+	return cmd
+}
+
+func newToolsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(o, a, &cobra.Command{
+		Use:   "tools",
+		Short: "Audit what tools did: calls, commands, files",
+		Long: `Count the calls of every tool: how many failed, how long they took, how much
+they put out. A call that a fork or clone copied counts once, in the session
+where it was first. Calls that a tool made itself count for their own tool;
+commands of the person count for the tool "!".
+
+"tools calls" lists the calls, "tools commands" counts what shell commands ran,
+or lists the risky ones, and "tools files" the files that were touched.`,
+		Example: `pigrep tools
+pigrep tools --by day --since 2w
+pigrep tools --by project,tool --csv`,
+		Args: noArgs,
+	}, runF, func(ctx context.Context, o *auditOptions) error { return runTools(ctx, a, o) })
+	o.addBy(cmd, query.Dimensions, "tool")
+	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	o.addAudit(cmd)
+	cmd.AddCommand(newCallsCommand(a, nil), newCommandsCommand(a, nil), newFilesCommand(a, nil))
+	return cmd
+}
+
+func newCallsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(o, a, &cobra.Command{
+		Use:   "calls [QUERY...]",
+		Short: "List every call of a tool, joined with its result",
+		Long: `List every call of a tool with the way it ended, the latest first. With a query,
+only calls that have every word of it. --verbose shows the first lines of each
+result, read from the session file.`,
+		Example: `pigrep tools calls --failed --since 1w
+pigrep tools calls --tool edit --arg path='^src/auth/'
+pigrep tools calls docker compose --verbose`,
+	}, runF, func(ctx context.Context, o *auditOptions) error { return runCalls(ctx, a, o, "tools calls", o.verbose) })
+	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
+	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
+	o.interactive.addFlags(cmd)
+	o.addRisk(cmd)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func newCommandsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(o, a, &cobra.Command{
+		Use:   "commands [QUERY...]",
+		Short: "Count what shell commands ran, or list the risky ones",
+		Long: `Count the programs, with their subcommands, that shell commands ran: those of
+tools, of tools in tools, and of the person. Pipes, lists, substitutions, sh -c,
+xargs, sudo and here-documents are followed.
+
+--raw lists the commands as typed. --risky lists the calls, of any tool, that a
+reviewer wants to see first, each with the rules that it matches:
+` + ruleLines() + `.`,
+		Example: `pigrep tools commands
+pigrep tools commands --raw git push
+pigrep tools commands --risky --since 1w
+pigrep tools commands --rule credentials`,
+	}, runF, func(ctx context.Context, o *auditOptions) error { return runCommands(ctx, a, o) })
+	addFlag(cmd.Flags(), "raw", "", "", "list each command as it was typed", &o.raw)
+	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match one of the rules", &o.risky)
+	o.addRisk(cmd)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func newFilesCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(o, a, &cobra.Command{
+		Use:   "files [PATH]",
+		Short: "Count which files were read, written and edited",
+		Long: `Count which files were read, written and edited by tools, and listed by
+summaries. With a path, list every time that file was touched, the latest first:
+a path that begins with / or . is that file or what is below it, any other one
+is every file whose path has these elements.`,
+		Example: `pigrep tools files --here
+pigrep tools files src/auth.go
+pigrep tools files ./config --since 4w`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("put it in quotes when it has spaces", "one path at most: %q", args[1])
+			}
+			return nil
+		},
+	}, runF, func(ctx context.Context, o *auditOptions) error { return runFiles(ctx, a, o) })
+	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(cmd.Flags(), "limit", "n", "N", "at most N rows", &o.limit)
+	o.addAudit(cmd)
+	return cmd
+}
+
+// auditRequest turns the flags into a request.
+func (o *auditOptions) auditRequest(a *App) (query.AuditRequest, error) {
+	base, err := o.request(a)
+	req := query.AuditRequest{Request: base, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	if err != nil {
+		return req, err
+	}
+	if o.limit < 0 {
+		return req, usagef("", "--limit takes a number from 1 on")
+	}
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit
+	for _, value := range o.by {
+		for by := range strings.SplitSeq(value, ",") {
+			if by = strings.TrimSpace(by); !slices.Contains(query.Dimensions, by) {
+				return req, usagef("there are "+strings.Join(query.Dimensions, ", "), "--by: there is no %q", by)
+			}
+			if !slices.Contains(req.By, by) {
+				req.By = append(req.By, by)
+			}
+		}
+	}
+	for _, id := range o.rules {
+		if !slices.Contains(ruleIDs(), id) {
+			return req, usagef("there are "+strings.Join(ruleIDs(), ", "), "--rule: there is no %q", id)
+		}
+	}
+	for _, arg := range o.args {
+		name, pattern, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return req, usagef("for instance --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return req, usagef("it is a regular expression as Go has them", "--arg: %v", err)
+		}
+		req.Args = append(req.Args, query.ArgTest{Name: name, Match: re.MatchString})
+	}
+	return req, nil
+}
+
+// zone is where days begin.
+func (o *auditOptions) zone(a *App) *time.Location {
+	if o.utc {
+		return time.UTC
+	}
+	zone := a.Now().Location()
+	if zone.String() != unnamedZone {
+		return zone
+	}
+	// What the system is set to is a link to the file of a zone with a name.
+	if target, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
+			if named, err := time.LoadLocation(name); err == nil {
+				return named
+			}
+		}
+	}
+	return zone
+}
+
+// unnamedZone is what package time calls the zone of the system.
+const unnamedZone = "Local"
+
+// auditRun is an audit command at work.
+type auditRun struct {
+	*answerer
+	out  func(*printer.Audit) error
+	bare bool // only rows go to stdout
+	look printer.Look
+	req  query.AuditRequest
+	gone query.Coverage // of which what became of the files since is set
+}
+
+// begin does what all audit commands do first. The caller closes the run.
+func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
+	if o.csv && (o.json || o.jsonl) {
+		return nil, usagef("", "--csv and --json exclude each other")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return nil, err
+	}
+	run := &auditRun{
+		out:  out.Audit,
+		bare: o.csv || printer.ForPrograms(out),
+		look: printer.Look{Width: a.Streams.Width, Now: a.Now().In(o.zone(a)), Home: a.Home},
+	}
+	if o.csv {
+		run.out = func(x *printer.Audit) error { return printer.CSV(a.out, x) }
+	}
+	if run.req, err = o.auditRequest(a); err != nil {
+		return nil, err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return nil, err
+	}
+	run.req.DefaultRoot = a.defaultRoot()
+	if run.answerer, err = o.open(ctx, a, p); err != nil {
+		return nil, err
+	}
+	if run.state.PendingFiles > 0 {
+		for _, step := range indexer.Plan(indexer.Discover(a.Adapter, p.roots), run.reader) {
+			switch step.Change {
+			case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
+			case indexer.New:
+				run.gone.New++
+			case indexer.Gone:
+				run.gone.Vanished++
+			default:
+				run.gone.Changed++
+			}
+		}
+	}
+	return run, nil
+}
+
+// finish prints the answer and says whether there was any.
+func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
+	x.Coverage.New, x.Coverage.Vanished, x.Coverage.Changed = run.gone.New, run.gone.Vanished, run.gone.Changed
+	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = run.state.PendingFiles, run.state.PendingBytes, run.state.Complete
+	rows := 0
+	each := x.Each
+	x.Each = func(visit func(*printer.AuditRow) error) error {
+		return each(func(r *printer.AuditRow) error {
+			if rows++; rows%1000 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return visit(r)
+		})
+	}
+	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out(x) }); err != nil {
+		return err
+	}
+	if run.bare {
+		a.warn("%s", printer.CoverageLine(x.Coverage, run.look.Now.Location()))
+	}
+	if !a.json && x.Warnings != nil {
+		for _, w := range x.Warnings() {
+			a.warn("%s", w)
+		}
+	}
+	switch {
+	case rows > 0:
+		return nil
+	case run.state.Complete:
+		return errNothingFound
+	}
+	return errIncomplete
+}
+
+// answer opens the index, and prints what make makes of it.
+func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) (*printer.Audit, error)) error {
+	run, err := o.begin(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	start := a.Now()
+	x, err := make(run)
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	a.logger().Debug("counted", "took", a.Now().Sub(start).String())
+	return o.finish(ctx, a, run, x)
+}
+
+func runTools(ctx context.Context, a *App, o *auditOptions) error {
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewToolsAudit(t, run.look), nil
+	})
+}
+
+// callsUI looks for calls in the terminal interface, or for the results of
+// those that failed.
+func (o *auditOptions) callsUI(ctx context.Context, a *App) error {
+	// What the interface shows comes from a search, which looks at text alone.
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--csv", o.csv}, {"--risky", o.risky}, {"--rule", len(o.rules) > 0}, {"--arg", len(o.args) > 0}} {
+		if f.given {
+			return usagef("leave --ui out, or look for words of the call: pigrep tools calls --ui 'cmd:\"rm -rf\"'",
+				"%s cannot be had with --ui, which looks for text", f.name)
+		}
+	}
+	shared := o.sharedOptions
+	shared.kinds = []string{string(session.KindCall)}
+	if shared.isError = shared.isError || o.failed; shared.isError {
+		shared.kinds = []string{string(session.KindResult)}
+	}
+	return shared.openUI(ctx, a, o.query, query.SortNames[query.SortNewest])
+}
+
+func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
+	if o.ui {
+		return o.callsUI(ctx, a)
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		ruled := o.risky || len(o.rules) > 0
+		run.req.Commands = o.raw && !ruled
+		l, err := query.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCallsAudit(command, l, ruled, run.look), nil
+	})
+}
+
+func runCommands(ctx context.Context, a *App, o *auditOptions) error {
+	if o.raw || o.risky || len(o.rules) > 0 {
+		return runCalls(ctx, a, o, "tools commands", false)
+	}
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCommandsAudit(t, o.limit, run.look), nil
+	})
+}
+
+func runFiles(ctx context.Context, a *App, o *auditOptions) error {
+	file := o.query
+	o.query = ""
+	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
+		file = filepath.ToSlash(a.absolute(file))
+	}
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Files(ctx, run.reader, run.req, file)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewFilesAudit(t, file != "", o.limit, run.look), nil
+	})
+}
+
+// byNames lists dimensions without one.
+func byNames(without string) []string {
+	return slices.DeleteFunc(slices.Clone(query.Dimensions), func(s string) bool { return s == without })
+}

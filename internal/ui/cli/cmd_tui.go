@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/ui/tui"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/spf13/cobra"
+)
+
+type tuiOptions struct {
+	sharedOptions
+	query     string
+	sort      string
+	print     bool
+	noHistory bool
+}
+
+func (o *tuiOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "print", "", "", "print the command that resumes the chosen session, instead of running it", &o.print)
+	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first", &o.sort)
+	addFlag(f, "no-history", "", "", "neither read nor keep earlier queries", &o.noHistory)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
+}
+
+func newTUICommand(a *App, runF func(context.Context, *tuiOptions) error) *cobra.Command {
+	o := &tuiOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *tuiOptions) error { return runTUI(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "tui [QUERY...]",
+		Short: "Search as you type, read, and resume",
+		Long: `Search as you type: the sessions that match, and beside them the conversation
+around the selected hit. Enter resumes the session, in its directory. ? shows
+the keys. pigrep without arguments is the same.
+
+The input takes the whole query language; filters given as flags become a part
+of its text. Without a query the latest sessions are listed. New entries show
+up while it runs. Queries are kept for Ctrl-R in a file that only you can read.
+
+With --print the command is printed, for key bindings as "pigrep init" makes
+them; leaving without a choice then ends with 1.`,
+		Example: `pigrep tui
+pigrep tui --here login redirect
+pigrep tui --kind call --since 1w
+eval "$(pigrep tui --print)"`,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.apply(a)
+			o.query = strings.Join(args, " ")
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// interactive is the flag of commands whose query the interface can begin with.
+type interactive struct{ ui bool }
+
+func (i *interactive) addFlags(cmd *cobra.Command) {
+	addFlag(cmd.Flags(), "ui", "", "", "search on from here in the terminal interface (pigrep help tui)", &i.ui)
+}
+
+// openUI opens the interface with the words and the filters of another command.
+func (o *sharedOptions) openUI(ctx context.Context, a *App, words, sort string) error {
+	if o.json || o.jsonl {
+		return usagef("", "--ui and --json exclude each other")
+	}
+	return runTUI(ctx, a, &tuiOptions{sharedOptions: *o, query: words, sort: sort})
+}
+
+// errNoScreen says that the interface cannot be shown here.
+func errNoScreen(why string) error {
+	return &problem{code: codeUsage, message: "the terminal interface needs a terminal, and " + why,
+		hint: "to search without: pigrep search QUERY"}
+}
+
+// canShow reports whether there is a screen to show the interface on.
+func (a *App) canShow() bool {
+	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
+}
+
+// beginning says how the interface begins: with what the flags ask for.
+func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
+	order, err := query.ParseSort(o.sort)
+	if err != nil {
+		return tui.Options{}, usagef("", "--sort: %v", err)
+	}
+	if _, err := o.printer(a); err != nil {
+		return tui.Options{}, err
+	}
+	req, err := o.request(a)
+	if err != nil {
+		return tui.Options{}, err
+	}
+	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
+	ui.Request = query.Request{Scope: wideEnough(req), Sort: order, Excludes: req.Excludes, DefaultRoot: a.defaultRoot(), Expand: a.absolute}
+	return ui, nil
+}
+
+func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
+	ui, err := o.beginning(a)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Getenv("TERM") == "dumb":
+		return errNoScreen("this one cannot place text (TERM=dumb)")
+	case o.print: // its output is read by a shell: it opens the terminal itself
+	case !a.Streams.InTTY:
+		return errNoScreen("the input is none")
+	case !a.Streams.OutTTY:
+		return errNoScreen("the output is none")
+	default:
+		ui.In, _ = a.Streams.In.(*os.File)
+		ui.Out, _ = a.Streams.Out.(*os.File)
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	if !o.noHistory {
+		ui.History = a.historyFile()
+	}
+	a.verbose = false // what it says would stand across the screen
+	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+	defer d.index.Close()
+	ui.Backend = d.backend()
+	// It runs on, so that memory is worth collecting.
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	done, err := tui.Run(ctx, ui)
+	switch {
+	case errors.Is(err, tui.ErrNoTerminal):
+		return errNoScreen("there is none")
+	case err != nil:
+		return err
+	case done.Interrupted:
+		return errLeft
+	case done.Resume == nil && o.print:
+		return errNothingFound
+	case done.Resume == nil:
+		return nil
+	}
+	for _, w := range done.Resume.Warnings {
+		a.warn("%s", w)
+	}
+	if o.print {
+		_, err := fmt.Fprintln(a.out, done.Resume.Command)
+		return err
+	}
+	dir := done.Resume.Dir
+	if dir == "" {
+		dir = a.WorkDir
+	}
+	return a.replaceProcess(dir, done.Resume.Argv)
+}
+
+// environ is the environment that says what the terminal can do, with what
+// --color says.
+func (o *tuiOptions) environ() []string {
+	env := os.Environ()
+	switch o.color {
+	case "never":
+		env = append(env, "NO_COLOR=1")
+	case "always":
+		env = append(slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "NO_COLOR=") }), "CLICOLOR_FORCE=1")
+	}
+	return env
+}
+
+// historyFile is where queries are kept: "" when there is no place for it.
+func (a *App) historyFile() string {
+	dir := a.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		dir = a.systemStateDir()
+	}
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "pigrep", "history")
+}
+
+// wideEnough returns the scope asked for, or all when kinds are asked for that
+// it does not hold.
+func wideEnough(req query.Request) scope.Scope {
+	s := scopeOf(req)
+	for _, k := range req.Kinds {
+		if !s.Holds(k) {
+			return scope.All
+		}
+	}
+	return s
+}
+
+// seed writes the query and the filters of flags as the text of a query, in
+// which they can be seen and changed.
+func (o *sharedOptions) seed(words string, req query.Request) string {
+	text := strings.TrimSpace(words)
+	add := func(name string, values ...string) {
+		var fields []string
+		for _, v := range values {
+			if f := query.SetField("", name, v); f != "" {
+				fields = append(fields, f)
+			}
+		}
+		switch all := strings.Join(fields, " OR "); {
+		case len(fields) == 0:
+			return
+		case len(fields) > 1:
+			text += " (" + all + ")"
+		default:
+			text += " " + all
+		}
+	}
+	var kinds []string
+	for _, k := range req.Kinds {
+		kinds = append(kinds, string(k))
+	}
+	add("kind", kinds...)
+	add("role", o.roles...)
+	add("tool", o.tools...)
+	add("session", req.Sessions...)
+	add("cwd", req.CWD)
+	add("project", o.projects...)
+	add("model", o.models...)
+	add("after", o.since)
+	if !req.Until.IsZero() {
+		add("before", req.Until.UTC().Format(time.RFC3339))
+	}
+	if o.isError {
+		add("is", "error")
+	}
+	add("branch", req.Branch)
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+func newUsageCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(o, a, &cobra.Command{
+		Use:   "usage",
+		Short: "Add up tokens and cost by day, model, project or session",
+		Long: `Add up the tokens and the cost that sessions say they took: of replies, failed
+ones too, of compactions, branch summaries, tool results and cache warming. An
+entry that a fork or clone copied counts once, in the session where it was
+first. Costs are as pi wrote them.`,
+		Example: `pigrep usage
+pigrep usage --by month
+pigrep usage --by day,model --since 2w --here
+pigrep usage --by project --csv`,
+		Args: noArgs,
+	}, runF, func(ctx context.Context, o *auditOptions) error { return runUsage(ctx, a, o) })
+	o.addBy(cmd, byNames("tool"), "model")
+	o.addAudit(cmd, "tool", "error")
+	return cmd
+}
+
+func runUsage(ctx context.Context, a *App, o *auditOptions) error {
+	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
+		return usagef("`pigrep tools` counts the calls of tools", "--by: tokens are used by replies, not by tools")
+	}
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		t, err := query.Usage(ctx, run.reader, run.req)
+		if err != nil {
+			return nil, err
+		}
+		if t.TimeZone == unnamedZone {
+			t.TimeZone = a.Now().Format("UTC-07:00")
+		}
+		return printer.NewUsageAudit(t, run.look), nil
+	})
+}

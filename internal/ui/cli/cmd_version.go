@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"pigrep/internal/ui/printer"
+
+	"github.com/spf13/cobra"
+)
+
+// release is the version of a release build, set by the linker.
+var release = ""
+
+func newVersionCommand(a *App) *cobra.Command {
+	o := &sharedOptions{}
+	cmd := &cobra.Command{
+		Use:               "version",
+		Short:             "Print the version",
+		Long:              "Print the version of pigrep and what it was built from.",
+		Example:           "pigrep version\npigrep version --json",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(*cobra.Command, []string) error {
+			out, err := o.printer(a)
+			if err != nil {
+				return err
+			}
+			return out.Version(buildVersion(a))
+		},
+	}
+	o.addShared(cmd, []flagGroup{groupOutput}, "color", "quiet", "verbose")
+	return cmd
+}
+
+func buildVersion(a *App) *printer.Version {
+	v := &printer.Version{
+		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: a.Adapter.Name(),
+	}
+	if v.Version == "" {
+		v.Version = "dev"
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			v.Revision = s.Value[:min(12, len(s.Value))] + v.Revision
+		case s.Key == "vcs.modified" && s.Value == "true":
+			v.Revision += "+changes"
+		}
+	}
+	return v
+}

@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"pigrep/indexer"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+)
+
+type watchOptions struct {
+	sharedOptions
+}
+
+func newWatchCommand(a *App, runF func(context.Context, *watchOptions) error) *cobra.Command {
+	o := &watchOptions{}
+	if runF == nil {
+		runF = func(ctx context.Context, o *watchOptions) error { return runWatch(ctx, a, o) }
+	}
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Keep the index up to date until interrupted",
+		Long: `Keep the index up to date with the session files until interrupted. What pi
+writes can be searched a moment later, and the commands that read leave the
+indexing to the watcher.
+
+Nobody needs a watcher: without one every search indexes what is new by itself.
+Ctrl-C ends it with exit code 130, SIGTERM with 0; either way all that was read
+is kept. One watcher runs for an index. For programs --jsonl tells line by line
+what happens, --json at the end what was done.`,
+		Example: `pigrep watch
+pigrep watch --jsonl
+pigrep watch --quiet &`,
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.apply(a)
+			return runF(cmd.Context(), o)
+		},
+	}
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+	return cmd
+}
+
+func runWatch(ctx context.Context, a *App, o *watchOptions) error {
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // no short run
+	if _, err := o.printer(a); err != nil {
+		return err
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return err
+	}
+	watching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	v := &watchView{app: a, options: o, stop: stop}
+	if out, ok := a.Streams.Out.(*os.File); ok && !a.quiet {
+		go whenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
+	}
+	tell, end := a.newProgress()
+	v.endProgress = end
+	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.tell}
+	opt.Progress = func(at indexer.Progress) {
+		// The bar is for the first update; the others are lines.
+		if tell != nil && !v.begun {
+			tell(at)
+		}
+	}
+	err = indexer.Watch(watching, opt)
+	v.begin()
+	switch {
+	case isClosedPipe(context.Cause(watching)):
+		return nil // which is how `| head` ends it
+	case v.err != nil:
+		return v.err
+	case errors.Is(err, indexer.ErrWatched):
+		return &problem{code: codeLocked, message: err.Error(), hint: "one watcher is enough; `pigrep status` says how it is"}
+	case err != nil:
+		return indexProblem(err)
+	}
+	if err := v.summary(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && context.Cause(ctx) != errTerminated {
+		return errLeft
+	}
+	return nil
+}
+
+// watchView shows what a watch tells.
+type watchView struct {
+	app         *App
+	options     *watchOptions
+	stop        context.CancelCauseFunc // ends the watch when nobody can be told any more
+	endProgress func()
+	begun       bool
+	err         error
+
+	last    printer.WatchEvent
+	updates int
+	bytes   int64
+	entries int
+}
+
+// begin ends the progress of the first update.
+func (v *watchView) begin() {
+	if !v.begun {
+		v.begun = true
+		v.endProgress()
+	}
+}
+
+func (v *watchView) tell(e indexer.WatchEvent) {
+	x := printer.WatchEvent{
+		Event: e.Kind.String(), Time: query.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
+		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
+	}
+	for _, s := range e.Steps {
+		x.Steps = append(x.Steps, printer.Step{Change: s.Change.String(), Path: s.File.Path, Reason: s.Reason, Bytes: s.Pending})
+	}
+	switch e.Kind {
+	case indexer.WatchReady, indexer.WatchUpdated:
+		v.begin()
+		x.State = query.IndexState{Generation: e.Generation, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
+		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
+		if e.Kind == indexer.WatchReady {
+			v.updates--   // which is counted from then on
+			x.Steps = nil // they may be all files there are
+		}
+	case indexer.WatchPolling:
+		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()
+	default:
+		v.begin()
+		x.Message, x.State.Complete = e.Err.Error(), false
+	}
+	v.last = x
+	v.show(&x)
+}
+
+// show writes an event at once. Those that are about trouble go to stderr.
+func (v *watchView) show(e *printer.WatchEvent) {
+	a := v.app
+	if !v.options.jsonl {
+		switch e.Event {
+		case "polling", "waiting", "failed":
+			a.warn("%s: %s", e.Event, e.Message)
+			return
+		}
+	}
+	if a.quiet || v.err != nil {
+		return
+	}
+	// The width of a terminal may have changed.
+	out, err := v.options.printer(a)
+	if err == nil {
+		err = out.Watch(e)
+	}
+	if err == nil {
+		err = a.out.Flush()
+	}
+	if err != nil {
+		v.err = err
+		v.stop(err)
+	}
+}
+
+// summary is the end of a watch.
+func (v *watchView) summary() error {
+	e := &printer.WatchEvent{
+		Event: "summary", Time: query.Time{Time: v.app.Now()}, Updates: v.updates, Bytes: v.bytes, Entries: v.entries,
+		Directories: v.last.Directories, State: v.last.State,
+	}
+	v.show(e)
+	if isClosedPipe(v.err) {
+		return nil
+	}
+	return v.err
+}

@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Completion answers from the index as it is: it must be there while a person
+// waits for a key, so it looks at no session file and updates nothing. Whatever
+// goes wrong, there is nothing to complete.
+
+// complete is how cobra asks for the values of a flag or an argument that begin
+// with a prefix. A tab in a value parts it from what explains it.
+type complete = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
+
+// maxCompletions is how many values there are at most; more than a person reads.
+const maxCompletions = 50
+
+// titleWidth is how much of a title explains a session.
+const titleWidth = 60
+
+// completions says how the flags that are open are completed.
+var completions = map[string]func(r *index.Reader, prefix string) []string{
+	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, index.FieldRole, prefix) },
+	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, index.FieldTool, prefix) },
+	"model":   modelsOf,
+	"project": projectsOf,
+	"session": sessionsOf,
+}
+
+// addCompletions gives the shared flags of all commands their completion.
+func (a *App) addCompletions(c *cobra.Command) {
+	for _, c := range c.Commands() {
+		a.addCompletions(c)
+	}
+	for _, row := range sharedFlags {
+		if row.value == "" || c.Flags().Lookup(row.name) == nil {
+			continue
+		}
+		// It fails only for a flag that is not there.
+		_ = c.RegisterFlagCompletionFunc(row.name, a.completeFlag(row))
+	}
+}
+
+// isCompletion reports whether a shell asks how a command line goes on.
+func isCompletion(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// describeFlags leaves the name of the value out of what a flag says of itself,
+// which a shell shows as it stands.
+func describeFlags(root *cobra.Command) {
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			if value, usage := pflag.UnquoteUsage(f); strings.HasPrefix(f.Usage, "`") {
+				f.Usage = strings.TrimPrefix(usage, value)
+			}
+		})
+	}
+}
+
+func (a *App) completeFlag(row flagRow) complete {
+	fromIndex := completions[row.name]
+	switch {
+	case fromIndex != nil:
+		return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			return a.fromIndex(cmd, prefix, fromIndex), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		}
+	case row.words != nil && row.many:
+		return completeList(row.words)
+	case row.words != nil:
+		return cobra.FixedCompletions(row.words(), cobra.ShellCompDirectiveNoFileComp)
+	case row.value == "DIR":
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	}
+	return cobra.NoFileCompletions
+}
+
+// completeList completes the last of values that are joined with commas.
+func completeList(words func() []string) complete {
+	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
+		var list []string
+		for _, w := range words() {
+			if !slices.Contains(strings.Split(before, ","), w) {
+				list = append(list, before+w)
+			}
+		}
+		return list, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeSession completes the one argument that names a session; a path will do
+// as well.
+func (a *App) completeSession(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.fromIndex(cmd, prefix, sessionsOf), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
+}
+
+// fromIndex lists values from the newest generation of the index that the
+// command would use.
+func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Reader, string) []string) []string {
+	a.quiet = true
+	if err := a.applySettings(cmd); err != nil {
+		return nil
+	}
+	o := &sharedOptions{}
+	if f := cmd.Flags().Lookup("session-dir"); f != nil {
+		o.sessionDir = flagValues(f)
+	}
+	if f := cmd.Flags().Lookup("index-dir"); f != nil {
+		o.indexDir = f.Value.String()
+	}
+	p, err := o.place(a)
+	if err != nil {
+		return nil
+	}
+	r, err := index.Open(p.indexDir)
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	values := list(r, prefix)
+	return values[:min(len(values), maxCompletions)]
+}
+
+// termsOf lists the values of a field, the most frequent first.
+func termsOf(r *index.Reader, f index.Field, prefix string) []string {
+	counts := make(map[string]int)
+	for _, s := range r.Segments() {
+		err := s.Terms(f, []byte(prefix), func(term []byte, count int) bool {
+			counts[string(term)] += count
+			return true
+		})
+		if err != nil {
+			return nil
+		}
+	}
+	return byCount(counts)
+}
+
+func byCount(counts map[string]int) []string {
+	var values []string
+	for v := range counts {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
+	})
+	return values
+}
+
+// modelsOf lists models by their names, and with a slash as provider/model.
+func modelsOf(r *index.Reader, prefix string) []string {
+	counts := make(map[string]int)
+	for i := range r.Summaries() {
+		for _, m := range r.Summaries()[i].Models {
+			if !strings.Contains(prefix, "/") {
+				m = m[strings.IndexByte(m, '/')+1:]
+			}
+			if strings.HasPrefix(m, prefix) {
+				counts[m]++
+			}
+		}
+	}
+	return byCount(counts)
+}
+
+// projectsOf lists projects by the last elements of their directories, and with a
+// slash by the whole of them.
+func projectsOf(r *index.Reader, prefix string) []string {
+	counts := make(map[string]int)
+	for i := range r.Summaries() {
+		dir := strings.ReplaceAll(r.Summaries()[i].CWD, `\`, "/")
+		if !strings.Contains(prefix, "/") {
+			dir = path.Base(dir)
+		}
+		if strings.HasPrefix(dir, prefix) && dir != "." && dir != "/" {
+			counts[dir]++
+		}
+	}
+	return byCount(counts)
+}
+
+// sessionsOf lists the ids of sessions, the latest first, each with its title.
+func sessionsOf(r *index.Reader, prefix string) []string {
+	var found []*session.Summary
+	for i := range r.Summaries() {
+		if s := &r.Summaries()[i]; s.ID != "" && strings.HasPrefix(s.ID, prefix) {
+			found = append(found, s)
+		}
+	}
+	slices.SortFunc(found, func(a, b *session.Summary) int {
+		return cmp.Or(b.LastMessage.Compare(a.LastMessage), strings.Compare(a.ID, b.ID))
+	})
+	var values []string
+	for _, s := range found {
+		values = append(values, s.ID+"\t"+ansi.Truncate(printer.Title(s.Name, s.FirstPrompt), titleWidth, "…"))
+	}
+	return values
+}

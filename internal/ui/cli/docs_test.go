@@ -1,0 +1,376 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/terminal"
+	"pigrep/internal/ui/tui"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+// pageFiles lists the pages that people read, from the root of the module.
+func pageFiles(t *testing.T) []string {
+	t.Helper()
+	docs, err := filepath.Glob(filepath.Join("..", "..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Glob(filepath.Join("..", "..", "..", "*.md"))
+	if err != nil || len(docs) < 5 || len(top) < 3 {
+		t.Fatalf("%d and %d pages, %v", len(docs), len(top), err)
+	}
+	// These two are made by others.
+	return slices.DeleteFunc(append(top, docs...), func(path string) bool {
+		return slices.Contains([]string{"commands.md", "BENCHMARKS.md"}, filepath.Base(path))
+	})
+}
+
+// Screens on pages, "console" blocks that begin with a command, are what that
+// command prints for testdata/sessions on a terminal of 80 columns, or of the size
+// in a comment above the block. What runs until it is interrupted is no screen of
+// this kind.
+func TestScreens(t *testing.T) {
+	// The pages show the paths of other systems.
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written in another way here")
+	}
+	screen := regexp.MustCompile("(?s)((?:<!-- (\\d+)x(\\d+) -->\n)?```console\n\\$ pigrep ([^\n]*)\n).*?```")
+	count := 0
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := screen.ReplaceAllStringFunc(figures(t, string(data)), func(block string) string {
+			m := screen.FindStringSubmatch(block)
+			if strings.HasPrefix(m[4], "watch") {
+				return block
+			}
+			count++
+			width, height := 80, 24
+			if m[2] != "" {
+				fmt.Sscan(m[2]+" "+m[3], &width, &height)
+			}
+			return m[1] + screenOf(t, m[4], width, height) + "```"
+		})
+		if *update {
+			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(string(data), page); diff != "" {
+			t.Errorf("%s (-is +prints), write it anew with -update:\n%s", path, diff)
+		}
+	}
+	if count == 0 {
+		t.Error("no page has a screen")
+	}
+}
+
+// Links between pages lead somewhere.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+			}
+		}
+	}
+}
+
+// screenOf is what a command shows for the samples on a terminal without colours.
+func screenOf(t *testing.T, command string, width, height int) string {
+	t.Helper()
+	home := filepath.Join(t.TempDir(), "dev")
+	root := filepath.Join(home, ".pi", "agent", "sessions")
+	if err := os.CopyFS(root, os.DirFS(filepath.Join("..", "..", "..", "testdata", "sessions"))); err != nil {
+		t.Fatal(err)
+	}
+	rewrite(t, root, "/home/dev", home)
+	env := map[string]string{envIndexDir: filepath.Join(home, "index"), "NO_COLOR": "1", envPager: "cat"}
+	var out, errs bytes.Buffer
+	a := &App{
+		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: width},
+		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
+		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Adapter: adapter.Pi(),
+	}
+	args := words(command)
+	if args[0] == "tui" {
+		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
+			t.Fatalf("pigrep index: exit code %d, stderr %q", code, errs.String())
+		}
+		return interfaceOf(t, a, args[1:], width, height)
+	}
+	if code := a.Run(t.Context(), args); code > exitNothing {
+		t.Fatalf("pigrep %s: exit code %d, stderr %q", command, code, errs.String())
+	}
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// interfaceOf is the screen of the terminal interface when it has come to rest,
+// over an index that is up to date.
+func interfaceOf(t *testing.T, a *App, args []string, width, height int) string {
+	t.Helper()
+	var screen string
+	cmd := newTUICommand(a, func(ctx context.Context, o *tuiOptions) error {
+		p, err := o.place(a)
+		if err != nil {
+			return err
+		}
+		ui, err := o.beginning(a)
+		if err != nil {
+			return err
+		}
+		d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+		defer d.index.Close()
+		generation, err := index.Newest(p.indexDir)
+		if err != nil {
+			return err
+		}
+		ui.Backend = d.backend()
+		m := tui.New(ctx, ui)
+		settle(m, m.Init())
+		for _, msg := range []tea.Msg{tui.State{Generation: generation, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
+			_, next := m.Update(msg)
+			settle(m, next)
+		}
+		for line := range strings.Lines(m.View().Content + "\n") {
+			screen += strings.TrimRight(ansi.Strip(line), " \n") + "\n"
+		}
+		return nil
+	})
+	cmd.SetArgs(args)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return screen
+}
+
+// compared are, for each peer, the lines of docs/BENCHMARKS.md that the README
+// shows, but for a number of files, and what it calls them. A line that is not
+// there fails.
+var compared = map[string][][2]string{
+	"ripgrep": {
+		{"query: rare word", "a rare word"},
+		{"query: 3 words", "three words, ranked"},
+		{"query: identifier", "an identifier in any spelling"},
+		{"grep: rare word (-w)", "`pigrep grep`, a rare word"},
+		{"grep: piece of a rare word", "`pigrep grep`, a piece of a rare word"},
+		{"nothing changed", "looking for new bytes, part of each of these"},
+		{"first index, MB of session files a second", "the first index, MB a second"},
+		{"index size", "the index"},
+	},
+	"pi": {
+		{"sessions", "all sessions, listed"},
+		{"sessions, 2 words", "two words, looked for in them"},
+	},
+}
+
+// figures fills in the comparisons from docs/BENCHMARKS.md: of each line that of
+// the largest corpus which has it.
+func figures(t *testing.T, page string) string {
+	t.Helper()
+	marker := regexp.MustCompile(`<!-- figures: (\w+) -->\n(\|[^\n]*\n)*`)
+	if !marker.MatchString(page) {
+		return page
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "BENCHMARKS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return marker.ReplaceAllStringFunc(page, func(table string) string {
+		peer := marker.FindStringSubmatch(table)[1]
+		return fmt.Sprintf("<!-- figures: %s -->\n| | session files | pigrep | %[1]s |\n|---|---|---|---|\n", peer) + figuresBeside(t, string(data), peer)
+	})
+}
+
+// figuresBeside is the rows of the comparison with one peer.
+func figuresBeside(t *testing.T, benchmarks, peer string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, c := range compared[peer] {
+		row := ""
+		for line := range strings.Lines(benchmarks) {
+			cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+			for i := range cells {
+				cells[i] = strings.TrimSpace(cells[i])
+			}
+			name := regexp.MustCompile(`, \d+ files$`).ReplaceAllString(cells[min(1, len(cells)-1)], "")
+			if len(cells) < 4 || name != c[0] || !strings.HasSuffix(cells[0], " MB") {
+				continue
+			}
+			other := "–"
+			for _, prefix := range []string{"rg -c ", "pi "} {
+				if rest, ok := strings.CutPrefix(cells[3], prefix); ok {
+					other = rest
+				}
+			}
+			row = fmt.Sprintf("| %s | %s | %s | %s |\n", c[1], cells[0], cells[2], other)
+		}
+		if row == "" {
+			t.Errorf("docs/BENCHMARKS.md has no line %q", c[0])
+		}
+		b.WriteString(row)
+	}
+	return b.String()
+}
+
+// rewrite replaces a text in all files of a directory.
+func rewrite(t *testing.T, dir, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.ReplaceAll(data, []byte(from), []byte(to)), 0o644)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// words splits a command as a shell does, as far as pages need it.
+func words(command string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`).FindAllStringSubmatch(command, -1) {
+		list = append(list, m[1]+m[2]+m[3])
+	}
+	return list
+}
+
+// example is a line that a page or the help of a command tells people to type.
+type example struct{ where, line string }
+
+// examples lists the lines of "sh" blocks on pages and the examples in help that
+// run pigrep.
+func examples(t *testing.T) []example {
+	t.Helper()
+	var list []example
+	add := func(where, line string) {
+		line = strings.TrimSpace(regexp.MustCompile(`\s+# .*`).ReplaceAllString(line, ""))
+		known := slices.ContainsFunc(list, func(e example) bool { return e.line == line })
+		if regexp.MustCompile(`\bpigrep\b`).MatchString(line) && !strings.HasPrefix(line, "#") && !known {
+			list = append(list, example{where, line})
+		}
+	}
+	block := regexp.MustCompile("(?s)```sh\n(.*?)```")
+	for _, path := range pageFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(data), -1) {
+			for line := range strings.Lines(m[1]) {
+				add(filepath.Base(path), line)
+			}
+		}
+	}
+	a, _, _ := testApp(t)
+	for _, c := range everyCommand(newRootCommand(a)) {
+		for line := range strings.Lines(c.Example) {
+			add("help of "+c.CommandPath(), line)
+		}
+	}
+	return list
+}
+
+// elsewhere says which examples cannot run here: they need what a test has not,
+// or do not end by themselves.
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^cp contrib|^eval .*init`)
+
+// What pages and help tell people to type works: it finds something or nothing,
+// and is no error.
+func TestExamplesRun(t *testing.T) {
+	shell, err := exec.LookPath("bash")
+	if err != nil { // as on Windows; the pages are the same everywhere
+		t.Skip("no shell for the examples:", err)
+	}
+	home := t.TempDir()
+	root := filepath.Join(home, ".pi", "agent", "sessions")
+	project := filepath.Join(home, "src", "app")
+	for _, dir := range []string{root, filepath.Join(project, "config"), project + "-moved", filepath.Join(home, ".config", "fish", "completions")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The session that examples name, with what they look for in it.
+	session := fmt.Sprintf(`{"type":"session","version":3,"id":"01a1f7de-1111-7222-8333-444455556666","timestamp":"2026-01-15T10:30:00.000Z","cwd":%q}
+{"type":"message","id":"5e6f7a8b","parentId":null,"timestamp":"2026-01-15T10:30:03.000Z","message":{"role":"user","content":"The login redirect fails: connection timeout, please retry"}}
+{"type":"message","id":"6e6f7a8b","parentId":"5e6f7a8b","timestamp":"2026-01-15T10:30:05.000Z","message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"rm -rf build"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
+{"type":"message","id":"7e6f7a8b","parentId":"6e6f7a8b","timestamp":"2026-01-15T10:30:06.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","isError":true,"content":[{"type":"text","text":"exit code 137"}]}}
+`, project)
+	for _, path := range []string{filepath.Join(root, "2026-01-15T10-30-00-000Z_01a1f7de-1111-7222-8333-444455556666.jsonl"), filepath.Join(project, "session.jsonl")} {
+		if err := os.WriteFile(path, []byte(session), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bin := filepath.Join(home, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "pi"), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	list, ran := examples(t), 0
+	for _, e := range list {
+		if elsewhere.MatchString(e.line) || lacksProgram(e.line) {
+			continue
+		}
+		ran++
+		cmd := exec.CommandContext(t.Context(), shell, "-c", "set -o pipefail; "+e.line)
+		cmd.Dir = project
+		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+filepath.Join(home, ".config"),
+			"PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR=", "PIGREP_INDEX_DIR=", "PIGREP_CONFIG=none", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		err := cmd.Run()
+		code := 0
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			code, err = exit.ExitCode(), nil
+		}
+		if err != nil || code > exitNothing || strings.Contains(errs.String(), "searched as text") {
+			t.Errorf("%s: %s: exit code %d, %v, stderr %q", e.where, e.line, code, err, errs.String())
+		}
+	}
+	if ran < len(list)*2/3 {
+		t.Errorf("only %d of %d examples ran", ran, len(list))
+	}
+}
+
+// lacksProgram reports whether a line pipes into a program that is not here.
+func lacksProgram(line string) bool {
+	for _, piece := range strings.Split(line, "|")[1:] {
+		name := strings.Fields(piece + " x")[0]
+		if _, err := exec.LookPath(name); err != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"pigrep/index"
+	"pigrep/internal/files"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The exit codes of all commands.
+const (
+	exitDone        = 0
+	exitNothing     = 1
+	exitError       = 2
+	exitInterrupted = 130
+)
+
+// exitCodes is the table that help and docs are made from.
+var exitCodes = []struct {
+	Code    int
+	Meaning string
+}{
+	{exitDone, "something was found, or the work is done; also when the reader of the output went away (| head)"},
+	{exitNothing, "nothing was found, and the search was complete"},
+	{exitError, "an error, or nothing was found and the search was not complete: the index is behind or damaged, or files cannot be read"},
+	{exitInterrupted, "interrupted (Ctrl-C)"},
+}
+
+// Outcomes that are no errors: what there was to say has been printed.
+var (
+	errNothingFound = errors.New("nothing found")
+	errIncomplete   = errors.New("nothing found, and the search was not complete")
+	errLeft         = fmt.Errorf("left as one leaves it: %w", context.Canceled)
+)
+
+// exitCode is the only place that turns an outcome into an exit code.
+func exitCode(err error) int {
+	switch {
+	case err == nil, isClosedPipe(err):
+		return exitDone
+	case errors.Is(err, errNothingFound):
+		return exitNothing
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitError
+}
+
+// The codes of errors in JSON.
+const (
+	codeUsage      = "usage"
+	codeQuery      = "query"
+	codeNoSessions = "no-sessions"
+	codeNoIndex    = "no-index"
+	codeDamaged    = "index-damaged"
+	codeLocked     = "index-locked"
+	codeIO         = "io"
+	codeInternal   = "internal"
+	codeStopped    = "interrupted"
+)
+
+// problem is an error as people and programs read it: one line that says what
+// and why, and what to type next.
+type problem struct {
+	code    string
+	message string
+	hint    string
+	err     error
+
+	candidates []string // what the person may have meant
+}
+
+func (p *problem) Error() string {
+	if p.err == nil {
+		return p.message
+	}
+	return p.message + ": " + p.err.Error()
+}
+
+func (p *problem) Unwrap() error { return p.err }
+
+// usagef is a problem with what was typed.
+func usagef(hint, format string, args ...any) error {
+	return &problem{code: codeUsage, message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// withHint sees to it that whoever mistyped something learns where to look.
+func withHint(cmd *cobra.Command, err error) error {
+	if p, ok := errors.AsType[*problem](err); ok && p.code == codeUsage && p.hint == "" {
+		p.hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	}
+	return err
+}
+
+// report tells the person, or the program, what went wrong.
+func (a *App) report(err error) {
+	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errLeft) {
+		return
+	}
+	f := printer.Failure{Code: codeIO, Message: err.Error()}
+	if p, ok := errors.AsType[*problem](err); ok {
+		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint, Candidates: p.candidates}
+	} else if errors.Is(err, context.Canceled) {
+		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "run it again; what was indexed so far is kept"}
+	}
+	if f.Hint == "" {
+		f.Hint = hintFor(err)
+	}
+	// Nobody is left to tell when this fails too.
+	_ = f.Write(a.Streams.Err, a.json)
+}
+
+// hintFor says what to do about an error for which nobody knew better.
+func hintFor(err error) string {
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "make room on the disk, then run it again"
+	case errors.Is(err, fs.ErrPermission):
+		return "check its permissions: ls -ld PATH"
+	}
+	return "--verbose says more, `pigrep doctor` proves the index"
+}
+
+// wantsJSON reports whether the arguments ask for JSON. It reads them itself so
+// that errors in the arguments are reported in the form asked for.
+func wantsJSON(args []string) bool {
+	for _, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "--json", "--jsonl", "--json=true", "--jsonl=true":
+			return true
+		}
+	}
+	return false
+}
+
+// flagProblem explains an error of the flag parser.
+func flagProblem(cmd *cobra.Command, err error) error {
+	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
+	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		name := "--" + e.GetSpecifiedName()
+		if short := e.GetSpecifiedShortnames(); short != "" {
+			name = "-" + short
+		}
+		if strings.Contains(cmd.Use, "QUERY") {
+			path := cmd.CommandPath()
+			if cmd.Name() == searchName {
+				path = cmd.Root().Name()
+			}
+			help = fmt.Sprintf("to search for it, put -- before it: %s -- %s; %s", path, name, help)
+		}
+		if near := nearestFlag(cmd, name); near != "" {
+			help = "did you mean " + near + "? " + strings.ToUpper(help[:1]) + help[1:]
+		}
+		return usagef(help, "unknown flag %s", name)
+	}
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok && errors.Is(err, strconv.ErrSyntax) {
+		return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
+	}
+	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
+}
+
+// nearestFlag returns the long flag of the command that looks most like name;
+// "" when none does.
+func nearestFlag(cmd *cobra.Command, name string) string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+	if strings.HasPrefix(name, "--") {
+		if near := query.Nearest(names, name); len(near) > 0 {
+			return near[0]
+		}
+	}
+	return ""
+}
+
+// noArgs explains to those who give a command words that it takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef(fmt.Sprintf("to search for it: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
+		"%s takes no arguments: %q", cmd.CommandPath(), args[0])
+}

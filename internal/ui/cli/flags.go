@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/internal/timespec"
+	"pigrep/internal/ui/printer"
+	"pigrep/query"
+	"pigrep/scope"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sharedOptions holds the values of the flags that commands share.
+type sharedOptions struct {
+	// filters
+	scope, cwd, since, until, branch       string
+	kinds, roles, tools, sessions          []string
+	projects, models, excludes, sessionDir []string
+	here, isError                          bool
+	// where
+	indexDir string
+	noUpdate bool
+	// output
+	redact         bool
+	maxBytes       int
+	json, jsonl    bool
+	color          string
+	quiet, verbose bool
+}
+
+// flagGroup says which commands take a flag, and where help shows it.
+type flagGroup string
+
+// The groups of flags, in the order in which help shows them.
+const (
+	groupCommand flagGroup = "Flags"
+	groupFilter  flagGroup = "Filters"
+	groupWhere   flagGroup = "Where"
+	groupAnswer  flagGroup = "Answer"
+	groupOutput  flagGroup = "Output"
+)
+
+var flagGroups = []flagGroup{groupCommand, groupFilter, groupWhere, groupAnswer, groupOutput}
+
+// flagRow describes a flag that commands share.
+type flagRow struct {
+	name  string
+	value string // what help calls its value; "" for a switch
+	group flagGroup
+	usage string
+	bind  func(o *sharedOptions) any // *string, *[]string, *bool or *int
+	words func() []string            // the values there are, for completion; nil when open
+	many  bool                       // several of them may be joined with commas
+}
+
+// sharedFlags is the only table of shared flags: commands, help, completion and
+// docs are made from it.
+var sharedFlags = []flagRow{
+	{name: "scope", value: "NAME", group: groupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
+		bind: func(o *sharedOptions) any { return &o.scope }, words: scopeNames},
+	{name: "kind", value: "KIND", group: groupFilter, usage: "only these kinds (`pigrep help scopes` lists them), in place of a scope",
+		bind: func(o *sharedOptions) any { return &o.kinds }, words: kindNames, many: true},
+	{name: "role", value: "ROLE", group: groupFilter, usage: "only messages of this role: user, assistant, toolResult, ...",
+		bind: func(o *sharedOptions) any { return &o.roles }},
+	{name: "tool", value: "NAME", group: groupFilter, usage: "only calls and results of this tool",
+		bind: func(o *sharedOptions) any { return &o.tools }},
+	{name: "session", value: "ID", group: groupFilter, usage: "only this session: its id, the beginning of it, or its path",
+		bind: func(o *sharedOptions) any { return &o.sessions }},
+	{name: "cwd", value: "DIR", group: groupFilter, usage: "only sessions of this directory or below",
+		bind: func(o *sharedOptions) any { return &o.cwd }},
+	{name: "here", group: groupFilter, usage: "the same as --cwd .",
+		bind: func(o *sharedOptions) any { return &o.here }},
+	{name: "project", value: "NAME", group: groupFilter, usage: "only sessions of this project: a path, or the last element of one",
+		bind: func(o *sharedOptions) any { return &o.projects }},
+	{name: "model", value: "NAME", group: groupFilter, usage: "only text of this model: a part of its name, or of provider/model",
+		bind: func(o *sharedOptions) any { return &o.models }},
+	{name: "since", value: "TIME", group: groupFilter, usage: "only entries from this time on: " + strings.Join(timespec.Examples, ", "),
+		bind: func(o *sharedOptions) any { return &o.since }},
+	{name: "until", value: "TIME", group: groupFilter, usage: "only entries up to this time; a day counts whole",
+		bind: func(o *sharedOptions) any { return &o.until }},
+	{name: "error", group: groupFilter, usage: "only what failed: results, replies and shells",
+		bind: func(o *sharedOptions) any { return &o.isError }},
+	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries from which pi goes on (active), or others (abandoned); any is the default",
+		bind: func(o *sharedOptions) any { return &o.branch }, words: branchNames},
+	{name: "exclude", value: "GLOB", group: groupFilter, usage: "leave out sessions whose path matches",
+		bind: func(o *sharedOptions) any { return &o.excludes }},
+
+	{name: "session-dir", value: "DIR", group: groupWhere, usage: "where the session files are, in place of pi's own directories",
+		bind: func(o *sharedOptions) any { return &o.sessionDir }},
+	{name: "index-dir", value: "DIR", group: groupWhere, usage: "where the index is kept",
+		bind: func(o *sharedOptions) any { return &o.indexDir }},
+	{name: "no-update", group: groupWhere, usage: "answer from the index as it is",
+		bind: func(o *sharedOptions) any { return &o.noUpdate }},
+
+	{name: "redact", group: groupAnswer, usage: "mask what looks like a key, a token or a password",
+		bind: func(o *sharedOptions) any { return &o.redact }},
+	{name: "max-bytes", value: "N", group: groupAnswer, usage: "at most N bytes of JSON: whole items are left out at the end, and counted",
+		bind: func(o *sharedOptions) any { return &o.maxBytes }},
+
+	{name: "json", group: groupOutput, usage: "one JSON object (`pigrep help json`)",
+		bind: func(o *sharedOptions) any { return &o.json }},
+	{name: "jsonl", group: groupOutput, usage: "one JSON object a line",
+		bind: func(o *sharedOptions) any { return &o.jsonl }},
+	{name: "color", value: "WHEN", group: groupOutput, usage: "auto, always or never",
+		bind: func(o *sharedOptions) any { return &o.color }, words: whenNames},
+	{name: "quiet", group: groupOutput, usage: "no progress, no warnings",
+		bind: func(o *sharedOptions) any { return &o.quiet }},
+	{name: "verbose", group: groupOutput, usage: "say on stderr what is done and how long it takes",
+		bind: func(o *sharedOptions) any { return &o.verbose }},
+}
+
+func scopeNames() []string {
+	var names []string
+	for _, s := range scope.Scopes {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+func kindNames() []string {
+	var names []string
+	for _, r := range scope.Kinds {
+		names = append(names, string(r.Kind))
+	}
+	return names
+}
+
+func branchNames() []string {
+	return []string{query.BranchActive, query.BranchAbandoned, "any"}
+}
+
+func whenNames() []string {
+	return []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
+}
+
+// groupAnnotation keeps the group of a flag where help finds it.
+const groupAnnotation = "pigrep_group"
+
+// addShared gives the command the shared flags of the groups, but for those
+// left out by name.
+func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
+	for _, row := range sharedFlags {
+		if !slices.Contains(groups, row.group) || slices.Contains(without, row.name) {
+			continue
+		}
+		addFlag(cmd.Flags(), row.name, "", row.value, row.usage, row.bind(o))
+		cmd.Flags().Lookup(row.name).Annotations = map[string][]string{groupAnnotation: {string(row.group)}}
+	}
+}
+
+// addFlag defines one flag; what the variable holds is its default.
+func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
+	if value != "" {
+		// pflag takes a word in back quotes as the name of the value.
+		usage = "`" + value + "`" + strings.ReplaceAll(usage, "`", "'")
+	}
+	switch v := variable.(type) {
+	case *bool:
+		flags.BoolVarP(v, name, short, *v, usage)
+	case *int:
+		flags.IntVarP(v, name, short, *v, usage)
+	case *string:
+		flags.StringVarP(v, name, short, *v, usage)
+	case *[]string:
+		flags.VarP((*listValue)(v), name, short, usage)
+	default:
+		panic(fmt.Sprintf("flag --%s: no flags of %T", name, v))
+	}
+}
+
+// listValue is a flag that may be given several times, as pflag's own for that,
+// which writes CSV to tell of each such flag of each command that it is empty: that
+// takes a tenth of the memory of a start.
+type listValue []string
+
+func (l *listValue) String() string              { return strings.Join(*l, ",") }
+func (l *listValue) Type() string                { return "stringArray" }
+func (l *listValue) Set(s string) error          { return l.Append(s) }
+func (l *listValue) Append(s string) error       { *l = append(*l, s); return nil }
+func (l *listValue) Replace(list []string) error { *l = list; return nil }
+func (l *listValue) GetSlice() []string          { return *l }
+
+// apply takes over the flags that concern the whole run.
+func (o *sharedOptions) apply(a *App) {
+	a.quiet, a.verbose = o.quiet, o.verbose
+}
+
+// request turns the filters into a request.
+func (o *sharedOptions) request(a *App) (query.Request, error) {
+	r := query.Request{
+		Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects,
+		Excludes: o.excludes, Error: o.isError, Redact: o.redact, Now: a.Now(),
+	}
+	for _, s := range o.sessions {
+		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
+			s = a.absolute(s)
+		}
+		r.Sessions = append(r.Sessions, s)
+	}
+	if o.scope != "" {
+		s, err := scope.Parse(o.scope)
+		if err != nil {
+			return r, usagef("`pigrep help scopes` says what each holds", "--scope: %v", err)
+		}
+		r.Scope = s
+	}
+	for _, value := range o.kinds {
+		for name := range strings.SplitSeq(value, ",") {
+			k, err := scope.ParseKind(strings.TrimSpace(name))
+			if err != nil {
+				return r, usagef("`pigrep help scopes` says what each holds", "--kind: %v", err)
+			}
+			if !slices.Contains[[]session.Kind](r.Kinds, k) {
+				r.Kinds = append(r.Kinds, k)
+			}
+		}
+	}
+	if o.scope != "" && len(o.kinds) > 0 {
+		return r, usagef("name the kinds, or the scope", "--scope and --kind exclude each other")
+	}
+	switch {
+	case o.here && o.cwd != "":
+		return r, usagef("--here is --cwd .", "--here and --cwd exclude each other")
+	case o.here:
+		r.CWD = a.WorkDir
+	case o.cwd != "":
+		r.CWD = a.absolute(o.cwd)
+	}
+	branch, err := query.ParseBranch(o.branch)
+	if err != nil {
+		return r, usagef("", "--branch: %v", err)
+	}
+	r.Branch = branch
+	if o.since != "" {
+		span, err := timespec.Parse(o.since, r.Now)
+		if err != nil {
+			return r, timeProblem("--since", err)
+		}
+		r.Since = span.Start
+	}
+	if o.until != "" {
+		span, err := timespec.Parse(o.until, r.Now)
+		if err != nil {
+			return r, timeProblem("--until", err)
+		}
+		r.Until = span.End.Add(1) // the end of the span is inside, that of the request is not
+	}
+	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
+		return r, usagef("put the earlier time after --since", "--since %s is after --until %s",
+			r.Since.Format(time.RFC3339), r.Until.Add(-1).Format(time.RFC3339))
+	}
+	return r, nil
+}
+
+func timeProblem(flag string, err error) error {
+	return usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "%s: %v", flag, err)
+}
+
+// printer returns the printer that the flags and the terminal ask for.
+func (o *sharedOptions) printer(a *App) (printer.Printer, error) {
+	when := terminal.Auto
+	if o.color != "" {
+		var err error
+		if when, err = terminal.ParseWhen(o.color); err != nil {
+			return nil, usagef("", "--color: %v", err)
+		}
+	}
+	format, colour := printer.FormatPlain, when.Colour(a.Streams.OutTTY, a.Getenv)
+	switch {
+	case o.json && o.jsonl:
+		return nil, usagef("--json is one object, --jsonl one a line", "--json and --jsonl exclude each other")
+	case o.json:
+		format = printer.FormatJSON
+	case o.jsonl:
+		format = printer.FormatJSONL
+	case a.Streams.OutTTY || colour:
+		format = printer.FormatText
+	}
+	out := io.Writer(a.out)
+	switch {
+	case o.maxBytes == 0:
+	case o.maxBytes < 0:
+		return nil, usagef("", "--max-bytes takes a number from 1 on")
+	case !o.json && !o.jsonl:
+		return nil, usagef("add --json or --jsonl", "--max-bytes bounds JSON")
+	default:
+		a.bounded = printer.NewBounded(a.out, o.maxBytes, format)
+		out = a.bounded
+	}
+	return printer.New(out, format, printer.Look{
+		Width:  a.Streams.Width,
+		Colour: colour,
+		Now:    a.Now(),
+		Home:   a.Home,
+	}), nil
+}

@@ -1,0 +1,689 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/ui/mcp"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// agent is a client of a server over the sessions of testdata/sessions, or others.
+type agent struct {
+	*sdk.ClientSession
+	t   *testing.T
+	app *App
+	dir string // of the sessions
+	f   *follower
+}
+
+// newAgent copies the sessions and connects to a server in this process.
+func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent {
+	t.Helper()
+	a, _, _ := testApp(t)
+	a.Now = time.Now // files are new as long as their times say so
+	g := &agent{t: t, app: a, dir: filepath.Join(a.Home, "sessions")}
+	if err := os.CopyFS(g.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	p := &place{indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
+	g.f = (&sharedOptions{}).follow(t.Context(), a, p)
+	g.f.patience = time.Minute // the first index may take long on a busy machine
+	config := a.mcpConfig(g.f, p, false)
+	for _, change := range configure {
+		change(&config)
+	}
+	here, there := sdk.NewInMemoryTransports()
+	server, err := mcp.New(config).Connect(t.Context(), there, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.ClientSession, err = sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), here, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.ClientSession.Close()
+		server.Wait()
+		g.f.Close()
+	})
+	return g
+}
+
+// settle waits until the files have been there for so long that nobody has to look
+// at them again.
+func (g *agent) settle() {
+	g.t.Helper()
+	last := uint64(0)
+	waitFor(g.t, func() bool {
+		l, err := g.f.open(g.t.Context())
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		defer l.Close()
+		before := last
+		last = l.reader.Generation()
+		return last == before
+	})
+}
+
+const samples = "../../../testdata/sessions"
+
+// answer is what all answers have, and what the tests look at.
+type answer struct {
+	Hits []struct {
+		SessionPath, SessionID, EntryID string
+		Rank                            int
+		Fragment                        struct {
+			Text  string
+			Spans [][2]int
+		}
+	}
+	Sessions []struct{ SessionPath, SessionID, FirstPrompt string }
+	Matches  []struct {
+		SessionPath, Text string
+		CutBytes          int
+	}
+	Rows    []json.RawMessage
+	Entries []struct {
+		EntryID string
+		Parts   []struct {
+			Text                             string
+			CutBytes, TextOffset, TextLength int
+		}
+	}
+	EntriesBefore, EntriesAfter int
+	Total                       any
+	Dropped                     int
+	NextCursor                  string
+	LeftOut                     *struct{ SessionPath, SessionID string }
+	Warnings                    []string
+	Index                       struct {
+		Complete     bool
+		PendingFiles int
+	}
+}
+
+// call calls a tool and returns its answer, its text, and its bytes on the wire.
+func (g *agent) call(tool, arguments string) (a answer, text string, size int) {
+	g.t.Helper()
+	r := g.result(tool, arguments)
+	if r.IsError {
+		g.t.Fatalf("%s %s: %s", tool, arguments, r.Content[0].(*sdk.TextContent).Text)
+	}
+	wire, err := json.Marshal(r)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	data, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		g.t.Fatalf("%s: %v: %s", tool, err, data)
+	}
+	return a, r.Content[0].(*sdk.TextContent).Text, len(wire)
+}
+
+func (g *agent) result(tool, arguments string) *sdk.CallToolResult {
+	g.t.Helper()
+	r, err := g.CallTool(g.t.Context(), &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(arguments)})
+	if err != nil {
+		g.t.Fatalf("%s %s: %v", tool, arguments, err)
+	}
+	return r
+}
+
+// fails calls a tool that refuses, and returns what it says.
+func (g *agent) fails(tool, arguments string) string {
+	g.t.Helper()
+	r := g.result(tool, arguments)
+	if !r.IsError {
+		g.t.Fatalf("%s %s is answered", tool, arguments)
+	}
+	return r.Content[0].(*sdk.TextContent).Text
+}
+
+// The answer of a tool is that of its command with --json, field for field, but
+// for what only pages have.
+func TestToolsAnswerAsCommandsDo(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples, func(c *mcp.Config) { c.Reveal = true })
+	g.settle()
+	for _, test := range []struct{ tool, arguments, command string }{
+		{"search", `{"query":"timeout","maxBytes":512000}`, "search timeout"},
+		{"search", `{"query":"timeout error","flat":true,"limit":7,"kind":"result","maxBytes":512000}`, "search timeout error --flat -n 7 --kind result"},
+		{"search", `{"query":"timeot","maxBytes":512000}`, "search timeot"},
+		{"search", `{"query":"zzzqqq","scope":"prompts"}`, "search zzzqqq --scope prompts"},
+		{"search", `{"query":"parser","sort":"newest","context":1,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest -C 1 --since 2020-01-01"},
+		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
+		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
+		{"list_sessions", `{"limit":1000,"maxBytes":512000}`, "sessions"},
+		{"list_sessions", `{"query":"parser","limit":5,"maxBytes":512000}`, "sessions parser -n 5"},
+		{"list_sessions", `{"forks":true,"maxBytes":512000}`, "sessions --forks"},
+		{"tool_calls", `{"limit":1000,"maxBytes":512000}`, "tools calls"},
+		{"tool_calls", `{"failed":true,"results":true,"limit":5}`, "tools calls --failed -n 5 --verbose"},
+		{"tool_calls", `{"risky":true,"limit":1000}`, "tools calls --risky"},
+		{"usage", `{}`, "usage"},
+		{"usage", `{"by":["day","model"],"limit":1000}`, "usage --by day,model"},
+		{"status", `{}`, "status"},
+	} {
+		data, err := json.Marshal(g.result(test.tool, test.arguments).StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		b := *g.app
+		streams := *b.Streams
+		streams.Out = &out
+		b.Streams = &streams
+		args := append(strings.Fields(test.command), "--json", "--session-dir", g.dir, "--quiet")
+		if code := b.Run(t.Context(), args); code == exitError {
+			t.Errorf("%s: exit code %d", test.command, code)
+		}
+		var tool, command map[string]any
+		if err := json.Unmarshal(data, &tool); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(out.Bytes(), &command); err != nil {
+			t.Fatalf("%s: %v: %s", test.command, err, out.Bytes())
+		}
+		delete(tool, "nextCursor")
+		if test.tool == "grep" {
+			delete(tool, "totalIsExact") // a command counts to the end
+		}
+		if test.tool == "status" { // the command was told where
+			delete(tool, "roots")
+			delete(command, "roots")
+		}
+		for _, row := range []any{tool["matches"], command["matches"]} {
+			list, _ := row.([]any)
+			for _, m := range list {
+				delete(m.(map[string]any), "cutBytes")
+			}
+		}
+		if diff := cmp.Diff(command, tool); diff != "" {
+			t.Errorf("%s %s (-%s +tool):\n%s", test.tool, test.arguments, test.command, diff)
+		}
+	}
+}
+
+// Whatever the budget, an answer keeps to it, its items are whole, and the pages
+// together are the long answer.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	items := func(a answer) (list []string) {
+		for _, h := range a.Hits {
+			list = append(list, fmt.Sprint(h.SessionPath, h.EntryID, h.Rank, h.Fragment))
+		}
+		if a.Hits == nil {
+			for _, s := range a.Sessions {
+				list = append(list, s.SessionPath)
+			}
+		}
+		for _, m := range a.Matches {
+			list = append(list, fmt.Sprint(m))
+		}
+		for _, r := range a.Rows {
+			list = append(list, string(r))
+		}
+		return list
+	}
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `"query":"the parser error timeout"`},
+		{"search", `"query":"the parser error timeout","flat":true,"limit":5`},
+		{"search", `"query":"the parser error timeout","limit":2,"perSession":1`},
+		{"search", `"query":"the","sort":"newest","limit":3`},
+		{"grep", `"pattern":"e","limit":40`},
+		{"list_sessions", `"limit":4`},
+		{"tool_calls", `"limit":5`},
+		{"usage", `"by":["session"],"limit":6`},
+	} {
+		var all []string
+		for _, budget := range []int{512000, 4000, 9000} {
+			var got []string
+			cursor, pages := "", 0
+			for {
+				a, text, size := g.call(test.tool, fmt.Sprintf(`{%s,"maxBytes":%d,"cursor":%q}`, test.arguments, budget, cursor))
+				if size > budget {
+					t.Fatalf("%s: %d bytes for a budget of %d", test.tool, size, budget)
+				}
+				got = append(got, items(a)...)
+				if pages++; pages > 2000 {
+					t.Fatalf("%s %s: no end of pages", test.tool, test.arguments)
+				}
+				if a.Dropped > 0 && !strings.Contains(text, fmt.Sprintf("%d more", a.Dropped)) {
+					t.Errorf("%s: the text does not say that %d are dropped: %s", test.tool, a.Dropped, text)
+				}
+				if a.NextCursor == "" {
+					break
+				}
+				if !strings.Contains(text, a.NextCursor) {
+					t.Errorf("%s: the text does not have the cursor", test.tool)
+				}
+				cursor = a.NextCursor
+			}
+			if all == nil {
+				all = got
+				if len(all) < 5 {
+					t.Errorf("%s %s: only %d items, which shows little", test.tool, test.arguments, len(all))
+				}
+			}
+			if diff := cmp.Diff(all, got); diff != "" {
+				t.Errorf("%s %s with pages of %d bytes (-long +pages):\n%s", test.tool, test.arguments, budget, diff)
+			}
+		}
+	}
+}
+
+// A budget holds for the answer as it is sent, texts and structure together; the
+// smallest may be too small for one item, which says what is enough.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	var listed int
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `"query":"the parser error timeout","context":3`},
+		{"search", `"query":"` + strings.Repeat("many words ", 300) + `"`},
+		{"grep", `"pattern":"e","context":2`},
+		{"list_sessions", `"limit":1000`},
+		{"list_sessions", `"query":"the"`},
+		{"read_session", `"session":"0195562e"`},
+		{"read_session", `"session":"0195562e","transcript":true,"full":true`},
+		{"tool_calls", `"results":true,"limit":1000`},
+		{"usage", `"by":["session","model","day"],"limit":1000`},
+	} {
+		last := 0
+		for _, budget := range []int{1000, 2000, 24_000, 512_000} {
+			arguments := fmt.Sprintf(`{%s,"maxBytes":%d}`, test.arguments, budget)
+			r := g.result(test.tool, arguments)
+			if r.IsError {
+				var enough int
+				text := r.Content[0].(*sdk.TextContent).Text
+				if _, err := fmt.Sscanf(text[strings.LastIndex(text, "\n")+1:], "hint: ask with maxBytes %d or more", &enough); err != nil || budget > 10_000 {
+					t.Errorf("%s %.80s, %d bytes: %s", test.tool, test.arguments, budget, text)
+					continue
+				}
+				arguments, budget = fmt.Sprintf(`{%s,"maxBytes":%d}`, test.arguments, enough), enough
+			}
+			a, text, size := g.call(test.tool, arguments)
+			n := len(a.Hits) + len(a.Matches) + len(a.Rows) + len(a.Entries)
+			if a.Hits == nil {
+				n += len(a.Sessions)
+			}
+			if size > budget || n < last || n == 0 {
+				t.Errorf("%s %.80s: %d items in %d bytes for a budget of %d", test.tool, test.arguments, n, size, budget)
+			}
+			if a.Dropped > 0 && (a.NextCursor == "" || !strings.Contains(text, a.NextCursor)) {
+				t.Errorf("%s %.80s: %d are dropped without a cursor to them", test.tool, test.arguments, a.Dropped)
+			}
+			last = n
+			listed += n
+		}
+	}
+	if listed < 100 {
+		t.Errorf("only %d items in all, which shows little", listed)
+	}
+}
+
+// From every row of every tool an agent can read on: it names its session, and
+// the entry where it is of one, and read_session knows both.
+func TestEveryRowLeadsOn(t *testing.T) {
+	t.Parallel()
+	g := newAgent(t, samples)
+	for _, test := range []struct {
+		tool, arguments, rows string
+		entries               bool
+	}{
+		{"search", `{"query":"the parser error timeout","scope":"all","flat":true,"limit":200}`, "hits", true},
+		{"search", `{"query":"the parser error timeout","scope":"all","limit":200}`, "sessions", false},
+		{"grep", `{"pattern":"e","scope":"all","maxCount":3,"limit":1000}`, "matches", true},
+		{"list_sessions", `{"limit":1000}`, "sessions", false},
+		{"list_sessions", `{"query":"parser","limit":1000}`, "sessions", true},
+		{"tool_calls", `{"limit":1000}`, "rows", true},
+		{"usage", `{"by":["session"],"limit":1000}`, "rows", false},
+		{"read_session", `{"session":"0195562e"}`, "entries", true},
+	} {
+		arguments := strings.TrimSuffix(test.arguments, "}") + `,"maxBytes":512000}`
+		data, err := json.Marshal(g.result(test.tool, arguments).StructuredContent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lists map[string]json.RawMessage
+		var rows []struct{ SessionID, SessionPath, EntryID, ResultEntryID string }
+		if err := errors.Join(json.Unmarshal(data, &lists), json.Unmarshal(lists[test.rows], &rows)); err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %d rows, %v", test.tool, len(rows), err)
+		}
+		read := 0
+		for _, r := range rows {
+			if test.tool == "read_session" {
+				r.SessionID, r.SessionPath = "0195562e", "0195562e"
+			}
+			if r.SessionPath == "" || r.SessionID == "" && !strings.Contains(r.SessionPath, "not-a-session") || test.entries && r.EntryID == "" {
+				t.Errorf("%s %s: a row names %+v", test.tool, test.arguments, r)
+				continue
+			}
+			if read++; read > 40 && r.ResultEntryID == "" {
+				continue // many of the same kind
+			}
+			for _, entry := range []string{r.EntryID, r.ResultEntryID} {
+				if a, _, _ := g.call("read_session", fmt.Sprintf(`{"session":%q,"entry":%q,"around":0}`, r.SessionPath, entry)); len(a.Entries) == 0 && entry != "" {
+					t.Errorf("%s: read_session has nothing at %s:%s", test.tool, r.SessionPath, entry)
+				} else if entry != "" && a.Entries[0].EntryID != entry {
+					t.Errorf("%s: read_session has %s at %s", test.tool, a.Entries[0].EntryID, entry)
+				}
+			}
+		}
+	}
+}
+
+// A session that is read page by page is the whole session, texts included.
+func TestReadSessionPages(t *testing.T) {
+	t.Parallel()
+	big := t.TempDir()
+	var want []string
+	var b strings.Builder
+	b.WriteString(`{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n")
+	parent := "null"
+	for i := range 12 {
+		text := strings.Repeat(fmt.Sprintf("entry %d says \"<é&>\" and more\n", i), 1+i*i*6)
+		want = append(want, text)
+		quoted, _ := json.Marshal(text)
+		fmt.Fprintf(&b, `{"type":"message","id":"e%07d","parentId":%s,"timestamp":"2026-03-01T10:00:%02d.000Z","message":{"role":"user","content":%s}}`+"\n", i, parent, i, quoted)
+		parent = fmt.Sprintf(`"e%07d"`, i)
+	}
+	if err := os.WriteFile(filepath.Join(big, "a.jsonl"), []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g := newAgent(t, big)
+	for _, test := range []struct {
+		budget     int
+		transcript bool
+	}{{3000, false}, {4000, false}, {4000, true}, {24000, false}, {24000, true}, {512000, false}, {512000, true}} {
+		texts := make(map[string]string)
+		var order []string
+		var transcript strings.Builder
+		cursor := ""
+		for range 2000 {
+			a, text, size := g.call("read_session", fmt.Sprintf(`{"session":"01a1f7de","full":true,"maxBytes":%d,"transcript":%v,"cursor":%q}`, test.budget, test.transcript, cursor))
+			if size > test.budget {
+				t.Fatalf("%d bytes for a budget of %d", size, test.budget)
+			}
+			if !test.transcript && len(text) > 5000 {
+				t.Errorf("budget %d: the short text has %d bytes", test.budget, len(text))
+			}
+			transcript.WriteString(text)
+			for _, e := range a.Entries {
+				for _, p := range e.Parts {
+					if p.TextOffset != len(texts[e.EntryID]) {
+						t.Fatalf("%s: a piece from %d on, after %d bytes", e.EntryID, p.TextOffset, len(texts[e.EntryID]))
+					}
+					texts[e.EntryID] += p.Text
+				}
+				if len(order) == 0 || order[len(order)-1] != e.EntryID {
+					order = append(order, e.EntryID)
+				}
+				if !strings.Contains(text, e.EntryID) && !strings.Contains(text, "more in the structured answer") {
+					t.Errorf("budget %d: the text does not name %s: %s", test.budget, e.EntryID, text)
+				}
+			}
+			if cursor = a.NextCursor; cursor == "" {
+				break
+			}
+			if !strings.Contains(text, cursor) {
+				t.Errorf("budget %d: the text does not have the cursor", test.budget)
+			}
+		}
+		for i, text := range want {
+			if got := texts[fmt.Sprintf("e%07d", i)]; got != text {
+				t.Fatalf("%+v: entry %d has %d bytes, want %d", test, i, len(got), len(text))
+			}
+			if n := strings.Count(transcript.String(), fmt.Sprintf("entry %d says", i)); test.transcript && n < strings.Count(text, "\n") {
+				t.Errorf("%+v: the transcript has %d lines of entry %d, want %d", test, n, i, strings.Count(text, "\n"))
+			}
+		}
+		if !slices.IsSorted(order) || len(order) != len(want) {
+			t.Errorf("%+v: entries %v", test, order)
+		}
+	}
+
+	// Without full a long text is cut in the middle, and says so.
+	a, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1,"transcript":true}`)
+	if len(a.Entries) != 2 || a.EntriesBefore != 10 || a.EntriesAfter != 0 || a.Entries[1].Parts[0].CutBytes == 0 || !strings.Contains(text, "bytes left out") {
+		t.Errorf("%d entries, %d before, %d after; text %.300s", len(a.Entries), a.EntriesBefore, a.EntriesAfter, text)
+	}
+	if _, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1}`); strings.Contains(text, "bytes left out") || !strings.Contains(text, `"transcript":true`) {
+		t.Errorf("the short text: %s", text)
+	}
+	if a, _, _ := g.call("read_session", `{"session":"01a1f7de","last":2}`); len(a.Entries) != 2 || a.Entries[1].EntryID != "e0000011" {
+		t.Errorf("the last two are %+v", a.Entries)
+	}
+	if a, _, _ := g.call("read_session", `{"session":"e0000003","around":0}`); len(a.Entries) != 1 || a.Entries[0].EntryID != "e0000003" {
+		t.Errorf("an entry id alone: %+v", a.Entries)
+	}
+	for arguments, want := range map[string]string{
+		`{"session":"nothing"}`:                   "no session nothing",
+		`{"session":"/etc/passwd"}`:               "no session /etc/passwd",
+		`{"session":"01a1f7de","entry":"zzzz"}`:   "no entry zzzz",
+		`{"session":"01a1f7de","entry":"e00000"}`: "means 12 entries",
+	} {
+		if got := g.fails("read_session", arguments); !strings.Contains(got, want) || !strings.Contains(got, "hint: ") {
+			t.Errorf("%s: %q, want %q and a hint", arguments, got, want)
+		}
+	}
+}
+
+// Cursors lead on in the answer they came with, whatever is indexed meanwhile, and
+// are refused when that answer is gone.
+func TestCursorsOutliveUpdates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, dir, 4)
+	g := newAgent(t, dir)
+	const arguments = `{"query":"words","flat":true,"limit":30,"perSession":200,"maxBytes":8000,"cursor":%q}`
+	var want []string
+	for cursor := ""; ; {
+		a, _, _ := g.call("search", fmt.Sprintf(arguments, cursor))
+		for _, h := range a.Hits {
+			want = append(want, h.SessionPath+h.EntryID)
+		}
+		if cursor = a.NextCursor; cursor == "" || len(want) > 60 {
+			break
+		}
+	}
+	first, _, _ := g.call("search", fmt.Sprintf(arguments, ""))
+	writeSessions(t, g.dir, 6)
+	if a, _, _ := g.call("search", fmt.Sprintf(arguments, "")); a.Total == first.Total {
+		t.Fatal("a new session is not found")
+	}
+	var got []string
+	for a := first; ; {
+		for _, h := range a.Hits {
+			got = append(got, h.SessionPath+h.EntryID)
+		}
+		if a.NextCursor == "" || len(got) > 60 {
+			break
+		}
+		a, _, _ = g.call("search", fmt.Sprintf(arguments, a.NextCursor))
+	}
+	if diff := cmp.Diff(want[:60], got[:60]); diff != "" {
+		t.Errorf("pages before and after an update (-before +after):\n%s", diff)
+	}
+	for n := 7; n < 8+maxPinned; n++ {
+		writeSessions(t, g.dir, n)
+		g.call("search", fmt.Sprintf(arguments, ""))
+	}
+	if got := g.fails("search", fmt.Sprintf(arguments, first.NextCursor)); !strings.Contains(got, "the index has changed") {
+		t.Errorf("a cursor of long ago: %s", got)
+	}
+}
+
+func TestTheSameRequestGetsTheSameBytes(t *testing.T) {
+	t.Parallel()
+	g, other := newAgent(t, samples), newAgent(t, samples)
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `{"query":"parser timeout","maxBytes":6000,"since":"2 years ago"}`},
+		{"grep", `{"pattern":"error","maxBytes":6000}`},
+		{"list_sessions", `{"maxBytes":3000}`},
+		{"tool_calls", `{"maxBytes":3000}`},
+		{"usage", `{"by":["model","day"],"maxBytes":3000}`},
+	} {
+		for _, g := range []*agent{g, other} {
+			g.settle()
+			// Others ask at the same time.
+			answers := make([][]byte, 6)
+			var all sync.WaitGroup
+			for i := range answers {
+				all.Go(func() {
+					r, err := g.CallTool(t.Context(), &sdk.CallToolParams{Name: test.tool, Arguments: json.RawMessage(test.arguments)})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if answers[i], err = json.Marshal(r); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			for _, answer := range answers[1:] {
+				if bytes.Equal(answers[0], answer) {
+					continue
+				}
+				t.Errorf("%s: two answers:\n%s\n%s", test.tool, answers[0], answer)
+			}
+		}
+	}
+}
+
+// The session in which the agent runs is left out, which is said, and comes back
+// when it is asked for.
+func TestTheAgentsOwnSession(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, filepath.Join(dir, "odd [name]*"), 2)
+	for _, by := range []string{"id", "path"} {
+		g := newAgent(t, dir, func(c *mcp.Config) { c.Current.ID = "s000001" })
+		if by == "path" {
+			g = newAgent(t, dir, func(c *mcp.Config) {
+				c.Current.Path = filepath.Join(filepath.Dir(c.Name), "sessions", "odd [name]*", "s000001.jsonl")
+			})
+		}
+		for _, tool := range []string{"search", "grep"} {
+			what := map[string]string{"search": "query", "grep": "pattern"}[tool]
+			a, text, _ := g.call(tool, fmt.Sprintf(`{%q:"needle1"}`, what))
+			if n := len(a.Hits) + len(a.Matches); n != 0 || a.LeftOut == nil || a.LeftOut.SessionID != "s000001" || !strings.Contains(text, "includeCurrent") {
+				t.Errorf("%s by %s: %d hits, left out %+v: %s", tool, by, n, a.LeftOut, text)
+			}
+			for _, arguments := range []string{`{%q:"needle1","includeCurrent":true}`, `{%q:"needle1","session":"s000001"}`} {
+				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.Hits)+len(a.Matches) == 0 || a.LeftOut != nil {
+					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.Hits)+len(a.Matches), a.LeftOut)
+				}
+			}
+			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.Hits)+len(a.Matches) == 0 {
+				t.Errorf("%s by %s: the other session is left out too", tool, by)
+			}
+		}
+		if a, _, _ := g.call("list_sessions", `{}`); len(a.Sessions) != 1 {
+			t.Errorf("by %s: %d sessions listed, want 1", by, len(a.Sessions))
+		}
+	}
+}
+
+// pi names the session by its id, by its file, by both or not at all; the file may
+// be named through a link.
+func TestCurrentSessionFromTheEnvironment(t *testing.T) {
+	t.Parallel()
+	a, _, _ := testApp(t)
+	file, link := filepath.Join(a.Home, "real.jsonl"), filepath.Join(a.Home, "link.jsonl")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		// Windows lets only some users make links.
+		t.Skipf("no links here: %v", err)
+	}
+	file, err := filepath.EvalSymlinks(file) // the home may be one too
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := filepath.Join(a.Home, "gone.jsonl")
+	for _, test := range []struct {
+		id, path string
+		want     mcp.Session
+	}{
+		{"", "", mcp.Session{}},
+		{"s1", "", mcp.Session{ID: "s1"}},
+		{"", file, mcp.Session{Path: file}},
+		{"", link, mcp.Session{Path: file}},
+		{"s1", link, mcp.Session{ID: "s1", Path: file}},
+		{"", gone, mcp.Session{Path: gone}}, // not written yet
+	} {
+		a.Getenv = func(name string) string {
+			return map[string]string{envSessionID: test.id, envSessionFile: test.path}[name]
+		}
+		if got := a.currentSession(); got != test.want {
+			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)
+		}
+	}
+}
+
+func TestSecretsAreMaskedForAgents(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2hunter2"
+	dir := t.TempDir()
+	text := `{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}
+{"type":"session_info","id":"e0000000","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","name":"DB_PASSWORD=hunter2hunter2"}
+{"type":"message","id":"e0000001","parentId":"e0000000","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"needle DB_PASSWORD=hunter2hunter2"}}
+{"type":"message","id":"e0000002","parentId":"e0000001","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"assistant","provider":"a","model":"m","usage":{"input":1,"output":1,"cost":{"total":0.1}},"content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"needle; PGPASSWORD=hunter2hunter2 psql"}}]}}
+{"type":"message","id":"e0000003","parentId":"e0000002","timestamp":"2026-03-01T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"needle postgres://u:hunter2hunter2@db/app"}],"isError":false}}
+{"type":"label","id":"e0000004","parentId":"e0000003","timestamp":"2026-03-01T10:00:04.000Z","targetId":"e0000001","label":"password=hunter2hunter2"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	masked, plain := newAgent(t, dir), newAgent(t, dir, func(c *mcp.Config) { c.Reveal = true })
+	for _, test := range []struct{ tool, arguments string }{
+		{"search", `{"query":"needle","context":3}`},
+		{"grep", `{"pattern":"needle","context":3}`},
+		{"list_sessions", `{}`},
+		{"list_sessions", `{"query":"needle"}`},
+		{"read_session", `{"session":"01a1f7de"}`},
+		{"read_session", `{"session":"01a1f7de","full":true,"all":true}`},
+		{"tool_calls", `{"results":true}`},
+		{"usage", `{"by":["session"]}`},
+	} {
+		for _, g := range []*agent{masked, plain} {
+			data, err := json.Marshal(g.result(test.tool, test.arguments))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if shows := bytes.Contains(data, []byte(secret)); shows != (g == plain) {
+				t.Errorf("%s %s: the secret is shown: %v, want %v: %s", test.tool, test.arguments, shows, g == plain, data)
+			}
+		}
+	}
+	for _, uri := range []string{"pigrep://session/01a1f7de", "pigrep://session/01a1f7de/e0000003"} {
+		r, err := masked.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
+		if err != nil || strings.Contains(r.Contents[0].Text, secret) || !strings.Contains(r.Contents[0].Text, "needle") {
+			t.Errorf("%s: %+v, %v", uri, r, err)
+		}
+	}
+	for _, uri := range []string{"pigrep://session/", "pigrep://session/nothing", "pigrep://session/01a1f7de/zzz", "pigrep://session/%zz", "file:///etc/passwd"} {
+		if _, err := masked.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s is there", uri)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pigrep/internal/ui/tui"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Flags of the commands that open the interface become text of its query.
+func TestSeed(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"tui login redirect", "login redirect"},
+		{"tui --kind call --tool bash docker", "docker kind:call tool:bash"},
+		{"tui --kind call,result x", "x (kind:call OR kind:result)"},
+		{"tui --since 2w --error --branch abandoned", "after:2w is:error branch:abandoned"},
+		{"tui --project app --model opus --role user --session 01a1", "role:user session:01a1 project:app model:opus"},
+		{"tui --until 2026-01-31", "before:2026-02-01T00:00:00Z"},
+		{"tui --cwd /src/app", "cwd:/src/app"},
+	}
+	for _, test := range tests {
+		a, _, _ := testApp(t)
+		if runtime.GOOS == "windows" && strings.Contains(test.args, "--cwd") {
+			continue
+		}
+		var got string
+		cmd := newTUICommand(a, func(_ context.Context, o *tuiOptions) error {
+			req, err := o.request(a)
+			got = o.seed(o.query, req)
+			return err
+		})
+		cmd.SetArgs(strings.Fields(test.args)[1:])
+		if err := cmd.Execute(); err != nil || got != test.want {
+			t.Errorf("pigrep %s begins with %q, %v; want %q", test.args, got, err, test.want)
+		}
+	}
+}
+
+func TestGrepAsQuery(t *testing.T) {
+	tests := []struct {
+		options grepOptions
+		want    string
+	}{
+		{grepOptions{patterns: []string{`time(d)?out`}}, `re:time(d)?out`},
+		{grepOptions{patterns: []string{`a b`}}, `re:"a b"`},
+		{grepOptions{patterns: []string{`a.b`}, fixed: true}, `re:a\.b`},
+		{grepOptions{patterns: []string{`x`, `y`}, word: true, ignoreCase: true}, `re:(?i)\b(?:x)\b|\b(?:y)\b`},
+		{grepOptions{}, ""},
+	}
+	for _, test := range tests {
+		if got := test.options.asQuery(); got != test.want {
+			t.Errorf("grep %q as a query is %s, want %s", test.options.patterns, got, test.want)
+		}
+	}
+}
+
+func TestEditCommand(t *testing.T) {
+	quote := func(s string) string { return "'" + s + "'" }
+	tests := []struct {
+		editor string
+		line   int
+		want   string
+	}{
+		{"vim", 7, "vim +7 '/s/a b.jsonl'"},
+		{"/usr/bin/nvim -R", 7, "/usr/bin/nvim -R +7 '/s/a b.jsonl'"},
+		{"code --wait", 7, "code --wait --goto '/s/a b.jsonl':7"},
+		{"hx", 7, "hx '/s/a b.jsonl':7"},
+		{"ed", 7, "ed '/s/a b.jsonl'"},
+		{"vim", 0, "vim '/s/a b.jsonl'"},
+	}
+	for _, test := range tests {
+		if got := editCommand(test.editor, "/s/a b.jsonl", test.line, quote); got != test.want {
+			t.Errorf("editCommand(%q, %d) = %s, want %s", test.editor, test.line, got, test.want)
+		}
+	}
+}
+
+// settle runs a command of the model, and those that come of it.
+func settle(m *tui.Model, cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, c := range msg {
+			settle(m, c)
+		}
+	case nil:
+	default:
+		_, next := m.Update(msg)
+		settle(m, next)
+	}
+}

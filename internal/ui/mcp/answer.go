@@ -1,0 +1,302 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/index"
+	"pigrep/query"
+	"pigrep/scope"
+)
+
+// head begins every answer.
+type head struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Command       string `json:"command" jsonschema:"the command of pigrep that answers the same"`
+}
+
+// schemaVersion is that of the JSON of the commands.
+const schemaVersion = 1
+
+// tail ends every answer that has pages.
+type tail struct {
+	Warnings   []string         `json:"warnings"`
+	LeftOut    *leftOut         `json:"leftOut,omitempty" jsonschema:"the session you are running in, which includeCurrent brings back"`
+	Dropped    int              `json:"dropped,omitempty" jsonschema:"items left out at the end because of maxBytes"`
+	NextCursor string           `json:"nextCursor,omitempty" jsonschema:"leads to what comes next; absent at the end"`
+	Index      query.IndexState `json:"index"`
+}
+
+// leftOut names a session that was not searched.
+type leftOut struct {
+	SessionPath string `json:"sessionPath,omitempty"`
+	SessionID   string `json:"sessionId,omitempty"`
+}
+
+// page is an answer that is cut to a budget: the first so many of its items.
+type page struct {
+	max   int
+	items int
+	size  func(i int) int // bytes of an item, about
+	// result makes the answer with the first n items.
+	result func(n int) (structured any, text string)
+}
+
+// cut returns the answer with as many whole items as the budget has room for.
+func (p *page) cut() (*mcp.CallToolResult, error) {
+	none, used, err := p.render(0)
+	if err != nil || p.items == 0 && used <= p.max {
+		return none, err
+	}
+	n := 0
+	for n < p.items && used < p.max {
+		used += p.size(n)
+		n++
+	}
+	for ; n > 0; n-- {
+		r, size, err := p.render(n)
+		if err != nil || size <= p.max {
+			return r, err
+		}
+	}
+	_, size, err := p.render(min(1, p.items))
+	if err != nil {
+		return nil, err
+	}
+	what := "the answer with its first item"
+	if p.items == 0 {
+		what = "the answer, though empty,"
+	}
+	return nil, &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, p.max),
+		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
+}
+
+// envelopeBytes is what the protocol puts around a result, at most.
+const envelopeBytes = 160
+
+func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
+	structured, text := p.result(n)
+	data, err := encode(structured)
+	if err != nil {
+		return nil, 0, err
+	}
+	text = strings.TrimRight(text, "\n")
+	r := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: data}
+	return r, encodedLen(r) + envelopeBytes, nil
+}
+
+// listing is what tools that list are asked for alike.
+type listing struct {
+	tool    string
+	text    string // of the query
+	filters Filters
+	limit   int // rows on a page, as asked for, and
+	rows    int // when nothing is asked for
+	paging  *Paging
+}
+
+// question is a call of a tool that lists, ready to be answered.
+type question struct {
+	*Index
+	s        *server
+	at       *cursor
+	request  query.Request // without a limit
+	leftOut  *leftOut
+	limit    int
+	maxBytes int
+	short    func(id string) string // of session ids
+}
+
+// ask opens the index for a listing; in are the arguments that it was made of. The
+// caller closes the question.
+func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) {
+	paging := l.paging.take()
+	x, at, err := s.indexed(ctx, l.tool, in, paging)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, short: query.ShortIDs(x.Reader.Summaries())}
+	if q.limit == 0 {
+		q.limit = l.rows
+	}
+	if q.request, q.leftOut, err = s.filtered(l.filters, l.text, x, at); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return q, nil
+}
+
+// tail returns the end of the answer to a question.
+func (q *question) tail(warnings []string, state query.IndexState) tail {
+	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Index: indexState(state, q.Index)}
+}
+
+// rowPage is a page of rows of an answer.
+type rowPage[Row any] struct {
+	rows []Row
+	more bool // others follow
+	tail tail
+	line func(*Row) string               // a row in the text
+	next func(c *cursor, n int)          // moves a cursor over n rows; nil: by counting them
+	say  func([]Row, tail) (any, string) // makes an answer, structured and in words
+}
+
+// pageOf returns a page of the rows of an answer, of which the cursor's have been
+// left out: as many as the limit says, others are why more follows.
+func pageOf[Row any](q *question, rows []Row, p rowPage[Row]) (*mcp.CallToolResult, error) {
+	p.rows, p.more = rows[:min(len(rows), q.limit)], len(rows) > q.limit
+	return p.cut(q)
+}
+
+// cut is page.cut for the rows.
+func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
+	next := p.next
+	if next == nil {
+		next = func(c *cursor, n int) { c.At += n }
+	}
+	cut := page{max: q.maxBytes, items: len(p.rows)}
+	cut.size = func(i int) int { return encodedLen(&p.rows[i]) + encodedLen(p.line(&p.rows[i])) }
+	cut.result = func(n int) (any, string) {
+		t := p.tail
+		if t.Dropped = len(p.rows) - n; t.Dropped > 0 || p.more {
+			t.NextCursor = q.s.next(q.Index, q.at, func(c *cursor) { next(c, n) })
+		}
+		return p.say(append([]Row{}, p.rows[:n]...), t) // never null in JSON
+	}
+	return cut.cut()
+}
+
+// indexed opens the index for a request, that of its cursor if it has one.
+func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) (*Index, *cursor, error) {
+	// To the minute: what relative times mean does not change between two calls.
+	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
+	if p.Cursor == "" {
+		x, err := s.Open(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		at.Generation = x.Reader.Generation()
+		return x, at, nil
+	}
+	now := at.Now
+	at, err := decodeCursor(p.Cursor, at.Request)
+	if err != nil {
+		return nil, nil, err
+	}
+	if at.Now == 0 {
+		at.Now = now
+	}
+	if x := s.At(at.Generation); x != nil {
+		return x, at, nil
+	}
+	x, err := s.Open(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.Reader.Generation() == at.Generation {
+		return x, at, nil
+	}
+	defer x.Close()
+	return nil, nil, expired(at, x.Reader.Generation())
+}
+
+// next returns the cursor to a place of the same answer.
+func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
+	c := *at
+	if !c.relative {
+		c.Now = 0
+	}
+	set(&c)
+	x.Pin()
+	return c.encode()
+}
+
+// filtered makes the request of a tool from its filters and the text of its query,
+// and leaves out the session in which the agent runs.
+func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.Request, *leftOut, error) {
+	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
+	req, err := s.Request(f, time.UnixMilli(at.Now))
+	if err != nil {
+		return req, nil, err
+	}
+	req.Text, req.Redact = strings.TrimSpace(text), !s.Reveal
+	if f.IncludeCurrent || len(f.Session) > 0 {
+		return req, nil, nil
+	}
+	out, globs := s.current(x.Reader)
+	req.Excludes = append(req.Excludes, globs...)
+	return req, out, nil
+}
+
+// current returns the session in which the agent runs, as far as it is known, and
+// the globs that leave its files out.
+func (s *server) current(r *index.Reader) (*leftOut, []string) {
+	if s.Current == (Session{}) {
+		return nil, nil
+	}
+	out := &leftOut{SessionPath: s.Current.Path, SessionID: s.Current.ID}
+	var globs []string
+	for i := range r.Summaries() {
+		sum := &r.Summaries()[i]
+		if sum.Path == s.Current.Path || s.Current.ID != "" && sum.ID == s.Current.ID {
+			globs = append(globs, literalGlob(sum.Path))
+			out.SessionPath, out.SessionID = sum.Path, sum.ID
+		}
+	}
+	if s.Current.Path != "" {
+		globs = append(globs, literalGlob(s.Current.Path)) // it may not be indexed yet
+	}
+	return out, globs
+}
+
+// literalGlob is a glob that matches this path only.
+func literalGlob(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}
+
+// indexState adds what the index lacks to what an answer knows.
+func indexState(got query.IndexState, x *Index) query.IndexState {
+	got.PendingFiles, got.PendingBytes, got.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
+	return got
+}
+
+// scopeName is the scope that an answer names: none when kinds were asked for.
+func (f *Filters) scopeName() string {
+	switch {
+	case len(f.Kind) > 0:
+		return ""
+	case f.Scope == "":
+		return string(scope.Default)
+	}
+	return f.Scope
+}
+
+// write says what the answer lacks, and how to get it.
+func (t *tail) write(b *strings.Builder) {
+	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Index.Complete) {
+		b.WriteString("\n")
+	}
+	if t.Dropped > 0 {
+		fmt.Fprintf(b, "%d more of this page did not fit into maxBytes.\n", t.Dropped)
+	}
+	if t.NextCursor != "" {
+		fmt.Fprintf(b, "Next page: cursor %s\n", t.NextCursor)
+	}
+	if t.LeftOut != nil {
+		b.WriteString("Your own session is left out (includeCurrent).\n")
+	}
+	for _, w := range t.Warnings {
+		fmt.Fprintf(b, "Warning: %s\n", w)
+	}
+	switch {
+	case t.Index.Complete:
+	case t.Index.PendingFiles > 0:
+		fmt.Fprintf(b, "Not complete: %s not searched yet.\n", are(t.Index.PendingFiles, "session file"))
+	default:
+		b.WriteString("Not complete: some session files cannot be read.\n")
+	}
+}

@@ -1,0 +1,196 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/query"
+)
+
+// CallsInput are the arguments of tool_calls.
+type CallsInput struct {
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with all these words"`
+	Tool  Words  `json:"tool,omitempty" jsonschema:"only calls of these tools; ! is a command of the person"`
+	CallFilters
+	Failed  bool  `json:"failed,omitempty" jsonschema:"only calls that failed"`
+	Risky   bool  `json:"risky,omitempty" jsonschema:"only calls that a reviewer wants to see first"`
+	Rule    Words `json:"rule,omitempty" jsonschema:"only calls that match these rules of risk"`
+	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of each result"`
+	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls on a page, default 30"`
+	Paging
+}
+
+const defaultCalls = 30
+
+// callsAnswer is that of the tools calls command, with what belongs to pages.
+type callsAnswer struct {
+	head
+	Calls    *int            `json:"calls,omitempty" jsonschema:"how many there are"`
+	Rows     []query.CallRow `json:"rows"`
+	Coverage *query.Coverage `json:"coverage"`
+	tail
+}
+
+// UsageInput are the arguments of usage.
+type UsageInput struct {
+	By Words `json:"by,omitempty" jsonschema:"what rows are made of, default model"`
+	CallFilters
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows on a page, default 50"`
+	Paging
+}
+
+// usageAnswer is that of the usage command, with what belongs to pages.
+type usageAnswer struct {
+	head
+	TimeZone string            `json:"timeZone"`
+	Sources  []query.SourceRow `json:"sources"`
+	Rows     []query.UsageRow  `json:"rows"`
+	Total    *query.UsageRow   `json:"total"`
+	Coverage *query.Coverage   `json:"coverage"`
+	tail
+}
+
+func (s *server) addAudits(m *mcp.Server) {
+	add(m, s, tool[CallsInput]{
+		name: "tool_calls", title: "List past tool calls",
+		description: "Calls of tools in past sessions, latest first: tool, arguments or command as typed, how it ended. Use it to see which commands were run, what failed, or what touched a system.",
+		output:      open(schemaOf[callsAnswer]()), call: s.calls,
+	})
+	add(m, s, tool[UsageInput]{
+		name: "usage", title: "Tokens and cost of past sessions",
+		description: "Tokens and cost of past sessions, by day, week, month, model, project or session.",
+		output:      open(schemaOf[usageAnswer]()), call: s.usage,
+	})
+}
+
+func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult, error) {
+	filters := in.filters()
+	filters.Tool = in.Tool
+	q, err := s.ask(ctx, in, listing{tool: "tool_calls", text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging})
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	req := query.AuditRequest{Request: q.request, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
+	req.Limit = q.at.At + q.limit + 1
+	list, err := query.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
+	if err != nil {
+		return nil, searchError(err)
+	}
+	var rows []query.CallRow
+	seen := 0
+	err = list.Each(func(r *query.CallRow) error {
+		if seen++; seen > q.at.At {
+			for i, line := range r.Result {
+				r.Result[i], _, _ = cutLine(line, nil)
+			}
+			rows = append(rows, *r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := callsAnswer{head: head{schemaVersion, "tools calls"}, Coverage: &list.Coverage}
+	if list.Total >= 0 {
+		answer.Calls = &list.Total
+	}
+	return pageOf(q, rows, rowPage[query.CallRow]{
+		tail: q.tail(list.Warnings, list.Index),
+		line: func(r *query.CallRow) string { return callText(r, q.short) },
+		say: func(rows []query.CallRow, t tail) (any, string) {
+			a := answer
+			a.Rows, a.tail = rows, t
+			return a, callsText(&a, q.short)
+		},
+	})
+}
+
+func callsText(a *callsAnswer, short func(string) string) string {
+	var b strings.Builder
+	if a.Calls != nil {
+		fmt.Fprintf(&b, "%s in %s.\n", count(*a.Calls, "call"), count(a.Coverage.Sessions, "session"))
+	}
+	for i := range a.Rows {
+		b.WriteString(callText(&a.Rows[i], short) + "\n")
+	}
+	a.tail.write(&b)
+	return b.String()
+}
+
+func callText(r *query.CallRow, short func(string) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), dayOf(r.Timestamp), r.Status, r.Tool)
+	if r.ExitCode != nil && *r.ExitCode != 0 {
+		fmt.Fprintf(&b, " exit %d", *r.ExitCode)
+	}
+	if len(r.Rules) > 0 {
+		fmt.Fprintf(&b, " [%s]", strings.Join(r.Rules, ", "))
+	}
+	b.WriteString(": " + oneLine(r.Arguments, 200))
+	for _, line := range r.Result {
+		b.WriteString("\n   " + oneLine(line, 200))
+	}
+	return b.String()
+}
+
+func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult, error) {
+	q, err := s.ask(ctx, in, listing{tool: "usage", filters: in.filters(), limit: in.Limit, rows: defaultLines, paging: &in.Paging})
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	table, err := query.Usage(ctx, q.Reader, query.AuditRequest{Request: q.request, Location: s.Now().Location(), By: in.By})
+	if err != nil {
+		return nil, searchError(err)
+	}
+	answer := usageAnswer{
+		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]query.SourceRow{}, table.Sources...),
+		Total: &table.Total, Coverage: &table.Coverage,
+	}
+	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[query.UsageRow]{
+		tail: q.tail(table.Warnings, table.Index),
+		line: func(r *query.UsageRow) string { return usageText(r, q.short) },
+		say: func(rows []query.UsageRow, t tail) (any, string) {
+			a := answer
+			a.Rows, a.tail = rows, t
+			return a, usageAnswerText(&a, q.short)
+		},
+	})
+}
+
+func usageAnswerText(a *usageAnswer, short func(string) string) string {
+	var b strings.Builder
+	b.WriteString("Total: " + usageText(a.Total, short) + "\n")
+	for i := range a.Rows {
+		b.WriteString(usageText(&a.Rows[i], short) + "\n")
+	}
+	a.tail.write(&b)
+	return b.String()
+}
+
+// usageText is a row on one line.
+func usageText(r *query.UsageRow, short func(string) string) string {
+	var key []string
+	for _, k := range []string{r.Day, r.Week, r.Month} {
+		if k != "" {
+			key = append(key, k)
+		}
+	}
+	for _, k := range []*string{r.Model, r.Project} {
+		if k != nil {
+			key = append(key, *k)
+		}
+	}
+	if r.SessionPath != "" {
+		key = append(key, reference(short, r.SessionID, r.SessionPath, ""), r.SessionName)
+	}
+	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), cost %.4f, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Cost, count(r.Sessions, "session"))
+	if len(key) > 0 {
+		text = strings.TrimSpace(strings.Join(key, " ")) + ": " + text
+	}
+	return text
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/query"
+)
+
+// GrepInput are the arguments of grep.
+type GrepInput struct {
+	Pattern   Words `json:"pattern" range:"0,20000" jsonschema:"regular expressions (RE2); lines are found that match any of them"`
+	Fixed     bool  `json:"fixed,omitempty" jsonschema:"patterns are text, not regular expressions"`
+	Word      bool  `json:"word,omitempty" jsonschema:"only whole words"`
+	Multiline bool  `json:"multiline,omitempty" jsonschema:"matches may go over lines"`
+	Filters
+	Case     string `json:"case,omitempty" jsonschema:"default smart: upper and lower case differ when a pattern has an upper case letter"`
+	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"at most so many lines of each session"`
+	Context  int    `json:"context,omitempty" range:"0,10" jsonschema:"lines shown before and after each match, default 0; read_session shows more"`
+	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines on a page, default 50"`
+	Paging
+}
+
+// caseNames are the values of case; the numbers are those of query.CaseMode.
+var caseNames = []string{"smart", "sensitive", "ignore"}
+
+var caseModes = map[string]query.CaseMode{"": query.SmartCase, "smart": query.SmartCase, "sensitive": query.CaseSensitive, "ignore": query.IgnoreCase}
+
+const (
+	defaultLines = 50
+	// countedLines is how many matching lines are counted beyond a page: that
+	// there are very many is all that matters of more.
+	countedLines = 20_000
+	longestLine  = 400 // bytes of a line around its first match
+)
+
+// grepAnswer is that of the grep command, with what belongs to pages.
+type grepAnswer struct {
+	head
+	Patterns     []string  `json:"patterns"`
+	Scope        string    `json:"scope,omitempty"`
+	Matches      []grepRow `json:"matches"`
+	Lines        int       `json:"total" jsonschema:"lines that match"`
+	TotalMatches int       `json:"totalMatches"`
+	TotalIsExact bool      `json:"totalIsExact" jsonschema:"false: counting was given up, there are more"`
+	Files        int       `json:"files"`
+	WithMatch    int       `json:"filesWithMatch"`
+	tail
+}
+
+// grepRow is a line of a match. Of a long line a piece is shown.
+type grepRow struct {
+	query.GrepRow
+	Cut int `json:"cutBytes,omitempty" jsonschema:"bytes of the line that are left out"`
+}
+
+func (s *server) addGrep(m *mcp.Server) {
+	add(m, s, tool[GrepInput]{
+		name: "grep", title: "Find exact patterns in past sessions",
+		description: "Every line of past sessions that a regular expression matches, complete and exact, in order of files. Use it for error messages, identifiers, paths and commands known letter by letter.",
+		output:      open(schemaOf[grepAnswer]()), call: s.grep,
+	})
+}
+
+// errCounted ends a search of which more need not be known.
+var errCounted = errors.New("counted enough")
+
+func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, error) {
+	q, err := s.ask(ctx, in, listing{tool: "grep", filters: in.Filters, limit: in.Limit, rows: defaultLines, paging: &in.Paging})
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	req := query.GrepRequest{
+		Request: q.request, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
+		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
+	}
+	var rows []grepRow
+	seen, lines, matches, files := 0, 0, 0, 0
+	last := ""
+	sum, err := query.Grep(ctx, q.Reader, s.Adapter, s.Files, q.Files(), req, func(m *query.GrepMatch) error {
+		lines, matches = lines+m.Matched, matches+m.Matches
+		if m.SessionPath != last {
+			last = m.SessionPath
+			files++
+		}
+		for _, row := range m.Rows() {
+			if seen++; seen > q.at.At && len(rows) <= q.limit {
+				r := grepRow{GrepRow: row}
+				r.Text, r.Spans, r.Cut = cutLine(row.Text, row.Spans)
+				rows = append(rows, r)
+			}
+		}
+		if lines > countedLines && len(rows) > q.limit {
+			return errCounted
+		}
+		return nil
+	})
+	answer := grepAnswer{
+		head: head{schemaVersion, "grep"}, Patterns: in.Pattern, Scope: in.scopeName(), Lines: lines, TotalMatches: matches,
+		TotalIsExact: err == nil, WithMatch: files,
+	}
+	end := q.tail(nil, query.IndexState{Generation: q.Reader.Generation(), Files: len(q.Reader.Summaries())})
+	for i := range q.Reader.Summaries() {
+		end.Index.SkippedLines += q.Reader.Summaries()[i].Skipped
+	}
+	// Files that are not indexed yet have been read.
+	end.Warnings = append([]string{}, q.Warnings...)
+	switch {
+	case err == nil:
+		answer.Files, answer.WithMatch = sum.Files, sum.WithHits
+		end.Index.Complete = len(sum.Errors) == 0
+		for _, e := range sum.Errors {
+			end.Warnings = append(end.Warnings, fmt.Sprintf("%s cannot be read", e.Path))
+		}
+	case errors.Is(err, errCounted):
+		answer.Files = len(q.Reader.Summaries())
+	default:
+		if e, ok := errors.AsType[*query.PatternError](err); ok {
+			return nil, &Error{codeQuery, e.Error(), forAgents.Replace(e.Hint)}
+		}
+		return nil, err
+	}
+	return pageOf(q, rows, rowPage[grepRow]{
+		tail: end,
+		line: func(r *grepRow) string { return r.Text + "\n" },
+		say: func(rows []grepRow, t tail) (any, string) {
+			a := answer
+			a.Matches, a.tail = rows, t
+			return a, grepText(&a, q.short)
+		},
+	})
+}
+
+// cutLine keeps of a long line what is around its first span, and returns with it
+// the spans that are left, in what is kept, and how many bytes are cut.
+func cutLine(line string, spans [][2]int) (kept string, left [][2]int, cut int) {
+	if len(line) <= longestLine+longestLine/4 {
+		return line, spans, 0
+	}
+	start := 0
+	if len(spans) > 0 {
+		start = max(0, min(spans[0][0]-longestLine/4, len(line)-longestLine))
+	}
+	end := min(len(line), start+longestLine)
+	for start > 0 && line[start]&0xC0 == 0x80 {
+		start--
+	}
+	for end < len(line) && line[end]&0xC0 == 0x80 {
+		end--
+	}
+	before, after := "", ""
+	if start > 0 {
+		before = "… "
+	}
+	if end < len(line) {
+		after = " …"
+	}
+	for _, m := range spans {
+		if m[0] >= start && m[0] < end {
+			left = append(left, [2]int{m[0] - start + len(before), min(m[1], end) - start + len(before)})
+		}
+	}
+	return before + line[start:end] + after, left, len(line) - (end - start)
+}
+
+// grepText is the answer in words: the lines below the entries they are in.
+func grepText(a *grepAnswer, short func(string) string) string {
+	var b strings.Builder
+	more := ""
+	if !a.TotalIsExact {
+		more = "more than "
+	}
+	fmt.Fprintf(&b, "%s%s in %s.\n", more, count(a.Lines, "line"), count(a.WithMatch, "session file"))
+	last := ""
+	for i := range a.Matches {
+		r := &a.Matches[i]
+		if place := fmt.Sprintf("%s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), r.Kind, r.Tool); place != last {
+			last = place
+			fmt.Fprintf(&b, "\n%s %s\n", strings.TrimSpace(place), dayOf(r.Timestamp))
+		}
+		mark := ":"
+		if r.Type != "match" {
+			mark = "-"
+		}
+		fmt.Fprintf(&b, "%d%s%s\n", r.Number, mark, r.Text)
+	}
+	a.tail.write(&b)
+	return b.String()
+}

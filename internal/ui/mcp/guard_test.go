@@ -1,0 +1,41 @@
+package mcp
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestLineGuard(t *testing.T) {
+	t.Parallel()
+	good := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	long := `{"jsonrpc":"2.0","id":7,"method":"x","params":"` + strings.Repeat("x", maxMessage) + `"}`
+	for _, test := range []struct{ name, in, passed, answered string }{
+		{"a message", good + "\n", good + "\n", ""},
+		{"without a newline", good, good + "\n", ""},
+		{"white space", "\n  \r\n" + good + "\r\n", good + "\n", ""},
+		{"a response", `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", ""},
+		{"no JSON", "hello\n" + good + "\n", good + "\n", `"id":null,"error":{"code":-32700`},
+		{"cut off", `{"jsonrpc":"2.0","id":1,` + "\n" + good + "\n", good + "\n", `-32700`},
+		{"two in a line", good + good + "\n" + good + "\n", good + "\n", `-32700`},
+		{"no object", "[1,2]\n3\n" + good + "\n", good + "\n", `-32600`},
+		{"no version", `{"id":5,"method":"ping"}` + "\n" + good + "\n", good + "\n", `"id":5,"error":{"code":-32600`},
+		{"no method", `{"jsonrpc":"2.0","id":"a"}` + "\n" + good + "\n", good + "\n", `"id":"a","error":{"code":-32600`},
+		{"a strange id", `{"jsonrpc":"2.0","id":{},"method":"ping"}` + "\n" + good + "\n", good + "\n", `"id":null,"error":{"code":-32600`},
+		{"too long", long + "\n" + good + "\n", good + "\n", `longer than 16 MiB`},
+	} {
+		var out bytes.Buffer
+		w := newLineWriter(&out, func() {})
+		if _, err := w.Write(nil); err != nil { // the answer to what is passed, beforehand
+			t.Fatal(err)
+		}
+		passed, err := io.ReadAll(newLineGuard(strings.NewReader(test.in), w))
+		if err != nil || string(passed) != test.passed {
+			t.Errorf("%s: passed %.200q, %v; want %q", test.name, passed, err, test.passed)
+		}
+		if (test.answered == "") != (out.Len() == 0) || !strings.Contains(out.String(), test.answered) {
+			t.Errorf("%s: answered %q, want %q", test.name, out.String(), test.answered)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The addresses of resources. SESSION and ENTRY are what read_session takes.
+const (
+	helpURI    = "pigrep://help/query"
+	sessionURI = "pigrep://session/"
+)
+
+// resourceBytes bounds a resource: it is put into a context as a whole.
+const resourceBytes = 64_000
+
+func (s *server) addResources(m *mcp.Server) {
+	m.AddResource(&mcp.Resource{
+		URI: helpURI, Name: "query-language", Title: "The query language", MIMEType: "text/plain",
+		Description: "How to phrase a query of search: fields, phrases, alternatives, what each does.",
+	}, func(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		return textResource(req.Params.URI, s.Help()), nil
+	})
+	m.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: sessionURI + "{session}", Name: "session", Title: "A past session", MIMEType: "text/plain",
+		Description: "The transcript of a session from its beginning, long results cut. read_session reads on.",
+	}, s.sessionResource)
+	m.AddResourceTemplate(&mcp.ResourceTemplate{
+		URITemplate: sessionURI + "{session}/{entry}", Name: "entry", Title: "An entry of a past session", MIMEType: "text/plain",
+		Description: "One entry of a session, its texts whole.",
+	}, s.sessionResource)
+}
+
+func textResource(uri, text string) *mcp.ReadResourceResult {
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}
+}
+
+func (s *server) sessionResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	name, entry, one := strings.Cut(strings.TrimPrefix(uri, sessionURI), "/")
+	var err error
+	if name, err = url.PathUnescape(name); err != nil {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	if entry, err = url.PathUnescape(entry); err != nil || name == "" || one && entry == "" {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	in := &ReadInput{Session: name, Entry: entry, Full: one, Transcript: true, Paging: Paging{MaxBytes: 2 * resourceBytes}}
+	if one {
+		in.Around = new(int)
+	}
+	result, err := s.read(ctx, in)
+	if e, ok := errors.AsType[*Error](err); ok && (e.Code == codeNotFound || e.Code == codeAmbiguous) {
+		return nil, mcp.ResourceNotFoundError(uri)
+	}
+	if err != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	}
+	return textResource(uri, result.Content[0].(*mcp.TextContent).Text), nil
+}

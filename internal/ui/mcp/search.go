@@ -1,0 +1,267 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/query"
+)
+
+// SearchInput are the arguments of search.
+type SearchInput struct {
+	Query string `json:"query" range:"0,20000" jsonschema:"words to look for; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\" (resource pigrep://help/query)"`
+	Filters
+	Sort       string `json:"sort,omitempty" jsonschema:"default relevance"`
+	Flat       bool   `json:"flat,omitempty" jsonschema:"list hits by rank, not by session"`
+	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions on a page, default 10; with flat hits, default 20"`
+	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of one session, default 3"`
+	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries shown before and after each hit, default 0; read_session shows more"`
+	Paging
+}
+
+// searchAnswer is that of the search command, with what belongs to pages.
+type searchAnswer struct {
+	head
+	Query        string             `json:"query"`
+	Scope        string             `json:"scope,omitempty"`
+	Hits         []query.Hit        `json:"hits"`
+	Sessions     []query.SessionHit `json:"sessions,omitzero"`
+	Total        int                `json:"total" jsonschema:"hits that lack no word"`
+	TotalAny     int                `json:"totalAny" jsonschema:"all hits"`
+	TotalIsExact bool               `json:"totalIsExact"`
+	DidYouMean   string             `json:"didYouMean,omitempty"`
+	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"of an empty answer: how many hits there are without a filter"`
+	tail
+}
+
+func (s *server) addTools(m *mcp.Server) {
+	add(m, s, tool[SearchInput]{
+		name: "search", title: "Search past sessions",
+		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Every word counts, hits with all of them come first. Returns fragments; read on with read_session.",
+		output:      open(schemaOf[searchAnswer]()), call: s.search,
+	})
+	s.addGrep(m)
+	s.addSessions(m)
+	s.addRead(m)
+	s.addAudits(m)
+	s.addStatus(m)
+}
+
+func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResult, error) {
+	order, err := query.ParseSort(in.Sort)
+	if err != nil {
+		return nil, &Error{codeInput, err.Error(), ""}
+	}
+	standard := query.DefaultLimit
+	if in.Flat {
+		standard = query.DefaultFlatLimit
+	}
+	q, err := s.ask(ctx, in, listing{tool: "search", text: in.Query, filters: in.Filters, limit: in.Limit, rows: standard, paging: &in.Paging})
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	req, window := q.request, max(q.at.Window, q.limit)
+	// One more than is shown says whether there is more.
+	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, in.PerSession, in.Flat, order
+	req.Before, req.After = in.Context, in.Context
+	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
+	if err != nil {
+		return nil, searchError(err)
+	}
+	hits, more := res.Hits, false
+	if in.Flat {
+		more = len(hits) > window
+		hits = hits[:min(len(hits), window)]
+	} else if more = len(res.Sessions) > window; more {
+		last := res.Sessions[window].SessionPath
+		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
+	}
+	answer := searchAnswer{
+		head: head{schemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
+		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, q.leftOut),
+	}
+	p := rowPage[query.Hit]{
+		rows: hits[min(q.at.At, len(hits)):], more: more, tail: q.tail(res.Warnings, res.Index),
+		line: func(h *query.Hit) string { return hitText(h, q.short) },
+	}
+	p.next = func(c *cursor, n int) {
+		c.At, c.Window = c.At+n, window
+		if n == len(p.rows) {
+			c.Window += q.limit
+		}
+	}
+	p.say = func(hits []query.Hit, t tail) (any, string) {
+		a := answer
+		a.Hits, a.tail = hits, t
+		if !in.Flat {
+			a.Sessions = sessionsOf(res.Sessions, hits)
+		}
+		return a, searchText(&a, q.short)
+	}
+	return p.cut(q)
+}
+
+// searchError explains an error of a search.
+func searchError(err error) error {
+	if e, ok := errors.AsType[*query.TextError](err); ok {
+		return &Error{codeQuery, e.Reason, forAgents.Replace(e.Hint)}
+	}
+	return err
+}
+
+// forAgents says in arguments what hints say in flags.
+var forAgents = strings.NewReplacer("pigrep grep -F", "the tool grep with fixed true", "add -F", "set fixed true")
+
+// removed says of filters what the arguments call them.
+func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {
+	list = slices.Clone(list)
+	for i := range list {
+		if list[i].Filter == "exclude" && len(f.Exclude) == 0 && out != nil {
+			list[i].Filter = "includeCurrent"
+		}
+	}
+	return list
+}
+
+// sessionsOf returns the sessions that these hits are of.
+func sessionsOf(all []query.SessionHit, hits []query.Hit) []query.SessionHit {
+	list := []query.SessionHit{}
+	for i := range all {
+		if slices.ContainsFunc(hits, func(h query.Hit) bool { return h.SessionPath == all[i].SessionPath }) {
+			list = append(list, all[i])
+		}
+	}
+	return list
+}
+
+// searchText is the answer in words.
+func searchText(a *searchAnswer, short func(string) string) string {
+	var b strings.Builder
+	switch {
+	case a.TotalAny == 0:
+		fmt.Fprintf(&b, "No hits in %d session files.\n", a.Index.Files)
+	case a.Total == a.TotalAny:
+		fmt.Fprintf(&b, "%s.\n", count(a.Total, "hit"))
+	default:
+		fmt.Fprintf(&b, "%s, %d with every word.\n", count(a.TotalAny, "hit"), a.Total)
+	}
+	if a.DidYouMean != "" {
+		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
+	}
+	for _, r := range a.Removed {
+		switch r.Filter {
+		case "includeCurrent":
+			fmt.Fprintf(&b, "%s with includeCurrent.\n", count(r.Hits, "hit"))
+		case "all":
+			fmt.Fprintf(&b, "%s without any filter.\n", count(r.Hits, "hit"))
+		case "scope":
+			fmt.Fprintf(&b, "%s with scope all.\n", count(r.Hits, "hit"))
+		default:
+			fmt.Fprintf(&b, "%s without %s.\n", count(r.Hits, "hit"), r.Filter)
+		}
+	}
+	last := ""
+	for i := range a.Hits {
+		h := &a.Hits[i]
+		if a.Sessions != nil && h.SessionPath != last {
+			last = h.SessionPath
+			for k := range a.Sessions {
+				if a.Sessions[k].SessionPath == last {
+					b.WriteString("\n" + sessionText(&a.Sessions[k], short) + "\n")
+				}
+			}
+		}
+		b.WriteString(hitText(h, short) + "\n")
+	}
+	a.tail.write(&b)
+	return b.String()
+}
+
+// hitText is a hit on two lines.
+func hitText(h *query.Hit, short func(string) string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d. %s %s", h.Rank, reference(short, h.SessionID, h.SessionPath, h.EntryID), h.Kind)
+	if h.Tool != "" {
+		b.WriteString(" " + h.Tool)
+	}
+	b.WriteString(" " + dayOf(h.Timestamp))
+	if h.IsError {
+		b.WriteString(" error")
+	}
+	if h.Branch == query.BranchAbandoned {
+		b.WriteString(" abandoned")
+	}
+	if len(h.Missing) > 0 {
+		b.WriteString(" lacks " + strings.Join(h.Missing, ", "))
+	}
+	for _, n := range h.Before {
+		fmt.Fprintf(&b, "\n   before: %s %s", n.Kind, n.Text)
+	}
+	b.WriteString("\n   " + h.Fragment.Text)
+	for _, n := range h.After {
+		fmt.Fprintf(&b, "\n   after: %s %s", n.Kind, n.Text)
+	}
+	return b.String()
+}
+
+// reference is what names an entry in the arguments of read_session.
+func reference(short func(string) string, id, path, entry string) string {
+	if id == "" {
+		id = path
+	} else {
+		id = short(id)
+	}
+	if entry == "" {
+		return id
+	}
+	return id + ":" + entry
+}
+
+// sessionText is a session on one line.
+func sessionText(x *query.SessionHit, short func(string) string) string {
+	title := x.Name
+	if title == "" {
+		title = oneLine(x.FirstPrompt, 80)
+	}
+	parts := []string{reference(short, x.SessionID, x.SessionPath, ""), dayOf(x.Modified), x.CWD, count(x.Messages, "message"), title}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+func dayOf(t query.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04")
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func are(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, noun)
+}
+
+// oneLine is the beginning of a text, on one line.
+func oneLine(s string, most int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && s[most]&0xC0 == 0x80 {
+		most--
+	}
+	return s[:most] + "…"
+}

@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/query"
+)
+
+// SessionsInput are the arguments of list_sessions.
+type SessionsInput struct {
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only sessions with such text, the best match first"`
+	Filters
+	Named bool `json:"named,omitempty" jsonschema:"only sessions with a name"`
+	Forks bool `json:"forks,omitempty" jsonschema:"only forks and what they were forked from, families together"`
+	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions on a page, default 20"`
+	Paging
+}
+
+// sessionsAnswer is that of the sessions command, with what belongs to pages.
+type sessionsAnswer struct {
+	head
+	Query        string             `json:"query,omitempty"`
+	Sessions     []query.SessionRow `json:"sessions"`
+	Total        int                `json:"total"`
+	TotalIsExact bool               `json:"totalIsExact"`
+	tail
+}
+
+func (s *server) addSessions(m *mcp.Server) {
+	add(m, s, tool[SessionsInput]{
+		name: "list_sessions", title: "List past sessions",
+		description: "Past sessions, the latest activity first: name or first prompt, directory, when, how long. With a query those that match, best first. Use it to see what was worked on in a project or a week.",
+		output:      open(schemaOf[sessionsAnswer]()), call: s.sessions,
+	})
+}
+
+func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallToolResult, error) {
+	q, err := s.ask(ctx, in, listing{tool: "list_sessions", text: in.Query, filters: in.Filters, limit: in.Limit, rows: query.DefaultSessions, paging: &in.Paging})
+	if err != nil {
+		return nil, err
+	}
+	defer q.Close()
+	req := query.SessionsRequest{Request: q.request, Named: in.Named, Forks: in.Forks}
+	req.Limit = q.at.At + q.limit + 1
+	list, err := query.Sessions(ctx, q.Reader, s.Adapter, s.Files, req)
+	if err != nil {
+		return nil, searchError(err)
+	}
+	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
+	rows := make([]query.SessionRow, len(found))
+	for i := range found {
+		rows[i] = found[i].Row(req.Text != "")
+	}
+	answer := sessionsAnswer{head: head{schemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
+	return pageOf(q, rows, rowPage[query.SessionRow]{
+		tail: q.tail(list.Warnings, list.Index),
+		line: func(r *query.SessionRow) string { return sessionText(&r.SessionHit, q.short) },
+		say: func(rows []query.SessionRow, t tail) (any, string) {
+			a := answer
+			a.Sessions, a.tail = rows, t
+			return a, sessionsText(&a, q.short)
+		},
+	})
+}
+
+func sessionsText(a *sessionsAnswer, short func(string) string) string {
+	var b strings.Builder
+	more := ""
+	if !a.TotalIsExact {
+		more = "at least "
+	}
+	fmt.Fprintf(&b, "%s%s.\n", more, count(a.Total, "session"))
+	for i := range a.Sessions {
+		r := &a.Sessions[i]
+		b.WriteString(strings.Repeat("  ", r.Depth) + sessionText(&r.SessionHit, short))
+		if r.Best != "" {
+			fmt.Fprintf(&b, " · best at %s", r.Best)
+		}
+		b.WriteString("\n")
+	}
+	a.tail.write(&b)
+	return b.String()
+}

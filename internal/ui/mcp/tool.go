@@ -1,0 +1,87 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// A tool turns its arguments, which it may change, into a result.
+type tool[In any] struct {
+	name, title, description string
+	output                   *jsonschema.Schema
+	call                     func(ctx context.Context, in *In) (*mcp.CallToolResult, error)
+}
+
+// add offers a tool.
+func add[In any](m *mcp.Server, s *server, t tool[In]) {
+	input := inputSchema[In]()
+	no := false
+	described := &mcp.Tool{
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: input, OutputSchema: t.output,
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
+	}
+	s.catalogue = append(s.catalogue, described)
+	m.AddTool(described, func(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				s.Logger.Error("panic", "tool", t.name, "value", r)
+				result, err = failure(fmt.Errorf("internal error: %v", r)), nil
+			}
+		}()
+		var in In
+		if err := decode(req.Params.Arguments, input, &in); err != nil {
+			return failure(err), nil
+		}
+		result, err = t.call(ctx, &in)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err() // nobody waits for the answer
+		case err != nil:
+			s.Logger.Debug("refused", "tool", t.name, "error", err)
+			return failure(err), nil
+		}
+		return result, nil
+	})
+}
+
+// failure is an error as the result of a tool, which the agent reads.
+func failure(err error) *mcp.CallToolResult {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Code: "internal", Message: err.Error()}
+	}
+	data, encodeErr := encode(struct {
+		Error *Error `json:"error"`
+	}{e})
+	if encodeErr != nil {
+		data = nil
+	}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}, StructuredContent: data}
+}
+
+// encode writes JSON as all of pigrep does.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// encodedLen is how long a value is in JSON as it goes over the wire, where the
+// protocol escapes what HTML would read.
+func encodedLen(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(data)
+}
