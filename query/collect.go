@@ -95,7 +95,7 @@ func (c *collector) segment(seg *segment, everybody bool) error {
 	c.others = nil
 	if everybody {
 		var err error
-		if c.others, err = seg.live(); err != nil {
+		if c.others, err = live(seg.Segment); err != nil {
 			return err
 		}
 		if seg.allowed != nil {

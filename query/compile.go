@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
@@ -49,13 +48,6 @@ type word struct {
 	made     bool     // of parts that nobody typed: one of them alone is nothing
 	last     bool     // the last typed word: prefixes are tried although it is common
 	find     textTest // of a field that the text decides about; then there are no terms
-}
-
-// A needle is what verification looks for in a folded text.
-type needle struct {
-	text        []byte // folded, white space runs as one space
-	han         bool   // simplified and traditional characters are the same
-	left, right bool   // the edge is a word character: the one beside it must not be
 }
 
 // query is a compiled query.
@@ -120,18 +112,6 @@ func compile(req *Request) (*query, error) {
 		}
 	}
 	return c.query, nil
-}
-
-func shorten(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) <= 60 {
-		return s
-	}
-	cut := 60
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
 }
 
 type compiler struct {
@@ -400,83 +380,6 @@ func joinKebab(typed string) (string, bool) {
 		}
 	}
 	return strings.Join(parts, ""), true
-}
-
-// closing is the punctuation that ends clauses and sentences.
-const closing = ".,;:!?…。、\uFF0C\uFF1A\uFF1B\uFF01\uFF1F"
-
-// trimProse takes off what punctuation a sentence puts around a word. What is
-// quoted keeps all of it.
-func trimProse(s string) string {
-	t := strings.TrimRight(s, closing)
-	for _, pair := range []string{`""`, `''`, "``", "“”", "‘’", "«»", "„“"} {
-		open, size := utf8.DecodeRuneInString(pair)
-		shut := pair[size:]
-		if rest, ok := strings.CutPrefix(t, string(open)); ok && !strings.Contains(rest, string(open)) {
-			t = rest
-		}
-		if rest, ok := strings.CutSuffix(t, shut); ok && !strings.Contains(rest, shut) {
-			t = rest
-		}
-	}
-	t = strings.TrimRight(t, closing)
-	if strings.ContainsFunc(t, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
-		return t
-	}
-	return s
-}
-
-func newNeedle(typed string) needle {
-	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
-	first, _ := utf8.DecodeRune(text)
-	last, _ := utf8.DecodeLastRune(text)
-	return needle{text: text, left: isSpaced(first), right: isSpaced(last)}
-}
-
-// find returns where the needle first occurs in the folded text at or after
-// from; ok is false when it does not.
-func (n *needle) find(text []byte, from int) (start, end int, ok bool) {
-	for from <= len(text) {
-		i := bytes.Index(text[from:], n.text)
-		if i < 0 || len(n.text) == 0 {
-			return 0, 0, false
-		}
-		start, end = from+i, from+i+len(n.text)
-		if n.bounded(text, start, end) {
-			return start, end, true
-		}
-		from = start + 1
-	}
-	return 0, 0, false
-}
-
-func (n *needle) bounded(text []byte, start, end int) bool {
-	if n.left {
-		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && isSpaced(before) {
-			return false
-		}
-	}
-	if n.right {
-		if after, size := utf8.DecodeRune(text[end:]); size > 0 && isSpaced(after) {
-			return false
-		}
-	}
-	return true
-}
-
-// isSpaced reports whether a folded character belongs to a word of a script that
-// is written with spaces.
-func isSpaced(r rune) bool {
-	if r < utf8.RuneSelf {
-		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
-	}
-	if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
-		return false
-	}
-	var a analysis.Analyzer
-	spaced := unicode.IsMark(r)
-	a.Walk([]byte(string(r)), func(t analysis.Token) { spaced = t.Form == analysis.Word })
-	return spaced
 }
 
 func appendNew(list []string, s string) []string {

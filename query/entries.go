@@ -36,7 +36,7 @@ type entryReader struct {
 
 	raw              rawFolder
 	folder, commands folder
-	marks            *highlighter
+	marks            *textFinder
 }
 
 // reader returns a reader that no goroutine uses. The caller gives it back with
@@ -49,7 +49,7 @@ func (s *searcher) reader() *entryReader {
 		s.readers = s.readers[:n-1]
 		return r
 	}
-	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: newHighlighter(s.plans)}
+	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: newTextFinder(targets(s.plans))}
 }
 
 // done takes back a reader.

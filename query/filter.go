@@ -2,8 +2,6 @@ package query
 
 import (
 	"fmt"
-	"iter"
-	"math/bits"
 	"path"
 	"regexp"
 	"slices"
@@ -290,60 +288,6 @@ func globRegexp(glob string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// A bitset has a bit for each document of a segment; nil has all.
-type bitset []uint64
-
-func newBitset(n int) bitset { return written[uint64]((n + 63) / 64) }
-
-func (b bitset) has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
-
-func (b bitset) add(doc uint32) { b[doc>>6] |= 1 << (doc & 63) }
-
-func (b bitset) and(o bitset) {
-	for i := range b {
-		b[i] &= o[i]
-	}
-}
-
-func (b bitset) or(o bitset) {
-	for i, w := range o {
-		b[i] |= w
-	}
-}
-
-// part returns the bits from one document, a multiple of 64, up to another.
-func (b bitset) part(first, end uint32) bitset { return b[first/64 : (end+63)/64] }
-
-func (b bitset) count() (n int) {
-	for _, w := range b {
-		n += bits.OnesCount64(w)
-	}
-	return n
-}
-
-// all returns the documents that have a bit, in order.
-func (b bitset) all() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		for i, word := range b {
-			for ; word != 0; word &= word - 1 {
-				if !yield(uint32(i<<6 + bits.TrailingZeros64(word))) {
-					return
-				}
-			}
-		}
-	}
-}
-
-func (b bitset) set(docs *roaring.Bitmap) {
-	var block [256]uint32
-	it := docs.ManyIterator()
-	for n := it.NextMany(block[:]); n > 0; n = it.NextMany(block[:]) {
-		for _, d := range block[:n] {
-			b.add(d)
-		}
-	}
-}
-
 // bits evaluates the test on a segment, but for the times of single entries.
 func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	if t.keyword == nil {
@@ -361,7 +305,7 @@ func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	// Every document has a kind, and those of a scope are the most: take the
 	// others out.
 	if t.field == index.FieldKind {
-		b, err := s.keyed(t.field, func(term string) bool { return !t.keyword(term) })
+		b, err := keyed(s.Segment, t.field, func(term string) bool { return !t.keyword(term) })
 		for i := range b {
 			b[i] = ^b[i]
 		}
@@ -374,26 +318,6 @@ func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	b := newBitset(s.Len())
 	b.set(docs)
 	return b, nil
-}
-
-// keyed returns the documents of a segment that have some keyword of a field that
-// take takes.
-func (seg *segment) keyed(f index.Field, take func(string) bool) (bitset, error) {
-	b := newBitset(seg.Len())
-	terms, err := keywords(seg.Segment, f)
-	for _, term := range terms {
-		if !take(term) {
-			continue
-		}
-		at, err := seg.Place(f, []byte(term))
-		if err != nil {
-			return nil, err
-		}
-		if err := seg.Mark(at, b); err != nil {
-			return nil, err
-		}
-	}
-	return b, err
 }
 
 // docs returns the documents of a segment whose keyword the test takes.
@@ -444,13 +368,4 @@ func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 		}
 	}
 	return all, nil
-}
-
-// keywords lists the terms of a field.
-func keywords(s *index.Segment, f index.Field) (terms []string, err error) {
-	err = s.Terms(f, nil, func(term []byte, _ int) bool {
-		terms = append(terms, string(term))
-		return true
-	})
-	return terms, err
 }

@@ -66,8 +66,8 @@ func TestFragment(t *testing.T) {
 		{"auth token", "auth " + long + "auth token " + long, ""},
 		{"x", "", ""},
 	} {
-		h := newHighlighter(planFor(t, c.query))
-		matches, _ := h.matches([]byte(c.text))
+		h := newTextFinder(targets(planFor(t, c.query)))
+		matches, _ := h.find([]byte(c.text))
 		got := fragment([]byte(c.text), matches)
 		if c.want != "" {
 			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
@@ -98,8 +98,8 @@ func TestFragmentProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(rt, "text"), rapid.SampledFrom([]string{" ", "", "\n"}).Draw(rt, "between"))
 		query := queries.Draw(rt, "query")
-		h := newHighlighter(planFor(t, query))
-		matches, _ := h.matches([]byte(text))
+		h := newTextFinder(targets(planFor(t, query)))
+		matches, _ := h.find([]byte(text))
 		f := fragment([]byte(text), matches)
 		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || isDirection(r) || r == '\u2028' }) {
 			rt.Fatalf("fragment %q has characters that it must not have", f.Text)

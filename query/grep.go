@@ -96,11 +96,16 @@ type FileError struct {
 	Err  error
 }
 
+// compile compiles the patterns.
+func (req *GrepRequest) compile() (*pattern, error) {
+	return compilePattern(req.Patterns, patternOptions{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
+}
+
 // Grep hands every match to emit, in order, on the caller's goroutine. The
 // reader may be nil: then every file is scanned. An error of emit ends the
 // search and is returned.
 func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
-	p, err := compileGrep(&req)
+	p, err := req.compile()
 	if err != nil {
 		return nil, err
 	}

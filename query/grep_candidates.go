@@ -18,11 +18,7 @@ import (
 
 // grepLimits is where looking things up stops to pay.
 type grepLimits struct {
-	// Up to this many documents of a segment are read rather than looking for
-	// pieces of terms in its dictionary, which takes as long.
-	few int
-	// With more terms in a segment than this, a piece of them says too little.
-	terms int
+	lookupLimits
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
 	share float64
@@ -31,7 +27,18 @@ type grepLimits struct {
 	window int
 }
 
-var grepUsual = grepLimits{few: 100, terms: 20_000, share: 0.5, some: 8, window: 64 << 10}
+var grepUsual = grepLimits{lookupLimits: usualLimits, share: 0.5, some: 8, window: 64 << 10}
+
+// lookupLimits is where looking up literals in a segment stops to pay.
+type lookupLimits struct {
+	// Up to this many documents of a segment are read rather than looking for
+	// pieces of terms in its dictionary, which takes as long.
+	few int
+	// With more terms in a segment than this, a piece of them says too little.
+	terms int
+}
+
+var usualLimits = lookupLimits{few: 100, terms: 20_000}
 
 // segmentLookup is what a segment says.
 type segmentLookup struct {
@@ -115,7 +122,7 @@ func (g *grep) lookUpIn(l *segmentLookup) error {
 	defer l.segment.Trim()
 	var found *roaring.Bitmap
 	for _, pieces := range []bool{false, true} {
-		look := lookup{segment: l.segment, limits: g.limits, pieces: pieces}
+		look := lookup{segment: l.segment, limits: g.limits.lookupLimits, pieces: pieces}
 		var err error
 		if found, err = look.need(g.need); err != nil {
 			return err
@@ -181,7 +188,7 @@ func (t *grepTask) candidates(limits grepLimits) error {
 // of them.
 type lookup struct {
 	segment  *index.Segment
-	limits   grepLimits
+	limits   lookupLimits
 	enough   bool // of few documents they need not be looked for
 	pieces   bool // pieces of terms may be looked for in the whole dictionary
 	analyzer analysis.Analyzer

@@ -96,7 +96,7 @@ func FuzzGrep(f *testing.F) {
 		}
 		text = strings.ToValidUTF8(text, "\ufffd")
 		req := GrepRequest{Patterns: []string{expr}, Case: CaseSensitive + CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
-		p, err := compileGrep(&req)
+		p, err := req.compile()
 		if err != nil || len(p.prog.Inst) > 300 { // package regexp takes long with them
 			return
 		}
@@ -130,7 +130,7 @@ func FuzzGrep(f *testing.F) {
 				}
 			}
 		}
-		finder := newFinder(p)
+		finder := newFinder(p, req.Brief)
 		for _, b := range finder.find([]byte(text), -1) {
 			got = append(got, text[b.start:b.end])
 		}

@@ -8,6 +8,7 @@ import (
 // A finder finds what a pattern matches in texts. It is used by one goroutine.
 type finder struct {
 	*pattern
+	brief     bool // it is enough to know which lines match
 	automaton *automaton
 	cursor    cursor
 	blocks    []block
@@ -20,8 +21,8 @@ type block struct {
 	spans      [][2]int // in the text, in order; none when the pattern is brief
 }
 
-func newFinder(p *pattern) *finder {
-	return &finder{pattern: p, automaton: newAutomaton(p.prog, p.multiline)}
+func newFinder(p *pattern, brief bool) *finder {
+	return &finder{pattern: p, brief: brief, automaton: newAutomaton(p.prog, p.multiline)}
 }
 
 // find returns the blocks that match, at most limit unless that is negative. The

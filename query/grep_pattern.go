@@ -49,7 +49,6 @@ func quoted(pattern string) string {
 type pattern struct {
 	multiline bool
 	word      bool
-	brief     bool // it is enough to know which lines match
 
 	prog *syntax.Prog   // of the expression, for automatons
 	re   *regexp.Regexp // with word: the match is group 1, from the start of a line on
@@ -73,14 +72,22 @@ const signClass = `\x{20a8}\x{2100}-\x{2101}\x{2103}\x{2105}-\x{2106}\x{2109}\x{
 	`\x{3260}-\x{327e}\x{328a}-\x{32b0}\x{32c0}-\x{33ff}\x{fdfc}\x{1f110}-\x{1f12e}\x{1f130}-\x{1f14f}` +
 	`\x{1f16a}-\x{1f16c}\x{1f190}\x{1f200}-\x{1f202}\x{1f210}-\x{1f23b}\x{1f240}-\x{1f248}\x{1f250}-\x{1f251}`
 
-// compileGrep compiles the patterns of a request.
-func compileGrep(req *GrepRequest) (*pattern, error) {
-	if len(req.Patterns) == 0 {
+// patternOptions say how patterns are read.
+type patternOptions struct {
+	Fixed     bool // they are strings
+	Case      CaseMode
+	Word      bool // only matches between what is no part of a word
+	Multiline bool // matches may go over lines
+}
+
+// compilePattern compiles regular expressions, one of which has to match.
+func compilePattern(patterns []string, req patternOptions) (*pattern, error) {
+	if len(patterns) == 0 {
 		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
 	}
-	p := &pattern{multiline: req.Multiline, word: req.Word, brief: req.Brief}
+	p := &pattern{multiline: req.Multiline, word: req.Word}
 	flags := ""
-	if req.Case == IgnoreCase || req.Case == SmartCase && !hasUpper(req.Patterns, req.Fixed) {
+	if req.Case == IgnoreCase || req.Case == SmartCase && !hasUpper(patterns, req.Fixed) {
 		flags += "i"
 	}
 	if req.Multiline {
@@ -89,8 +96,8 @@ func compileGrep(req *GrepRequest) (*pattern, error) {
 	if flags != "" {
 		flags = "(?" + flags + ")"
 	}
-	parts := make([]string, len(req.Patterns))
-	for i, text := range req.Patterns {
+	parts := make([]string, len(patterns))
+	for i, text := range patterns {
 		if !utf8.ValidString(text) {
 			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8"}
 		}
@@ -99,10 +106,10 @@ func compileGrep(req *GrepRequest) (*pattern, error) {
 		}
 		re, err := syntax.Parse(text, syntax.Perl)
 		if err != nil {
-			return nil, patternError(req.Patterns[i], err)
+			return nil, patternError(patterns[i], err)
 		}
 		if !req.Multiline && hasNewline(re) {
-			return nil, &PatternError{Pattern: req.Patterns[i], Offset: max(strings.Index(req.Patterns[i], `\n`), strings.IndexByte(req.Patterns[i], '\n')),
+			return nil, &PatternError{Pattern: patterns[i], Offset: max(strings.Index(patterns[i], `\n`), strings.IndexByte(patterns[i], '\n')),
 				Reason: "it has a newline, and lines are matched one by one", Hint: "to match across lines add -U"}
 		}
 		parts[i] = text

@@ -41,7 +41,7 @@ type grepWorker struct {
 
 func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
 	return &grepWorker{
-		grep: g, ctx: ctx, finder: newFinder(g.pattern),
+		grep: g, ctx: ctx, finder: newFinder(g.pattern, g.req.Brief),
 		// Headers are no entries; what this parser reads is never the first line.
 		parser: g.adapter.Parse(adapter.State{Header: session.Header{Version: 1}}),
 	}

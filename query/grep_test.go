@@ -390,7 +390,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
 	req.Case = CaseMode(rng.IntN(3))
-	req.limits = &grepLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000), share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
+	req.limits = &grepLimits{lookupLimits: lookupLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
@@ -653,7 +653,7 @@ func TestGrepPatternErrors(t *testing.T) {
 		{"a\xff", "pattern \"a\ufffd\": it is not UTF-8"},
 		{`ab\`, `pattern "ab\", at character 3: trailing backslash at end of expression`},
 	} {
-		_, err := compileGrep(&GrepRequest{Patterns: []string{"fine", c.pattern}})
+		_, err := compilePattern([]string{"fine", c.pattern}, patternOptions{})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("grep %q: %v, want %s", c.pattern, err, c.want)
 		}
@@ -675,7 +675,7 @@ func TestGrepInManyWords(t *testing.T) {
 		if strings.Contains(piece, "\n") {
 			continue
 		}
-		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: CaseSensitive, limits: &grepLimits{terms: 20_000, share: 1}}
+		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: CaseSensitive, limits: &grepLimits{lookupLimits: lookupLimits{terms: 20_000}, share: 1}}
 		req.Scope = scope.All
 		list, sum := s.grep(req, true)
 		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {

@@ -363,3 +363,15 @@ func isPlain(s string) bool {
 	}
 	return s != ""
 }
+
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if len(s) <= 60 {
+		return s
+	}
+	cut := 60
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

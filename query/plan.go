@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index"
+	"pigrep/index/analysis"
 )
 
 // A term is what is known of a term of the index.
@@ -286,21 +287,21 @@ func (s *searcher) newPlan(w *word, i int) *plan {
 func (p *plan) in(seg *segment) error {
 	switch {
 	case p.find != nil:
-		docs, err := p.find.docs(seg)
+		docs, err := p.find.docs(seg.Segment)
 		if err == nil && docs == nil {
-			docs, err = seg.live()
+			docs, err = live(seg.Segment)
 		}
 		p.all[seg.number] = docs
 		p.allCount.Add(int64(docs.count()))
 		return err
 	case len(p.parts) > 0:
-		docs, err := conjunction(seg, len(p.parts), p.spellings)
+		docs, err := conjunction(seg.Len(), len(p.parts), p.spellings, seg.mark)
 		if err != nil {
 			return err
 		}
 		p.allCount.Add(int64(docs.count()))
 		if len(p.wholes) > 0 {
-			wholes, err := conjunction(seg, len(p.wholes), oneEach(p.wholes))
+			wholes, err := conjunction(seg.Len(), len(p.wholes), oneEach(p.wholes), seg.mark)
 			if err != nil {
 				return err
 			}
@@ -357,35 +358,42 @@ func (s *searcher) complete(p *plan) error {
 	return nil
 }
 
-// conjunction returns the documents that have each of n words, in one of its
-// spellings.
-func conjunction(seg *segment, n int, spellings func(int) []string) (bitset, error) {
-	docs, one := newBitset(seg.Len()), newBitset(seg.Len())
-	for i := range n {
-		set := docs
-		if i > 0 {
-			clear(one)
-			set = one
-		}
-		for _, t := range spellings(i) {
-			if err := seg.mark(t, set); err != nil {
-				return nil, err
-			}
-		}
-		if i > 0 {
-			docs.and(one)
-		}
-		if docs.count() == 0 {
-			break
-		}
-	}
-	return docs, nil
-}
-
 // spellings returns the terms that a part stands for.
 func (w *word) spellings(part int) []string {
 	if w.partsToo == nil {
 		return w.parts[part : part+1]
 	}
 	return append(w.parts[part:part+1:part+1], w.partsToo[part]...)
+}
+
+// targets returns the words of plans as a text is searched for them, a word each.
+func targets(plans []*plan) []target {
+	list := make([]target, len(plans))
+	for i, p := range plans {
+		if !p.scored {
+			continue
+		}
+		t := &list[i]
+		t.typed = analysis.Fold(trimProse(p.text))
+		t.weight = max(1, p.wholeIDF)
+		switch {
+		case p.find != nil:
+			t.look = p.find.spans
+		case p.verify && !p.spell:
+			t.needle = &p.needle
+		}
+		for _, x := range p.terms {
+			t.terms = append(t.terms, targetTerm{x.term, -1, x.weight * x.idf})
+		}
+		if p.match == Phrase && p.verify {
+			continue
+		}
+		for k := range p.parts {
+			weight := weightSome * p.allIDF * p.partIDF[k] / p.partSum
+			for _, s := range p.spellings(k) {
+				t.terms = append(t.terms, targetTerm{s, k, weight})
+			}
+		}
+	}
+	return list
 }

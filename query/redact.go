@@ -13,7 +13,7 @@ import (
 // to look at. Searching itself knows nothing of it.
 
 // shown returns the text from which a fragment is cut, and the matches in it.
-func (r *Request) shown(text []byte, matches []match) ([]byte, []match) {
+func (r *Request) shown(text []byte, matches []span) ([]byte, []span) {
 	if !r.Redact {
 		return text, matches
 	}
@@ -26,7 +26,7 @@ func (r *Request) shown(text []byte, matches []match) ([]byte, []match) {
 		return text, matches
 	}
 	masked, move := redact.Apply(string(text), spans)
-	moved := make([]match, len(matches))
+	moved := make([]span, len(matches))
 	for i, m := range matches {
 		m.start, m.end = move(m.start, m.end)
 		moved[i] = m

@@ -158,8 +158,8 @@ func (s *searcher) newUnits() *units {
 }
 
 // of returns the units that a match has.
-func (u *units) of(p *plan, m *match) uint64 {
-	bits := u.plans[m.plan]
+func (u *units) of(p *plan, m *span) uint64 {
+	bits := u.plans[m.word]
 	if m.part < 0 || bits == 0 {
 		return bits
 	}
@@ -193,7 +193,7 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 			r.of(&s.files[c.file])
 			r.most = rerankEntry
 			err := r.entry(c, lengths[start+k], func(e *session.Entry) {
-				matches, exact := r.marks.matches(e.Parts[c.part].Text)
+				matches, exact := r.marks.find(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plans, matches)
 				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
 				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
@@ -235,12 +235,12 @@ func (s *searcher) share(mask uint64) float64 {
 // closeness returns how much of the query some stretch of the text has, less the
 // further apart it stands; and how much of it is there with neighbours beside
 // each other, in the order of the query.
-func (u *units) closeness(plans []*plan, matches []match) (near, ordered float64) {
+func (u *units) closeness(plans []*plan, matches []span) (near, ordered float64) {
 	for i := range matches {
 		set, gap := uint64(0), 0
 		for j := i; j < len(matches) && matches[j].end-matches[i].start <= nearBytes; j++ {
 			m := &matches[j]
-			own := u.of(plans[m.plan], m)
+			own := u.of(plans[m.word], m)
 			if j > i {
 				gap += max(0, m.start-matches[j-1].end)
 			}
@@ -267,13 +267,13 @@ func (u *units) closeness(plans []*plan, matches []match) (near, ordered float64
 }
 
 // besides reports whether the second of a pair stands right behind the first.
-func besides(matches []match, p neighbours) bool {
+func besides(matches []span, p neighbours) bool {
 	for i := range matches {
-		if matches[i].plan != p.first {
+		if matches[i].word != p.first {
 			continue
 		}
 		for j := i + 1; j < len(matches) && matches[j].start <= matches[i].end+besideBytes; j++ {
-			if matches[j].plan == p.second && matches[j].start >= matches[i].end {
+			if matches[j].word == p.second && matches[j].start >= matches[i].end {
 				return true
 			}
 		}
@@ -293,10 +293,10 @@ func (s *searcher) weighSessions(top []int32, all []factors) {
 		if !ok {
 			found := uint64(0)
 			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
-				matches, _ := r.marks.matches([]byte(text))
+				matches, _ := r.marks.find([]byte(text))
 				for _, m := range matches {
 					if m.part < 0 {
-						found |= 1 << m.plan
+						found |= 1 << m.word
 					}
 				}
 			}

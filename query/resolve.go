@@ -171,48 +171,6 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 // sessions.
 const minEntryID = 4
 
-// maxNearest is how many ids an error names.
-const maxNearest = 3
-
-// Nearest returns up to three of the ids, those that look most like name: those
-// with few edits, in all or in as many characters, and those that begin alike.
-func Nearest(ids []string, name string) []string {
-	type near struct {
-		id       string
-		distance int
-		common   int
-	}
-	var list []near
-	most := max(1, len(name)/3)
-	for _, id := range ids {
-		if id == "" || strings.HasPrefix(id, "@") {
-			continue
-		}
-		common := 0
-		for common < len(id) && common < len(name) && id[common]|0x20 == name[common]|0x20 {
-			common++
-		}
-		low, typed := strings.ToLower(id), strings.ToLower(name)
-		d := min(editDistance(low, typed, most+1), editDistance(low[:min(len(low), len(typed))], typed, most+1))
-		if d <= most || common >= 4 {
-			list = append(list, near{id, d, common})
-		}
-	}
-	slices.SortFunc(list, func(a, b near) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.common, a.common), cmp.Compare(a.id, b.id))
-	})
-	var found []string
-	for _, n := range list {
-		if !slices.Contains(found, n.id) {
-			found = append(found, n.id)
-		}
-		if len(found) == maxNearest {
-			break
-		}
-	}
-	return found
-}
-
 // ShortIDs returns a function that shortens a session id, to no less than eight
 // characters, as far as it still begins the id of no other session.
 func ShortIDs(sessions []session.Summary) func(id string) string {

@@ -306,7 +306,7 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		matches, exact := r.marks.matches(part.Text)
+		matches, exact := r.marks.find(part.Text)
 		hit.Fragment = fragment(s.req.shown(part.Text, matches))
 		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
 			hit.Tier = TierParts
@@ -325,12 +325,12 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 
 // otherSpelling reports whether the candidate has some word only in another
 // spelling than it was typed in: get_user_name for getUserName.
-func (s *searcher) otherSpelling(c *candidate, matches []match, exact uint64) bool {
+func (s *searcher) otherSpelling(c *candidate, matches []span, exact uint64) bool {
 	for _, p := range s.plans {
 		if c.mask&p.bit == 0 || exact&p.bit != 0 || p.match != Literal {
 			continue
 		}
-		if slices.ContainsFunc(matches, func(m match) bool { return m.plan == p.index }) {
+		if slices.ContainsFunc(matches, func(m span) bool { return m.word == p.index }) {
 			return true
 		}
 	}

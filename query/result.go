@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -196,27 +195,6 @@ type SessionHit struct {
 	Hits          int      `json:"hits"`    // its hits that lack nothing
 	HitsAny       int      `json:"hitsAny"` // all its hits
 	Resume        *Resume  `json:"resume,omitempty"`
-}
-
-// Time is a moment that JSON writes in UTC with milliseconds, as pi does.
-type Time struct{ time.Time }
-
-// MarshalJSON writes 2026-01-15T10:30:03.000Z.
-func (t Time) MarshalJSON() ([]byte, error) {
-	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
-}
-
-// Source opens session files for reading.
-type Source interface {
-	Open(path string) (SessionFile, error)
-}
-
-// SessionFile is an open session file.
-type SessionFile interface {
-	io.ReaderAt
-	io.Closer
-	Size() int64        // when it was opened
-	ModTime() time.Time // stands in for the time of an entry that has none
 }
 
 // TextError says that the text of a query leaves nothing to search for.

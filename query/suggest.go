@@ -157,33 +157,6 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source
 	return list, nil
 }
 
-// fieldsOf returns the fields of a query's text that can be left out, with what
-// negates them.
-func fieldsOf(text string) (list []Node) {
-	const most = 8
-	root, _ := Parse(text)
-	items := []Node{root}
-	switch n := root.(type) {
-	case *List:
-		items = n.Items
-	case nil:
-		return nil
-	}
-	for _, item := range items {
-		inner := item
-		switch n := item.(type) {
-		case *Not:
-			inner = n.Item
-		case *Must:
-			inner = n.Item
-		}
-		if _, ok := inner.(*Field); ok && len(list) < most {
-			list = append(list, item)
-		}
-	}
-	return list
-}
-
 // count returns the number of hits that lack nothing, and without any such, of all.
 func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) (int, error) {
 	q, err := compile(&req)

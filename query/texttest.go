@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,7 +20,7 @@ import (
 type textTest interface {
 	// docs returns the documents of a segment of which it may be true; nil when
 	// that may be all.
-	docs(seg *segment) (bitset, error)
+	docs(seg *index.Segment) (bitset, error)
 	// holds decides about a part.
 	holds(v *partView) bool
 	// spans returns what is to be marked in the text of a part.
@@ -30,7 +29,7 @@ type textTest interface {
 
 // A partView is a part that was read again, with what text tests ask for.
 type partView struct {
-	file             *file
+	session          *session.Summary
 	line             adapter.Line
 	parser           adapter.Parser
 	entry            *session.Entry
@@ -63,7 +62,7 @@ func (v *partView) factsOf() *session.EntryFacts {
 func newTextTest(f *Field, req *Request, a *analysis.Analyzer) (textTest, error) {
 	switch f.Name {
 	case "re":
-		p, err := compileGrep(&GrepRequest{Patterns: []string{f.Value}, Multiline: true})
+		p, err := compilePattern([]string{f.Value}, patternOptions{Multiline: true})
 		if err != nil {
 			return nil, err
 		}
@@ -104,16 +103,6 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 	return terms
 }
 
-// ofKinds returns the documents of some kinds.
-func ofKinds(seg *segment, kinds ...session.Kind) (bitset, error) {
-	return seg.keyed(index.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
-}
-
-// oneEach says that each of these terms has one spelling.
-func oneEach(terms []string) func(int) []string {
-	return func(i int) []string { return terms[i : i+1] }
-}
-
 // expressionTest is re:.
 type expressionTest struct {
 	re   *regexp.Regexp
@@ -129,11 +118,11 @@ const (
 	mostSteps  = 1000
 )
 
-func (f *expressionTest) docs(seg *segment) (bitset, error) {
+func (f *expressionTest) docs(seg *index.Segment) (bitset, error) {
 	if f.need == nil {
 		return nil, nil
 	}
-	l := lookup{segment: seg.Segment, limits: grepUsual, pieces: true}
+	l := lookup{segment: seg, limits: usualLimits, pieces: true}
 	l.limits.few = 0 // what is found counts towards scores, which must not depend on the segments
 	docs, err := l.need(f.need)
 	if err != nil || docs == nil {
@@ -164,12 +153,12 @@ type commandTest struct {
 	needle needle
 }
 
-func (f *commandTest) docs(seg *segment) (bitset, error) {
+func (f *commandTest) docs(seg *index.Segment) (bitset, error) {
 	docs, err := ofKinds(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
 	}
-	have, err := conjunction(seg, len(f.terms), oneEach(f.terms))
+	have, err := conjunction(seg.Len(), len(f.terms), oneEach(f.terms), textTerms(seg))
 	if err == nil {
 		docs.and(have)
 	}
@@ -221,7 +210,7 @@ type fileTest struct {
 
 // docs returns calls that have the last element of the path, and summaries,
 // whose lists of files may stand beside their text.
-func (f *fileTest) docs(seg *segment) (bitset, error) {
+func (f *fileTest) docs(seg *index.Segment) (bitset, error) {
 	docs, err := ofKinds(seg, session.KindCall)
 	if err != nil {
 		return nil, err
@@ -231,7 +220,7 @@ func (f *fileTest) docs(seg *segment) (bitset, error) {
 		return nil, err
 	}
 	if len(f.terms) > 0 {
-		have, err := conjunction(seg, len(f.terms), oneEach(f.terms))
+		have, err := conjunction(seg.Len(), len(f.terms), oneEach(f.terms), textTerms(seg))
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +235,7 @@ func (f *fileTest) holds(v *partView) bool {
 	if facts == nil {
 		return false
 	}
-	cwd := v.file.CWD
+	cwd := v.session.CWD
 	if v.entry.Parts[v.part].Kind == session.KindSummary {
 		for _, list := range [][]string{facts.ReadFiles, facts.ModifiedFiles} {
 			for _, p := range list {
@@ -331,9 +320,4 @@ func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
 		sc.touched.add(i)
 		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
 	}
-}
-
-// live returns the live documents of a segment: each has a kind.
-func (seg *segment) live() (bitset, error) {
-	return seg.keyed(index.FieldKind, func(string) bool { return true })
 }

@@ -71,15 +71,6 @@ func newScores(n int, plans []*plan) *scores {
 	return s
 }
 
-// written is make, but that every page is written to: one that is read first is the
-// system's page of zeros, and when it is written later, that costs a second fault
-// and stops the other cores.
-func written[T any](n int) []T {
-	s := make([]T, n)
-	clear(s)
-	return s
-}
-
 // begin goes to the beginning of a segment.
 func (sc *scores) begin() {
 	sc.first, sc.end = 0, 0

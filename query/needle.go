@@ -1,0 +1,70 @@
+package query
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/index/analysis"
+)
+
+// A needle is what verification looks for in a folded text.
+type needle struct {
+	text        []byte // folded, white space runs as one space
+	han         bool   // simplified and traditional characters are the same
+	left, right bool   // the edge is a word character: the one beside it must not be
+}
+
+func newNeedle(typed string) needle {
+	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
+	first, _ := utf8.DecodeRune(text)
+	last, _ := utf8.DecodeLastRune(text)
+	return needle{text: text, left: isSpaced(first), right: isSpaced(last)}
+}
+
+// find returns where the needle first occurs in the folded text at or after
+// from; ok is false when it does not.
+func (n *needle) find(text []byte, from int) (start, end int, ok bool) {
+	for from <= len(text) {
+		i := bytes.Index(text[from:], n.text)
+		if i < 0 || len(n.text) == 0 {
+			return 0, 0, false
+		}
+		start, end = from+i, from+i+len(n.text)
+		if n.bounded(text, start, end) {
+			return start, end, true
+		}
+		from = start + 1
+	}
+	return 0, 0, false
+}
+
+func (n *needle) bounded(text []byte, start, end int) bool {
+	if n.left {
+		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && isSpaced(before) {
+			return false
+		}
+	}
+	if n.right {
+		if after, size := utf8.DecodeRune(text[end:]); size > 0 && isSpaced(after) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSpaced reports whether a folded character belongs to a word of a script that
+// is written with spaces.
+func isSpaced(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
+	}
+	if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
+		return false
+	}
+	var a analysis.Analyzer
+	spaced := unicode.IsMark(r)
+	a.Walk([]byte(string(r)), func(t analysis.Token) { spaced = t.Form == analysis.Word })
+	return spaced
+}
