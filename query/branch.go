@@ -3,13 +3,10 @@ package query
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
 )
-
-var noTime time.Time
 
 // ParseBranch returns the branch of this name, "" for any.
 func ParseBranch(name string) (string, error) {
@@ -20,28 +17,6 @@ func ParseBranch(name string) (string, error) {
 		return name, nil
 	}
 	return "", fmt.Errorf("unknown branch %q: use active, abandoned or any", name)
-}
-
-// branchTest tells entries by their branch. Like a time, that is no keyword of a
-// document: later lines of the file change it.
-func branchTest(branch string) test {
-	t := timeTest(noTime, noTime)
-	t.branch = branch
-	return t
-}
-
-// onBranch reports whether the entry of a document lies on the test's branch.
-func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, error) {
-	id, ok := seg.ID(doc)
-	if !ok {
-		return false, nil
-	}
-	o, err := s.outline(at, seg)
-	if err != nil {
-		return false, err
-	}
-	e, ok := o.At(id.Offset)
-	return ok && branchName(e.Active) == t.branch, nil
 }
 
 // hasBranch reports whether a session has an entry on the branch.

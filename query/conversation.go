@@ -10,7 +10,6 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
-	"pigrep/scope"
 )
 
 // ErrChanged says that a session file is not what its session record says.
@@ -73,36 +72,6 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		e.redact()
 	}
 	return e, nil
-}
-
-// Filter returns what tells the entries that the filters of a request let
-// through: those of its branch and time, with a part that passes all other
-// filters. Without a scope and kinds all kinds count. It is nil when there are no
-// filters.
-func (c *Conversation) Filter(req *Request) (func(*Entry) bool, error) {
-	if req.Scope == "" && len(req.Kinds) == 0 {
-		plain := *req
-		plain.Scope, req = scope.All, &plain
-	}
-	tests, err := req.tests()
-	if err != nil {
-		return nil, err
-	}
-	if len(tests) == 0 {
-		return nil, nil
-	}
-	f, branch := grepFilter(tests), grepFilter(tests).branch()
-	ofSession := f.file(&c.Record.Summary)
-	ofParts := slices.ContainsFunc(f, func(t test) bool { return t.keyword != nil })
-	return func(e *Entry) bool {
-		if !ofSession || branch != "" && e.Branch != branch {
-			return false
-		}
-		if !ofParts { // entries without any part count
-			return f.part(&e.Entry, &session.Part{}, e.Time)
-		}
-		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.part(&e.Entry, &p, e.Time) })
-	}, nil
 }
 
 // Through returns the path when entry i is on it, else the branch that i is on. An

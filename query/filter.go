@@ -369,3 +369,43 @@ func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 	}
 	return all, nil
 }
+
+// FilterEntries returns what tells the entries of a session that the filters of a request let
+// through: those of its branch and time, with a part that passes all other
+// filters. Without a scope and kinds all kinds count. It is nil when there are no
+// filters.
+func FilterEntries(rec *session.Record, req *Request) (func(*Entry) bool, error) {
+	if req.Scope == "" && len(req.Kinds) == 0 {
+		plain := *req
+		plain.Scope, req = scope.All, &plain
+	}
+	tests, err := req.tests()
+	if err != nil {
+		return nil, err
+	}
+	if len(tests) == 0 {
+		return nil, nil
+	}
+	f, branch := grepFilter(tests), grepFilter(tests).branch()
+	ofSession := f.file(&rec.Summary)
+	ofParts := slices.ContainsFunc(f, func(t test) bool { return t.keyword != nil })
+	return func(e *Entry) bool {
+		if !ofSession || branch != "" && e.Branch != branch {
+			return false
+		}
+		if !ofParts { // entries without any part count
+			return f.part(&e.Entry, &session.Part{}, e.Time)
+		}
+		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.part(&e.Entry, &p, e.Time) })
+	}, nil
+}
+
+var noTime time.Time
+
+// branchTest tells entries by their branch. Like a time, that is no keyword of a
+// document: later lines of the file change it.
+func branchTest(branch string) test {
+	t := timeTest(noTime, noTime)
+	t.branch = branch
+	return t
+}

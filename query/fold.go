@@ -8,6 +8,12 @@ import (
 	"pigrep/index/analysis"
 )
 
+// Words of eight bytes: 1 in each, and the highest bit of each.
+const (
+	eachByte  = 0x0101010101010101
+	highBits8 = 0x8080808080808080
+)
+
 // folder folds texts for needles to be found in.
 type folder struct {
 	analyzer analysis.Analyzer
@@ -94,21 +100,21 @@ func (f *folder) fold(text []byte) []byte {
 // not ASCII follows them. space says that one stands before. It returns how many
 // bytes of the text those are.
 func foldEight(to *[]byte, text []byte, space bool) int {
-	const blanks = ' ' * lowBits
+	const blanks = ' ' * eachByte
 	n := 0
 	for ; n+9 <= len(text) && text[n+8] < utf8.RuneSelf; n += 8 {
 		w := binary.LittleEndian.Uint64(text[n:])
 		// Of ASCII bytes, the highest bit is kept through a subtraction by those
 		// that are not smaller.
-		if w&highBits != 0 || ^((w|highBits)-blanks)&highBits != 0 {
+		if w&highBits8 != 0 || ^((w|highBits8)-blanks)&highBits8 != 0 {
 			break
 		}
-		spaces := ^((w ^ blanks | highBits) - lowBits) & highBits
+		spaces := ^((w ^ blanks | highBits8) - eachByte) & highBits8
 		if spaces&(spaces<<8) != 0 || space && spaces&0x80 != 0 {
 			break
 		}
 		space = spaces>>63 != 0
-		capitals := (w + ('\x80'-'A')*lowBits) &^ (w + ('\x80'-'Z'-1)*lowBits) & highBits
+		capitals := (w + ('\x80'-'A')*eachByte) &^ (w + ('\x80'-'Z'-1)*eachByte) & highBits8
 		*to = binary.LittleEndian.AppendUint64(*to, w|capitals>>2)
 	}
 	return n

@@ -184,3 +184,10 @@ func lastIndexSpace(line []byte, from, to int) int {
 	}
 	return -1
 }
+
+// Fragment is the piece of a document's text that is shown: one line, without
+// control characters, with "… " and " …" where it was cut.
+type Fragment struct {
+	Text  string   `json:"text"`
+	Spans [][2]int `json:"spans,omitempty"` // matched bytes of Text, [start, end), in order, not overlapping
+}

@@ -68,3 +68,18 @@ func isSpaced(r rune) bool {
 	a.Walk([]byte(string(r)), func(t analysis.Token) { spaced = t.Form == analysis.Word })
 	return spaced
 }
+
+// needleSpans returns where a needle stands in a text, so many times at most.
+func needleSpans(a *analysis.Analyzer, n *needle, text []byte, most int) (list [][2]int) {
+	folded := a.FoldText(text)
+	for from := 0; len(list) < most; {
+		start, end, ok := n.find(folded.Text, from)
+		if !ok {
+			break
+		}
+		from = end
+		start, end = folded.Source(start, end)
+		list = append(list, [2]int{start, end})
+	}
+	return list
+}

@@ -86,34 +86,6 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
 }
 
-// FindEntry returns the index of the entry of a session that has this id, or an
-// id that begins so.
-func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
-	name = strings.TrimSpace(name)
-	if i := t.Find(name); i >= 0 {
-		return i, nil
-	}
-	var found, ids []string
-	at := -1
-	for i := range rec.Nodes {
-		if t.Superseded(i) {
-			continue
-		}
-		id := rec.Nodes[i].ID
-		ids = append(ids, id)
-		if hasPrefixFold(id, name) {
-			found, at = append(found, id), i
-		}
-	}
-	switch len(found) {
-	case 1:
-		return at, nil
-	case 0:
-		return -1, &NotFoundError{What: "entry", Name: name, Nearest: Nearest(ids, name)}
-	}
-	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
-}
-
 // EntryPlace is an entry of some session.
 type EntryPlace struct {
 	Session *session.Summary

@@ -161,13 +161,6 @@ type Copy struct {
 	EntryID     string `json:"entryId,omitempty"`
 }
 
-// Fragment is the piece of a document's text that is shown: one line, without
-// control characters, with "… " and " …" where it was cut.
-type Fragment struct {
-	Text  string   `json:"text"`
-	Spans [][2]int `json:"spans,omitempty"` // matched bytes of Text, [start, end), in order, not overlapping
-}
-
 // Resume is the command that resumes a session.
 type Resume struct {
 	Dir  string   `json:"dir,omitempty"`

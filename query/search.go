@@ -461,3 +461,17 @@ func (s *searcher) compare(a, b *candidate) int {
 	x, y := s.resolve(a), s.resolve(b)
 	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
 }
+
+// onBranch reports whether the entry of a document lies on the test's branch.
+func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, error) {
+	id, ok := seg.ID(doc)
+	if !ok {
+		return false, nil
+	}
+	o, err := s.outline(at, seg)
+	if err != nil {
+		return false, err
+	}
+	e, ok := o.At(id.Offset)
+	return ok && branchName(e.Active) == t.branch, nil
+}

@@ -318,3 +318,27 @@ func Facts(s *session.Summary, defaultRoot string) SessionHit {
 	}
 	return hit
 }
+
+// SessionRow is a session of a list in JSON. Score and hits are there when there
+// was a text to search for.
+type SessionRow struct {
+	SessionHit
+	Score      *float64 `json:"score,omitempty"`
+	Hits       *int     `json:"hits,omitempty"`
+	HitsAny    *int     `json:"hitsAny,omitempty"`
+	ParentPath string   `json:"parentPath,omitempty"`
+	Depth      int      `json:"depth,omitempty"`
+	Best       string   `json:"entryId,omitempty"` // of the best hit
+}
+
+// Row returns the session as it is in JSON.
+func (s *ListedSession) Row(searched bool) SessionRow {
+	r := SessionRow{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Depth: s.Depth}
+	if searched {
+		r.Score, r.Hits, r.HitsAny = &s.Score, &s.Hits, &s.HitsAny
+		if s.Hit != nil {
+			r.Best = s.Hit.EntryID
+		}
+	}
+	return r
+}

@@ -186,21 +186,6 @@ func (f *commandTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
 	return needleSpans(a, &f.needle, text, 1)
 }
 
-// needleSpans returns where a needle stands in a text, so many times at most.
-func needleSpans(a *analysis.Analyzer, n *needle, text []byte, most int) (list [][2]int) {
-	folded := a.FoldText(text)
-	for from := 0; len(list) < most; {
-		start, end, ok := n.find(folded.Text, from)
-		if !ok {
-			break
-		}
-		from = end
-		start, end = folded.Source(start, end)
-		list = append(list, [2]int{start, end})
-	}
-	return list
-}
-
 // fileTest is file:.
 type fileTest struct {
 	path   string

@@ -14,6 +14,7 @@ import (
 
 	"pigrep/internal/files"
 	"pigrep/internal/ui/printer"
+	"pigrep/query"
 
 	"github.com/spf13/cobra"
 )
@@ -120,7 +121,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	pass, err := t.Filter(&filter)
+	pass, err := query.FilterEntries(t.Record, &filter)
 	if err != nil {
 		return usagef("", "%v", err)
 	}

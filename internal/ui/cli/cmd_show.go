@@ -204,7 +204,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if err != nil {
 		return indexProblem(err)
 	}
-	pass, err := t.Filter(&o.filter)
+	pass, err := query.FilterEntries(t.Record, &o.filter)
 	if err != nil {
 		return usagef("", "%v", err)
 	}

@@ -1,0 +1,35 @@
+package query
+
+import (
+	"strings"
+
+	"pigrep/internal/session"
+)
+
+// FindEntry returns the index of the entry of a session that has this id, or an
+// id that begins so.
+func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
+	name = strings.TrimSpace(name)
+	if i := t.Find(name); i >= 0 {
+		return i, nil
+	}
+	var found, ids []string
+	at := -1
+	for i := range rec.Nodes {
+		if t.Superseded(i) {
+			continue
+		}
+		id := rec.Nodes[i].ID
+		ids = append(ids, id)
+		if hasPrefixFold(id, name) {
+			found, at = append(found, id), i
+		}
+	}
+	switch len(found) {
+	case 1:
+		return at, nil
+	case 0:
+		return -1, &NotFoundError{What: "entry", Name: name, Nearest: Nearest(ids, name)}
+	}
+	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
+}

@@ -1,0 +1,40 @@
+package query
+
+import "testing"
+
+func TestForms(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"rename", "renaming"}, {"rename", "renamed"}, {"rename", "renames"}, {"stop", "stopped"}, {"stop", "stopping"},
+		{"library", "libraries"}, {"copy", "copied"}, {"copy", "copying"}, {"fix", "fixes"}, {"fix", "fixed"}, {"match", "matches"},
+		{"connect", "connecting"}, {"file", "files"}, {"cache", "caches"}, {"cache", "caching"}, {"call", "called"}, {"process", "processes"},
+		{"token", "tokens"}, {"play", "played"}, {"free", "freed"}, {"error", "errors"}, {"use", "using"}, {"go", ""},
+	} {
+		if pair[1] == "" {
+			if got := forms(pair[0]); len(got) > 0 {
+				t.Errorf("forms(%q) = %q, want none", pair[0], got)
+			}
+			continue
+		}
+		for _, p := range [][2]string{pair, {pair[1], pair[0]}} {
+			if !contains(forms(p[0]), p[1]) {
+				t.Errorf("forms(%q) = %q, want %q among them", p[0], forms(p[0]), p[1])
+			}
+		}
+	}
+	for _, w := range []string{"string", "this", "status", "bus", "red", "thing", "über", "x9s"} {
+		for _, f := range forms(w) {
+			if len(f) < 3 {
+				t.Errorf("forms(%q) has %q", w, f)
+			}
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}

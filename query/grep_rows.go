@@ -1,0 +1,83 @@
+package query
+
+import (
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+)
+
+// GrepPlace says in JSON where a match is, with the names that hits have.
+type GrepPlace struct {
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	EntryID     string       `json:"entryId,omitempty"`
+	Kind        session.Kind `json:"kind"`
+	Role        string       `json:"role,omitempty"`
+	Timestamp   Time         `json:"timestamp,omitzero"`
+	Line        int          `json:"line"`
+	Offset      int64        `json:"offset"`
+	Length      int          `json:"length"`
+	Part        int          `json:"part"`
+	Tool        string       `json:"tool,omitempty"`
+	ToolCallID  string       `json:"toolCallId,omitempty"`
+	IsError     bool         `json:"isError"`
+	Provider    string       `json:"provider,omitempty"`
+	Model       string       `json:"model,omitempty"`
+	CustomType  string       `json:"customType,omitempty"`
+}
+
+// Place returns where the match is.
+func (m *GrepMatch) Place() GrepPlace {
+	return GrepPlace{
+		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
+		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
+	}
+}
+
+// GrepRow is a line of a match in JSON.
+type GrepRow struct {
+	Type string `json:"type"` // "match" or "context"
+	GrepPlace
+	Number int      `json:"lineNumber"`
+	At     int      `json:"lineOffset"`
+	Text   string   `json:"text"`
+	Spans  [][2]int `json:"spans,omitempty"`
+}
+
+// Rows returns the lines of the match.
+func (m *GrepMatch) Rows() []GrepRow {
+	rows := make([]GrepRow, len(m.Lines))
+	for i, l := range m.Lines {
+		rows[i] = GrepRow{"context", m.Place(), l.Number, l.Offset, l.Text, l.Spans}
+		if l.Match {
+			rows[i].Type = "match"
+		}
+	}
+	return rows
+}
+
+// wholeText is up to what length a text is looked through once for all lines of
+// it that are shown.
+const wholeText = 64 << 10
+
+// redactLines masks the secrets of a text in the lines that are shown of it.
+func redactLines(text []byte, lines []GrepLine) {
+	var all []redact.Span
+	if len(text) <= wholeText {
+		all = redact.Find(string(text))
+	}
+	for i := range lines {
+		l := &lines[i]
+		start, end := l.Offset, l.Offset+len(l.Text)
+		spans := all
+		if len(text) > wholeText {
+			spans = redact.Around(text, start, end)
+		}
+		var inside []redact.Span
+		for _, s := range spans {
+			if s.Start < end && s.End > start {
+				inside = append(inside, redact.Span{Start: max(0, s.Start-start), End: min(len(l.Text), s.End-start), Rule: s.Rule})
+			}
+		}
+		l.Text, l.Spans = redact.Moved(l.Text, inside, l.Spans)
+	}
+}
