@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
@@ -41,7 +42,7 @@ type branches struct {
 func loadBranches(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*branches, error) {
 	if rec == nil || rec.Checkpoint.Offset+rec.TailBytes < size {
 		var err error
-		if rec, err = ReadRecord(a, path, io.NewSectionReader(file, 0, size), noTime); err != nil {
+		if rec, err = ReadRecord(a, path, io.NewSectionReader(file, 0, size), time.Time{}); err != nil {
 			return nil, err
 		}
 	}

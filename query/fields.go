@@ -139,14 +139,14 @@ func quoteRegexp(s string) string {
 
 // nearestField returns the field with the most similar name, and how many edits
 // away it is.
-func nearestField(name string) (near string, edits int) {
+func nearestField(name string) (nearest string, edits int) {
 	edits = 1 << 30
 	for _, f := range Fields {
 		if d := editDistance(name, f.Name, 20); d < edits {
-			near, edits = f.Name, d
+			nearest, edits = f.Name, d
 		}
 	}
-	return near, edits
+	return nearest, edits
 }
 
 // fieldWarning says why a word that looks like a field is none; "" when it does

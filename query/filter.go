@@ -400,12 +400,11 @@ func FilterEntries(rec *session.Record, req *Request) (func(*Entry) bool, error)
 	}, nil
 }
 
-var noTime time.Time
 
 // branchTest tells entries by their branch. Like a time, that is no keyword of a
 // document: later lines of the file change it.
 func branchTest(branch string) test {
-	t := timeTest(noTime, noTime)
+	t := timeTest(time.Time{}, time.Time{})
 	t.branch = branch
 	return t
 }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"strings"
+	"time"
 
 	"pigrep/index/analysis"
 )
@@ -9,7 +10,7 @@ import (
 // labelTest tells entries by the labels that they bear. Later lines give and take
 // labels, so the session record knows them.
 func labelTest(part string) test {
-	t := timeTest(noTime, noTime)
+	t := timeTest(time.Time{}, time.Time{})
 	t.label = analysis.Fold(part)
 	return t
 }

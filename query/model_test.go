@@ -131,18 +131,18 @@ func (m *model) expansions(w *word) []expansion {
 		}
 		if length >= minFuzzy && total() <= rareFuzzy && !parts && !strings.ContainsFunc(w.term, unicode.IsDigit) {
 			least := max(1, moreFrequent*total())
-			var near []string
-			for edits := 1; len(near) == 0 && (edits == 1 || edits == 2 && length >= minFuzzyTwo); edits++ {
+			var alike []string
+			for edits := 1; len(alike) == 0 && (edits == 1 || edits == 2 && length >= minFuzzyTwo); edits++ {
 				for _, term := range all {
 					if editDistance(w.term, term, edits) <= edits && m.df[term] >= least {
-						near = append(near, term)
+						alike = append(alike, term)
 					}
 				}
 			}
-			slices.SortStableFunc(near, func(x, y string) int {
+			slices.SortStableFunc(alike, func(x, y string) int {
 				return cmp.Or(cmp.Compare(editDistance(w.term, x, 2), editDistance(w.term, y, 2)), cmp.Compare(m.df[y], m.df[x]))
 			})
-			for _, term := range near[:min(maxExpansions, len(near))] {
+			for _, term := range alike[:min(maxExpansions, len(alike))] {
 				weight := weightFuzzy
 				if editDistance(w.term, term, 2) > 1 {
 					weight /= 2
