@@ -20,24 +20,30 @@ import (
 // layers says on which layer each package lies; imports only point down. A
 // package below one that is listed belongs to it.
 var layers = map[string]int{
-	"pigrep":                         7,
-	"pigrep/internal/ui/cli":         6,
-	"pigrep/internal/ui/printer":     5,
-	"pigrep/internal/ui/tui":         5,
-	"pigrep/internal/ui/mcp":         5,
-	"pigrep/query":                   4,
-	"pigrep/indexer":                 4,
-	"pigrep/index":                   3,
-	"pigrep/adapter":                 2,
-	"pigrep/scope":                   1,
-	"pigrep/internal/audit":          1,
+	"pigrep":                         70,
+	"pigrep/internal/ui/cli":         60,
+	"pigrep/internal/ui/printer":     50,
+	"pigrep/internal/ui/tui":         50,
+	"pigrep/internal/ui/mcp":         50,
+	"pigrep/query":                   45,
+	"pigrep/query/match":             41,
+	"pigrep/query/syntax":            40,
+	"pigrep/query/docset":            40,
+	"pigrep/query/entry":             40,
+	"pigrep/query/literal":           40,
+	"pigrep/indexer":                 40,
+	"pigrep/index":                   30,
+	"pigrep/adapter":                 20,
+	"pigrep/scope":                   10,
+	"pigrep/internal/audit":          10,
 	"pigrep/internal/session":        0,
 	"pigrep/internal/terminal":       0,
 	"pigrep/internal/timespec":       0,
 	"pigrep/internal/redact":         0,
 	"pigrep/internal/files":          0,
+	"pigrep/internal/near":           0,
 	"pigrep/internal/lab/corpus":     0, // test data for benchmarks
-	"pigrep/internal/lab/corpus/gen": 7,
+	"pigrep/internal/lab/corpus/gen": 70,
 }
 
 // testOnly packages hold tests and tools of the project, not the program.

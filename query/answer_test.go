@@ -108,7 +108,7 @@ func TestSearchSortReadsLittle(t *testing.T) {
 }
 
 func TestSearchNeighbours(t *testing.T) {
-	l := newLibrary(t, story{name: "tree", entries: []entry{
+	l := newLibrary(t, story{name: "tree", entries: []turn{
 		prompt("first").named("a"),
 		called("bash", map[string]any{"command": "ls"}).named("b"),
 		{id: "m", fields: map[string]any{"type": "model_change", "provider": "acme", "modelId": "opus-9"}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pigrep/internal/session"
+	"pigrep/query/match"
 	"pigrep/scope"
 )
 
@@ -14,7 +15,7 @@ type Neighbour struct {
 	Kind      session.Kind `json:"kind"`
 	Role      string       `json:"role,omitempty"`
 	Tool      string       `json:"tool,omitempty"`
-	Timestamp Time         `json:"timestamp,omitzero"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
 	Line      int          `json:"line"`
 	Text      string       `json:"text"` // the beginning, on one line
 }
@@ -82,8 +83,8 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 			return
 		}
 		*list = append(*list, Neighbour{
-			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: Time{read.file.TimeOf(node)},
-			Line: node.Line, Text: fragment(s.req.shown(best.Text, nil)).Text,
+			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: read.file.TimeOf(node)},
+			Line: node.Line, Text: match.Cut(s.req.shown(best.Text, nil)).Text,
 		})
 	})
 	if errors.Is(err, errChanged) {

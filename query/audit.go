@@ -14,6 +14,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 )
 
 // AuditRequest asks what tools did and what it cost. Of the filters of Request
@@ -41,14 +42,14 @@ type ArgTest struct {
 
 // Coverage says what an audit has looked at.
 type Coverage struct {
-	Sessions     int  `json:"sessions"`
-	First        Time `json:"first,omitzero"` // the oldest and
-	Last         Time `json:"last,omitzero"`  // the newest entry in them
-	SkippedLines int  `json:"skippedLines"`
-	Copies       int  `json:"copies"`  // calls, or uses of tokens, that are copies of ones in other places and counted there
-	Changed      int  `json:"changed"` // files that were rewritten, or grew, since they were indexed
-	Vanished     int  `json:"vanished"`
-	New          int  `json:"new"` // files that are not indexed yet
+	Sessions     int          `json:"sessions"`
+	First        session.Time `json:"first,omitzero"` // the oldest and
+	Last         session.Time `json:"last,omitzero"`  // the newest entry in them
+	SkippedLines int          `json:"skippedLines"`
+	Copies       int          `json:"copies"`  // calls, or uses of tokens, that are copies of ones in other places and counted there
+	Changed      int          `json:"changed"` // files that were rewritten, or grew, since they were indexed
+	Vanished     int          `json:"vanished"`
+	New          int          `json:"new"` // files that are not indexed yet
 }
 
 // auditor reads the facts of all sessions.
@@ -84,7 +85,7 @@ type callPlace struct {
 	part   int
 }
 
-func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *AuditRequest, parts index.FactParts) (*auditor, error) {
+func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req *AuditRequest, parts index.FactParts) (*auditor, error) {
 	x := &auditor{ctx: ctx, r: r, req: req, place: req.Location}
 	if x.place == nil {
 		x.place = time.UTC
@@ -137,10 +138,10 @@ func (x *auditor) listFiles() error {
 			x.cover.Sessions++
 			x.cover.SkippedLines += s.Skipped
 			if !s.Oldest.IsZero() && (x.cover.First.IsZero() || s.Oldest.Before(x.cover.First.Time)) {
-				x.cover.First = Time{s.Oldest}
+				x.cover.First = session.Time{Time: s.Oldest}
 			}
 			if s.Newest.After(x.cover.Last.Time) {
-				x.cover.Last = Time{s.Newest}
+				x.cover.Last = session.Time{Time: s.Newest}
 			}
 		}
 		x.files = append(x.files, f)
@@ -165,7 +166,7 @@ func olderHeader(a, b *session.Summary) int {
 }
 
 // search finds the calls that the text picks.
-func (x *auditor) search(a adapter.Adapter, src Source) error {
+func (x *auditor) search(a adapter.Adapter, src entry.Source) error {
 	req := x.req.Request
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	req.Tools, req.Models, req.Error = nil, nil, false // of these the facts know more
@@ -390,7 +391,7 @@ func (x *auditor) onBranch(f *auditFile, offset int64) (bool, error) {
 		b.file, b.record, b.tree = f, rec, rec.Tree()
 	}
 	i := b.record.NodeAt(offset)
-	return i >= 0 && BranchOf(b.tree, i) == b.branch, nil
+	return i >= 0 && entry.BranchOf(b.tree, i) == b.branch, nil
 }
 
 // wants applies the filters on calls.

@@ -15,23 +15,24 @@ import (
 	"pigrep/index"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 )
 
 // CallRow is one call of a tool.
 type CallRow struct {
-	Type        string `json:"type"` // "call"
-	Timestamp   Time   `json:"timestamp,omitzero"`
-	SessionPath string `json:"sessionPath"`
-	SessionID   string `json:"sessionId,omitempty"`
-	SessionName string `json:"sessionName,omitempty"`
-	CWD         string `json:"cwd,omitempty"`
-	EntryID     string `json:"entryId,omitempty"`
-	Offset      int64  `json:"offset"` // of the entry
-	Part        *int   `json:"part,omitempty"`
-	Kind        string `json:"kind"` // call, nested, shell, missing
-	Tool        string `json:"tool"`
-	ToolCallID  string `json:"toolCallId,omitempty"`
-	Model       string `json:"model,omitempty"`
+	Type        string       `json:"type"` // "call"
+	Timestamp   session.Time `json:"timestamp,omitzero"`
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	SessionName string       `json:"sessionName,omitempty"`
+	CWD         string       `json:"cwd,omitempty"`
+	EntryID     string       `json:"entryId,omitempty"`
+	Offset      int64        `json:"offset"` // of the entry
+	Part        *int         `json:"part,omitempty"`
+	Kind        string       `json:"kind"` // call, nested, shell, missing
+	Tool        string       `json:"tool"`
+	ToolCallID  string       `json:"toolCallId,omitempty"`
+	Model       string       `json:"model,omitempty"`
 
 	Arguments string `json:"arguments"` // on one line, or the shell command as typed
 	Cut       bool   `json:"cut,omitempty"`
@@ -66,7 +67,7 @@ const resultLines = 5
 // reached, and held in memory until its first one is; so are those of the sessions
 // that ran meanwhile. With results it reads the first lines of each call's result
 // from its session file.
-func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest, results bool) (*CallList, error) {
+func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest, results bool) (*CallList, error) {
 	x, err := newAuditor(ctx, r, a, src, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func (h *callRuns) Pop() any {
 
 func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
 	row := &CallRow{
-		Type: "call", Timestamp: Time{f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
+		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: "ok", Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken, Rules: audit.RuleIDs(c.Rules),
@@ -221,7 +222,7 @@ type callFile struct {
 	*auditFile
 	x       *auditor
 	a       adapter.Adapter
-	src     Source
+	src     entry.Source
 	outline *index.Outline // nil when the file has no record
 	broken  bool
 }
@@ -247,7 +248,7 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 		f.x.warnings = append(f.x.warnings, fmt.Sprintf("%s: %v", f.Path, err))
 	}
 	if f.outline == nil {
-		fail(ErrChanged)
+		fail(entry.ErrChanged)
 		return
 	}
 	n, ok := f.outline.At(offset)
@@ -268,7 +269,7 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 		}
 	})
 	if !found {
-		fail(ErrChanged)
+		fail(entry.ErrChanged)
 	}
 }
 
@@ -334,14 +335,14 @@ func (f *callFile) passes(calls []session.CallFact, number int, tests []ArgTest)
 
 // CommandRow is a program that shell commands ran, with its subcommand.
 type CommandRow struct {
-	Type     string `json:"type"` // "command"
-	Program  string `json:"program"`
-	Runs     int    `json:"runs"`   // as often as it stands in a command
-	Calls    int    `json:"calls"`  // commands that run it
-	Failed   int    `json:"failed"` // of these
-	Sessions int    `json:"sessions"`
-	Risky    int    `json:"risky"` // of the calls, those that match a rule
-	Last     Time   `json:"lastUsed,omitzero"`
+	Type     string       `json:"type"` // "command"
+	Program  string       `json:"program"`
+	Runs     int          `json:"runs"`   // as often as it stands in a command
+	Calls    int          `json:"calls"`  // commands that run it
+	Failed   int          `json:"failed"` // of these
+	Sessions int          `json:"sessions"`
+	Risky    int          `json:"risky"` // of the calls, those that match a rule
+	Last     session.Time `json:"lastUsed,omitzero"`
 }
 
 // CommandTable is the answer to a request for the programs that were run.
@@ -362,7 +363,7 @@ type commandGroup struct {
 }
 
 // Commands counts what shell commands ran.
-func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest) (*CommandTable, error) {
+func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest) (*CommandTable, error) {
 	req.Commands = true
 	x, err := newAuditor(ctx, r, a, src, &req, index.FactCalls)
 	if err != nil {
@@ -401,7 +402,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src Sourc
 		return nil, err
 	}
 	for _, g := range table.rows {
-		g.row.Sessions, g.row.Last = g.files.n, Time{time.UnixMilli(g.last).UTC()}
+		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
 		t.Rows = append(t.Rows, g.row)
 	}
 	slices.SortFunc(t.Rows, func(a, b CommandRow) int {

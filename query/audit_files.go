@@ -16,33 +16,33 @@ import (
 
 // FileRow is a file that tools touched.
 type FileRow struct {
-	Type      string `json:"type"` // "file"
-	Path      string `json:"path"`
-	Reads     int    `json:"reads"`
-	Writes    int    `json:"writes"`
-	Edits     int    `json:"edits"`
-	Others    int    `json:"others"`    // by tools of which it is not known what they do
-	Summaries int    `json:"summaries"` // that list it
-	Failed    int    `json:"failed"`    // calls
-	Sessions  int    `json:"sessions"`
-	First     Time   `json:"first,omitzero"`
-	Last      Time   `json:"last,omitzero"`
+	Type      string       `json:"type"` // "file"
+	Path      string       `json:"path"`
+	Reads     int          `json:"reads"`
+	Writes    int          `json:"writes"`
+	Edits     int          `json:"edits"`
+	Others    int          `json:"others"`    // by tools of which it is not known what they do
+	Summaries int          `json:"summaries"` // that list it
+	Failed    int          `json:"failed"`    // calls
+	Sessions  int          `json:"sessions"`
+	First     session.Time `json:"first,omitzero"`
+	Last      session.Time `json:"last,omitzero"`
 }
 
 // TouchRow is one time that a file was touched.
 type TouchRow struct {
-	Type        string `json:"type"` // "touch"
-	Path        string `json:"path"`
-	Action      string `json:"action"` // read, write, edit, other; with a summary read or edit
-	Timestamp   Time   `json:"timestamp,omitzero"`
-	SessionPath string `json:"sessionPath"`
-	SessionID   string `json:"sessionId,omitempty"`
-	SessionName string `json:"sessionName,omitempty"`
-	CWD         string `json:"cwd,omitempty"`
-	EntryID     string `json:"entryId,omitempty"`
-	Offset      int64  `json:"offset"`
-	Tool        string `json:"tool,omitempty"` // absent when a summary lists the file
-	Status      string `json:"status"`         // ok, error, none; "summary"
+	Type        string       `json:"type"` // "touch"
+	Path        string       `json:"path"`
+	Action      string       `json:"action"` // read, write, edit, other; with a summary read or edit
+	Timestamp   session.Time `json:"timestamp,omitzero"`
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	SessionName string       `json:"sessionName,omitempty"`
+	CWD         string       `json:"cwd,omitempty"`
+	EntryID     string       `json:"entryId,omitempty"`
+	Offset      int64        `json:"offset"`
+	Tool        string       `json:"tool,omitempty"` // absent when a summary lists the file
+	Status      string       `json:"status"`         // ok, error, none; "summary"
 }
 
 // FileTable is the answer to a request for the files that were touched: rows by
@@ -97,7 +97,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 			outline, unread = r.Outline(f.File, nil)
 		}
 		return TouchRow{
-			Type: "touch", Path: name, Timestamp: Time{f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD,
+			Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD,
 			EntryID: entryID(outline, offset), Offset: offset,
 		}
 	}
@@ -176,7 +176,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 	}
 	for _, g := range table.rows {
 		g.row.Sessions = g.files.n
-		g.row.First, g.row.Last = Time{time.UnixMilli(g.first).UTC()}, Time{time.UnixMilli(g.last).UTC()}
+		g.row.First, g.row.Last = session.Time{Time: time.UnixMilli(g.first).UTC()}, session.Time{Time: time.UnixMilli(g.last).UTC()}
 		t.Rows = append(t.Rows, g.row)
 	}
 	slices.SortFunc(t.Rows, func(a, b FileRow) int {

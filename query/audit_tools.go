@@ -10,6 +10,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 )
 
 // AuditKey says what a row is about: the dimensions of the request that apply.
@@ -56,18 +57,18 @@ func (x *auditor) auditKey(keys []string) AuditKey {
 type ToolRow struct {
 	Type string `json:"type"` // "tool"
 	AuditKey
-	Calls     int     `json:"calls"`
-	Errors    int     `json:"errors"`
-	ErrorRate float64 `json:"errorRate"` // of the calls that have a result
-	Sessions  int     `json:"sessions"`
-	P50       *int32  `json:"p50Ms,omitempty"` // duration, absent when none is known
-	P95       *int32  `json:"p95Ms,omitempty"`
-	Timed     int     `json:"timed"` // calls whose duration is known
-	Bytes     int64   `json:"outputBytes"`
-	Last      Time    `json:"lastUsed,omitzero"`
-	NoResult  int     `json:"withoutResult"`     // calls without a result
-	NoCall    int     `json:"resultWithoutCall"` // results without a call, which are no calls
-	Nested    int     `json:"nested"`            // calls that another tool made
+	Calls     int          `json:"calls"`
+	Errors    int          `json:"errors"`
+	ErrorRate float64      `json:"errorRate"` // of the calls that have a result
+	Sessions  int          `json:"sessions"`
+	P50       *int32       `json:"p50Ms,omitempty"` // duration, absent when none is known
+	P95       *int32       `json:"p95Ms,omitempty"`
+	Timed     int          `json:"timed"` // calls whose duration is known
+	Bytes     int64        `json:"outputBytes"`
+	Last      session.Time `json:"lastUsed,omitzero"`
+	NoResult  int          `json:"withoutResult"`     // calls without a result
+	NoCall    int          `json:"resultWithoutCall"` // results without a call, which are no calls
+	Nested    int          `json:"nested"`            // calls that another tool made
 }
 
 // ToolTable is the answer to a request for the use of tools.
@@ -122,7 +123,7 @@ func (g *toolGroup) finish() ToolRow {
 	r := g.row
 	r.Sessions, r.Timed = g.files.n, len(g.durations)
 	if g.last != 0 {
-		r.Last = Time{time.UnixMilli(g.last).UTC()}
+		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
 	}
 	if g.answered > 0 {
 		r.ErrorRate = float64(r.Errors) / float64(g.answered)
@@ -135,7 +136,7 @@ func (g *toolGroup) finish() ToolRow {
 }
 
 // Tools counts the calls of tools.
-func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req AuditRequest) (*ToolTable, error) {
+func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest) (*ToolTable, error) {
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}

@@ -2,6 +2,8 @@ package query
 
 import (
 	"slices"
+
+	"pigrep/query/docset"
 )
 
 // A fileCount is what is counted of the candidates of a file.
@@ -43,14 +45,14 @@ type collector struct {
 	kept     []candidate // of the run
 
 	// Of the segment.
-	others bitset // documents that are to be looked at whatever they have; nil: none
-	run    int    // that the last document was in, -1 at first
-	runEnd uint32 // the document behind it
-	at     int32  // the file of the run, -1 for none
+	others docset.Set // documents that are to be looked at whatever they have; nil: none
+	run    int        // that the last document was in, -1 at first
+	runEnd uint32     // the document behind it
+	at     int32      // the file of the run, -1 for none
 }
 
 func (s *searcher) newCollector(sc *scores) *collector {
-	c := &collector{searcher: s, scores: sc, judge: newJudge(s.query), counts: written[fileCount](len(s.files))}
+	c := &collector{searcher: s, scores: sc, judge: newJudge(s.compiled), counts: docset.Make[fileCount](len(s.files))}
 	c.judge.covered = s.covered
 	c.best.most = rerankMost
 	if s.req.Flat {
@@ -95,16 +97,16 @@ func (c *collector) segment(seg *segment, everybody bool) error {
 	c.others = nil
 	if everybody {
 		var err error
-		if c.others, err = live(seg.Segment); err != nil {
+		if c.others, err = docset.Live(seg.Segment); err != nil {
 			return err
 		}
 		if seg.allowed != nil {
-			c.others.and(seg.allowed)
+			c.others.And(seg.allowed)
 		}
 	}
 	for _, p := range c.plans {
 		if len(p.parts) > 0 && p.strict() && seg.allowed != nil {
-			p.whole[seg.number].and(seg.allowed)
+			p.whole[seg.number].And(seg.allowed)
 		}
 	}
 	c.at, c.run, c.runEnd = -1, -1, 0
@@ -129,11 +131,11 @@ func (c *collector) segment(seg *segment, everybody bool) error {
 func (c *collector) collect(seg *segment) error {
 	sc := c.scores
 	if c.others != nil {
-		sc.seen.or(c.others.part(sc.first, sc.end))
+		sc.seen.Or(c.others.Part(sc.first, sc.end))
 	}
 	for doc := range seg.anchors {
 		if sc.first <= doc && doc < sc.end {
-			sc.seen.add(doc - sc.first)
+			sc.seen.Add(doc - sc.first)
 		}
 	}
 	unsure, unwanted := uint64(0), uint64(0)
@@ -145,9 +147,9 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 	}
-	plain := len(c.query.tests) == 0 && !slices.ContainsFunc(c.tests, func(t test) bool { return t.timed })
+	plain := len(c.compiled.tests) == 0 && !slices.ContainsFunc(c.tests, func(t test) bool { return t.timed })
 	var v judged // of the last document
-	for i := range sc.seen.all() {
+	for i := range sc.seen.All() {
 		doc := sc.first + i
 		mask := sc.mask[i]
 		weak := uint64(0)
@@ -187,7 +189,7 @@ func (c *collector) collect(seg *segment) error {
 			continue
 		}
 		score := base * f.recency * v.covered
-		sure := !pending && !c.every && !seg.copied.has(doc)
+		sure := !pending && !c.every && !seg.copied.Has(doc)
 		if sure {
 			c.counts[at].count(mask, v.verdict, false)
 			if !c.bestHere.has(score) && !c.best.has(score) {

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
 )
 
 // maxWords is how many different words of a query count: one bit of a document's
@@ -29,9 +31,9 @@ const maxExpressions = 3
 //
 // or both, and when verify is set, by what the text of the document says.
 type word struct {
-	text   string // as typed
-	places []Pos  // in the query's text
-	match  Match
+	text   string       // as typed
+	places []syntax.Pos // in the query's text
+	match  syntax.Match
 	edits  int
 	scored bool // not only negated
 
@@ -42,20 +44,20 @@ type word struct {
 	partsToo [][]string // of each part, other spellings of it; nil when there are none at all
 	wholes   []string   // joined identifiers in a compound: without them it cannot be there whole
 	verify   bool
-	needle   needle   // of verify
-	spell    bool     // verify only tells the spelling that was typed from others
-	loose    bool     // looser ways are tried: forms, prefix, edits
-	made     bool     // of parts that nobody typed: one of them alone is nothing
-	last     bool     // the last typed word: prefixes are tried although it is common
-	find     textTest // of a field that the text decides about; then there are no terms
+	needle   match.Needle // of verify
+	spell    bool         // verify only tells the spelling that was typed from others
+	loose    bool         // looser ways are tried: forms, prefix, edits
+	made     bool         // of parts that nobody typed: one of them alone is nothing
+	last     bool         // the last typed word: prefixes are tried although it is common
+	find     textTest     // of a field that the text decides about; then there are no terms
 }
 
-// query is a compiled query.
-type query struct {
+// compiled is a compiled query.
+type compiled struct {
 	words    []*word
-	fields   []*Field // each with a bit after those of the words
-	root     *expr    // nil when nothing is left to evaluate
-	tests    []test   // of the fields
+	fields   []*syntax.Field // each with a bit after those of the words
+	root     *expr           // nil when nothing is left to evaluate
+	tests    []test          // of the fields
 	warnings []string
 }
 
@@ -64,7 +66,7 @@ type expr struct {
 	op   exprOp
 	bit  uint64
 	kids []*expr
-	node Node
+	node syntax.Node
 }
 
 type exprOp uint8
@@ -80,10 +82,10 @@ const (
 )
 
 // compile turns the text of a request into words and an expression.
-func compile(req *Request) (*query, error) {
+func compile(req *Request) (*compiled, error) {
 	text := req.Text
-	root, warnings := Parse(text)
-	c := compiler{query: &query{warnings: warnings}, req: req}
+	root, warnings := syntax.Parse(text)
+	c := compiler{compiled: &compiled{warnings: warnings}, req: req}
 	if root != nil {
 		c.root = c.expr(root, true)
 	}
@@ -94,14 +96,14 @@ func compile(req *Request) (*query, error) {
 		return nil, &TextError{"the query is empty", "type a word to search for"}
 	case c.root == nil:
 		return nil, &TextError{
-			fmt.Sprintf("the query %q has nothing but punctuation", shorten(text)),
+			fmt.Sprintf("the query %q has nothing but punctuation", syntax.Shorten(text)),
 			"words are what search finds; for exact punctuation use: pigrep grep -F",
 		}
 	}
 	positive := slices.ContainsFunc(c.words, func(w *word) bool { return w.scored })
 	if !positive && len(c.fields) == 0 {
 		return nil, &TextError{
-			fmt.Sprintf("the query %q only says what to leave out", shorten(text)),
+			fmt.Sprintf("the query %q only says what to leave out", syntax.Shorten(text)),
 			"add a word that the hits should have",
 		}
 	}
@@ -111,11 +113,11 @@ func compile(req *Request) (*query, error) {
 			break
 		}
 	}
-	return c.query, nil
+	return c.compiled, nil
 }
 
 type compiler struct {
-	*query
+	*compiled
 	req      *Request
 	analyzer analysis.Analyzer
 	tooMany  int
@@ -126,27 +128,27 @@ type compiler struct {
 func (c *compiler) bits() int { return len(c.words) + len(c.fields) }
 
 // expr compiles a node; nil when nothing of it can be searched for.
-func (c *compiler) expr(n Node, positive bool) *expr {
+func (c *compiler) expr(n syntax.Node, positive bool) *expr {
 	switch n := n.(type) {
-	case *Term:
+	case *syntax.Term:
 		return c.term(n, positive)
-	case *Field:
+	case *syntax.Field:
 		return c.field(n, positive)
-	case *Must:
+	case *syntax.Must:
 		return c.one(opMust, n.Item, positive)
-	case *Not:
+	case *syntax.Not:
 		return c.one(opNot, n.Item, !positive)
-	case *List:
+	case *syntax.List:
 		return c.many(opList, n.Items, positive, n)
-	case *And:
+	case *syntax.And:
 		return c.many(opAnd, n.Items, positive, n)
-	case *Or:
+	case *syntax.Or:
 		return c.many(opOr, n.Items, positive, n)
 	}
 	return nil
 }
 
-func (c *compiler) one(op exprOp, item Node, positive bool) *expr {
+func (c *compiler) one(op exprOp, item syntax.Node, positive bool) *expr {
 	kid := c.expr(item, positive)
 	if kid == nil {
 		return nil
@@ -154,7 +156,7 @@ func (c *compiler) one(op exprOp, item Node, positive bool) *expr {
 	return &expr{op: op, kids: []*expr{kid}, node: kid.node}
 }
 
-func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
+func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.Node) *expr {
 	e := &expr{op: op, node: n}
 	for _, item := range items {
 		if kid := c.expr(item, positive); kid != nil {
@@ -173,7 +175,7 @@ func (c *compiler) many(op exprOp, items []Node, positive bool, n Node) *expr {
 }
 
 // field compiles a filter. One whose value makes no sense is text.
-func (c *compiler) field(n *Field, positive bool) *expr {
+func (c *compiler) field(n *syntax.Field, positive bool) *expr {
 	found, err := newTextTest(n, c.req, &c.analyzer)
 	if _, ok := found.(*expressionTest); ok && err == nil {
 		if c.expressions++; c.expressions > maxExpressions {
@@ -188,10 +190,10 @@ func (c *compiler) field(n *Field, positive bool) *expr {
 		t, err = newTest(n, c.req)
 	}
 	if err != nil {
-		reason := strings.ReplaceAll(err.Error(), n.Value, shorten(n.Value))
-		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %s", shorten(n.String()), reason))
+		reason := strings.ReplaceAll(err.Error(), n.Value, syntax.Shorten(n.Value))
+		c.warnings = append(c.warnings, fmt.Sprintf("%q is searched as text: %s", syntax.Shorten(n.String()), reason))
 		start, end := n.Range()
-		return c.term(&Term{Text: n.String(), Pos: Pos{start, end}}, positive)
+		return c.term(&syntax.Term{Text: n.String(), Pos: syntax.Pos{Start: start, End: end}}, positive)
 	}
 	if c.bits() == maxWords {
 		c.tooMany++
@@ -204,7 +206,7 @@ func (c *compiler) field(n *Field, positive bool) *expr {
 }
 
 // found compiles a field that the text decides about.
-func (c *compiler) found(n *Field, f textTest, positive bool) *expr {
+func (c *compiler) found(n *syntax.Field, f textTest, positive bool) *expr {
 	w := &word{text: n.String(), scored: positive, find: f, verify: true}
 	for i, o := range c.words {
 		if o.find != nil && o.text == w.text && o.scored == w.scored {
@@ -221,14 +223,14 @@ func (c *compiler) found(n *Field, f textTest, positive bool) *expr {
 
 func fieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
 
-func (c *compiler) term(n *Term, positive bool) *expr {
+func (c *compiler) term(n *syntax.Term, positive bool) *expr {
 	w := c.analyse(n)
 	if w == nil {
 		return nil
 	}
 	w.addHanForms()
 	w.scored = positive
-	w.places = []Pos{n.Pos}
+	w.places = []syntax.Pos{n.Pos}
 	if !positive {
 		w.tighten()
 	}
@@ -248,19 +250,19 @@ func (c *compiler) term(n *Term, positive bool) *expr {
 
 // addHanForms adds the spellings in simplified and traditional characters.
 func (w *word) addHanForms() {
-	if !hasHanPair(w.term) && !slices.ContainsFunc(w.parts, hasHanPair) {
+	if !match.HasHanPair(w.term) && !slices.ContainsFunc(w.parts, match.HasHanPair) {
 		return
 	}
-	if w.term != "" && w.match == Literal {
-		w.terms = hanForms(w.term)
+	if w.term != "" && w.match == syntax.Literal {
+		w.terms = match.HanForms(w.term)
 	}
 	w.partsToo = make([][]string, len(w.parts))
 	for i, p := range w.parts {
-		w.partsToo[i] = hanForms(p)
+		w.partsToo[i] = match.HanForms(p)
 	}
 	if w.verify {
-		w.needle.han = true
-		simplify(w.needle.text)
+		w.needle.Han = true
+		match.Simplify(w.needle.Text)
 	}
 }
 
@@ -282,18 +284,18 @@ func sameLookup(a, b *word) bool {
 
 // analyse finds out how a term is looked up; nil when it has nothing that is
 // in the index.
-func (c *compiler) analyse(n *Term) *word {
+func (c *compiler) analyse(n *syntax.Term) *word {
 	w := &word{text: n.Text, match: n.Match, edits: n.Edits}
 	typed := n.Text
 	switch n.Match {
-	case Phrase:
+	case syntax.Phrase:
 		w.text = n.String()
-	case Prefix:
+	case syntax.Prefix:
 		w.text = n.String()
-	case Fuzzy:
+	case syntax.Fuzzy:
 		w.text = n.String()
 	default:
-		typed = trimProse(typed)
+		typed = syntax.TrimProse(typed)
 	}
 	var tokens []analysis.Token
 	c.analyzer.Walk([]byte(typed), func(t analysis.Token) {
@@ -308,21 +310,21 @@ func (c *compiler) analyse(n *Term) *word {
 	covers := last.Start == 0 && last.End == len(typed) && (last.Form == analysis.Whole || len(tokens) == 1)
 	cut := len(last.Term) >= analysis.MaxTerm-utf8.UTFMax && last.End-last.Start > len(last.Term)
 
-	if n.Match == Prefix || n.Match == Fuzzy {
+	if n.Match == syntax.Prefix || n.Match == syntax.Fuzzy {
 		if covers {
 			w.term = string(last.Term)
 			return w
 		}
-		w.match = Literal // a mix of scripts: found as a compound
+		w.match = syntax.Literal // a mix of scripts: found as a compound
 	}
 
 	if covers && len(tokens) == 1 {
 		w.term = string(last.Term)
 		w.verify = cut
-		w.loose = w.match == Literal && last.Form == analysis.Word && !cut
+		w.loose = w.match == syntax.Literal && last.Form == analysis.Word && !cut
 		if cut {
 			w.parts, w.term = []string{w.term}, ""
-			w.needle = newNeedle(typed)
+			w.needle = match.NewNeedle(typed)
 		}
 		return w
 	}
@@ -333,18 +335,18 @@ func (c *compiler) analyse(n *Term) *word {
 			w.parts = appendNew(w.parts, string(t.Term))
 		}
 	}
-	if covers && w.match == Literal && !cut {
+	if covers && w.match == syntax.Literal && !cut {
 		w.term, w.wholes = string(last.Term), nil
 		w.loose = true
 		w.verify, w.spell = true, true
-		w.needle = newNeedle(typed)
+		w.needle = match.NewNeedle(typed)
 		return w
 	}
-	if w.match == Literal && len(w.wholes) == 0 {
+	if w.match == syntax.Literal && len(w.wholes) == 0 {
 		w.term, w.joined = joinKebab(typed)
 	}
 	w.verify = true
-	w.needle = newNeedle(typed)
+	w.needle = match.NewNeedle(typed)
 	return w
 }
 

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+
+	"pigrep/query/docset"
 )
 
 // joinCopies makes one hit of the candidates that are copies of one part. The
@@ -19,7 +21,7 @@ func (s *searcher) joinCopies() {
 		}
 	}
 	s.copies = make(map[int32][]int32)
-	next := written[int32](len(list))
+	next := docset.Make[int32](len(list))
 	n := uint64(1)
 	if len(list) > joinAlone {
 		n = uint64(runtime.GOMAXPROCS(0))
@@ -102,7 +104,7 @@ func (seg *segment) readCopies() error {
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
 		for k := range chunk {
-			if c := &chunk[k]; seg.copied.has(c.doc) {
+			if c := &chunk[k]; seg.copied.Has(c.doc) {
 				docs = append(docs, c.doc)
 			}
 		}
@@ -169,7 +171,7 @@ func (s *searcher) newCopyTable(list []int32, n int) copyTable {
 	for size <= len(list) || size < 2*len(list)/n {
 		size *= 2
 	}
-	return copyTable{s.found, list, written[int32](size), uint64(size - 1)}
+	return copyTable{s.found, list, docset.Make[int32](size), uint64(size - 1)}
 }
 
 // add returns the place of the first candidate with the same value as the one at a

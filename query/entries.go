@@ -12,7 +12,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
+	"pigrep/index/analysis"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/match"
 )
 
 // errChanged says that a session file no longer holds what was indexed.
@@ -25,18 +28,18 @@ var errTooLong = errors.New("the entry is too long")
 // looking at them takes. It is used by one goroutine at a time. It needs no
 // session record: an entry ends where its line does.
 type entryReader struct {
-	src    Source
+	src    entry.Source
 	file   *file // whose entries are read
-	handle SessionFile
+	handle entry.File
 	buf    []byte
 	parser adapter.Parser
 
 	most int // bytes of an entry; 0 for any
 	size int // of the line last read
 
-	raw              rawFolder
-	folder, commands folder
-	marks            *textFinder
+	raw              match.JSONFolder
+	folder, commands analysis.Folder
+	marks            *match.Finder
 }
 
 // reader returns a reader that no goroutine uses. The caller gives it back with
@@ -49,7 +52,7 @@ func (s *searcher) reader() *entryReader {
 		s.readers = s.readers[:n-1]
 		return r
 	}
-	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: newTextFinder(targets(s.plans))}
+	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: match.NewFinder(targets(s.plans))}
 }
 
 // done takes back a reader.
@@ -197,7 +200,7 @@ func (r *entryReader) isNode(e *session.Entry) bool {
 }
 
 // readFrom reads bytes of a session file.
-func readFrom(src Source, path string, offset int64, length int) ([]byte, error) {
+func readFrom(src entry.Source, path string, offset int64, length int) ([]byte, error) {
 	f, err := src.Open(path)
 	if err != nil {
 		return nil, err

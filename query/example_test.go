@@ -13,10 +13,12 @@ import (
 	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/syntax"
 )
 
 func ExampleParse() {
-	tree, warnings := query.Parse(`+auth (token  OR "exit code") NOT conn* rm -rf knd:call`)
+	tree, warnings := syntax.Parse(`+auth (token  OR "exit code") NOT conn* rm -rf knd:call`)
 	fmt.Println(tree)
 	fmt.Println(warnings[0])
 	// Output:
@@ -27,7 +29,7 @@ func ExampleParse() {
 // files opens session files for the query.
 type files struct{}
 
-func (files) Open(path string) (query.SessionFile, error) {
+func (files) Open(path string) (entry.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index"
+	"pigrep/internal/near"
+	"pigrep/query/syntax"
 )
 
 // How much a word counts that matched in this way, against one that matched as
@@ -87,9 +89,9 @@ func (s *searcher) expansions(w *word) ([]expansion, error) {
 	}
 	var err error
 	switch {
-	case w.match == Prefix:
+	case w.match == syntax.Prefix:
 		err = e.typedPrefix(w)
-	case w.match == Fuzzy:
+	case w.match == syntax.Fuzzy:
 		err = e.fuzzy(w.term, w.edits, true, maxTyped, 1, weightTyped)
 	case w.loose:
 		err = e.loosen(w)
@@ -419,7 +421,7 @@ func (e *expander) fuzzy(term string, edits int, asked bool, limit, least int, w
 	}
 	var kept []similar
 	for t := range found {
-		x := similar{expansion{term: t}, editDistance(term, t, edits)}
+		x := similar{expansion{term: t}, near.Distance(term, t, edits)}
 		if x.df, err = e.df(t); err != nil {
 			return err
 		}

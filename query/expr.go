@@ -1,5 +1,9 @@
 package query
 
+import (
+	"pigrep/query/syntax"
+)
+
 // hit reports whether a document is a hit: mask has the bits of the words and
 // fields it matches, weak those of the compounds it has some parts of. Parts are
 // enough for what is optional only.
@@ -75,7 +79,7 @@ func (e *expr) missing(mask uint64, list []*expr) []*expr {
 // text is what was typed. A word is named without the quotes or parentheses that
 // only keep it from being something else.
 func (e *expr) text() string {
-	if t, ok := e.node.(*Term); ok && t.Match == Literal {
+	if t, ok := e.node.(*syntax.Term); ok && t.Match == syntax.Literal {
 		return t.Text
 	}
 	return e.node.String()
@@ -101,7 +105,7 @@ type judged struct {
 	covered float32
 }
 
-func newJudge(q *query) judge {
+func newJudge(q *compiled) judge {
 	j := judge{root: q.root}
 	for i, w := range q.words {
 		if w.scored {

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 	"pigrep/scope"
 )
 
@@ -53,7 +54,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	for _, t := range facetTimes {
 		list = append(list, Facet{Field: "after", Value: t})
 	}
-	for _, b := range []string{BranchActive, BranchAbandoned} {
+	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned} {
 		list = append(list, Facet{Field: "branch", Value: b})
 	}
 	return list, nil

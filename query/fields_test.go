@@ -9,9 +9,9 @@ import (
 
 // workshop has what the fields are about that only texts and records know.
 func workshop(t testing.TB) *library {
-	label := entry{fields: map[string]any{"type": "label", "targetId": "w-plan", "label": "Keep this"}}
+	label := turn{fields: map[string]any{"type": "label", "targetId": "w-plan", "label": "Keep this"}}
 	return newLibrary(t,
-		story{name: "work", id: "0aaa", cwd: "/home/u/app", entries: []entry{
+		story{name: "work", id: "0aaa", cwd: "/home/u/app", entries: []turn{
 			prompt("clean the build folder, timeout is fine").named("w-ask"),
 			reply("The plan: remove it.").named("w-plan"),
 			called("bash", map[string]any{"command": "rm   -rf build && ls src/auth/main.go", "wait": 30}).named("w-rm"),
@@ -24,7 +24,7 @@ func workshop(t testing.TB) *library {
 			{id: "w-title", fields: map[string]any{"type": "session_info", "name": "Café cleanup"}},
 			reply("exit status 17, timed out; exit code 4").named("w-exit"),
 		}},
-		story{name: "other", id: "0bbb", cwd: "/home/u/else", start: day.AddDate(0, 1, 0), entries: []entry{
+		story{name: "other", id: "0bbb", cwd: "/home/u/else", start: day.AddDate(0, 1, 0), entries: []turn{
 			prompt("the timeout of the domain.go file: TimeOut").named("o-ask"),
 			reply("繁體：連線池的資料庫").named("o-trad"),
 			reply("简体：连线池的数据库").named("o-simp"),

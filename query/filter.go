@@ -14,6 +14,9 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 
@@ -32,7 +35,7 @@ type test struct {
 }
 
 // newTest makes the test of a field in the query's text.
-func newTest(f *Field, req *Request) (test, error) {
+func newTest(f *syntax.Field, req *Request) (test, error) {
 	value := f.Value
 	switch f.Name {
 	case "kind":
@@ -56,7 +59,7 @@ func newTest(f *Field, req *Request) (test, error) {
 		case "named":
 			return test{file: func(s *session.Summary) bool { return s.Name != "" }}, nil
 		}
-		return test{}, fmt.Errorf("is: knows %s only", strings.Join(fieldRow("is").words, ", "))
+		return test{}, fmt.Errorf("is: knows %s only", strings.Join(syntax.FieldNamed("is").Values, ", "))
 	case "title":
 		part := analysis.Fold(value)
 		return test{file: func(s *session.Summary) bool { return part != "" && strings.Contains(analysis.Fold(s.Name), part) }}, nil
@@ -74,7 +77,7 @@ func newTest(f *Field, req *Request) (test, error) {
 	case "session":
 		return sessionTest([]string{value}), nil
 	case "branch":
-		branch, err := ParseBranch(value)
+		branch, err := entry.ParseBranch(value)
 		if err == nil && branch == "" {
 			return test{file: func(*session.Summary) bool { return true }}, nil
 		}
@@ -289,15 +292,15 @@ func globRegexp(glob string) (*regexp.Regexp, error) {
 }
 
 // bits evaluates the test on a segment, but for the times of single entries.
-func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
+func (t *test) bits(s *segment, fileOK func(file uint32) bool) (docset.Set, error) {
 	if t.keyword == nil {
-		b := newBitset(s.Len())
+		b := docset.New(s.Len())
 		for i, run := range s.files {
 			if !fileOK(run.File) {
 				continue
 			}
 			for doc := run.First; doc < s.files.End(i); doc++ {
-				b.add(doc)
+				b.Add(doc)
 			}
 		}
 		return b, nil
@@ -305,7 +308,7 @@ func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	// Every document has a kind, and those of a scope are the most: take the
 	// others out.
 	if t.field == index.FieldKind {
-		b, err := keyed(s.Segment, t.field, func(term string) bool { return !t.keyword(term) })
+		b, err := docset.ByKeyword(s.Segment, t.field, func(term string) bool { return !t.keyword(term) })
 		for i := range b {
 			b[i] = ^b[i]
 		}
@@ -315,15 +318,15 @@ func (t *test) bits(s *segment, fileOK func(file uint32) bool) (bitset, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := newBitset(s.Len())
-	b.set(docs)
+	b := docset.New(s.Len())
+	b.AddBitmap(docs)
 	return b, nil
 }
 
 // docs returns the documents of a segment whose keyword the test takes.
 func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 	all := roaring.New()
-	terms, err := keywords(s, t.field)
+	terms, err := docset.Keywords(s, t.field)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +346,7 @@ func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 		return all, nil
 	}
 	// What a test of models takes of one name it takes of provider/model too.
-	providers, err := keywords(s, index.FieldProvider)
+	providers, err := docset.Keywords(s, index.FieldProvider)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +377,7 @@ func (t *test) docs(s *index.Segment) (*roaring.Bitmap, error) {
 // through: those of its branch and time, with a part that passes all other
 // filters. Without a scope and kinds all kinds count. It is nil when there are no
 // filters.
-func FilterEntries(rec *session.Record, req *Request) (func(*Entry) bool, error) {
+func FilterEntries(rec *session.Record, req *Request) (func(*entry.Entry) bool, error) {
 	if req.Scope == "" && len(req.Kinds) == 0 {
 		plain := *req
 		plain.Scope, req = scope.All, &plain
@@ -389,7 +392,7 @@ func FilterEntries(rec *session.Record, req *Request) (func(*Entry) bool, error)
 	f, branch := grepFilter(tests), grepFilter(tests).branch()
 	ofSession := f.file(&rec.Summary)
 	ofParts := slices.ContainsFunc(f, func(t test) bool { return t.keyword != nil })
-	return func(e *Entry) bool {
+	return func(e *entry.Entry) bool {
 		if !ofSession || branch != "" && e.Branch != branch {
 			return false
 		}
@@ -399,7 +402,6 @@ func FilterEntries(rec *session.Record, req *Request) (func(*Entry) bool, error)
 		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.part(&e.Entry, &p, e.Time) })
 	}, nil
 }
-
 
 // branchTest tells entries by their branch. Like a time, that is no keyword of a
 // document: later lines of the file change it.

@@ -3,6 +3,7 @@ package query
 import (
 	"strings"
 
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 )
 
@@ -29,7 +30,7 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	case 1:
 		return at, nil
 	case 0:
-		return -1, &NotFoundError{What: "entry", Name: name, Nearest: Nearest(ids, name)}
+		return -1, &NotFoundError{What: "entry", Name: name, Nearest: near.Nearest(ids, name)}
 	}
 	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/index/analysis"
+	"pigrep/query/match"
 )
 
 // planFor makes the plans of a query for texts alone: every word is in the index.
@@ -34,7 +35,7 @@ func planFor(t testing.TB, text string) []*plan {
 }
 
 // marked writes a fragment with brackets around its spans.
-func marked(f Fragment) string {
+func marked(f match.Fragment) string {
 	var b strings.Builder
 	last := 0
 	for _, s := range f.Spans {
@@ -46,7 +47,7 @@ func marked(f Fragment) string {
 
 func TestFragment(t *testing.T) {
 	long := strings.Repeat("lorem ipsum dolor ", 60)
-	for _, c := range []struct{ query, text, want string }{
+	for _, c := range []struct{ compiled, text, want string }{
 		{"token", "a Token\n\n  in\ttwo lines", "a [Token] in two lines"},
 		{"token", "the \x1b[31m token\x1b[0m is \x07red", "the [token] is red"},
 		{"token", "\x1b]8;;http://x\x07token\x1b]8;;\x07 linked", "[token] linked"},
@@ -66,12 +67,12 @@ func TestFragment(t *testing.T) {
 		{"auth token", "auth " + long + "auth token " + long, ""},
 		{"x", "", ""},
 	} {
-		h := newTextFinder(targets(planFor(t, c.query)))
-		matches, _ := h.find([]byte(c.text))
-		got := fragment([]byte(c.text), matches)
+		h := match.NewFinder(targets(planFor(t, c.compiled)))
+		matches, _ := h.Find([]byte(c.text))
+		got := match.Cut([]byte(c.text), matches)
 		if c.want != "" {
 			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
-				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.query, diff)
+				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.compiled, diff)
 			}
 			continue
 		}
@@ -80,11 +81,11 @@ func TestFragment(t *testing.T) {
 		}
 		// The best place of a long text, with dots on both sides.
 		s := marked(got)
-		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.query, "auth") && !strings.Contains(s, "[auth] [token]") {
-			t.Errorf("fragment for %q = %q", c.query, s)
+		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.compiled, "auth") && !strings.Contains(s, "[auth] [token]") {
+			t.Errorf("fragment for %q = %q", c.compiled, s)
 		}
-		if n := len(got.Text); n < fragmentBytes-2*wordBytes || n > fragmentBytes+2*wordBytes {
-			t.Errorf("fragment for %q has %d bytes", c.query, n)
+		if n := len(got.Text); n < match.FragmentBytes-2*match.WordBytes || n > match.FragmentBytes+2*match.WordBytes {
+			t.Errorf("fragment for %q has %d bytes", c.compiled, n)
 		}
 	}
 }
@@ -98,13 +99,13 @@ func TestFragmentProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(rt, "text"), rapid.SampledFrom([]string{" ", "", "\n"}).Draw(rt, "between"))
 		query := queries.Draw(rt, "query")
-		h := newTextFinder(targets(planFor(t, query)))
-		matches, _ := h.find([]byte(text))
-		f := fragment([]byte(text), matches)
-		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || isDirection(r) || r == '\u2028' }) {
+		h := match.NewFinder(targets(planFor(t, query)))
+		matches, _ := h.Find([]byte(text))
+		f := match.Cut([]byte(text), matches)
+		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || match.IsDirection(r) || r == '\u2028' }) {
 			rt.Fatalf("fragment %q has characters that it must not have", f.Text)
 		}
-		if len(f.Text) > fragmentBytes+2*wordBytes+len("…  …") {
+		if len(f.Text) > match.FragmentBytes+2*match.WordBytes+len("…  …") {
 			rt.Fatalf("fragment of %d bytes: %q", len(f.Text), f.Text)
 		}
 		last := 0
@@ -113,15 +114,15 @@ func TestFragmentProperties(t *testing.T) {
 				rt.Fatalf("spans %v of %d bytes", f.Spans, len(f.Text))
 			}
 			last = s[1]
-			if !isBoundary([]byte(f.Text), s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
+			if !match.IsBoundary([]byte(f.Text), s[0]) && !strings.Contains("登录한국", f.Text[s[0]:s[1]][:3]) {
 				rt.Fatalf("span %v of %q begins inside a character", s, f.Text)
 			}
 			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
 			same := false
 			for _, m := range matches {
-				clean, _ := new(line).of([]byte(text[m.start:m.end]))
+				clean, _ := new(match.Line).Of([]byte(text[m.Start:m.End]))
 				whole := strings.Join(strings.Fields(analysis.Fold(string(clean))), " ")
-				same = same || whole == span || m.end-m.start > fragmentBytes-wordBytes && strings.Contains(whole, span)
+				same = same || whole == span || m.End-m.Start > match.FragmentBytes-match.WordBytes && strings.Contains(whole, span)
 			}
 			if !same {
 				rt.Fatalf("span %q of %q is none of the matches", span, f.Text)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"pigrep/adapter"
+	"pigrep/query/syntax"
 )
 
 // Whatever is typed, a search ends with an answer or with a TextError.
@@ -93,12 +94,12 @@ func numbered(word string, n int) string {
 // checkWritten checks that a tree is written as text that means the same.
 func checkWritten(t *testing.T, text string) {
 	t.Helper()
-	root, _ := Parse(text)
+	root, _ := syntax.Parse(text)
 	if root == nil {
 		return
 	}
 	written := root.String()
-	if again, _ := Parse(written); again == nil || again.String() != written {
+	if again, _ := syntax.Parse(written); again == nil || again.String() != written {
 		t.Errorf("%q is written as %q, and that as %v", text, written, again)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/literal"
 )
 
 // A grep finds every line of every part that a regular expression matches, and
@@ -32,7 +34,7 @@ type GrepRequest struct {
 
 	Patterns  []string // regular expressions; one of them has to match
 	Fixed     bool     // they are strings
-	Case      CaseMode
+	Case      literal.CaseMode
 	Word      bool // only matches between what is no part of a word
 	Multiline bool // matches may go over lines
 	Brief     bool // no lines, only how many match
@@ -63,7 +65,7 @@ type GrepMatch struct {
 	EntryID     string
 	Kind        session.Kind
 	Role        string
-	Timestamp   Time
+	Timestamp   session.Time
 	Line        int   // of the session file, from 1
 	Offset      int64 // of the entry's JSON object
 	Length      int
@@ -97,14 +99,14 @@ type FileError struct {
 }
 
 // compile compiles the patterns.
-func (req *GrepRequest) compile() (*pattern, error) {
-	return compilePattern(req.Patterns, patternOptions{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
+func (req *GrepRequest) compile() (*literal.Pattern, error) {
+	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
 }
 
 // Grep hands every match to emit, in order, on the caller's goroutine. The
 // reader may be nil: then every file is scanned. An error of emit ends the
 // search and is returned.
-func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
+func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
 	p, err := req.compile()
 	if err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, f
 	if err != nil {
 		return nil, err
 	}
-	g := &grep{reader: r, adapter: a, src: src, req: &req, pattern: p, filter: grepFilter(tests), limits: grepUsual}
+	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: grepFilter(tests), limits: grepUsual}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
@@ -127,11 +129,11 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, f
 type grep struct {
 	reader  *index.Reader
 	adapter adapter.Adapter
-	src     Source
+	src     entry.Source
 	req     *GrepRequest
 	filter  grepFilter
 	limits  grepLimits
-	*pattern
+	*literal.Pattern
 
 	tasks []*grepTask
 	queue *grepQueue
@@ -161,7 +163,7 @@ func (g *grep) plan(files []GrepFile) {
 		if f.Known != nil && f.Indexed == Whole && !g.filter.file(f.Known) {
 			continue
 		}
-		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.need != nil
+		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
 		g.tasks = append(g.tasks, &grepTask{GrepFile: f, scan: !known})
 	}
 	slices.SortStableFunc(g.tasks, func(a, b *grepTask) int { return cmp.Compare(a.Path, b.Path) })
@@ -224,7 +226,7 @@ func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSumma
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
 		}
 	}
-	sum.Scanned = g.reader == nil || g.need == nil || g.useless.Load()
+	sum.Scanned = g.reader == nil || g.Required == nil || g.useless.Load()
 	return sum, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
+	"pigrep/query/literal"
 )
 
 // Each segment of the index is looked at once, in the order in which the session
@@ -17,7 +18,7 @@ import (
 
 // grepLimits is where looking things up stops to pay.
 type grepLimits struct {
-	lookupLimits
+	literal.Limits
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
 	share float64
@@ -26,7 +27,7 @@ type grepLimits struct {
 	window int
 }
 
-var grepUsual = grepLimits{lookupLimits: usualLimits, share: 0.5, some: 8, window: 64 << 10}
+var grepUsual = grepLimits{Limits: literal.DefaultLimits, share: 0.5, some: 8, window: 64 << 10}
 
 // segmentLookup is what a segment says.
 type segmentLookup struct {
@@ -42,7 +43,7 @@ type segmentLookup struct {
 
 // findLookups finds the segments that know the files of the tasks.
 func (g *grep) findLookups() error {
-	if g.reader == nil || g.need == nil {
+	if g.reader == nil || g.Required == nil {
 		return nil
 	}
 	of := make(map[uint32]int)
@@ -110,16 +111,16 @@ func (g *grep) lookUpIn(l *segmentLookup) error {
 	defer l.segment.Trim()
 	var found *roaring.Bitmap
 	for _, pieces := range []bool{false, true} {
-		look := lookup{segment: l.segment, limits: g.limits.lookupLimits, pieces: pieces}
+		look := literal.Lookup{Segment: l.segment, Limits: g.limits.Limits, Pieces: pieces}
 		var err error
-		if found, err = look.need(g.need); err != nil {
+		if found, err = look.Documents(g.Required); err != nil {
 			return err
 		}
 		if found != nil {
 			if err := g.filter.documents(l.segment, found); err != nil {
 				return err
 			}
-			if look.isFew(found) {
+			if look.IsFew(found) {
 				break
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"pigrep/query/literal"
 )
 
 // Whatever the expression and the text: the finder, with its needles and automaton,
@@ -36,15 +38,15 @@ func FuzzGrep(f *testing.F) {
 			return
 		}
 		text = strings.ToValidUTF8(text, "\ufffd")
-		req := GrepRequest{Patterns: []string{expr}, Case: CaseSensitive + CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
+		req := GrepRequest{Patterns: []string{expr}, Case: literal.CaseSensitive + literal.CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
 		p, err := req.compile()
-		if err != nil || len(p.prog.Inst) > 300 { // package regexp takes long with them
+		if err != nil || len(p.Program.Inst) > 300 { // package regexp takes long with them
 			return
 		}
 		// A line matches when the expression does, and for words when one of its
 		// matches stands between what is no part of a word.
 		flags := "(?"
-		if req.Case == IgnoreCase {
+		if req.Case == literal.IgnoreCase {
 			flags += "i"
 		}
 		if req.Multiline {
@@ -57,7 +59,7 @@ func FuzzGrep(f *testing.F) {
 		re := regexp.MustCompile(flags + "(?:" + expr + ")")
 		word := func(s string) bool { return re.MatchString(s) }
 		if req.Word {
-			word = regexp.MustCompile(`(?:\A|[^` + wordCharacter + `])(?:` + flags + "(?:" + expr + `))(?:[^` + wordCharacter + `]|\z)`).MatchString
+			word = regexp.MustCompile(`(?:\A|[^` + literal.WordCharacter + `])(?:` + flags + "(?:" + expr + `))(?:[^` + literal.WordCharacter + `]|\z)`).MatchString
 		}
 		var want, got []string
 		if req.Multiline {

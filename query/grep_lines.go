@@ -3,14 +3,16 @@ package query
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"pigrep/query/literal"
 )
 
 // A finder finds what a pattern matches in texts. It is used by one goroutine.
 type finder struct {
-	*pattern
+	*literal.Pattern
 	brief     bool // it is enough to know which lines match
 	automaton *automaton
-	cursor    cursor
+	cursor    literal.Cursor
 	blocks    []block
 }
 
@@ -21,8 +23,8 @@ type block struct {
 	spans      [][2]int // in the text, in order; none when the pattern is brief
 }
 
-func newFinder(p *pattern, brief bool) *finder {
-	return &finder{pattern: p, brief: brief, automaton: newAutomaton(p.prog, p.multiline)}
+func newFinder(p *literal.Pattern, brief bool) *finder {
+	return &finder{Pattern: p, brief: brief, automaton: newAutomaton(p.Program, p.Multiline)}
 }
 
 // find returns the blocks that match, at most limit unless that is negative. The
@@ -32,24 +34,24 @@ func (f *finder) find(text []byte, limit int) []block {
 	if len(text) == 0 {
 		return nil
 	}
-	if f.texts != nil {
-		f.cursor.begin(f.texts, text)
+	if f.Text != nil {
+		f.cursor.Begin(f.Text, text)
 	}
-	if f.multiline {
+	if f.Multiline {
 		f.findAcross(text, limit)
 		return f.blocks
 	}
 	for at := 0; at < len(text) && len(f.blocks) != limit; {
 		var pos int
-		if f.texts != nil {
-			if pos = f.cursor.next(at); pos == len(text) {
+		if f.Text != nil {
+			if pos = f.cursor.Next(at); pos == len(text) {
 				break
 			}
 		} else if pos = f.automaton.find(text, at); pos < 0 {
 			break
 		}
 		start := at + 1 + bytes.LastIndexByte(text[at:pos], '\n')
-		end := indexFrom(text, '\n', pos)
+		end := literal.IndexFrom(text, '\n', pos)
 		if spans, ok := f.line(text[start:end]); ok {
 			for i := range spans {
 				spans[i][0] += start
@@ -64,24 +66,24 @@ func (f *finder) find(text []byte, limit int) []block {
 
 // line reports whether a line that may match does, and where.
 func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
-	if f.isLiteral {
+	if f.IsLiteral {
 		if f.brief {
 			return nil, true
 		}
-		n, at := &f.texts.list[0], seekAt{-1, -1, -1}
+		n, at := &f.Text.List[0], literal.NoPosition
 		for from := 0; ; {
-			i := n.find(line, from, &at)
+			i := n.Find(line, from, &at)
 			if i == len(line) {
 				return spans, true
 			}
-			from = i + len(n.text)
+			from = i + len(n.Text)
 			spans = append(spans, [2]int{i, from})
 		}
 	}
-	if f.texts != nil && f.automaton.find(line, 0) < 0 {
+	if f.Text != nil && f.automaton.find(line, 0) < 0 {
 		return nil, false
 	}
-	if f.brief && !f.word {
+	if f.brief && !f.Word {
 		return nil, true
 	}
 	spans = f.matches(line)
@@ -91,16 +93,16 @@ func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
 // matches returns every match in a text, from left to right, none of which
 // overlap.
 func (f *finder) matches(text []byte) (spans [][2]int) {
-	if !f.word {
-		for _, m := range f.re.FindAllIndex(text, -1) {
+	if !f.Word {
+		for _, m := range f.Regexp.FindAllIndex(text, -1) {
 			spans = append(spans, [2]int(m))
 		}
 		return spans
 	}
 	// A match takes the characters around it along. The next one may need the
 	// last of this one, or what stands after it, to the left of it.
-	re := f.re
-	for at := 0; at <= len(text); re = f.rest {
+	re := f.Regexp
+	for at := 0; at <= len(text); re = f.RegexpInside {
 		m := re.FindSubmatchIndex(text[at:])
 		if m == nil {
 			break
@@ -120,7 +122,7 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 
 // findAcross finds matches that may go over several lines.
 func (f *finder) findAcross(text []byte, limit int) {
-	if f.texts != nil && f.cursor.next(0) == len(text) || f.automaton.find(text, 0) < 0 {
+	if f.Text != nil && f.cursor.Next(0) == len(text) || f.automaton.find(text, 0) < 0 {
 		return
 	}
 	for _, s := range f.matches(text) {
@@ -132,7 +134,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 			last--
 		}
 		start := 1 + bytes.LastIndexByte(text[:s[0]], '\n')
-		end := indexFrom(text, '\n', last)
+		end := literal.IndexFrom(text, '\n', last)
 		if n := len(f.blocks); n > 0 && start <= f.blocks[n-1].end {
 			b := &f.blocks[n-1]
 			b.end = max(b.end, end)
@@ -173,7 +175,7 @@ func linesOf(text []byte, blocks []block, before, after int) []GrepLine {
 			start = 1 + bytes.LastIndexByte(text[:start-1], '\n')
 		}
 		for start < b.start {
-			end := indexFrom(text, '\n', start)
+			end := literal.IndexFrom(text, '\n', start)
 			add(start, end)
 			start = end + 1
 		}
@@ -188,7 +190,7 @@ func linesOf(text []byte, blocks []block, before, after int) []GrepLine {
 			until = blocks[i+1].start
 		}
 		for n := 0; n < after && done < until; n++ {
-			end := indexFrom(text, '\n', done)
+			end := literal.IndexFrom(text, '\n', done)
 			add(done, end)
 			done = end + 1
 		}

@@ -10,6 +10,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/literal"
 )
 
 // Sizes of reads.
@@ -26,22 +28,22 @@ type grepWorker struct {
 	ctx    context.Context
 	finder *finder
 	parser adapter.Parser // of the entries that the index names
-	cursor cursor         // in raw bytes
+	cursor literal.Cursor // in raw bytes
 	buf    []byte
 
 	task *grepTask
-	file SessionFile
+	file entry.File
 	left int // matching lines that may still be handed out; negative: any number
 	head session.Header
 	sent int
 
 	branch   string // that is asked for, "" for any
-	branches *branches
+	branches *entry.Branches
 }
 
 func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
 	return &grepWorker{
-		grep: g, ctx: ctx, finder: newFinder(g.pattern, g.req.Brief),
+		grep: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
 		// Headers are no entries; what this parser reads is never the first line.
 		parser: g.adapter.Parse(adapter.State{Header: session.Header{Version: 1}}),
 	}
@@ -94,7 +96,7 @@ func (w *grepWorker) read() error {
 		return w.scan(adapter.State{}, 0)
 	}
 	if err := w.entries(rec); err != nil {
-		if errors.Is(err, ErrChanged) && w.sent == 0 {
+		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
 			return w.scan(adapter.State{}, 0)
 		}
 		return err
@@ -122,14 +124,14 @@ func (w *grepWorker) loadBranches() error {
 		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
 	}
 	var err error
-	w.branches, err = loadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
+	w.branches, err = entry.LoadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
 	return err
 }
 
 // skipEntries drops the first entries that cannot match, going by their lines. The
 // session record, which takes longer to load, is not needed when all are dropped.
 func (w *grepWorker) skipEntries() error {
-	for w.raw != nil && len(w.task.entries) > 0 {
+	for w.JSON != nil && len(w.task.entries) > 0 {
 		may, err := w.lineMayMatch(w.task.entries[0])
 		if may || err != nil {
 			return err
@@ -143,7 +145,7 @@ func (w *grepWorker) skipEntries() error {
 // It looks through a window, which it moves on by less than its length, so that
 // whatever lies across its end is seen whole.
 func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
-	buf := w.room(max(w.limits.window, 2*w.raw.longest))
+	buf := w.room(max(w.limits.window, 2*w.JSON.Longest))
 	for have, size := 0, min(probeRead, len(buf)); ; size = len(buf) {
 		n, err := w.file.ReadAt(buf[have:size], offset)
 		if err != nil && err != io.EOF {
@@ -161,7 +163,7 @@ func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
 			return false, nil
 		}
 		offset += int64(n)
-		start := len(data) - w.raw.longest
+		start := len(data) - w.JSON.Longest
 		for start > 0 && data[start-1] == '\\' {
 			start-- // whether the last one of many escapes depends on the first
 		}
@@ -174,8 +176,8 @@ func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
 
 // mayMatch reports whether something of the raw bytes may match.
 func (w *grepWorker) mayMatch(data []byte) bool {
-	w.cursor.begin(w.raw, data)
-	return w.cursor.next(0) < len(data) || w.raw.nextEscape(data, 0) < len(data)
+	w.cursor.Begin(w.JSON, data)
+	return w.cursor.Next(0) < len(data) || w.JSON.NextEscape(data, 0) < len(data)
 }
 
 // entries searches the entries that the index names.
@@ -195,7 +197,7 @@ func (w *grepWorker) entries(rec *session.Record) error {
 		for len(list) > 0 {
 			i := rec.NodeAt(list[0])
 			if i < 0 {
-				return ErrChanged
+				return entry.ErrChanged
 			}
 			n := &rec.Nodes[i]
 			if len(nodes) > 0 && (n.Offset > end+maxGap || n.Offset+int64(n.Length) > from+maxRead) {
@@ -208,7 +210,7 @@ func (w *grepWorker) entries(rec *session.Record) error {
 		data := w.room(int(end - from))
 		if n, err := w.file.ReadAt(data, from); n < len(data) {
 			if err == io.EOF {
-				err = ErrChanged
+				err = entry.ErrChanged
 			}
 			return err
 		}
@@ -232,7 +234,7 @@ func (w *grepWorker) room(n int) []byte {
 
 // node searches the bytes of one entry.
 func (w *grepWorker) node(rec *session.Record, n *session.Node, data []byte) error {
-	if w.raw != nil && !w.mayMatch(data) {
+	if w.JSON != nil && !w.mayMatch(data) {
 		return nil
 	}
 	found := 0
@@ -242,11 +244,11 @@ func (w *grepWorker) node(rec *session.Record, n *session.Node, data []byte) err
 		if err == nil && e.Offset == n.Offset && e.Length == n.Length {
 			err = w.entry(e, rec.TimeOf(n))
 		} else if err == nil {
-			err = ErrChanged
+			err = entry.ErrChanged
 		}
 	})
 	if err == nil && found != 1 {
-		err = ErrChanged
+		err = entry.ErrChanged
 	}
 	return err
 }
@@ -348,9 +350,9 @@ type lineScan struct {
 // search searches complete lines.
 func (s *lineScan) search(data []byte, offset int64) error {
 	w := s.w
-	if w.raw == nil {
+	if w.JSON == nil {
 		for at := 0; at < len(data); {
-			end := indexFrom(data, '\n', at) + 1
+			end := literal.IndexFrom(data, '\n', at) + 1
 			if err := s.line(data[at:end], offset+int64(at), true); err != nil {
 				return err
 			}
@@ -358,19 +360,19 @@ func (s *lineScan) search(data []byte, offset int64) error {
 		}
 		return nil
 	}
-	w.cursor.begin(w.raw, data)
+	w.cursor.Begin(w.JSON, data)
 	escape := -1
 	counted := 0
 	for at := 0; at < len(data); {
 		if escape < at {
-			escape = w.raw.nextEscape(data, at)
+			escape = w.JSON.NextEscape(data, at)
 		}
-		pos := min(w.cursor.next(at), escape)
+		pos := min(w.cursor.Next(at), escape)
 		if pos >= len(data) {
 			break
 		}
 		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
-		end := indexFrom(data, '\n', pos) + 1
+		end := literal.IndexFrom(data, '\n', pos) + 1
 		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
 		counted = end
 		if err := s.line(data[start:end], offset+int64(start), true); err != nil {
@@ -390,7 +392,7 @@ func (s *lineScan) line(raw []byte, offset int64, ended bool) error {
 		data = data[:len(data)-1]
 	}
 	line := adapter.Line{Data: data, Raw: raw, Offset: offset, Number: s.lines, Ended: ended}
-	timeless, err := s.entries(s.parser, line, s.w.raw != nil)
+	timeless, err := s.entries(s.parser, line, s.w.JSON != nil)
 	if !timeless || err != nil {
 		return err
 	}
@@ -450,7 +452,7 @@ func (s *lineScan) readTo(offset int64) error {
 func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if !w.filter.part(e, p, at) || w.branch != "" && !w.branches.holds(e.Offset, w.branch) {
+		if !w.filter.part(e, p, at) || w.branch != "" && !w.branches.Holds(e.Offset, w.branch) {
 			continue
 		}
 		blocks := w.finder.find(p.Text, w.left)
@@ -458,7 +460,7 @@ func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 			continue
 		}
 		m := &GrepMatch{
-			SessionPath: w.task.Path, SessionID: w.head.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: Time{at},
+			SessionPath: w.task.Path, SessionID: w.head.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
 			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),
 		}

@@ -12,7 +12,7 @@ type GrepPlace struct {
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
-	Timestamp   Time         `json:"timestamp,omitzero"`
+	Timestamp   session.Time `json:"timestamp,omitzero"`
 	Line        int          `json:"line"`
 	Offset      int64        `json:"offset"`
 	Length      int          `json:"length"`

@@ -28,6 +28,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/indexer"
 	"pigrep/internal/session"
+	"pigrep/query/literal"
 	"pigrep/scope"
 )
 
@@ -389,8 +390,8 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	}
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
-	req.Case = CaseMode(rng.IntN(3))
-	req.limits = &grepLimits{lookupLimits: lookupLimits{few: 1000 * rng.IntN(2), terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
+	req.Case = literal.CaseMode(rng.IntN(3))
+	req.limits = &grepLimits{Limits: literal.Limits{Few: 1000 * rng.IntN(2), Terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
@@ -412,7 +413,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 			word = "time"
 		}
 		req.Patterns, req.Fixed, req.Word = []string{word}, true, true
-		fold := req.Case == IgnoreCase || req.Case == SmartCase && !strings.ContainsFunc(word, unicode.IsUpper)
+		fold := req.Case == literal.IgnoreCase || req.Case == literal.SmartCase && !strings.ContainsFunc(word, unicode.IsUpper)
 		return req, func(line string) bool { return hasWord(line, word, fold) }
 	}
 	expr := regexp.QuoteMeta(string(piece))
@@ -433,7 +434,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 			expr = "(?:" + expr + ")|(?:" + other + ")"
 		}
 	}
-	if req.Case == IgnoreCase || req.Case == SmartCase && !hasUpper(req.Patterns, req.Fixed) {
+	if req.Case == literal.IgnoreCase || req.Case == literal.SmartCase && !literal.HasUpper(req.Patterns, req.Fixed) {
 		expr = "(?i)" + expr
 	}
 	re := regexp.MustCompile(expr)
@@ -520,9 +521,9 @@ func isSign(r rune) bool {
 // The class of word characters holds whatever may be indexed as a part of a word,
 // and nothing that is beside a word combines with it.
 func TestGrepWordCharacters(t *testing.T) {
-	class, err := syntax.Parse("["+wordCharacter+"]", syntax.Perl)
+	class, err := syntax.Parse("["+literal.WordCharacter+"]", syntax.Perl)
 	if err != nil || class.Op != syntax.OpCharClass {
-		t.Fatalf("%s is no class of characters: %v", wordCharacter, err)
+		t.Fatalf("%s is no class of characters: %v", literal.WordCharacter, err)
 	}
 	next := class.Rune // pairs of first and last, in order
 	for r := rune(0); r <= unicode.MaxRune; r++ {
@@ -538,7 +539,7 @@ func TestGrepWordCharacters(t *testing.T) {
 		if !isWordCharacter(r) && !norm.NFKC.PropertiesString(string(r)).BoundaryBefore() {
 			t.Errorf("%U combines with what is before it and is no word character", r)
 		}
-		if r < utf8.RuneSelf && !foldsAlike(r) {
+		if r < utf8.RuneSelf && !literal.FoldsAlike(r) {
 			t.Errorf("the cases of %q are indexed in different ways", r)
 		}
 	}
@@ -653,7 +654,7 @@ func TestGrepPatternErrors(t *testing.T) {
 		{"a\xff", "pattern \"a\ufffd\": it is not UTF-8"},
 		{`ab\`, `pattern "ab\", at character 3: trailing backslash at end of expression`},
 	} {
-		_, err := compilePattern([]string{"fine", c.pattern}, patternOptions{})
+		_, err := literal.Compile([]string{"fine", c.pattern}, literal.Options{})
 		if err == nil || err.Error() != c.want {
 			t.Errorf("grep %q: %v, want %s", c.pattern, err, c.want)
 		}
@@ -675,7 +676,7 @@ func TestGrepInManyWords(t *testing.T) {
 		if strings.Contains(piece, "\n") {
 			continue
 		}
-		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: CaseSensitive, limits: &grepLimits{lookupLimits: lookupLimits{terms: 20_000}, share: 1}}
+		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &grepLimits{Limits: literal.Limits{Terms: 20_000}, share: 1}}
 		req.Scope = scope.All
 		list, sum := s.grep(req, true)
 		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {

@@ -15,6 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 )
 
 // disk opens session files for tests.
@@ -28,7 +29,7 @@ type osFile struct {
 func (f osFile) Size() int64        { return f.info.Size() }
 func (f osFile) ModTime() time.Time { return f.info.ModTime() }
 
-func (disk) Open(path string) (SessionFile, error) {
+func (disk) Open(path string) (entry.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -37,33 +38,33 @@ func (disk) Open(path string) (SessionFile, error) {
 	return osFile{f, info}, err
 }
 
-// entry is one line of a session of the tests.
-type entry struct {
+// turn is one line of a session of the tests.
+type turn struct {
 	id, parent string // parent "" is the entry before
 	minute     int    // after the start of the session
 	message    map[string]any
 	fields     map[string]any // of entries that are no messages
 }
 
-func prompt(text string) entry {
-	return entry{message: map[string]any{"role": "user", "content": text}}
+func prompt(text string) turn {
+	return turn{message: map[string]any{"role": "user", "content": text}}
 }
 
-func reply(text string) entry {
-	return entry{message: map[string]any{
+func reply(text string) turn {
+	return turn{message: map[string]any{
 		"role": "assistant", "provider": "acme", "model": "opus-9",
 		"content": []any{map[string]any{"type": "text", "text": text}},
 	}}
 }
 
-func result(tool, text string, failed bool) entry {
-	return entry{message: map[string]any{
+func result(tool, text string, failed bool) turn {
+	return turn{message: map[string]any{
 		"role": "toolResult", "toolCallId": "c1", "toolName": tool, "isError": failed,
 		"content": []any{map[string]any{"type": "text", "text": text}},
 	}}
 }
 
-func (e entry) named(id string) entry { e.id = id; return e }
+func (e turn) named(id string) turn { e.id = id; return e }
 
 // a story is a session file of the tests.
 type story struct {
@@ -71,7 +72,7 @@ type story struct {
 	id      string
 	cwd     string
 	start   time.Time
-	entries []entry
+	entries []turn
 	raw     string // lines that come after the header as they are
 }
 

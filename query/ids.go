@@ -6,6 +6,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/syntax"
 )
 
 // minID is the length from which a bare word is looked up as the beginning of a
@@ -30,7 +31,7 @@ type idPrefixes []*idPrefix
 
 func (s *searcher) newIDs() (list idPrefixes) {
 	for i, w := range s.words {
-		if w.match == Literal && w.scored && len(w.text) >= minID && isID(w.text) {
+		if w.match == syntax.Literal && w.scored && len(w.text) >= minID && isID(w.text) {
 			list = append(list, &idPrefix{text: w.text, bit: 1 << i, seen: map[string]bool{}})
 		}
 	}
@@ -113,7 +114,7 @@ func (s *searcher) anchorSession(f *file, bit uint64) error {
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
 			id, ok := seg.ID(doc)
-			if !ok || !seg.allowed.has(doc) {
+			if !ok || !seg.allowed.Has(doc) {
 				continue
 			}
 			prompt := prompts.Contains(doc)
@@ -140,7 +141,7 @@ func (s *searcher) anchorEntries(p *idPrefix) error {
 				return err
 			}
 			for it := docs.Iterator(); it.HasNext(); {
-				if doc := it.Next(); seg.allowed.has(doc) {
+				if doc := it.Next(); seg.allowed.Has(doc) {
 					seg.anchor(doc, p.bit)
 				}
 			}

@@ -17,7 +17,10 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
 )
 
 // A model is the same search over all texts in memory: no postings, no segments,
@@ -115,7 +118,7 @@ func (m *model) expansions(w *word) []expansion {
 		}
 	}
 	switch {
-	case w.match == Prefix:
+	case w.match == syntax.Prefix:
 		prefixes(maxTyped, weightTyped)
 	case w.loose:
 		for _, f := range forms(w.term) {
@@ -134,17 +137,17 @@ func (m *model) expansions(w *word) []expansion {
 			var alike []string
 			for edits := 1; len(alike) == 0 && (edits == 1 || edits == 2 && length >= minFuzzyTwo); edits++ {
 				for _, term := range all {
-					if editDistance(w.term, term, edits) <= edits && m.df[term] >= least {
+					if near.Distance(w.term, term, edits) <= edits && m.df[term] >= least {
 						alike = append(alike, term)
 					}
 				}
 			}
 			slices.SortStableFunc(alike, func(x, y string) int {
-				return cmp.Or(cmp.Compare(editDistance(w.term, x, 2), editDistance(w.term, y, 2)), cmp.Compare(m.df[y], m.df[x]))
+				return cmp.Or(cmp.Compare(near.Distance(w.term, x, 2), near.Distance(w.term, y, 2)), cmp.Compare(m.df[y], m.df[x]))
 			})
 			for _, term := range alike[:min(maxExpansions, len(alike))] {
 				weight := weightFuzzy
-				if editDistance(w.term, term, 2) > 1 {
+				if near.Distance(w.term, term, 2) > 1 {
 					weight /= 2
 				}
 				add(term, tierFuzzy, weight)
@@ -203,7 +206,7 @@ func (m *model) word(d *modelDoc, w *word, terms []expansion) (a answer) {
 	var analyzer analysis.Analyzer
 	verified := false
 	if w.verify {
-		_, _, verified = w.needle.find(analyzer.FoldText([]byte(d.text)).Text, 0)
+		_, _, verified = w.needle.Find(analyzer.FoldText([]byte(d.text)).Text, 0)
 	}
 	best := -1
 	freq := 0.0
@@ -460,8 +463,8 @@ func checkFragment(t *rapid.T, l *library, text string, id index.ID, h *Hit) {
 	if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, unicode.IsControl) || strings.Contains(f.Text, "  ") {
 		t.Fatalf("%q: fragment %q has control characters or runs of white space", text, f.Text)
 	}
-	inner := strings.TrimSuffix(strings.TrimPrefix(f.Text, dots+" "), " "+dots)
-	if len(inner) > fragmentBytes+2*wordBytes {
+	inner := strings.TrimSuffix(strings.TrimPrefix(f.Text, match.Dots+" "), " "+match.Dots)
+	if len(inner) > match.FragmentBytes+2*match.WordBytes {
 		t.Fatalf("%q: fragment of %d bytes", text, len(inner))
 	}
 	if whole := strings.Join(strings.Fields(l.texts[id]), " "); !strings.Contains(whole, inner) {
@@ -482,7 +485,7 @@ func TestSearchDoesNotDependOnSegments(t *testing.T) {
 		other := newLibrary(t)
 		other.dir = once.dir // the same session files in another index
 		// Another order, other batches, and a session that comes and goes.
-		other.add(story{name: "zz", entries: []entry{prompt(strings.Join(modelWords, " "))}})
+		other.add(story{name: "zz", entries: []turn{prompt(strings.Join(modelWords, " "))}})
 		for _, s := range slices.Backward(stories) {
 			other.add(s)
 		}

@@ -8,6 +8,9 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/query/docset"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
 )
 
 // A term is what is known of a term of the index.
@@ -104,7 +107,7 @@ func (seg *segment) postings(t string) (*index.Postings, error) {
 }
 
 // mark adds the documents of a segment that have a term to a set.
-func (seg *segment) mark(t string, set bitset) error {
+func (seg *segment) mark(t string, set docset.Set) error {
 	at, err := seg.place(t)
 	if err != nil {
 		return err
@@ -122,10 +125,10 @@ type plan struct {
 
 	partIDF          []float64
 	partSum          float64
-	allIDF, wholeIDF float64    // of the documents with all parts; and those that may have them together
-	all              []bitset   // of a field that the text decides about: where it may be true
-	whole            []bitset   // documents that may have all parts together
-	raw              *rawNeedle // of the needle; nil when it cannot be looked for in JSON
+	allIDF, wholeIDF float64           // of the documents with all parts; and those that may have them together
+	all              []docset.Set      // of a field that the text decides about: where it may be true
+	whole            []docset.Set      // documents that may have all parts together
+	raw              *match.JSONNeedle // of the needle; nil when it cannot be looked for in JSON
 
 	allCount, wholeCount atomic.Int64 // of documents
 }
@@ -276,9 +279,9 @@ func (s *searcher) lookups() []string {
 }
 
 func (s *searcher) newPlan(w *word, i int) *plan {
-	p := &plan{word: w, index: i, bit: 1 << i, all: make([]bitset, len(s.segs)), whole: make([]bitset, len(s.segs))}
+	p := &plan{word: w, index: i, bit: 1 << i, all: make([]docset.Set, len(s.segs)), whole: make([]docset.Set, len(s.segs))}
 	if w.verify && w.find == nil {
-		p.raw = newRawNeedle(&w.needle)
+		p.raw = match.NewJSONNeedle(&w.needle)
 	}
 	return p
 }
@@ -289,25 +292,25 @@ func (p *plan) in(seg *segment) error {
 	case p.find != nil:
 		docs, err := p.find.docs(seg.Segment)
 		if err == nil && docs == nil {
-			docs, err = live(seg.Segment)
+			docs, err = docset.Live(seg.Segment)
 		}
 		p.all[seg.number] = docs
-		p.allCount.Add(int64(docs.count()))
+		p.allCount.Add(int64(docs.Count()))
 		return err
 	case len(p.parts) > 0:
-		docs, err := conjunction(seg.Len(), len(p.parts), p.spellings, seg.mark)
+		docs, err := docset.Conjunction(seg.Len(), len(p.parts), p.spellings, seg.mark)
 		if err != nil {
 			return err
 		}
-		p.allCount.Add(int64(docs.count()))
+		p.allCount.Add(int64(docs.Count()))
 		if len(p.wholes) > 0 {
-			wholes, err := conjunction(seg.Len(), len(p.wholes), oneEach(p.wholes), seg.mark)
+			wholes, err := docset.Conjunction(seg.Len(), len(p.wholes), docset.OneSpelling(p.wholes), seg.mark)
 			if err != nil {
 				return err
 			}
-			docs.and(wholes)
+			docs.And(wholes)
 		}
-		p.wholeCount.Add(int64(docs.count()))
+		p.wholeCount.Add(int64(docs.Count()))
 		p.whole[seg.number] = docs
 	}
 	return nil
@@ -367,31 +370,31 @@ func (w *word) spellings(part int) []string {
 }
 
 // targets returns the words of plans as a text is searched for them, a word each.
-func targets(plans []*plan) []target {
-	list := make([]target, len(plans))
+func targets(plans []*plan) []match.Word {
+	list := make([]match.Word, len(plans))
 	for i, p := range plans {
 		if !p.scored {
 			continue
 		}
 		t := &list[i]
-		t.typed = analysis.Fold(trimProse(p.text))
-		t.weight = max(1, p.wholeIDF)
+		t.Typed = analysis.Fold(syntax.TrimProse(p.text))
+		t.Weight = max(1, p.wholeIDF)
 		switch {
 		case p.find != nil:
-			t.look = p.find.spans
+			t.Find = p.find.spans
 		case p.verify && !p.spell:
-			t.needle = &p.needle
+			t.Needle = &p.needle
 		}
 		for _, x := range p.terms {
-			t.terms = append(t.terms, targetTerm{x.term, -1, x.weight * x.idf})
+			t.Terms = append(t.Terms, match.Term{Text: x.term, Part: -1, Weight: x.weight * x.idf})
 		}
-		if p.match == Phrase && p.verify {
+		if p.match == syntax.Phrase && p.verify {
 			continue
 		}
 		for k := range p.parts {
 			weight := weightSome * p.allIDF * p.partIDF[k] / p.partSum
 			for _, s := range p.spellings(k) {
-				t.terms = append(t.terms, targetTerm{s, k, weight})
+				t.Terms = append(t.Terms, match.Term{Text: s, Part: k, Weight: weight})
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func readStories(t testing.TB) []story {
 	return list
 }
 
-func rankedEntry(mark, text string) entry {
+func rankedEntry(mark, text string) turn {
 	switch mark {
 	case ">":
 		return prompt(text)
@@ -112,24 +112,24 @@ func rankedEntry(mark, text string) entry {
 		return result("bash", text, mark == "=!")
 	case "!":
 		command, output, _ := strings.Cut(text, " => ")
-		return entry{message: map[string]any{"role": "bashExecution", "command": command, "output": output, "exitCode": 0}}
+		return turn{message: map[string]any{"role": "bashExecution", "command": command, "output": output, "exitCode": 0}}
 	case "E":
-		return entry{message: map[string]any{"role": "assistant", "content": []any{}, "stopReason": "error", "errorMessage": text}}
+		return turn{message: map[string]any{"role": "assistant", "content": []any{}, "stopReason": "error", "errorMessage": text}}
 	case "T":
-		return entry{fields: map[string]any{"type": "session_info", "name": text}}
+		return turn{fields: map[string]any{"type": "session_info", "name": text}}
 	case "L":
-		return entry{fields: map[string]any{"type": "label", "label": text}}
+		return turn{fields: map[string]any{"type": "label", "label": text}}
 	case "S":
-		return entry{fields: map[string]any{"type": "compaction", "summary": text, "tokensBefore": 1000}}
+		return turn{fields: map[string]any{"type": "compaction", "summary": text, "tokensBefore": 1000}}
 	}
 	panic("no entry begins with " + mark)
 }
 
-func said(block map[string]any) entry {
-	return entry{message: map[string]any{"role": "assistant", "provider": "acme", "model": "opus-9", "content": []any{block}}}
+func said(block map[string]any) turn {
+	return turn{message: map[string]any{"role": "assistant", "provider": "acme", "model": "opus-9", "content": []any{block}}}
 }
 
-func called(tool string, arguments map[string]any) entry {
+func called(tool string, arguments map[string]any) turn {
 	return said(map[string]any{"type": "toolCall", "id": "c1", "name": tool, "arguments": arguments})
 }
 
@@ -172,7 +172,7 @@ func distractors(wishes []wish) []story {
 			}
 			return b.String() + some(gap)
 		}
-		docs := [6]entry{
+		docs := [6]turn{
 			result("bash", scatter(3, 12, "\n"), false),
 			result("read", scatter(2, 2, "\n"), false),
 			reply(scatter(2, 4, " ")),
@@ -287,7 +287,7 @@ func TestRanking(t *testing.T) {
 		}
 		want := []string{}
 		for _, s := range stories {
-			if slices.ContainsFunc(s.entries, func(e entry) bool { return slices.Contains(w.want, e.id) }) {
+			if slices.ContainsFunc(s.entries, func(e turn) bool { return slices.Contains(w.want, e.id) }) {
 				want = append(want, s.name)
 			}
 		}

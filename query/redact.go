@@ -6,6 +6,7 @@ import (
 
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/query/match"
 )
 
 // With Request.Redact answers show what looks like a secret masked. It is looked
@@ -13,22 +14,22 @@ import (
 // to look at. Searching itself knows nothing of it.
 
 // shown returns the text from which a fragment is cut, and the matches in it.
-func (r *Request) shown(text []byte, matches []span) ([]byte, []span) {
+func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span) {
 	if !r.Redact {
 		return text, matches
 	}
 	from, to := 0, 0
-	if first, last := cluster(matches); first <= last {
-		from, to = matches[first].start, matches[last].end
+	if first, last := match.Cluster(matches); first <= last {
+		from, to = matches[first].Start, matches[last].End
 	}
-	spans := redact.Around(text, max(0, from-aroundBytes), min(len(text), to+aroundBytes))
+	spans := redact.Around(text, max(0, from-match.AroundBytes), min(len(text), to+match.AroundBytes))
 	if len(spans) == 0 {
 		return text, matches
 	}
 	masked, move := redact.Apply(string(text), spans)
-	moved := make([]span, len(matches))
+	moved := make([]match.Span, len(matches))
 	for i, m := range matches {
-		m.start, m.end = move(m.start, m.end)
+		m.Start, m.End = move(m.Start, m.End)
 		moved[i] = m
 	}
 	return []byte(masked), moved

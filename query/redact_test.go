@@ -6,6 +6,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/literal"
 )
 
 // secrets are the values that no answer below may show.
@@ -15,7 +17,7 @@ func secretLibrary(t *testing.T) *library {
 	// A word next to the middle of a key, far from where it begins.
 	key := "-----BEGIN RSA PRIVATE " + "KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEAx0123456789abcdef\n", 30) +
 		"needle " + secrets[1] + "\n-----END RSA PRIVATE " + "KEY-----"
-	return newLibrary(t, story{name: "s", entries: []entry{
+	return newLibrary(t, story{name: "s", entries: []turn{
 		prompt("connect with DB_PASSWORD=hunter2hunter2 please"),
 		reply("the word needle stands here: postgres://u:hunter2hunter2@db/app and the tail needle"),
 		result("bash", key, false),
@@ -72,7 +74,7 @@ func TestRedactedHits(t *testing.T) {
 
 func TestRedactedEntries(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, story{name: "s", entries: []entry{
+	l := newLibrary(t, story{name: "s", entries: []turn{
 		{message: map[string]any{"role": "assistant", "content": []any{map[string]any{
 			"type": "toolCall", "id": "c1", "name": "login",
 			"arguments": map[string]any{"password": "hunter2hunter2", "nested": map[string]any{"password": "hunter2hunter2"}, "n": 1},
@@ -89,7 +91,7 @@ func TestRedactedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c := NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
+	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
 	c.Redact = true
 	for i := range rec.Nodes {
 		e, err := c.Read(i)
@@ -123,7 +125,7 @@ func TestRedactedLines(t *testing.T) {
 	for _, text := range []string{text, strings.TrimPrefix(text, filler)} {
 		find := func(word string) (lines []GrepLine) {
 			for n, at := 1, 0; at < len(text); n++ {
-				end := indexFrom([]byte(text), '\n', at)
+				end := literal.IndexFrom([]byte(text), '\n', at)
 				if line := text[at:end]; strings.Contains(line, word) {
 					i := strings.Index(line, word)
 					lines = append(lines, GrepLine{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})
@@ -149,7 +151,7 @@ func TestRedactedBeginnings(t *testing.T) {
 	token := "gh" + "p_abcdefghijABCDEFGHIJ0123456789abcdef"
 	for _, cut := range []int{12, 20, 30, 39} {
 		filler := strings.Repeat("words ", 100)[:session.MaxFirstPrompt-cut-1] + " "
-		l := newLibrary(t, story{name: "s", entries: []entry{prompt(filler + token + " needle")}})
+		l := newLibrary(t, story{name: "s", entries: []turn{prompt(filler + token + " needle")}})
 		resp := l.search(Request{Text: "needle", Redact: true})
 		if len(resp.Sessions) != 1 {
 			t.Fatalf("%d sessions", len(resp.Sessions))

@@ -10,6 +10,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/match"
 )
 
 // The second stage. BM25 knows how often words are in a document, not whether
@@ -158,13 +159,13 @@ func (s *searcher) newUnits() *units {
 }
 
 // of returns the units that a match has.
-func (u *units) of(p *plan, m *span) uint64 {
-	bits := u.plans[m.word]
-	if m.part < 0 || bits == 0 {
+func (u *units) of(p *plan, m *match.Span) uint64 {
+	bits := u.plans[m.Word]
+	if m.Part < 0 || bits == 0 {
 		return bits
 	}
 	// The units of a plan lie side by side, those of its parts in order.
-	return bits & (bits & -bits << m.part)
+	return bits & (bits & -bits << m.Part)
 }
 
 func (u *units) sumOf(set uint64) (sum float64) {
@@ -193,7 +194,7 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 			r.of(&s.files[c.file])
 			r.most = rerankEntry
 			err := r.entry(c, lengths[start+k], func(e *session.Entry) {
-				matches, exact := r.marks.find(e.Parts[c.part].Text)
+				matches, exact := r.marks.Find(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plans, matches)
 				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
 				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
@@ -235,18 +236,18 @@ func (s *searcher) share(mask uint64) float64 {
 // closeness returns how much of the query some stretch of the text has, less the
 // further apart it stands; and how much of it is there with neighbours beside
 // each other, in the order of the query.
-func (u *units) closeness(plans []*plan, matches []span) (near, ordered float64) {
+func (u *units) closeness(plans []*plan, matches []match.Span) (near, ordered float64) {
 	for i := range matches {
 		set, gap := uint64(0), 0
-		for j := i; j < len(matches) && matches[j].end-matches[i].start <= nearBytes; j++ {
+		for j := i; j < len(matches) && matches[j].End-matches[i].Start <= nearBytes; j++ {
 			m := &matches[j]
-			own := u.of(plans[m.word], m)
+			own := u.of(plans[m.Word], m)
 			if j > i {
-				gap += max(0, m.start-matches[j-1].end)
+				gap += max(0, m.Start-matches[j-1].End)
 			}
 			if own&^set == 0 {
 				if j > i {
-					gap += m.end - m.start
+					gap += m.End - m.Start
 				}
 				continue
 			}
@@ -267,13 +268,13 @@ func (u *units) closeness(plans []*plan, matches []span) (near, ordered float64)
 }
 
 // besides reports whether the second of a pair stands right behind the first.
-func besides(matches []span, p neighbours) bool {
+func besides(matches []match.Span, p neighbours) bool {
 	for i := range matches {
-		if matches[i].word != p.first {
+		if matches[i].Word != p.first {
 			continue
 		}
-		for j := i + 1; j < len(matches) && matches[j].start <= matches[i].end+besideBytes; j++ {
-			if matches[j].word == p.second && matches[j].start >= matches[i].end {
+		for j := i + 1; j < len(matches) && matches[j].Start <= matches[i].End+besideBytes; j++ {
+			if matches[j].Word == p.second && matches[j].Start >= matches[i].End {
 				return true
 			}
 		}
@@ -293,10 +294,10 @@ func (s *searcher) weighSessions(top []int32, all []factors) {
 		if !ok {
 			found := uint64(0)
 			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
-				matches, _ := r.marks.find([]byte(text))
+				matches, _ := r.marks.Find([]byte(text))
 				for _, m := range matches {
-					if m.part < 0 {
-						found |= 1 << m.word
+					if m.Part < 0 {
+						found |= 1 << m.Word
 					}
 				}
 			}

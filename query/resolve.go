@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pigrep/index"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 )
 
@@ -78,7 +79,7 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 		for i := range sessions {
 			ids = append(ids, sessions[i].ID)
 		}
-		return nil, &NotFoundError{What: "session", Name: name, Nearest: Nearest(ids, name)}
+		return nil, &NotFoundError{What: "session", Name: name, Nearest: near.Nearest(ids, name)}
 	}
 	slices.SortFunc(found, func(a, b *session.Summary) int {
 		return cmp.Or(b.Modified().Compare(a.Modified()), cmp.Compare(a.Path, b.Path))

@@ -12,7 +12,7 @@ import (
 )
 
 func TestSplitTarget(t *testing.T) {
-	for _, test := range []struct{ in, name, entry string }{
+	for _, test := range []struct{ in, name, turn string }{
 		{"01a1", "01a1", ""},
 		{"01a1:5e6f", "01a1", "5e6f"},
 		{"01a1:", "01a1", ""},
@@ -26,8 +26,8 @@ func TestSplitTarget(t *testing.T) {
 		{":x", "", "x"},
 		{"", "", ""},
 	} {
-		if name, entry := SplitTarget(test.in); name != test.name || entry != test.entry {
-			t.Errorf("SplitTarget(%q) = %q, %q, want %q, %q", test.in, name, entry, test.name, test.entry)
+		if name, entry := SplitTarget(test.in); name != test.name || entry != test.turn {
+			t.Errorf("SplitTarget(%q) = %q, %q, want %q, %q", test.in, name, entry, test.name, test.turn)
 		}
 	}
 }

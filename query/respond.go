@@ -14,6 +14,9 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
 )
 
 // A session's score is that of its best hit and, for what it has more, shares of
@@ -190,8 +193,8 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 		SessionID:     rec.ID,
 		Name:          rec.Name,
 		CWD:           rec.CWD,
-		Created:       Time{rec.Created()},
-		Modified:      Time{rec.Modified()},
+		Created:       session.Time{Time: rec.Created()},
+		Modified:      session.Time{Time: rec.Modified()},
 		Messages:      rec.Messages,
 		FirstPrompt:   rec.FirstPrompt,
 		Labels:        slices.Compact(slices.Sorted(maps.Values(rec.Labels))),
@@ -275,13 +278,13 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 		Offset:      node.Offset,
 		Length:      node.Length,
 		Part:        int(c.part),
-		Branch:      branchName(node.Active),
+		Branch:      entry.BranchName(node.Active),
 		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
 		Resume:      s.resume(rec),
 	}
-	hit.Timestamp = Time{rec.TimeOf(&node.Node)}
-	for _, e := range s.query.root.missing(c.mask, nil) {
+	hit.Timestamp = session.Time{Time: rec.TimeOf(&node.Node)}
+	for _, e := range s.compiled.root.missing(c.mask, nil) {
 		hit.Missing = append(hit.Missing, e.text())
 		if e.matches(s.files[c.file].mask) {
 			hit.Elsewhere = append(hit.Elsewhere, e.text())
@@ -306,8 +309,8 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		matches, exact := r.marks.find(part.Text)
-		hit.Fragment = fragment(s.req.shown(part.Text, matches))
+		matches, exact := r.marks.Find(part.Text)
+		hit.Fragment = match.Cut(s.req.shown(part.Text, matches))
 		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
 			hit.Tier = TierParts
 		}
@@ -325,12 +328,12 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 
 // otherSpelling reports whether the candidate has some word only in another
 // spelling than it was typed in: get_user_name for getUserName.
-func (s *searcher) otherSpelling(c *candidate, matches []span, exact uint64) bool {
+func (s *searcher) otherSpelling(c *candidate, matches []match.Span, exact uint64) bool {
 	for _, p := range s.plans {
-		if c.mask&p.bit == 0 || exact&p.bit != 0 || p.match != Literal {
+		if c.mask&p.bit == 0 || exact&p.bit != 0 || p.match != syntax.Literal {
 			continue
 		}
-		if slices.ContainsFunc(matches, func(m span) bool { return m.word == p.index }) {
+		if slices.ContainsFunc(matches, func(m match.Span) bool { return m.Word == p.index }) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pigrep/internal/session"
+	"pigrep/query/match"
 	"pigrep/scope"
 )
 
@@ -129,25 +130,25 @@ type Hit struct {
 	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	ParentID    string       `json:"parentId,omitempty"`
-	Timestamp   Time         `json:"timestamp,omitzero"`
+	Timestamp   session.Time `json:"timestamp,omitzero"`
 	Line        int          `json:"line"`
 	Offset      int64        `json:"offset"`
 	Length      int          `json:"length"`
 	Part        int          `json:"part"`
 
-	Tool       string   `json:"tool,omitempty"`
-	ToolCallID string   `json:"toolCallId,omitempty"`
-	IsError    bool     `json:"isError"`
-	Provider   string   `json:"provider,omitempty"`
-	Model      string   `json:"model,omitempty"`
-	CustomType string   `json:"customType,omitempty"`
-	Branch     string   `json:"branch,omitempty"` // "active" or "abandoned"
-	InContext  bool     `json:"inContext"`
-	Label      string   `json:"label,omitempty"`
-	Copies     []Copy   `json:"copies,omitempty"`
-	TargetID   string   `json:"targetId,omitempty"` // of a label: the entry it is on
-	Fragment   Fragment `json:"fragment"`
-	Resume     *Resume  `json:"resume,omitempty"`
+	Tool       string         `json:"tool,omitempty"`
+	ToolCallID string         `json:"toolCallId,omitempty"`
+	IsError    bool           `json:"isError"`
+	Provider   string         `json:"provider,omitempty"`
+	Model      string         `json:"model,omitempty"`
+	CustomType string         `json:"customType,omitempty"`
+	Branch     string         `json:"branch,omitempty"` // "active" or "abandoned"
+	InContext  bool           `json:"inContext"`
+	Label      string         `json:"label,omitempty"`
+	Copies     []Copy         `json:"copies,omitempty"`
+	TargetID   string         `json:"targetId,omitempty"` // of a label: the entry it is on
+	Fragment   match.Fragment `json:"fragment"`
+	Resume     *Resume        `json:"resume,omitempty"`
 
 	Before []Neighbour `json:"before,omitempty"` // when asked for, as the next two
 	After  []Neighbour `json:"after,omitempty"`
@@ -169,25 +170,25 @@ type Resume struct {
 
 // SessionHit is a session with hits. Its JSON is the session of the contract.
 type SessionHit struct {
-	Type          string   `json:"type"` // "session"
-	SessionPath   string   `json:"sessionPath"`
-	SessionID     string   `json:"sessionId,omitempty"`
-	Name          string   `json:"name,omitempty"`
-	CWD           string   `json:"cwd,omitempty"`
-	Created       Time     `json:"created,omitzero"`
-	Modified      Time     `json:"modified,omitzero"`
-	Messages      int      `json:"messages"`
-	FirstPrompt   string   `json:"firstPrompt,omitempty"`
-	Labels        []string `json:"labels,omitempty"` // in force, in order of the text
-	Models        []string `json:"models,omitempty"`
-	ParentSession string   `json:"parentSession,omitempty"`
-	Forks         int      `json:"forks,omitempty"`  // indexed sessions that name this one as their parent
-	Tokens        int64    `json:"tokens,omitempty"` // 0 when not known
-	Cost          float64  `json:"cost,omitempty"`   // 0 when not known
-	Score         float64  `json:"score"`
-	Hits          int      `json:"hits"`    // its hits that lack nothing
-	HitsAny       int      `json:"hitsAny"` // all its hits
-	Resume        *Resume  `json:"resume,omitempty"`
+	Type          string       `json:"type"` // "session"
+	SessionPath   string       `json:"sessionPath"`
+	SessionID     string       `json:"sessionId,omitempty"`
+	Name          string       `json:"name,omitempty"`
+	CWD           string       `json:"cwd,omitempty"`
+	Created       session.Time `json:"created,omitzero"`
+	Modified      session.Time `json:"modified,omitzero"`
+	Messages      int          `json:"messages"`
+	FirstPrompt   string       `json:"firstPrompt,omitempty"`
+	Labels        []string     `json:"labels,omitempty"` // in force, in order of the text
+	Models        []string     `json:"models,omitempty"`
+	ParentSession string       `json:"parentSession,omitempty"`
+	Forks         int          `json:"forks,omitempty"`  // indexed sessions that name this one as their parent
+	Tokens        int64        `json:"tokens,omitempty"` // 0 when not known
+	Cost          float64      `json:"cost,omitempty"`   // 0 when not known
+	Score         float64      `json:"score"`
+	Hits          int          `json:"hits"`    // its hits that lack nothing
+	HitsAny       int          `json:"hitsAny"` // all its hits
+	Resume        *Resume      `json:"resume,omitempty"`
 }
 
 // TextError says that the text of a query leaves nothing to search for.

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"pigrep/query/docset"
+	"pigrep/query/syntax"
 )
 
 // The score of a document is the sum over the words it matches of
@@ -56,8 +59,8 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 			return err
 		}
 	}
-	for i := range sc.touched.all() {
-		sc.seen.add(i)
+	for i := range sc.touched.All() {
+		sc.seen.Add(i)
 		if value := sc.value[i]; p.spell && sc.best[i] == tierExact+1 {
 			seg.pending[p.index] = append(seg.pending[p.index], pending{sc.first + i, value, value * weightJoined})
 		}
@@ -90,11 +93,11 @@ func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan) error {
 			return err
 		}
 		for k, doc := range docs {
-			if !seg.allowed.has(doc) {
+			if !seg.allowed.Has(doc) {
 				continue
 			}
 			i := doc - sc.first
-			sc.seen.add(i)
+			sc.seen.Add(i)
 			sc.score[i] += value * s.tf(float32(freqs[k]), lengths[k])
 			sc.mask[i] |= p.bit
 			sc.tier[i] = max(sc.tier[i], x.tier)
@@ -115,7 +118,7 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 				break
 			}
 			for k, doc := range docs {
-				if !seg.allowed.has(doc) {
+				if !seg.allowed.Has(doc) {
 					continue
 				}
 				i := doc - sc.first
@@ -124,13 +127,13 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 					sc.tightest[i] = uint16(n)
 					sc.length[i] = lengths[k]
 					sc.freq[i] = 0
-					sc.touched.add(i)
+					sc.touched.Add(i)
 				}
 				sc.freq[i] += float32(freqs[k]) * float32(min(1, x.weight/p.terms[sc.tightest[i]].weight))
 			}
 		}
 	}
-	for i := range sc.touched.all() {
+	for i := range sc.touched.All() {
 		x := &p.terms[sc.tightest[i]]
 		sc.value[i] = float32(x.weight*x.idf) * s.tf(sc.freq[i], sc.length[i])
 	}
@@ -142,7 +145,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 	whole, among := p.whole[seg.number], seg.allowed
 	if p.strict() {
 		among = whole
-		if whole.part(sc.first, sc.end).count() == 0 {
+		if whole.Part(sc.first, sc.end).Count() == 0 {
 			return nil // what the lists have here is passed over in a later window
 		}
 	}
@@ -165,20 +168,20 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 			}
 			freqs, lengths = freqs[:len(docs)], lengths[:len(docs)]
 			for k, doc := range docs {
-				if among.has(doc) {
+				if among.Has(doc) {
 					sc.addPart(doc-sc.first, idf*s.tf(float32(freqs[k]), lengths[k]))
 				}
 			}
 		}
 	}
-	for i := range sc.touched.all() {
+	for i := range sc.touched.All() {
 		n := int(sc.parts[i])
 		sc.parts[i] = 0
 		switch {
 		case n == len(p.parts):
 			value := float32(weightParts*p.allIDF) * sc.freq[i]
 			tier := tierParts
-			if p.verify && !p.spell && whole.has(sc.first+i) {
+			if p.verify && !p.spell && whole.Has(sc.first+i) {
 				whole := float32(p.wholeIDF) * sc.freq[i]
 				seg.pending[p.index] = append(seg.pending[p.index], pending{sc.first + i, max(whole, sc.value[i]), max(value, sc.value[i])})
 				value, tier = whole, tierExact
@@ -195,7 +198,7 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 }
 
 // scoreSpellings scores a part that has several spellings as one term.
-func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, part int, idf float32, among bitset) error {
+func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, part int, idf float32, among docset.Set) error {
 	type have struct{ freq, length uint32 }
 	found := map[uint32]have{}
 	for n, term := range p.spellings(part) {
@@ -208,7 +211,7 @@ func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, part int, i
 				break
 			}
 			for k, doc := range docs {
-				if among.has(doc) {
+				if among.Has(doc) {
 					found[doc] = have{found[doc].freq + freqs[k], lengths[k]}
 				}
 			}
@@ -229,4 +232,4 @@ type pending struct {
 
 // strict reports whether the parts alone are nothing: what is quoted, what is to
 // be left out, and what may be two words.
-func (w *word) strict() bool { return w.match == Phrase || w.find != nil || !w.scored || w.made }
+func (w *word) strict() bool { return w.match == syntax.Phrase || w.find != nil || !w.scored || w.made }

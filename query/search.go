@@ -16,17 +16,19 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
 )
 
 // Search answers a request from one generation of the index. Session files are
 // read only where a hit is shown and where a phrase or a compound has to be
 // verified.
-func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) (*Response, error) {
+func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
 	return search(ctx, r, a, src, req, true)
 }
 
 // search is Search with both stages of ranking or the first alone.
-func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request, both bool) (*Response, error) {
+func search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request, both bool) (*Response, error) {
 	q, err := compile(&req)
 	if err != nil {
 		return nil, err
@@ -72,9 +74,9 @@ type searcher struct {
 	ctx context.Context
 	r   *index.Reader
 	a   adapter.Adapter
-	src Source
+	src entry.Source
 	req *Request
-	*query
+	*compiled
 
 	tests   []test // of the request; those of the query's text are query.tests
 	files   []file // in the order of the summaries: by path
@@ -120,18 +122,18 @@ type segment struct {
 	*index.Segment
 	number  int
 	files   index.FileRuns
-	allowed bitset   // nil: all
-	fields  []bitset // of each field in the text
+	allowed docset.Set   // nil: all
+	fields  []docset.Set // of each field in the text
 	pending [][]pending
 	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
 	terms   map[string]*term  // of the searcher
-	copied  bitset            // documents that may be copies of others; nil: all
+	copied  docset.Set        // documents that may be copies of others; nil: all
 	touched atomic.Bool       // by single hits since the last trim
 	found   candidates
 }
 
-func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req *Request, q *query) (*searcher, error) {
-	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, query: q, terms: map[string]*term{}, judge: newJudge(q), every: req.Sort != SortRelevance}
+func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req *Request, q *compiled) (*searcher, error) {
+	s := &searcher{ctx: ctx, r: r, a: a, src: src, req: req, compiled: q, terms: map[string]*term{}, judge: newJudge(q), every: req.Sort != SortRelevance}
 	s.documents = float64(r.Documents())
 	average := 1.0
 	if r.Documents() > 0 && r.Tokens() > 0 {
@@ -294,11 +296,11 @@ func (s *searcher) filter(seg *segment) error {
 		if seg.allowed == nil {
 			seg.allowed = docs
 		} else {
-			seg.allowed.and(docs)
+			seg.allowed.And(docs)
 		}
 	}
-	for i := range s.query.tests {
-		t := &s.query.tests[i]
+	for i := range s.compiled.tests {
+		t := &s.compiled.tests[i]
 		if t.timed {
 			seg.fields = append(seg.fields, nil)
 			continue
@@ -312,7 +314,7 @@ func (s *searcher) filter(seg *segment) error {
 	return nil
 }
 
-func (s *searcher) bits(seg *segment, t *test) (bitset, error) {
+func (s *searcher) bits(seg *segment, t *test) (docset.Set, error) {
 	var fileOK []bool
 	if t.file != nil {
 		fileOK = make([]bool, len(s.files))
@@ -367,9 +369,9 @@ func (s *searcher) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (
 			}
 		}
 	}
-	for i := range s.query.tests {
-		ok := seg.fields[i].has(doc)
-		if t := &s.query.tests[i]; t.timed {
+	for i := range s.compiled.tests {
+		ok := seg.fields[i].Has(doc)
+		if t := &s.compiled.tests[i]; t.timed {
 			var err error
 			if ok, err = s.inTime(t, seg, doc, at); err != nil {
 				return false, err
@@ -473,5 +475,5 @@ func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, 
 		return false, err
 	}
 	e, ok := o.At(id.Offset)
-	return ok && branchName(e.Active) == t.branch, nil
+	return ok && entry.BranchName(e.Active) == t.branch, nil
 }

@@ -14,21 +14,22 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/match"
 	"pigrep/scope"
 )
 
 // shelf is a small library that has one of most things.
 func shelf(t testing.TB) *library {
-	label := entry{fields: map[string]any{"type": "label", "targetId": "e-code", "label": "keeper"}}
+	label := turn{fields: map[string]any{"type": "label", "targetId": "e-code", "label": "keeper"}}
 	return newLibrary(t,
-		story{name: "auth", id: "01a1f7de-1111-7222-8333-444455556666", cwd: "/home/u/app", entries: []entry{
+		story{name: "auth", id: "01a1f7de-1111-7222-8333-444455556666", cwd: "/home/u/app", entries: []turn{
 			prompt("why does the auth token expire?").named("e-ask"),
 			reply("The getUserName helper in src/auth/login.ts renews it.").named("e-code"),
 			result("bash", "exit\n  code 137\nECONNREFUSED at file.go:520", true).named("e-fail"),
 			label.named("e-label"),
 			reply("Renamed the files; run go test -race and see C++ notes.").named("e-race"),
 		}},
-		story{name: "other", id: "01b2c3d4-0000-7000-8000-000000000000", cwd: "/home/u/app-two", start: day.AddDate(0, 1, 0), entries: []entry{
+		story{name: "other", id: "01b2c3d4-0000-7000-8000-000000000000", cwd: "/home/u/app-two", start: day.AddDate(0, 1, 0), entries: []turn{
 			prompt("the token bucket is full, not the auth").named("o-ask"),
 			reply("code 137 exit is something else, and the race is on with C").named("o-code"),
 			{id: "o-system", message: map[string]any{"role": "system", "content": "grep is a tool, token too"}},
@@ -138,7 +139,7 @@ func TestSearchBest(t *testing.T) {
 
 // A rare word in a very long text counts more than a frequent one in a short text.
 func TestSearchLongText(t *testing.T) {
-	entries := []entry{result("bash", strings.Repeat("drwxr-xr-x 2 root root 4096 objects\n", 2000)+"hooks fsmonitor", false).named("long")}
+	entries := []turn{result("bash", strings.Repeat("drwxr-xr-x 2 root root 4096 objects\n", 2000)+"hooks fsmonitor", false).named("long")}
 	for range 9 {
 		entries = append(entries, prompt("what are hooks?"), reply("Hooks run before and after a call."))
 	}
@@ -221,7 +222,7 @@ func TestSearchFilters(t *testing.T) {
 }
 
 func TestSearchTimesOfEntries(t *testing.T) {
-	var entries []entry
+	var entries []turn
 	for i := range 10 {
 		e := prompt("tick").named(string(rune('a' + i)))
 		e.minute = i
@@ -266,9 +267,9 @@ func TestSearchHit(t *testing.T) {
 	want := Hit{
 		Type: "hit", Rank: 1, Tier: TierExact, Kind: session.KindReply, Role: "assistant",
 		SessionPath: l.path("auth"), SessionID: "01a1f7de-1111-7222-8333-444455556666", CWD: "/home/u/app",
-		EntryID: "e-code", ParentID: "e-ask", Timestamp: Time{day}, Line: 3,
+		EntryID: "e-code", ParentID: "e-ask", Timestamp: session.Time{Time: day}, Line: 3,
 		Provider: "acme", Model: "opus-9", Branch: "active", InContext: true, Label: "keeper",
-		Fragment: Fragment{Text: text, Spans: [][2]int{
+		Fragment: match.Fragment{Text: text, Spans: [][2]int{
 			{strings.Index(text, "getUserName"), strings.Index(text, " helper")},
 			{strings.Index(text, "src/"), strings.Index(text, " renews")},
 		}},
@@ -291,13 +292,13 @@ func TestSearchHit(t *testing.T) {
 }
 
 func TestSearchCopies(t *testing.T) {
-	original := story{name: "original", entries: []entry{prompt("lemur question").named("a1"), reply("lemur answer").named("a2")}}
+	original := story{name: "original", entries: []turn{prompt("lemur question").named("a1"), reply("lemur answer").named("a2")}}
 	fork := original
 	fork.name, fork.id = "fork", "fork-id"
 	raw := original.text()
 	fork.raw = raw[strings.Index(raw, "\n")+1:] // the entries as they are
 	fork.start = day.AddDate(0, 0, 3)
-	fork.entries = []entry{prompt("lemur again").named("b1")}
+	fork.entries = []turn{prompt("lemur again").named("b1")}
 	l := newLibrary(t, fork, original)
 	resp := l.search(Request{Text: "lemur"})
 	if resp.Total != 3 || resp.TotalAny != 3 {

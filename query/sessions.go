@@ -9,6 +9,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
 )
 
 // SessionsRequest asks for a list of sessions: all that the filters let through,
@@ -42,7 +44,7 @@ type ListedSession struct {
 // Sessions lists sessions, the latest activity first, or with a text the best
 // match first. Without a text and without filters on single entries it reads
 // nothing but the summaries.
-func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req SessionsRequest) (*SessionList, error) {
+func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req SessionsRequest) (*SessionList, error) {
 	l := &sessionLister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
 	list := &SessionList{TotalIsExact: true}
 	list.Index.Generation, list.Index.Files = r.Generation(), len(r.Summaries())
@@ -92,7 +94,7 @@ func (l *sessionLister) sort(members []int) {
 }
 
 // search lists the sessions with hits.
-func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src Source, list *SessionList) error {
+func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *SessionList) error {
 	req := l.req.Request
 	req.Flat, req.PerSession = false, 1
 	req.Limit = cmp.Or(max(req.Limit, 0), DefaultSessions)
@@ -224,7 +226,7 @@ func (l *sessionLister) passes(t *test, s *session.Summary) (bool, error) {
 	}
 	if t.branch != "" {
 		rec, err := l.r.Record(s.File)
-		return err == nil && rec != nil && hasBranch(rec, t.branch), err
+		return err == nil && rec != nil && entry.HasBranch(rec, t.branch), err
 	}
 	if s.Oldest.IsZero() {
 		return t.contains(s.Created().UnixMilli()), nil
@@ -257,7 +259,7 @@ func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
 			return nil, err
 		}
 		s := &segment{Segment: seg, files: files}
-		var allowed bitset
+		var allowed docset.Set
 		for i := range tests {
 			b, err := tests[i].bits(s, nil)
 			if err != nil {
@@ -266,12 +268,12 @@ func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
 			if allowed == nil {
 				allowed = b
 			} else {
-				allowed.and(b)
+				allowed.And(b)
 			}
 		}
 		live := make(map[uint32]bool) // files with documents that were not deleted
 		for doc := range uint32(seg.Len()) {
-			if file := files.Of(doc); allowed.has(doc) && file != index.NoFile {
+			if file := files.Of(doc); allowed.Has(doc) && file != index.NoFile {
 				live[file] = true
 			}
 		}
@@ -310,7 +312,7 @@ func describe(l *Lineage, i int, defaultRoot string) ListedSession {
 func Facts(s *session.Summary, defaultRoot string) SessionHit {
 	hit := SessionHit{
 		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
-		Created: Time{s.Created()}, Modified: Time{s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
 	}
 	if dir, argv := adapter.ResumeCommand(*s, defaultRoot); len(argv) > 0 {

@@ -9,6 +9,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/query/entry"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 
@@ -23,12 +25,12 @@ func (s *searcher) didYouMean() (string, error) {
 		return "", nil
 	}
 	type change struct {
-		Pos
+		syntax.Pos
 		word string
 	}
 	var changes []change
 	for i, p := range s.plans {
-		if p.match != Literal || !p.scored || p.find != nil || len(p.parts) > 0 || p.term == "" || s.found != nil && s.isID(i) {
+		if p.match != syntax.Literal || !p.scored || p.find != nil || len(p.parts) > 0 || p.term == "" || s.found != nil && s.isID(i) {
 			continue
 		}
 		meant := ""
@@ -62,7 +64,7 @@ func (s *searcher) didYouMean() (string, error) {
 	slices.SortFunc(changes, func(a, b change) int { return b.Start - a.Start })
 	for _, c := range changes {
 		typed := text[c.Start:c.End]
-		text = text[:c.Start] + strings.Replace(typed, trimProse(typed), c.word, 1) + text[c.End:]
+		text = text[:c.Start] + strings.Replace(typed, syntax.TrimProse(typed), c.word, 1) + text[c.End:]
 	}
 	return strings.Join(strings.Fields(text), " "), nil
 }
@@ -92,7 +94,7 @@ type Removed struct {
 }
 
 // removed finds out which filters made an answer empty.
-func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) ([]Removed, error) {
+func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) ([]Removed, error) {
 	type variant struct {
 		filter string
 		req    Request
@@ -126,7 +128,7 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source
 		return nil, nil // each try would look for them again
 	}
 	bare := []byte(text)
-	for _, item := range fieldsOf(text) {
+	for _, item := range syntax.FieldsOf(text) {
 		start, end := item.Range()
 		try(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
 		for i := start; i < end; i++ {
@@ -158,7 +160,7 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source
 }
 
 // count returns the number of hits that lack nothing, and without any such, of all.
-func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src Source, req Request) (int, error) {
+func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (int, error) {
 	q, err := compile(&req)
 	if err != nil {
 		return 0, nil // nothing is left to search for

@@ -13,6 +13,10 @@ import (
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
+	"pigrep/query/docset"
+	"pigrep/query/literal"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
 )
 
 // A textTest is a field that is true of what a text says, not of a keyword: the
@@ -20,7 +24,7 @@ import (
 type textTest interface {
 	// docs returns the documents of a segment of which it may be true; nil when
 	// that may be all.
-	docs(seg *index.Segment) (bitset, error)
+	docs(seg *index.Segment) (docset.Set, error)
 	// holds decides about a part.
 	holds(v *partView) bool
 	// spans returns what is to be marked in the text of a part.
@@ -34,7 +38,7 @@ type partView struct {
 	parser           adapter.Parser
 	entry            *session.Entry
 	part             int
-	folder, commands *folder
+	folder, commands *analysis.Folder
 	folded           []byte // of the part's text; nil until it is asked for
 	facts            *session.EntryFacts
 	asked            bool // for the facts
@@ -45,7 +49,7 @@ func (v *partView) text() []byte { return v.entry.Parts[v.part].Text }
 // fold returns the folded text.
 func (v *partView) fold() []byte {
 	if v.folded == nil {
-		v.folded = v.folder.fold(v.text())
+		v.folded = v.folder.Fold(v.text())
 	}
 	return v.folded
 }
@@ -59,20 +63,20 @@ func (v *partView) factsOf() *session.EntryFacts {
 }
 
 // newTextTest returns the textTest of a field, nil when it needs none.
-func newTextTest(f *Field, req *Request, a *analysis.Analyzer) (textTest, error) {
+func newTextTest(f *syntax.Field, req *Request, a *analysis.Analyzer) (textTest, error) {
 	switch f.Name {
 	case "re":
-		p, err := compilePattern([]string{f.Value}, patternOptions{Multiline: true})
+		p, err := literal.Compile([]string{f.Value}, literal.Options{Multiline: true})
 		if err != nil {
 			return nil, err
 		}
-		steps := len(p.prog.Inst)
+		steps := len(p.Program.Inst)
 		if steps > mostSteps {
 			return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
 		}
-		return &expressionTest{re: p.re, need: p.need, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
+		return &expressionTest{re: p.Regexp, need: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
 	case "cmd":
-		return &commandTest{terms: termsIn(a, f.Value), needle: newNeedle(f.Value)}, nil
+		return &commandTest{terms: termsIn(a, f.Value), needle: match.NewNeedle(f.Value)}, nil
 	case "file":
 		value := f.Value
 		if req.Expand != nil && strings.HasPrefix(value, "~") {
@@ -82,7 +86,7 @@ func newTextTest(f *Field, req *Request, a *analysis.Analyzer) (textTest, error)
 		if value == "" {
 			return nil, fmt.Errorf("file: needs a path")
 		}
-		return &fileTest{path: value, terms: termsIn(a, path.Base(value)), needle: newNeedle(value)}, nil
+		return &fileTest{path: value, terms: termsIn(a, path.Base(value)), needle: match.NewNeedle(value)}, nil
 	}
 	return nil, nil
 }
@@ -106,7 +110,7 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 // expressionTest is re:.
 type expressionTest struct {
 	re   *regexp.Regexp
-	need *need
+	need *literal.Required
 	cost int // of reading a text with it; 1 for the usual expression
 }
 
@@ -118,18 +122,18 @@ const (
 	mostSteps  = 1000
 )
 
-func (f *expressionTest) docs(seg *index.Segment) (bitset, error) {
+func (f *expressionTest) docs(seg *index.Segment) (docset.Set, error) {
 	if f.need == nil {
 		return nil, nil
 	}
-	l := lookup{segment: seg, limits: usualLimits, pieces: true}
-	l.limits.few = 0 // what is found counts towards scores, which must not depend on the segments
-	docs, err := l.need(f.need)
+	l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
+	l.Limits.Few = 0 // what is found counts towards scores, which must not depend on the segments
+	docs, err := l.Documents(f.need)
 	if err != nil || docs == nil {
 		return nil, err
 	}
-	b := newBitset(seg.Len())
-	b.set(docs)
+	b := docset.New(seg.Len())
+	b.AddBitmap(docs)
 	return b, nil
 }
 
@@ -150,17 +154,17 @@ func (f *expressionTest) spans(_ *analysis.Analyzer, text []byte) (list [][2]int
 // commandTest is cmd:.
 type commandTest struct {
 	terms  []string
-	needle needle
+	needle match.Needle
 }
 
-func (f *commandTest) docs(seg *index.Segment) (bitset, error) {
-	docs, err := ofKinds(seg, session.KindCall, session.KindShell)
+func (f *commandTest) docs(seg *index.Segment) (docset.Set, error) {
+	docs, err := docset.OfKinds(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
 	}
-	have, err := conjunction(seg.Len(), len(f.terms), oneEach(f.terms), textTerms(seg))
+	have, err := docset.Conjunction(seg.Len(), len(f.terms), docset.OneSpelling(f.terms), docset.TextTerms(seg))
 	if err == nil {
-		docs.and(have)
+		docs.And(have)
 	}
 	return docs, err
 }
@@ -175,7 +179,7 @@ func (f *commandTest) holds(v *partView) bool {
 		if c.Part != v.part || len(c.Command) == 0 {
 			continue
 		}
-		if _, _, ok := f.needle.find(v.commands.fold(c.Command), 0); ok {
+		if _, _, ok := f.needle.Find(v.commands.Fold(c.Command), 0); ok {
 			return true
 		}
 	}
@@ -183,35 +187,35 @@ func (f *commandTest) holds(v *partView) bool {
 }
 
 func (f *commandTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return needleSpans(a, &f.needle, text, 1)
+	return match.SpansOf(a, &f.needle, text, 1)
 }
 
 // fileTest is file:.
 type fileTest struct {
 	path   string
 	terms  []string
-	needle needle
+	needle match.Needle
 }
 
 // docs returns calls that have the last element of the path, and summaries,
 // whose lists of files may stand beside their text.
-func (f *fileTest) docs(seg *index.Segment) (bitset, error) {
-	docs, err := ofKinds(seg, session.KindCall)
+func (f *fileTest) docs(seg *index.Segment) (docset.Set, error) {
+	docs, err := docset.OfKinds(seg, session.KindCall)
 	if err != nil {
 		return nil, err
 	}
-	summaries, err := ofKinds(seg, session.KindSummary)
+	summaries, err := docset.OfKinds(seg, session.KindSummary)
 	if err != nil {
 		return nil, err
 	}
 	if len(f.terms) > 0 {
-		have, err := conjunction(seg.Len(), len(f.terms), oneEach(f.terms), textTerms(seg))
+		have, err := docset.Conjunction(seg.Len(), len(f.terms), docset.OneSpelling(f.terms), docset.TextTerms(seg))
 		if err != nil {
 			return nil, err
 		}
-		docs.and(have)
+		docs.And(have)
 	}
-	docs.or(summaries)
+	docs.Or(summaries)
 	return docs, nil
 }
 
@@ -242,7 +246,7 @@ func (f *fileTest) holds(v *partView) bool {
 			}
 		}
 		if len(c.Command) > 0 {
-			if f.within(v.commands.fold(c.Command)) {
+			if f.within(v.commands.Fold(c.Command)) {
 				return true
 			}
 			continue
@@ -275,13 +279,13 @@ func endsWithPath(p, end string) bool {
 // within reports whether a folded command names the path.
 func (f *fileTest) within(command []byte) bool {
 	for from := 0; ; {
-		start, end, ok := f.needle.find(command, from)
+		start, end, ok := f.needle.Find(command, from)
 		if !ok {
 			return false
 		}
 		before, _ := utf8.DecodeLastRune(command[:start])
 		after, _ := utf8.DecodeRune(command[end:])
-		if (start == 0 || !strings.ContainsRune(".-_", before)) && (end == len(command) || !strings.ContainsRune("/.-_", after) || after == '.' && endsToken(string(command[end+1:]))) {
+		if (start == 0 || !strings.ContainsRune(".-_", before)) && (end == len(command) || !strings.ContainsRune("/.-_", after) || after == '.' && syntax.EndsToken(string(command[end+1:]))) {
 			return true
 		}
 		from = start + 1
@@ -289,20 +293,20 @@ func (f *fileTest) within(command []byte) bool {
 }
 
 func (f *fileTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return needleSpans(a, &f.needle, text, maxSpans)
+	return match.SpansOf(a, &f.needle, text, maxSpans)
 }
 
 // scoreFound adds the documents of which a textTest may be true to the scores of a
 // window, all with the same value.
 func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
 	value := float32(p.allIDF)
-	for i := range p.all[seg.number].part(sc.first, sc.end).all() {
+	for i := range p.all[seg.number].Part(sc.first, sc.end).All() {
 		doc := sc.first + i
-		if !seg.allowed.has(doc) {
+		if !seg.allowed.Has(doc) {
 			continue
 		}
 		sc.value[i], sc.best[i] = value, tierExact+1
-		sc.touched.add(i)
+		sc.touched.Add(i)
 		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/match"
 )
 
 // How many bytes of session files may be read to verify, in the order of the
@@ -210,12 +211,12 @@ func (s *searcher) ruledOut(r *entryReader, round []int32, some []int, data []by
 			return false
 		}
 	}
-	folded, ok := r.raw.fold(data)
+	folded, ok := r.raw.Fold(data)
 	if !ok {
 		return false
 	}
 	for _, p := range s.plans {
-		if p.verify && words&p.bit != 0 && p.raw.may(folded) {
+		if p.verify && words&p.bit != 0 && p.raw.MayContain(folded) {
 			return false
 		}
 	}
@@ -228,10 +229,10 @@ func (p *plan) holds(v *partView) bool {
 		return p.find.holds(v)
 	}
 	text := v.fold()
-	if p.needle.han {
+	if p.needle.Han {
 		text = bytes.Clone(text)
-		simplify(text)
+		match.Simplify(text)
 	}
-	_, _, ok := p.needle.find(text, 0)
+	_, _, ok := p.needle.Find(text, 0)
 	return ok
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"pigrep/index"
+	"pigrep/query/docset"
 )
 
 // windowLen is how many documents are scored at a time: what is known of them fits
@@ -39,7 +40,7 @@ type scores struct {
 	end   uint32 // the document behind the window
 	open  []openLists
 
-	seen  bitset // documents with anything in what follows
+	seen  docset.Set // documents with anything in what follows
 	score []float32
 	mask  []uint64 // words that match
 	weak  []uint64 // compounds of which some parts match; nil when the query has none
@@ -52,20 +53,20 @@ type scores struct {
 	parts    []uint16
 	tightest []uint16 // of the terms: the one that matches so
 	best     []uint8  // the tightest tier, and one more so that 0 is none
-	touched  bitset
+	touched  docset.Set
 }
 
 // newScores makes scores for windows of n documents.
 func newScores(n int, plans []*plan) *scores {
 	s := &scores{
 		open: make([]openLists, len(plans)),
-		seen: newBitset(n), score: written[float32](n), mask: written[uint64](n), tier: written[uint8](n),
-		value: written[float32](n), freq: written[float32](n), length: written[uint32](n), best: written[uint8](n), tightest: written[uint16](n), touched: newBitset(n),
+		seen: docset.New(n), score: docset.Make[float32](n), mask: docset.Make[uint64](n), tier: docset.Make[uint8](n),
+		value: docset.Make[float32](n), freq: docset.Make[float32](n), length: docset.Make[uint32](n), best: docset.Make[uint8](n), tightest: docset.Make[uint16](n), touched: docset.New(n),
 	}
 	for i, p := range plans {
 		s.open[i] = newOpenLists(p)
 		if len(p.parts) > 0 && s.weak == nil {
-			s.weak, s.parts = written[uint64](n), written[uint16](n)
+			s.weak, s.parts = docset.Make[uint64](n), docset.Make[uint16](n)
 		}
 	}
 	return s
@@ -141,7 +142,7 @@ func (sc *scores) addPart(i uint32, worth float32) {
 	if sc.parts[i] == 0 {
 		sc.freq[i] = 0
 		if sc.best[i] == 0 {
-			sc.touched.add(i)
+			sc.touched.Add(i)
 		}
 	}
 	sc.parts[i]++

@@ -19,6 +19,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/lab/corpus"
+	"pigrep/internal/session"
 	"pigrep/query"
 )
 
@@ -464,7 +465,7 @@ func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listed, last, n := make(map[string]plainTool), query.Time{}, 0
+	listed, last, n := make(map[string]plainTool), session.Time{}, 0
 	err = list.Each(func(row *query.CallRow) error {
 		if n++; n > 1 && row.Timestamp.After(last.Time) {
 			t.Errorf("call %d, of %s at %d, is later than the one before it: %v, %v", n, row.SessionPath, row.Offset, row.Timestamp, last)

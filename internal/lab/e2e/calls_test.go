@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -74,7 +75,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Rules = []string{"superuser"}
 	check("calls that match a rule", []call{denied}, calls(req))
 	req = request()
-	req.Branch = query.BranchAbandoned
+	req.Branch = entry.BranchAbandoned
 	check("calls of the other branch", []call{denied}, calls(req))
 	req = request()
 	req.Args = []query.ArgTest{{Name: "path", Match: func(v string) bool { return v == "deploy.sh" }}}
@@ -152,7 +153,7 @@ func TestFindingByNameAndText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, f)
+	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, f)
 	for row, err := range c.TreeRows(true) {
 		if err != nil {
 			t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
 	"pigrep/scope"
 )
 
@@ -250,7 +251,7 @@ func answer(t testing.TB, r *index.Reader, text string) string {
 // disk opens session files.
 type disk struct{}
 
-func (disk) Open(path string) (query.SessionFile, error) {
+func (disk) Open(path string) (entry.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -22,7 +22,7 @@ import (
 type truth struct {
 	List *struct {
 		ID, CWD, Name, FirstMessage string
-		Created, Modified           query.Time
+		Created, Modified           session.Time
 		MessageCount                int
 	}
 	OpenError           string
@@ -107,7 +107,7 @@ func readRecord(t *testing.T, path string) *session.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := query.ReadRecord(adapter.Pi(), path, bytes.NewReader(data), info.ModTime())
+	rec, err := entry.ReadRecord(adapter.Pi(), path, bytes.NewReader(data), info.ModTime())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestListsEqualPi(t *testing.T) {
 				Created, Modified           string
 				MessageCount                int
 			}
-			at := func(v query.Time) string { return v.UTC().Format("2006-01-02T15:04:05.000Z") }
+			at := func(v session.Time) string { return v.UTC().Format("2006-01-02T15:04:05.000Z") }
 			w := want.List
 			prompt := strings.TrimSpace(w.FirstMessage)
 			if prompt == "(no messages)" {
@@ -298,7 +298,7 @@ func TestListsEqualPi(t *testing.T) {
 				prompt = prompt[:len(rec.FirstPrompt)]
 			}
 			wanted := facts{w.ID, w.CWD, w.Name, prompt, at(w.Created), at(w.Modified), w.MessageCount}
-			got := facts{rec.ID, rec.CWD, rec.Name, rec.FirstPrompt, at(query.Time{Time: rec.Created()}), at(query.Time{Time: rec.Modified()}), rec.Messages}
+			got := facts{rec.ID, rec.CWD, rec.Name, rec.FirstPrompt, at(session.Time{Time: rec.Created()}), at(session.Time{Time: rec.Modified()}), rec.Messages}
 			if diff := cmp.Diff(wanted, got); diff != "" {
 				t.Errorf("what pi %s lists (-want +got):\n%s", version, diff)
 			}

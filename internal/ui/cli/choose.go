@@ -10,6 +10,7 @@ import (
 
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/match"
 )
 
 // maxChoices is how many sessions a person chooses from: one key for each.
@@ -62,7 +63,7 @@ func (a *App) chooseMeaning(x *answerer, e *query.AmbiguousError) (path, entry s
 	for i, m := range meanings {
 		sessions[i].SessionHit = query.Facts(m.Session, a.defaultRoot())
 		if m.EntryID != "" {
-			sessions[i].Hit = &query.Hit{Kind: "entry", Fragment: query.Fragment{Text: m.EntryID}}
+			sessions[i].Hit = &query.Hit{Kind: "entry", Fragment: match.Fragment{Text: m.EntryID}}
 		}
 	}
 	chosen, err := a.choose(x, sessions)

@@ -20,6 +20,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 
 	"github.com/google/go-cmp/cmp"
@@ -363,7 +364,7 @@ func TestTopicsComeFromTables(t *testing.T) {
 			t.Errorf("help scopes lacks the kind %s", row.Kind)
 		}
 	}
-	for _, f := range query.Fields {
+	for _, f := range syntax.Fields {
 		if !strings.Contains(queryTopic(), f.Example) {
 			t.Errorf("help query lacks the field %s", f.Name)
 		}

@@ -13,6 +13,9 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/literal"
+	"pigrep/query/syntax"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -162,9 +165,9 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest,
 	}
 	switch {
 	case o.caseSensitive:
-		r.Case = query.CaseSensitive
+		r.Case = literal.CaseSensitive
 	case o.ignoreCase && !o.smartCase:
-		r.Case = query.IgnoreCase
+		r.Case = literal.IgnoreCase
 	}
 	if r.Before, r.After, err = o.around.numbers(); err != nil {
 		return r, err
@@ -208,7 +211,7 @@ func (o *grepOptions) asQuery() string {
 	case o.ignoreCase && !o.caseSensitive && !o.smartCase:
 		pattern = "(?i)" + pattern
 	}
-	return query.SetField("", "re", pattern)
+	return syntax.SetField("", "re", pattern)
 }
 
 func runGrep(ctx context.Context, a *App, o *grepOptions) error {
@@ -282,7 +285,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 
 // grepProblem explains an error of the search.
 func grepProblem(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*query.PatternError](err); ok {
+	if e, ok := errors.AsType[*literal.PatternError](err); ok {
 		return &problem{code: codeQuery, message: e.Error(), hint: e.Hint}
 	}
 	if ctx.Err() != nil {
@@ -378,7 +381,7 @@ func (k *knownFiles) files() []query.GrepFile {
 }
 
 // Open opens a session file for a grep.
-func (disk) Open(path string) (query.SessionFile, error) {
+func (disk) Open(path string) (entry.File, error) {
 	f, info, err := openSession(path)
 	if err != nil {
 		return nil, err

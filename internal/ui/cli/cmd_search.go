@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"pigrep/index"
+	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/scope"
@@ -175,8 +176,8 @@ func (a *App) suggestCommand(text string) {
 	for _, c := range newRootCommand(a).Commands() {
 		names = append(names, c.Name())
 	}
-	if near := query.Nearest(names, word); len(near) > 0 && len(word) > 3 {
-		a.warn("did you mean the command: pigrep %s", near[0])
+	if found := near.Nearest(names, word); len(found) > 0 && len(word) > 3 {
+		a.warn("did you mean the command: pigrep %s", found[0])
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/spf13/cobra"
 )
@@ -242,7 +243,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 // allBranches reports whether more than one branch is shown: a branch that is
 // named is looked for among all of them.
 func (o *showOptions) allBranches() bool {
-	return o.all || o.leaf == "" && o.branch != "" && o.branch != query.BranchActive
+	return o.all || o.leaf == "" && o.branch != "" && o.branch != entry.BranchActive
 }
 
 // choose returns the entries to show, in order, and whether they are a whole
@@ -309,16 +310,16 @@ func gaps(t *target, list []int) map[int]bool {
 
 // chosenEntries are entries of a session, read while they are used.
 type chosenEntries struct {
-	all      iter.Seq2[*query.Entry, error]
+	all      iter.Seq2[*entry.Entry, error]
 	filtered bool // some may have been left out
 	passed   int  // that the filters have let through
 }
 
 // readEntries reads those entries of the list that pass; a nil pass lets all
 // through.
-func readEntries(ctx context.Context, t *target, list []int, pass func(*query.Entry) bool) *chosenEntries {
+func readEntries(ctx context.Context, t *target, list []int, pass func(*entry.Entry) bool) *chosenEntries {
 	c := &chosenEntries{filtered: pass != nil}
-	c.all = func(yield func(*query.Entry, error) bool) {
+	c.all = func(yield func(*entry.Entry, error) bool) {
 		for _, i := range list {
 			e, err := t.Read(i)
 			if err == nil {
@@ -381,7 +382,7 @@ func readProblem(ctx context.Context, err error) error {
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, query.ErrChanged):
+	case errors.Is(err, entry.ErrChanged):
 		return &problem{code: codeIO, message: err.Error(), hint: "run it again; without --no-update the index is brought up to date first"}
 	}
 	return err

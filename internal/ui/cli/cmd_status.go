@@ -14,7 +14,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/query/entry"
 	"pigrep/scope"
 
 	"github.com/spf13/cobra"
@@ -135,7 +135,7 @@ func (a *App) whoIsAtWork(s *printer.Status) {
 	}
 	if w != nil {
 		s.Watcher = &printer.Watcher{
-			PID: w.PID, Started: query.Time{Time: w.Started}, Scanned: query.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
+			PID: w.PID, Started: session.Time{Time: w.Started}, Scanned: session.Time{Time: w.Scanned}, Polling: w.Polling, Stuck: w.Stuck(now),
 		}
 	}
 }
@@ -153,7 +153,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 			s.Sessions++
 		}
 		if sum.Newest.After(s.Newest.Time) {
-			s.Newest = query.Time{Time: sum.Newest}
+			s.Newest = session.Time{Time: sum.Newest}
 		}
 		if sum.Skipped == 0 || len(s.Skipped) >= maxSkipped {
 			continue
@@ -185,7 +185,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	}
 	var updated time.Time
 	s.Kept, updated, err = r.Generations()
-	s.Updated = query.Time{Time: updated}
+	s.Updated = session.Time{Time: updated}
 	return err
 }
 
@@ -218,7 +218,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 		return err
 	}
 	defer f.Close()
-	return query.Problems(ad, f, emit)
+	return entry.Problems(ad, f, emit)
 }
 
 // compareFiles says what happened to the files since they were indexed.

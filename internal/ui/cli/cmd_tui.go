@@ -13,6 +13,7 @@ import (
 
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 
 	"github.com/spf13/cobra"
@@ -214,7 +215,7 @@ func (o *sharedOptions) seed(words string, req query.Request) string {
 	add := func(name string, values ...string) {
 		var fields []string
 		for _, v := range values {
-			if f := query.SetField("", name, v); f != "" {
+			if f := syntax.SetField("", name, v); f != "" {
 				fields = append(fields, f)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/indexer"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 
@@ -119,7 +120,7 @@ func (v *watchView) begin() {
 
 func (v *watchView) tell(e indexer.WatchEvent) {
 	x := printer.WatchEvent{
-		Event: e.Kind.String(), Time: query.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
+		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
 		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,
 	}
 	for _, s := range e.Steps {
@@ -174,7 +175,7 @@ func (v *watchView) show(e *printer.WatchEvent) {
 // summary is the end of a watch.
 func (v *watchView) summary() error {
 	e := &printer.WatchEvent{
-		Event: "summary", Time: query.Time{Time: v.app.Now()}, Updates: v.updates, Bytes: v.bytes, Entries: v.entries,
+		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: v.updates, Bytes: v.bytes, Entries: v.entries,
 		Directories: v.last.Directories, State: v.last.State,
 	}
 	v.show(e)

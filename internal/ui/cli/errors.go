@@ -10,8 +10,8 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/files"
+	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -160,8 +160,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			}
 			help = fmt.Sprintf("to search for it, put -- before it: %s -- %s; %s", path, name, help)
 		}
-		if near := nearestFlag(cmd, name); near != "" {
-			help = "did you mean " + near + "? " + strings.ToUpper(help[:1]) + help[1:]
+		if flag := nearestFlag(cmd, name); flag != "" {
+			help = "did you mean " + flag + "? " + strings.ToUpper(help[:1]) + help[1:]
 		}
 		return usagef(help, "unknown flag %s", name)
 	}
@@ -177,8 +177,8 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 	if strings.HasPrefix(name, "--") {
-		if near := query.Nearest(names, name); len(near) > 0 {
-			return near[0]
+		if found := near.Nearest(names, name); len(found) > 0 {
+			return found[0]
 		}
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"pigrep/internal/timespec"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/entry"
 	"pigrep/scope"
 
 	"github.com/spf13/cobra"
@@ -134,7 +135,7 @@ func kindNames() []string {
 }
 
 func branchNames() []string {
-	return []string{query.BranchActive, query.BranchAbandoned, "any"}
+	return []string{entry.BranchActive, entry.BranchAbandoned, "any"}
 }
 
 func whenNames() []string {
@@ -234,7 +235,7 @@ func (o *sharedOptions) request(a *App) (query.Request, error) {
 	case o.cwd != "":
 		r.CWD = a.absolute(o.cwd)
 	}
-	branch, err := query.ParseBranch(o.branch)
+	branch, err := entry.ParseBranch(o.branch)
 	if err != nil {
 		return r, usagef("", "--branch: %v", err)
 	}

@@ -54,7 +54,7 @@ func pageHead(b *strings.Builder, name string, section int, short string) {
 func topicPage(t *topic) string {
 	var b strings.Builder
 	pageHead(&b, "pigrep-"+t.name, 7, t.short)
-	b.WriteString("\n# DESCRIPTION\n\n" + literal(t.text()))
+	b.WriteString("\n# DESCRIPTION\n\n" + verbatim(t.text()))
 	b.WriteString("\n# SEE ALSO\n\n**pigrep**(1)\n")
 	return b.String()
 }
@@ -69,13 +69,13 @@ func commandPage(c *cobra.Command) string {
 		for paragraph := range strings.SplitSeq(cmp.Or(c.Long, c.Short), "\n\n") {
 			b.WriteByte('\n')
 			if strings.HasPrefix(paragraph, " ") {
-				b.WriteString(literal(paragraph))
+				b.WriteString(verbatim(paragraph))
 			} else {
 				b.WriteString(manText(paragraph) + "\n")
 			}
 		}
 	} else {
-		b.WriteString("**pigrep** QUERY...\n\n**pigrep** COMMAND [FLAGS]\n\n# DESCRIPTION\n\n" + literal(rootHelp(c)))
+		b.WriteString("**pigrep** QUERY...\n\n**pigrep** COMMAND [FLAGS]\n\n# DESCRIPTION\n\n" + verbatim(rootHelp(c)))
 	}
 	for _, group := range flagGroups {
 		names := manFlags(c.LocalFlags(), group)
@@ -84,7 +84,7 @@ func commandPage(c *cobra.Command) string {
 		}
 	}
 	if c.Example != "" {
-		b.WriteString("\n# EXAMPLES\n\n" + literal(c.Example))
+		b.WriteString("\n# EXAMPLES\n\n" + verbatim(c.Example))
 	}
 	if c.HasParent() {
 		b.WriteString("\n# EXIT STATUS\n")
@@ -122,8 +122,8 @@ func manFlags(flags *pflag.FlagSet, group flagGroup) []string {
 	return list
 }
 
-// literal is text that is shown as it stands.
-func literal(text string) string {
+// verbatim is text that is shown as it stands.
+func verbatim(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
 		b.WriteString("    " + line)

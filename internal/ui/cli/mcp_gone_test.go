@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"pigrep/internal/ui/mcp"
-	"pigrep/query"
+	"pigrep/query/entry"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -36,7 +36,7 @@ func (f *heldFiles) hold() {
 	<-f.gate
 }
 
-func (f *heldFiles) Open(path string) (query.SessionFile, error) {
+func (f *heldFiles) Open(path string) (entry.File, error) {
 	f.hold()
 	return f.disk.Open(path)
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/scope"
@@ -357,24 +358,24 @@ func valueName(f *pflag.Flag) string {
 // nearestHint names what was probably meant by an unknown name: the same key in
 // its table, or what is written like it.
 func nearestHint(names []string, name string) string {
-	near := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
-	if len(near) == 0 {
-		near = query.Nearest(names, name)
-		near = near[:min(1, len(near))]
+	found := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
+	if len(found) == 0 {
+		found = near.Nearest(names, name)
+		found = found[:min(1, len(found))]
 	}
-	if len(near) == 0 && !strings.Contains(name, ".") { // a key of a table, without it
+	if len(found) == 0 && !strings.Contains(name, ".") { // a key of a table, without it
 		var keys []string
 		for _, n := range names {
 			keys = append(keys, n[strings.LastIndexByte(n, '.')+1:])
 		}
-		if key := query.Nearest(keys, name); len(key) > 0 {
+		if key := near.Nearest(keys, name); len(key) > 0 {
 			return nearestHint(names, key[0])
 		}
 	}
-	if len(near) == 0 {
+	if len(found) == 0 {
 		return settingsHint
 	}
-	return "the nearest is " + strings.Join(near, ", ") + "; " + settingsHint
+	return "the nearest is " + strings.Join(found, ", ") + "; " + settingsHint
 }
 
 // settingTables lists the commands that have settings of their own.

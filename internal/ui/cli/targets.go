@@ -18,6 +18,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/spf13/cobra"
 )
@@ -31,7 +32,7 @@ const (
 
 // target is a session that a person named, open for reading.
 type target struct {
-	*query.Conversation
+	*entry.Conversation
 	lineage *query.Lineage // of the indexed sessions
 	index   int            // of the session in the lineage, -1 when it is not indexed
 	shortID func(id string) string
@@ -89,7 +90,7 @@ func isFile(path string) bool {
 
 // openTarget opens the session file and, of its session record, the one that the
 // index has or, when the file is not indexed, one made now.
-func openTarget(a *App, x *answerer, path, entry string) (*target, error) {
+func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
 	viewer, ok := a.Adapter.(adapter.Viewer)
 	if !ok {
 		return nil, fmt.Errorf("read %s: its format cannot be shown", path)
@@ -122,15 +123,15 @@ func openTarget(a *App, x *answerer, path, entry string) (*target, error) {
 		}
 	}
 	if rec == nil || rec.Size != info.Size() && info.Size() < rec.Checkpoint.Offset {
-		rec, err = query.ReadRecord(a.Adapter, path, bufio.NewReaderSize(file, 1<<20), info.ModTime())
+		rec, err = entry.ReadRecord(a.Adapter, path, bufio.NewReaderSize(file, 1<<20), info.ModTime())
 		if err != nil {
 			file.Close()
 			return nil, &problem{code: codeIO, message: "read the session", err: err}
 		}
 	}
-	t.Conversation = query.NewConversation(viewer, rec, file)
-	if entry != "" {
-		if t.entry, err = query.FindEntry(rec, t.Tree, entry); err != nil {
+	t.Conversation = entry.NewConversation(viewer, rec, file)
+	if entryID != "" {
+		if t.entry, err = query.FindEntry(rec, t.Tree, entryID); err != nil {
 			file.Close()
 			return nil, targetProblem(a, x, err)
 		}
@@ -234,7 +235,7 @@ func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.Sessio
 		return f, nil
 	}
 	relative := func(s *session.Summary) printer.Relative {
-		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Name, Created: query.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
+		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Name, Created: session.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
 		if r.Title == "" {
 			r.Title = s.FirstPrompt
 		}

@@ -7,6 +7,7 @@ import (
 
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 )
 
@@ -73,11 +74,11 @@ func scopesTopic() string {
 func queryTopic() string {
 	var b strings.Builder
 	b.WriteString("The arguments of a query are joined with spaces. Nothing in it is an error: what\nfits no rule is searched as it stands, and a warning says so.\n\n")
-	for _, row := range query.Syntax {
+	for _, row := range syntax.Forms {
 		writeColumns(&b, fmt.Sprintf("  %-19s ", row.Form), row.Meaning)
 	}
 	b.WriteString("\nFields:\n")
-	for _, f := range query.Fields {
+	for _, f := range syntax.Fields {
 		writeColumns(&b, fmt.Sprintf("  %-19s ", f.Example), f.Value)
 	}
 	b.WriteString("\nUpper and lower case are the same, and so are letters with and without accents.\n")

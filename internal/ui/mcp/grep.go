@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query"
+	"pigrep/query/literal"
 )
 
 // GrepInput are the arguments of grep.
@@ -28,7 +29,7 @@ type GrepInput struct {
 // caseNames are the values of case; the numbers are those of query.CaseMode.
 var caseNames = []string{"smart", "sensitive", "ignore"}
 
-var caseModes = map[string]query.CaseMode{"": query.SmartCase, "smart": query.SmartCase, "sensitive": query.CaseSensitive, "ignore": query.IgnoreCase}
+var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": literal.SmartCase, "sensitive": literal.CaseSensitive, "ignore": literal.IgnoreCase}
 
 const (
 	defaultLines = 50
@@ -120,7 +121,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	case errors.Is(err, errCounted):
 		answer.Files = len(q.Reader.Summaries())
 	default:
-		if e, ok := errors.AsType[*query.PatternError](err); ok {
+		if e, ok := errors.AsType[*literal.PatternError](err); ok {
 			return nil, &Error{codeQuery, e.Error(), forAgents.Replace(e.Hint)}
 		}
 		return nil, err

@@ -14,8 +14,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"pigrep/internal/audit"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
 	"pigrep/scope"
 )
 
@@ -101,7 +103,7 @@ func enums() map[string][]any {
 	for _, k := range scope.Kinds {
 		sets["kind"] = append(sets["kind"], string(k.Kind))
 	}
-	for _, b := range []string{query.BranchActive, query.BranchAbandoned, "any"} {
+	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned, "any"} {
 		sets["branch"] = append(sets["branch"], b)
 	}
 	for _, s := range query.SortNames {
@@ -124,7 +126,7 @@ func enums() map[string][]any {
 // types are the schemas of types that encode themselves.
 var types = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Words]():           {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
-	reflect.TypeFor[query.Time]():      {Type: "string", Format: "date-time"},
+	reflect.TypeFor[session.Time]():    {Type: "string", Format: "date-time"},
 	reflect.TypeFor[json.RawMessage](): {},
 	reflect.TypeFor[session.Kind]():    {Type: "string"},
 	reflect.TypeFor[[2]int]():          {Type: "array", Items: &jsonschema.Schema{Type: "integer"}},
@@ -233,7 +235,7 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 		hint := "there are " + strings.Join(known, ", ")
 		if len(known) == 0 {
 			hint = "the tool takes none"
-		} else if near := query.Nearest(known, unknown); len(near) > 0 {
+		} else if near := near.Nearest(known, unknown); len(near) > 0 {
 			hint = "nearest: " + strings.Join(near, ", ") + "; " + hint
 		}
 		return &Error{codeInput, fmt.Sprintf("there is no argument %.60q", unknown), hint}

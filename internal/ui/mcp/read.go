@@ -16,6 +16,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
 	"pigrep/scope"
 )
 
@@ -55,12 +56,12 @@ type sessionFacts struct {
 
 // entryRow is an entry; its parts say what is left out of them.
 type entryRow struct {
-	query.EntryRow
+	entry.Row
 	Parts []partRow `json:"parts"`
 }
 
 type partRow struct {
-	query.PartRow
+	entry.PartRow
 	Cut    int `json:"cutBytes,omitempty" jsonschema:"bytes left out of the middle of the text; full shows them"`
 	Offset int `json:"textOffset,omitempty" jsonschema:"where in the text this piece of it begins"`
 	Length int `json:"textLength,omitempty" jsonschema:"bytes of the whole text, of which this is a piece"`
@@ -76,16 +77,16 @@ func (s *server) addRead(m *mcp.Server) {
 
 // conversation is a session that was named, open for reading.
 type conversation struct {
-	*query.Conversation
-	file  query.SessionFile
+	*entry.Conversation
+	file  entry.File
 	facts sessionFacts
 	entry int // that was named with it, -1 for none
 }
 
 // openSession opens the session that is named. Only those that are indexed can be
 // read: a server for agents opens no other file.
-func (s *server) openSession(x *Index, name, entry string) (*conversation, error) {
-	sum, entry, err := findSession(x, name, entry)
+func (s *server) openSession(x *Index, name, entryID string) (*conversation, error) {
+	sum, entryID, err := findSession(x, name, entryID)
 	if err != nil {
 		return nil, nameError(x, err)
 	}
@@ -104,10 +105,10 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{Conversation: query.NewConversation(viewer, rec, file), file: file, entry: -1}
+	c := &conversation{Conversation: entry.NewConversation(viewer, rec, file), file: file, entry: -1}
 	c.Redact = !s.Reveal
-	if entry != "" {
-		if c.entry, err = findEntry(c.Conversation, entry); err != nil {
+	if entryID != "" {
+		if c.entry, err = findEntry(c.Conversation, entryID); err != nil {
 			file.Close()
 			return nil, nameError(x, err)
 		}
@@ -156,7 +157,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 }
 
 // findEntry finds an entry by its id, the beginning of one, or @ and its offset.
-func findEntry(c *query.Conversation, name string) (int, error) {
+func findEntry(c *entry.Conversation, name string) (int, error) {
 	if digits, ok := strings.CutPrefix(name, "@"); ok {
 		if offset, err := strconv.ParseInt(digits, 10, 64); err == nil {
 			if i := c.Record.NodeAt(offset); i >= 0 {
@@ -260,7 +261,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 
 // readError explains an error of reading a session file.
 func readError(err error) error {
-	if errors.Is(err, query.ErrChanged) {
+	if errors.Is(err, entry.ErrChanged) {
 		return &Error{"io", err.Error(), "ask again: the index is brought up to date first"}
 	}
 	return err
@@ -365,10 +366,10 @@ func shortText(k session.Kind) int {
 // row makes the row of an entry from a part and an offset in its text on. With
 // room from 0 on it is a piece that fits into so many bytes, and rest says where
 // the next one begins.
-func (w *entryWriter) row(e *query.Entry, part, offset, room int) (row entryRow, rest *cursor) {
+func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
 	whole := e.Row(e.Index == w.focus)
-	row = entryRow{EntryRow: whole, Parts: []partRow{}}
-	row.EntryRow.Parts = nil
+	row = entryRow{Row: whole, Parts: []partRow{}}
+	row.Row.Parts = nil
 	if room >= 0 {
 		room -= w.entrySize(&row)
 	}
@@ -529,7 +530,7 @@ func entryHead(r *entryRow) string {
 	for _, note := range []struct {
 		is   bool
 		text string
-	}{{r.Focus, "<- named"}, {r.IsError, "error"}, {r.Branch == query.BranchAbandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
+	}{{r.Focus, "<- named"}, {r.IsError, "error"}, {r.Branch == entry.BranchAbandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
 		if note.is {
 			b.WriteString(" " + note.text)
 		}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // SearchInput are the arguments of search.
@@ -194,7 +196,7 @@ func hitText(h *query.Hit, short func(string) string) string {
 	if h.IsError {
 		b.WriteString(" error")
 	}
-	if h.Branch == query.BranchAbandoned {
+	if h.Branch == entry.BranchAbandoned {
 		b.WriteString(" abandoned")
 	}
 	if len(h.Missing) > 0 {
@@ -233,7 +235,7 @@ func sessionText(x *query.SessionHit, short func(string) string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
-func dayOf(t query.Time) string {
+func dayOf(t session.Time) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -24,6 +24,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // Config is what a server answers from. The functions are called by several
@@ -31,7 +32,7 @@ import (
 type Config struct {
 	Version string // of pigrep
 	Adapter adapter.Adapter
-	Files   query.Source // opens session files for reading only
+	Files   entry.Source // opens session files for reading only
 	Logger  *slog.Logger
 	Now     func() time.Time
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/internal/session"
 	"pigrep/query"
 
 	"github.com/charmbracelet/x/ansi"
@@ -18,7 +19,7 @@ import (
 func toolTable() *query.ToolTable {
 	name := func(s string) query.AuditKey { return query.AuditKey{Tool: &s} }
 	ms := func(n int32) *int32 { return &n }
-	last := query.Time{Time: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
+	last := session.Time{Time: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
 	return &query.ToolTable{
 		By: []string{"tool"},
 		Rows: []query.ToolRow{

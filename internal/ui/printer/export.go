@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // Exports lists the formats of exported conversations, the default first.
@@ -47,7 +47,7 @@ func exportFacts(f *SessionFacts) [][2]string {
 	return kept
 }
 
-func stamp(t query.Time) string {
+func stamp(t session.Time) string {
 	if t.IsZero() {
 		return ""
 	}
@@ -79,7 +79,7 @@ func isBareID(r rune) bool {
 }
 
 // entryTitle is the heading of an exported entry.
-func entryTitle(e *query.Entry) string {
+func entryTitle(e *entry.Entry) string {
 	what := headOf(e)
 	switch {
 	case e.Role == "toolResult":
@@ -94,7 +94,7 @@ func entryTitle(e *query.Entry) string {
 }
 
 // entryNotes are the facts beside the heading of an exported entry.
-func entryNotes(e *query.Entry, branches bool) []string {
+func entryNotes(e *entry.Entry, branches bool) []string {
 	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
 	if e.Model != "" && e.Type == "message" {
 		notes = append(notes, oneLine(e.Model))
@@ -102,7 +102,7 @@ func entryNotes(e *query.Entry, branches bool) []string {
 	if e.Labelled != "" {
 		notes = append(notes, "["+oneLine(e.Labelled)+"]")
 	}
-	if branches && e.Branch == query.BranchAbandoned {
+	if branches && e.Branch == entry.BranchAbandoned {
 		notes = append(notes, "abandoned branch")
 	}
 	if e.Role == "toolResult" && e.IsError {
@@ -141,7 +141,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 	return nil
 }
 
-func markdownBlock(b *strings.Builder, e *query.Entry, block *session.Block) {
+func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 	switch {
 	case block.Call != nil:
 		c := block.Call

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // A page needs nothing but itself: no script, no network. The policy in its head
@@ -82,7 +82,7 @@ func exportHTML(w io.Writer, s *Show) error {
 	return err
 }
 
-func htmlEntry(b *strings.Builder, e *query.Entry, anchor string, branches bool) {
+func htmlEntry(b *strings.Builder, e *entry.Entry, anchor string, branches bool) {
 	classes := []string{}
 	switch {
 	case e.Role == "user":
@@ -93,7 +93,7 @@ func htmlEntry(b *strings.Builder, e *query.Entry, anchor string, branches bool)
 	if e.IsError {
 		classes = append(classes, "error")
 	}
-	if branches && e.Branch == query.BranchAbandoned {
+	if branches && e.Branch == entry.BranchAbandoned {
 		classes = append(classes, "abandoned")
 	}
 	fmt.Fprintf(b, "<article id=\"%s\" class=\"%s\">\n<header class=\"entry\"><b>%s</b>%s · <a href=\"#%s\">%s</a></header>\n",
@@ -105,7 +105,7 @@ func htmlEntry(b *strings.Builder, e *query.Entry, anchor string, branches bool)
 	b.WriteString("</article>\n")
 }
 
-func htmlBlock(b *strings.Builder, e *query.Entry, block *session.Block) {
+func htmlBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 	switch {
 	case block.Call != nil:
 		htmlCall(b, block.Call)

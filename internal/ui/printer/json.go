@@ -7,6 +7,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/scope"
@@ -189,8 +190,8 @@ type statusJSON struct {
 	Kinds     []KindCount      `json:"kinds,omitempty"`
 	Indexed   int64            `json:"indexedBytes"`
 	Size      int64            `json:"sizeBytes"`
-	Newest    query.Time       `json:"newest,omitzero"`
-	Updated   query.Time       `json:"updated,omitzero"`
+	Newest    session.Time     `json:"newest,omitzero"`
+	Updated   session.Time     `json:"updated,omitzero"`
 	Kept      int              `json:"generations"`
 	Writer    *process         `json:"writer,omitempty"`
 	Watcher   *Watcher         `json:"watcher,omitempty"`

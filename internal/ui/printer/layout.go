@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"pigrep/internal/terminal"
-	"pigrep/query"
+	"pigrep/query/match"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -79,7 +79,7 @@ var ellipsis = cluster{text: "…", width: 1}
 
 // fragmentLines lays a fragment out in at most n lines of at most width cells.
 // Where there is not enough room the first match is kept in sight.
-func fragmentLines(f query.Fragment, width, n int) [][]cluster {
+func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := trimSpace(clusters(s, spans))
 	lines, taken := wrap(list, width, n)

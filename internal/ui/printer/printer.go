@@ -15,6 +15,7 @@ import (
 	"io"
 	"time"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 )
@@ -130,23 +131,23 @@ type Status struct {
 	Kinds     []KindCount
 	Indexed   int64 // bytes of session files that are indexed
 	Size      int64 // of the index on disk
-	Newest    query.Time
-	Updated   query.Time // when the newest generation was published
-	Kept      int        // generations on disk
-	Writer    int        // pid of the process that writes the index; 0: none, -1: not known
-	Watcher   *Watcher   // nil: none
-	Skipped   []Skipped  // the first of the skipped lines
+	Newest    session.Time
+	Updated   session.Time // when the newest generation was published
+	Kept      int          // generations on disk
+	Writer    int          // pid of the process that writes the index; 0: none, -1: not known
+	Watcher   *Watcher     // nil: none
+	Skipped   []Skipped    // the first of the skipped lines
 	Errors    []FileError
 	State     query.IndexState
 }
 
 // Watcher is the process that keeps the index up to date.
 type Watcher struct {
-	PID     int        `json:"pid"`
-	Started query.Time `json:"started,omitzero"`
-	Scanned query.Time `json:"scanned,omitzero"` // when it last looked at all files
-	Polling string     `json:"polling,omitempty"`
-	Stuck   bool       `json:"stuck"`
+	PID     int          `json:"pid"`
+	Started session.Time `json:"started,omitzero"`
+	Scanned session.Time `json:"scanned,omitzero"` // when it last looked at all files
+	Polling string       `json:"polling,omitempty"`
+	Stuck   bool         `json:"stuck"`
 }
 
 // Root is a session root and where its path came from.

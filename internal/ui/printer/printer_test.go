@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/match"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +43,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 var now = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 
-func at(ago time.Duration) query.Time { return query.Time{Time: now.Add(-ago)} }
+func at(ago time.Duration) session.Time { return session.Time{Time: now.Add(-ago)} }
 
 // spans returns where the words stand in the text.
 func spans(text string, words ...string) [][2]int {
@@ -56,8 +57,8 @@ func spans(text string, words ...string) [][2]int {
 	return list
 }
 
-func fragment(text string, words ...string) query.Fragment {
-	return query.Fragment{Text: text, Spans: spans(text, words...)}
+func fragment(text string, words ...string) match.Fragment {
+	return match.Fragment{Text: text, Spans: spans(text, words...)}
 }
 
 const day = 24 * time.Hour

@@ -5,14 +5,16 @@ import (
 	"io"
 	"iter"
 
+	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // Show is a conversation, or a piece of one. Its entries are read while they are
 // printed, so that a session of any size can be shown.
 type Show struct {
 	Session  SessionFacts
-	Entries  iter.Seq2[*query.Entry, error]
+	Entries  iter.Seq2[*entry.Entry, error]
 	Focus    map[int]bool // entries that were asked for, by their number in the file
 	Gaps     map[int]bool // entries before which others are left out
 	Full     bool         // nothing is folded
@@ -36,13 +38,13 @@ type SessionFacts struct {
 
 // Relative is a session that another was forked from, or the other way round.
 type Relative struct {
-	SessionPath string     `json:"sessionPath"`
-	SessionID   string     `json:"sessionId,omitempty"`
-	Title       string     `json:"title,omitempty"`
-	Created     query.Time `json:"created,omitzero"`
-	State       string     `json:"state,omitempty"` // of a parent: "moved" or "missing"
-	Shared      int        `json:"shared"`          // entries that both have
-	ShortID     string     `json:"-"`
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	Title       string       `json:"title,omitempty"`
+	Created     session.Time `json:"created,omitzero"`
+	State       string       `json:"state,omitempty"` // of a parent: "moved" or "missing"
+	Shared      int          `json:"shared"`          // entries that both have
+	ShortID     string       `json:"-"`
 }
 
 // factsJSON writes the lists only when they hold something.
@@ -130,7 +132,7 @@ func (p plain) Show(s *Show) error { return (&text{w: p.w}).Show(s) }
 
 // RawEntries writes entries as they stand in their files, one a line. What goes
 // to a terminal is made harmless.
-func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*query.Entry, error], terminal bool) error {
+func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, error], terminal bool) error {
 	write := func(raw []byte) error {
 		if terminal {
 			raw = escapeHidden(bytes.ToValidUTF8(raw, []byte("\ufffd")))

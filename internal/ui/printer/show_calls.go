@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // wait keeps a call until its result comes.
-func (p *transcript) wait(e *query.Entry, c *session.Call, first bool) {
+func (p *transcript) wait(e *entry.Entry, c *session.Call, first bool) {
 	p.waiting = append(p.waiting, waitingCall{e, c, first})
 }
 
@@ -36,7 +36,7 @@ func (p *transcript) call(w waitingCall) {
 }
 
 // callLine prints a call at an indent. With an entry, its id stands at the right.
-func (p *transcript) callLine(c *session.Call, indent string, e *query.Entry, limit int) {
+func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, limit int) {
 	right := ""
 	mark := indent
 	if e != nil {
@@ -211,7 +211,7 @@ func (p *transcript) arguments(c *session.Call) {
 }
 
 // result prints what came of a call, below the call if that is waiting.
-func (p *transcript) result(e *query.Entry) {
+func (p *transcript) result(e *entry.Entry) {
 	asked := false
 	for i, w := range p.waiting {
 		if w.call.ID == e.ToolCallID && w.call.ID != "" {
@@ -260,7 +260,7 @@ func (p *transcript) result(e *query.Entry) {
 
 // output prints what a tool or command gave: its first lines and, where the end
 // matters more, its last ones.
-func (p *transcript) output(e *query.Entry, text []byte, endMatters, failed bool) {
+func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool) {
 	if len(text) == 0 {
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -21,21 +22,21 @@ import (
 )
 
 // conversation opens the session that has one of everything.
-func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
+func conversation(t *testing.T) (*entry.Conversation, SessionFacts) {
 	t.Helper()
 	path := filepath.Join("testdata", "conversation.jsonl")
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := query.ReadRecord(adapter.Pi(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
+	rec, err := entry.ReadRecord(adapter.Pi(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(rec.Problems) > 0 {
 		t.Fatalf("problems: %v", rec.Problems)
 	}
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
 	return c, SessionFacts{
 		SessionHit: query.Facts(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
@@ -47,8 +48,8 @@ func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
 	}
 }
 
-func entriesOf(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error] {
-	return func(yield func(*query.Entry, error) bool) {
+func entriesOf(c *entry.Conversation, list []int) iter.Seq2[*entry.Entry, error] {
+	return func(yield func(*entry.Entry, error) bool) {
 		for _, i := range list {
 			if !yield(c.Read(i)) {
 				return
@@ -57,7 +58,7 @@ func entriesOf(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error]
 	}
 }
 
-func all(c *query.Conversation) []int {
+func all(c *entry.Conversation) []int {
 	var list []int
 	for i := range c.Record.Nodes {
 		list = append(list, i)
@@ -119,24 +120,24 @@ func TestShowForms(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		format Format
-		show   func(*query.Conversation, SessionFacts) *Show
+		show   func(*entry.Conversation, SessionFacts) *Show
 	}{
-		{"show-full", FormatText, func(c *query.Conversation, f SessionFacts) *Show {
+		{"show-full", FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Branches: true}
 		}},
-		{"show-around", FormatText, func(c *query.Conversation, f SessionFacts) *Show {
+		{"show-around", FormatText, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{
 				Session: f, Entries: entriesOf(c, []int{7, 9, 10, 14}),
 				Focus: map[int]bool{7: true, 9: true, 14: true}, Gaps: map[int]bool{14: true},
 			}
 		}},
-		{"show-plain", FormatPlain, func(c *query.Conversation, f SessionFacts) *Show {
+		{"show-plain", FormatPlain, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
 		}},
-		{"show-json", FormatJSON, func(c *query.Conversation, f SessionFacts) *Show {
+		{"show-json", FormatJSON, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, all(c)), Whole: true}
 		}},
-		{"show-jsonl", FormatJSONL, func(c *query.Conversation, f SessionFacts) *Show {
+		{"show-jsonl", FormatJSONL, func(c *entry.Conversation, f SessionFacts) *Show {
 			return &Show{Session: f, Entries: entriesOf(c, []int{4, 5}), Focus: map[int]bool{4: true}}
 		}},
 	} {
@@ -227,11 +228,11 @@ func TestExportHTMLEscapes(t *testing.T) {
 		`{"type":"session_info","id":"g","name":` + e + `}`,
 	}
 	data := []byte(strings.Join(lines, "\n") + "\n")
-	rec, err := query.ReadRecord(adapter.Pi(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
+	rec, err := entry.ReadRecord(adapter.Pi(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
 	var b bytes.Buffer
 	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {
@@ -305,8 +306,8 @@ func TestFold(t *testing.T) {
 
 func TestRawEntries(t *testing.T) {
 	const hostile = "{\"text\":\"\u007f\u202e\u009b2J\xff\"}"
-	entries := func(yield func(*query.Entry, error) bool) {
-		yield(&query.Entry{Raw: []byte(hostile)}, nil)
+	entries := func(yield func(*entry.Entry, error) bool) {
+		yield(&entry.Entry{Raw: []byte(hostile)}, nil)
 	}
 	for _, test := range []struct {
 		terminal bool

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -48,7 +48,7 @@ type transcript struct {
 }
 
 type waitingCall struct {
-	entry *query.Entry
+	entry *entry.Entry
 	call  *session.Call
 	first bool // the first piece of its entry
 }
@@ -212,7 +212,7 @@ var heads = map[string]string{
 
 // headOf says what an entry is, "" when there is no better word than its type or
 // role.
-func headOf(e *query.Entry) string {
+func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":
 		return heads[e.Role]
@@ -222,7 +222,7 @@ func headOf(e *query.Entry) string {
 	return heads[e.Type]
 }
 
-func (p *transcript) entry(e *query.Entry) {
+func (p *transcript) entry(e *entry.Entry) {
 	if e.Role == "toolResult" {
 		p.result(e)
 		return
@@ -262,7 +262,7 @@ func (p *transcript) entry(e *query.Entry) {
 
 // lineLimit is how many lines of a piece of the entry are shown: most when the
 // entry was asked for, -1 for all.
-func (p *transcript) lineLimit(e *query.Entry, usual int) int {
+func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 	switch {
 	case p.whole(e):
 		return -1
@@ -273,10 +273,10 @@ func (p *transcript) lineLimit(e *query.Entry, usual int) int {
 }
 
 // whole reports whether nothing of an entry is folded.
-func (p *transcript) whole(e *query.Entry) bool { return p.s.Full || p.s.Unfold && p.s.Focus[e.Index] }
+func (p *transcript) whole(e *entry.Entry) bool { return p.s.Full || p.s.Unfold && p.s.Focus[e.Index] }
 
 // heading begins an entry: what it is, when, and its id.
-func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
+func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
 	if p.s.Focus[e.Index] {
@@ -296,13 +296,13 @@ func (p *transcript) heading(e *query.Entry, what string, look ansi.Style) {
 }
 
 // standing says what is unusual about where an entry stands.
-func (p *transcript) standing(e *query.Entry) []string {
+func (p *transcript) standing(e *entry.Entry) []string {
 	var facts []string
 	if e.Labelled != "" {
 		facts = append(facts, "["+oneLine(e.Labelled)+"]")
 	}
 	switch {
-	case e.Branch == query.BranchAbandoned:
+	case e.Branch == entry.BranchAbandoned:
 		if p.s.Branches || p.s.Focus[e.Index] {
 			facts = append(facts, "abandoned branch")
 		}
@@ -313,7 +313,7 @@ func (p *transcript) standing(e *query.Entry) []string {
 }
 
 // said prints an entry that is text and images.
-func (p *transcript) said(e *query.Entry, kind session.Kind, limit int) {
+func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 	what := headOf(e)
 	if what == "" {
 		what = oneLine(e.Role)
@@ -387,7 +387,7 @@ func imageText(i *session.Image) string {
 }
 
 // reply prints what the assistant said. Its calls wait.
-func (p *transcript) reply(e *query.Entry) {
+func (p *transcript) reply(e *entry.Entry) {
 	headed := false
 	pieces := 0
 	for i := range e.View.Blocks {
@@ -431,7 +431,7 @@ func (p *transcript) reply(e *query.Entry) {
 	}
 }
 
-func (p *transcript) thinking(e *query.Entry, b *session.Block) {
+func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	text := tidy(b.Text)
 	if p.s.Full || p.s.Focus[e.Index] {
 		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
@@ -466,7 +466,7 @@ func (p *transcript) foldedBlock(indent string, b *session.Block) {
 }
 
 // summary prints what a compaction or a left branch became.
-func (p *transcript) summary(e *query.Entry) {
+func (p *transcript) summary(e *entry.Entry) {
 	p.heading(e, headOf(e), kindLooks[session.KindSummary])
 	if n := e.View.TokensBefore; n > 0 {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(thousands(n)+" tokens before"))
@@ -482,7 +482,7 @@ func (p *transcript) summary(e *query.Entry) {
 }
 
 // shell prints a command of the person.
-func (p *transcript) shell(e *query.Entry) {
+func (p *transcript) shell(e *entry.Entry) {
 	p.heading(e, "shell", kindLooks[session.KindShell])
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
@@ -503,7 +503,7 @@ func (p *transcript) shell(e *query.Entry) {
 }
 
 // aside prints that there is an entry which few want to read.
-func (p *transcript) aside(e *query.Entry, what string) {
+func (p *transcript) aside(e *entry.Entry, what string) {
 	if p.s.Full || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
 		for i := range e.View.Blocks {
@@ -520,7 +520,7 @@ func (p *transcript) aside(e *query.Entry, what string) {
 }
 
 // remark prints an entry that is one line.
-func (p *transcript) remark(e *query.Entry, s string) {
+func (p *transcript) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
 		p.out.WriteByte('\n')
 	}
@@ -536,7 +536,7 @@ func (p *transcript) remark(e *query.Entry, s string) {
 }
 
 // other prints an entry of a kind that is no part of the talk.
-func (p *transcript) other(e *query.Entry) {
+func (p *transcript) other(e *entry.Entry) {
 	what := oneLine(strings.ReplaceAll(e.Type, "_", " "))
 	if e.CustomType != "" {
 		what += " " + oneLine(e.CustomType)

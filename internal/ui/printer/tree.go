@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/entry"
 )
 
 // Tree is the tree of a conversation.
 type Tree struct {
 	Session SessionFacts
-	Rows    iter.Seq2[*query.TreeRow, error]
+	Rows    iter.Seq2[*entry.TreeRow, error]
 }
 
 // maxTreeIndent is how many levels of branches are told apart by their place; a
@@ -39,7 +39,7 @@ func (t *text) Tree(s *Tree) error {
 	return nil
 }
 
-func (p *transcript) treeRow(r *query.TreeRow, last int) {
+func (p *transcript) treeRow(r *entry.TreeRow, last int) {
 	depth := min(r.Depth, maxTreeIndent)
 	if p.Width > 0 {
 		depth = min(depth, p.Width/8)
@@ -92,7 +92,7 @@ func (p *transcript) treeRow(r *query.TreeRow, last int) {
 }
 
 // kindOfEntry is the kind of what an entry mostly is.
-func kindOfEntry(e *query.Entry) session.Kind {
+func kindOfEntry(e *entry.Entry) session.Kind {
 	for i := range e.View.Blocks {
 		if e.View.Blocks[i].Kind != session.KindThinking {
 			return e.View.Blocks[i].Kind
@@ -102,7 +102,7 @@ func kindOfEntry(e *query.Entry) session.Kind {
 }
 
 // treeText says what an entry is, and in one line what it says.
-func (p *transcript) treeText(e *query.Entry) (what, text string) {
+func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 	what = headOf(e)
 	switch {
 	case e.Role == "toolResult":
@@ -160,29 +160,29 @@ func (p plain) Tree(s *Tree) error { return (&text{w: p.w}).Tree(s) }
 // treeRowJSON is an entry of a tree. Entries that lie between and start no branch
 // are counted.
 type treeRowJSON struct {
-	Type      string     `json:"type"` // "node"
-	EntryID   string     `json:"entryId,omitempty"`
-	ParentID  string     `json:"parentId,omitempty"`
-	EntryType string     `json:"entryType,omitempty"`
-	Role      string     `json:"role,omitempty"`
-	Timestamp query.Time `json:"timestamp,omitzero"`
-	Depth     int        `json:"depth"`
-	Branch    string     `json:"branch"`
-	InContext bool       `json:"inContext"`
-	Leaf      bool       `json:"leaf,omitempty"` // the current leaf
-	Label     string     `json:"label,omitempty"`
-	Text      string     `json:"text,omitempty"`
-	Skipped   int        `json:"skipped,omitempty"` // entries that this row stands for
+	Type      string       `json:"type"` // "node"
+	EntryID   string       `json:"entryId,omitempty"`
+	ParentID  string       `json:"parentId,omitempty"`
+	EntryType string       `json:"entryType,omitempty"`
+	Role      string       `json:"role,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	Depth     int          `json:"depth"`
+	Branch    string       `json:"branch"`
+	InContext bool         `json:"inContext"`
+	Leaf      bool         `json:"leaf,omitempty"` // the current leaf
+	Label     string       `json:"label,omitempty"`
+	Text      string       `json:"text,omitempty"`
+	Skipped   int          `json:"skipped,omitempty"` // entries that this row stands for
 }
 
-func newTreeRowJSON(s *Tree, r *query.TreeRow) treeRowJSON {
-	j := treeRowJSON{Type: "node", Depth: r.Depth, Branch: query.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
+func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
+	j := treeRowJSON{Type: "node", Depth: r.Depth, Branch: entry.BranchAbandoned, Leaf: r.Leaf, Skipped: r.Skipped}
 	if r.Active {
-		j.Branch = query.BranchActive
+		j.Branch = entry.BranchActive
 	}
 	if e := r.Entry; e != nil {
 		_, text := (&transcript{text: &text{}, s: &Show{Session: s.Session}}).treeText(e)
-		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, query.Time{Time: e.Time}
+		j.EntryID, j.ParentID, j.EntryType, j.Role, j.Timestamp = e.ID, e.ParentID, e.Type, e.Role, session.Time{Time: e.Time}
 		j.InContext, j.Label, j.Text = e.InContext, e.Labelled, text
 	}
 	return j

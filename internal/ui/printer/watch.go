@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 
@@ -16,7 +17,7 @@ import (
 // happens.
 type WatchEvent struct {
 	Event       string // ready, update, polling, waiting, failed, or summary at the end
-	Time        query.Time
+	Time        session.Time
 	Changes     []ChangeCount
 	Steps       []Step // what changed
 	Bytes       int64  // read
@@ -102,7 +103,7 @@ func (p plain) Watch(e *WatchEvent) error {
 }
 
 type watchJSON struct {
-	Time        query.Time       `json:"time,omitzero"`
+	Time        session.Time     `json:"time,omitzero"`
 	Updates     *int             `json:"updates,omitempty"`
 	Changes     []ChangeCount    `json:"changes"`
 	Steps       []Step           `json:"steps,omitempty"`

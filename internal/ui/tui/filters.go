@@ -3,6 +3,7 @@ package tui
 import (
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/syntax"
 	"pigrep/scope"
 
 	tea "charm.land/bubbletea/v2"
@@ -64,7 +65,7 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 	title := "filter"
 	if field == "" {
 		for _, f := range facetFields {
-			value := query.FieldValue(m.query.text, f.field)
+			value := syntax.FieldValue(m.query.text, f.field)
 			choices = append(choices, choice{label: f.label, note: harmless(value), on: value != "", value: f.field})
 		}
 	}
@@ -78,7 +79,7 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 		} else if f.Count > 0 {
 			c.note = plural(f.Count, f.Unit, f.Unit+"s")
 		}
-		c.on = query.FieldValue(m.query.text, f.Field) == f.Value
+		c.on = syntax.FieldValue(m.query.text, f.Field) == f.Value
 		if field == "" {
 			c.label = f.Field + ":" + c.label
 		}
@@ -114,8 +115,8 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 // setFilter writes a filter into the query. A kind that the scope does not hold
 // widens it.
 func (m *Model) setFilter(f query.Facet) {
-	m.query.set(query.SetField(m.query.text, f.Field, f.Value))
-	if f.Field == "kind" && query.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
+	m.query.set(syntax.SetField(m.query.text, f.Field, f.Value))
+	if f.Field == "kind" && syntax.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
 		m.request.Scope = scope.All
 		m.say("scope: %s, which has this kind", scope.All)
 	}

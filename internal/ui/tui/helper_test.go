@@ -11,6 +11,8 @@ import (
 
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/match"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -22,8 +24,8 @@ var noon = time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 var long = strings.Repeat("all work and no play ", 500) + "token"
 
 // fragment marks every "token" of a text.
-func fragment(text string) query.Fragment {
-	f := query.Fragment{Text: text}
+func fragment(text string) match.Fragment {
+	f := match.Fragment{Text: text}
 	for at := 0; ; {
 		i := strings.Index(text[at:], "token")
 		if i < 0 {
@@ -36,7 +38,7 @@ func fragment(text string) query.Fragment {
 
 // library is what the tests search: sessions that are not easy to show.
 func library() []group {
-	ago := func(d time.Duration) query.Time { return query.Time{Time: noon.Add(-d)} }
+	ago := func(d time.Duration) session.Time { return session.Time{Time: noon.Add(-d)} }
 	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...query.Hit) group {
 		g := group{SessionHit: query.SessionHit{
 			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, CWD: cwd,
@@ -46,7 +48,7 @@ func library() []group {
 			h := &hits[i]
 			h.SessionPath, h.CWD, h.InContext = g.SessionPath, cwd, true
 			h.EntryID, h.Line, h.Offset = fmt.Sprintf("e%d", i), i+2, int64(1000*i+100)
-			h.Branch = query.BranchActive
+			h.Branch = entry.BranchActive
 		}
 		g.hits = hits
 		return g
@@ -59,7 +61,7 @@ func library() []group {
 	partial := hit(session.KindThinking, "only the token, not the other word")
 	partial.Missing = []string{"auth"}
 	abandoned := hit(session.KindCall, "grep -rn token ./src")
-	abandoned.Branch = query.BranchAbandoned
+	abandoned.Branch = entry.BranchAbandoned
 	return []group{
 		with(1, "", "Why is the auth token rejected after ten minutes?", "/home/u/src/app", time.Hour,
 			hit(session.KindReply, "… the auth token is checked against the wrong clock …"), failed, abandoned),

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"pigrep/query"
+	"pigrep/query/match"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -391,7 +392,7 @@ func TestErrand(t *testing.T) {
 func TestPreviewFollowsTheMatch(t *testing.T) {
 	b := fake()
 	b.Search = func(_ context.Context, req query.Request) (*query.Response, error) {
-		h := query.Hit{SessionPath: "/s/9.jsonl", EntryID: "e0", Kind: "reply", Fragment: query.Fragment{Text: "line 3 … token"}}
+		h := query.Hit{SessionPath: "/s/9.jsonl", EntryID: "e0", Kind: "reply", Fragment: match.Fragment{Text: "line 3 … token"}}
 		h.Fragment.Spans = [][2]int{{0, 6}}
 		if strings.Contains(req.Text, "token") {
 			h.Fragment.Spans = [][2]int{{11, 16}}

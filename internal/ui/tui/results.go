@@ -10,6 +10,8 @@ import (
 
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/match"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -330,7 +332,7 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	note := ""
 	if len(h.Missing) > 0 {
 		note = "  without " + harmless(strings.Join(h.Missing, ", "))
-	} else if h.Branch == query.BranchAbandoned {
+	} else if h.Branch == entry.BranchAbandoned {
 		note = "  abandoned branch"
 	}
 	if w := ansi.StringWidth(note); w > 0 && room-w >= 30 {
@@ -343,7 +345,7 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 
 // fragmentLine lays a fragment out in one line of at most width cells, with its
 // first match in sight and the matches marked.
-func fragmentLine(v view, p painter, f query.Fragment, width int) string {
+func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	if width <= 0 {
 		return ""
 	}

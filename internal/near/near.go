@@ -1,0 +1,84 @@
+package near
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// maxNearest is how many ids an error names.
+const maxNearest = 3
+
+// Nearest returns up to three of the ids, those that look most like name: those
+// with few edits, in all or in as many characters, and those that begin alike.
+func Nearest(ids []string, name string) []string {
+	type near struct {
+		id       string
+		distance int
+		common   int
+	}
+	var list []near
+	most := max(1, len(name)/3)
+	for _, id := range ids {
+		if id == "" || strings.HasPrefix(id, "@") {
+			continue
+		}
+		common := 0
+		for common < len(id) && common < len(name) && id[common]|0x20 == name[common]|0x20 {
+			common++
+		}
+		low, typed := strings.ToLower(id), strings.ToLower(name)
+		d := min(Distance(low, typed, most+1), Distance(low[:min(len(low), len(typed))], typed, most+1))
+		if d <= most || common >= 4 {
+			list = append(list, near{id, d, common})
+		}
+	}
+	slices.SortFunc(list, func(a, b near) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.common, a.common), cmp.Compare(a.id, b.id))
+	})
+	var found []string
+	for _, n := range list {
+		if !slices.Contains(found, n.id) {
+			found = append(found, n.id)
+		}
+		if len(found) == maxNearest {
+			break
+		}
+	}
+	return found
+}
+
+// Distance counts the insertions, deletions, replacements and swaps of
+// neighbours between two words, and gives up above limit: limit+1 then.
+func Distance(a, b string, limit int) int {
+	x, y := []rune(a), []rune(b)
+	if d := len(x) - len(y); d > limit || -d > limit {
+		return limit + 1
+	}
+	var before, last, row []int
+	last, row, before = make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			d := min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				d = min(d, before[j-2]+1)
+			}
+			row[j] = d
+			least = min(least, d)
+		}
+		if least > limit {
+			return limit + 1
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(y)], limit+1)
+}

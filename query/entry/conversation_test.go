@@ -1,0 +1,95 @@
+package entry
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const talk = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T00:00:00.000Z","cwd":"/p"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-01T00:00:01.000Z","message":{"role":"user","content":"one"}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2026-03-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{"path":"x"}},{"type":"toolCall","id":"c2","name":"bash","arguments":"odd"}]}}
+{"type":"message","id":"c","parentId":"b","timestamp":"2026-03-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":"text"}}
+`
+
+func converse(t *testing.T, indexed, now string) *Conversation {
+	t.Helper()
+	rec, err := ReadRecord(adapter.Pi(), "/s.jsonl", strings.NewReader(indexed), time.Unix(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader([]byte(now)))
+}
+
+func TestConversationReads(t *testing.T) {
+	c := converse(t, talk, talk)
+	var got []string
+	for i := range c.Record.Nodes {
+		e, err := c.Read(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := ""
+		for _, b := range e.View.Blocks {
+			if b.Call != nil {
+				text += " " + b.Call.Tool + " " + string(b.Call.Raw)
+			} else {
+				text += " " + string(b.Text)
+			}
+		}
+		got = append(got, e.ID+" "+e.Branch+text)
+	}
+	want := []string{"a active one", `b active read {"path":"x"} bash "odd"`, "c active text"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	head, err := c.Header(c.Record.Nodes[0].Offset)
+	if want := talk[:strings.IndexByte(talk, '\n')]; err != nil || string(head) != want {
+		t.Errorf("Header = %q, %v, want %q", head, err, want)
+	}
+	open, err := c.OpenCalls()
+	if diff := cmp.Diff([]string{"bash"}, open); diff != "" || err != nil {
+		t.Errorf("calls without a result (-want +got), %v:\n%s", err, diff)
+	}
+}
+
+// A file that is not what was indexed is noticed, not misread.
+func TestConversationOfChangedFile(t *testing.T) {
+	for name, now := range map[string]string{
+		"shorter":      talk[:len(talk)-30],
+		"empty":        "",
+		"other ids":    strings.ReplaceAll(talk, `"id":"c"`, `"id":"x"`),
+		"shifted":      " " + talk,
+		"zeros":        strings.Repeat("\x00", len(talk)),
+		"not JSON now": strings.ReplaceAll(talk, `"toolResult"`, `"toolResult `),
+	} {
+		c := converse(t, talk, now)
+		if _, err := c.Read(2); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: Read = %v, want ErrChanged", name, err)
+		}
+	}
+}
+
+func TestOpenCallsEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		more string
+		want int
+	}{
+		"answered":     {`{"type":"message","id":"d","parentId":"c","message":{"role":"toolResult","toolCallId":"c2","content":"x"}}`, 0},
+		"gone on":      {`{"type":"message","id":"d","parentId":"c","message":{"role":"user","content":"never mind"}}`, 0},
+		"a label":      {`{"type":"label","id":"d","parentId":"c","targetId":"a","label":"x"}`, 1},
+		"other branch": {`{"type":"message","id":"d","parentId":"a","message":{"role":"assistant","content":"done"}}`, 0},
+	} {
+		data := talk + test.more + "\n"
+		open, err := converse(t, data, data).OpenCalls()
+		if err != nil || len(open) != test.want {
+			t.Errorf("%s: OpenCalls = %v, %v, want %d", name, open, err, test.want)
+		}
+	}
+}

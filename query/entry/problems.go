@@ -1,0 +1,30 @@
+package entry
+
+import (
+	"errors"
+	"io"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// Problems reads a session file from its first byte on and hands over every piece
+// of it that is left out. What a last line without a newline lacks is none.
+func Problems(a adapter.Adapter, r io.Reader, emit func(session.Problem)) error {
+	lines := adapter.NewLineReader(r, 0, 0)
+	parser := a.Parse(adapter.State{})
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, p := range parser.Parse(line, func(*session.Entry) {}) {
+			if !p.Torn {
+				emit(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
+			}
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package entry
+
+import (
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+)
+
+// redact masks the texts of an entry, those of its JSON too.
+func (e *Entry) redact() {
+	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
+	e.UserText = redact.Text(e.UserText)
+	e.Raw = redact.JSON(e.Raw)
+	for i := range e.Parts {
+		e.Parts[i].Text = redact.Bytes(e.Parts[i].Text)
+	}
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		b.Text = redact.Bytes(b.Text)
+		if b.Shell != nil {
+			b.Shell.Command, b.Shell.Output = redact.Text(b.Shell.Command), redact.Text(b.Shell.Output)
+		}
+		if b.Call != nil {
+			redactCall(b.Call)
+		}
+	}
+}
+
+func redactCall(c *session.Call) {
+	c.Raw = redact.JSON(c.Raw)
+	for i := range c.Arguments {
+		a := &c.Arguments[i]
+		if !a.Text {
+			a.Value = redact.JSON(a.Value)
+		} else if rule, ok := redact.Named(a.Name, string(a.Value)); ok {
+			a.Value = []byte(redact.Mask(rule))
+		} else {
+			a.Value = redact.Bytes(a.Value)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package entry
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"pigrep/internal/session"
+)
+
+// Row is an entry of a conversation in JSON.
+type Row struct {
+	Type       string       `json:"type"` // "entry"
+	EntryID    string       `json:"entryId"`
+	ParentID   string       `json:"parentId,omitempty"`
+	EntryType  string       `json:"entryType"`
+	Role       string       `json:"role,omitempty"`
+	Timestamp  session.Time `json:"timestamp,omitzero"`
+	Line       int          `json:"line"`
+	Offset     int64        `json:"offset"`
+	Length     int          `json:"length"`
+	Branch     string       `json:"branch"`
+	InContext  bool         `json:"inContext"`
+	Label      string       `json:"label,omitempty"`
+	IsError    bool         `json:"isError"`
+	Focus      bool         `json:"focus,omitempty"` // it was asked for
+	Provider   string       `json:"provider,omitempty"`
+	Model      string       `json:"model,omitempty"`
+	Tool       string       `json:"tool,omitempty"`
+	ToolCallID string       `json:"toolCallId,omitempty"`
+	CustomType string       `json:"customType,omitempty"`
+	TargetID   string       `json:"targetId,omitempty"`
+	Parts      []PartRow    `json:"parts"`
+	Images     []ImageRow   `json:"images,omitempty"`
+}
+
+// PartRow is a part of an entry in JSON.
+type PartRow struct {
+	Part       int             `json:"part"`
+	Kind       session.Kind    `json:"kind"`
+	Text       string          `json:"text"`
+	Tool       string          `json:"tool,omitempty"`
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	Arguments  json.RawMessage `json:"arguments,omitempty"`
+}
+
+// ImageRow is what is said of an image of an entry.
+type ImageRow struct {
+	MimeType string `json:"mimeType"`
+	Size     int    `json:"size"`
+}
+
+// Row returns the entry as it is in JSON; focus says that it was asked for.
+func (e *Entry) Row(focus bool) Row {
+	r := Row{
+		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
+		Line: e.Line, Offset: e.Offset, Length: e.Length, Branch: e.Branch, InContext: e.InContext, Label: e.Labelled,
+		IsError: e.IsError, Focus: focus, Provider: e.Provider, Model: e.Model, Tool: e.Tool, ToolCallID: e.ToolCallID,
+		CustomType: e.CustomType, TargetID: e.TargetID, Parts: []PartRow{},
+	}
+	var calls []*session.Call
+	for i := range e.View.Blocks {
+		if b := &e.View.Blocks[i]; b.Call != nil {
+			calls = append(calls, b.Call)
+		} else if b.Image != nil {
+			r.Images = append(r.Images, ImageRow{b.Image.MimeType, b.Image.Size})
+		}
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		part := PartRow{Part: i, Kind: p.Kind, Text: string(p.Text), Tool: p.Tool, ToolCallID: p.ToolCallID}
+		if p.Kind == session.KindCall && len(calls) > 0 {
+			// Calls without a name and arguments have no part.
+			for len(calls) > 1 && (calls[0].Tool != p.Tool || calls[0].ID != p.ToolCallID) {
+				calls = calls[1:]
+			}
+			if calls[0].Tool == p.Tool && calls[0].ID == p.ToolCallID {
+				part.Arguments = rawJSON(calls[0].Raw)
+				calls = calls[1:]
+			}
+		}
+		r.Parts = append(r.Parts, part)
+	}
+	return r
+}
+
+// rawJSON is JSON of a session file as JSON that everybody reads: such a file
+// may hold bytes that are not UTF-8.
+func rawJSON(raw []byte) json.RawMessage {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
+	}
+	if !json.Valid(raw) { // nested too deep for a common reader
+		return nil
+	}
+	return raw
+}

@@ -1,0 +1,111 @@
+package entry
+
+import "iter"
+
+// TreeRow is a line of a tree as it is shown: an entry, or several that lie
+// between and say nothing of its shape.
+type TreeRow struct {
+	Entry   *Entry // nil when Skipped is set
+	Skipped int
+	Depth   int  // how many branches are between it and the main line
+	Starts  bool // it is the first of a branch that leaves another
+	Active  bool
+	Leaf    bool // the current leaf
+}
+
+// TreeRows walks the tree of a conversation. A branch is walked to its end before
+// the one that it leaves goes on, which is the active one or the one written to
+// last. Unless all are wanted, only prompts, the replies before them, summaries,
+// labelled entries and the ends of branches are read and shown.
+func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
+	return func(yield func(*TreeRow, error) bool) {
+		type step struct {
+			at, depth int
+			starts    bool
+		}
+		var stack []step
+		roots := c.Tree.Roots()
+		main := -1
+		for _, r := range roots {
+			if c.Tree.Active(r) {
+				main = r
+			}
+		}
+		if main < 0 && len(roots) > 0 {
+			main = roots[len(roots)-1]
+		}
+		for i := len(roots) - 1; i >= 0; i-- {
+			if roots[i] != main {
+				stack = append(stack, step{roots[i], 1, true})
+			}
+		}
+		if main >= 0 {
+			// Other roots are other beginnings: they come first, as other
+			// branches do.
+			stack = append([]step{{main, 0, false}}, stack...)
+		}
+		skipped, leaf := 0, c.Tree.Leaf()
+		var gap TreeRow
+		flush := func() bool {
+			if skipped == 0 {
+				return true
+			}
+			row := gap
+			row.Skipped, skipped = skipped, 0
+			return yield(&row, nil)
+		}
+		for len(stack) > 0 {
+			s := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			next := c.Tree.Main(s.at)
+			if !all && !s.starts && s.at != leaf && !c.shapes(s.at, next) {
+				if gap.Depth != s.depth && !flush() {
+					return
+				}
+				if skipped == 0 {
+					gap = TreeRow{Depth: s.depth, Active: c.Tree.Active(s.at)}
+				}
+				skipped++
+			} else {
+				if !flush() {
+					return
+				}
+				e, err := c.Read(s.at)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				row := &TreeRow{Entry: e, Depth: s.depth, Starts: s.starts, Active: c.Tree.Active(s.at), Leaf: s.at == leaf}
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if next < 0 {
+				continue
+			}
+			stack = append(stack, step{next, s.depth, false})
+			children := c.Tree.Children(s.at)
+			for i := len(children) - 1; i >= 0; i-- {
+				if children[i] != next {
+					stack = append(stack, step{children[i], s.depth + 1, true})
+				}
+			}
+		}
+		flush()
+	}
+}
+
+// shapes reports whether an entry says something of the shape of its tree, or of
+// what it is about.
+func (c *Conversation) shapes(i, next int) bool {
+	n := &c.Record.Nodes[i]
+	switch {
+	case n.Role == "user" || n.Role == "bashExecution" || n.Type == "compaction" || n.Type == "branch_summary":
+		return true
+	case c.Record.Labels[n.ID] != "" || len(c.Tree.Children(i)) > 1:
+		return true
+	case n.Role != "assistant":
+		return next < 0 && n.Type == "message"
+	}
+	return next < 0 || c.Record.Nodes[next].Role == "user"
+}

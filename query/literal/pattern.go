@@ -1,0 +1,284 @@
+package literal
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// CaseMode says when upper and lower case letters are the same.
+type CaseMode uint8
+
+// The modes. Smart case tells them apart when a pattern has an upper case letter.
+const (
+	SmartCase CaseMode = iota
+	CaseSensitive
+	IgnoreCase
+)
+
+// PatternError says why a pattern is no regular expression, and where.
+type PatternError struct {
+	Pattern string
+	Offset  int // in bytes, of what is wrong; -1 when it is the whole
+	Reason  string
+	Hint    string
+}
+
+func (e *PatternError) Error() string {
+	if e.Offset < 0 {
+		return fmt.Sprintf("pattern %s: %s", quoted(e.Pattern), e.Reason)
+	}
+	return fmt.Sprintf("pattern %s, at character %d: %s", quoted(e.Pattern), 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
+}
+
+// quoted puts quotes around a pattern, which stays as it was typed if it can be seen
+// so: its backslashes are what may be wrong with it.
+func quoted(pattern string) string {
+	if strings.ContainsFunc(pattern, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(pattern)
+	}
+	return `"` + pattern + `"`
+}
+
+// A Pattern is what a grep looks for. It is not changed by searching.
+type Pattern struct {
+	Multiline bool
+	Word      bool
+
+	Program      *syntax.Prog   // of the expression, for automatons
+	Regexp       *regexp.Regexp // with word: the match is group 1, from the start of a line on
+	RegexpInside *regexp.Regexp // with word: the same, from the middle of a line on
+
+	Required  *Required
+	Text      *Prefilter // nil when no literal is needed
+	JSON      *Prefilter
+	IsLiteral bool // a needle in a text is a match
+}
+
+// WordCharacter is what makes words of -w, as a class: letters, marks, numbers,
+// connecting punctuation, and the signs that stand for letters or numbers and are
+// indexed as such.
+const WordCharacter = `\p{L}\p{M}\p{N}\p{Pc}\x{200c}\x{200d}` + signClass
+
+// signClass are the characters that are neither letters nor numbers and are
+// indexed as letters or numbers: ™, ℃, ⓐ, ㍿ and their like.
+const signClass = `\x{20a8}\x{2100}-\x{2101}\x{2103}\x{2105}-\x{2106}\x{2109}\x{2116}\x{2120}-\x{2122}\x{213b}` +
+	`\x{249c}-\x{24e9}\x{2e9f}\x{2ef3}\x{2f00}-\x{2fd5}\x{3196}-\x{319f}\x{3200}-\x{321e}\x{322a}-\x{3247}\x{3250}` +
+	`\x{3260}-\x{327e}\x{328a}-\x{32b0}\x{32c0}-\x{33ff}\x{fdfc}\x{1f110}-\x{1f12e}\x{1f130}-\x{1f14f}` +
+	`\x{1f16a}-\x{1f16c}\x{1f190}\x{1f200}-\x{1f202}\x{1f210}-\x{1f23b}\x{1f240}-\x{1f248}\x{1f250}-\x{1f251}`
+
+// Options say how patterns are read.
+type Options struct {
+	Fixed     bool // they are strings
+	Case      CaseMode
+	Word      bool // only matches between what is no part of a word
+	Multiline bool // matches may go over lines
+}
+
+// Compile compiles regular expressions, one of which has to match.
+func Compile(patterns []string, req Options) (*Pattern, error) {
+	if len(patterns) == 0 {
+		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
+	}
+	p := &Pattern{Multiline: req.Multiline, Word: req.Word}
+	flags := ""
+	if req.Case == IgnoreCase || req.Case == SmartCase && !HasUpper(patterns, req.Fixed) {
+		flags += "i"
+	}
+	if req.Multiline {
+		flags += "m"
+	}
+	if flags != "" {
+		flags = "(?" + flags + ")"
+	}
+	parts := make([]string, len(patterns))
+	for i, text := range patterns {
+		if !utf8.ValidString(text) {
+			return nil, &PatternError{Pattern: strings.ToValidUTF8(text, "\ufffd"), Offset: -1, Reason: "it is not UTF-8"}
+		}
+		if req.Fixed {
+			text = regexp.QuoteMeta(text)
+		}
+		re, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			return nil, patternError(patterns[i], err)
+		}
+		if !req.Multiline && hasNewline(re) {
+			return nil, &PatternError{Pattern: patterns[i], Offset: max(strings.Index(patterns[i], `\n`), strings.IndexByte(patterns[i], '\n')),
+				Reason: "it has a newline, and lines are matched one by one", Hint: "to match across lines add -U"}
+		}
+		parts[i] = text
+	}
+	whole := parts[0]
+	if len(parts) > 1 {
+		whole = "(?:" + strings.Join(parts, ")|(?:") + ")"
+	}
+	tree, err := syntax.Parse(flags+"(?:"+whole+")", syntax.Perl)
+	if err != nil {
+		return nil, patternError(whole, err)
+	}
+	p.Required = RequiredOf(tree, req.Word)
+	p.Text, p.JSON = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	p.IsLiteral = !req.Word && p.Text != nil && !p.Text.foreign && tree.Op == syntax.OpLiteral && len(p.Text.List) == 1 &&
+		len(p.Text.List[0].Text) == len(string(tree.Rune))
+	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {
+		return nil, patternError(whole, err)
+	}
+	if !req.Word {
+		p.Regexp, err = regexp.Compile(flags + "(?:" + whole + ")")
+		if err != nil {
+			return nil, patternError(whole, err)
+		}
+		return p, nil
+	}
+	no := "[^" + WordCharacter + "]"
+	body := flags + "(" + whole + ")"
+	if p.Regexp, err = regexp.Compile(`(?:\A|` + no + `)(?:` + body + `)(?:` + no + `|\z)`); err != nil {
+		return nil, patternError(whole, err)
+	}
+	if p.RegexpInside, err = regexp.Compile(no + `(?:` + body + `)(?:` + no + `|\z)`); err != nil {
+		return nil, patternError(whole, err)
+	}
+	return p, nil
+}
+
+// patternError explains an error of the regular expression parser.
+func patternError(pattern string, err error) error {
+	e := &PatternError{Pattern: pattern, Offset: -1, Reason: err.Error(), Hint: "to look for it as it stands add -F"}
+	se, ok := errors.AsType[*syntax.Error](err)
+	if !ok {
+		return e
+	}
+	e.Reason = se.Code.String()
+	if se.Expr != "" && se.Expr != pattern {
+		e.Reason += " " + quoted(se.Expr)
+	}
+	switch se.Code {
+	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
+		e.Offset = unbalanced(pattern)
+	case syntax.ErrTrailingBackslash:
+		e.Offset = len(pattern) - 1
+	case syntax.ErrLarge, syntax.ErrNestingDepth, syntax.ErrInternalError:
+	default:
+		e.Offset = strings.Index(pattern, se.Expr)
+	}
+	return e
+}
+
+// unbalanced returns the place of the first parenthesis without another.
+func unbalanced(pattern string) int {
+	var opened []int
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '[':
+			// A bracket right after the opening one, or after ^, is in the class.
+			end := i + 1
+			if end < len(pattern) && pattern[end] == '^' {
+				end++
+			}
+			for end++; end < len(pattern) && pattern[end] != ']'; end++ {
+				if pattern[end] == '\\' {
+					end++
+				}
+			}
+			i = end
+		case '(':
+			opened = append(opened, i)
+		case ')':
+			if len(opened) == 0 {
+				return i
+			}
+			opened = opened[:len(opened)-1]
+		}
+	}
+	if len(opened) > 0 {
+		return opened[0]
+	}
+	return -1
+}
+
+// hasNewline reports whether the expression names a newline as a character.
+func hasNewline(re *syntax.Regexp) bool {
+	if re.Op == syntax.OpLiteral {
+		for _, r := range re.Rune {
+			if r == '\n' {
+				return true
+			}
+		}
+	}
+	for _, sub := range re.Sub {
+		if hasNewline(sub) {
+			return true
+		}
+	}
+	return false
+}
+
+// HasUpper reports whether a pattern has an upper case letter that stands for
+// itself, not in the name of a class or the like.
+func HasUpper(patterns []string, fixed bool) bool {
+	for _, p := range patterns {
+		if fixed {
+			if strings.ContainsFunc(p, unicode.IsUpper) {
+				return true
+			}
+			continue
+		}
+		if upperInRegexp(p) {
+			return true
+		}
+	}
+	return false
+}
+
+func upperInRegexp(p string) bool {
+	for i := 0; i < len(p); {
+		rest := p[i:]
+		switch {
+		case strings.HasPrefix(rest, `\Q`):
+			quoted, _, _ := strings.Cut(rest[2:], `\E`)
+			if strings.ContainsFunc(quoted, unicode.IsUpper) {
+				return true
+			}
+			i += min(len(rest), 2+len(quoted)+2)
+		case rest[0] == '\\' && len(rest) > 2 && strings.IndexByte("pPx", rest[1]) >= 0 && rest[2] == '{':
+			i += skipPast(rest, '}')
+		case rest[0] == '\\' && len(rest) > 1 && (rest[1] == 'p' || rest[1] == 'P'):
+			i += min(len(rest), 3)
+		case rest[0] == '\\' && len(rest) > 1 && rest[1] == 'x':
+			i += min(len(rest), 4)
+		case rest[0] == '\\':
+			i += min(len(rest), 2)
+		case strings.HasPrefix(rest, "(?"):
+			i += skipPast(rest, rest[min(len(rest)-1, strings.IndexAny(rest+":", ":)>"))])
+		case strings.HasPrefix(rest, "[:"):
+			if end := strings.Index(rest, ":]"); end > 0 {
+				i += end + 2
+			} else {
+				i += 2
+			}
+		default:
+			r, size := utf8.DecodeRuneInString(rest)
+			if unicode.IsUpper(r) {
+				return true
+			}
+			i += size
+		}
+	}
+	return false
+}
+
+// skipPast returns the length of s up to and with c.
+func skipPast(s string, c byte) int {
+	if i := strings.IndexByte(s, c); i >= 0 {
+		return i + 1
+	}
+	return len(s)
+}

@@ -1,0 +1,345 @@
+package literal
+
+import (
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Literal is a string that a text must hold. The edge character stands for an
+// end of the text or of a line, and for what is no part of a word beside a match
+// of whole words; it says where a word ends, not what is there.
+type Literal struct {
+	text string
+	fold bool // in any case, as unicode.SimpleFold has it
+}
+
+const edge = '\n'
+
+// A Required is what must be true of every text that an expression matches: some
+// literal of a list is in it, all of the others are true, or one of them is. A
+// nil need says nothing.
+type Required struct {
+	op       operator
+	literals []Literal   // needOne
+	of       []*Required // needAll, needAny
+	size     int         // lists in it
+}
+
+type operator uint8
+
+const (
+	anyLiteral operator = iota
+	allOf
+	anyOf
+)
+
+// Limits of what is kept while literals are put together.
+const (
+	maxLiterals   = 24  // in a list
+	maxLiteral    = 240 // bytes
+	maxClassRunes = 6   // in a class that counts as a choice of literals
+	maxCopies     = 8   // of what is repeated a fixed number of times
+	maxNeedSize   = 64  // lists in a need
+	maxNeedDepth  = 200
+)
+
+// info is what is known of an expression: every string that it matches is one
+// of exact, or, when that is nil, begins with one of prefix, ends with one of
+// suffix and meets the need.
+type info struct {
+	exact, prefix, suffix []Literal
+	required              *Required
+}
+
+var (
+	anything   = info{prefix: []Literal{{}}, suffix: []Literal{{}}}
+	emptyMatch = info{exact: []Literal{{}}}
+	atEdge     = info{exact: []Literal{{text: string(edge)}}}
+)
+
+// RequiredOf returns what the texts that an expression matches must hold. With word,
+// matches stand between what is no part of a word.
+func RequiredOf(re *syntax.Regexp, word bool) *Required {
+	s := infoOf(re, 0)
+	if word {
+		s = follow(follow(atEdge, s), atEdge)
+	}
+	return s.all()
+}
+
+// all returns the need, that of the exact strings included.
+func (s info) all() *Required {
+	if s.exact != nil {
+		return oneOf(s.exact)
+	}
+	return s.required
+}
+
+func oneOf(list []Literal) *Required {
+	for _, l := range list {
+		if strings.Trim(l.text, string(edge)) == "" {
+			return nil
+		}
+	}
+	var least []Literal
+	for _, l := range list {
+		if !slices.ContainsFunc(list, func(o Literal) bool { return o != l && l.holds(o) && !o.holds(l) }) {
+			least = append(least, l)
+		}
+	}
+	return &Required{op: anyLiteral, literals: least, size: 1}
+}
+
+func both(a, b *Required) *Required {
+	switch {
+	case a == nil:
+		return b
+	case b == nil || a.covers(b):
+		return a
+	case b.covers(a):
+		return b
+	case a.size+b.size > maxNeedSize:
+		return a
+	}
+	return &Required{op: allOf, of: []*Required{a, b}, size: a.size + b.size}
+}
+
+// covers reports whether b says nothing that a does not say. It sees only what is
+// plain to see.
+func (n *Required) covers(b *Required) bool {
+	covers := func(sub *Required) bool { return n.covers(sub) }
+	switch {
+	case b.op == allOf:
+		return !slices.ContainsFunc(b.of, func(sub *Required) bool { return !covers(sub) })
+	case n.op == allOf:
+		return slices.ContainsFunc(n.of, func(sub *Required) bool { return sub.covers(b) })
+	case b.op == anyOf:
+		return slices.ContainsFunc(b.of, covers)
+	case n.op == anyOf:
+		return false
+	}
+	for _, l := range n.literals {
+		if !slices.ContainsFunc(b.literals, l.holds) {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether where l is o is too.
+func (l Literal) holds(o Literal) bool {
+	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
+}
+
+func either(a, b *Required) *Required {
+	if a == nil || b == nil || a.size+b.size > maxNeedSize {
+		return nil
+	}
+	return &Required{op: anyOf, of: []*Required{a, b}, size: a.size + b.size}
+}
+
+func infoOf(re *syntax.Regexp, depth int) info {
+	if depth > maxNeedDepth {
+		return anything
+	}
+	depth++
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+		return emptyMatch
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText:
+		return atEdge
+	case syntax.OpLiteral:
+		return infoOfLiteral(re)
+	case syntax.OpCharClass:
+		return infoOfClass(re)
+	case syntax.OpCapture:
+		return infoOf(re.Sub[0], depth)
+	case syntax.OpConcat:
+		s := emptyMatch
+		for _, sub := range re.Sub {
+			s = follow(s, infoOf(sub, depth))
+		}
+		return s
+	case syntax.OpAlternate:
+		s := infoOf(re.Sub[0], depth)
+		for _, sub := range re.Sub[1:] {
+			s = choose(s, infoOf(sub, depth))
+		}
+		return s
+	case syntax.OpQuest:
+		return choose(infoOf(re.Sub[0], depth), emptyMatch)
+	case syntax.OpPlus:
+		return atLeast(infoOf(re.Sub[0], depth))
+	case syntax.OpRepeat:
+		if re.Min == 0 {
+			return anything
+		}
+		s := infoOf(re.Sub[0], depth)
+		if re.Min != re.Max || re.Min > maxCopies {
+			return atLeast(s)
+		}
+		all := s
+		for range re.Min - 1 {
+			all = follow(all, s)
+		}
+		return all
+	}
+	return anything // OpStar, OpAnyChar, OpNoMatch and what may come
+}
+
+func infoOfLiteral(re *syntax.Regexp) info {
+	fold := re.Flags&syntax.FoldCase != 0
+	s := emptyMatch
+	// A long literal comes in pieces, none of which is longer than what is kept.
+	for runes := re.Rune; len(runes) > 0; {
+		n := min(len(runes), maxLiteral/utf8.UTFMax)
+		s = follow(s, info{exact: []Literal{{string(runes[:n]), fold}}})
+		runes = runes[n:]
+	}
+	return s
+}
+
+func infoOfClass(re *syntax.Regexp) info {
+	var runes []rune
+	for i := 0; i+1 < len(re.Rune); i += 2 {
+		if re.Rune[i+1]-re.Rune[i] >= maxClassRunes {
+			return anything
+		}
+		for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+			if runes = append(runes, r); len(runes) > maxClassRunes {
+				return anything
+			}
+		}
+	}
+	if len(runes) == 0 {
+		return anything
+	}
+	if sameInAnyCase(runes) {
+		return info{exact: []Literal{{string(runes[0]), true}}}
+	}
+	var s info
+	for _, r := range runes {
+		s.exact = append(s.exact, Literal{text: string(r)})
+	}
+	return s
+}
+
+// sameInAnyCase reports whether the runes are one letter in its cases.
+func sameInAnyCase(runes []rune) bool {
+	for _, r := range runes[1:] {
+		same := false
+		for f := unicode.SimpleFold(runes[0]); f != runes[0]; f = unicode.SimpleFold(f) {
+			same = same || f == r
+		}
+		if !same {
+			return false
+		}
+	}
+	return len(runes) > 1
+}
+
+// atLeast is s once or more often.
+func atLeast(s info) info {
+	if s.exact != nil {
+		return info{prefix: s.exact, suffix: s.exact, required: s.all()}
+	}
+	return s
+}
+
+func choose(a, b info) info {
+	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
+		return info{exact: union(a.exact, b.exact)}
+	}
+	return info{
+		prefix:   shortList(union(a.first(), b.first())),
+		suffix:   shortList(union(a.last(), b.last())),
+		required: either(a.all(), b.all()),
+	}
+}
+
+func (s info) first() []Literal {
+	if s.exact != nil {
+		return s.exact
+	}
+	return s.prefix
+}
+
+func (s info) last() []Literal {
+	if s.exact != nil {
+		return s.exact
+	}
+	return s.suffix
+}
+
+// shortList gives a list up that is too long.
+func shortList(list []Literal) []Literal {
+	if len(list) > maxLiterals {
+		return []Literal{{}}
+	}
+	return list
+}
+
+func union(a, b []Literal) []Literal {
+	list := append([]Literal(nil), a...)
+	for _, l := range b {
+		list = appendLiteral(list, l)
+	}
+	return list
+}
+
+func appendLiteral(list []Literal, l Literal) []Literal {
+	for _, have := range list {
+		if have == l {
+			return list
+		}
+	}
+	return append(list, l)
+}
+
+// follow is a, then b.
+func follow(a, b info) info {
+	if a.exact != nil && b.exact != nil {
+		if list := cross(a.exact, b.exact); list != nil {
+			return info{exact: list}
+		}
+	}
+	s := info{prefix: a.first(), suffix: b.last()}
+	if a.exact != nil {
+		if list := cross(a.exact, b.first()); list != nil {
+			s.prefix = list
+		}
+	}
+	if b.exact != nil {
+		if list := cross(a.last(), b.exact); list != nil {
+			s.suffix = list
+		}
+	}
+	// What ends a and begins b stands together. It holds what each of them
+	// alone would have to.
+	if list := cross(a.last(), b.first()); list != nil {
+		s.required = oneOf(list)
+	}
+	s.required = both(s.required, both(a.all(), b.all()))
+	return s
+}
+
+// cross returns every string of a with every string of b after it, nil when that
+// is too much.
+func cross(a, b []Literal) []Literal {
+	if len(a)*len(b) > maxLiterals {
+		return nil
+	}
+	var list []Literal
+	for _, x := range a {
+		for _, y := range b {
+			if len(x.text)+len(y.text) > maxLiteral {
+				return nil
+			}
+			list = appendLiteral(list, Literal{x.text + y.text, x.fold || y.fold})
+		}
+	}
+	return list
+}

@@ -1,0 +1,138 @@
+package match
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"pigrep/index/analysis"
+)
+
+// A Span is a place in a text where a word was found.
+type Span struct {
+	Start, End int
+	Word       int    // its place in the list of words
+	Part       int    // of a compound of which it is a part; -1 for the whole word
+	term       string // "" for a compound found whole
+	weight     float64
+}
+
+// A Word is a word to be found in texts. One without terms, needle and look is
+// not looked for.
+type Word struct {
+	Typed  string // folded
+	Terms  []Term
+	Needle *Needle                                          // of a compound that is found whole
+	Find   func(a *analysis.Analyzer, text []byte) [][2]int // finds the word in another way
+	Weight float64                                          // of the compound found whole
+}
+
+// Term is one term that stands for a word, or for a part of it.
+type Term struct {
+	Text   string
+	Part   int // -1: it stands for all of the word
+	Weight float64
+}
+
+// use is one way in which a term serves a word.
+type use struct {
+	word   int
+	part   int // -1: it stands for all of the word
+	weight float64
+}
+
+// finder finds words in texts. It is used by one goroutine.
+type Finder struct {
+	analyzer analysis.Analyzer
+	words    []Word
+	uses     map[string][]use
+	lengths  [256]uint64 // lengths of the terms by their first byte, a bit each: rules most words out
+	gate     prefilter   // of the terms
+}
+
+func NewFinder(words []Word) *Finder {
+	f := &Finder{words: words, uses: map[string][]use{}, gate: newPrefilter()}
+	for i := range words {
+		for _, t := range words[i].Terms {
+			f.uses[t.Text] = append(f.uses[t.Text], use{i, t.Part, t.Weight})
+		}
+	}
+	for term := range f.uses {
+		f.lengths[term[0]] |= lengthBit(len(term))
+		f.gate.add(term)
+	}
+	return f
+}
+
+// lengthBit has a bit for each length, and one for all that are longer.
+func lengthBit(n int) uint64 { return 1 << min(n, 63) }
+
+// Find returns where the words are in the text, in order. exact has a bit for each
+// word that is there as typed.
+func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
+	whole := uint64(0)
+	var folded *analysis.Folded
+	var simple []byte // the folded text in simplified characters
+	for i := range f.words {
+		w := &f.words[i]
+		if w.Find != nil {
+			for _, s := range w.Find(&f.analyzer, text) {
+				list = append(list, Span{Start: s[0], End: s[1], Word: i, Part: -1, weight: w.Weight})
+			}
+			whole |= 1 << i
+			continue
+		}
+		if w.Needle == nil {
+			continue
+		}
+		if folded == nil {
+			folded = f.analyzer.FoldText(text)
+		}
+		for from := 0; len(list) < maxMatches; {
+			start, end, ok := w.Needle.Find(folded.Text, from)
+			if !ok && w.Needle.Han && len(simple) == 0 {
+				simple = bytes.Clone(folded.Text)
+				Simplify(simple)
+			}
+			if !ok && w.Needle.Han {
+				start, end, ok = w.Needle.Find(simple, from)
+			}
+			if !ok {
+				break
+			}
+			from = end
+			whole |= 1 << i
+			m := Span{Word: i, Part: -1, weight: w.Weight}
+			m.Start, m.End = folded.Source(start, end)
+			list = append(list, m)
+		}
+	}
+	exact = whole
+	from := 0
+	token := func(t analysis.Token) {
+		if f.lengths[t.Term[0]]&lengthBit(len(t.Term)) == 0 {
+			return
+		}
+		uses := f.uses[string(t.Term)]
+		if len(uses) == 0 || len(list) >= maxMatches {
+			return
+		}
+		start, end := from+t.Start, from+t.End
+		for _, u := range uses {
+			bit := uint64(1) << u.word
+			if whole&bit != 0 {
+				continue // parts of a compound that is there whole are no matches
+			}
+			if exact&bit == 0 && analysis.Fold(string(text[start:end])) == f.words[u.word].Typed {
+				exact |= bit
+			}
+			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
+		}
+	}
+	f.gate.pieces(text, func(start, end int) {
+		from = start
+		f.analyzer.Walk(text[start:end], token)
+	})
+	slices.SortStableFunc(list, func(a, b Span) int { return cmp.Compare(a.Start, b.Start) })
+	return list, exact
+}

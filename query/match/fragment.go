@@ -1,0 +1,193 @@
+package match
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	FragmentBytes = 200  // of a fragment, without the dots
+	AroundBytes   = 600  // read on each side of the matches, enough for white space that goes
+	maxMatches    = 5000 // looked at in one text
+	WordBytes     = 24   // given up to cut between words
+)
+
+const Dots = "…"
+
+// Cut returns the piece of the text around the best matches.
+func Cut(text []byte, matches []Span) Fragment {
+	first, last := Cluster(matches)
+	start, end := 0, 0
+	if first <= last {
+		start, end = matches[first].Start, matches[first].End
+		for _, m := range matches[first : last+1] {
+			end = max(end, m.End)
+		}
+	}
+	from, to := max(0, start-AroundBytes), min(len(text), end+AroundBytes)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	memory := lines.Get().(*Line)
+	defer lines.Put(memory)
+	clean, at := memory.Of(text[from:to])
+	lo, hi := cutAround(clean, at[start-from], at[end-from])
+	before := lo > 0 || hasText(text[:from])
+	after := hi < len(clean) || hasText(text[to:])
+	for lo < hi && clean[lo] == ' ' {
+		lo++
+	}
+	for lo < hi && clean[hi-1] == ' ' {
+		hi--
+	}
+
+	var b strings.Builder
+	if before {
+		b.WriteString(Dots + " ")
+	}
+	shift := b.Len() - lo
+	b.Write(clean[lo:hi])
+	if after {
+		b.WriteString(" " + Dots)
+	}
+	f := Fragment{Text: b.String()}
+	var shown []Span
+	for _, m := range matches {
+		// One that is cut is shown only if the fragment is made for it.
+		if from <= m.Start && m.End <= to && (start <= m.Start && m.End <= end || lo <= at[m.Start-from] && at[m.End-from] <= hi) {
+			shown = append(shown, m)
+		}
+	}
+	for _, m := range disjoint(shown) {
+		x, y := max(at[m.Start-from], lo), min(at[m.End-from], hi)
+		for x < y && clean[x] == ' ' {
+			x++
+		}
+		for x < y && clean[y-1] == ' ' {
+			y--
+		}
+		if x < y {
+			f.Spans = append(f.Spans, [2]int{x + shift, y + shift})
+		}
+	}
+	return f
+}
+
+// Cluster returns the run of matches that fits into a fragment and holds the
+// most weight, a word that comes again counted little.
+func Cluster(matches []Span) (first, last int) {
+	type key struct {
+		word int
+		term string
+	}
+	first, last = 0, -1
+	best := 0.0
+	seen := map[key]bool{}
+	for i := range matches {
+		clear(seen)
+		sum := 0.0
+		for j := i; j < len(matches) && (j == i || matches[j].End-matches[i].Start <= FragmentBytes); j++ {
+			m := &matches[j]
+			if k := (key{m.Word, m.term}); seen[k] {
+				sum += m.weight / 50
+			} else {
+				seen[k] = true
+				sum += m.weight
+			}
+			if sum > best*1.0001 {
+				best, first, last = sum, i, j
+			}
+		}
+	}
+	return first, last
+}
+
+// disjoint returns the matches without those that overlap a longer one, or one
+// before it.
+func disjoint(in []Span) []Span {
+	slices.SortStableFunc(in, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Start, b.Start))
+	})
+	var kept []Span // in order
+	for _, m := range in {
+		i, _ := slices.BinarySearchFunc(kept, m.Start, func(k Span, start int) int { return cmp.Compare(k.Start, start) })
+		if (i > 0 && kept[i-1].End > m.Start) || (i < len(kept) && kept[i].Start < m.End) {
+			continue
+		}
+		kept = slices.Insert(kept, i, m)
+	}
+	return kept
+}
+
+// cutAround chooses what is shown of a line: the matches [start, end) in the
+// middle, cut between words where there is one near, and never inside a
+// character as people see it.
+func cutAround(line []byte, start, end int) (lo, hi int) {
+	margin := max(0, FragmentBytes-(end-start)) / 2
+	lo, hi = start-margin, start-margin+max(FragmentBytes, 2*margin+min(end-start, FragmentBytes))
+	if over := hi - len(line); over > 0 {
+		lo, hi = lo-over, len(line)
+	}
+	if lo < 0 {
+		lo, hi = 0, min(len(line), hi-lo)
+	}
+	if lo > 0 {
+		near := min(lo+WordBytes, start)
+		if i := indexSpace(line, lo-1, near); i >= 0 {
+			lo = i + 1
+		} else if i := lastIndexSpace(line, max(0, lo-WordBytes), lo); i >= 0 {
+			lo = i + 1
+		} else {
+			for lo < near && !IsBoundary(line, lo) {
+				lo++
+			}
+			for lo > 0 && !IsBoundary(line, lo) {
+				lo--
+			}
+		}
+	}
+	if hi < len(line) {
+		near := max(hi-WordBytes, min(end, hi), lo)
+		if i := lastIndexSpace(line, near, hi+1); i >= 0 {
+			hi = i
+		} else {
+			for hi > near && !IsBoundary(line, hi) {
+				hi--
+			}
+			for hi < len(line) && !IsBoundary(line, hi) {
+				hi++
+			}
+		}
+	}
+	return lo, hi
+}
+
+func indexSpace(line []byte, from, to int) int {
+	for i := from; i < to; i++ {
+		if line[i] == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+func lastIndexSpace(line []byte, from, to int) int {
+	for i := min(to, len(line)) - 1; i >= from; i-- {
+		if line[i] == ' ' {
+			return i
+		}
+	}
+	return -1
+}
+
+// Fragment is the piece of a document's text that is shown: one line, without
+// control characters, with "… " and " …" where it was cut.
+type Fragment struct {
+	Text  string   `json:"text"`
+	Spans [][2]int `json:"spans,omitempty"` // matched bytes of Text, [start, end), in order, not overlapping
+}

@@ -1,0 +1,178 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+
+	"pigrep/internal/near"
+)
+
+// FieldInfo describes one field of the query language.
+type FieldInfo struct {
+	Name    string
+	Value   string // what its value is, for people
+	Example string
+	Values  []string // the values there are; nil when open
+}
+
+// Fields is the table of fields. The parser knows no others, and help is made
+// from it.
+var Fields = []FieldInfo{
+	{Name: "kind", Value: "a kind of part; with commas several", Example: "kind:call"},
+	{Name: "role", Value: "who speaks; with commas several", Example: "role:user"},
+	{Name: "tool", Value: "the name of a tool; with commas several", Example: "tool:bash"},
+	{Name: "is", Value: "error: results, replies and shells that say error; named: sessions with a name", Example: "is:error", Values: []string{"error", "named"}},
+	{Name: "model", Value: "part of a model's name, or of provider/model", Example: "model:opus"},
+	{Name: "cwd", Value: "a directory, or one below it", Example: "cwd:~/src/app"},
+	{Name: "project", Value: "a path, or the last element of one", Example: "project:app"},
+	{Name: "session", Value: "the beginning of a session id", Example: "session:01a1f7de"},
+	{Name: "title", Value: "part of the session's name", Example: "title:auth"},
+	{Name: "label", Value: "part of a label: the entries that bear it", Example: "label:keep"},
+	{Name: "branch", Value: "active, abandoned or any", Example: "branch:abandoned", Values: []string{"active", "abandoned", "any"}},
+	{Name: "after", Value: "a time, inside", Example: "after:2026-01-01"},
+	{Name: "before", Value: "a time, outside", Example: "before:2w"},
+	{Name: "file", Value: "a path, or its last elements, in the arguments of a call or the file lists of a summary", Example: "file:main.go"},
+	{Name: "cmd", Value: "what stands in the command of a bash call or a shell", Example: `cmd:"rm -rf"`},
+	{Name: "re", Value: "a regular expression (RE2) on the text; in quotes with white space; upper case letters in it are told apart", Example: "re:time(d)?out"},
+}
+
+// Form describes a form of the query language that is no field.
+type Form struct{ Form, Meaning string }
+
+// Forms is the table of these forms, for help.
+var Forms = []Form{
+	{"auth token", "every word counts: entries with all of them close together come first, one that lacks a word lower"},
+	{"+auth token", "auth is required"},
+	{"a AND b", "both are required"},
+	{"a OR b, ( )", "alternatives and grouping"},
+	{"!word, NOT word", "without it; a word that begins with - is itself (rm -rf)"},
+	{"-kind:result", "without what the field says"},
+	{`"exit code 137"`, "the phrase, exact after folding case and white space"},
+	{"getUserName", "the identifier in any spelling (get_user_name); its parts rank lower"},
+	{"src/auth/login.ts", "paths, dotted names, flags, error codes and UUIDs: whole, and by their parts"},
+	{"conn*", "the beginning of a word"},
+	{"colour~, colour~2", "spelling within 1 or 2 edits"},
+}
+
+// foreignOperators are operators of other languages, and what they are here.
+var foreignOperators = map[string]string{"&&": "AND", "&": "AND", "||": "OR", "|": "OR", "And": "AND", "Or": "OR", "Not": "NOT"}
+
+func FieldNamed(name string) *FieldInfo {
+	for i := range Fields {
+		if Fields[i].Name == name {
+			return &Fields[i]
+		}
+	}
+	return nil
+}
+
+// startsField reports whether the text begins with the name of a field, a colon
+// and a value.
+func startsField(text string) bool {
+	name, value, ok := strings.Cut(text, ":")
+	if !ok {
+		return false
+	}
+	row := FieldNamed(name)
+	if row == nil || EndsToken(value) || value[0] == ':' && name != "re" || strings.HasPrefix(value, `""`) && EndsToken(value[2:]) {
+		return false
+	}
+	return row.Values == nil || row.takes(value)
+}
+
+// takes reports whether a text begins with one of the words that the field has.
+func (f *FieldInfo) takes(value string) bool {
+	value = strings.TrimPrefix(value, `"`)
+	for _, w := range f.Values {
+		if rest, ok := strings.CutPrefix(value, w); ok && (EndsToken(rest) || rest[0] == '"') {
+			return true
+		}
+	}
+	return false
+}
+
+func newField(t token) *Field {
+	name, value, _ := strings.Cut(t.text, ":")
+	f := &Field{Name: name, Value: value, Pos: t.Pos}
+	if len(value) > 1 && value[0] == '"' && closingQuote(value, 0) == len(value)-1 {
+		f.Quoted = true
+		if f.Value = value[1 : len(value)-1]; name == "re" {
+			f.Value = unquoteRegexp(f.Value)
+		} else {
+			f.Value = unquote(f.Value)
+		}
+	}
+	return f
+}
+
+// unquoteRegexp takes away the backslashes before quotes and leaves all others,
+// which belong to the expression.
+func unquoteRegexp(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			if s[i+1] != '"' {
+				b.WriteByte(s[i])
+			}
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// quoteRegexp undoes unquoteRegexp.
+func quoteRegexp(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && s[i+1] != '"':
+			b.WriteByte(s[i])
+			i++
+		case s[i] == '"':
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// nearestField returns the field with the most similar name, and how many edits
+// away it is.
+func nearestField(name string) (nearest string, edits int) {
+	edits = 1 << 30
+	for _, f := range Fields {
+		if d := near.Distance(name, f.Name, 20); d < edits {
+			nearest, edits = f.Name, d
+		}
+	}
+	return nearest, edits
+}
+
+// fieldWarning says why a word that looks like a field is none; "" when it does
+// not look like one.
+func fieldWarning(word string) string {
+	name, value, ok := strings.Cut(word, ":")
+	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) }) {
+		return ""
+	}
+	row := FieldNamed(name)
+	switch {
+	case row != nil && (value == "" || value == `""`):
+		return fmt.Sprintf("%q is searched as text: %s: needs a value, as in %s", word, name, row.Example)
+	case row != nil && row.Values != nil && !strings.HasPrefix(value, ":"):
+		return fmt.Sprintf("%q is searched as text: %s: knows %s only", Shorten(word), name, strings.Join(row.Values, ", "))
+	case row != nil || value == "" || strings.ContainsAny(value[:1], `:/\`):
+		return "" // a::b, http://x, C:\x
+	}
+	near, edits := nearestField(strings.ToLower(name))
+	if edits <= max(1, len(name)/2) {
+		return fmt.Sprintf("%q is searched as text: there is no field %q, did you mean %s:?", Shorten(word), Shorten(name), near)
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		return "" // localhost:8080, main:12
+	}
+	return fmt.Sprintf("%q is searched as text: there is no field %q", Shorten(word), Shorten(name))
+}
