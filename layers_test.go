@@ -26,6 +26,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         50,
 	"pigrep/query":                   45,
+	"pigrep/query/filter":            42,
 	"pigrep/query/match":             41,
 	"pigrep/query/syntax":            40,
 	"pigrep/query/docset":            40,

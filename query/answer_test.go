@@ -11,6 +11,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/filter"
 )
 
 // diary is sessions of several days, with entries of several minutes.
@@ -162,12 +163,12 @@ func TestSearchRemoved(t *testing.T) {
 		want []Removed
 	}{
 		{Request{Text: "grep"}, []Removed{{"scope", 1}}},
-		{Request{Text: "expire", CWD: "/elsewhere"}, []Removed{{"cwd", 1}}},
-		{Request{Text: "expire", CWD: "/elsewhere", Roles: []string{"nobody"}}, []Removed{{"all", 1}}},
-		{Request{Text: "auth", Kinds: []session.Kind{session.KindTitle}}, []Removed{{"kind", 3}}},
-		{Request{Text: "auth", Since: day.AddDate(1, 0, 0)}, []Removed{{"since", 3}}},
+		{Request{Text: "expire", Spec: filter.Spec{CWD: "/elsewhere"}}, []Removed{{"cwd", 1}}},
+		{Request{Text: "expire", Spec: filter.Spec{CWD: "/elsewhere", Roles: []string{"nobody"}}}, []Removed{{"all", 1}}},
+		{Request{Text: "auth", Spec: filter.Spec{Kinds: []session.Kind{session.KindTitle}}}, []Removed{{"kind", 3}}},
+		{Request{Text: "auth", Spec: filter.Spec{Since: day.AddDate(1, 0, 0)}}, []Removed{{"since", 3}}},
 		{Request{Text: "bucket -is:error kind:title"}, []Removed{{"kind:title", 1}}},
-		{Request{Text: "zzzz", CWD: "/elsewhere"}, nil},
+		{Request{Text: "zzzz", Spec: filter.Spec{CWD: "/elsewhere"}}, nil},
 		{Request{Text: "kind:title"}, nil},
 	} {
 		resp := l.search(c.req)

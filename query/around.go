@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 	"pigrep/query/match"
 	"pigrep/scope"
 )
@@ -41,17 +42,17 @@ func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighb
 	if at < 0 {
 		return list, nil
 	}
-	read := s.reader()
-	defer s.done(read)
-	read.of(f)
+	w := s.worker()
+	defer s.done(w)
+	w.use(f)
 	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
-		if err := s.neighbour(&list[0], read, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[0], w, &rec.Nodes[path[i]]); err != nil {
 			return list, err
 		}
 	}
 	slices.Reverse(list[0])
 	for i := at + 1; i < len(path) && len(list[1]) < after; i++ {
-		if err := s.neighbour(&list[1], read, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[1], w, &rec.Nodes[path[i]]); err != nil {
 			return list, err
 		}
 	}
@@ -61,12 +62,11 @@ func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighb
 // tellingKinds are the kinds of parts, the one that says most of an entry first.
 var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
 
-func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session.Node) error {
+func (s *searcher) neighbour(list *[]Neighbour, w *worker, node *session.Node) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	c := candidate{offset: node.Offset}
-	err := read.entry(&c, int64(node.Length)+1, func(e *session.Entry) {
+	err := w.Read(entry.RefOf(node), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1
 		for i := range e.Parts {
@@ -83,11 +83,11 @@ func (s *searcher) neighbour(list *[]Neighbour, read *entryReader, node *session
 			return
 		}
 		*list = append(*list, Neighbour{
-			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: read.file.TimeOf(node)},
+			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: w.file.TimeOf(node)},
 			Line: node.Line, Text: match.Cut(s.req.shown(best.Text, nil)).Text,
 		})
 	})
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, entry.ErrChanged) {
 		return nil // an entry without parts, or one that is not there any more
 	}
 	return err

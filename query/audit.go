@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -15,6 +14,7 @@ import (
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 )
 
 // AuditRequest asks what tools did and what it cost. Of the filters of Request
@@ -59,7 +59,7 @@ type auditor struct {
 	req     *AuditRequest
 	set     *index.FactSet
 	files   []auditFile // the oldest header first
-	times   []test
+	filter  *filter.Filter
 	branch  *auditBranch // nil for any branch
 	place   *time.Location
 	matched map[callPlace]bool // calls that the text picks; nil for all
@@ -110,30 +110,19 @@ func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src ent
 // listFiles puts the files in the order in which copies are looked for, and
 // works out which are wanted.
 func (x *auditor) listFiles() error {
-	plain := x.req.Request
-	all, err := plain.tests()
+	f, err := x.req.Spec.Compile()
 	if err != nil {
 		return err
 	}
-	var tests []test
-	for _, t := range all {
-		switch {
-		case t.branch != "":
-			x.branch = &auditBranch{branch: t.branch}
-		case t.timed:
-			x.times = append(x.times, t)
-		case t.file != nil:
-			tests = append(tests, t)
-		}
+	x.filter = f
+	if name := f.Branch(); name != "" {
+		x.branch = &auditBranch{branch: name}
 	}
 	summaries := x.r.Summaries()
 	x.files = make([]auditFile, 0, len(summaries))
 	for i := range summaries {
 		s := &summaries[i]
-		f := auditFile{Summary: s, wanted: true}
-		for t := range tests {
-			f.wanted = f.wanted && tests[t].file(s)
-		}
+		f := auditFile{Summary: s, wanted: x.filter.Session(s)}
 		if f.wanted && (s.Version != 0 || s.Messages > 0) {
 			x.cover.Sessions++
 			x.cover.SkippedLines += s.Skipped
@@ -180,7 +169,10 @@ func (x *auditor) search(a adapter.Adapter, src entry.Source) error {
 		return err
 	}
 	s.every = true
-	if err := errors.Join(s.score(), s.verify()); err != nil {
+	if err := s.score(); err != nil {
+		return err
+	}
+	if err := s.verify(); err != nil {
 		return err
 	}
 	x.matched = make(map[callPlace]bool)
@@ -409,19 +401,11 @@ func (x *auditor) wants(f *auditFile, c *session.CallFact) bool {
 }
 
 func (x *auditor) inTime(f *auditFile, ms int64) bool {
-	if len(x.times) == 0 {
-		return true
-	}
-	for i := range x.times {
-		if !x.times[i].contains(f.timeOf(ms).UnixMilli()) {
-			return false
-		}
-	}
-	return true
+	return !x.filter.OfTime() || x.filter.Time(f.timeOf(ms).UnixMilli())
 }
 
 func (x *auditor) ofModel(model string) bool {
-	return len(x.req.Models) == 0 || slices.ContainsFunc(x.req.Models, func(v string) bool { return containsFold(model, v) })
+	return len(x.req.Models) == 0 || filter.IsModel(model, x.req.Models)
 }
 
 // key writes down what a row of the dimension is about.

@@ -73,10 +73,11 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		return nil, err
 	}
 	list := &CallList{}
+	entries := entry.NewReader(src, a)
 	var runs callRuns
 	err = x.eachCall(func(f *auditFile, number int, c *session.CallFact) {
 		if n := len(runs); n == 0 || runs[n-1].auditFile != f {
-			runs = append(runs, &callRun{callFile: callFile{auditFile: f, x: x, a: a, src: src}})
+			runs = append(runs, &callRun{callFile: callFile{auditFile: f, x: x, entries: entries}})
 		}
 		run := runs[len(runs)-1]
 		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number)})
@@ -95,7 +96,10 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, x.state()
 	list.Each = func(visit func(*CallRow) error) error {
-		defer func() { list.Warnings = x.warnings }() // of files that cannot be read any more
+		defer func() {
+			entries.Use(nil)
+			list.Warnings = x.warnings // of files that cannot be read any more
+		}()
 		heap.Init(&runs)
 		for left := req.Limit; len(runs) > 0; {
 			run := runs[0]
@@ -221,8 +225,7 @@ func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
 type callFile struct {
 	*auditFile
 	x       *auditor
-	a       adapter.Adapter
-	src     entry.Source
+	entries *entry.Reader
 	outline *index.Outline // nil when the file has no record
 	broken  bool
 }
@@ -237,39 +240,23 @@ func entryID(o *index.Outline, offset int64) string {
 }
 
 // entry reads the entry at an offset, and hands it over. What cannot be read any
-// more is left out, and said once.
+// more is left out, with one warning.
 func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)) {
-	viewer, ok := f.a.(adapter.Viewer)
-	if !ok || f.broken {
+	if f.broken {
 		return
 	}
-	fail := func(err error) {
+	err := entry.ErrChanged
+	if f.outline != nil {
+		n, ok := f.outline.At(offset)
+		if !ok {
+			return
+		}
+		f.entries.Use(f.Summary)
+		err = f.entries.View(entry.RefOf(&n.Node), entry.Identity{ID: n.ID}, visit)
+	}
+	if err != nil {
 		f.broken = true
 		f.x.warnings = append(f.x.warnings, fmt.Sprintf("%s: %v", f.Path, err))
-	}
-	if f.outline == nil {
-		fail(entry.ErrChanged)
-		return
-	}
-	n, ok := f.outline.At(offset)
-	if !ok {
-		return
-	}
-	data, err := readFrom(f.src, f.Path, n.Offset, n.Length)
-	if err != nil {
-		fail(err)
-		return
-	}
-	found := false
-	line := adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}
-	viewer.View(adapter.State{Header: f.Header}, line, func(e *session.Entry, v *session.View) {
-		if e.ID == n.ID {
-			found = true
-			visit(e, v)
-		}
-	})
-	if !found {
-		fail(entry.ErrChanged)
 	}
 }
 

@@ -79,7 +79,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 	if err != nil {
 		return nil, err
 	}
-	want := path.Clean(slashed(file))
+	want := path.Clean(session.Slashed(file))
 	history := file != ""
 	t := &FileTable{}
 	var table groups[fileGroup]

@@ -147,7 +147,7 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 	}
-	plain := len(c.compiled.tests) == 0 && !slices.ContainsFunc(c.tests, func(t test) bool { return t.timed })
+	plain := len(c.compiled.filters) == 0 && !c.filtered.OfEntries()
 	var v judged // of the last document
 	for i := range sc.seen.All() {
 		doc := sc.first + i

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"pigrep/index/analysis"
+	"pigrep/query/filter"
 	"pigrep/query/match"
 	"pigrep/query/syntax"
 )
@@ -49,15 +50,15 @@ type word struct {
 	loose    bool         // looser ways are tried: forms, prefix, edits
 	made     bool         // of parts that nobody typed: one of them alone is nothing
 	last     bool         // the last typed word: prefixes are tried although it is common
-	find     textTest     // of a field that the text decides about; then there are no terms
+	find     filter.Text  // of a field that the text decides about; then there are no terms
 }
 
 // compiled is a compiled query.
 type compiled struct {
 	words    []*word
-	fields   []*syntax.Field // each with a bit after those of the words
-	root     *expr           // nil when nothing is left to evaluate
-	tests    []test          // of the fields
+	fields   []*syntax.Field  // each with a bit after those of the words
+	root     *expr            // nil when nothing is left to evaluate
+	filters  []*filter.Filter // of the fields
 	warnings []string
 }
 
@@ -82,10 +83,11 @@ const (
 )
 
 // compile turns the text of a request into words and an expression.
-func compile(req *Request) (*compiled, error) {
-	text := req.Text
+func compile(req *Request) (*compiled, error) { return compileText(req.Text, req.env()) }
+
+func compileText(text string, env filter.Env) (*compiled, error) {
 	root, warnings := syntax.Parse(text)
-	c := compiler{compiled: &compiled{warnings: warnings}, req: req}
+	c := compiler{compiled: &compiled{warnings: warnings}, env: env}
 	if root != nil {
 		c.root = c.expr(root, true)
 	}
@@ -118,7 +120,7 @@ func compile(req *Request) (*compiled, error) {
 
 type compiler struct {
 	*compiled
-	req      *Request
+	env      filter.Env
 	analyzer analysis.Analyzer
 	tooMany  int
 
@@ -176,8 +178,8 @@ func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.
 
 // field compiles a filter. One whose value makes no sense is text.
 func (c *compiler) field(n *syntax.Field, positive bool) *expr {
-	found, err := newTextTest(n, c.req, &c.analyzer)
-	if _, ok := found.(*expressionTest); ok && err == nil {
+	found, err := filter.NewText(n, c.env, &c.analyzer)
+	if err == nil && found != nil && found.Cost() > 0 {
 		if c.expressions++; c.expressions > maxExpressions {
 			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
 		}
@@ -185,9 +187,9 @@ func (c *compiler) field(n *syntax.Field, positive bool) *expr {
 	if found != nil && err == nil {
 		return c.found(n, found, positive)
 	}
-	var t test
+	var f *filter.Filter
 	if err == nil {
-		t, err = newTest(n, c.req)
+		f, err = filter.Field(n, c.env)
 	}
 	if err != nil {
 		reason := strings.ReplaceAll(err.Error(), n.Value, syntax.Shorten(n.Value))
@@ -201,12 +203,12 @@ func (c *compiler) field(n *syntax.Field, positive bool) *expr {
 	}
 	// The bits of fields are dealt out from the top, those of words from the bottom.
 	c.fields = append(c.fields, n)
-	c.tests = append(c.tests, t)
+	c.filters = append(c.filters, f)
 	return &expr{op: opField, bit: fieldBit(len(c.fields) - 1), node: n}
 }
 
 // found compiles a field that the text decides about.
-func (c *compiler) found(n *syntax.Field, f textTest, positive bool) *expr {
+func (c *compiler) found(n *syntax.Field, f filter.Text, positive bool) *expr {
 	w := &word{text: n.String(), scored: positive, find: f, verify: true}
 	for i, o := range c.words {
 		if o.find != nil && o.text == w.text && o.scored == w.scored {
@@ -305,7 +307,7 @@ func (c *compiler) analyse(n *syntax.Term) *word {
 	if len(tokens) == 0 {
 		return nil
 	}
-	tokens = withoutCoveredSingles(tokens)
+	tokens = analysis.WithoutCoveredSingles(tokens)
 	last := tokens[len(tokens)-1]
 	covers := last.Start == 0 && last.End == len(typed) && (last.Form == analysis.Whole || len(tokens) == 1)
 	cut := len(last.Term) >= analysis.MaxTerm-utf8.UTFMax && last.End-last.Start > len(last.Term)
@@ -348,25 +350,6 @@ func (c *compiler) analyse(n *syntax.Term) *word {
 	w.verify = true
 	w.needle = match.NewNeedle(typed)
 	return w
-}
-
-// withoutCoveredSingles drops the single characters of a script without spaces
-// that a gram holds too.
-func withoutCoveredSingles(tokens []analysis.Token) []analysis.Token {
-	var kept []analysis.Token
-	for i, t := range tokens {
-		if t.Form == analysis.Single {
-			covered := false
-			for _, o := range tokens[max(0, i-2):min(len(tokens), i+4)] {
-				covered = covered || o.Form == analysis.Gram && o.Start <= t.Start && t.End <= o.End
-			}
-			if covered {
-				continue
-			}
-		}
-		kept = append(kept, t)
-	}
-	return kept
 }
 
 // joinKebab returns the joined spelling of get-user-name, so that it finds

@@ -1,227 +1,95 @@
 package query
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"io"
 	"runtime"
-	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/adapter"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/match"
 )
 
-// errChanged says that a session file no longer holds what was indexed.
-var errChanged = errors.New("the session file has changed since it was indexed")
-
-// errTooLong says that an entry is longer than a reader takes.
-var errTooLong = errors.New("the entry is too long")
-
-// entryReader reads entries of session files again, and holds the memory that
-// looking at them takes. It is used by one goroutine at a time. It needs no
-// session record: an entry ends where its line does.
-type entryReader struct {
-	src    entry.Source
-	file   *file // whose entries are read
-	handle entry.File
-	buf    []byte
-	parser adapter.Parser
-
-	most int // bytes of an entry; 0 for any
-	size int // of the line last read
-
-	raw              match.JSONFolder
+// A worker reads the entries of candidates again, with the memory that looking at
+// them takes. It is used by one goroutine at a time.
+type worker struct {
+	*entry.Reader
+	file             *file
+	json             match.JSONFolder
 	folder, commands analysis.Folder
-	marks            *match.Finder
+	finder           *match.Finder
 }
 
-// reader returns a reader that no goroutine uses. The caller gives it back with
+// worker returns a worker that no goroutine uses. The caller gives it back with
 // done.
-func (s *searcher) reader() *entryReader {
+func (s *searcher) worker() *worker {
 	s.idle.Lock()
 	defer s.idle.Unlock()
-	if n := len(s.readers); n > 0 {
-		r := s.readers[n-1]
-		s.readers = s.readers[:n-1]
-		return r
+	if n := len(s.workers); n > 0 {
+		w := s.workers[n-1]
+		s.workers = s.workers[:n-1]
+		return w
 	}
-	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: match.NewFinder(targets(s.plans))}
+	return &worker{Reader: entry.NewReader(s.src, s.a), finder: match.NewFinder(targets(s.plans))}
 }
 
-// done takes back a reader.
-func (s *searcher) done(r *entryReader) {
-	r.of(nil)
-	r.most = 0
+// done takes back a worker.
+func (s *searcher) done(w *worker) {
+	w.use(nil)
+	w.Limit = 0
 	s.idle.Lock()
 	defer s.idle.Unlock()
-	s.readers = append(s.readers, r)
+	s.workers = append(s.workers, w)
 }
 
-// of makes a reader read the entries of a file from now on.
-func (r *entryReader) of(f *file) {
-	if r.file == f {
-		return
-	}
-	if r.handle != nil {
-		_ = r.handle.Close() // it was only read
-		r.handle = nil
-	}
-	r.file = f
-}
-
-// readAt reads bytes from the file into the reader's memory, where so many stand
-// already. It fails with errChanged when the file is gone, unreadable, or shorter now.
-func (r *entryReader) readAt(offset int64, have, length int) error {
-	if r.handle == nil {
-		handle, err := r.src.Open(r.file.Path)
-		if err != nil {
-			return errChanged
-		}
-		r.handle = handle
-	}
-	r.buf = slices.Grow(r.buf[:have], length-have)[:length]
-	if n, err := r.handle.ReadAt(r.buf[have:], offset+int64(have)); n < length-have || err != nil && !errors.Is(err, io.EOF) {
-		return errChanged
-	}
-	return nil
-}
-
-// How much is read at first of an entry whose length is not known, and how much
-// more each time.
-const (
-	firstRead  = 16 << 10
-	readGrowth = 8
-)
-
-// line reads the line from offset on. guess is how long it may be, 0 when that
-// is not known.
-func (r *entryReader) line(offset, guess int64) ([]byte, error) {
-	if offset >= r.file.Size {
-		return nil, errChanged
-	}
-	left := r.file.Size - offset
-	if guess <= 0 {
-		guess = firstRead
-	}
-	have := 0
-	for n := guess; ; n *= readGrowth {
-		if r.most > 0 {
-			n = min(n, int64(r.most))
-		}
-		n = min(n, left)
-		if err := r.readAt(offset, have, int(n)); err != nil {
-			return nil, err
-		}
-		if i := bytes.IndexByte(r.buf[have:], '\n'); i >= 0 {
-			return r.buf[:have+i], nil
-		}
-		if have = int(n); n == left {
-			return r.buf, nil
-		}
-		if r.most > 0 && have == r.most {
-			r.size = r.most
-			return nil, errTooLong
-		}
-	}
-}
-
-// read reads the JSON of the entry at offset, or more of its line, and returns the
-// number of the line too, 1 when that is not known. guess is as of line. The bytes
-// are valid until the next call.
-func (r *entryReader) read(offset, guess int64) (data []byte, number int, err error) {
-	number, r.size = 1, 0
-	if o := r.file.outline; o != nil {
-		e, ok := o.At(offset)
-		if !ok {
-			return nil, 0, errChanged
-		}
-		if r.most > 0 && e.Length > r.most {
-			r.size = r.most
-			return nil, 0, errTooLong
-		}
-		number, err = e.Line, r.readAt(offset, 0, e.Length)
-		data = r.buf
+// use makes a worker read the entries of a file from now on.
+func (w *worker) use(f *file) {
+	w.file = f
+	if f == nil {
+		w.Use(nil)
 	} else {
-		data, err = r.line(offset, guess)
+		w.Use(f.Summary)
 	}
-	if err == nil {
-		r.size = len(data)
-	}
-	return data, number, err
 }
 
-// entry reads the entry of a candidate, whose id must be resolved, and hands it
-// over, or fails with errChanged.
-func (r *entryReader) entry(c *candidate, guess int64, use func(*session.Entry)) error {
-	data, number, err := r.read(c.offset, guess)
+// ref returns where the entry of a resolved candidate is, and what it must be. It
+// needs no session record: an entry ends where its line does, about guess bytes
+// from its offset.
+func (w *worker) ref(c *candidate, guess int64) (entry.Ref, entry.Identity, error) {
+	ref := entry.Ref{Offset: c.offset, Guess: guess}
+	id := entry.Identity{Copy: c.copy, Parts: int(c.part) + 1}
+	if o := w.file.outline; o != nil {
+		e, ok := o.At(c.offset)
+		if !ok {
+			return ref, id, entry.ErrChanged
+		}
+		ref, id.ID = entry.RefOf(&e.Node), e.ID
+	}
+	return ref, id, nil
+}
+
+// entry hands over the entry of a resolved candidate, or fails with
+// entry.ErrChanged.
+func (w *worker) entry(c *candidate, guess int64, use func(*session.Entry)) error {
+	ref, id, err := w.ref(c, guess)
 	if err != nil {
 		return err
 	}
-	return r.parse(c, data, number, func(_ adapter.Line, e *session.Entry) { use(e) })
+	return w.Read(ref, id, use)
 }
 
-// parse hands over the entry of a candidate and the line that it is parsed from,
-// which begins with the entry, or fails with errChanged.
-func (r *entryReader) parse(c *candidate, data []byte, number int, use func(adapter.Line, *session.Entry)) error {
-	state := adapter.State{Lines: number - 1}
-	if r.file.Header.Offset <= c.offset {
-		state.Header = r.file.Header
-	}
-	r.parser.Reset(state)
-	same := false
-	line := adapter.Line{Data: data, Raw: data, Offset: c.offset, Number: number, Ended: true}
-	r.parser.Parse(line, func(e *session.Entry) {
-		if e.Offset == c.offset && !same && int(c.part) < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
-			same = true
-			use(line, e)
-		}
-	})
-	if !same {
-		return errChanged
-	}
-	return nil
-}
-
-// isNode reports whether an entry is what the session record, if it is there,
-// says of it.
-func (r *entryReader) isNode(e *session.Entry) bool {
-	if r.file.outline == nil {
-		return true
-	}
-	n, ok := r.file.outline.At(e.Offset)
-	return ok && n.ID == e.ID && n.Length == e.Length
-}
-
-// readFrom reads bytes of a session file.
-func readFrom(src entry.Source, path string, offset int64, length int) ([]byte, error) {
-	f, err := src.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data := make([]byte, length)
-	if n, err := f.ReadAt(data, offset); n < length {
-		return nil, fmt.Errorf("read %d bytes at %d of %s: %w", length, offset, path, err)
-	}
-	return data, nil
-}
-
-// eachReader calls work with the numbers below n, on all cores, each with a reader.
+// eachWorker calls work with the numbers below n, on all cores, each with a worker.
 // Those of one call share it.
-func (s *searcher) eachReader(n int, work func(r *entryReader, k int) error) error {
+func (s *searcher) eachWorker(n int, work func(w *worker, k int) error) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(s.ctx)
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		g.Go(func() error {
-			r := s.reader()
-			defer s.done(r)
+			w := s.worker()
+			defer s.done(w)
 			for {
 				k := int(next.Add(1)) - 1
 				if k >= n {
@@ -230,13 +98,29 @@ func (s *searcher) eachReader(n int, work func(r *entryReader, k int) error) err
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				if err := work(r, k); err != nil {
+				if err := work(w, k); err != nil {
 					return err
 				}
 			}
 		})
 	}
 	return g.Wait()
+}
+
+// lose counts a hit that is left out because its entry cannot be read: the session
+// file has changed, or the system refuses it. It reports whether err is such a
+// reason.
+func (s *searcher) lose(err error) bool {
+	if err == nil || s.ctx.Err() != nil {
+		return false
+	}
+	if errors.Is(err, entry.ErrChanged) {
+		s.changed.Add(1)
+		return true
+	}
+	s.unreadable.Add(1)
+	s.unreadableErr.CompareAndSwap(nil, &err)
+	return true
 }
 
 // lengthOf guesses how long the line of a resolved candidate is: not longer than

@@ -79,7 +79,7 @@ func projectFacets(sessions []session.Summary) []Facet {
 	latest := make(map[string]time.Time)
 	for i := range sessions {
 		s := &sessions[i]
-		name := path.Base(slashed(s.CWD))
+		name := path.Base(session.Slashed(s.CWD))
 		if s.CWD == "" || name == "/" {
 			continue
 		}

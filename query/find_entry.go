@@ -22,7 +22,7 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 		}
 		id := rec.Nodes[i].ID
 		ids = append(ids, id)
-		if hasPrefixFold(id, name) {
+		if near.HasPrefixFold(id, name) {
 			found, at = append(found, id), i
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/query/literal"
 )
 
@@ -111,11 +111,11 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	tests, err := req.tests()
+	f, err := req.Spec.Compile()
 	if err != nil {
 		return nil, err
 	}
-	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: grepFilter(tests), limits: grepUsual}
+	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: f, limits: grepUsual}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
@@ -131,7 +131,7 @@ type grep struct {
 	adapter adapter.Adapter
 	src     entry.Source
 	req     *GrepRequest
-	filter  grepFilter
+	filter  *filter.Filter
 	limits  grepLimits
 	*literal.Pattern
 
@@ -160,7 +160,7 @@ type grepTask struct {
 // plan makes the tasks, in order.
 func (g *grep) plan(files []GrepFile) {
 	for _, f := range files {
-		if f.Known != nil && f.Indexed == Whole && !g.filter.file(f.Known) {
+		if f.Known != nil && f.Indexed == Whole && !g.filter.Session(f.Known) {
 			continue
 		}
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
@@ -314,71 +314,4 @@ func (m *GrepMatch) size() int {
 		size += 128 + len(m.Lines[i].Text) + 16*len(m.Lines[i].Spans)
 	}
 	return size
-}
-
-// grepFilter is the filters of a request; all must let something through.
-type grepFilter []test
-
-func (f grepFilter) file(s *session.Summary) bool {
-	for i := range f {
-		if f[i].file != nil && !f[i].file(s) {
-			return false
-		}
-	}
-	return true
-}
-
-// branch is the branch that the filters ask for, "" for any.
-func (f grepFilter) branch() string {
-	for i := range f {
-		if f[i].branch != "" {
-			return f[i].branch
-		}
-	}
-	return ""
-}
-
-// ofFiles reports whether some filter looks at the session.
-func (f grepFilter) ofFiles() bool {
-	return slices.ContainsFunc(f, func(t test) bool { return t.file != nil })
-}
-
-// part looks at what a part has of its own, as the fields of its document would
-// have it, and at the time of its entry.
-func (f grepFilter) part(e *session.Entry, p *session.Part, at time.Time) bool {
-	for i := range f {
-		t := &f[i]
-		if t.timed && !t.contains(at.UnixMilli()) {
-			return false
-		}
-		if t.keyword == nil {
-			continue
-		}
-		if value := keywordOf(t.field, e, p); value == "" || !t.keyword(value) {
-			return false
-		}
-	}
-	return true
-}
-
-func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
-	switch f {
-	case index.FieldKind:
-		return string(p.Kind)
-	case index.FieldRole:
-		return e.Role
-	case index.FieldTool:
-		return p.Tool
-	case index.FieldModel:
-		return modelName(e.Provider, e.Model)
-	case index.FieldCustom:
-		return e.CustomType
-	case index.FieldEntry:
-		return e.ID
-	case index.FieldFlag:
-		if e.IsError {
-			return index.FlagError
-		}
-	}
-	return ""
 }

@@ -117,7 +117,7 @@ func (g *grep) lookUpIn(l *segmentLookup) error {
 			return err
 		}
 		if found != nil {
-			if err := g.filter.documents(l.segment, found); err != nil {
+			if err := g.filter.Narrow(l.segment, found); err != nil {
 				return err
 			}
 			if look.IsFew(found) {
@@ -170,22 +170,5 @@ func (t *grepTask) candidates(limits grepLimits) error {
 	}
 	slices.Sort(t.entries)
 	t.entries = slices.Compact(t.entries)
-	return nil
-}
-
-// documents takes out of docs those that the filters on keywords do not let
-// through.
-func (f grepFilter) documents(s *index.Segment, docs *roaring.Bitmap) error {
-	for i := range f {
-		t := &f[i]
-		if t.keyword == nil || docs.IsEmpty() {
-			continue
-		}
-		have, err := t.docs(s)
-		if err != nil {
-			return err
-		}
-		docs.And(have)
-	}
 	return nil
 }

@@ -116,7 +116,7 @@ func (w *grepWorker) read() error {
 
 // loadBranches works out the branches of the file when a filter asks for them.
 func (w *grepWorker) loadBranches() error {
-	if w.branch = w.filter.branch(); w.branch == "" {
+	if w.branch = w.filter.Branch(); w.branch == "" {
 		return nil
 	}
 	var rec *session.Record
@@ -182,7 +182,7 @@ func (w *grepWorker) mayMatch(data []byte) bool {
 
 // entries searches the entries that the index names.
 func (w *grepWorker) entries(rec *session.Record) error {
-	if !w.filter.file(&rec.Summary) {
+	if !w.filter.Session(&rec.Summary) {
 		w.task.skipped = true
 		return nil
 	}
@@ -261,9 +261,9 @@ func (w *grepWorker) scan(state adapter.State, from int64) error {
 		return err
 	}
 	w.head = head
-	if w.filter.ofFiles() {
+	if w.filter.OfSessions() {
 		s := session.Summary{Path: w.task.Path, Header: head}
-		if !w.filter.file(&s) {
+		if !w.filter.Session(&s) {
 			w.task.skipped = true
 			return nil
 		}
@@ -452,7 +452,7 @@ func (s *lineScan) readTo(offset int64) error {
 func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if !w.filter.part(e, p, at) || w.branch != "" && !w.branches.Holds(e.Offset, w.branch) {
+		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Holds(e.Offset, w.branch) {
 			continue
 		}
 		blocks := w.finder.find(p.Text, w.left)

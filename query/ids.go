@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"pigrep/index"
+	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/syntax"
 )
@@ -66,7 +67,7 @@ func (s *searcher) findIDs(list idPrefixes) error {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == maxIDs || !hasPrefixFold(f.ID, p.text) {
+			if found == maxIDs || !near.HasPrefixFold(f.ID, p.text) {
 				continue
 			}
 			found++

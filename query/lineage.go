@@ -55,7 +55,7 @@ func (l *Lineage) find(name string) int {
 		return i
 	}
 	l.index()
-	base := path.Base(slashed(name))
+	base := path.Base(session.Slashed(name))
 	if i, ok := l.byBase[base]; ok && i >= 0 {
 		return i
 	}
@@ -78,7 +78,7 @@ func (l *Lineage) index() {
 	l.twins = make(map[string][]int)
 	for i := range l.sessions {
 		s := &l.sessions[i]
-		base := path.Base(slashed(s.Path))
+		base := path.Base(session.Slashed(s.Path))
 		if _, ok := l.byBase[base]; ok {
 			l.byBase[base] = -1
 		} else {

@@ -290,7 +290,7 @@ func (s *searcher) newPlan(w *word, i int) *plan {
 func (p *plan) in(seg *segment) error {
 	switch {
 	case p.find != nil:
-		docs, err := p.find.docs(seg.Segment)
+		docs, err := p.find.Docs(seg.Segment)
 		if err == nil && docs == nil {
 			docs, err = docset.Live(seg.Segment)
 		}
@@ -381,7 +381,7 @@ func targets(plans []*plan) []match.Word {
 		t.Weight = max(1, p.wholeIDF)
 		switch {
 		case p.find != nil:
-			t.Find = p.find.spans
+			t.Find = p.find.Spans
 		case p.verify && !p.spell:
 			t.Needle = &p.needle
 		}

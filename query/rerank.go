@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -189,21 +188,19 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 	}
 	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
 		var sizes [rerankBatch]int
-		err := s.eachReader(min(rerankBatch, len(top)-start), func(r *entryReader, k int) error {
+		err := s.eachWorker(min(rerankBatch, len(top)-start), func(w *worker, k int) error {
 			c := s.found.at(top[start+k])
-			r.of(&s.files[c.file])
-			r.most = rerankEntry
-			err := r.entry(c, lengths[start+k], func(e *session.Entry) {
-				matches, exact := r.marks.Find(e.Parts[c.part].Text)
+			w.use(&s.files[c.file])
+			w.Limit = rerankEntry
+			err := w.entry(c, lengths[start+k], func(e *session.Entry) {
+				matches, exact := w.finder.Find(e.Parts[c.part].Text)
 				near, ordered := u.closeness(s.plans, matches)
 				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
 				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
 			})
-			sizes[k] = r.size
-			if errors.Is(err, errChanged) || errors.Is(err, errTooLong) {
-				return nil // where it is shown, that is seen again
-			}
-			return err
+			sizes[k] = w.Size()
+			_ = err // where the hit is shown, the entry is read again
+			return nil
 		})
 		if err != nil {
 			return err
@@ -284,8 +281,8 @@ func besides(matches []match.Span, p neighbours) bool {
 
 // weighSessions sets the factors that come from the rest of the session.
 func (s *searcher) weighSessions(top []int32, all []factors) {
-	r := s.reader()
-	defer s.done(r)
+	w := s.worker()
+	defer s.done(w)
 	titles := make(map[int32]float64)
 	for i, at := range top {
 		c := s.found.at(at)
@@ -294,7 +291,7 @@ func (s *searcher) weighSessions(top []int32, all []factors) {
 		if !ok {
 			found := uint64(0)
 			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
-				matches, _ := r.marks.Find([]byte(text))
+				matches, _ := w.finder.Find([]byte(text))
 				for _, m := range matches {
 					if m.Part < 0 {
 						found |= 1 << m.Word

@@ -58,12 +58,12 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	var whole, prefix []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
-		base := strings.TrimSuffix(path.Base(slashed(s.Path)), ".jsonl")
+		base := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
 		switch {
 		case name == "":
 		case strings.EqualFold(s.ID, name), base == name:
 			whole = append(whole, s)
-		case hasPrefixFold(s.ID, name), hasPrefixFold(base, name):
+		case near.HasPrefixFold(s.ID, name), near.HasPrefixFold(base, name):
 			prefix = append(prefix, s)
 		}
 	}

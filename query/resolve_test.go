@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/internal/session"
-
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
 )
 
 func TestSplitTarget(t *testing.T) {

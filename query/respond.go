@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -97,6 +96,10 @@ func (s *searcher) respond() (*Response, error) {
 	if n := s.changed.Load(); n > 0 {
 		resp.TotalIsExact = false
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(int(n), "hit")))
+	}
+	if n := s.unreadable.Load(); n > 0 {
+		resp.TotalIsExact = false
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(int(n), "hit"), *s.unreadableErr.Load()))
 	}
 	return resp, nil
 }
@@ -229,42 +232,43 @@ func (s *searcher) resume(rec *session.Record) *Resume {
 // hits reads candidates again and makes hits of them. Two calls at the same time
 // must not have a file in common.
 func (s *searcher) hits(list []int32) ([]Hit, error) {
-	r := s.reader()
-	defer s.done(r)
+	w := s.worker()
+	defer s.done(w)
 	var hits []Hit
 	for _, i := range list {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
-		hit, err := s.hit(r, i)
-		if errors.Is(err, errChanged) {
-			s.changed.Add(1)
-			continue
-		}
+		hit, err := s.hit(w, i)
 		if err != nil {
 			return nil, err
 		}
-		hits = append(hits, hit)
+		if hit == nil {
+			continue
+		}
+		hits = append(hits, *hit)
 	}
 	return hits, nil
 }
 
-func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
+// hit makes the hit of a candidate, nil when its entry cannot be read any more.
+func (s *searcher) hit(w *worker, i int32) (*Hit, error) {
 	c := s.found.at(i)
 	s.resolve(c)
 	if err := s.readCopy(c); err != nil {
-		return Hit{}, err
+		return nil, err
 	}
 	o, err := s.outlineOf(c)
 	if err != nil {
-		return Hit{}, err
+		return nil, err
 	}
 	node, ok := o.At(c.offset)
 	if !ok {
-		return Hit{}, errChanged
+		s.lose(entry.ErrChanged)
+		return nil, nil
 	}
 	rec := &o.Record
-	hit := Hit{
+	hit := &Hit{
 		Type:        "hit",
 		Score:       rounded(float64(c.score)),
 		Tier:        tierNames[c.tier],
@@ -292,15 +296,15 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 	}
 	for _, other := range s.copies[i] {
 		if hit.Copies, err = s.addCopy(hit.Copies, s.found.at(other)); err != nil {
-			return Hit{}, err
+			return nil, err
 		}
 	}
 	if s.req.Explain {
 		hit.Explain = s.explain(i)
 	}
-	r.of(&s.files[c.file])
-	r.most = 0
-	err = r.entry(c, 0, func(e *session.Entry) {
+	w.use(&s.files[c.file])
+	w.Limit = 0
+	err = w.entry(c, 0, func(e *session.Entry) {
 		part := &e.Parts[c.part]
 		hit.Kind, hit.Role = part.Kind, e.Role
 		if part.Kind == session.KindLabel {
@@ -309,12 +313,15 @@ func (s *searcher) hit(r *entryReader, i int32) (Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		matches, exact := r.marks.Find(part.Text)
+		matches, exact := w.finder.Find(part.Text)
 		hit.Fragment = match.Cut(s.req.shown(part.Text, matches))
 		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
 			hit.Tier = TierParts
 		}
 	})
+	if s.lose(err) {
+		return nil, nil
+	}
 	if err == nil && s.req.Before+s.req.After > 0 {
 		var around [2][]Neighbour
 		around, err = s.neighbours(c, s.req.Before, s.req.After)

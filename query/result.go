@@ -7,28 +7,15 @@ import (
 	"time"
 
 	"pigrep/internal/session"
+	"pigrep/query/filter"
 	"pigrep/query/match"
-	"pigrep/scope"
 )
 
 // Request is one search: the text of the query and the filters that flags give.
 // Within one filter any value is enough; all filters must hold.
 type Request struct {
-	Text  string
-	Scope scope.Scope // "" is scope.Default; not used when Kinds is set
-
-	Kinds    []session.Kind
-	Roles    []string // message roles, whole
-	Tools    []string // tool names, whole
-	Models   []string // part of the model's name, or of provider/model
-	Sessions []string // session ids or their beginnings, or session paths
-	Projects []string // a path, or the last element of one
-	Excludes []string // globs on session paths
-	CWD      string   // absolute: that directory or below; "" for any
-
-	Since, Until time.Time // both inside; zero: open
-	Error        bool      // only parts of entries that say error
-	Branch       string    // only entries of this branch, BranchActive or BranchAbandoned; "" for any
+	Text string
+	filter.Spec
 
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
 	PerSession int  // hits shown of one session when grouped (0: 3)
@@ -198,3 +185,6 @@ type TextError struct {
 }
 
 func (e *TextError) Error() string { return e.Reason }
+
+// env is what the fields of the text are read with.
+func (r *Request) env() filter.Env { return filter.Env{Now: r.Now, Expand: r.Expand} }

@@ -233,3 +233,18 @@ type pending struct {
 // strict reports whether the parts alone are nothing: what is quoted, what is to
 // be left out, and what may be two words.
 func (w *word) strict() bool { return w.match == syntax.Phrase || w.find != nil || !w.scored || w.made }
+
+// scoreFound adds the documents of which a filter.Text may be true to the scores of a
+// window, all with the same value.
+func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
+	value := float32(p.allIDF)
+	for i := range p.all[seg.number].Part(sc.first, sc.end).All() {
+		doc := sc.first + i
+		if !seg.allowed.Has(doc) {
+			continue
+		}
+		sc.value[i], sc.best[i] = value, tierExact+1
+		sc.touched.Add(i)
+		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
+	}
+}

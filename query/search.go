@@ -18,6 +18,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/docset"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 )
 
 // Search answers a request from one generation of the index. Session files are
@@ -78,14 +79,14 @@ type searcher struct {
 	req *Request
 	*compiled
 
-	tests   []test // of the request; those of the query's text are query.tests
-	files   []file // in the order of the summaries: by path
-	fileOf  []int32
-	segs    []*segment
-	touched atomic.Int32 // how many of them single hits have touched since the last trim
-	plans   []*plan
-	worth   float64 // of all words together
-	judge   judge
+	filtered *filter.Filter // of the request; those of fields in the text are query.filters
+	files    []file         // in the order of the summaries: by path
+	fileOf   []int32
+	segs     []*segment
+	touched  atomic.Int32 // how many of them single hits have touched since the last trim
+	plans    []*plan
+	worth    float64 // of all words together
+	judge    judge
 
 	documents    float64
 	norm0, norm1 float32
@@ -98,10 +99,13 @@ type searcher struct {
 	copies   map[int32][]int32 // by a candidate: those that it stands for
 	factors  map[int32]factors // of the candidates that the second stage looked at
 	inexact  bool
-	changed  atomic.Int64 // hits left out because their session file is not what was indexed
 
-	idle    sync.Mutex // of readers
-	readers []*entryReader
+	changed       atomic.Int64          // hits left out because their session file is not what was indexed
+	unreadable    atomic.Int64          // and because it cannot be read
+	unreadableErr atomic.Pointer[error] // why, the first of them
+
+	idle    sync.Mutex // of workers
+	workers []*worker
 }
 
 // file is what a search knows of a session file.
@@ -142,7 +146,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src en
 	s.norm0, s.norm1 = float32(k1*(1-b)), float32(k1*b/average)
 
 	var err error
-	if s.tests, err = req.tests(); err != nil {
+	if s.filtered, err = req.Spec.Compile(); err != nil {
 		return nil, err
 	}
 	s.listFiles()
@@ -283,49 +287,35 @@ func (s *searcher) trim() {
 }
 
 // filter works out which documents of a segment the filters let through.
-func (s *searcher) filter(seg *segment) error {
-	for i := range s.tests {
-		t := &s.tests[i]
-		if t.timed {
-			continue
-		}
-		docs, err := s.bits(seg, t)
-		if err != nil {
-			return err
-		}
-		if seg.allowed == nil {
-			seg.allowed = docs
-		} else {
-			seg.allowed.And(docs)
-		}
+func (s *searcher) filter(seg *segment) (err error) {
+	if seg.allowed, err = s.filtered.Docs(seg.Segment, s.passing(s.filtered)); err != nil {
+		return err
 	}
-	for i := range s.compiled.tests {
-		t := &s.compiled.tests[i]
-		if t.timed {
-			seg.fields = append(seg.fields, nil)
-			continue
-		}
-		docs, err := s.bits(seg, t)
-		if err != nil {
-			return err
+	for _, f := range s.compiled.filters {
+		var docs docset.Set
+		if !f.OfEntries() {
+			if docs, err = f.Docs(seg.Segment, s.passing(f)); err != nil {
+				return err
+			}
 		}
 		seg.fields = append(seg.fields, docs)
 	}
 	return nil
 }
 
-func (s *searcher) bits(seg *segment, t *test) (docset.Set, error) {
-	var fileOK []bool
-	if t.file != nil {
-		fileOK = make([]bool, len(s.files))
-		for i := range s.files {
-			fileOK[i] = t.file(s.files[i].Summary)
-		}
+// passing returns what tells the files whose session a filter lets through.
+func (s *searcher) passing(f *filter.Filter) func(file uint32) bool {
+	if !f.OfSessions() {
+		return nil
 	}
-	return t.bits(seg, func(file uint32) bool {
+	passes := make([]bool, len(s.files))
+	for i := range s.files {
+		passes[i] = f.Session(s.files[i].Summary)
+	}
+	return func(file uint32) bool {
 		i := s.fileNumbered(file)
-		return i >= 0 && fileOK[i]
-	})
+		return i >= 0 && passes[i]
+	}
 }
 
 // rate sets the score of a candidate from the sum over its words.
@@ -359,21 +349,17 @@ func (seg *segment) pendingOf(p *plan, doc uint32) (pending, bool) {
 	return pending{}, false
 }
 
-// fieldBits adds the bits of the fields to mask and reports whether the time of
-// the entry is inside of what the request asks for.
+// fieldBits adds the bits of the fields to mask and reports whether the entry is what
+// the filters on entries ask for.
 func (s *searcher) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (bool, error) {
-	for i := range s.tests {
-		if t := &s.tests[i]; t.timed {
-			if ok, err := s.inTime(t, seg, doc, at); !ok || err != nil {
-				return false, err
-			}
-		}
+	if ok, err := s.entryPasses(s.filtered, seg, doc, at); !ok || err != nil {
+		return false, err
 	}
-	for i := range s.compiled.tests {
+	for i, f := range s.compiled.filters {
 		ok := seg.fields[i].Has(doc)
-		if t := &s.compiled.tests[i]; t.timed {
+		if f.OfEntries() {
 			var err error
-			if ok, err = s.inTime(t, seg, doc, at); err != nil {
+			if ok, err = s.entryPasses(f, seg, doc, at); err != nil {
 				return false, err
 			}
 		}
@@ -384,31 +370,31 @@ func (s *searcher) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (
 	return true, nil
 }
 
-// inTime decides by the times of the whole file where it can, else by that of
-// the entry.
-func (s *searcher) inTime(t *test, seg *segment, doc uint32, at int32) (bool, error) {
-	if t.label != "" {
-		return s.bears(t, seg, doc, at)
+// entryPasses asks a filter about the entry of a document: by what is known of all
+// entries of the file where that tells, else by its session record.
+func (s *searcher) entryPasses(f *filter.Filter, seg *segment, doc uint32, at int32) (bool, error) {
+	if !f.OfEntries() {
+		return true, nil
 	}
-	if t.branch != "" {
-		return s.onBranch(t, seg, doc, at)
-	}
-	f := &s.files[at]
-	if !f.Oldest.IsZero() {
-		oldest, newest := t.contains(f.Oldest.UnixMilli()), t.contains(f.Newest.UnixMilli())
-		if oldest && newest {
-			return true, nil
-		}
-		if f.Newest.UnixMilli() < t.since || f.Oldest.UnixMilli() > t.until {
-			return false, nil
-		}
+	switch f.EntriesOf(s.files[at].Summary) {
+	case filter.None:
+		return false, nil
+	case filter.All:
+		return true, nil
 	}
 	id, ok := seg.ID(doc)
 	if !ok {
 		return false, nil
 	}
-	ms, err := s.timeOf(at, seg, id.Offset)
-	return t.contains(ms), err
+	o, err := s.outline(at, seg)
+	if err != nil {
+		return false, err
+	}
+	e, ok := o.At(id.Offset)
+	if !ok && !f.OnlyTimes() {
+		return false, nil
+	}
+	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil
 }
 
 // timeOf returns the time of an entry, with documents in the segment, in Unix
@@ -462,18 +448,4 @@ func (s *searcher) compare(a, b *candidate) int {
 	}
 	x, y := s.resolve(a), s.resolve(b)
 	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
-}
-
-// onBranch reports whether the entry of a document lies on the test's branch.
-func (s *searcher) onBranch(t *test, seg *segment, doc uint32, at int32) (bool, error) {
-	id, ok := seg.ID(doc)
-	if !ok {
-		return false, nil
-	}
-	o, err := s.outline(at, seg)
-	if err != nil {
-		return false, err
-	}
-	e, ok := o.At(id.Offset)
-	return ok && entry.BranchName(e.Active) == t.branch, nil
 }

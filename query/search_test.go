@@ -14,6 +14,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/filter"
 	"pigrep/query/match"
 	"pigrep/scope"
 )
@@ -161,7 +162,7 @@ func TestSearchWordOfTwo(t *testing.T) {
 
 func TestSearchMissingAndElsewhere(t *testing.T) {
 	l := shelf(t)
-	resp := l.search(Request{Text: `expire renews bucket "exit code"`, Sessions: []string{"01a1f7de"}, Flat: true})
+	resp := l.search(Request{Text: `expire renews bucket "exit code"`, Flat: true, Spec: filter.Spec{Sessions: []string{"01a1f7de"}}})
 	var got [][]string
 	for _, h := range resp.Hits {
 		got = append(got, []string{h.EntryID, strings.Join(h.Missing, ","), strings.Join(h.Elsewhere, ",")})
@@ -191,27 +192,27 @@ func TestSearchFilters(t *testing.T) {
 		req  Request
 		want []string
 	}{
-		{"prompts", Request{Text: "token", Scope: scope.Prompts}, []string{"e-ask", "o-ask"}},
-		{"all", Request{Text: "token", Scope: scope.All}, []string{"e-ask", "o-ask", "o-system"}},
-		{"kinds", Request{Text: "token", Kinds: []session.Kind{session.KindSystem}}, []string{"o-system"}},
-		{"roles", Request{Text: "auth", Roles: []string{"assistant", "toolResult"}}, []string{"e-code"}},
-		{"tools", Request{Text: "code", Tools: []string{"bash"}}, []string{"e-fail"}},
-		{"models", Request{Text: "code", Models: []string{"acme/opus"}}, []string{"o-code"}},
-		{"models of a provider", Request{Text: "code", Models: []string{"acme"}}, []string{"o-code"}},
-		{"a model of another provider", Request{Text: "code", Models: []string{"other/opus"}}, []string{}},
+		{"prompts", Request{Text: "token", Spec: filter.Spec{Scope: scope.Prompts}}, []string{"e-ask", "o-ask"}},
+		{"all", Request{Text: "token", Spec: filter.Spec{Scope: scope.All}}, []string{"e-ask", "o-ask", "o-system"}},
+		{"kinds", Request{Text: "token", Spec: filter.Spec{Kinds: []session.Kind{session.KindSystem}}}, []string{"o-system"}},
+		{"roles", Request{Text: "auth", Spec: filter.Spec{Roles: []string{"assistant", "toolResult"}}}, []string{"e-code"}},
+		{"tools", Request{Text: "code", Spec: filter.Spec{Tools: []string{"bash"}}}, []string{"e-fail"}},
+		{"models", Request{Text: "code", Spec: filter.Spec{Models: []string{"acme/opus"}}}, []string{"o-code"}},
+		{"models of a provider", Request{Text: "code", Spec: filter.Spec{Models: []string{"acme"}}}, []string{"o-code"}},
+		{"a model of another provider", Request{Text: "code", Spec: filter.Spec{Models: []string{"other/opus"}}}, []string{}},
 		{"a model, in the text", Request{Text: "code model:cme/OP"}, []string{"o-code"}},
 		{"a model of another provider, in the text", Request{Text: "code model:other/opus"}, []string{}},
-		{"no such model", Request{Text: "code", Models: []string{"sonnet"}}, []string{}},
-		{"session path", Request{Text: "auth", Sessions: []string{l.path("other")}}, []string{"o-ask"}},
-		{"cwd", Request{Text: "auth", CWD: "/home/u/app"}, []string{"e-ask", "e-code"}},
-		{"cwd above", Request{Text: "auth", CWD: "/home/u/"}, []string{"e-ask", "e-code", "o-ask"}},
-		{"project", Request{Text: "auth", Projects: []string{"app-two"}}, []string{"o-ask"}},
-		{"exclude", Request{Text: "auth", Excludes: []string{"oth*.jsonl"}}, []string{"e-ask", "e-code"}},
-		{"exclude directory", Request{Text: "auth", Excludes: []string{"sessions"}}, []string{}},
-		{"since", Request{Text: "auth", Since: day.AddDate(0, 0, 1)}, []string{"o-ask"}},
-		{"until", Request{Text: "auth", Until: day}, []string{"e-ask", "e-code"}},
-		{"until before", Request{Text: "auth", Until: day.Add(-time.Millisecond)}, []string{}},
-		{"error", Request{Text: "code", Error: true}, []string{"e-fail"}},
+		{"no such model", Request{Text: "code", Spec: filter.Spec{Models: []string{"sonnet"}}}, []string{}},
+		{"session path", Request{Text: "auth", Spec: filter.Spec{Sessions: []string{l.path("other")}}}, []string{"o-ask"}},
+		{"cwd", Request{Text: "auth", Spec: filter.Spec{CWD: "/home/u/app"}}, []string{"e-ask", "e-code"}},
+		{"cwd above", Request{Text: "auth", Spec: filter.Spec{CWD: "/home/u/"}}, []string{"e-ask", "e-code", "o-ask"}},
+		{"project", Request{Text: "auth", Spec: filter.Spec{Projects: []string{"app-two"}}}, []string{"o-ask"}},
+		{"exclude", Request{Text: "auth", Spec: filter.Spec{Excludes: []string{"oth*.jsonl"}}}, []string{"e-ask", "e-code"}},
+		{"exclude directory", Request{Text: "auth", Spec: filter.Spec{Excludes: []string{"sessions"}}}, []string{}},
+		{"since", Request{Text: "auth", Spec: filter.Spec{Since: day.AddDate(0, 0, 1)}}, []string{"o-ask"}},
+		{"until", Request{Text: "auth", Spec: filter.Spec{Until: day}}, []string{"e-ask", "e-code"}},
+		{"until before", Request{Text: "auth", Spec: filter.Spec{Until: day.Add(-time.Millisecond)}}, []string{}},
+		{"error", Request{Text: "code", Spec: filter.Spec{Error: true}}, []string{"e-fail"}},
 	} {
 		c.req.Flat, c.req.Limit = true, 1000
 		resp := l.search(c.req)
@@ -229,7 +230,7 @@ func TestSearchTimesOfEntries(t *testing.T) {
 		entries = append(entries, e)
 	}
 	l := newLibrary(t, story{name: "clock", entries: entries})
-	got := sorted(ids(l.search(Request{Text: "tick", Since: day.Add(3 * time.Minute), Until: day.Add(5 * time.Minute), Flat: true})))
+	got := sorted(ids(l.search(Request{Text: "tick", Flat: true, Spec: filter.Spec{Since: day.Add(3 * time.Minute), Until: day.Add(5 * time.Minute)}})))
 	if diff := cmp.Diff([]string{"d", "e", "f"}, got); diff != "" {
 		t.Errorf("hits from minute 3 to 5 (-want +got):\n%s", diff)
 	}
@@ -318,7 +319,7 @@ func TestSearchCopies(t *testing.T) {
 		t.Errorf("hits (-want +got):\n%s", diff)
 	}
 	// With the original filtered out, the copy stands for itself.
-	resp = l.search(Request{Text: "lemur", Sessions: []string{"fork-id"}})
+	resp = l.search(Request{Text: "lemur", Spec: filter.Spec{Sessions: []string{"fork-id"}}})
 	if resp.Total != 3 || len(resp.Hits) != 3 || len(resp.Hits[0].Copies) != 0 {
 		t.Errorf("in the fork alone: total %d, hits %+v", resp.Total, resp.Hits)
 	}

@@ -9,8 +9,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
-	"pigrep/query/docset"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 )
 
 // SessionsRequest asks for a list of sessions: all that the filters let through,
@@ -146,96 +146,62 @@ func (l *sessionLister) wanted(i int) bool {
 }
 
 // filter returns the sessions that the filters let through. Files that hold no
-// session are none.
+// session are none. A session passes filters on documents when one of its documents
+// passes all of them.
 func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
-	tests, documents, err := l.req.sessionTests()
+	spec := l.req.Spec.Any()
+	models := spec.Models // the summary knows them
+	spec.Models = nil
+	f, err := spec.Compile()
 	if err != nil {
 		return nil, err
 	}
 	var files map[uint32]bool
-	if len(documents) > 0 {
-		if files, err = filesWith(l.r, documents); err != nil {
+	if f.OfKeywords() {
+		if files, err = filesWith(l.r, f); err != nil {
 			return nil, err
 		}
 	}
 	summaries := l.r.Summaries()
 	members := make([]int, 0, len(summaries))
-next:
 	for i := range summaries {
 		s := &summaries[i]
 		if i%1000 == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if s.Version == 0 && s.Messages == 0 || files != nil && !files[s.File] || !l.wanted(i) {
+		switch {
+		case s.Version == 0 && s.Messages == 0, files != nil && !files[s.File], !l.wanted(i), !f.Session(s):
+			continue
+		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):
 			continue
 		}
-		for t := range tests {
-			ok, err := l.passes(&tests[t], s)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				continue next
-			}
+		ok, err := l.hasEntry(f, s)
+		if err != nil {
+			return nil, err
 		}
-		members = append(members, i)
+		if ok {
+			members = append(members, i)
+		}
 	}
 	return members, nil
 }
 
-// sessionTests splits the filters into those on sessions and those on documents.
-// A session passes the latter when one of its documents passes all of them.
-func (req *SessionsRequest) sessionTests() (files, documents []test, err error) {
-	plain := req.Request
-	models := plain.Models
-	plain.Models = nil
-	if len(plain.Kinds) == 0 && plain.Scope == "" {
-		plain.Scope = "all"
+// hasEntry reports whether a session has an entry on the branch that a filter asks
+// for, and one inside of its times.
+func (l *sessionLister) hasEntry(f *filter.Filter, s *session.Summary) (bool, error) {
+	if !f.OfEntries() {
+		return true, nil
 	}
-	all, err := plain.tests()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, t := range all {
-		if t.keyword != nil {
-			documents = append(documents, t)
-		} else {
-			files = append(files, t)
-		}
-	}
-	if len(models) > 0 {
-		files = append(files, test{file: func(s *session.Summary) bool {
-			for _, m := range s.Models {
-				for _, v := range models {
-					if containsFold(m, v) {
-						return true
-					}
-				}
-			}
-			return false
-		}})
-	}
-	return files, documents, nil
-}
-
-// passes applies a test to a session. For a time it is enough that the session
-// has an entry inside.
-func (l *sessionLister) passes(t *test, s *session.Summary) (bool, error) {
-	if !t.timed {
-		return t.file == nil || t.file(s), nil
-	}
-	if t.branch != "" {
-		rec, err := l.r.Record(s.File)
-		return err == nil && rec != nil && entry.HasBranch(rec, t.branch), err
-	}
-	if s.Oldest.IsZero() {
-		return t.contains(s.Created().UnixMilli()), nil
-	}
-	oldest, newest := s.Oldest.UnixMilli(), s.Newest.UnixMilli()
-	switch {
-	case newest < t.since || oldest > t.until:
+	inTime, onBranch := !f.OfTime(), f.Branch() == ""
+	switch v := f.EntriesOf(s); {
+	case v == filter.None:
 		return false, nil
-	case t.contains(oldest) || t.contains(newest):
+	case f.OfTime() && s.Oldest.IsZero():
+		inTime = f.Time(s.Created().UnixMilli())
+	case f.OfTime():
+		inTime = f.Time(s.Oldest.UnixMilli()) || f.Time(s.Newest.UnixMilli())
+	}
+	if inTime && onBranch {
 		return true, nil
 	}
 	rec, err := l.r.Record(s.File)
@@ -243,42 +209,28 @@ func (l *sessionLister) passes(t *test, s *session.Summary) (bool, error) {
 		return false, err
 	}
 	for i := range rec.Nodes {
-		if t.contains(rec.TimeOf(&rec.Nodes[i]).UnixMilli()) {
-			return true, nil
-		}
+		inTime = inTime || !s.Oldest.IsZero() && f.Time(rec.TimeOf(&rec.Nodes[i]).UnixMilli())
 	}
-	return false, nil
+	return inTime && (onBranch || entry.HasBranch(rec, f.Branch())), nil
 }
 
-// filesWith returns the files that have a document which passes all tests.
-func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
+// filesWith returns the files that have a document with the keywords that a filter
+// asks for.
+func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 	found := make(map[uint32]bool)
 	for _, seg := range r.Segments() {
 		files, err := seg.Files()
 		if err != nil {
 			return nil, err
 		}
-		s := &segment{Segment: seg, files: files}
-		var allowed docset.Set
-		for i := range tests {
-			b, err := tests[i].bits(s, nil)
-			if err != nil {
-				return nil, err
-			}
-			if allowed == nil {
-				allowed = b
-			} else {
-				allowed.And(b)
-			}
+		docs, err := f.Keywords(seg)
+		if err != nil {
+			return nil, err
 		}
-		live := make(map[uint32]bool) // files with documents that were not deleted
 		for doc := range uint32(seg.Len()) {
-			if file := files.Of(doc); allowed.Has(doc) && file != index.NoFile {
-				live[file] = true
+			if file := files.Of(doc); docs.Has(doc) && file != index.NoFile { // of live documents
+				found[file] = true
 			}
-		}
-		for f := range live {
-			found[f] = true
 		}
 	}
 	return found, nil

@@ -8,6 +8,8 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/query/match"
 )
 
@@ -44,8 +46,8 @@ func (s *searcher) verify() error {
 	budget, strict := verifySpelling, false
 	cost := 0
 	for _, p := range s.plans {
-		if f, ok := p.find.(*expressionTest); ok {
-			cost += f.cost
+		if p.find != nil {
+			cost += p.find.Cost()
 		}
 		switch {
 		case p.verify && p.strict():
@@ -89,7 +91,7 @@ func (s *searcher) verify() error {
 // budget is about enough; it is one at least.
 func affordable(lengths []int64, budget int) int {
 	for n, length := range lengths {
-		if budget -= int(cmp.Or(length, firstRead)); budget < 0 {
+		if budget -= int(cmp.Or(length, entry.FirstRead)); budget < 0 {
 			return n + 1
 		}
 	}
@@ -99,16 +101,15 @@ func affordable(lengths []int64, budget int) int {
 // A look is what reading a candidate again told.
 type look struct {
 	known bool   // false: it was not read
-	gone  bool   // it is not in the session file any more
+	lost  error  // why it cannot be read; nil when it was
 	whole uint64 // the words that are there
 	size  int    // of the line
 }
 
 // settle takes back what a candidate has not, as far as that is known.
 func (s *searcher) settle(c *candidate, l *look, strict bool) {
-	if l.gone {
+	if s.lose(l.lost) {
 		c.dropped = true
-		s.changed.Add(1)
 		return
 	}
 	for _, p := range s.plans {
@@ -163,34 +164,41 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 		entries = append(entries, order[:n])
 		order = order[n:]
 	}
-	return looks, s.eachReader(len(entries), func(r *entryReader, k int) error {
+	return looks, s.eachWorker(len(entries), func(w *worker, k int) error {
 		some := entries[k]
 		first := s.found.at(round[some[0]])
-		r.of(&s.files[first.file])
-		r.most = most
-		data, number, err := r.read(first.offset, s.lengthOf(first))
-		if err == nil && !s.ruledOut(r, round, some, data) {
-			err = r.parse(first, data, number, func(line adapter.Line, e *session.Entry) {
+		w.use(&s.files[first.file])
+		w.Limit = most
+		ref, id, err := w.ref(first, s.lengthOf(first))
+		var data []byte
+		if err == nil {
+			data, err = w.JSON(ref)
+		}
+		if err == nil && !s.ruledOut(w, round, some, data) {
+			err = w.Parse(ref, id, data, func(line adapter.Line, e *session.Entry) {
 				for _, k := range some {
-					looks[k].gone = int(s.found.at(round[k]).part) >= len(e.Parts)
-					if !looks[k].gone {
-						looks[k].whole = s.wholeIn(r, s.found.at(round[k]), line, e)
+					if int(s.found.at(round[k]).part) >= len(e.Parts) {
+						looks[k].lost = entry.ErrChanged
+					} else {
+						looks[k].whole = s.wholeIn(w, s.found.at(round[k]), line, e)
 					}
 				}
 			})
 		}
 		for _, k := range some {
-			looks[k].size = r.size
-			looks[k].known = !errors.Is(err, errTooLong)
-			looks[k].gone = looks[k].gone || errors.Is(err, errChanged)
+			looks[k].size = w.Size()
+			looks[k].known = !errors.Is(err, entry.ErrTooLong)
+			if err != nil && looks[k].known {
+				looks[k].lost = err
+			}
 		}
 		return nil
 	})
 }
 
 // wholeIn returns the words to be verified that a candidate has in its entry.
-func (s *searcher) wholeIn(r *entryReader, c *candidate, line adapter.Line, e *session.Entry) (whole uint64) {
-	v := partView{session: r.file.Summary, line: line, parser: r.parser, entry: e, part: int(c.part), folder: &r.folder, commands: &r.commands}
+func (s *searcher) wholeIn(r *worker, c *candidate, line adapter.Line, e *session.Entry) (whole uint64) {
+	v := filter.Part{Session: r.file.Summary, Line: line, Parser: r.Parser(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plans {
 		if p.verify && c.mask&p.bit != 0 && p.holds(&v) {
 			whole |= p.bit
@@ -201,7 +209,7 @@ func (s *searcher) wholeIn(r *entryReader, c *candidate, line adapter.Line, e *s
 
 // ruledOut reports whether the JSON of an entry tells without parsing that none of
 // its candidates has a word that is to be verified.
-func (s *searcher) ruledOut(r *entryReader, round []int32, some []int, data []byte) bool {
+func (s *searcher) ruledOut(r *worker, round []int32, some []int, data []byte) bool {
 	words := uint64(0)
 	for _, k := range some {
 		words |= s.found.at(round[k]).mask
@@ -211,7 +219,7 @@ func (s *searcher) ruledOut(r *entryReader, round []int32, some []int, data []by
 			return false
 		}
 	}
-	folded, ok := r.raw.Fold(data)
+	folded, ok := r.json.Fold(data)
 	if !ok {
 		return false
 	}
@@ -224,11 +232,11 @@ func (s *searcher) ruledOut(r *entryReader, round []int32, some []int, data []by
 }
 
 // holds reports whether a part has a word that has to be verified.
-func (p *plan) holds(v *partView) bool {
+func (p *plan) holds(v *filter.Part) bool {
 	if p.find != nil {
-		return p.find.holds(v)
+		return p.find.Holds(v)
 	}
-	text := v.fold()
+	text := v.Folded()
 	if p.needle.Han {
 		text = bytes.Clone(text)
 		match.Simplify(text)

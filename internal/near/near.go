@@ -1,3 +1,5 @@
+// Package near compares names as people type them: without regard to case, cut
+// short, or with a typing error. It imports nothing of the project.
 package near
 
 import (
@@ -81,4 +83,16 @@ func Distance(a, b string, limit int) int {
 		before, last, row = last, row, before
 	}
 	return min(last[len(y)], limit+1)
+}
+
+// ContainsFold reports whether part, which is not empty, is in s without regard to
+// case.
+func ContainsFold(s, part string) bool {
+	return part != "" && strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+// HasPrefixFold reports whether s begins with prefix, which is not empty, without
+// regard to case.
+func HasPrefixFold(s, prefix string) bool {
+	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -12,9 +12,6 @@ import (
 	"pigrep/internal/session"
 )
 
-// ErrChanged says that a session file is not what its session record says.
-var ErrChanged = errors.New("the session file has changed since it was indexed")
-
 // Conversation reads the entries of one session, each from its place in the
 // file: it never holds more than the entry asked for, however large the file is.
 type Conversation struct {
@@ -22,14 +19,13 @@ type Conversation struct {
 	Tree   *session.Tree
 	Redact bool // entries are read with their secrets masked
 
-	viewer adapter.Viewer
-	file   io.ReaderAt
+	reader Reader
 }
 
 // NewConversation returns the conversation that the record describes and the
 // file holds. The caller closes the file.
 func NewConversation(v adapter.Viewer, rec *session.Record, file io.ReaderAt) *Conversation {
-	return &Conversation{Record: rec, Tree: rec.Tree(), viewer: v, file: file}
+	return &Conversation{Record: rec, Tree: rec.Tree(), reader: Reader{viewer: v, session: &rec.Summary, file: file}}
 }
 
 // Entry is an entry of a conversation as it is shown. It stays valid.
@@ -47,27 +43,18 @@ type Entry struct {
 // Read reads entry i of the file.
 func (c *Conversation) Read(i int) (*Entry, error) {
 	n := &c.Record.Nodes[i]
-	raw := make([]byte, n.Length)
-	if got, err := c.file.ReadAt(raw, n.Offset); got < len(raw) {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = ErrChanged
-		}
-		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
-	}
 	e := &Entry{
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
-		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n), Raw: raw,
+		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n),
 	}
-	count := 0
-	state := adapter.State{Header: c.Record.Header}
-	line := adapter.Line{Data: raw, Raw: raw, Offset: n.Offset, Number: n.Line, Ended: true}
-	problems := c.viewer.View(state, line, func(parsed *session.Entry, view *session.View) {
+	c.reader.buf = nil // the one before is the caller's
+	err := c.reader.View(RefOf(n), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
-		count++
 	})
-	if count != 1 || len(problems) > 0 || e.ID != n.ID {
-		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, ErrChanged)
+	if err != nil {
+		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
 	}
+	e.Raw = c.reader.buf
 	if c.Redact {
 		e.redact()
 	}
@@ -119,7 +106,7 @@ func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 func (c *Conversation) Header(end int64) ([]byte, error) {
 	h := &c.Record.Header
 	raw := make([]byte, min(max(0, end-h.Offset), maxHeader))
-	if got, err := c.file.ReadAt(raw, h.Offset); got < len(raw) {
+	if got, err := c.reader.file.ReadAt(raw, h.Offset); got < len(raw) {
 		if err == nil || errors.Is(err, io.EOF) {
 			err = ErrChanged
 		}

@@ -22,6 +22,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/scope"
 )
 
@@ -236,7 +237,7 @@ func queries(r *index.Reader) []string {
 // may differ in.
 func answer(t testing.TB, r *index.Reader, text string) string {
 	t.Helper()
-	resp, err := query.Search(context.Background(), r, adapter.Pi(), disk{}, query.Request{Text: text, Scope: scope.All})
+	resp, err := query.Search(context.Background(), r, adapter.Pi(), disk{}, query.Request{Text: text, Spec: filter.Spec{Scope: scope.All}})
 	if err != nil {
 		return "error: " + err.Error()
 	}

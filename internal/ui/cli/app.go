@@ -22,12 +22,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"pigrep/adapter"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // App is what a run of pigrep takes from its surroundings. Commands reach the

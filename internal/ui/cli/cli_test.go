@@ -15,18 +15,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/filter"
 	"pigrep/query/syntax"
 	"pigrep/scope"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 var update = flag.Bool("update", false, "write the golden files and docs")
@@ -134,12 +135,7 @@ func TestSearchFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := query.Request{
-		Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"},
-		Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"},
-		Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Now: a.Now(),
-		Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC),
-	}
+	want := query.Request{Now: a.Now(), Spec: filter.Spec{Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"}, Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"}, Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}}
 	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(query.Request{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/ui/printer"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/ui/printer"
 )
 
 type configOptions struct {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
-
-	"github.com/spf13/cobra"
 )
 
 type doctorOptions struct {

@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/internal/files"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
-
-	"github.com/spf13/cobra"
+	"pigrep/query/filter"
 )
 
 type exportOptions struct {
@@ -93,7 +93,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	filter, err := o.request(a)
+	req, err := o.request(a)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	pass, err := query.FilterEntries(t.Record, &filter)
+	pass, err := filter.ForConversation(t.Record, req.Spec)
 	if err != nil {
 		return usagef("", "%v", err)
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
@@ -16,9 +19,6 @@ import (
 	"pigrep/query/entry"
 	"pigrep/query/literal"
 	"pigrep/query/syntax"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 type grepOptions struct {

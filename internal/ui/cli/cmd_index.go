@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/spf13/cobra"
 )
 
 type indexOptions struct {

@@ -15,13 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/ui/mcp"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/spf13/cobra"
 )
 
 // The variables that pi sets for the processes it starts: the session it is in.

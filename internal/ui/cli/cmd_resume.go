@@ -13,13 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
-
-	"github.com/spf13/cobra"
 )
 
 type resumeOptions struct {

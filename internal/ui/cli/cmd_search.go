@@ -7,13 +7,13 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/index"
 	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/scope"
-
-	"github.com/spf13/cobra"
 )
 
 // searchName is the command that arguments without a command mean.

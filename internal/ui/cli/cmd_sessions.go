@@ -4,11 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/index"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/spf13/cobra"
 )
 
 type sessionsOptions struct {

@@ -7,11 +7,12 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
-
-	"github.com/spf13/cobra"
+	"pigrep/query/filter"
 )
 
 type showOptions struct {
@@ -205,7 +206,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if err != nil {
 		return indexProblem(err)
 	}
-	pass, err := query.FilterEntries(t.Record, &o.filter)
+	pass, err := filter.ForConversation(t.Record, o.filter.Spec)
 	if err != nil {
 		return usagef("", "%v", err)
 	}

@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/adapter"
 	"pigrep/internal/files"
-
-	"github.com/spf13/cobra"
 )
 
 //go:embed skill.md

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
@@ -16,8 +18,6 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query/entry"
 	"pigrep/scope"
-
-	"github.com/spf13/cobra"
 )
 
 type statusOptions struct {

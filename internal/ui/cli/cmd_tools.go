@@ -10,13 +10,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/indexer"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/spf13/cobra"
 )
 
 // auditOptions are the flags that the audit commands share.

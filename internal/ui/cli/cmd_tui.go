@@ -11,12 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
+	"pigrep/query/filter"
 	"pigrep/query/syntax"
 	"pigrep/scope"
-
-	"github.com/spf13/cobra"
 )
 
 type tuiOptions struct {
@@ -110,7 +111,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 		return tui.Options{}, err
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
-	ui.Request = query.Request{Scope: wideEnough(req), Sort: order, Excludes: req.Excludes, DefaultRoot: a.defaultRoot(), Expand: a.absolute}
+	ui.Request = query.Request{Sort: order, DefaultRoot: a.defaultRoot(), Expand: a.absolute, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	return ui, nil
 }
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/spf13/cobra"
 )
 
 func newUsageCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {

@@ -4,9 +4,9 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"pigrep/internal/ui/printer"
-
 	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/printer"
 )
 
 // release is the version of a release build, set by the linker.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/index"
-	"pigrep/internal/session"
-	"pigrep/internal/ui/printer"
-
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
 )
 
 // Completion answers from the index as it is: it must be there while a person

@@ -15,14 +15,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/term"
+
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
-
-	"golang.org/x/term"
 )
 
 // desk is what the terminal interface works with: an index that stays open, and

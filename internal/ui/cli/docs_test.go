@@ -15,14 +15,14 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/tui"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 )
 
 // pageFiles lists the pages that people read, from the root of the module.

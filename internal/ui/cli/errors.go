@@ -8,13 +8,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"pigrep/index"
 	"pigrep/internal/files"
 	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // The exit codes of all commands.

@@ -7,16 +7,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/scope"
-
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // sharedOptions holds the values of the flags that commands share.
@@ -196,10 +197,7 @@ func (o *sharedOptions) apply(a *App) {
 
 // request turns the filters into a request.
 func (o *sharedOptions) request(a *App) (query.Request, error) {
-	r := query.Request{
-		Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects,
-		Excludes: o.excludes, Error: o.isError, Redact: o.redact, Now: a.Now(),
-	}
+	r := query.Request{Redact: o.redact, Now: a.Now(), Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
 	for _, s := range o.sessions {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
 			s = a.absolute(s)

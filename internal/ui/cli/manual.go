@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/terminal"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/terminal"
 )
 
 // ManPage is a page of the manual, in Markdown as md2man reads it.

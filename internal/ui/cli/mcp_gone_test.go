@@ -15,10 +15,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"pigrep/internal/ui/mcp"
 	"pigrep/query/entry"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // heldFiles counts what is read of session files, and holds it up.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/adapter"
-	"pigrep/internal/ui/mcp"
-
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/adapter"
+	"pigrep/internal/ui/mcp"
 )
 
 // agent is a client of a server over the sessions of testdata/sessions, or others.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"pigrep/indexer"
-
 	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
+
+	"pigrep/indexer"
 )
 
 const (

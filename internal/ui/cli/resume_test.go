@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/internal/terminal"
-
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/terminal"
 )
 
 // choice makes an app on a terminal with three sessions that match "retry".

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/adapter"
-
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter"
 )
 
 // The environment variables that pigrep itself reads; those of pi are the

@@ -11,15 +11,15 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/internal/near"
-	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/scope"
-
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/near"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/scope"
 )
 
 const (

@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"pigrep/adapter"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
-
-	"github.com/spf13/cobra"
 )
 
 // codeNotFound is the error of a name that nothing has, codeAmbiguous that of one

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/internal/ui/tui"
-
 	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/ui/tui"
 )
 
 // Flags of the commands that open the interface become text of its query.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"pigrep/adapter"
 	"pigrep/internal/ui/tui"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // typedQueries are typed key by key.

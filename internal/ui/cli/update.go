@@ -9,13 +9,13 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/dustin/go-humanize"
+
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-
-	"github.com/dustin/go-humanize"
 )
 
 // answerer is an index that is open for answering, and how far behind the files

@@ -1,4 +1,4 @@
-package query
+package filter
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,51 +20,57 @@ import (
 	"pigrep/query/syntax"
 )
 
-// A textTest is a field that is true of what a text says, not of a keyword: the
+// A Text is a field that is true of what a text says, not of a keyword: the
 // index tells where it may be true, and the text decides.
-type textTest interface {
-	// docs returns the documents of a segment of which it may be true; nil when
+type Text interface {
+	// Docs returns the documents of a segment of which it may be true; nil when
 	// that may be all.
-	docs(seg *index.Segment) (docset.Set, error)
-	// holds decides about a part.
-	holds(v *partView) bool
-	// spans returns what is to be marked in the text of a part.
-	spans(a *analysis.Analyzer, text []byte) [][2]int
+	Docs(seg *index.Segment) (docset.Set, error)
+	// Holds decides about a part.
+	Holds(p *Part) bool
+	// Spans returns what to mark in the text of a part.
+	Spans(a *analysis.Analyzer, text []byte) [][2]int
+	// Cost is what Holds costs for a byte of an entry, 1 for a usual regular
+	// expression; 0 when it is not worth counting.
+	Cost() int
 }
 
-// A partView is a part that was read again, with what text tests ask for.
-type partView struct {
-	session          *session.Summary
-	line             adapter.Line
-	parser           adapter.Parser
-	entry            *session.Entry
-	part             int
-	folder, commands *analysis.Folder
-	folded           []byte // of the part's text; nil until it is asked for
-	facts            *session.EntryFacts
-	asked            bool // for the facts
+// A Part is a part of an entry that was read again, with what Texts ask for.
+type Part struct {
+	Session  *session.Summary
+	Line     adapter.Line // that the entry was parsed from
+	Parser   adapter.Parser
+	Entry    *session.Entry
+	Number   int // of the part
+	Folder   *analysis.Folder
+	Commands *analysis.Folder // whose memory is free while that of Folder is in use
+
+	folded []byte // of the part's text; nil until it is asked for
+	facts  *session.EntryFacts
+	asked  bool // for the facts
 }
 
-func (v *partView) text() []byte { return v.entry.Parts[v.part].Text }
+func (p *Part) text() []byte { return p.Entry.Parts[p.Number].Text }
 
-// fold returns the folded text.
-func (v *partView) fold() []byte {
-	if v.folded == nil {
-		v.folded = v.folder.Fold(v.text())
+// Folded returns the text of the part, folded. It is valid until the next part is
+// folded.
+func (p *Part) Folded() []byte {
+	if p.folded == nil {
+		p.folded = p.Folder.Fold(p.text())
 	}
-	return v.folded
+	return p.folded
 }
 
 // factsOf returns what the entry says about the use of tools, nil for nothing.
-func (v *partView) factsOf() *session.EntryFacts {
-	if f, ok := v.parser.(adapter.FactFinder); ok && !v.asked {
-		v.asked, v.facts = true, f.Facts(v.line, v.entry)
+func (p *Part) factsOf() *session.EntryFacts {
+	if f, ok := p.Parser.(adapter.FactFinder); ok && !p.asked {
+		p.asked, p.facts = true, f.Facts(p.Line, p.Entry)
 	}
-	return v.facts
+	return p.facts
 }
 
-// newTextTest returns the textTest of a field, nil when it needs none.
-func newTextTest(f *syntax.Field, req *Request, a *analysis.Analyzer) (textTest, error) {
+// NewText returns the Text of a field, nil when it needs none.
+func NewText(f *syntax.Field, env Env, a *analysis.Analyzer) (Text, error) {
 	switch f.Name {
 	case "re":
 		p, err := literal.Compile([]string{f.Value}, literal.Options{Multiline: true})
@@ -79,10 +86,10 @@ func newTextTest(f *syntax.Field, req *Request, a *analysis.Analyzer) (textTest,
 		return &commandTest{terms: termsIn(a, f.Value), needle: match.NewNeedle(f.Value)}, nil
 	case "file":
 		value := f.Value
-		if req.Expand != nil && strings.HasPrefix(value, "~") {
-			value = req.Expand(value)
+		if env.Expand != nil && strings.HasPrefix(value, "~") {
+			value = env.Expand(value)
 		}
-		value = strings.TrimRight(strings.TrimPrefix(slashed(value), "./"), "/")
+		value = strings.TrimRight(strings.TrimPrefix(session.Slashed(value), "./"), "/")
 		if value == "" {
 			return nil, fmt.Errorf("file: needs a path")
 		}
@@ -90,6 +97,10 @@ func newTextTest(f *syntax.Field, req *Request, a *analysis.Analyzer) (textTest,
 	}
 	return nil, nil
 }
+
+// maxTerms bounds the terms by which documents are looked up. The text of each is
+// compared with all of the value.
+const maxTerms = 64
 
 // termsIn returns the terms of a text, without those that others imply.
 func termsIn(a *analysis.Analyzer, text string) []string {
@@ -99,9 +110,9 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 		tokens = append(tokens, t)
 	})
 	var terms []string
-	for _, t := range withoutCoveredSingles(tokens) {
-		if len(terms) < maxParts {
-			terms = appendNew(terms, string(t.Term))
+	for _, t := range analysis.WithoutCoveredSingles(tokens) {
+		if len(terms) < maxTerms && !slices.Contains(terms, string(t.Term)) {
+			terms = append(terms, string(t.Term))
 		}
 	}
 	return terms
@@ -122,7 +133,7 @@ const (
 	mostSteps  = 1000
 )
 
-func (f *expressionTest) docs(seg *index.Segment) (docset.Set, error) {
+func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
 	if f.need == nil {
 		return nil, nil
 	}
@@ -137,12 +148,14 @@ func (f *expressionTest) docs(seg *index.Segment) (docset.Set, error) {
 	return b, nil
 }
 
-func (f *expressionTest) holds(v *partView) bool { return f.re.Match(v.text()) }
+func (f *expressionTest) Cost() int { return f.cost }
+
+func (f *expressionTest) Holds(p *Part) bool { return f.re.Match(p.text()) }
 
 // maxSpans is how many places of a text a textTest marks.
 const maxSpans = 200
 
-func (f *expressionTest) spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
+func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
 	for _, m := range f.re.FindAllIndex(text, maxSpans) {
 		if m[0] < m[1] {
 			list = append(list, [2]int{m[0], m[1]})
@@ -157,7 +170,7 @@ type commandTest struct {
 	needle match.Needle
 }
 
-func (f *commandTest) docs(seg *index.Segment) (docset.Set, error) {
+func (f *commandTest) Docs(seg *index.Segment) (docset.Set, error) {
 	docs, err := docset.OfKinds(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
@@ -169,24 +182,26 @@ func (f *commandTest) docs(seg *index.Segment) (docset.Set, error) {
 	return docs, err
 }
 
-func (f *commandTest) holds(v *partView) bool {
-	facts := v.factsOf()
+func (f *commandTest) Cost() int { return 0 }
+
+func (f *commandTest) Holds(p *Part) bool {
+	facts := p.factsOf()
 	if facts == nil {
 		return false
 	}
 	for i := range facts.Calls {
 		c := &facts.Calls[i]
-		if c.Part != v.part || len(c.Command) == 0 {
+		if c.Part != p.Number || len(c.Command) == 0 {
 			continue
 		}
-		if _, _, ok := f.needle.Find(v.commands.Fold(c.Command), 0); ok {
+		if _, _, ok := f.needle.Find(p.Commands.Fold(c.Command), 0); ok {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *commandTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
+func (f *commandTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
 	return match.SpansOf(a, &f.needle, text, 1)
 }
 
@@ -199,7 +214,7 @@ type fileTest struct {
 
 // docs returns calls that have the last element of the path, and summaries,
 // whose lists of files may stand beside their text.
-func (f *fileTest) docs(seg *index.Segment) (docset.Set, error) {
+func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
 	docs, err := docset.OfKinds(seg, session.KindCall)
 	if err != nil {
 		return nil, err
@@ -219,16 +234,18 @@ func (f *fileTest) docs(seg *index.Segment) (docset.Set, error) {
 	return docs, nil
 }
 
-func (f *fileTest) holds(v *partView) bool {
-	facts := v.factsOf()
+func (f *fileTest) Cost() int { return 0 }
+
+func (f *fileTest) Holds(p *Part) bool {
+	facts := p.factsOf()
 	if facts == nil {
 		return false
 	}
-	cwd := v.session.CWD
-	if v.entry.Parts[v.part].Kind == session.KindSummary {
+	cwd := p.Session.CWD
+	if p.Entry.Parts[p.Number].Kind == session.KindSummary {
 		for _, list := range [][]string{facts.ReadFiles, facts.ModifiedFiles} {
-			for _, p := range list {
-				if f.is(p, cwd) {
+			for _, name := range list {
+				if f.is(name, cwd) {
 					return true
 				}
 			}
@@ -237,16 +254,16 @@ func (f *fileTest) holds(v *partView) bool {
 	}
 	for i := range facts.Calls {
 		c := &facts.Calls[i]
-		if c.Part != v.part {
+		if c.Part != p.Number {
 			continue
 		}
-		for _, p := range c.Paths {
-			if f.is(p, cwd) {
+		for _, name := range c.Paths {
+			if f.is(name, cwd) {
 				return true
 			}
 		}
 		if len(c.Command) > 0 {
-			if f.within(v.commands.Fold(c.Command)) {
+			if f.within(p.Commands.Fold(c.Command)) {
 				return true
 			}
 			continue
@@ -262,11 +279,11 @@ func (f *fileTest) holds(v *partView) bool {
 
 // is reports whether a path is the one that is looked for, or ends with it.
 func (f *fileTest) is(p, cwd string) bool {
-	p = path.Clean(slashed(p))
+	p = path.Clean(session.Slashed(p))
 	if endsWithPath(p, f.path) {
 		return true
 	}
-	return !strings.HasPrefix(p, "/") && cwd != "" && endsWithPath(path.Join(slashed(cwd), p), f.path)
+	return !strings.HasPrefix(p, "/") && cwd != "" && endsWithPath(path.Join(session.Slashed(cwd), p), f.path)
 }
 
 func endsWithPath(p, end string) bool {
@@ -292,21 +309,6 @@ func (f *fileTest) within(command []byte) bool {
 	}
 }
 
-func (f *fileTest) spans(a *analysis.Analyzer, text []byte) [][2]int {
+func (f *fileTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
 	return match.SpansOf(a, &f.needle, text, maxSpans)
-}
-
-// scoreFound adds the documents of which a textTest may be true to the scores of a
-// window, all with the same value.
-func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
-	value := float32(p.allIDF)
-	for i := range p.all[seg.number].Part(sc.first, sc.end).All() {
-		doc := sc.first + i
-		if !seg.allowed.Has(doc) {
-			continue
-		}
-		sc.value[i], sc.best[i] = value, tierExact+1
-		sc.touched.Add(i)
-		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
-	}
 }

@@ -1,0 +1,233 @@
+package entry
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// ErrChanged says that a session file does not hold the entry that was indexed: it
+// was edited, cut or deleted since. An error of the system, such as a missing
+// permission, is never ErrChanged.
+var ErrChanged = errors.New("the session file has changed since it was indexed")
+
+// ErrTooLong says that an entry is longer than Reader.Limit.
+var ErrTooLong = errors.New("the entry is too long")
+
+// A Ref says where an entry is in its session file.
+type Ref struct {
+	Offset int64
+	Length int   // bytes of its JSON object; 0: not known, it ends with its line
+	Guess  int64 // about how long that line is; 0: not known
+	Line   int   // number of the line, from 1; 0: not known
+}
+
+// RefOf returns where the entry of a node is.
+func RefOf(n *session.Node) Ref { return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line} }
+
+// An Identity says what an entry must have to be the one that was indexed. What is
+// zero is not compared.
+type Identity struct {
+	ID    string
+	Copy  uint64 // session.Entry.Copy
+	Parts int    // so many at least
+}
+
+// A Reader reads entries of session files again, in the order in which they are
+// asked for, and makes sure that each is the one that was indexed. It keeps one file
+// open at a time. It is used by one goroutine.
+type Reader struct {
+	Limit int // longest entry to read, in bytes; 0: any
+
+	src     Source
+	parser  adapter.Parser
+	viewer  adapter.Viewer // nil when entries of the format cannot be shown
+	session *session.Summary
+	file    io.ReaderAt // nil until the first read
+	opened  File        // the file, when the reader has to close it
+	buf     []byte
+	size    int
+}
+
+// NewReader returns a reader that opens files of the source.
+func NewReader(src Source, a adapter.Adapter) *Reader {
+	viewer, _ := a.(adapter.Viewer)
+	return &Reader{src: src, parser: a.Parse(adapter.State{}), viewer: viewer}
+}
+
+// Use makes the reader read entries of a session from now on. With nil it closes its
+// file.
+func (r *Reader) Use(s *session.Summary) {
+	if r.session == s {
+		return
+	}
+	if r.opened != nil {
+		_ = r.opened.Close() // it was only read
+	}
+	r.session, r.file, r.opened = s, nil, nil
+}
+
+// Size returns the length of the last entry, or line, that was read: Limit when it
+// was too long.
+func (r *Reader) Size() int { return r.size }
+
+// Read hands over the entry at a place, if it is the one that was indexed, and fails
+// with ErrChanged otherwise. The entry is valid during the call only.
+func (r *Reader) Read(ref Ref, id Identity, use func(*session.Entry)) error {
+	data, err := r.JSON(ref)
+	if err != nil {
+		return err
+	}
+	return r.Parse(ref, id, data, func(_ adapter.Line, e *session.Entry) { use(e) })
+}
+
+// JSON reads the bytes of the entry at a place: its JSON object, or with an unknown
+// length its line from there on. They are valid until the reader reads on.
+func (r *Reader) JSON(ref Ref) ([]byte, error) {
+	r.size = 0
+	data, err := r.json(ref)
+	if err == nil {
+		r.size = len(data)
+	}
+	return data, err
+}
+
+func (r *Reader) json(ref Ref) ([]byte, error) {
+	if ref.Length == 0 {
+		return r.line(ref.Offset, ref.Guess)
+	}
+	if r.Limit > 0 && ref.Length > r.Limit {
+		r.size = r.Limit
+		return nil, ErrTooLong
+	}
+	err := r.readAt(ref.Offset, 0, ref.Length)
+	return r.buf, err
+}
+
+// Parse hands over the entry that begins the JSON, and the line that it is parsed
+// from, if it is the one that was indexed, and fails with ErrChanged otherwise.
+func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(adapter.Line, *session.Entry)) error {
+	state, line := r.at(ref, data)
+	r.parser.Reset(state)
+	same := false
+	r.parser.Parse(line, func(e *session.Entry) {
+		if !same && id.is(e, ref) {
+			same = true
+			use(line, e)
+		}
+	})
+	if !same {
+		return ErrChanged
+	}
+	return nil
+}
+
+// Parser returns the parser of Parse, for facts of the entry that it hands over.
+func (r *Reader) Parser() adapter.Parser { return r.parser }
+
+// View is Read for an entry laid out for a person. Both are valid during the call
+// only.
+func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.View)) error {
+	data, err := r.JSON(ref)
+	if err != nil {
+		return err
+	}
+	if r.viewer == nil {
+		return fmt.Errorf("read %s: its format cannot be shown", r.session.Path)
+	}
+	state, line := r.at(ref, data)
+	same := false
+	r.viewer.View(state, line, func(e *session.Entry, v *session.View) {
+		if !same && id.is(e, ref) {
+			same = true
+			use(e, v)
+		}
+	})
+	if !same {
+		return ErrChanged
+	}
+	return nil
+}
+
+// is reports whether an entry is the one that was indexed at a place.
+func (id Identity) is(e *session.Entry, ref Ref) bool {
+	return e.Offset == ref.Offset && (ref.Length == 0 || e.Length == ref.Length) &&
+		(id.ID == "" || e.ID == id.ID) && (id.Copy == 0 || e.Copy == id.Copy) && len(e.Parts) >= id.Parts
+}
+
+// at returns the line of an entry and the state in which it is parsed.
+func (r *Reader) at(ref Ref, data []byte) (adapter.State, adapter.Line) {
+	number := max(ref.Line, 1)
+	state := adapter.State{Lines: number - 1}
+	if r.session.Header.Offset <= ref.Offset {
+		state.Header = r.session.Header
+	}
+	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true}
+}
+
+// readAt reads bytes from the file into the buffer, which has so many already.
+func (r *Reader) readAt(offset int64, have, length int) error {
+	if r.file == nil {
+		f, err := r.src.Open(r.session.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: it was deleted", ErrChanged)
+		}
+		if err != nil {
+			return err
+		}
+		r.file, r.opened = f, f
+	}
+	r.buf = slices.Grow(r.buf[:have], length-have)[:length]
+	n, err := r.file.ReadAt(r.buf[have:], offset+int64(have))
+	switch {
+	case n == length-have:
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return ErrChanged
+	}
+	return fmt.Errorf("read byte %d of %s: %w", offset, r.session.Path, err)
+}
+
+// How much is read at first of an entry whose length is not known, and how much
+// more each time.
+const (
+	FirstRead  = 16 << 10
+	readGrowth = 8
+)
+
+// line reads the line from offset on, about as long as guess.
+func (r *Reader) line(offset, guess int64) ([]byte, error) {
+	if offset >= r.session.Size {
+		return nil, ErrChanged
+	}
+	left := r.session.Size - offset
+	if guess <= 0 {
+		guess = FirstRead
+	}
+	have := 0
+	for n := guess; ; n *= readGrowth {
+		if r.Limit > 0 {
+			n = min(n, int64(r.Limit))
+		}
+		n = min(n, left)
+		if err := r.readAt(offset, have, int(n)); err != nil {
+			return nil, err
+		}
+		if i := bytes.IndexByte(r.buf[have:], '\n'); i >= 0 {
+			return r.buf[:have+i], nil
+		}
+		if have = int(n); n == left {
+			return r.buf, nil
+		}
+		if r.Limit > 0 && have == r.Limit {
+			r.size = r.Limit
+			return nil, ErrTooLong
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package filter
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+	"pigrep/internal/timespec"
+	"pigrep/query/entry"
+	"pigrep/query/syntax"
+	"pigrep/scope"
+)
+
+// Env is what the values of fields are read with.
+type Env struct {
+	Now    time.Time                // relative dates count from here
+	Expand func(path string) string // makes a path absolute; nil leaves it as it is
+}
+
+// Field makes the filter of a field in the text of a query.
+func Field(n *syntax.Field, env Env) (*Filter, error) {
+	f := &Filter{}
+	value := n.Value
+	values := strings.Split(value, ",")
+	switch n.Name {
+	case "kind":
+		var kinds []session.Kind
+		for _, name := range values {
+			k, err := scope.ParseKind(name)
+			if err != nil {
+				return nil, err
+			}
+			kinds = append(kinds, k)
+		}
+		f.addKinds(kinds)
+	case "role":
+		f.addKeyword(index.FieldRole, values)
+	case "tool":
+		f.addKeyword(index.FieldTool, values)
+	case "is":
+		switch value {
+		case index.FlagError:
+			f.addKeyword(index.FieldFlag, []string{index.FlagError})
+		case "named":
+			f.sessions = append(f.sessions, func(s *session.Summary) bool { return s.Name != "" })
+		default:
+			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.FieldNamed("is").Values, ", "))
+		}
+	case "title":
+		part := analysis.Fold(value)
+		f.sessions = append(f.sessions, func(s *session.Summary) bool {
+			return part != "" && strings.Contains(analysis.Fold(s.Name), part)
+		})
+	case "label":
+		f.addLabel(value)
+	case "model":
+		f.addModels([]string{value})
+	case "cwd":
+		if env.Expand != nil {
+			value = env.Expand(value)
+		}
+		f.addCWD(value)
+	case "project":
+		f.addProjects([]string{value})
+	case "session":
+		f.addSessions([]string{value})
+	case "branch":
+		branch, err := entry.ParseBranch(value)
+		if err != nil {
+			return nil, err
+		}
+		if branch == "" {
+			f.sessions = append(f.sessions, func(*session.Summary) bool { return true })
+		} else {
+			f.branches = append(f.branches, branch)
+		}
+	case "after", "before":
+		span, err := timespec.Parse(value, env.Now)
+		if err != nil {
+			return nil, err
+		}
+		if n.Name == "after" {
+			f.addTime(span.Start, time.Time{})
+		} else {
+			f.addTime(time.Time{}, span.Start.Add(-time.Millisecond))
+		}
+	default:
+		return nil, fmt.Errorf("there is no field %q", n.Name)
+	}
+	return f, nil
+}

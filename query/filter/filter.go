@@ -1,0 +1,513 @@
+// Package filter decides what of an index, of a session file or of an entry may be
+// shown, whatever it is searched for. A Filter is compiled from what flags say
+// (Spec) or from a field in the text of a query; it never changes and may be used
+// by several goroutines. Filters on sessions and keywords are answered by the
+// index, filters on the time, the branch and the label of an entry by its session
+// record: later lines of a file change those, so that no document has them.
+//
+// It may import syntax, docset, entry, literal and match, all below it.
+package filter
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/bmatcuk/doublestar/v4"
+
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/near"
+	"pigrep/internal/session"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
+	"pigrep/scope"
+)
+
+// Spec is what flags ask for. Within one of its fields any value is enough; all
+// fields must hold.
+type Spec struct {
+	Scope scope.Scope // "" is scope.Default; not used when Kinds is set
+
+	Kinds    []session.Kind
+	Roles    []string // message roles, whole
+	Tools    []string // tool names, whole
+	Models   []string // part of the model's name, or of provider/model
+	Sessions []string // session ids or their beginnings, or session paths
+	Projects []string // a path, or the last element of one
+	Excludes []string // globs on session paths
+	CWD      string   // absolute: that directory or below; "" for any
+
+	Since, Until time.Time // both inside; zero: open
+	Error        bool      // only parts of entries with an error
+	Branch       string    // only entries of this branch, entry.BranchActive or entry.BranchAbandoned; "" for any
+}
+
+// Filter lets through what passes all of its tests. The zero Filter lets everything
+// through.
+type Filter struct {
+	sessions []func(*session.Summary) bool
+	keywords []keywordTest
+	times    []span
+	branches []string
+	labels   []string // folded
+}
+
+// keywordTest is a test of one keyword of a document. That of models is asked for the
+// provider and for provider/model too.
+type keywordTest struct {
+	field index.Field
+	take  func(string) bool
+}
+
+// span is a time, in Unix milliseconds, both ends inside.
+type span struct{ since, until int64 }
+
+func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
+
+// Compile makes the filter of a Spec.
+func (s *Spec) Compile() (*Filter, error) {
+	f := &Filter{}
+	kinds := s.Kinds
+	if len(kinds) == 0 {
+		sc := s.Scope
+		if sc == "" {
+			sc = scope.Default
+		}
+		if sc != scope.All {
+			kinds = sc.KindsOf()
+		}
+	}
+	if len(kinds) > 0 {
+		f.addKinds(kinds)
+	}
+	if len(s.Roles) > 0 {
+		f.addKeyword(index.FieldRole, s.Roles)
+	}
+	if len(s.Tools) > 0 {
+		f.addKeyword(index.FieldTool, s.Tools)
+	}
+	if s.Error {
+		f.addKeyword(index.FieldFlag, []string{index.FlagError})
+	}
+	if len(s.Models) > 0 {
+		f.addModels(s.Models)
+	}
+	if len(s.Sessions) > 0 {
+		f.addSessions(s.Sessions)
+	}
+	if len(s.Projects) > 0 {
+		f.addProjects(s.Projects)
+	}
+	if s.CWD != "" {
+		f.addCWD(s.CWD)
+	}
+	if s.Branch != "" {
+		f.branches = append(f.branches, s.Branch)
+	}
+	for _, glob := range s.Excludes {
+		if err := f.addExclude(glob); err != nil {
+			return nil, err
+		}
+	}
+	if !s.Since.IsZero() || !s.Until.IsZero() {
+		f.addTime(s.Since, s.Until)
+	}
+	return f, nil
+}
+
+// Any returns the Spec with all kinds, unless it names a scope or kinds.
+func (s Spec) Any() Spec {
+	if s.Scope == "" && len(s.Kinds) == 0 {
+		s.Scope = scope.All
+	}
+	return s
+}
+
+func (f *Filter) addKinds(kinds []session.Kind) {
+	f.keywords = append(f.keywords, keywordTest{index.FieldKind, func(term string) bool {
+		return slices.Contains(kinds, session.Kind(term))
+	}})
+}
+
+func (f *Filter) addKeyword(field index.Field, values []string) {
+	f.keywords = append(f.keywords, keywordTest{field, func(term string) bool {
+		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(term, v) })
+	}})
+}
+
+func (f *Filter) addModels(values []string) {
+	f.keywords = append(f.keywords, keywordTest{index.FieldModel, func(name string) bool { return IsModel(name, values) }})
+}
+
+// IsModel reports whether one of the values is part of the name of a model, without
+// regard to case.
+func IsModel(name string, values []string) bool {
+	return slices.ContainsFunc(values, func(v string) bool { return near.ContainsFold(name, v) })
+}
+
+// modelName is what a test of models looks at.
+func modelName(provider, model string) string {
+	if provider == "" || model == "" {
+		return provider + model
+	}
+	return provider + "/" + model
+}
+
+func (f *Filter) addSessions(values []string) {
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		name := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
+		return slices.ContainsFunc(values, func(v string) bool {
+			return near.HasPrefixFold(s.ID, v) || s.Path == v || name == strings.TrimSuffix(v, ".jsonl")
+		})
+	})
+}
+
+func (f *Filter) addProjects(values []string) {
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		cwd := strings.TrimRight(session.Slashed(s.CWD), "/")
+		return slices.ContainsFunc(values, func(v string) bool {
+			v = strings.TrimRight(session.Slashed(v), "/")
+			return v != "" && (cwd == v || strings.EqualFold(path.Base(cwd), v) ||
+				strings.Contains(v, "/") && strings.HasSuffix(cwd, "/"+strings.TrimLeft(v, "/")))
+		})
+	})
+}
+
+func (f *Filter) addCWD(dir string) {
+	dir = strings.TrimRight(session.Slashed(dir), "/")
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		rest, ok := strings.CutPrefix(session.Slashed(s.CWD), dir)
+		return ok && s.CWD != "" && (rest == "" || rest[0] == '/')
+	})
+}
+
+// addExclude leaves out the session files that a glob matches: some whole elements
+// of the path in a row, from the root when the glob begins with a slash, and what is
+// below them.
+func (f *Filter) addExclude(glob string) error {
+	pattern := session.Slashed(glob)
+	if !strings.HasPrefix(pattern, "/") {
+		pattern = "**/" + pattern
+	}
+	pattern = strings.TrimRight(pattern, "/")
+	if !doublestar.ValidatePattern(pattern) {
+		return fmt.Errorf("glob %q: %w", glob, doublestar.ErrBadPattern)
+	}
+	below := pattern + "/**"
+	f.sessions = append(f.sessions, func(s *session.Summary) bool {
+		p := session.Slashed(s.Path)
+		return !doublestar.MatchUnvalidated(pattern, p) && !doublestar.MatchUnvalidated(below, p)
+	})
+	return nil
+}
+
+func (f *Filter) addTime(since, until time.Time) {
+	s := span{-1 << 63, 1<<63 - 1}
+	if !since.IsZero() {
+		s.since = since.UnixMilli()
+	}
+	if !until.IsZero() {
+		s.until = until.UnixMilli()
+	}
+	f.times = append(f.times, s)
+}
+
+func (f *Filter) addLabel(part string) { f.labels = append(f.labels, analysis.Fold(part)) }
+
+// Session reports whether a session passes. Times, branches and labels are not asked:
+// see Entry.
+func (f *Filter) Session(s *session.Summary) bool {
+	for _, pass := range f.sessions {
+		if !pass(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// OfSessions reports whether the filter looks at sessions.
+func (f *Filter) OfSessions() bool { return len(f.sessions) > 0 }
+
+// OfKeywords reports whether the filter looks at keywords of documents.
+func (f *Filter) OfKeywords() bool { return len(f.keywords) > 0 }
+
+// OfEntries reports whether the filter looks at what session records say of entries,
+// so that Entry has to be asked.
+func (f *Filter) OfEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
+
+// Empty reports whether the filter lets everything through.
+func (f *Filter) Empty() bool { return !f.OfSessions() && !f.OfKeywords() && !f.OfEntries() }
+
+// Branch returns the branch that entries must be on, "" for any.
+func (f *Filter) Branch() string {
+	if len(f.branches) == 0 {
+		return ""
+	}
+	return f.branches[0]
+}
+
+// Meta is what a session record says of an entry.
+type Meta struct {
+	Time   int64 // Unix milliseconds
+	Active bool  // it lies on the active branch
+	Label  string
+}
+
+// Entry reports whether an entry passes the tests of times, branches and labels.
+func (f *Filter) Entry(m Meta) bool {
+	if !f.Time(m.Time) {
+		return false
+	}
+	for _, b := range f.branches {
+		if entry.BranchName(m.Active) != b {
+			return false
+		}
+	}
+	for _, l := range f.labels {
+		if m.Label == "" || !strings.Contains(analysis.Fold(m.Label), l) {
+			return false
+		}
+	}
+	return true
+}
+
+// Time reports whether a time, in Unix milliseconds, is inside of what is asked for.
+func (f *Filter) Time(ms int64) bool {
+	for _, s := range f.times {
+		if !s.contains(ms) {
+			return false
+		}
+	}
+	return true
+}
+
+// OfTime reports whether the filter looks at times.
+func (f *Filter) OfTime() bool { return len(f.times) > 0 }
+
+// Verdict is what is known of all entries of a session without looking at them.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Unknown Verdict = iota // it depends on the entry
+	None                   // none passes
+	All                    // all pass
+)
+
+// EntriesOf tells from its summary whether entries of a session pass Entry.
+func (f *Filter) EntriesOf(s *session.Summary) Verdict {
+	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
+		return None
+	}
+	all := len(f.branches)+len(f.labels) == 0
+	if s.Oldest.IsZero() {
+		if len(f.times) > 0 {
+			return Unknown
+		}
+	} else {
+		oldest, newest := s.Oldest.UnixMilli(), s.Newest.UnixMilli()
+		for _, t := range f.times {
+			if newest < t.since || oldest > t.until {
+				return None
+			}
+			all = all && t.contains(oldest) && t.contains(newest)
+		}
+	}
+	if all {
+		return All
+	}
+	return Unknown
+}
+
+// Part reports whether a part that was read again has the keywords, and its entry,
+// of this time, is inside of the times. Sessions, branches and labels are not asked.
+func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
+	if !f.Time(at.UnixMilli()) {
+		return false
+	}
+	for i := range f.keywords {
+		t := &f.keywords[i]
+		if value := keywordOf(t.field, e, p); value == "" || !t.take(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
+	switch f {
+	case index.FieldKind:
+		return string(p.Kind)
+	case index.FieldRole:
+		return e.Role
+	case index.FieldTool:
+		return p.Tool
+	case index.FieldModel:
+		return modelName(e.Provider, e.Model)
+	case index.FieldFlag:
+		if e.IsError {
+			return index.FlagError
+		}
+	}
+	return ""
+}
+
+// ForConversation returns what tells the entries of a session that a Spec lets through: those
+// of its branch and time, with a part that passes all other filters. Without a scope
+// and kinds all kinds count. It is nil when there are no filters.
+func ForConversation(rec *session.Record, s Spec) (func(*entry.Entry) bool, error) {
+	s = s.Any()
+	f, err := s.Compile()
+	if err != nil || f.Empty() {
+		return nil, err
+	}
+	passes, branch := f.Session(&rec.Summary), f.Branch()
+	return func(e *entry.Entry) bool {
+		if !passes || branch != "" && e.Branch != branch {
+			return false
+		}
+		if !f.OfKeywords() { // entries without any part count
+			return f.Part(&e.Entry, &session.Part{}, e.Time)
+		}
+		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.Part(&e.Entry, &p, e.Time) })
+	}, nil
+}
+
+// Docs returns the documents of a segment that pass the tests of sessions and
+// keywords, nil for all. pass says of a file, by its number, whether its session
+// passes; it is not called when the filter does not look at sessions.
+func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.Set, error) {
+	var docs docset.Set
+	if f.OfSessions() {
+		runs, err := seg.Files()
+		if err != nil {
+			return nil, err
+		}
+		docs = docset.New(seg.Len())
+		for i, run := range runs {
+			if !pass(run.File) {
+				continue
+			}
+			for doc := run.First; doc < runs.End(i); doc++ {
+				docs.Add(doc)
+			}
+		}
+	}
+	have, err := f.Keywords(seg)
+	if docs == nil || err != nil {
+		return have, err
+	}
+	if have != nil {
+		docs.And(have)
+	}
+	return docs, nil
+}
+
+// Keywords returns the documents of a segment that pass the tests of keywords, nil
+// for all.
+func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
+	for i := range f.keywords {
+		have, err := f.keywords[i].set(seg)
+		if err != nil {
+			return nil, err
+		}
+		if docs == nil {
+			docs = have
+		} else {
+			docs.And(have)
+		}
+	}
+	return docs, nil
+}
+
+// Narrow takes out of docs what the tests of keywords do not let through.
+func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
+	for i := range f.keywords {
+		if docs.IsEmpty() {
+			return nil
+		}
+		have, err := f.keywords[i].bitmap(seg)
+		if err != nil {
+			return err
+		}
+		docs.And(have)
+	}
+	return nil
+}
+
+// set returns the documents of a segment whose keyword the test takes.
+func (t *keywordTest) set(seg *index.Segment) (docset.Set, error) {
+	// Every document has a kind, and those of a scope are the most: take the others
+	// out.
+	if t.field == index.FieldKind {
+		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.take(term) })
+		for i := range docs {
+			docs[i] = ^docs[i]
+		}
+		return docs, err
+	}
+	have, err := t.bitmap(seg)
+	if err != nil {
+		return nil, err
+	}
+	docs := docset.New(seg.Len())
+	docs.AddBitmap(have)
+	return docs, nil
+}
+
+// bitmap is set as a bitmap.
+func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
+	all := roaring.New()
+	terms, err := docset.Keywords(s, t.field)
+	if err != nil {
+		return nil, err
+	}
+	var rest []string
+	for _, term := range terms {
+		if !t.take(term) {
+			rest = append(rest, term)
+			continue
+		}
+		docs, err := s.Bitmap(t.field, []byte(term))
+		if err != nil {
+			return nil, err
+		}
+		all.Or(docs)
+	}
+	if t.field != index.FieldModel {
+		return all, nil
+	}
+	// What a test of models takes of one name it takes of provider/model too.
+	providers, err := docset.Keywords(s, index.FieldProvider)
+	if err != nil {
+		return nil, err
+	}
+	for _, provider := range providers {
+		docs, err := s.Bitmap(index.FieldProvider, []byte(provider))
+		if err != nil {
+			return nil, err
+		}
+		if t.take(provider) {
+			all.Or(docs)
+			continue
+		}
+		for _, model := range rest {
+			if t.take(modelName(provider, model)) {
+				both, err := s.Bitmap(index.FieldModel, []byte(model))
+				if err != nil {
+					return nil, err
+				}
+				both.And(docs)
+				all.Or(both)
+			}
+		}
+	}
+	return all, nil
+}
+
+// OnlyTimes reports whether Entry asks for nothing but times, which every entry has.
+func (f *Filter) OnlyTimes() bool { return len(f.branches)+len(f.labels) == 0 }
