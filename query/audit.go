@@ -110,12 +110,8 @@ func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src ent
 // listFiles puts the files in the order in which copies are looked for, and
 // works out which are wanted.
 func (x *auditor) listFiles() error {
-	f, err := x.req.Spec.Compile()
-	if err != nil {
-		return err
-	}
-	x.filter = f
-	if name := f.Branch(); name != "" {
+	x.filter = x.req.Spec.Compile()
+	if name := x.filter.Branch(); name != "" {
 		x.branch = &auditBranch{branch: name}
 	}
 	summaries := x.r.Summaries()

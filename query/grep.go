@@ -111,11 +111,7 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	f, err := req.Spec.Compile()
-	if err != nil {
-		return nil, err
-	}
-	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: f, limits: grepUsual}
+	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: grepUsual}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}

@@ -145,10 +145,7 @@ func newSearcher(ctx context.Context, r *index.Reader, a adapter.Adapter, src en
 	}
 	s.norm0, s.norm1 = float32(k1*(1-b)), float32(k1*b/average)
 
-	var err error
-	if s.filtered, err = req.Spec.Compile(); err != nil {
-		return nil, err
-	}
+	s.filtered = req.Spec.Compile()
 	s.listFiles()
 	for i, seg := range r.Segments() {
 		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, len(q.words)), terms: s.terms})

@@ -152,12 +152,10 @@ func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
 	spec := l.req.Spec.Any()
 	models := spec.Models // the summary knows them
 	spec.Models = nil
-	f, err := spec.Compile()
-	if err != nil {
-		return nil, err
-	}
+	f := spec.Compile()
 	var files map[uint32]bool
 	if f.OfKeywords() {
+		var err error
 		if files, err = filesWith(l.r, f); err != nil {
 			return nil, err
 		}

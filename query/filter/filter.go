@@ -9,7 +9,6 @@
 package filter
 
 import (
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -69,7 +68,7 @@ type span struct{ since, until int64 }
 func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
 
 // Compile makes the filter of a Spec.
-func (s *Spec) Compile() (*Filter, error) {
+func (s *Spec) Compile() *Filter {
 	f := &Filter{}
 	kinds := s.Kinds
 	if len(kinds) == 0 {
@@ -109,14 +108,12 @@ func (s *Spec) Compile() (*Filter, error) {
 		f.branches = append(f.branches, s.Branch)
 	}
 	for _, glob := range s.Excludes {
-		if err := f.addExclude(glob); err != nil {
-			return nil, err
-		}
+		f.addExclude(glob)
 	}
 	if !s.Since.IsZero() || !s.Until.IsZero() {
 		f.addTime(s.Since, s.Until)
 	}
-	return f, nil
+	return f
 }
 
 // Any returns the Spec with all kinds, unless it names a scope or kinds.
@@ -188,21 +185,20 @@ func (f *Filter) addCWD(dir string) {
 // addExclude leaves out the session files that a glob matches: some whole elements
 // of the path in a row, from the root when the glob begins with a slash, and what is
 // below them.
-func (f *Filter) addExclude(glob string) error {
+func (f *Filter) addExclude(glob string) {
 	pattern := session.Slashed(glob)
 	if !strings.HasPrefix(pattern, "/") {
 		pattern = "**/" + pattern
 	}
 	pattern = strings.TrimRight(pattern, "/")
-	if !doublestar.ValidatePattern(pattern) {
-		return fmt.Errorf("glob %q: %w", glob, doublestar.ErrBadPattern)
+	if !doublestar.ValidatePattern(pattern) { // a bracket without a partner is itself
+		pattern = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(pattern)
 	}
 	below := pattern + "/**"
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		p := session.Slashed(s.Path)
 		return !doublestar.MatchUnvalidated(pattern, p) && !doublestar.MatchUnvalidated(below, p)
 	})
-	return nil
 }
 
 func (f *Filter) addTime(since, until time.Time) {
@@ -359,11 +355,11 @@ func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
 // ForConversation returns what tells the entries of a session that a Spec lets through: those
 // of its branch and time, with a part that passes all other filters. Without a scope
 // and kinds all kinds count. It is nil when there are no filters.
-func ForConversation(rec *session.Record, s Spec) (func(*entry.Entry) bool, error) {
+func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
 	s = s.Any()
-	f, err := s.Compile()
-	if err != nil || f.Empty() {
-		return nil, err
+	f := s.Compile()
+	if f.Empty() {
+		return nil
 	}
 	passes, branch := f.Session(&rec.Summary), f.Branch()
 	return func(e *entry.Entry) bool {
@@ -374,7 +370,7 @@ func ForConversation(rec *session.Record, s Spec) (func(*entry.Entry) bool, erro
 			return f.Part(&e.Entry, &session.Part{}, e.Time)
 		}
 		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.Part(&e.Entry, &p, e.Time) })
-	}, nil
+	}
 }
 
 // Docs returns the documents of a segment that pass the tests of sessions and
