@@ -26,6 +26,8 @@ var layers = map[string]int{
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         50,
 	"pigrep/query":                   45,
+	"pigrep/query/rank":              44,
+	"pigrep/query/words":             43,
 	"pigrep/query/filter":            42,
 	"pigrep/query/match":             41,
 	"pigrep/query/syntax":            40,
@@ -48,7 +50,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench"}
+var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/stories"}
 
 // sealed says which packages alone may import a module.
 var sealed = map[string][]string{

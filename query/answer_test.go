@@ -12,21 +12,22 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
+	"pigrep/query/rank"
 )
 
 // diary is sessions of several days, with entries of several minutes.
 func diary(t testing.TB, sessions int) *library {
 	var stories []story
 	for i := range sessions {
-		s := story{name: fmt.Sprintf("d%02d", i), start: day.AddDate(0, 0, (i*7)%sessions)}
+		s := story{Name: fmt.Sprintf("d%02d", i), Start: day.AddDate(0, 0, (i*7)%sessions)}
 		for k := range 4 {
 			e := prompt(fmt.Sprintf("weather report %d of %d", k, i))
 			if k == 2 {
 				e = reply(fmt.Sprintf("only the weather %d", i))
 			}
-			e = e.named(fmt.Sprintf("d%02d.%d", i, k))
-			e.minute = k
-			s.entries = append(s.entries, e)
+			e = e.Named(fmt.Sprintf("d%02d.%d", i, k))
+			e.Minute = k
+			s.Entries = append(s.Entries, e)
 		}
 		stories = append(stories, s)
 	}
@@ -38,9 +39,9 @@ func TestSearchSort(t *testing.T) {
 	l := diary(t, 23)
 	all := l.search(Request{Text: "weather report", Flat: true, Limit: 1000}).Hits
 	all = slices.DeleteFunc(all, func(h Hit) bool { return len(h.Missing) > 0 })
-	for _, order := range []Sort{SortNewest, SortOldest} {
+	for _, order := range []rank.Sort{rank.Newest, rank.Oldest} {
 		slices.SortFunc(all, func(a, b Hit) int {
-			if order == SortNewest {
+			if order == rank.Newest {
 				a, b = b, a
 			}
 			return a.Timestamp.Compare(b.Timestamp.Time)
@@ -69,7 +70,7 @@ func TestSearchSort(t *testing.T) {
 			}
 		}
 		sorted := slices.IsSortedFunc(times, func(a, b time.Time) int {
-			if order == SortNewest {
+			if order == rank.Newest {
 				return b.Compare(a)
 			}
 			return a.Compare(b)
@@ -83,40 +84,33 @@ func TestSearchSort(t *testing.T) {
 // What is not among the first sessions is not looked at.
 func TestSearchSortReadsLittle(t *testing.T) {
 	l := diary(t, 40)
-	req := Request{Text: "weather", Sort: SortNewest, Limit: 3}
-	q, err := compile(&req)
+	req := Request{Text: "weather", Sort: rank.Newest, Limit: 3}
+	in, err := req.Resolve(t.Context(), l.Reader, adapter.Pi(), disk{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSearcher(t.Context(), l.reader, adapter.Pi(), disk{}, &req, q)
+	found, err := rank.Run(t.Context(), in, req.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []func() error{s.find, func() error { _, err := s.respond(); return err }} {
-		if err := step(); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := respond(t.Context(), &req, in, found); err != nil {
+		t.Fatal(err)
 	}
-	loaded := 0
-	for i := range s.files {
-		if s.files[i].outline != nil {
-			loaded++
-		}
-	}
+	loaded := found.RecordsRead()
 	if loaded == 0 || loaded > 4 {
 		t.Errorf("%d of 40 session records were read for three sessions", loaded)
 	}
 }
 
 func TestSearchNeighbours(t *testing.T) {
-	l := newLibrary(t, story{name: "tree", entries: []turn{
-		prompt("first").named("a"),
-		called("bash", map[string]any{"command": "ls"}).named("b"),
-		{id: "m", fields: map[string]any{"type": "model_change", "provider": "acme", "modelId": "opus-9"}},
-		prompt("needle").named("c"),
-		reply("abandoned answer").named("x"),
-		{id: "d", parent: "c", message: reply("kept answer").message},
-		prompt("last").named("e"),
+	l := newLibrary(t, story{Name: "tree", Entries: []turn{
+		prompt("first").Named("a"),
+		called("bash", map[string]any{"command": "ls"}).Named("b"),
+		{ID: "m", Fields: map[string]any{"type": "model_change", "provider": "acme", "modelId": "opus-9"}},
+		prompt("needle").Named("c"),
+		reply("abandoned answer").Named("x"),
+		{ID: "d", Parent: "c", Message: reply("kept answer").Message},
+		prompt("last").Named("e"),
 	}})
 	resp := l.search(Request{Text: "needle", Before: 2, After: 2})
 	var got []string

@@ -1,12 +1,12 @@
 package query
 
 import (
-	"errors"
 	"slices"
 
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/match"
+	"pigrep/query/rank"
 	"pigrep/scope"
 )
 
@@ -21,38 +21,21 @@ type Neighbour struct {
 	Text      string       `json:"text"` // the beginning, on one line
 }
 
-// neighbours returns the entries before and after that of a candidate, on its
-// branch, so many of each at most. Entries without text of a conversation do not
-// count.
-func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighbour, err error) {
-	f := &s.files[c.file]
-	if f.record == nil {
-		if f.record, err = s.r.Record(f.File); err != nil {
-			return list, err
-		}
-		f.tree = f.record.Tree()
+// neighbours returns the entries before and after a hit, on its branch, so many of
+// each at most. Entries without text of a conversation do not count.
+func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (list [2][]Neighbour, err error) {
+	rec, path, at, err := s.found.Path(h)
+	if err != nil || at < 0 {
+		return list, err
 	}
-	rec := f.record
-	n := rec.NodeAt(c.offset)
-	if n < 0 {
-		return list, nil
-	}
-	path := f.tree.Through(n)
-	at := slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID })
-	if at < 0 {
-		return list, nil
-	}
-	w := s.worker()
-	defer s.done(w)
-	w.use(f)
 	for i := at - 1; i >= 0 && len(list[0]) < before; i-- {
-		if err := s.neighbour(&list[0], w, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[0], w, rec, &rec.Nodes[path[i]]); err != nil {
 			return list, err
 		}
 	}
 	slices.Reverse(list[0])
 	for i := at + 1; i < len(path) && len(list[1]) < after; i++ {
-		if err := s.neighbour(&list[1], w, &rec.Nodes[path[i]]); err != nil {
+		if err := s.neighbour(&list[1], w, rec, &rec.Nodes[path[i]]); err != nil {
 			return list, err
 		}
 	}
@@ -62,7 +45,7 @@ func (s *searcher) neighbours(c *candidate, before, after int) (list [2][]Neighb
 // tellingKinds are the kinds of parts, the one that says most of an entry first.
 var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
 
-func (s *searcher) neighbour(list *[]Neighbour, w *worker, node *session.Node) error {
+func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, node *session.Node) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
@@ -83,12 +66,12 @@ func (s *searcher) neighbour(list *[]Neighbour, w *worker, node *session.Node) e
 			return
 		}
 		*list = append(*list, Neighbour{
-			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: w.file.TimeOf(node)},
+			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: rec.TimeOf(node)},
 			Line: node.Line, Text: match.Cut(s.req.shown(best.Text, nil)).Text,
 		})
 	})
-	if errors.Is(err, entry.ErrChanged) {
-		return nil // an entry without parts, or one that is not there any more
+	if err != nil && s.ctx.Err() == nil {
+		return nil // an entry without parts, or one that cannot be read any more
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/rank"
 )
 
 // AuditRequest asks what tools did and what it cost. Of the filters of Request
@@ -131,23 +132,11 @@ func (x *auditor) listFiles() error {
 		}
 		x.files = append(x.files, f)
 	}
-	slices.SortStableFunc(x.files, func(a, b auditFile) int { return olderHeader(a.Summary, b.Summary) }) // by path before
+	slices.SortStableFunc(x.files, func(a, b auditFile) int { return session.CompareHeaders(&a.Header, &b.Header) }) // by path before
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)
 	}
 	return nil
-}
-
-// olderHeader orders sessions by their headers, the oldest first and those that
-// say no time last.
-func olderHeader(a, b *session.Summary) int {
-	if a.Timestamp.IsZero() != b.Timestamp.IsZero() {
-		if a.Timestamp.IsZero() {
-			return 1
-		}
-		return -1
-	}
-	return a.Timestamp.Compare(b.Timestamp)
 }
 
 // search finds the calls that the text picks.
@@ -156,34 +145,19 @@ func (x *auditor) search(a adapter.Adapter, src entry.Source) error {
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	req.Tools, req.Models, req.Error = nil, nil, false // of these the facts know more
 	req.Since, req.Until = time.Time{}, time.Time{}
-	q, err := compile(&req)
+	in, err := req.Resolve(x.ctx, x.r, a, src)
 	if err != nil {
-		return err
-	}
-	s, err := newSearcher(x.ctx, x.r, a, src, &req, q)
-	if err != nil {
-		return err
-	}
-	s.every = true
-	if err := s.score(); err != nil {
-		return err
-	}
-	if err := s.verify(); err != nil {
 		return err
 	}
 	x.matched = make(map[callPlace]bool)
-	for _, c := range s.found.all() {
-		if v := s.judge.of(c.mask, c.weak); c.dropped || !v.whole || c.tier == tierFuzzy {
-			continue
-		}
-		s.resolve(c)
-		x.matched[callPlace{s.files[c.file].File, c.offset, int(c.part)}] = true
-	}
-	x.warnings = s.warnings
-	if s.inexact {
+	all, err := rank.Every(x.ctx, in, func(file uint32, offset int64, part int) {
+		x.matched[callPlace{file, offset, part}] = true
+	})
+	x.warnings = in.Plan.Warnings
+	if !all {
 		x.warnings = append(x.warnings, "not every phrase could be verified: some calls may be missing")
 	}
-	return nil
+	return err
 }
 
 // entrySet holds entries by what they have in common with their copies. It is an

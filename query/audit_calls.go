@@ -94,7 +94,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.Args) > 0 {
 		list.Total = -1
 	}
-	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, x.state()
+	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, StateOf(x.r)
 	list.Each = func(visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
@@ -395,6 +395,6 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	slices.SortFunc(t.Rows, func(a, b CommandRow) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Program, b.Program))
 	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, x.state()
+	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, StateOf(x.r)
 	return t, nil
 }

@@ -186,7 +186,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, x.state()
+	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, StateOf(x.r)
 	return t, nil
 }
 

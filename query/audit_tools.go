@@ -157,7 +157,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
-	t := &ToolTable{By: req.By, Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: x.state()}
+	t := &ToolTable{By: req.By, Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: StateOf(x.r)}
 	slices.SortFunc(table.rows, func(a, b *toolGroup) int {
 		if byTime(req.By) {
 			if c := cmp.Compare(b.keys[0], a.keys[0]); c != 0 {
@@ -172,15 +172,6 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		t.Rows = append(t.Rows, row)
 	}
 	return t, nil
-}
-
-// state returns which state of the index answers.
-func (x *auditor) state() IndexState {
-	s := IndexState{Generation: x.r.Generation(), Files: len(x.r.Summaries())}
-	for i := range x.r.Summaries() {
-		s.SkippedLines += x.r.Summaries()[i].Skipped
-	}
-	return s
 }
 
 // UsageRow is a row of the table of tokens and cost.
@@ -270,7 +261,7 @@ func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable,
 	if err != nil {
 		return nil, err
 	}
-	t := &UsageTable{By: req.By, TimeZone: x.place.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: x.state()}
+	t := &UsageTable{By: req.By, TimeZone: x.place.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: StateOf(x.r)}
 	for _, g := range table.rows {
 		g.row.Cost = g.cost.total()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/lab/corpus"
+	"pigrep/internal/lab/stories"
 )
 
 // benchBytes is the size of the session files that the benchmarks search. Set
@@ -18,14 +19,14 @@ const benchBytes = 24 << 20
 
 func benchLibrary(b *testing.B) *library {
 	if dir := os.Getenv("PIGREP_BENCH_INDEX"); dir != "" {
-		return openLibrary(b, dir)
+		return &library{stories.Open(b, dir), b}
 	}
 	l := newLibrary(b)
-	root := filepath.Join(l.dir, "made")
+	root := filepath.Join(l.Dir, "made")
 	if _, err := corpus.Generate(root, corpus.Options{Seed: 1, Bytes: benchBytes}); err != nil {
 		b.Fatal(err)
 	}
-	batch := l.writer.NewBatch()
+	batch := l.Writer.NewBatch()
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".jsonl") {
 			return err
@@ -34,17 +35,17 @@ func benchLibrary(b *testing.B) *library {
 		if err != nil {
 			return err
 		}
-		l.addTo(batch, path, string(text))
+		l.AddTo(batch, path, string(text))
 		if batch.Size() > benchBytes/8 {
-			l.commit(batch)
-			batch = l.writer.NewBatch()
+			l.Commit(batch)
+			batch = l.Writer.NewBatch()
 		}
 		return nil
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
-	l.commit(batch)
+	l.Commit(batch)
 	return l
 }
 
@@ -64,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: c.text}); err != nil {
+				if _, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: c.text}); err != nil {
 					b.Fatal(err)
 				}
 			}

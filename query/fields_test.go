@@ -9,25 +9,25 @@ import (
 
 // workshop has what the fields are about that only texts and records know.
 func workshop(t testing.TB) *library {
-	label := turn{fields: map[string]any{"type": "label", "targetId": "w-plan", "label": "Keep this"}}
+	label := turn{Fields: map[string]any{"type": "label", "targetId": "w-plan", "label": "Keep this"}}
 	return newLibrary(t,
-		story{name: "work", id: "0aaa", cwd: "/home/u/app", entries: []turn{
-			prompt("clean the build folder, timeout is fine").named("w-ask"),
-			reply("The plan: remove it.").named("w-plan"),
-			called("bash", map[string]any{"command": "rm   -rf build && ls src/auth/main.go", "wait": 30}).named("w-rm"),
-			called("write", map[string]any{"path": "src/main.go", "content": "package main\n// rm -rf nothing"}).named("w-write"),
-			called("edit", map[string]any{"file_path": "/home/u/app/docs/Main.go.md", "edits": []any{}}).named("w-edit"),
-			{id: "w-shell", message: map[string]any{"role": "bashExecution", "command": "du -sh .GITCLAW", "output": "rm -rf was said here\n3G", "exitCode": 1}},
-			label.named("w-label"),
-			{id: "w-sum", fields: map[string]any{"type": "compaction", "summary": "Cleaned up.", "details": map[string]any{
+		story{Name: "work", ID: "0aaa", CWD: "/home/u/app", Entries: []turn{
+			prompt("clean the build folder, timeout is fine").Named("w-ask"),
+			reply("The plan: remove it.").Named("w-plan"),
+			called("bash", map[string]any{"command": "rm   -rf build && ls src/auth/main.go", "wait": 30}).Named("w-rm"),
+			called("write", map[string]any{"path": "src/main.go", "content": "package main\n// rm -rf nothing"}).Named("w-write"),
+			called("edit", map[string]any{"file_path": "/home/u/app/docs/Main.go.md", "edits": []any{}}).Named("w-edit"),
+			{ID: "w-shell", Message: map[string]any{"role": "bashExecution", "command": "du -sh .GITCLAW", "output": "rm -rf was said here\n3G", "exitCode": 1}},
+			label.Named("w-label"),
+			{ID: "w-sum", Fields: map[string]any{"type": "compaction", "summary": "Cleaned up.", "details": map[string]any{
 				"readFiles": []string{"src/util/paths.go"}, "modifiedFiles": []string{"src/main.go"}}}},
-			{id: "w-title", fields: map[string]any{"type": "session_info", "name": "Café cleanup"}},
-			reply("exit status 17, timed out; exit code 4").named("w-exit"),
+			{ID: "w-title", Fields: map[string]any{"type": "session_info", "name": "Café cleanup"}},
+			reply("exit status 17, timed out; exit code 4").Named("w-exit"),
 		}},
-		story{name: "other", id: "0bbb", cwd: "/home/u/else", start: day.AddDate(0, 1, 0), entries: []turn{
-			prompt("the timeout of the domain.go file: TimeOut").named("o-ask"),
-			reply("繁體：連線池的資料庫").named("o-trad"),
-			reply("简体：连线池的数据库").named("o-simp"),
+		story{Name: "other", ID: "0bbb", CWD: "/home/u/else", Start: day.AddDate(0, 1, 0), Entries: []turn{
+			prompt("the timeout of the domain.go file: TimeOut").Named("o-ask"),
+			reply("繁體：連線池的資料庫").Named("o-trad"),
+			reply("简体：连线池的数据库").Named("o-simp"),
 		}},
 	)
 }

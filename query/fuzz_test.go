@@ -10,14 +10,15 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/query/syntax"
+	"pigrep/query/words"
 )
 
 // Whatever is typed, a search ends with an answer or with a TextError.
 func checkSearch(t *testing.T, l *library, text string) {
 	t.Helper()
-	resp, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: text})
+	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: text})
 	if err != nil {
-		var e *TextError
+		var e *words.TextError
 		if !errors.As(err, &e) || e.Hint == "" || !utf8.ValidString(e.Reason) {
 			t.Errorf("Search(%q): %v", text, err)
 		}

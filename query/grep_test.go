@@ -229,7 +229,7 @@ func plainParts(line []byte) (parts []session.Part) {
 	return parts
 }
 
-// plainArguments writes "name: value" for each leaf, in order.
+// plainArguments writes "Name: value" for each leaf, in order.
 func plainArguments(raw json.RawMessage) string {
 	var b strings.Builder
 	d := json.NewDecoder(bytes.NewReader(raw))

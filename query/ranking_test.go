@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"pigrep/index/analysis"
+	"pigrep/internal/lab/stories"
 )
 
 // The floors of the ranking, and what plain BM25 must not reach.
@@ -76,21 +77,21 @@ func readStories(t testing.TB) []story {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list = append(list, story{name: f[0], id: "0000-" + f[0], cwd: f[1], start: start})
+			list = append(list, story{Name: f[0], ID: "0000-" + f[0], CWD: f[1], Start: start})
 			continue
 		}
 		s := &list[len(list)-1]
 		mark, text, _ := strings.Cut(line, " ")
-		id := fmt.Sprintf("%s.%d", s.name, len(s.entries))
+		id := fmt.Sprintf("%s.%d", s.Name, len(s.Entries))
 		if rest, ok := strings.CutPrefix(text, "["); ok {
 			id, text, _ = strings.Cut(rest, "] ")
 		}
 		e := rankedEntry(mark, strings.ReplaceAll(text, " / ", "\n"))
 		if mark == "L" {
-			e.fields["targetId"] = s.entries[len(s.entries)-1].id
+			e.Fields["targetId"] = s.Entries[len(s.Entries)-1].ID
 		}
-		e.minute = len(s.entries)
-		s.entries = append(s.entries, e.named(id))
+		e.Minute = len(s.Entries)
+		s.Entries = append(s.Entries, e.Named(id))
 	}
 	return list
 }
@@ -102,7 +103,7 @@ func rankedEntry(mark, text string) turn {
 	case "<":
 		return reply(text)
 	case "?":
-		return said(map[string]any{"type": "thinking", "thinking": text})
+		return stories.Said(map[string]any{"type": "thinking", "thinking": text})
 	case "$":
 		return called("bash", map[string]any{"command": text})
 	case "@":
@@ -112,28 +113,19 @@ func rankedEntry(mark, text string) turn {
 		return result("bash", text, mark == "=!")
 	case "!":
 		command, output, _ := strings.Cut(text, " => ")
-		return turn{message: map[string]any{"role": "bashExecution", "command": command, "output": output, "exitCode": 0}}
+		return turn{Message: map[string]any{"role": "bashExecution", "command": command, "output": output, "exitCode": 0}}
 	case "E":
-		return turn{message: map[string]any{"role": "assistant", "content": []any{}, "stopReason": "error", "errorMessage": text}}
+		return turn{Message: map[string]any{"role": "assistant", "content": []any{}, "stopReason": "error", "errorMessage": text}}
 	case "T":
-		return turn{fields: map[string]any{"type": "session_info", "name": text}}
+		return turn{Fields: map[string]any{"type": "session_info", "name": text}}
 	case "L":
-		return turn{fields: map[string]any{"type": "label", "label": text}}
+		return turn{Fields: map[string]any{"type": "label", "label": text}}
 	case "S":
-		return turn{fields: map[string]any{"type": "compaction", "summary": text, "tokensBefore": 1000}}
+		return turn{Fields: map[string]any{"type": "compaction", "summary": text, "tokensBefore": 1000}}
 	}
 	panic("no entry begins with " + mark)
 }
 
-func said(block map[string]any) turn {
-	return turn{message: map[string]any{"role": "assistant", "provider": "acme", "model": "opus-9", "content": []any{block}}}
-}
-
-func called(tool string, arguments map[string]any) turn {
-	return said(map[string]any{"type": "toolCall", "id": "c1", "name": tool, "arguments": arguments})
-}
-
-// filler is what stands between the words of a distractor.
 var filler = strings.Fields(`the a of to in is for with that on as it by from at be this was are or an we can has not all more when
 value list name path item line file count result status total entry field level state group node type mode step part
 update create remove change move copy merge apply start finish open keep send return handle process select
@@ -145,11 +137,11 @@ north green seven little yellow river window garden letter paper market winter c
 // those of a query are in different ones.
 func distractors(wishes []wish) []story {
 	const shelves = 12
-	stories := make([]story, 0, 6*shelves)
+	list := make([]story, 0, 6*shelves)
 	for sort := range 6 {
 		for n := range shelves {
-			stories = append(stories, story{
-				name: fmt.Sprintf("noise-%d-%02d", sort, n), cwd: "/home/dev/misc", start: time.Date(2026, time.Month(2+n%3), 1+2*n, 8, 0, 0, 0, time.UTC),
+			list = append(list, story{
+				Name: fmt.Sprintf("noise-%d-%02d", sort, n), CWD: "/home/dev/misc", Start: time.Date(2026, time.Month(2+n%3), 1+2*n, 8, 0, 0, 0, time.UTC),
 			})
 		}
 	}
@@ -176,16 +168,16 @@ func distractors(wishes []wish) []story {
 			result("bash", scatter(3, 12, "\n"), false),
 			result("read", scatter(2, 2, "\n"), false),
 			reply(scatter(2, 4, " ")),
-			said(map[string]any{"type": "thinking", "thinking": scatter(2, 3, " ")}),
+			stories.Said(map[string]any{"type": "thinking", "thinking": scatter(2, 3, " ")}),
 			called("bash", map[string]any{"command": "echo " + scatter(1, 3, " ")}),
 			prompt("Here is what I pasted:\n" + scatter(2, 8, "\n")),
 		}
 		for sort, e := range docs {
-			s := &stories[sort*shelves+(n*5+sort)%shelves]
-			s.entries = append(s.entries, e)
+			s := &list[sort*shelves+(n*5+sort)%shelves]
+			s.Entries = append(s.Entries, e)
 		}
 	}
-	return stories
+	return list
 }
 
 // A tally counts the ranks at which wishes were found.
@@ -212,22 +204,25 @@ func rankIn(ids, want []string) int {
 	return slices.IndexFunc(ids, func(id string) bool { return slices.Contains(want, id) }) + 1
 }
 
+// model is the documents of a library in memory.
+type model struct{ *stories.Corpus }
+
 // plainRanks ranks the documents by BM25 with any of the words as typed.
-func (m *model) plainRanks(text string, entryOf func(*modelDoc) string) []string {
+func (m model) plainRanks(text string, entryOf func(*stories.Doc) string) []string {
 	var a analysis.Analyzer
 	terms := map[string]bool{}
 	a.Walk([]byte(text), func(t analysis.Token) { terms[string(t.Term)] = true })
 	type scored struct {
-		d     *modelDoc
+		d     *stories.Doc
 		score float64
 	}
 	var list []scored
-	for i := range m.docs {
-		d := &m.docs[i]
+	for i := range m.Docs {
+		d := &m.Docs[i]
 		sum := 0.0
 		for term := range terms {
-			if f := d.freq[term]; f > 0 {
-				sum += m.idf(m.df[term]) * (m.tf(float64(f), d.length) - lowest)
+			if f := d.Freq[term]; f > 0 {
+				sum += m.IDF(m.DF[term]) * m.TF(float64(f), d.Length)
 			}
 		}
 		if sum > 0 {
@@ -235,7 +230,7 @@ func (m *model) plainRanks(text string, entryOf func(*modelDoc) string) []string
 		}
 	}
 	slices.SortFunc(list, func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.d.path, y.d.path), cmp.Compare(x.d.id.Offset, y.d.id.Offset))
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.d.Path, y.d.Path), cmp.Compare(x.d.ID.Offset, y.d.ID.Offset))
 	})
 	ids := []string{}
 	for _, x := range list[:min(mostRank, len(list))] {
@@ -245,18 +240,18 @@ func (m *model) plainRanks(text string, entryOf func(*modelDoc) string) []string
 }
 
 func TestRanking(t *testing.T) {
-	wishes, stories := readWishes(t), readStories(t)
-	if len(wishes) < leastQueries || len(stories) < leastSessions {
-		t.Fatalf("%d queries over %d sessions, want at least %d over %d", len(wishes), len(stories), leastQueries, leastSessions)
+	wishes, list := readWishes(t), readStories(t)
+	if len(wishes) < leastQueries || len(list) < leastSessions {
+		t.Fatalf("%d queries over %d sessions, want at least %d over %d", len(wishes), len(list), leastQueries, leastSessions)
 	}
-	l := newLibrary(t, append(stories, distractors(wishes)...)...)
-	m := newModel(l)
-	entryOf := func(d *modelDoc) string {
-		rec, err := l.reader.Record(d.id.File)
+	l := newLibrary(t, append(list, distractors(wishes)...)...)
+	m := model{l.Corpus()}
+	entryOf := func(d *stories.Doc) string {
+		rec, err := l.Reader.Record(d.ID.File)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rec.Nodes[rec.NodeAt(d.id.Offset)].ID
+		return rec.Nodes[rec.NodeAt(d.ID.Offset)].ID
 	}
 	var all, tuning, held, plain, sessions tally
 	for _, w := range wishes {
@@ -286,9 +281,9 @@ func TestRanking(t *testing.T) {
 			ids = append(ids, strings.TrimPrefix(s.SessionID, "0000-"))
 		}
 		want := []string{}
-		for _, s := range stories {
-			if slices.ContainsFunc(s.entries, func(e turn) bool { return slices.Contains(w.want, e.id) }) {
-				want = append(want, s.name)
+		for _, s := range list {
+			if slices.ContainsFunc(s.Entries, func(e turn) bool { return slices.Contains(w.want, e.ID) }) {
+				want = append(want, s.Name)
 			}
 		}
 		sessions.add(rankIn(ids, want))
@@ -319,7 +314,7 @@ func TestRanking(t *testing.T) {
 }
 
 // withAll counts the documents that hold all of the words, those wanted left out.
-func (m *model) withAll(words []string, entryOf func(*modelDoc) string, want []string) int {
+func (m model) withAll(words []string, entryOf func(*stories.Doc) string, want []string) int {
 	var a analysis.Analyzer
 	terms := map[string]bool{}
 	for _, w := range words {
@@ -327,13 +322,13 @@ func (m *model) withAll(words []string, entryOf func(*modelDoc) string, want []s
 	}
 	n := 0
 next:
-	for i := range m.docs {
+	for i := range m.Docs {
 		for term := range terms {
-			if m.docs[i].freq[term] == 0 {
+			if m.Docs[i].Freq[term] == 0 {
 				continue next
 			}
 		}
-		if !slices.Contains(want, entryOf(&m.docs[i])) {
+		if !slices.Contains(want, entryOf(&m.Docs[i])) {
 			n++
 		}
 	}

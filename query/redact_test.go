@@ -17,7 +17,7 @@ func secretLibrary(t *testing.T) *library {
 	// A word next to the middle of a key, far from where it begins.
 	key := "-----BEGIN RSA PRIVATE " + "KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEAx0123456789abcdef\n", 30) +
 		"needle " + secrets[1] + "\n-----END RSA PRIVATE " + "KEY-----"
-	return newLibrary(t, story{name: "s", entries: []turn{
+	return newLibrary(t, story{Name: "s", Entries: []turn{
 		prompt("connect with DB_PASSWORD=hunter2hunter2 please"),
 		reply("the word needle stands here: postgres://u:hunter2hunter2@db/app and the tail needle"),
 		result("bash", key, false),
@@ -65,7 +65,7 @@ func TestRedactedHits(t *testing.T) {
 	if h := l.search(Request{Text: "tail", Redact: true}).Hits[0].Fragment; !strings.HasPrefix(h.Text[h.Spans[0][0]:], "tail") {
 		t.Errorf("the match after a masked secret is marked as %q of %q", h.Text[h.Spans[0][0]:], h.Text)
 	}
-	list, err := Sessions(t.Context(), l.reader, adapter.Pi(), disk{}, SessionsRequest{Request: Request{Redact: true}})
+	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), disk{}, SessionsRequest{Request: Request{Redact: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +74,15 @@ func TestRedactedHits(t *testing.T) {
 
 func TestRedactedEntries(t *testing.T) {
 	t.Parallel()
-	l := newLibrary(t, story{name: "s", entries: []turn{
-		{message: map[string]any{"role": "assistant", "content": []any{map[string]any{
+	l := newLibrary(t, story{Name: "s", Entries: []turn{
+		{Message: map[string]any{"role": "assistant", "content": []any{map[string]any{
 			"type": "toolCall", "id": "c1", "name": "login",
 			"arguments": map[string]any{"password": "hunter2hunter2", "nested": map[string]any{"password": "hunter2hunter2"}, "n": 1},
 		}}}},
-		{message: map[string]any{"role": "bashExecution", "command": "PGPASSWORD=hunter2hunter2 psql", "output": "password=hunter2hunter2", "exitCode": 0}},
+		{Message: map[string]any{"role": "bashExecution", "command": "PGPASSWORD=hunter2hunter2 psql", "output": "password=hunter2hunter2", "exitCode": 0}},
 		prompt("password: hunter2hunter2"),
 	}})
-	rec, err := l.reader.Record(l.reader.Summaries()[0].File)
+	rec, err := l.Reader.Record(l.Reader.Summaries()[0].File)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +151,7 @@ func TestRedactedBeginnings(t *testing.T) {
 	token := "gh" + "p_abcdefghijABCDEFGHIJ0123456789abcdef"
 	for _, cut := range []int{12, 20, 30, 39} {
 		filler := strings.Repeat("words ", 100)[:session.MaxFirstPrompt-cut-1] + " "
-		l := newLibrary(t, story{name: "s", entries: []turn{prompt(filler + token + " needle")}})
+		l := newLibrary(t, story{Name: "s", Entries: []turn{prompt(filler + token + " needle")}})
 		resp := l.search(Request{Text: "needle", Redact: true})
 		if len(resp.Sessions) != 1 {
 			t.Fatalf("%d sessions", len(resp.Sessions))

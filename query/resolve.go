@@ -11,6 +11,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/query/rank"
 )
 
 // NotFoundError says that nothing has the name that a person typed.
@@ -97,7 +98,7 @@ type EntryPlace struct {
 // forks that copied one included. It is for names that are no session.
 func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 	prefix := strings.ToLower(strings.TrimSpace(name))
-	if len(prefix) < minEntryID || !isID(prefix) {
+	if len(prefix) < minEntryID || !rank.IsID(prefix) {
 		return nil, nil
 	}
 	summaries := make(map[uint32]*session.Summary)
@@ -111,7 +112,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 		var ids []string
 		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
-			return len(ids) < maxIDs
+			return len(ids) < rank.MaxIDs
 		})
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func TestFindSession(t *testing.T) {
 	_, err := FindSession(sessions, "01a1f7df")
 	e, ok := errors.AsType[*AmbiguousError](err)
 	if !ok {
-		t.Fatalf("FindSession of a copied id: %v, want it ambiguous", err)
+		t.Fatalf("FindSession of a copied ID: %v, want it ambiguous", err)
 	}
 	var paths []string
 	for _, s := range e.Sessions {

@@ -1,10 +1,9 @@
 package query
 
 import (
-	"cmp"
+	"context"
 	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,76 +11,31 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/match"
-	"pigrep/query/syntax"
+	"pigrep/query/rank"
+	"pigrep/query/words"
 )
 
-// A session's score is that of its best hit and, for what it has more, shares of
-// the next ones that get smaller.
-const (
-	sharesOf = 5
-	share    = 0.25
-)
-
-// sessionGroup is a session with hits.
-type sessionGroup struct {
-	file      int32
-	score     float64
-	top       []int32 // its best candidates, in order
-	hits, all int
+// responder makes a response of what was found.
+type responder struct {
+	ctx    context.Context
+	req    *Request
+	reader *index.Reader
+	found  *rank.Result
 }
 
-// respond makes the response from the candidates that are left.
-func (s *searcher) respond() (*Response, error) {
-	resp := &Response{TotalIsExact: !s.inexact, Warnings: s.warnings}
-	resp.Index.Generation = s.r.Generation()
-	resp.Index.Files = len(s.files)
-	for i := range s.files {
-		resp.Index.SkippedLines += s.files[i].Skipped
-	}
-	per, limit := s.perSession(), s.limit()
-	groups := make([]sessionGroup, len(s.files))
-	most := max(per, sharesOf)
-	room := min(most, 2*sharesOf)
-	tops := make([]int32, room*len(s.files))
-	for i := range s.files {
-		f := &s.files[i]
-		groups[i].hits, groups[i].all = f.hits, f.all
-		groups[i].top, tops = tops[:0:room], tops[room:]
-		resp.Total += f.hits
-		resp.TotalAny += f.all
-	}
-	var flat []int32
-	for i, c := range s.found.all() {
-		if c.dropped {
-			continue
-		}
-		if !s.judge.of(c.mask, c.weak).hit {
-			continue
-		}
-		if s.req.Flat {
-			flat = s.keep(flat, i, limit)
-		} else {
-			g := &groups[c.file]
-			g.top = s.keep(g.top, i, most)
-		}
-	}
+// respond reads the hits again and makes the response.
+func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
+	s := &responder{ctx, req, in.Reader, found}
+	resp := &Response{Total: found.Total, TotalAny: found.TotalAny, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
 	var err error
-	shown := []sessionGroup(nil)
-	if s.req.Sort != SortRelevance {
-		shown, flat, err = s.byTime(groups, limit, per, resp.Total > 0)
-	} else if !s.req.Flat {
-		shown = s.best(groups, limit)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if s.req.Flat {
-		resp.Hits, err = s.hits(flat)
+	if req.Flat {
+		resp.Hits, err = s.hits(found.Hits)
 	} else {
-		err = s.addSessions(resp, shown, per)
+		err = s.addSessions(resp)
 	}
 	if err != nil {
 		return nil, err
@@ -89,31 +43,21 @@ func (s *searcher) respond() (*Response, error) {
 	for i := range resp.Hits {
 		resp.Hits[i].Rank = i + 1
 	}
-	if resp.DidYouMean, err = s.didYouMean(); err != nil {
+	if resp.DidYouMean, err = didYouMean(req, in.Plan, found); err != nil {
 		return nil, err
 	}
-	resp.DidYouMean = s.req.text(resp.DidYouMean)
-	if n := s.changed.Load(); n > 0 {
+	lost := found.Losses()
+	resp.TotalIsExact = !found.Inexact()
+	if n := lost.Changed(); n > 0 {
 		resp.TotalIsExact = false
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: the session file has changed since it was indexed", plural(int(n), "hit")))
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(n, "hit"), entry.ErrChanged))
 	}
-	if n := s.unreadable.Load(); n > 0 {
+	if n, err := lost.Unreadable(); n > 0 {
 		resp.TotalIsExact = false
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(int(n), "hit"), *s.unreadableErr.Load()))
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(n, "hit"), err))
 	}
 	return resp, nil
 }
-
-// limit is how many sessions are shown at most, when flat how many hits.
-func (s *searcher) limit() int {
-	if s.req.Flat {
-		return cmp.Or(max(s.req.Limit, 0), DefaultFlatLimit)
-	}
-	return cmp.Or(max(s.req.Limit, 0), DefaultLimit)
-}
-
-// perSession is how many hits of a session are shown at most.
-func (s *searcher) perSession() int { return cmp.Or(max(s.req.PerSession, 0), DefaultPerSession) }
 
 func plural(n int, noun string) string {
 	if n == 1 {
@@ -122,52 +66,17 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// keep inserts a candidate into a list of the best so many.
-func (s *searcher) keep(list []int32, i int32, most int) []int32 {
-	c := s.found.at(i)
-	if len(list) == most {
-		last := s.found.at(list[most-1])
-		if c.score < last.score || s.compare(c, last) >= 0 {
-			return list
-		}
-		list = list[:most-1]
-	}
-	at, _ := slices.BinarySearchFunc(list, c, func(j int32, c *candidate) int { return s.compare(s.found.at(j), c) })
-	return slices.Insert(list, at, i)
-}
-
-// best returns the groups with the highest scores, in order.
-func (s *searcher) best(groups []sessionGroup, limit int) []sessionGroup {
-	kept := groups[:0]
-	for i, g := range groups {
-		if g.all == 0 {
-			continue
-		}
-		g.file = int32(i)
-		part := 1.0
-		for _, c := range g.top[:min(sharesOf, len(g.top))] {
-			g.score += part * float64(s.found.at(c).score)
-			part *= share
-		}
-		kept = append(kept, g)
-	}
-	slices.SortFunc(kept, func(a, b sessionGroup) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
-	})
-	return kept[:min(limit, len(kept))]
-}
-
-// addSessions adds groups, several at a time: what a group reads is its own.
-func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) error {
-	hits := make([][]Hit, len(groups))
-	sessions := make([]SessionHit, len(groups))
+// addSessions adds sessions, several at a time: what a session reads is its own.
+func (s *responder) addSessions(resp *Response) error {
+	list := s.found.Sessions
+	hits := make([][]Hit, len(list))
+	sessions := make([]SessionHit, len(list))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range groups {
+	for i := range list {
 		g.Go(func() (err error) {
-			top := groups[i].top
-			if hits[i], err = s.hits(top[:min(per, len(top))]); err == nil {
-				sessions[i], err = s.session(&groups[i])
+			if hits[i], err = s.hits(list[i].Hits); err == nil {
+				sessions[i], err = s.session(&list[i])
 			}
 			return err
 		})
@@ -175,8 +84,8 @@ func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) e
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	for i := range groups {
-		if len(hits[i]) > 0 { // else all of them changed
+	for i := range list {
+		if len(hits[i]) > 0 { // else none of them can be read any more
 			resp.Hits = append(resp.Hits, hits[i]...)
 			resp.Sessions = append(resp.Sessions, sessions[i])
 		}
@@ -184,34 +93,16 @@ func (s *searcher) addSessions(resp *Response, groups []sessionGroup, per int) e
 	return nil
 }
 
-func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
-	o, err := s.outlineOf(s.found.at(g.top[0]))
+func (s *responder) session(x *rank.Session) (SessionHit, error) {
+	rec, err := s.found.Record(x.Hits[0])
 	if err != nil {
 		return SessionHit{}, err
 	}
-	rec := &o.Record
-	hit := SessionHit{
-		Type:          "session",
-		SessionPath:   rec.Path,
-		SessionID:     rec.ID,
-		Name:          rec.Name,
-		CWD:           rec.CWD,
-		Created:       session.Time{Time: rec.Created()},
-		Modified:      session.Time{Time: rec.Modified()},
-		Messages:      rec.Messages,
-		FirstPrompt:   rec.FirstPrompt,
-		Labels:        slices.Compact(slices.Sorted(maps.Values(rec.Labels))),
-		Models:        rec.Models,
-		ParentSession: rec.ParentSession,
-		Tokens:        rec.UsedTokens,
-		Cost:          rec.UsedCost,
-		Score:         rounded(g.score),
-		Hits:          g.hits,
-		HitsAny:       g.all,
-		Resume:        s.resume(rec),
-	}
-	for i := range s.files {
-		if s.files[i].ParentSession == rec.Path {
+	hit := Describe(&rec.Summary, s.req.DefaultRoot)
+	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
+	hit.Score, hit.Hits, hit.HitsAny = rank.Rounded(x.Score), x.Total, x.TotalAny
+	for i := range s.reader.Summaries() {
+		if s.reader.Summaries()[i].ParentSession == rec.Path {
 			hit.Forks++
 		}
 	}
@@ -221,91 +112,78 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 	return hit, nil
 }
 
-func (s *searcher) resume(rec *session.Record) *Resume {
-	dir, argv := adapter.ResumeCommand(rec.Summary, s.req.DefaultRoot)
-	if len(argv) == 0 {
-		return nil
-	}
-	return &Resume{dir, argv}
-}
-
 // hits reads candidates again and makes hits of them. Two calls at the same time
 // must not have a file in common.
-func (s *searcher) hits(list []int32) ([]Hit, error) {
-	w := s.worker()
-	defer s.done(w)
+func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
+	w := s.found.Worker()
+	defer s.found.Done(w)
 	var hits []Hit
-	for _, i := range list {
+	for _, c := range list {
 		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
-		hit, err := s.hit(w, i)
+		hit, err := s.hit(w, c)
 		if err != nil {
 			return nil, err
 		}
-		if hit == nil {
-			continue
+		if hit != nil {
+			hits = append(hits, *hit)
 		}
-		hits = append(hits, *hit)
 	}
 	return hits, nil
 }
 
+// tierNames are the names of words.TierExact and its like, in their order.
+var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy}
+
 // hit makes the hit of a candidate, nil when its entry cannot be read any more.
-func (s *searcher) hit(w *worker, i int32) (*Hit, error) {
-	c := s.found.at(i)
-	s.resolve(c)
-	if err := s.readCopy(c); err != nil {
-		return nil, err
-	}
-	o, err := s.outlineOf(c)
+func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
+	h, ok, err := s.found.Hit(c)
 	if err != nil {
 		return nil, err
 	}
-	node, ok := o.At(c.offset)
 	if !ok {
-		s.lose(entry.ErrChanged)
+		s.found.Lose()
 		return nil, nil
 	}
-	rec := &o.Record
+	rec, node := &h.Outline.Record, &h.Node
 	hit := &Hit{
 		Type:        "hit",
-		Score:       rounded(float64(c.score)),
-		Tier:        tierNames[c.tier],
+		Score:       h.Score,
+		Tier:        tierNames[h.Tier],
 		SessionPath: rec.Path,
 		SessionID:   rec.ID,
 		SessionName: rec.Name,
 		CWD:         rec.CWD,
 		EntryID:     node.ID,
 		ParentID:    node.ParentID,
+		Timestamp:   session.Time{Time: rec.TimeOf(&node.Node)},
 		Line:        node.Line,
 		Offset:      node.Offset,
 		Length:      node.Length,
-		Part:        int(c.part),
+		Part:        h.Part,
 		Branch:      entry.BranchName(node.Active),
 		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
-		Resume:      s.resume(rec),
+		Resume:      resume(&rec.Summary, s.req.DefaultRoot),
 	}
-	hit.Timestamp = session.Time{Time: rec.TimeOf(&node.Node)}
-	for _, e := range s.compiled.root.missing(c.mask, nil) {
-		hit.Missing = append(hit.Missing, e.text())
-		if e.matches(s.files[c.file].mask) {
-			hit.Elsewhere = append(hit.Elsewhere, e.text())
+	for _, e := range h.Missing {
+		hit.Missing = append(hit.Missing, e.Text())
+		if h.Elsewhere(e) {
+			hit.Elsewhere = append(hit.Elsewhere, e.Text())
 		}
 	}
-	for _, other := range s.copies[i] {
-		if hit.Copies, err = s.addCopy(hit.Copies, s.found.at(other)); err != nil {
-			return nil, err
-		}
+	duplicates, err := s.found.Duplicates(h)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range duplicates {
+		hit.Copies = append(hit.Copies, Copy{SessionPath: d.Path, EntryID: d.EntryID})
 	}
 	if s.req.Explain {
-		hit.Explain = s.explain(i)
+		hit.Explain = s.found.Explain(c)
 	}
-	w.use(&s.files[c.file])
-	w.Limit = 0
-	err = w.entry(c, 0, func(e *session.Entry) {
-		part := &e.Parts[c.part]
+	ok = s.found.Read(w, h, func(e *session.Entry, part *session.Part, spans []match.Span, exact uint64) {
 		hit.Kind, hit.Role = part.Kind, e.Role
 		if part.Kind == session.KindLabel {
 			hit.TargetID = strings.Clone(e.TargetID)
@@ -313,52 +191,50 @@ func (s *searcher) hit(w *worker, i int32) (*Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		matches, exact := w.finder.Find(part.Text)
-		hit.Fragment = match.Cut(s.req.shown(part.Text, matches))
-		if c.tier == tierExact && s.otherSpelling(c, matches, exact) {
+		hit.Fragment = match.Cut(s.req.shown(part.Text, spans))
+		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
 			hit.Tier = TierParts
 		}
 	})
-	if s.lose(err) {
+	if !ok {
 		return nil, nil
 	}
-	if err == nil && s.req.Before+s.req.After > 0 {
-		var around [2][]Neighbour
-		around, err = s.neighbours(c, s.req.Before, s.req.After)
+	if s.req.Before+s.req.After > 0 {
+		around, err := s.neighbours(w, h, s.req.Before, s.req.After)
+		if err != nil {
+			return nil, err
+		}
 		hit.Before, hit.After = around[0], around[1]
 	}
 	if s.req.Redact {
 		hit.redact()
 	}
-	return hit, err
+	return hit, nil
 }
 
-// otherSpelling reports whether the candidate has some word only in another
-// spelling than it was typed in: get_user_name for getUserName.
-func (s *searcher) otherSpelling(c *candidate, matches []match.Span, exact uint64) bool {
-	for _, p := range s.plans {
-		if c.mask&p.bit == 0 || exact&p.bit != 0 || p.match != syntax.Literal {
-			continue
-		}
-		if slices.ContainsFunc(matches, func(m match.Span) bool { return m.Word == p.index }) {
-			return true
-		}
+// Describe returns what a summary says about a session.
+func Describe(s *session.Summary, defaultRoot string) SessionHit {
+	return SessionHit{
+		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
+		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
+		Resume: resume(s, defaultRoot),
 	}
-	return false
 }
 
-func (s *searcher) addCopy(copies []Copy, c *candidate) ([]Copy, error) {
-	o, err := s.outlineOf(c)
-	if err != nil {
-		return nil, err
+func resume(s *session.Summary, defaultRoot string) *Resume {
+	dir, argv := adapter.ResumeCommand(*s, defaultRoot)
+	if len(argv) == 0 {
+		return nil
 	}
-	cp := Copy{SessionPath: o.Record.Path}
-	if e, ok := o.At(s.resolve(c).offset); ok {
-		cp.EntryID = e.ID
-	}
-	return append(copies, cp), nil
+	return &Resume{dir, argv}
 }
 
-// rounded keeps what differs between scores and not what differs between
-// machines.
-func rounded(score float64) float64 { return math.Round(score*1e4) / 1e4 }
+// StateOf returns which state of the index a reader has.
+func StateOf(r *index.Reader) IndexState {
+	s := IndexState{Generation: r.Generation(), Files: len(r.Summaries())}
+	for i := range r.Summaries() {
+		s.SkippedLines += r.Summaries()[i].Skipped
+	}
+	return s
+}

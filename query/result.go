@@ -1,14 +1,13 @@
 package query
 
 import (
-	"fmt"
-	"slices"
-	"strings"
+	"cmp"
 	"time"
 
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/match"
+	"pigrep/query/rank"
 )
 
 // Request is one search: the text of the query and the filters that flags give.
@@ -20,7 +19,7 @@ type Request struct {
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
 	PerSession int  // hits shown of one session when grouped (0: 3)
 	Flat       bool // hits by score, not grouped by session
-	Sort       Sort
+	Sort       rank.Sort
 	Before     int  // entries shown before each hit
 	After      int  // and after it
 	Explain    bool // hits say how they came to their scores
@@ -30,30 +29,6 @@ type Request struct {
 	DefaultRoot string    // the session root that pi would use, for the resume command
 
 	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
-}
-
-// Sort is an order of hits.
-type Sort uint8
-
-// The orders of hits.
-const (
-	SortRelevance Sort = iota
-	SortNewest
-	SortOldest
-)
-
-// SortNames lists the names of the orders.
-var SortNames = []string{"relevance", "newest", "oldest"}
-
-// ParseSort returns the order of this name; "" is that by relevance.
-func ParseSort(name string) (Sort, error) {
-	if name == "" {
-		return SortRelevance, nil
-	}
-	if i := slices.Index(SortNames, name); i >= 0 {
-		return Sort(i), nil
-	}
-	return 0, fmt.Errorf("unknown order %q: use %s", name, strings.Join(SortNames, ", "))
 }
 
 // The limits of a request that names none.
@@ -140,7 +115,7 @@ type Hit struct {
 	Before []Neighbour `json:"before,omitempty"` // when asked for, as the next two
 	After  []Neighbour `json:"after,omitempty"`
 
-	Explain *Explanation `json:"explain,omitempty"`
+	Explain *rank.Explanation `json:"explain,omitempty"`
 }
 
 // Copy is another place where the same entry stands.
@@ -178,13 +153,15 @@ type SessionHit struct {
 	Resume        *Resume      `json:"resume,omitempty"`
 }
 
-// TextError says that the text of a query leaves nothing to search for.
-type TextError struct {
-	Reason string // what is wrong
-	Hint   string // what to type instead
-}
-
-func (e *TextError) Error() string { return e.Reason }
-
 // env is what the fields of the text are read with.
 func (r *Request) env() filter.Env { return filter.Env{Now: r.Now, Expand: r.Expand} }
+
+// options says which of the hits are wanted, with the limits of requests that name
+// none.
+func (r *Request) options() rank.Options {
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession)}
+	if r.Flat {
+		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
+	}
+	return opt
+}

@@ -16,26 +16,27 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/match"
+	"pigrep/query/words"
 	"pigrep/scope"
 )
 
 // shelf is a small library that has one of most things.
 func shelf(t testing.TB) *library {
-	label := turn{fields: map[string]any{"type": "label", "targetId": "e-code", "label": "keeper"}}
+	label := turn{Fields: map[string]any{"type": "label", "targetId": "e-code", "label": "keeper"}}
 	return newLibrary(t,
-		story{name: "auth", id: "01a1f7de-1111-7222-8333-444455556666", cwd: "/home/u/app", entries: []turn{
-			prompt("why does the auth token expire?").named("e-ask"),
-			reply("The getUserName helper in src/auth/login.ts renews it.").named("e-code"),
-			result("bash", "exit\n  code 137\nECONNREFUSED at file.go:520", true).named("e-fail"),
-			label.named("e-label"),
-			reply("Renamed the files; run go test -race and see C++ notes.").named("e-race"),
+		story{Name: "auth", ID: "01a1f7de-1111-7222-8333-444455556666", CWD: "/home/u/app", Entries: []turn{
+			prompt("why does the auth token expire?").Named("e-ask"),
+			reply("The getUserName helper in src/auth/login.ts renews it.").Named("e-code"),
+			result("bash", "exit\n  code 137\nECONNREFUSED at file.go:520", true).Named("e-fail"),
+			label.Named("e-label"),
+			reply("Renamed the files; run go test -race and see C++ notes.").Named("e-race"),
 		}},
-		story{name: "other", id: "01b2c3d4-0000-7000-8000-000000000000", cwd: "/home/u/app-two", start: day.AddDate(0, 1, 0), entries: []turn{
-			prompt("the token bucket is full, not the auth").named("o-ask"),
-			reply("code 137 exit is something else, and the race is on with C").named("o-code"),
-			{id: "o-system", message: map[string]any{"role": "system", "content": "grep is a tool, token too"}},
-			prompt("如何实现用户登录功能 with getUser用").named("o-cjk"),
-			reply("Please rename get_user_name to café_name soon.").named("o-snake"),
+		story{Name: "other", ID: "01b2c3d4-0000-7000-8000-000000000000", CWD: "/home/u/app-two", Start: day.AddDate(0, 1, 0), Entries: []turn{
+			prompt("the token bucket is full, not the auth").Named("o-ask"),
+			reply("code 137 exit is something else, and the race is on with C").Named("o-code"),
+			{ID: "o-system", Message: map[string]any{"role": "system", "content": "grep is a tool, token too"}},
+			prompt("如何实现用户登录功能 with getUser用").Named("o-cjk"),
+			reply("Please rename get_user_name to café_name soon.").Named("o-snake"),
 		}},
 	)
 }
@@ -140,14 +141,14 @@ func TestSearchBest(t *testing.T) {
 
 // A rare word in a very long text counts more than a frequent one in a short text.
 func TestSearchLongText(t *testing.T) {
-	entries := []turn{result("bash", strings.Repeat("drwxr-xr-x 2 root root 4096 objects\n", 2000)+"hooks fsmonitor", false).named("long")}
+	entries := []turn{result("bash", strings.Repeat("drwxr-xr-x 2 root root 4096 objects\n", 2000)+"hooks fsmonitor", false).Named("long")}
 	for range 9 {
 		entries = append(entries, prompt("what are hooks?"), reply("Hooks run before and after a call."))
 	}
 	for range 20 {
 		entries = append(entries, prompt("something else"))
 	}
-	l := newLibrary(t, story{name: "long", entries: entries})
+	l := newLibrary(t, story{Name: "long", Entries: entries})
 	if hits := l.search(Request{Text: "fsmonitor hooks", Flat: true}).Hits; hits[0].EntryID != "long" {
 		t.Errorf("fsmonitor hooks: first hit %+v, want the long text that has both words", hits[0])
 	}
@@ -203,7 +204,7 @@ func TestSearchFilters(t *testing.T) {
 		{"a model, in the text", Request{Text: "code model:cme/OP"}, []string{"o-code"}},
 		{"a model of another provider, in the text", Request{Text: "code model:other/opus"}, []string{}},
 		{"no such model", Request{Text: "code", Spec: filter.Spec{Models: []string{"sonnet"}}}, []string{}},
-		{"session path", Request{Text: "auth", Spec: filter.Spec{Sessions: []string{l.path("other")}}}, []string{"o-ask"}},
+		{"session path", Request{Text: "auth", Spec: filter.Spec{Sessions: []string{l.Path("other")}}}, []string{"o-ask"}},
 		{"cwd", Request{Text: "auth", Spec: filter.Spec{CWD: "/home/u/app"}}, []string{"e-ask", "e-code"}},
 		{"cwd above", Request{Text: "auth", Spec: filter.Spec{CWD: "/home/u/"}}, []string{"e-ask", "e-code", "o-ask"}},
 		{"project", Request{Text: "auth", Spec: filter.Spec{Projects: []string{"app-two"}}}, []string{"o-ask"}},
@@ -225,11 +226,11 @@ func TestSearchFilters(t *testing.T) {
 func TestSearchTimesOfEntries(t *testing.T) {
 	var entries []turn
 	for i := range 10 {
-		e := prompt("tick").named(string(rune('a' + i)))
-		e.minute = i
+		e := prompt("tick").Named(string(rune('a' + i)))
+		e.Minute = i
 		entries = append(entries, e)
 	}
-	l := newLibrary(t, story{name: "clock", entries: entries})
+	l := newLibrary(t, story{Name: "clock", Entries: entries})
 	got := sorted(ids(l.search(Request{Text: "tick", Flat: true, Spec: filter.Spec{Since: day.Add(3 * time.Minute), Until: day.Add(5 * time.Minute)}})))
 	if diff := cmp.Diff([]string{"d", "e", "f"}, got); diff != "" {
 		t.Errorf("hits from minute 3 to 5 (-want +got):\n%s", diff)
@@ -243,8 +244,8 @@ func TestSearchTimesOfEntries(t *testing.T) {
 func TestSearchErrors(t *testing.T) {
 	l := shelf(t)
 	for _, text := range []string{"", "   ", "->", `"->"`, "!= == ()", "NOT token", "!token NOT auth", `!"exit code"`, "+ *"} {
-		_, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: text})
-		var e *TextError
+		_, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: text})
+		var e *words.TextError
 		if !errors.As(err, &e) || e.Reason == "" || e.Hint == "" {
 			t.Errorf("Search(%q): error %v, want a TextError with a hint", text, err)
 		}
@@ -267,14 +268,14 @@ func TestSearchHit(t *testing.T) {
 	text := "The getUserName helper in src/auth/login.ts renews it."
 	want := Hit{
 		Type: "hit", Rank: 1, Tier: TierExact, Kind: session.KindReply, Role: "assistant",
-		SessionPath: l.path("auth"), SessionID: "01a1f7de-1111-7222-8333-444455556666", CWD: "/home/u/app",
+		SessionPath: l.Path("auth"), SessionID: "01a1f7de-1111-7222-8333-444455556666", CWD: "/home/u/app",
 		EntryID: "e-code", ParentID: "e-ask", Timestamp: session.Time{Time: day}, Line: 3,
 		Provider: "acme", Model: "opus-9", Branch: "active", InContext: true, Label: "keeper",
 		Fragment: match.Fragment{Text: text, Spans: [][2]int{
 			{strings.Index(text, "getUserName"), strings.Index(text, " helper")},
 			{strings.Index(text, "src/"), strings.Index(text, " renews")},
 		}},
-		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session-dir", filepath.Dir(l.path("auth")), "--session", l.path("auth")}},
+		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session-dir", filepath.Dir(l.Path("auth")), "--session", l.Path("auth")}},
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)
@@ -293,13 +294,13 @@ func TestSearchHit(t *testing.T) {
 }
 
 func TestSearchCopies(t *testing.T) {
-	original := story{name: "original", entries: []turn{prompt("lemur question").named("a1"), reply("lemur answer").named("a2")}}
+	original := story{Name: "original", Entries: []turn{prompt("lemur question").Named("a1"), reply("lemur answer").Named("a2")}}
 	fork := original
-	fork.name, fork.id = "fork", "fork-id"
-	raw := original.text()
-	fork.raw = raw[strings.Index(raw, "\n")+1:] // the entries as they are
-	fork.start = day.AddDate(0, 0, 3)
-	fork.entries = []turn{prompt("lemur again").named("b1")}
+	fork.Name, fork.ID = "fork", "fork-id"
+	raw := original.Text()
+	fork.Raw = raw[strings.Index(raw, "\n")+1:] // the entries as they are
+	fork.Start = day.AddDate(0, 0, 3)
+	fork.Entries = []turn{prompt("lemur again").Named("b1")}
 	l := newLibrary(t, fork, original)
 	resp := l.search(Request{Text: "lemur"})
 	if resp.Total != 3 || resp.TotalAny != 3 {
@@ -309,11 +310,11 @@ func TestSearchCopies(t *testing.T) {
 	for _, h := range resp.Hits {
 		s := h.EntryID + " in " + h.SessionID
 		for _, c := range h.Copies {
-			s += ", copy " + c.EntryID + " in " + strings.TrimPrefix(c.SessionPath, l.dir)
+			s += ", copy " + c.EntryID + " in " + strings.TrimPrefix(c.SessionPath, l.Dir)
 		}
 		got = append(got, s)
 	}
-	slash := strings.TrimPrefix(l.path("fork"), l.dir)
+	slash := strings.TrimPrefix(l.Path("fork"), l.Dir)
 	want := []string{"a1 in id-of-original, copy a1 in " + slash, "a2 in id-of-original, copy a2 in " + slash, "b1 in fork-id"}
 	if diff := cmp.Diff(want, sorted(got)); diff != "" {
 		t.Errorf("hits (-want +got):\n%s", diff)
@@ -328,9 +329,9 @@ func TestSearchCopies(t *testing.T) {
 func TestSearchLimits(t *testing.T) {
 	var stories []story
 	for i := range 30 {
-		s := story{name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))}
+		s := story{Name: "s" + string(rune('a'+i%26)) + string(rune('a'+i/26))}
 		for range 5 {
-			s.entries = append(s.entries, prompt("common word "+strings.Repeat("filler ", i)))
+			s.Entries = append(s.Entries, prompt("common word "+strings.Repeat("filler ", i)))
 		}
 		stories = append(stories, s)
 	}
@@ -367,11 +368,11 @@ func TestSearchChangedFile(t *testing.T) {
 		{"empty", func(string) string { return "" }},
 	} {
 		l := shelf(t)
-		data, err := os.ReadFile(l.path("auth"))
+		data, err := os.ReadFile(l.Path("auth"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(l.path("auth"), []byte(c.change(string(data))), 0o644); err != nil {
+		if err := os.WriteFile(l.Path("auth"), []byte(c.change(string(data))), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{"expire", `"token expire"`} {
@@ -387,7 +388,7 @@ func TestSearchCancelled(t *testing.T) {
 	l := shelf(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Search(ctx, l.reader, adapter.Pi(), disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
+	if _, err := Search(ctx, l.Reader, adapter.Pi(), disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search with a cancelled context: error %v", err)
 	}
 }

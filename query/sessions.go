@@ -46,11 +46,7 @@ type ListedSession struct {
 // nothing but the summaries.
 func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req SessionsRequest) (*SessionList, error) {
 	l := &sessionLister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
-	list := &SessionList{TotalIsExact: true}
-	list.Index.Generation, list.Index.Files = r.Generation(), len(r.Summaries())
-	for i := range r.Summaries() {
-		list.Index.SkippedLines += r.Summaries()[i].Skipped
-	}
+	list := &SessionList{TotalIsExact: true, Index: StateOf(r)}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
 	}
@@ -250,25 +246,12 @@ func (l *Lineage) Describe(i int, defaultRoot string) SessionHit {
 
 func describe(l *Lineage, i int, defaultRoot string) ListedSession {
 	s := &l.sessions[i]
-	d := ListedSession{SessionHit: Facts(s, defaultRoot)}
+	d := ListedSession{SessionHit: Describe(s, defaultRoot)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path
 	}
 	return d
-}
-
-// Facts returns what a summary says about a session.
-func Facts(s *session.Summary, defaultRoot string) SessionHit {
-	hit := SessionHit{
-		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
-		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
-		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
-	}
-	if dir, argv := adapter.ResumeCommand(*s, defaultRoot); len(argv) > 0 {
-		hit.Resume = &Resume{dir, argv}
-	}
-	return hit
 }
 
 // SessionRow is a session of a list in JSON. Score and hits are there when there

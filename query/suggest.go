@@ -2,15 +2,14 @@ package query
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"pigrep/adapter"
-	"pigrep/index"
-	"pigrep/query/entry"
+	"pigrep/query/rank"
 	"pigrep/query/syntax"
+	"pigrep/query/words"
 	"pigrep/scope"
 )
 
@@ -20,8 +19,8 @@ const mostMeant = 16
 
 // didYouMean returns the query with similar words in place of those that are in
 // no document as typed; "" when there are none.
-func (s *searcher) didYouMean() (string, error) {
-	if len(s.plans) > mostMeant {
+func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error) {
+	if len(p.Words) > mostMeant {
 		return "", nil
 	}
 	type change struct {
@@ -29,62 +28,37 @@ func (s *searcher) didYouMean() (string, error) {
 		word string
 	}
 	var changes []change
-	for i, p := range s.plans {
-		if p.match != syntax.Literal || !p.scored || p.find != nil || len(p.parts) > 0 || p.term == "" || s.found != nil && s.isID(i) {
+	for _, w := range p.Words {
+		if w.Match != syntax.Literal || !w.Scored || w.Find != nil || len(w.Parts) > 0 || w.Term == "" || found.TotalAny > 0 && found.IsID(w) {
 			continue
 		}
 		meant := ""
 		switch {
-		case len(p.terms) > 0 && p.terms[0].tier == tierFuzzy:
-			meant = p.terms[0].term
-		case len(p.terms) == 0 && utf8.RuneCountInString(p.term) > 2:
-			e := expander{searcher: s, seen: map[string]bool{}}
-			edits := 1
-			if utf8.RuneCountInString(p.term) >= minFuzzyTwo {
-				edits = 2
-			}
-			if err := e.fuzzy(p.term, edits, false, 1, 1, weightFuzzy); err != nil {
+		case len(w.Terms) == 0:
+			var err error
+			if meant, err = p.Similar(w); err != nil {
 				return "", err
 			}
-			if len(e.list) > 0 {
-				meant = e.list[0].term
-			}
+		case w.Terms[0].Tier == words.TierFuzzy:
+			meant = w.Terms[0].Term
 		}
 		if meant == "" {
 			continue
 		}
-		for _, place := range p.places {
+		for _, place := range w.Places {
 			changes = append(changes, change{place, meant})
 		}
 	}
 	if len(changes) == 0 {
 		return "", nil
 	}
-	text := strings.ToValidUTF8(s.req.Text, "\uFFFD")
+	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	slices.SortFunc(changes, func(a, b change) int { return b.Start - a.Start })
 	for _, c := range changes {
 		typed := text[c.Start:c.End]
 		text = text[:c.Start] + strings.Replace(typed, syntax.TrimProse(typed), c.word, 1) + text[c.End:]
 	}
-	return strings.Join(strings.Fields(text), " "), nil
-}
-
-// isID reports whether the word begins the id of some session or entry.
-func (s *searcher) isID(word int) bool {
-	bit := uint64(1) << word
-	for i := range s.files {
-		if s.files[i].ids&bit != 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(s.segs, func(seg *segment) bool {
-		for _, bits := range seg.anchors {
-			if bits&bit != 0 {
-				return true
-			}
-		}
-		return false
-	})
+	return req.text(strings.Join(strings.Fields(text), " ")), nil
 }
 
 // Removed says how many hits a filter took away from an empty answer.
@@ -94,7 +68,7 @@ type Removed struct {
 }
 
 // removed finds out which filters made an answer empty.
-func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) ([]Removed, error) {
+func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error) {
 	type variant struct {
 		filter string
 		req    Request
@@ -139,7 +113,7 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 
 	var list []Removed
 	for _, v := range variants {
-		n, err := count(ctx, r, a, src, v.req)
+		n, err := count(ctx, in, v.req)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +122,7 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 		}
 	}
 	if len(list) == 0 && len(variants) > 1 {
-		n, err := count(ctx, r, a, src, all)
+		n, err := count(ctx, in, all)
 		if err != nil {
 			return nil, err
 		}
@@ -160,25 +134,17 @@ func removed(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.
 }
 
 // count returns the number of hits that lack nothing, and without any such, of all.
-func count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (int, error) {
-	q, err := compile(&req)
-	if err != nil {
+func count(ctx context.Context, in rank.Input, req Request) (int, error) {
+	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
+	if _, ok := errors.AsType[*words.TextError](err); ok {
 		return 0, nil // nothing is left to search for
 	}
-	s, err := newSearcher(ctx, r, a, src, &req, q)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.find(); err != nil {
-		return 0, err
+	total, any, err := rank.Count(ctx, in)
+	if total > 0 {
+		return total, err
 	}
-	whole, any := 0, 0
-	for i := range s.files {
-		whole += s.files[i].hits
-		any += s.files[i].all
-	}
-	if whole > 0 {
-		return whole, nil
-	}
-	return any, nil
+	return any, err
 }

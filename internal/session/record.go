@@ -86,3 +86,16 @@ const (
 	HashedTail     = 64 << 10
 	HashedBlock    = 1 << 20
 )
+
+// CompareHeaders orders sessions by the times of their headers, the oldest first and
+// those without a time last. Of duplicates, the one in the first session is the
+// original.
+func CompareHeaders(a, b *Header) int {
+	if a.Timestamp.IsZero() != b.Timestamp.IsZero() {
+		if a.Timestamp.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return a.Timestamp.Compare(b.Timestamp)
+}

@@ -3,9 +3,11 @@ package docset
 import (
 	"iter"
 	"math/bits"
+	"runtime"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
 	"pigrep/internal/session"
@@ -118,11 +120,11 @@ func ByKeyword(seg *index.Segment, f index.Field, take func(string) bool) (Set, 
 	return b, err
 }
 
-// A marker adds the documents that have a term to a set.
-type marker func(term string, into Set) error
+// A Marker adds the documents that have a term to a set.
+type Marker func(term string, into Set) error
 
 // TextTerms marks the documents of a segment by the terms of their text.
-func TextTerms(seg *index.Segment) marker {
+func TextTerms(seg *index.Segment) Marker {
 	return func(term string, into Set) error {
 		at, err := seg.Place(index.FieldText, []byte(term))
 		if err != nil {
@@ -134,7 +136,7 @@ func TextTerms(seg *index.Segment) marker {
 
 // Conjunction returns, of so many documents, those that have each of n words in one
 // of its spellings.
-func Conjunction(documents, n int, spellings func(int) []string, mark marker) (Set, error) {
+func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (Set, error) {
 	docs, one := New(documents), New(documents)
 	for i := range n {
 		set := docs
@@ -155,4 +157,18 @@ func Conjunction(documents, n int, spellings func(int) []string, mark marker) (S
 		}
 	}
 	return docs, nil
+}
+
+// EachSegment works on several segments at a time, and lets go of what that has
+// mapped of each. number is the place of the segment in the list.
+func EachSegment(segments []*index.Segment, work func(number int, seg *index.Segment) error) error {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for number, seg := range segments {
+		g.Go(func() error {
+			defer seg.Trim()
+			return work(number, seg)
+		})
+	}
+	return g.Wait()
 }

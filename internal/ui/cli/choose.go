@@ -61,7 +61,7 @@ func (a *App) chooseMeaning(x *answerer, e *query.AmbiguousError) (path, entry s
 	}
 	sessions := make([]query.ListedSession, len(meanings))
 	for i, m := range meanings {
-		sessions[i].SessionHit = query.Facts(m.Session, a.defaultRoot())
+		sessions[i].SessionHit = query.Describe(m.Session, a.defaultRoot())
 		if m.EntryID != "" {
 			sessions[i].Hit = &query.Hit{Kind: "entry", Fragment: match.Fragment{Text: m.EntryID}}
 		}

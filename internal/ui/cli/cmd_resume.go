@@ -20,6 +20,7 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/words"
 )
 
 type resumeOptions struct {
@@ -137,7 +138,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 	req.Limit = maxChoices
 	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, query.SessionsRequest{Request: req})
 	if err != nil {
-		if e, ok := errors.AsType[*query.TextError](err); ok {
+		if e, ok := errors.AsType[*words.TextError](err); ok {
 			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
 		}
 		return nil, searchProblem(ctx, err)
@@ -171,7 +172,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
-		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+		SessionHit: query.Describe(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
 	head := make([]byte, adapter.HeadLength)
 	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {

@@ -13,6 +13,8 @@ import (
 	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/rank"
+	"pigrep/query/words"
 	"pigrep/scope"
 )
 
@@ -37,12 +39,12 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "limit", "n", "N", "at most N sessions (default 10), with --flat N hits (default 20)", &o.limit)
 	addFlag(f, "per-session", "", "N", "at most N hits of a session (default 3)", &o.perSession)
 	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
-	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
+	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
 	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
 	o.around.addFlags(f, "show N entries before each hit, on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	o.interactive.addFlags(cmd)
 	// It fails only for a flag that is not there.
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
@@ -94,7 +96,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err != nil {
 		return err
 	}
-	order, err := query.ParseSort(o.sort)
+	order, err := rank.ParseSort(o.sort)
 	if err != nil {
 		return usagef("", "--sort: %v", err)
 	}
@@ -236,7 +238,7 @@ func searchProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if e, ok := errors.AsType[*query.TextError](err); ok {
+	if e, ok := errors.AsType[*words.TextError](err); ok {
 		return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
 	}
 	return indexProblem(err)

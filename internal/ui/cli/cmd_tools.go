@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/rank"
 )
 
 // auditOptions are the flags that the audit commands share.
@@ -381,7 +382,7 @@ func (o *auditOptions) callsUI(ctx context.Context, a *App) error {
 	if shared.isError = shared.isError || o.failed; shared.isError {
 		shared.kinds = []string{string(session.KindResult)}
 	}
-	return shared.openUI(ctx, a, o.query, query.SortNames[query.SortNewest])
+	return shared.openUI(ctx, a, o.query, rank.SortNames[rank.Newest])
 }
 
 func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {

@@ -16,6 +16,7 @@ import (
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
 	"pigrep/query/filter"
+	"pigrep/query/rank"
 	"pigrep/query/syntax"
 	"pigrep/scope"
 )
@@ -31,10 +32,10 @@ type tuiOptions struct {
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "print", "", "", "print the command that resumes the chosen session, instead of running it", &o.print)
-	addFlag(f, "sort", "", "ORDER", strings.Join(query.SortNames, ", ")+" first", &o.sort)
+	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
 	addFlag(f, "no-history", "", "", "neither read nor keep earlier queries", &o.noHistory)
 	// It fails only for a flag that is not there.
-	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(query.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
 }
 
@@ -99,7 +100,7 @@ func (a *App) canShow() bool {
 
 // beginning says how the interface begins: with what the flags ask for.
 func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
-	order, err := query.ParseSort(o.sort)
+	order, err := rank.ParseSort(o.sort)
 	if err != nil {
 		return tui.Options{}, usagef("", "--sort: %v", err)
 	}

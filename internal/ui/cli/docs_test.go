@@ -117,7 +117,7 @@ func screenOf(t *testing.T, command string, width, height int) string {
 		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
 		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Adapter: adapter.Pi(),
 	}
-	args := words(command)
+	args := wordsOf(command)
 	if args[0] == "tui" {
 		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
 			t.Fatalf("pigrep index: exit code %d, stderr %q", code, errs.String())
@@ -256,8 +256,8 @@ func rewrite(t *testing.T, dir, from, to string) {
 	}
 }
 
-// words splits a command as a shell does, as far as pages need it.
-func words(command string) []string {
+// wordsOf splits a command as a shell does, as far as pages need it.
+func wordsOf(command string) []string {
 	var list []string
 	for _, m := range regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`).FindAllStringSubmatch(command, -1) {
 		list = append(list, m[1]+m[2]+m[3])

@@ -19,6 +19,7 @@ import (
 	"pigrep/internal/near"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/rank"
 	"pigrep/scope"
 )
 
@@ -66,7 +67,7 @@ var settings = []setting{
 	{command: searchName, flag: "limit", note: fmt.Sprintf("%d, with flat %d", query.DefaultLimit, query.DefaultFlatLimit)},
 	{command: searchName, flag: "per-session", standard: strconv.Itoa(query.DefaultPerSession)},
 	{command: searchName, flag: "flat", standard: "false"},
-	{command: searchName, flag: "sort", standard: query.SortNames[0]},
+	{command: searchName, flag: "sort", standard: rank.SortNames[0]},
 	{command: searchName, flag: "context", standard: "0", yields: []string{"after-context", "before-context"}},
 	{command: "grep", flag: "context", standard: "0", yields: []string{"after-context", "before-context", "count", "files-with-matches"}},
 	{command: "sessions", flag: "limit", note: "all, with a query 20"},

@@ -217,7 +217,7 @@ const maxCandidates = 10
 func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.SessionFacts, error) {
 	rec := t.Record
 	f := printer.SessionFacts{
-		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()),
+		SessionHit: query.Describe(&rec.Summary, a.defaultRoot()),
 		ShortID:    t.shortID(rec.ID), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	for i := range rec.Nodes {

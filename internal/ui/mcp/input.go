@@ -18,6 +18,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/rank"
 	"pigrep/scope"
 )
 
@@ -106,7 +107,7 @@ func enums() map[string][]any {
 	for _, b := range []string{entry.BranchActive, entry.BranchAbandoned, "any"} {
 		sets["branch"] = append(sets["branch"], b)
 	}
-	for _, s := range query.SortNames {
+	for _, s := range rank.SortNames {
 		sets["sort"] = append(sets["sort"], s)
 	}
 	for _, r := range audit.Rules {

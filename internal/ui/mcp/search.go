@@ -12,6 +12,8 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/rank"
+	"pigrep/query/words"
 )
 
 // SearchInput are the arguments of search.
@@ -55,7 +57,7 @@ func (s *server) addTools(m *mcp.Server) {
 }
 
 func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResult, error) {
-	order, err := query.ParseSort(in.Sort)
+	order, err := rank.ParseSort(in.Sort)
 	if err != nil {
 		return nil, &Error{codeInput, err.Error(), ""}
 	}
@@ -111,7 +113,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 
 // searchError explains an error of a search.
 func searchError(err error) error {
-	if e, ok := errors.AsType[*query.TextError](err); ok {
+	if e, ok := errors.AsType[*words.TextError](err); ok {
 		return &Error{codeQuery, e.Reason, forAgents.Replace(e.Hint)}
 	}
 	return err

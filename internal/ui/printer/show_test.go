@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"pigrep/adapter"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/entry"
-
-	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // conversation opens the session that has one of everything.
@@ -38,7 +38,7 @@ func conversation(t *testing.T) (*entry.Conversation, SessionFacts) {
 	}
 	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
 	return c, SessionFacts{
-		SessionHit: query.Facts(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
+		SessionHit: query.Describe(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
 		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
 		Children: []Relative{
@@ -234,7 +234,7 @@ func TestExportHTMLEscapes(t *testing.T) {
 	}
 	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
 	var b bytes.Buffer
-	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
+	s := &Show{Session: SessionFacts{SessionHit: query.Describe(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/match"
-
-	tea "charm.land/bubbletea/v2"
+	"pigrep/query/words"
 )
 
 // noon is when all tests take place.
@@ -133,7 +134,7 @@ func fake() Backend {
 			case ctx.Err() != nil:
 				return nil, ctx.Err()
 			case req.Text == "...":
-				return nil, &query.TextError{Reason: "there is no word in ...", Hint: "type a word"}
+				return nil, &words.TextError{Reason: "there is no word in ...", Hint: "type a word"}
 			case req.Text == "broken":
 				return nil, hinted{errors.New("the index is damaged")}
 			case !strings.Contains(req.Text, "token"):

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/query"
-	"pigrep/scope"
-
 	tea "charm.land/bubbletea/v2"
+
+	"pigrep/query"
+	"pigrep/query/rank"
+	"pigrep/scope"
 )
 
 // Model is the state of the interface. Only the program's own goroutine uses it;
@@ -339,16 +340,16 @@ func (m *Model) scope() scope.Scope {
 }
 
 func (m *Model) nextSort() tea.Cmd {
-	m.request.Sort = query.Sort((int(m.request.Sort) + 1) % len(query.SortNames))
+	m.request.Sort = rank.Sort((int(m.request.Sort) + 1) % len(rank.SortNames))
 	m.say("order: %s", m.sortName())
 	return m.changed()
 }
 
 func (m *Model) sortName() string {
-	if m.request.Sort == query.SortRelevance {
+	if m.request.Sort == rank.Relevance {
 		return "best first"
 	}
-	return query.SortNames[m.request.Sort] + " first"
+	return rank.SortNames[m.request.Sort] + " first"
 }
 
 // wheelLines is how far one notch of the wheel goes.

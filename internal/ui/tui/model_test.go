@@ -14,13 +14,14 @@ import (
 	"time"
 	"unicode"
 
-	"pigrep/query"
-	"pigrep/query/match"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"pigrep/query"
+	"pigrep/query/match"
+	"pigrep/query/rank"
 )
 
 // TestMain draws fewer sequences of keys outside the long form; -rapid.checks
@@ -256,7 +257,7 @@ func TestScopeAndSort(t *testing.T) {
 	}
 	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	d.keys("ctrl+s", "ctrl+t")
-	if last.Scope != "all" || last.Sort != query.SortNewest {
+	if last.Scope != "all" || last.Sort != rank.Newest {
 		t.Errorf("asked in scope %q, order %d", last.Scope, last.Sort)
 	}
 	d.keys("ctrl+s", "ctrl+f", "kind:call", "enter")

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/query"
-
 	tea "charm.land/bubbletea/v2"
+
+	"pigrep/query"
+	"pigrep/query/words"
 )
 
 // searching is the search that runs, and what the last one said.
@@ -118,7 +119,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	var groups []group
 	switch {
 	case msg.err != nil:
-		if e, ok := errors.AsType[*query.TextError](msg.err); ok {
+		if e, ok := errors.AsType[*words.TextError](msg.err); ok {
 			s.noWord = e.Reason
 			if e.Hint != "" {
 				s.noWord += " — " + e.Hint

@@ -1,4 +1,4 @@
-package query
+package words
 
 import (
 	"cmp"
@@ -11,16 +11,17 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/near"
+	"pigrep/query/docset"
 	"pigrep/query/syntax"
 )
 
 // How much a word counts that matched in this way, against one that matched as
 // it was typed.
 const (
-	weightJoined  = 0.85 // another spelling of an identifier
+	WeightJoined  = 0.85 // another spelling of an identifier
 	weightForms   = 0.8
-	weightParts   = 0.6 // all parts, but not together
-	weightSome    = 0.4 // some parts
+	WeightParts   = 0.6 // all parts, but not together
+	WeightSome    = 0.4 // some parts
 	weightPrefix  = 0.5
 	weightFuzzy   = 0.5 // one edit; half of it for two
 	weightTyped   = 0.9 // a longer word, or a similar one, that was asked for
@@ -48,52 +49,50 @@ const (
 	maxShort = 64
 )
 
-// tier numbers, in the order of the Tier constants.
+// The tiers: how loosely a term matches a word, each looser than the one before.
 const (
-	tierExact uint8 = iota
-	tierParts
-	tierForms
-	tierPrefix
-	tierFuzzy
+	TierExact uint8 = iota
+	TierParts
+	TierForms
+	TierPrefix
+	TierFuzzy
 )
 
-var tierNames = [...]Tier{TierExact, TierParts, TierForms, TierPrefix, TierFuzzy}
-
-// An expansion is one term of the index that a word stands for.
-type expansion struct {
-	term   string
-	tier   uint8
-	weight float64
-	df     int // live documents that have it
-	idf    float64
+// An Expansion is one term of the index that a word stands for.
+type Expansion struct {
+	Term   string
+	Tier   uint8
+	Weight float64 // against a term that is the word as it was typed
+	DF     int     // live documents that have it
+	IDF    float64
 }
 
-// expansions returns the terms that a word with a single term stands for, those
-// that match tightest first.
-func (s *searcher) expansions(w *word) ([]expansion, error) {
-	if w.term == "" {
+// expand returns the terms that a word with a single term stands for, those that
+// match tightest first. A word that is nowhere may be split.
+func (x *resolver) expand(w *Planned) ([]Expansion, error) {
+	if w.Term == "" {
 		return nil, nil
 	}
-	e := expander{searcher: s, seen: map[string]bool{}}
-	exact := expansion{term: w.term, weight: 1}
-	if w.joined {
-		exact.tier, exact.weight = tierParts, weightJoined
+	e := expander{resolver: x, seen: map[string]bool{}}
+	exact := Expansion{Term: w.Term, Weight: 1}
+	if w.Joined {
+		exact.Tier, exact.Weight = TierParts, WeightJoined
 	}
 	if err := e.add(exact); err != nil {
 		return nil, err
 	}
-	for _, t := range w.terms {
-		if err := e.add(expansion{term: t, tier: tierParts, weight: weightJoined}); err != nil {
+	for _, t := range w.Spellings {
+		if err := e.add(Expansion{Term: t, Tier: TierParts, Weight: WeightJoined}); err != nil {
 			return nil, err
 		}
 	}
 	var err error
 	switch {
-	case w.match == syntax.Prefix:
+	case w.Match == syntax.Prefix:
 		err = e.typedPrefix(w)
-	case w.match == syntax.Fuzzy:
-		err = e.fuzzy(w.term, w.edits, true, maxTyped, 1, weightTyped)
-	case w.loose:
+	case w.Match == syntax.Fuzzy:
+		err = e.fuzzy(w.Term, w.Edits, true, maxTyped, 1, weightTyped)
+	case w.Loose:
 		err = e.loosen(w)
 	}
 	if err != nil {
@@ -104,67 +103,67 @@ func (s *searcher) expansions(w *word) ([]expansion, error) {
 	most := 0
 	for i := range e.list {
 		last := i
-		for last+1 < len(e.list) && e.list[last+1].tier == e.list[i].tier {
+		for last+1 < len(e.list) && e.list[last+1].Tier == e.list[i].Tier {
 			last++
 		}
-		for _, x := range e.list[i : last+1] {
-			most = max(most, x.df)
+		for _, o := range e.list[i : last+1] {
+			most = max(most, o.DF)
 		}
-		e.list[i].idf = s.idf(most)
+		e.list[i].IDF = x.idf(most)
 	}
 	return e.list, nil
 }
 
 type expander struct {
-	*searcher
-	list []expansion
+	*resolver
+	list []Expansion
 	seen map[string]bool
 }
 
 // add takes a term up if some document has it.
-func (e *expander) add(x expansion) error {
-	if e.seen[x.term] {
+func (e *expander) add(x Expansion) error {
+	if e.seen[x.Term] {
 		return nil
 	}
-	e.seen[x.term] = true
-	df, err := e.df(x.term)
+	e.seen[x.Term] = true
+	df, err := e.df(x.Term)
 	if err != nil || df == 0 {
 		return err
 	}
-	x.df = df
+	x.DF = df
 	e.list = append(e.list, x)
 	return nil
 }
 
-func (e *expander) loosen(w *word) error {
-	others := forms(w.term)
+func (e *expander) loosen(w *Planned) error {
+	others := forms(w.Term)
 	if err := e.count(others...); err != nil {
 		return err
 	}
 	for _, f := range others {
-		if err := e.add(expansion{term: f, tier: tierForms, weight: weightForms}); err != nil {
+		if err := e.add(Expansion{Term: f, Tier: TierForms, Weight: weightForms}); err != nil {
 			return err
 		}
 	}
 	total := 0
 	for _, x := range e.list {
-		total += x.df
+		total += x.DF
 	}
-	length := utf8.RuneCountInString(w.term)
-	if length >= minPrefix && (total < rarePrefix || w.last && total < lastPrefix) {
-		terms, _, err := e.prefixed(w.term, maxExpansions)
+	length := utf8.RuneCountInString(w.Term)
+	if length >= minPrefix && (total < rarePrefix || w.Last && total < lastPrefix) {
+		terms, _, err := e.prefixed(w.Term, maxExpansions)
 		if err != nil {
 			return err
 		}
 		for _, x := range terms {
-			x.tier, x.weight = tierPrefix, weightPrefix
+			x.Tier, x.Weight = TierPrefix, weightPrefix
 			if err := e.add(x); err != nil {
 				return err
 			}
-			total += x.df
+			total += x.DF
 		}
 	}
-	if length < minFuzzy || total > rareFuzzy || len(w.parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.term, unicode.IsDigit) {
+	if length < minFuzzy || total > rareFuzzy || len(w.Parts) > 0 && e.partsFound(w) || strings.ContainsFunc(w.Term, unicode.IsDigit) {
 		return nil
 	}
 	if e.searched++; e.searched > mostSearched {
@@ -175,16 +174,19 @@ func (e *expander) loosen(w *word) error {
 	least := max(1, moreFrequent*total)
 	before := len(e.list)
 	for edits := 1; edits == 1 || edits == 2 && length >= minFuzzyTwo; edits++ {
-		if err := e.fuzzy(w.term, edits, false, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before {
+		if err := e.fuzzy(w.Term, edits, false, maxExpansions, least, weightFuzzy); err != nil || len(e.list) > before {
 			return err
 		}
 	}
-	if total > 0 || len(w.parts) > 0 {
+	if total > 0 || len(w.Parts) > 0 {
 		return nil
 	}
-	var err error
-	w.parts, err = e.split(w.term)
-	w.made = len(w.parts) > 0
+	parts, err := e.split(w.Term)
+	if len(parts) > 0 {
+		whole := *w.Word // the query's stays as it is
+		whole.Parts = parts
+		w.Word, w.Split = &whole, true
+	}
 	return err
 }
 
@@ -214,8 +216,8 @@ func (e *expander) split(term string) ([]string, error) {
 }
 
 // partsFound reports whether each part of an identifier is in the index.
-func (e *expander) partsFound(w *word) bool {
-	for _, p := range w.parts {
+func (e *expander) partsFound(w *Planned) bool {
+	for _, p := range w.Parts {
 		if df, err := e.df(p); err != nil || df == 0 {
 			return false
 		}
@@ -223,21 +225,21 @@ func (e *expander) partsFound(w *word) bool {
 	return true
 }
 
-func (e *expander) typedPrefix(w *word) error {
+func (e *expander) typedPrefix(w *Planned) error {
 	limit := maxTyped
-	if utf8.RuneCountInString(w.term) < minPrefix {
+	if utf8.RuneCountInString(w.Term) < minPrefix {
 		limit = maxShort
 	}
-	terms, all, err := e.prefixed(w.term, limit)
+	terms, all, err := e.prefixed(w.Term, limit)
 	if err != nil {
 		return err
 	}
 	if !all {
-		e.inexact = true
-		e.warnings = append(e.warnings, "the prefix "+w.text+" begins very many words; only the most frequent are searched for")
+		e.plan.Inexact = true
+		e.plan.Warnings = append(e.plan.Warnings, "the prefix "+w.Text+" begins very many words; only the most frequent are searched for")
 	}
 	for _, x := range terms {
-		x.tier, x.weight = tierPrefix, weightTyped
+		x.Tier, x.Weight = TierPrefix, weightTyped
 		if err := e.add(x); err != nil {
 			return err
 		}
@@ -249,14 +251,14 @@ func (e *expander) typedPrefix(w *word) error {
 // frequent if there are more than the limit, and whether those are all. Terms
 // that are rare in every segment are only looked at when the frequent ones are
 // too few: a prefix of one letter has hundreds of thousands of them.
-func (e *expander) prefixed(prefix string, limit int) (terms []expansion, all bool, err error) {
-	if l := e.longer[prefix]; l != nil && !l.left {
-		bounds := make(map[string]int, len(l.terms))
-		for t, known := range l.terms {
+func (e *expander) prefixed(prefix string, limit int) (terms []Expansion, all bool, err error) {
+	if c := e.continuations[prefix]; c != nil && c.complete {
+		bounds := make(map[string]int, len(c.terms))
+		for t, known := range c.terms {
 			bounds[t], e.terms[t] = known.df, known
 		}
 		terms, all, err = e.mostFrequent(bounds, limit)
-		slices.SortFunc(terms, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
+		slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
 		return terms, all, err
 	}
 	for _, least := range []int{rareInSegment, 1} {
@@ -269,13 +271,13 @@ func (e *expander) prefixed(prefix string, limit int) (terms []expansion, all bo
 			return nil, false, err
 		}
 		// What was left out is in no more documents than this.
-		unseen := (least - 1) * len(e.segs)
-		if !left || len(terms) == limit && terms[limit-1].df > unseen {
+		unseen := (least - 1) * len(e.segments)
+		if !left || len(terms) == limit && terms[limit-1].DF > unseen {
 			all = all && !left
 			break
 		}
 	}
-	slices.SortFunc(terms, func(a, b expansion) int { return cmp.Compare(a.term, b.term) })
+	slices.SortFunc(terms, func(a, b Expansion) int { return cmp.Compare(a.Term, b.Term) })
 	return terms, all, nil
 }
 
@@ -298,7 +300,7 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 	totals := map[string]total{}
 	var rare []counted
 	var mu sync.Mutex
-	err = e.eachSegment(func(seg *segment) error {
+	err = docset.EachSegment(e.segments, func(_ int, seg *index.Segment) error {
 		var terms, few []counted
 		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, count int) bool {
 			switch {
@@ -325,7 +327,7 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 	for t, n := range totals {
 		bounds[t] = n.count
 		if left {
-			bounds[t] += (least - 1) * (len(e.segs) - n.segments)
+			bounds[t] += (least - 1) * (len(e.segments) - n.segments)
 		}
 	}
 	if !left { // there is all of them
@@ -337,10 +339,10 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 }
 
 // gather collects the terms that list visits in each segment.
-func (e *expander) gather(list func(seg *segment, visit func(term []byte)) error) (map[string]bool, error) {
+func (e *expander) gather(list func(seg *index.Segment, visit func(term []byte)) error) (map[string]bool, error) {
 	found := map[string]bool{}
 	var mu sync.Mutex
-	err := e.eachSegment(func(seg *segment) error {
+	err := docset.EachSegment(e.segments, func(_ int, seg *index.Segment) error {
 		var terms []string
 		if err := list(seg, func(term []byte) { terms = append(terms, string(term)) }); err != nil {
 			return err
@@ -358,16 +360,16 @@ func (e *expander) gather(list func(seg *segment, visit func(term []byte)) error
 // mostFrequent returns the terms that most documents have, those first, and
 // whether there are no others. Documents are counted only for terms whose bound
 // can matter.
-func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []expansion, all bool, err error) {
+func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []Expansion, all bool, err error) {
 	order := slices.SortedFunc(maps.Keys(bounds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(bounds[b], bounds[a]), cmp.Compare(a, b))
 	})
-	compare := func(a, b expansion) int {
-		return cmp.Or(cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
+	compare := func(a, b Expansion) int {
+		return cmp.Or(cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 	}
 	all = true
 	for i, term := range order {
-		if len(terms) == limit && bounds[term] < terms[limit-1].df {
+		if len(terms) == limit && bounds[term] < terms[limit-1].DF {
 			return terms, false, nil
 		}
 		if i%limit == 0 { // at first so many are needed in any case
@@ -375,11 +377,11 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []expan
 				return nil, false, err
 			}
 		}
-		x := expansion{term: term}
-		if x.df, err = e.df(term); err != nil {
+		x := Expansion{Term: term}
+		if x.DF, err = e.df(term); err != nil {
 			return nil, false, err
 		}
-		if x.df == 0 {
+		if x.DF == 0 {
 			continue // of deleted documents
 		}
 		at, _ := slices.BinarySearchFunc(terms, x, compare)
@@ -397,10 +399,10 @@ func (e *expander) mostFrequent(bounds map[string]int, limit int) (terms []expan
 // anywhere, or two after the first character, where hardly anybody errs.
 func (e *expander) fuzzy(term string, edits int, asked bool, limit, least int, weight float64) error {
 	type similar struct {
-		expansion
+		Expansion
 		edits int
 	}
-	found, err := e.gather(func(seg *segment, visit func([]byte)) error {
+	found, err := e.gather(func(seg *index.Segment, visit func([]byte)) error {
 		if !asked && edits == 1 {
 			return seg.Similar(index.FieldText, []byte(term), visit)
 		}
@@ -421,23 +423,23 @@ func (e *expander) fuzzy(term string, edits int, asked bool, limit, least int, w
 	}
 	var kept []similar
 	for t := range found {
-		x := similar{expansion{term: t}, near.Distance(term, t, edits)}
-		if x.df, err = e.df(t); err != nil {
+		x := similar{Expansion{Term: t}, near.Distance(term, t, edits)}
+		if x.DF, err = e.df(t); err != nil {
 			return err
 		}
-		if x.df >= least && x.edits <= edits {
+		if x.DF >= least && x.edits <= edits {
 			kept = append(kept, x)
 		}
 	}
 	slices.SortFunc(kept, func(a, b similar) int {
-		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.df, a.df), cmp.Compare(a.term, b.term))
+		return cmp.Or(cmp.Compare(a.edits, b.edits), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 	})
 	for _, x := range kept[:min(limit, len(kept))] {
-		x.tier, x.weight = tierFuzzy, weight
+		x.Tier, x.Weight = TierFuzzy, weight
 		if x.edits > 1 {
-			x.weight /= 2
+			x.Weight /= 2
 		}
-		if err := e.add(x.expansion); err != nil {
+		if err := e.add(x.Expansion); err != nil {
 			return err
 		}
 	}

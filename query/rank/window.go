@@ -1,10 +1,11 @@
-package query
+package rank
 
 import (
 	"slices"
 
 	"pigrep/index"
 	"pigrep/query/docset"
+	"pigrep/query/words"
 )
 
 // windowLen is how many documents are scored at a time: what is known of them fits
@@ -16,12 +17,12 @@ const (
 )
 
 // window returns how many documents are scored at a time.
-func (s *searcher) window() int {
+func (s *search) window() int {
 	open, longest := 0, 0
-	for _, p := range s.plans {
-		open += len(p.terms)
-		for i := range p.parts {
-			open += len(p.spellings(i))
+	for _, p := range s.plan.Words {
+		open += len(p.Terms)
+		for i := range p.Parts {
+			open += len(p.SpellingsOf(i))
 		}
 	}
 	for _, seg := range s.segs {
@@ -57,15 +58,15 @@ type scores struct {
 }
 
 // newScores makes scores for windows of n documents.
-func newScores(n int, plans []*plan) *scores {
+func newScores(n int, list []*words.Planned) *scores {
 	s := &scores{
-		open: make([]openLists, len(plans)),
+		open: make([]openLists, len(list)),
 		seen: docset.New(n), score: docset.Make[float32](n), mask: docset.Make[uint64](n), tier: docset.Make[uint8](n),
 		value: docset.Make[float32](n), freq: docset.Make[float32](n), length: docset.Make[uint32](n), best: docset.Make[uint8](n), tightest: docset.Make[uint16](n), touched: docset.New(n),
 	}
-	for i, p := range plans {
+	for i, p := range list {
 		s.open[i] = newOpenLists(p)
-		if len(p.parts) > 0 && s.weak == nil {
+		if len(p.Parts) > 0 && s.weak == nil {
 			s.weak, s.parts = docset.Make[uint64](n), docset.Make[uint16](n)
 		}
 	}
@@ -96,9 +97,9 @@ type openList struct {
 
 // in returns some postings in the window, in order, none when there are no more.
 // They are valid until the next call.
-func (c *openList) in(sc *scores, seg *segment, term string) (docs, freqs, lengths []uint32, err error) {
+func (c *openList) in(p *words.Plan, sc *scores, seg *segment, term string) (docs, freqs, lengths []uint32, err error) {
 	if c.postings == nil {
-		if c.postings, err = seg.postings(term); err != nil {
+		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
 			return nil, nil, nil, err
 		}
 	}
@@ -122,10 +123,10 @@ type openLists struct {
 	parts [][]openList // of each part, its own and those of its other spellings
 }
 
-func newOpenLists(p *plan) openLists {
-	c := openLists{make([]openList, len(p.terms)), make([][]openList, len(p.parts))}
+func newOpenLists(p *words.Planned) openLists {
+	c := openLists{make([]openList, len(p.Terms)), make([][]openList, len(p.Parts))}
 	for i := range c.parts {
-		c.parts[i] = make([]openList, len(p.spellings(i)))
+		c.parts[i] = make([]openList, len(p.SpellingsOf(i)))
 	}
 	return c
 }
@@ -137,8 +138,8 @@ func (c *openLists) reset() {
 	}
 }
 
-// addPart adds what a part is worth.
-func (sc *scores) addPart(i uint32, worth float32) {
+// addPart adds the value of a part.
+func (sc *scores) addPart(i uint32, value float32) {
 	if sc.parts[i] == 0 {
 		sc.freq[i] = 0
 		if sc.best[i] == 0 {
@@ -146,5 +147,5 @@ func (sc *scores) addPart(i uint32, worth float32) {
 		}
 	}
 	sc.parts[i]++
-	sc.freq[i] += worth
+	sc.freq[i] += value
 }

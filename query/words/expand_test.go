@@ -1,4 +1,4 @@
-package query
+package words
 
 import (
 	"fmt"
@@ -8,16 +8,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/internal/lab/stories"
+	"pigrep/query/filter"
 )
 
 // The terms that begin with a word are the same whether they were listed when the
 // word was looked up or are looked for on their own, few or many.
 func TestPrefixed(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	l := newLibrary(t)
+	l := stories.New(t)
 	for i := range 3 {
-		s := story{name: fmt.Sprintf("s%d", i), start: day}
+		s := stories.Story{Name: fmt.Sprintf("s%d", i), Start: stories.Day}
 		for range 60 {
 			var words []string
 			for range 1 + rnd.IntN(5) {
@@ -26,38 +27,41 @@ func TestPrefixed(t *testing.T) {
 			if rnd.IntN(20) == 0 {
 				words = append(words, "few", "many", "most")
 			}
-			s.entries = append(s.entries, prompt(strings.Join(words, " ")))
+			s.Entries = append(s.Entries, stories.Prompt(strings.Join(words, " ")))
 		}
-		l.add(s)
+		l.Add(s)
 	}
-	gone := l.writer.NewBatch()
-	gone.DeleteFile(l.reader.Summaries()[1].File)
-	l.commit(gone)
+	gone := l.Writer.NewBatch()
+	gone.DeleteFile(l.Reader.Summaries()[1].File)
+	l.Commit(gone)
 	for _, word := range []string{"few", "many", "most", "connect", "nothing"} {
-		var terms [2][]expansion
+		var terms [2][]Expansion
 		for k, listed := range []bool{false, true} {
-			req := Request{Text: word}
-			q, err := compile(&req)
+			q, err := Compile(word, filter.Env{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := newSearcher(t.Context(), l.reader, adapter.Pi(), disk{}, &req, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := expander{resolver: &resolver{dictionary: newDictionary(l.Reader)}, seen: map[string]bool{}}
 			if listed {
-				if err := s.prepare(); err != nil {
+				p, err := Resolve(t.Context(), l.Reader, q)
+				if err != nil {
 					t.Fatal(err)
 				}
+				c := &continuations{last: true, complete: true, terms: map[string]*term{}}
+				for number, seg := range l.Reader.Segments() {
+					if err := c.in(number, seg, word, 0, len(l.Reader.Segments())); err != nil {
+						t.Fatal(err)
+					}
+				}
+				e.resolver = &resolver{dictionary: p.dictionary, continuations: map[string]*continuations{word: c}}
 			}
-			e := expander{searcher: s, seen: map[string]bool{}}
 			got, all, err := e.prefixed(word, maxExpansions)
 			if err != nil || all != (len(got) < maxExpansions) {
 				t.Fatalf("%d terms begin with %s, all %t: %v", len(got), word, all, err)
 			}
 			terms[k] = got
 		}
-		if diff := cmp.Diff(terms[0], terms[1], cmp.AllowUnexported(expansion{})); diff != "" {
+		if diff := cmp.Diff(terms[0], terms[1]); diff != "" {
 			t.Errorf("%s, listed with it:\n%s", word, diff)
 		}
 	}

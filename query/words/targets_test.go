@@ -1,4 +1,4 @@
-package query
+package words
 
 import (
 	"strings"
@@ -10,28 +10,30 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/index/analysis"
+	"pigrep/query/filter"
 	"pigrep/query/match"
 )
 
-// planFor makes the plans of a query for texts alone: every word is in the index.
-func planFor(t testing.TB, text string) []*plan {
+// planFor makes the plan of a query for texts alone: every word is in the index.
+func planFor(t testing.TB, text string) *Plan {
 	t.Helper()
-	q, err := compile(&Request{Text: text})
+	q, err := Compile(text, filter.Env{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var plans []*plan
-	for i, w := range q.words {
-		p := &plan{word: w, index: i, bit: 1 << i, partSum: 1, allIDF: 1, wholeIDF: 2}
-		if w.term != "" {
-			p.terms = []expansion{{term: w.term, weight: 1, idf: 2}}
+	p := &Plan{Query: q}
+	for i, w := range q.Words {
+		x := newPlanned(w, i, 0)
+		x.PartSum, x.AllIDF, x.WholeIDF = 1, 1, 2
+		if w.Term != "" {
+			x.Terms = []Expansion{{Term: w.Term, Weight: 1, IDF: 2}}
 		}
-		for range w.parts {
-			p.partIDF = append(p.partIDF, 1/float64(len(w.parts)))
+		for range w.Parts {
+			x.PartIDF = append(x.PartIDF, 1/float64(len(w.Parts)))
 		}
-		plans = append(plans, p)
+		p.Words = append(p.Words, x)
 	}
-	return plans
+	return p
 }
 
 // marked writes a fragment with brackets around its spans.
@@ -47,7 +49,7 @@ func marked(f match.Fragment) string {
 
 func TestFragment(t *testing.T) {
 	long := strings.Repeat("lorem ipsum dolor ", 60)
-	for _, c := range []struct{ compiled, text, want string }{
+	for _, c := range []struct{ query, text, want string }{
 		{"token", "a Token\n\n  in\ttwo lines", "a [Token] in two lines"},
 		{"token", "the \x1b[31m token\x1b[0m is \x07red", "the [token] is red"},
 		{"token", "\x1b]8;;http://x\x07token\x1b]8;;\x07 linked", "[token] linked"},
@@ -67,12 +69,12 @@ func TestFragment(t *testing.T) {
 		{"auth token", "auth " + long + "auth token " + long, ""},
 		{"x", "", ""},
 	} {
-		h := match.NewFinder(targets(planFor(t, c.compiled)))
+		h := match.NewFinder(planFor(t, c.query).Targets())
 		matches, _ := h.Find([]byte(c.text))
 		got := match.Cut([]byte(c.text), matches)
 		if c.want != "" {
 			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
-				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.compiled, diff)
+				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.query, diff)
 			}
 			continue
 		}
@@ -81,11 +83,11 @@ func TestFragment(t *testing.T) {
 		}
 		// The best place of a long text, with dots on both sides.
 		s := marked(got)
-		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.compiled, "auth") && !strings.Contains(s, "[auth] [token]") {
-			t.Errorf("fragment for %q = %q", c.compiled, s)
+		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.query, "auth") && !strings.Contains(s, "[auth] [token]") {
+			t.Errorf("fragment for %q = %q", c.query, s)
 		}
 		if n := len(got.Text); n < match.FragmentBytes-2*match.WordBytes || n > match.FragmentBytes+2*match.WordBytes {
-			t.Errorf("fragment for %q has %d bytes", c.compiled, n)
+			t.Errorf("fragment for %q has %d bytes", c.query, n)
 		}
 	}
 }
@@ -99,7 +101,7 @@ func TestFragmentProperties(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(pieces, 0, 60).Draw(rt, "text"), rapid.SampledFrom([]string{" ", "", "\n"}).Draw(rt, "between"))
 		query := queries.Draw(rt, "query")
-		h := match.NewFinder(targets(planFor(t, query)))
+		h := match.NewFinder(planFor(t, query).Targets())
 		matches, _ := h.Find([]byte(text))
 		f := match.Cut([]byte(text), matches)
 		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || match.IsDirection(r) || r == '\u2028' }) {

@@ -1,9 +1,13 @@
-package query
+package rank
 
 import (
+	"context"
 	"slices"
+	"sort"
 
 	"pigrep/query/docset"
+	"pigrep/query/filter"
+	"pigrep/query/words"
 )
 
 // A fileCount is what is counted of the candidates of a file.
@@ -32,33 +36,40 @@ func (t *fileCount) add(o *fileCount) {
 // A collector turns the scores of segments into candidates. A query of frequent
 // words has hundreds of thousands, of which a few are looked at again: of a file
 // it keeps those that may be shown, and of all files those that may be among the
-// best. The others are counted. What may be a copy, or has to be verified, may go
-// yet, and is kept and counts for nothing here.
+// best. The others are counted. What may be a duplicate, or has to be verified, may
+// still go: it is kept, and not counted here.
 type collector struct {
-	*searcher
+	scorer
+	*snapshot
+	ctx    context.Context
+	filter *filter.Filter
 	scores *scores
-	judge  judge
+	eval   evaluator
 	counts []fileCount // by file
+	every  bool        // all candidates are kept
 
 	best     topScores   // of all files
 	bestHere topScores   // of the file in the run
-	kept     []candidate // of the run
+	kept     []Candidate // of the run
 
 	// Of the segment.
-	others docset.Set // documents that are to be looked at whatever they have; nil: none
+	others docset.Set // documents to look at whatever they have; nil: none
 	run    int        // that the last document was in, -1 at first
 	runEnd uint32     // the document behind it
 	at     int32      // the file of the run, -1 for none
 }
 
-func (s *searcher) newCollector(sc *scores) *collector {
-	c := &collector{searcher: s, scores: sc, judge: newJudge(s.compiled), counts: docset.Make[fileCount](len(s.files))}
-	c.judge.covered = s.covered
-	c.best.most = rerankMost
-	if s.req.Flat {
-		c.best.most += s.limit()
+func (s *search) newCollector(sc *scores) *collector {
+	c := &collector{
+		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
+		eval: newEvaluator(s.plan), counts: docset.Make[fileCount](len(s.files)), every: s.every,
 	}
-	c.bestHere.most = max(s.perSession(), sharesOf)
+	c.eval.covered = func(mask, weak uint64) float32 { return covered(s.plan, mask, weak) }
+	c.best.most = rerankMost
+	if s.opt.Flat {
+		c.best.most += s.opt.Limit
+	}
+	c.bestHere.most = max(s.opt.PerSession, sharesOf)
 	return c
 }
 
@@ -90,12 +101,12 @@ func (t *topScores) has(score float32) bool {
 	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
 }
 
-// segment adds the candidates of a segment to its list. everybody says that a document
-// may be one without any of the words.
-func (c *collector) segment(seg *segment, everybody bool) error {
+// segment adds the candidates of a segment to its list. all includes documents
+// without any word of the query.
+func (c *collector) segment(seg *segment, all bool) error {
 	sc := c.scores
 	c.others = nil
-	if everybody {
+	if all {
 		var err error
 		if c.others, err = docset.Live(seg.Segment); err != nil {
 			return err
@@ -104,14 +115,9 @@ func (c *collector) segment(seg *segment, everybody bool) error {
 			c.others.And(seg.allowed)
 		}
 	}
-	for _, p := range c.plans {
-		if len(p.parts) > 0 && p.strict() && seg.allowed != nil {
-			p.whole[seg.number].And(seg.allowed)
-		}
-	}
 	c.at, c.run, c.runEnd = -1, -1, 0
 	for sc.begin(); sc.next(seg.Len()); {
-		for _, p := range c.plans {
+		for _, p := range c.plan.Words {
 			if err := c.ctx.Err(); err != nil {
 				return err
 			}
@@ -139,16 +145,16 @@ func (c *collector) collect(seg *segment) error {
 		}
 	}
 	unsure, unwanted := uint64(0), uint64(0)
-	for _, p := range c.plans {
-		if len(seg.pending[p.index]) > 0 {
-			unsure |= p.bit
-			if !p.scored {
-				unwanted |= p.bit
+	for _, p := range c.plan.Words {
+		if len(seg.pending[p.Index]) > 0 {
+			unsure |= p.Bit
+			if !p.Scored {
+				unwanted |= p.Bit
 			}
 		}
 	}
-	plain := len(c.compiled.filters) == 0 && !c.filtered.OfEntries()
-	var v judged // of the last document
+	plain := len(c.plan.Query.Filters) == 0 && !c.filter.OfEntries()
+	var v evaluated // of the last document
 	for i := range sc.seen.All() {
 		doc := sc.first + i
 		mask := sc.mask[i]
@@ -183,9 +189,9 @@ func (c *collector) collect(seg *segment) error {
 		}
 		pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
 		if mask != v.mask || weak != v.weak || !v.known {
-			v = *c.judge.look(mask, weak)
+			v = *c.eval.look(mask, weak)
 		}
-		if !v.hit && !(pending && c.judge.of(mask&^unwanted, weak).hit) {
+		if !v.hit && !(pending && c.eval.of(mask&^unwanted, weak).hit) {
 			continue
 		}
 		score := base * f.recency * v.covered
@@ -198,7 +204,7 @@ func (c *collector) collect(seg *segment) error {
 			c.bestHere.add(score)
 			c.best.add(score)
 		}
-		x := candidate{
+		x := Candidate{
 			segment: int32(seg.number), file: at, doc: doc,
 			base: base, score: score, mask: mask, weak: weak, tier: tier, pending: pending, counted: sure,
 		}
@@ -223,8 +229,8 @@ func (c *collector) enter(seg *segment, doc uint32) {
 
 // isPending reports whether some of the words are to be verified in a document.
 func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
-	for _, p := range c.plans {
-		if words&p.bit != 0 {
+	for _, p := range c.plan.Words {
+		if words&p.Bit != 0 {
 			if _, ok := seg.pendingOf(p, doc); ok {
 				return true
 			}
@@ -241,4 +247,36 @@ func (c *collector) flush(seg *segment) {
 		}
 	}
 	c.kept, c.bestHere.list = c.kept[:0], c.bestHere.list[:0]
+}
+
+// fieldBits adds the bits of the fields to mask and reports whether the entry is what
+// the filters on entries ask for.
+func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (bool, error) {
+	if ok, err := c.entryPasses(c.filter, seg, doc, at); !ok || err != nil {
+		return false, err
+	}
+	for i, f := range c.plan.Query.Filters {
+		ok := seg.fields[i].Has(doc)
+		if f.OfEntries() {
+			var err error
+			if ok, err = c.entryPasses(f, seg, doc, at); err != nil {
+				return false, err
+			}
+		}
+		if ok {
+			*mask |= words.FieldBit(i)
+		}
+	}
+	return true, nil
+}
+
+// pendingOf returns what a word may be worth in a document where it has to be
+// verified.
+func (seg *segment) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
+	list := seg.pending[p.Index]
+	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })
+	if i < len(list) && list[i].doc == doc {
+		return list[i], true
+	}
+	return pending{}, false
 }

@@ -1,4 +1,4 @@
-package query
+package rank
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/match"
+	"pigrep/query/words"
 )
 
 // How many bytes of session files may be read to verify, in the order of the
@@ -31,35 +32,35 @@ const verifyRound = 1 << 10
 // verify reads the candidates that may have a phrase or compound and settles
 // whether they do. Without a budget left, a compound counts as found by its
 // parts, and a phrase as not found.
-func (s *searcher) verify() error {
-	var list []int32
-	for i, c := range s.found.all() {
+func (s *search) verify() error {
+	var list []*Candidate
+	for c := range s.found.all() {
 		if c.pending && !c.dropped {
-			list = append(list, i)
+			list = append(list, c)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, func(i, j int32) int { return s.compare(s.found.at(i), s.found.at(j)) })
+	slices.SortFunc(list, s.compare)
 
 	budget, strict := verifySpelling, false
 	cost := 0
-	for _, p := range s.plans {
-		if p.find != nil {
-			cost += p.find.Cost()
+	for _, p := range s.plan.Words {
+		if p.Find != nil {
+			cost += p.Find.Cost()
 		}
 		switch {
-		case p.verify && p.strict():
+		case p.Verify && p.Strict():
 			budget, strict = verifyStrict, true
-		case p.verify && !p.spell:
+		case p.Verify && !p.SpellingOnly:
 			budget = max(budget, verifyLoose)
 		}
 	}
 	if cost > 0 {
 		budget = min(budget, verifyRegexp/cost)
 	}
-	if err := s.readCopiesOf(list); err != nil {
+	if err := s.readIdentities(list); err != nil {
 		return err
 	}
 	for len(list) > 0 && budget > 0 {
@@ -74,15 +75,15 @@ func (s *searcher) verify() error {
 		if err != nil {
 			return err
 		}
-		for k, i := range round {
+		for k, c := range round {
 			if budget -= looks[k].size; budget < 0 {
 				looks[k] = look{} // it is beyond the budget, wherever rounds end
 			}
-			s.settle(s.found.at(i), &looks[k], strict)
+			s.settle(c, &looks[k], strict)
 		}
 	}
-	for _, i := range list {
-		s.settle(s.found.at(i), &look{}, strict)
+	for _, c := range list {
+		s.settle(c, &look{}, strict)
 	}
 	return nil
 }
@@ -107,66 +108,67 @@ type look struct {
 }
 
 // settle takes back what a candidate has not, as far as that is known.
-func (s *searcher) settle(c *candidate, l *look, strict bool) {
-	if s.lose(l.lost) {
+func (s *search) settle(c *Candidate, l *look, strict bool) {
+	if l.lost != nil {
+		s.losses.add(l.lost)
 		c.dropped = true
 		return
 	}
-	for _, p := range s.plans {
-		if p.verify && c.mask&p.bit != 0 && l.whole&p.bit == 0 {
+	for _, p := range s.plan.Words {
+		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
 			s.fallBack(c, p, l.known)
 		}
 	}
-	s.inexact = s.inexact || strict && !l.known
-	c.dropped = c.dropped || !s.judge.of(c.mask, c.weak).hit
+	s.unverified = s.unverified || strict && !l.known
+	c.dropped = c.dropped || !s.eval.of(c.mask, c.weak).hit
 }
 
 // fallBack takes back that a candidate has a compound whole. known is false when
 // that was not looked at.
-func (s *searcher) fallBack(c *candidate, p *plan, known bool) {
-	worth, ok := s.segs[c.segment].pendingOf(p, c.doc)
+func (s *search) fallBack(c *Candidate, p *words.Planned, known bool) {
+	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
 	if !ok {
 		return
 	}
 	switch {
-	case !p.scored:
+	case !p.Scored:
 		if known {
-			c.mask &^= p.bit
+			c.mask &^= p.Bit
 		}
-	case p.strict():
-		c.mask &^= p.bit
-		c.base -= worth.whole
+	case p.Strict():
+		c.mask &^= p.Bit
+		c.base -= value.whole
 	default:
-		c.base -= worth.whole - worth.parts
-		c.tier = max(c.tier, tierParts)
+		c.base -= value.whole - value.parts
+		c.tier = max(c.tier, words.TierParts)
 	}
 	s.rate(c)
 }
 
 // lookAt reads candidates again. Entries of more bytes than most are left out.
-func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
+func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 	looks := make([]look, len(round))
 	order := make([]int, len(round)) // of the candidates, those of an entry side by side
 	for k := range order {
 		order[k] = k
 	}
 	slices.SortFunc(order, func(x, y int) int {
-		a, b := s.found.at(round[x]), s.found.at(round[y])
+		a, b := round[x], round[y]
 		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(x, y))
 	})
 	var entries [][]int
 	for len(order) > 0 {
-		first := s.found.at(round[order[0]])
+		first := round[order[0]]
 		n := 1
-		for n < len(order) && s.found.at(round[order[n]]).file == first.file && s.found.at(round[order[n]]).offset == first.offset {
+		for n < len(order) && round[order[n]].file == first.file && round[order[n]].offset == first.offset {
 			n++
 		}
 		entries = append(entries, order[:n])
 		order = order[n:]
 	}
-	return looks, s.eachWorker(len(entries), func(w *worker, k int) error {
+	return looks, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
 		some := entries[k]
-		first := s.found.at(round[some[0]])
+		first := round[some[0]]
 		w.use(&s.files[first.file])
 		w.Limit = most
 		ref, id, err := w.ref(first, s.lengthOf(first))
@@ -177,10 +179,10 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 		if err == nil && !s.ruledOut(w, round, some, data) {
 			err = w.Parse(ref, id, data, func(line adapter.Line, e *session.Entry) {
 				for _, k := range some {
-					if int(s.found.at(round[k]).part) >= len(e.Parts) {
+					if int(round[k].part) >= len(e.Parts) {
 						looks[k].lost = entry.ErrChanged
 					} else {
-						looks[k].whole = s.wholeIn(w, s.found.at(round[k]), line, e)
+						looks[k].whole = s.wholeIn(w, round[k], line, e)
 					}
 				}
 			})
@@ -192,16 +194,15 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 				looks[k].lost = err
 			}
 		}
-		return nil
 	})
 }
 
 // wholeIn returns the words to be verified that a candidate has in its entry.
-func (s *searcher) wholeIn(r *worker, c *candidate, line adapter.Line, e *session.Entry) (whole uint64) {
+func (s *search) wholeIn(r *Worker, c *Candidate, line adapter.Line, e *session.Entry) (whole uint64) {
 	v := filter.Part{Session: r.file.Summary, Line: line, Parser: r.Parser(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
-	for _, p := range s.plans {
-		if p.verify && c.mask&p.bit != 0 && p.holds(&v) {
-			whole |= p.bit
+	for _, p := range s.plan.Words {
+		if p.Verify && c.mask&p.Bit != 0 && holds(p, &v) {
+			whole |= p.Bit
 		}
 	}
 	return whole
@@ -209,13 +210,13 @@ func (s *searcher) wholeIn(r *worker, c *candidate, line adapter.Line, e *sessio
 
 // ruledOut reports whether the JSON of an entry tells without parsing that none of
 // its candidates has a word that is to be verified.
-func (s *searcher) ruledOut(r *worker, round []int32, some []int, data []byte) bool {
+func (s *search) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
 	words := uint64(0)
 	for _, k := range some {
-		words |= s.found.at(round[k]).mask
+		words |= round[k].mask
 	}
-	for _, p := range s.plans {
-		if p.verify && words&p.bit != 0 && p.raw == nil {
+	for _, p := range s.plan.Words {
+		if p.Verify && words&p.Bit != 0 && p.JSON == nil {
 			return false
 		}
 	}
@@ -223,8 +224,8 @@ func (s *searcher) ruledOut(r *worker, round []int32, some []int, data []byte) b
 	if !ok {
 		return false
 	}
-	for _, p := range s.plans {
-		if p.verify && words&p.bit != 0 && p.raw.MayContain(folded) {
+	for _, p := range s.plan.Words {
+		if p.Verify && words&p.Bit != 0 && p.JSON.MayContain(folded) {
 			return false
 		}
 	}
@@ -232,15 +233,15 @@ func (s *searcher) ruledOut(r *worker, round []int32, some []int, data []byte) b
 }
 
 // holds reports whether a part has a word that has to be verified.
-func (p *plan) holds(v *filter.Part) bool {
-	if p.find != nil {
-		return p.find.Holds(v)
+func holds(p *words.Planned, v *filter.Part) bool {
+	if p.Find != nil {
+		return p.Find.Holds(v)
 	}
 	text := v.Folded()
-	if p.needle.Han {
+	if p.Needle.Han {
 		text = bytes.Clone(text)
 		match.Simplify(text)
 	}
-	_, _, ok := p.needle.Find(text, 0)
+	_, _, ok := p.Needle.Find(text, 0)
 	return ok
 }

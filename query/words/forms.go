@@ -1,4 +1,4 @@
-package query
+package words
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ func forms(word string) []string {
 	}
 	if s, ok := strings.CutSuffix(word, "ies"); ok {
 		add(s + "y")
-	} else if s, ok := strings.CutSuffix(word, "es"); ok && hissing(s) {
+	} else if s, ok := strings.CutSuffix(word, "es"); ok && sibilant(s) {
 		add(s)
 		add(s + "e")
 	} else if s, ok := strings.CutSuffix(word, "s"); ok && !hasAnySuffix(s, "s", "u", "i") {
@@ -68,7 +68,7 @@ func inflections(w string) []string {
 		return append(list, w+"ing")
 	case last == 'y' && !isVowel(w[n-2]):
 		return []string{w[:n-1] + "ies", w[:n-1] + "ied", w + "ing"}
-	case hissing(w):
+	case sibilant(w):
 		return []string{w + "es", w + "ed", w + "ing"}
 	}
 	list := []string{w + "s", w + "ed", w + "ing"}
@@ -79,7 +79,7 @@ func inflections(w string) []string {
 	return list
 }
 
-func hissing(w string) bool { return hasAnySuffix(w, "s", "x", "z", "ch", "sh", "o") }
+func sibilant(w string) bool { return hasAnySuffix(w, "s", "x", "z", "ch", "sh", "o") }
 
 func isVowel(c byte) bool { return strings.IndexByte("aeiou", c) >= 0 }
 

@@ -1,4 +1,4 @@
-package query
+package rank
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/query/match"
+	"pigrep/query/words"
 )
 
 // The second stage. BM25 knows how often words are in a document, not whether
@@ -57,18 +58,18 @@ func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness 
 var leastFactors = factors{kindLeast, 1, 1, 1}
 
 // rerank is the second stage.
-func (s *searcher) rerank() error {
-	if s.worth == 0 {
+func (s *search) rerank() error {
+	if s.plan.Weight == 0 {
 		return nil
 	}
-	var top []int32
-	for i, c := range s.found.all() {
-		if !c.dropped && s.judge.of(c.mask, c.weak).hit {
-			top = s.keep(top, i, rerankMost)
+	var top []*Candidate
+	for c := range s.found.all() {
+		if !c.dropped && s.eval.of(c.mask, c.weak).hit {
+			top = s.keep(top, c, rerankMost)
 		}
 	}
 	least := leastFactors.product()
-	for _, c := range s.found.all() {
+	for c := range s.found.all() {
 		c.score *= least
 	}
 	kinds, err := s.kindsOf(top)
@@ -83,7 +84,7 @@ func (s *searcher) rerank() error {
 			weight = kindLeast
 		}
 		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1}
-		if s.found.at(c).tier == tierExact {
+		if c.tier == words.TierExact {
 			all[i].exactness = 1 + exactGain
 		}
 	}
@@ -93,18 +94,18 @@ func (s *searcher) rerank() error {
 		}
 	}
 	s.weighSessions(top, all)
-	s.factors = make(map[int32]factors, len(top))
+	s.factors = make(map[*Candidate]factors, len(top))
 	for i, c := range top {
-		s.found.at(c).score *= all[i].product() / least
+		c.score *= all[i].product() / least
 		s.factors[c] = all[i]
 	}
 	return nil
 }
 
 // kindsOf looks up the kinds of candidates.
-func (s *searcher) kindsOf(list []int32) ([]session.Kind, error) {
+func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
-	all := func(*candidate) bool { return true }
+	all := func(*Candidate) bool { return true }
 	return kinds, s.bySegment(list, all, func(seg *segment, cs []placed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
@@ -128,21 +129,21 @@ type units struct {
 
 type neighbours struct{ first, second int }
 
-func (s *searcher) newUnits() *units {
-	u := &units{plans: make([]uint64, len(s.plans))}
+func (s *search) newUnits() *units {
+	u := &units{plans: make([]uint64, len(s.plan.Words))}
 	last := -1
-	for i, p := range s.plans {
-		if !p.scored || p.worth == 0 {
+	for i, p := range s.plan.Words {
+		if !p.Scored || p.Weight == 0 {
 			continue
 		}
-		parts := max(1, len(p.parts))
+		parts := max(1, len(p.Parts))
 		for k := range parts {
 			if u.count == len(u.worth) {
 				break
 			}
-			share := p.worth / s.worth / float64(parts)
-			if len(p.parts) > 0 && p.partSum > 0 {
-				share = p.worth / s.worth * p.partIDF[k] / p.partSum
+			share := p.Weight / s.plan.Weight / float64(parts)
+			if len(p.Parts) > 0 && p.PartSum > 0 {
+				share = p.Weight / s.plan.Weight * p.PartIDF[k] / p.PartSum
 			}
 			u.worth[u.count] = share
 			u.plans[i] |= 1 << u.count
@@ -150,7 +151,7 @@ func (s *searcher) newUnits() *units {
 		}
 		if last >= 0 {
 			u.pairs = append(u.pairs, neighbours{last, i})
-			u.sum += min(s.plans[last].worth, p.worth)
+			u.sum += min(s.plan.Words[last].Weight, p.Weight)
 		}
 		last = i
 	}
@@ -158,7 +159,7 @@ func (s *searcher) newUnits() *units {
 }
 
 // of returns the units that a match has.
-func (u *units) of(p *plan, m *match.Span) uint64 {
+func (u *units) of(m *match.Span) uint64 {
 	bits := u.plans[m.Word]
 	if m.Part < 0 || bits == 0 {
 		return bits
@@ -176,7 +177,7 @@ func (u *units) sumOf(set uint64) (sum float64) {
 
 // measure reads the candidates in the order of their scores and sets the factors
 // that depend on the text.
-func (s *searcher) measure(u *units, top []int32, all []factors) error {
+func (s *search) measure(u *units, top []*Candidate, all []factors) error {
 	budget := rerankBytes
 	unread := s.unread(u)
 	for i := range top {
@@ -188,19 +189,18 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 	}
 	for start := 0; start < len(top) && budget > 0; start += rerankBatch {
 		var sizes [rerankBatch]int
-		err := s.eachWorker(min(rerankBatch, len(top)-start), func(w *worker, k int) error {
-			c := s.found.at(top[start+k])
+		err := s.readers.each(s.ctx, min(rerankBatch, len(top)-start), func(w *Worker, k int) {
+			c := top[start+k]
 			w.use(&s.files[c.file])
 			w.Limit = rerankEntry
 			err := w.entry(c, lengths[start+k], func(e *session.Entry) {
-				matches, exact := w.finder.Find(e.Parts[c.part].Text)
-				near, ordered := u.closeness(s.plans, matches)
+				matches, exact := w.Finder.Find(e.Parts[c.part].Text)
+				near, ordered := u.closeness(s.plan.Words, matches)
 				all[start+k].closeness = float32(1 + closenessGain*near + orderGain*ordered)
 				all[start+k].exactness = float32(1 + exactGain*s.share(exact))
 			})
+			_ = err // the entry is read again if the hit is shown
 			sizes[k] = w.Size()
-			_ = err // where the hit is shown, the entry is read again
-			return nil
 		})
 		if err != nil {
 			return err
@@ -215,30 +215,30 @@ func (s *searcher) measure(u *units, top []int32, all []factors) error {
 
 // unread is the closeness of a text that is not looked at: that of one which has
 // nothing together.
-func (s *searcher) unread(u *units) float32 {
+func (s *search) unread(u *units) float32 {
 	return float32(1 + closenessGain*slices.Max(u.worth[:u.count]))
 }
 
 // share returns how much of the query the words are worth.
-func (s *searcher) share(mask uint64) float64 {
+func (s *search) share(mask uint64) float64 {
 	sum := 0.0
-	for _, p := range s.plans {
-		if mask&p.bit != 0 {
-			sum += p.worth
+	for _, p := range s.plan.Words {
+		if mask&p.Bit != 0 {
+			sum += p.Weight
 		}
 	}
-	return math.Min(1, sum/s.worth)
+	return math.Min(1, sum/s.plan.Weight)
 }
 
 // closeness returns how much of the query some stretch of the text has, less the
 // further apart it stands; and how much of it is there with neighbours beside
 // each other, in the order of the query.
-func (u *units) closeness(plans []*plan, matches []match.Span) (near, ordered float64) {
+func (u *units) closeness(list []*words.Planned, matches []match.Span) (near, ordered float64) {
 	for i := range matches {
 		set, gap := uint64(0), 0
 		for j := i; j < len(matches) && matches[j].End-matches[i].Start <= nearBytes; j++ {
 			m := &matches[j]
-			own := u.of(plans[m.Word], m)
+			own := u.of(m)
 			if j > i {
 				gap += max(0, m.Start-matches[j-1].End)
 			}
@@ -258,7 +258,7 @@ func (u *units) closeness(plans []*plan, matches []match.Span) (near, ordered fl
 	}
 	for _, p := range u.pairs {
 		if besides(matches, p) {
-			ordered += min(plans[p.first].worth, plans[p.second].worth) / u.sum
+			ordered += min(list[p.first].Weight, list[p.second].Weight) / u.sum
 		}
 	}
 	return near, ordered
@@ -280,18 +280,17 @@ func besides(matches []match.Span, p neighbours) bool {
 }
 
 // weighSessions sets the factors that come from the rest of the session.
-func (s *searcher) weighSessions(top []int32, all []factors) {
-	w := s.worker()
-	defer s.done(w)
+func (s *search) weighSessions(top []*Candidate, all []factors) {
+	w := s.readers.Worker()
+	defer s.readers.Done(w)
 	titles := make(map[int32]float64)
-	for i, at := range top {
-		c := s.found.at(at)
+	for i, c := range top {
 		f := &s.files[c.file]
 		title, ok := titles[c.file]
 		if !ok {
 			found := uint64(0)
 			for _, text := range []string{f.Name, f.FirstPrompt, strings.Join(f.LabelNames, "\n")} {
-				matches, _ := w.finder.Find([]byte(text))
+				matches, _ := w.Finder.Find([]byte(text))
 				for _, m := range matches {
 					if m.Part < 0 {
 						found |= 1 << m.Word
@@ -325,10 +324,9 @@ type WordWorth struct {
 	Found bool    `json:"found"`
 }
 
-// explain tells how a candidate came to its score.
-func (s *searcher) explain(i int32) *Explanation {
-	c := s.found.at(i)
-	f, looked := s.factors[i]
+// Explain says how a candidate came to its score.
+func (s *search) Explain(c *Candidate) *Explanation {
+	f, looked := s.factors[c]
 	if !looked {
 		f = leastFactors
 		if s.factors == nil {
@@ -337,15 +335,18 @@ func (s *searcher) explain(i int32) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: rounded(float64(c.base)), Coverage: rounded(float64(s.covered(c.mask, c.weak))), Recency: rounded(float64(recent)),
-		Kind: rounded(float64(f.kind)), Closeness: rounded(float64(f.closeness)), Exactness: rounded(float64(f.exactness)),
-		Session: rounded(float64(f.session)), Looked: looked,
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.weak))), Recency: Rounded(float64(recent)),
+		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
+		Session: Rounded(float64(f.session)), Looked: looked,
 	}
-	for _, p := range s.plans {
-		if p.scored {
-			e.Words = append(e.Words, WordWorth{p.text, rounded(p.worth), c.mask&p.bit != 0})
+	for _, p := range s.plan.Words {
+		if p.Scored {
+			e.Words = append(e.Words, WordWorth{p.Text, Rounded(p.Weight), c.mask&p.Bit != 0})
 		}
 	}
 	slices.SortStableFunc(e.Words, func(a, b WordWorth) int { return cmp.Compare(b.Worth, a.Worth) })
 	return e
 }
+
+// Rounded keeps what differs between scores and not what differs between machines.
+func Rounded(score float64) float64 { return math.Round(score*1e4) / 1e4 }

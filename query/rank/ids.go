@@ -1,4 +1,4 @@
-package query
+package rank
 
 import (
 	"strings"
@@ -8,14 +8,15 @@ import (
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/syntax"
+	"pigrep/query/words"
 )
 
 // minID is the length from which a bare word is looked up as the beginning of a
-// session or entry id, maxIDs how many of each it may begin, and anchorScore
+// session or entry id, MaxIDs how many of each it may begin, and anchorScore
 // what such a hit is worth: more than a word can be.
 const (
 	minID       = 6
-	maxIDs      = 20
+	MaxIDs      = 20
 	anchorScore = 40
 )
 
@@ -25,15 +26,15 @@ type idPrefix struct {
 	bit  uint64
 
 	mu   sync.Mutex
-	seen map[string]bool // ids of entries that begin so, some more than maxIDs when it begins too many
+	seen map[string]bool // ids of entries that begin so, some more than MaxIDs when it begins too many
 }
 
 type idPrefixes []*idPrefix
 
-func (s *searcher) newIDs() (list idPrefixes) {
-	for i, w := range s.words {
-		if w.match == syntax.Literal && w.scored && len(w.text) >= minID && isID(w.text) {
-			list = append(list, &idPrefix{text: w.text, bit: 1 << i, seen: map[string]bool{}})
+func newIDs(p *words.Plan) (list idPrefixes) {
+	for i, w := range p.Words {
+		if w.Match == syntax.Literal && w.Scored && len(w.Text) >= minID && IsID(w.Text) {
+			list = append(list, &idPrefix{text: w.Text, bit: 1 << i, seen: map[string]bool{}})
 		}
 	}
 	return list
@@ -45,7 +46,7 @@ func (list idPrefixes) in(seg *segment) error {
 		var ids []string
 		err := seg.Terms(index.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
-			return len(ids) <= maxIDs
+			return len(ids) <= MaxIDs
 		})
 		if err != nil {
 			return err
@@ -62,12 +63,12 @@ func (list idPrefixes) in(seg *segment) error {
 // findIDs finds what has ids that begin with words. A session is found by an
 // anchor, its first prompt that the filters let through; its other documents do
 // not lack the word.
-func (s *searcher) findIDs(list idPrefixes) error {
+func (s *search) findIDs(list idPrefixes) error {
 	for _, p := range list {
 		found := 0
 		for at := range s.files {
 			f := &s.files[at]
-			if found == maxIDs || !near.HasPrefixFold(f.ID, p.text) {
+			if found == MaxIDs || !near.HasPrefixFold(f.ID, p.text) {
 				continue
 			}
 			found++
@@ -83,7 +84,8 @@ func (s *searcher) findIDs(list idPrefixes) error {
 	return nil
 }
 
-func isID(s string) bool {
+// IsID reports whether a text may be an id, or the beginning of one.
+func IsID(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '-' && r != '_' && r != '.' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r)
 	})
@@ -96,7 +98,7 @@ func (seg *segment) anchor(doc uint32, bit uint64) {
 	seg.anchors[doc] |= bit
 }
 
-func (s *searcher) anchorSession(f *file, bit uint64) error {
+func (s *search) anchorSession(f *file, bit uint64) error {
 	var best struct {
 		seg    *segment
 		doc    uint32
@@ -131,8 +133,8 @@ func (s *searcher) anchorSession(f *file, bit uint64) error {
 	return nil
 }
 
-func (s *searcher) anchorEntries(p *idPrefix) error {
-	if len(p.seen) == 0 || len(p.seen) > maxIDs { // of too many, none is meant
+func (s *search) anchorEntries(p *idPrefix) error {
+	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // of too many, none is meant
 		return nil
 	}
 	return s.eachSegment(func(seg *segment) error {

@@ -1,12 +1,12 @@
-package query
+package rank
 
 import (
 	"maps"
-	"math"
 	"slices"
 
+	"pigrep/index"
 	"pigrep/query/docset"
-	"pigrep/query/syntax"
+	"pigrep/query/words"
 )
 
 // The score of a document is the sum over the words it matches of
@@ -14,8 +14,9 @@ import (
 //	weight · idf · (lowest + tf·(k1+1) / (tf + k1·(1 - b + b·length/average)))
 //
 // (BM25+: without lowest a rare word would count for nothing in a text that is
-// much longer than the average, and one that lacks it stand above), where weight says how tightly the word matched, and everything that is
-// counted is counted over live documents. For a word with several terms, tf is
+// much longer than the average, and one that lacks it would rank above), where weight
+// says how tightly the word matched, and everything that is counted is counted over
+// live documents. For a word with several terms, tf is
 // the sum over them, those that match less tightly than the best one in the
 // document counted in proportion; idf is that of the most frequent term that
 // matches as tightly.
@@ -33,45 +34,55 @@ const (
 	lowest = 1
 )
 
-func (s *searcher) idf(df int) float64 {
-	return math.Log(1 + (s.documents-float64(df)+0.5)/(float64(df)+0.5))
+// scorer adds the words of a plan to the scores of windows of documents.
+type scorer struct {
+	plan         *words.Plan
+	norm0, norm1 float32 // length normalization: norm0 + norm1 · length
+}
+
+func newScorer(r *index.Reader, p *words.Plan) scorer {
+	average := 1.0
+	if r.Documents() > 0 && r.Tokens() > 0 {
+		average = float64(r.Tokens()) / float64(r.Documents())
+	}
+	return scorer{p, float32(k1 * (1 - b)), float32(k1 * b / average)}
 }
 
 // tf is the saturating part of BM25+. length is the tokens of the document.
-func (s *searcher) tf(freq float32, length uint32) float32 {
+func (s *scorer) tf(freq float32, length uint32) float32 {
 	return lowest + freq*(k1+1)/(freq+s.norm0+s.norm1*float32(length))
 }
 
 // scoreWord adds one word to the scores of a window.
-func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
+func (s *scorer) scoreWord(sc *scores, seg *segment, p *words.Planned) error {
 	switch {
-	case p.find != nil:
+	case p.Find != nil:
 		s.scoreFound(sc, seg, p)
-	case len(p.terms) == 1 && len(p.parts) == 0:
+	case len(p.Terms) == 1 && len(p.Parts) == 0:
 		return s.scoreTerm(sc, seg, p)
-	case len(p.terms) > 0:
+	case len(p.Terms) > 0:
 		if err := s.scoreTerms(sc, seg, p); err != nil {
 			return err
 		}
 	}
-	if len(p.parts) > 0 {
+	if len(p.Parts) > 0 {
 		if err := s.scoreParts(sc, seg, p); err != nil {
 			return err
 		}
 	}
 	for i := range sc.touched.All() {
 		sc.seen.Add(i)
-		if value := sc.value[i]; p.spell && sc.best[i] == tierExact+1 {
-			seg.pending[p.index] = append(seg.pending[p.index], pending{sc.first + i, value, value * weightJoined})
+		if value := sc.value[i]; p.SpellingOnly && sc.best[i] == words.TierExact+1 {
+			seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, value, value * words.WeightJoined})
 		}
 		if tier := sc.best[i]; tier > 0 {
-			sc.mask[i] |= p.bit
+			sc.mask[i] |= p.Bit
 			sc.tier[i] = max(sc.tier[i], tier-1)
 		} else {
-			sc.weak[i] |= p.bit
-			sc.tier[i] = max(sc.tier[i], tierParts)
+			sc.weak[i] |= p.Bit
+			sc.tier[i] = max(sc.tier[i], words.TierParts)
 		}
-		if p.scored {
+		if p.Scored {
 			sc.score[i] += sc.value[i]
 		}
 		sc.value[i], sc.best[i] = 0, 0
@@ -81,14 +92,14 @@ func (s *searcher) scoreWord(sc *scores, seg *segment, p *plan) error {
 }
 
 // scoreTerm is scoreTerms for a single term.
-func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan) error {
-	x := &p.terms[0]
+func (s *scorer) scoreTerm(sc *scores, seg *segment, p *words.Planned) error {
+	x := &p.Terms[0]
 	value := float32(0)
-	if p.scored {
-		value = float32(x.weight * x.idf)
+	if p.Scored {
+		value = float32(x.Weight * x.IDF)
 	}
 	for {
-		docs, freqs, lengths, err := sc.open[p.index].terms[0].in(sc, seg, x.term)
+		docs, freqs, lengths, err := sc.open[p.Index].terms[0].in(s.plan, sc, seg, x.Term)
 		if len(docs) == 0 {
 			return err
 		}
@@ -99,18 +110,18 @@ func (s *searcher) scoreTerm(sc *scores, seg *segment, p *plan) error {
 			i := doc - sc.first
 			sc.seen.Add(i)
 			sc.score[i] += value * s.tf(float32(freqs[k]), lengths[k])
-			sc.mask[i] |= p.bit
-			sc.tier[i] = max(sc.tier[i], x.tier)
+			sc.mask[i] |= p.Bit
+			sc.tier[i] = max(sc.tier[i], x.Tier)
 		}
 	}
 }
 
 // scoreTerms sets the values of the documents that have some of the terms.
-func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
-	for n := range p.terms {
-		x := &p.terms[n]
+func (s *scorer) scoreTerms(sc *scores, seg *segment, p *words.Planned) error {
+	for n := range p.Terms {
+		x := &p.Terms[n]
 		for {
-			docs, freqs, lengths, err := sc.open[p.index].terms[n].in(sc, seg, x.term)
+			docs, freqs, lengths, err := sc.open[p.Index].terms[n].in(s.plan, sc, seg, x.Term)
 			if err != nil {
 				return err
 			}
@@ -123,43 +134,43 @@ func (s *searcher) scoreTerms(sc *scores, seg *segment, p *plan) error {
 				}
 				i := doc - sc.first
 				if sc.best[i] == 0 {
-					sc.best[i] = x.tier + 1
+					sc.best[i] = x.Tier + 1
 					sc.tightest[i] = uint16(n)
 					sc.length[i] = lengths[k]
 					sc.freq[i] = 0
 					sc.touched.Add(i)
 				}
-				sc.freq[i] += float32(freqs[k]) * float32(min(1, x.weight/p.terms[sc.tightest[i]].weight))
+				sc.freq[i] += float32(freqs[k]) * float32(min(1, x.Weight/p.Terms[sc.tightest[i]].Weight))
 			}
 		}
 	}
 	for i := range sc.touched.All() {
-		x := &p.terms[sc.tightest[i]]
-		sc.value[i] = float32(x.weight*x.idf) * s.tf(sc.freq[i], sc.length[i])
+		x := &p.Terms[sc.tightest[i]]
+		sc.value[i] = float32(x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
 	}
 	return nil
 }
 
 // scoreParts raises the values of the documents that have parts of a compound.
-func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
-	whole, among := p.whole[seg.number], seg.allowed
-	if p.strict() {
+func (s *scorer) scoreParts(sc *scores, seg *segment, p *words.Planned) error {
+	whole, among := seg.whole[p.Index], seg.allowed
+	if p.Strict() {
 		among = whole
 		if whole.Part(sc.first, sc.end).Count() == 0 {
 			return nil // what the lists have here is passed over in a later window
 		}
 	}
-	for part := range p.parts {
-		idf := float32(p.partIDF[part] / p.partSum)
-		if len(sc.open[p.index].parts[part]) > 1 {
+	for part := range p.Parts {
+		idf := float32(p.PartIDF[part] / p.PartSum)
+		if len(sc.open[p.Index].parts[part]) > 1 {
 			if err := s.scoreSpellings(sc, seg, p, part, idf, among); err != nil {
 				return err
 			}
 			continue
 		}
-		list := &sc.open[p.index].parts[part][0]
+		list := &sc.open[p.Index].parts[part][0]
 		for {
-			docs, freqs, lengths, err := list.in(sc, seg, p.parts[part])
+			docs, freqs, lengths, err := list.in(s.plan, sc, seg, p.Parts[part])
 			if err != nil {
 				return err
 			}
@@ -178,32 +189,32 @@ func (s *searcher) scoreParts(sc *scores, seg *segment, p *plan) error {
 		n := int(sc.parts[i])
 		sc.parts[i] = 0
 		switch {
-		case n == len(p.parts):
-			value := float32(weightParts*p.allIDF) * sc.freq[i]
-			tier := tierParts
-			if p.verify && !p.spell && whole.Has(sc.first+i) {
-				whole := float32(p.wholeIDF) * sc.freq[i]
-				seg.pending[p.index] = append(seg.pending[p.index], pending{sc.first + i, max(whole, sc.value[i]), max(value, sc.value[i])})
-				value, tier = whole, tierExact
+		case n == len(p.Parts):
+			value := float32(words.WeightParts*p.AllIDF) * sc.freq[i]
+			tier := words.TierParts
+			if p.Verify && !p.SpellingOnly && whole.Has(sc.first+i) {
+				whole := float32(p.WholeIDF) * sc.freq[i]
+				seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, max(whole, sc.value[i]), max(value, sc.value[i])})
+				value, tier = whole, words.TierExact
 			}
 			sc.value[i] = max(sc.value[i], value)
 			if sc.best[i] == 0 || sc.best[i] > tier+1 {
 				sc.best[i] = tier + 1
 			}
 		case n > 0:
-			sc.value[i] = max(sc.value[i], float32(weightSome*p.allIDF)*sc.freq[i])
+			sc.value[i] = max(sc.value[i], float32(words.WeightSome*p.AllIDF)*sc.freq[i])
 		}
 	}
 	return nil
 }
 
 // scoreSpellings scores a part that has several spellings as one term.
-func (s *searcher) scoreSpellings(sc *scores, seg *segment, p *plan, part int, idf float32, among docset.Set) error {
+func (s *scorer) scoreSpellings(sc *scores, seg *segment, p *words.Planned, part int, idf float32, among docset.Set) error {
 	type have struct{ freq, length uint32 }
 	found := map[uint32]have{}
-	for n, term := range p.spellings(part) {
+	for n, term := range p.SpellingsOf(part) {
 		for {
-			docs, freqs, lengths, err := sc.open[p.index].parts[part][n].in(sc, seg, term)
+			docs, freqs, lengths, err := sc.open[p.Index].parts[part][n].in(s.plan, sc, seg, term)
 			if err != nil {
 				return err
 			}
@@ -230,21 +241,17 @@ type pending struct {
 	whole, parts float32
 }
 
-// strict reports whether the parts alone are nothing: what is quoted, what is to
-// be left out, and what may be two words.
-func (w *word) strict() bool { return w.match == syntax.Phrase || w.find != nil || !w.scored || w.made }
-
 // scoreFound adds the documents of which a filter.Text may be true to the scores of a
 // window, all with the same value.
-func (s *searcher) scoreFound(sc *scores, seg *segment, p *plan) {
-	value := float32(p.allIDF)
-	for i := range p.all[seg.number].Part(sc.first, sc.end).All() {
+func (s *scorer) scoreFound(sc *scores, seg *segment, p *words.Planned) {
+	value := float32(p.AllIDF)
+	for i := range p.All[seg.number].Part(sc.first, sc.end).All() {
 		doc := sc.first + i
 		if !seg.allowed.Has(doc) {
 			continue
 		}
-		sc.value[i], sc.best[i] = value, tierExact+1
+		sc.value[i], sc.best[i] = value, words.TierExact+1
 		sc.touched.Add(i)
-		seg.pending[p.index] = append(seg.pending[p.index], pending{doc, value, 0})
+		seg.pending[p.Index] = append(seg.pending[p.Index], pending{doc, value, 0})
 	}
 }

@@ -1,0 +1,61 @@
+package stories
+
+import (
+	"math"
+
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+)
+
+// Corpus is the documents of a library in memory, as a plain search would count
+// them: no postings and no segments.
+type Corpus struct {
+	Docs   []Doc
+	DF     map[string]int // documents that have a term
+	Tokens float64        // of all documents
+}
+
+// Doc is one document of a Corpus.
+type Doc struct {
+	ID     index.ID
+	Path   string
+	Kind   session.Kind
+	Text   string
+	Freq   map[string]int // how often it has a term
+	Length int            // in tokens
+}
+
+// Corpus reads all documents of the library.
+func (l *Library) Corpus() *Corpus {
+	c := &Corpus{DF: map[string]int{}}
+	for _, s := range l.Reader.Summaries() {
+		for id, text := range l.Texts {
+			if id.File != s.File {
+				continue
+			}
+			d := Doc{ID: id, Path: s.Path, Kind: l.Kinds[id], Text: text, Freq: map[string]int{}}
+			var a analysis.Analyzer
+			d.Length = a.Walk([]byte(text), func(t analysis.Token) { d.Freq[string(t.Term)]++ })
+			c.Tokens += float64(d.Length)
+			for term := range d.Freq {
+				c.DF[term]++
+			}
+			c.Docs = append(c.Docs, d)
+		}
+	}
+	return c
+}
+
+// IDF is the inverse document frequency of BM25 of what so many documents have.
+func (c *Corpus) IDF(df int) float64 {
+	n := float64(len(c.Docs))
+	return math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// TF is the term frequency part of BM25 with k1 = 1.2 and b = 0.75.
+func (c *Corpus) TF(freq float64, length int) float64 {
+	const k1, b = 1.2, 0.75
+	average := c.Tokens / float64(len(c.Docs))
+	return freq * (k1 + 1) / (freq + k1*(1-b+b*float64(length)/average))
+}

@@ -1,0 +1,59 @@
+package rank
+
+import "iter"
+
+// Candidate is a document that matches, before and after verification. There may
+// be many: it holds no pointers, and is as long as a line of the cache.
+type Candidate struct {
+	mask uint64 // words and fields that it matches
+	weak uint64 // compounds of which it has some parts
+	copy uint64 // session.Entry.Copy of its entry, once that is read; 0 for none
+
+	offset int64 // of its entry; set by resolve
+	part   int32 // in its entry; set by resolve
+
+	segment int32
+	file    int32 // place in snapshot.files
+	doc     uint32
+	base    float32 // the sum over the words
+	score   float32
+
+	tier     uint8
+	resolved bool
+	pending  bool // some word is to be verified
+	dropped  bool // a duplicate of another candidate, or no hit after all
+	counted  bool // in the count of its file
+}
+
+// candidates is a list in chunks, so that it grows without being copied.
+type candidates [][]Candidate
+
+const chunkLen = 1 << 8 // candidates
+
+func (l *candidates) add(c Candidate) {
+	last := len(*l) - 1
+	if last < 0 || len((*l)[last]) == chunkLen {
+		*l = append(*l, make([]Candidate, 0, chunkLen))
+		last++
+	}
+	(*l)[last] = append((*l)[last], c)
+}
+
+// all returns the candidates in the order in which they were added.
+func (l candidates) all() iter.Seq[*Candidate] {
+	return func(yield func(*Candidate) bool) {
+		for n := range l {
+			for k := range l[n] {
+				if !yield(&l[n][k]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// resolve fills in where a candidate is in its file.
+func (seg *segment) resolve(c *Candidate) {
+	id, _ := seg.ID(c.doc)
+	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
+}

@@ -1,0 +1,113 @@
+package rank
+
+import (
+	"cmp"
+	"slices"
+
+	"pigrep/internal/session"
+)
+
+// joinDuplicates makes one hit of the candidates that are duplicates of one part:
+// forks and imports copy entries. It returns, by the candidate that stands for all,
+// the others. That one is in the session with the oldest header, then the first by
+// path and offset.
+func (l candidates) joinDuplicates(s *snapshot) map[*Candidate][]*Candidate {
+	var list []*Candidate
+	for c := range l.all() {
+		if c.copy != 0 {
+			list = append(list, c)
+		}
+	}
+	// Parts of one entry share the value.
+	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(a.copy, b.copy) })
+	duplicates := make(map[*Candidate][]*Candidate)
+	for len(list) > 0 {
+		n := 1
+		for n < len(list) && list[n].copy == list[0].copy {
+			n++
+		}
+		same := list[:n]
+		list = list[n:]
+		if n == 1 {
+			continue
+		}
+		slices.SortFunc(same, func(a, b *Candidate) int {
+			x, y := s.resolve(a), s.resolve(b)
+			return cmp.Or(cmp.Compare(x.part, y.part), s.compareHeaders(x.file, y.file), cmp.Compare(x.offset, y.offset))
+		})
+		lead := same[0]
+		for _, c := range same[1:] {
+			if c.part != lead.part {
+				lead = c
+				continue
+			}
+			duplicates[lead] = append(duplicates[lead], c)
+			c.dropped = true
+		}
+	}
+	return duplicates
+}
+
+// compareHeaders orders files by the headers of their sessions, then by path.
+func (s *snapshot) compareHeaders(i, j int32) int {
+	return cmp.Or(session.CompareHeaders(&s.files[i].Header, &s.files[j].Header), cmp.Compare(i, j))
+}
+
+// readDuplicates reads, for each candidate of a segment that may be a duplicate, the
+// value that duplicates share, and its place, which joinDuplicates needs of nearly
+// all of them.
+func (seg *segment) readDuplicates() error {
+	var docs []uint32
+	for _, chunk := range seg.found {
+		docs = slices.Grow(docs[:0], len(chunk))
+		for k := range chunk {
+			if c := &chunk[k]; seg.copied.Has(c.doc) {
+				docs = append(docs, c.doc)
+			}
+		}
+		at := 0
+		err := seg.Copies(docs, func(doc uint32, copy uint64) {
+			for chunk[at].doc != doc {
+				at++
+			}
+			chunk[at].copy = copy
+		})
+		if err != nil {
+			return err
+		}
+		for k := range chunk {
+			if chunk[k].copy != 0 {
+				seg.resolve(&chunk[k])
+			}
+		}
+	}
+	return nil
+}
+
+// readIdentities is readDuplicates for candidates that are going to be compared with
+// their session files, where the entry must be the one that was indexed.
+func (s *snapshot) readIdentities(list []*Candidate) error {
+	lacking := func(c *Candidate) bool { return c.copy == 0 }
+	return s.bySegment(list, lacking, func(seg *segment, cs []placed) error {
+		docs := make([]uint32, len(cs))
+		for k, c := range cs {
+			docs[k] = c.doc
+		}
+		at := 0
+		return seg.Copies(docs, func(doc uint32, copy uint64) {
+			for cs[at].doc != doc {
+				at++
+			}
+			cs[at].copy = copy
+		})
+	})
+}
+
+// readIdentity is readIdentities for a candidate that is going to be shown.
+func (s *snapshot) readIdentity(c *Candidate) error {
+	if c.copy != 0 {
+		return nil
+	}
+	s.touch(s.segs[c.segment])
+	return s.segs[c.segment].Copies([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
+}

@@ -1,0 +1,165 @@
+package rank
+
+import (
+	"slices"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
+	"pigrep/query/words"
+)
+
+// A Hit is what the index knows of a candidate that is shown.
+type Hit struct {
+	*Candidate
+	Outline *index.Outline // of its session
+	Node    index.Entry
+	Score   float64
+	Tier    uint8 // the loosest in which a word matched: words.TierExact, …
+	Part    int
+	Missing []*words.Expr // what it lacks
+	ofFile  uint64
+}
+
+// Hit looks up what is known of a candidate; false when its entry is not in the
+// session record any more. Two calls at the same time must not have a file in common.
+func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
+	r.resolve(c)
+	if err := r.readIdentity(c); err != nil {
+		return nil, false, err
+	}
+	o, err := r.outline(c.file, r.segs[c.segment])
+	if err != nil {
+		return nil, false, err
+	}
+	node, ok := o.At(c.offset)
+	return &Hit{
+		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
+		Missing: r.plan.Query.Root.Missing(c.mask, nil), ofFile: r.files[c.file].mask,
+	}, ok, nil
+}
+
+// Elsewhere reports whether something that a hit lacks is in another part of its
+// session.
+func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
+
+// Duplicate is another place where the entry of a hit stands.
+type Duplicate struct {
+	Path    string
+	EntryID string
+}
+
+// Duplicates returns the other places of a hit.
+func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
+	for _, c := range r.duplicates[h.Candidate] {
+		o, err := r.outline(c.file, r.segs[c.segment])
+		if err != nil {
+			return nil, err
+		}
+		d := Duplicate{Path: o.Record.Path}
+		if e, ok := o.At(r.resolve(c).offset); ok {
+			d.EntryID = e.ID
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Read hands over the entry of a hit, and where the words of the query are in its
+// part; exact has the words that are there as typed. A hit that cannot be read any
+// more is among the Losses: then ok is false.
+func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
+	w.use(&r.files[h.file])
+	w.Limit = 0
+	err := w.entry(h.Candidate, 0, func(e *session.Entry) {
+		p := &e.Parts[h.part]
+		spans, exact := w.Finder.Find(p.Text)
+		use(e, p, spans, exact)
+	})
+	if err != nil {
+		r.losses.add(err)
+	}
+	return err == nil
+}
+
+// Lose counts a hit whose session record does not have its entry any more.
+func (r *Result) Lose() { r.losses.add(entry.ErrChanged) }
+
+// InOtherSpelling reports whether a hit has some word only in another spelling than
+// it was typed in: get_user_name for getUserName.
+func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool {
+	for _, p := range r.plan.Words {
+		if h.mask&p.Bit == 0 || exact&p.Bit != 0 || p.Match != syntax.Literal {
+			continue
+		}
+		if slices.ContainsFunc(spans, func(m match.Span) bool { return m.Word == p.Index }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Path returns the entries of the session of a hit on its branch, and the place of
+// the hit among them; -1 when it is not there.
+func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err error) {
+	f := &r.files[h.file]
+	f.loading.Lock()
+	defer f.loading.Unlock()
+	if f.record == nil {
+		if f.record, err = r.reader.Record(f.File); err != nil || f.record == nil {
+			return nil, nil, -1, err
+		}
+		f.tree = f.record.Tree()
+	}
+	rec = f.record
+	n := rec.NodeAt(h.offset)
+	if n < 0 {
+		return rec, nil, -1, nil
+	}
+	path = f.tree.Through(n)
+	return rec, path, slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID }), nil
+}
+
+// Record returns what is known of the session of a hit.
+func (r *Result) Record(c *Candidate) (*session.Record, error) {
+	o, err := r.outline(c.file, r.segs[c.segment])
+	if err != nil {
+		return nil, err
+	}
+	return &o.Record, nil
+}
+
+// Worker returns a Worker for Read. The caller gives it back with Done.
+func (r *Result) Worker() *Worker { return r.readers.Worker() }
+
+// Done takes back a Worker.
+func (r *Result) Done(w *Worker) { r.readers.Done(w) }
+
+// IsID reports whether a word begins the id of some session or entry.
+func (r *Result) IsID(p *words.Planned) bool {
+	for i := range r.files {
+		if r.files[i].ids&p.Bit != 0 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(r.segs, func(seg *segment) bool {
+		for _, bits := range seg.anchors {
+			if bits&p.Bit != 0 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// RecordsRead returns how many session records the search has read.
+func (r *Result) RecordsRead() (n int) {
+	for i := range r.files {
+		if r.files[i].outline != nil {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,296 @@
+package rank
+
+import (
+	"context"
+	gocmp "github.com/google/go-cmp/cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/index/analysis"
+	"pigrep/internal/lab/stories"
+	"pigrep/internal/session"
+	"pigrep/query/filter"
+	"pigrep/query/words"
+)
+
+// A model is the first stage of a search over all texts in memory: no postings, no
+// segments, no budgets, one document and one word at a time. It takes the terms that
+// words stand for from the plan, which package words compares with a model of its own.
+type model struct {
+	*stories.Corpus
+	recency map[uint32]float64 // by file
+}
+
+func newModel(l *stories.Library) *model {
+	m := &model{Corpus: l.Corpus(), recency: map[uint32]float64{}}
+	newest := int64(0)
+	for _, s := range l.Reader.Summaries() {
+		newest = max(newest, s.Newest.UnixMilli())
+	}
+	for _, s := range l.Reader.Summaries() {
+		m.recency[s.File] = 1 + recency*math.Exp2(-float64(newest-s.Newest.UnixMilli())/float64(recencyHalf.Milliseconds()))
+	}
+	return m
+}
+
+func (m *model) tf(freq float64, length int) float64 { return lowest + m.TF(freq, length) }
+
+// answer is what the model says of one document and one word.
+type answer struct {
+	match, weak bool
+	tier        uint8
+	value       float64
+}
+
+func (m *model) worth(w *words.Planned, terms []words.Expansion) float64 {
+	switch {
+	case !w.Scored:
+		return 0
+	case len(terms) > 0:
+		return m.IDF(mostFrequent(terms, terms[0].Tier))
+	case len(w.Parts) > 0:
+		all, _ := m.conjunctions(w)
+		return m.IDF(all)
+	}
+	return 0
+}
+
+func mostFrequent(terms []words.Expansion, tier uint8) (most int) {
+	for _, x := range terms {
+		if x.Tier <= tier {
+			most = max(most, x.DF)
+		}
+	}
+	return most
+}
+
+func (m *model) conjunctions(w *words.Planned) (all, whole int) {
+	for i := range m.Docs {
+		if hasAll(&m.Docs[i], w.Parts) {
+			all++
+			if hasAll(&m.Docs[i], w.Wholes) {
+				whole++
+			}
+		}
+	}
+	return all, whole
+}
+
+func hasAll(d *stories.Doc, terms []string) bool {
+	return !slices.ContainsFunc(terms, func(t string) bool { return d.Freq[t] == 0 })
+}
+
+func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) (a answer) {
+	var analyzer analysis.Analyzer
+	verified := false
+	if w.Verify {
+		_, _, verified = w.Needle.Find(analyzer.FoldText([]byte(d.Text)).Text, 0)
+	}
+	best := -1
+	freq := 0.0
+	for i, x := range terms {
+		n := float64(d.Freq[x.Term])
+		if n == 0 {
+			continue
+		}
+		if best < 0 {
+			best = i
+		}
+		freq += n * min(1, x.Weight/terms[best].Weight)
+	}
+	if best >= 0 {
+		x := terms[best]
+		a = answer{match: true, tier: x.Tier, value: x.Weight * m.IDF(mostFrequent(terms, x.Tier)) * m.tf(freq, d.Length)}
+	}
+	other := best >= 0 && terms[best].Tier == words.TierExact && w.SpellingOnly && !verified
+	defer func() {
+		if other {
+			a.tier, a.value = words.TierParts, a.value*words.WeightJoined
+		}
+	}()
+	if len(w.Parts) == 0 {
+		return a
+	}
+	sum, mean := 0.0, 0.0
+	for _, p := range w.Parts {
+		sum += m.IDF(m.DF[p])
+		if n := d.Freq[p]; n > 0 {
+			mean += m.IDF(m.DF[p]) * m.tf(float64(n), d.Length)
+		}
+	}
+	if mean == 0 {
+		return a
+	}
+	mean /= sum
+	all, whole := m.conjunctions(w)
+	value, tier := words.WeightSome*m.IDF(all)*mean, words.TierParts
+	switch {
+	case hasAll(d, w.Parts) && verified && !w.SpellingOnly:
+		value, tier, a.match = m.IDF(whole)*mean, words.TierExact, true
+		if a.tier = tier; best >= 0 {
+			a.tier = min(a.tier, tier)
+		}
+	case w.Strict():
+		return a
+	case hasAll(d, w.Parts):
+		value = words.WeightParts * m.IDF(all) * mean
+		if !a.match || a.tier > words.TierParts {
+			a.tier = words.TierParts
+		}
+		a.match = true
+	case !a.match:
+		a.weak = true
+	}
+	a.value = max(a.value, value)
+	return a
+}
+
+// modelHit is what a search must say of one document.
+type modelHit struct {
+	Entry   string
+	Score   float64
+	Missing []string
+}
+
+// search answers a query; the hits are in no order.
+func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[index.ID]modelHit, total int) {
+	hits = map[index.ID]modelHit{}
+	e := newEvaluator(p)
+	worth := 0.0
+	for _, w := range p.Words {
+		worth += m.worth(w, w.Terms)
+	}
+	for i := range m.Docs {
+		d := &m.Docs[i]
+		if !allowed(d) {
+			continue
+		}
+		var mask, weak uint64
+		score, covered := 0.0, 0.0
+		for k, w := range p.Words {
+			a := m.word(d, w, w.Terms)
+			if a.match {
+				mask |= 1 << k
+				covered += m.worth(w, w.Terms)
+			} else if a.weak {
+				weak |= 1 << k
+				covered += m.worth(w, w.Terms) * words.WeightSome
+			}
+			if w.Scored {
+				score += a.value
+			}
+		}
+		if !e.of(mask, weak).hit {
+			continue
+		}
+		if worth > 0 {
+			score *= 1 - coverage + coverage*covered/worth
+		}
+		h := modelHit{Score: score * m.recency[d.ID.File]}
+		for _, e := range p.Query.Root.Missing(mask, nil) {
+			h.Missing = append(h.Missing, e.Text())
+		}
+		if len(h.Missing) == 0 {
+			total++
+		}
+		hits[d.ID] = h
+	}
+	return hits, total
+}
+
+// firstStage begins a search of a library; nil when there is nothing to search for.
+func firstStage(t interface {
+	Fatal(...any)
+	Context() context.Context
+}, l *stories.Library, text string, spec filter.Spec, opt Options) *search {
+	q, err := words.Compile(text, filter.Env{})
+	if err != nil {
+		return nil
+	}
+	p, err := words.Resolve(t.Context(), l.Reader, q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: adapter.Pi(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
+}
+
+// Every query over every library gives what the model gives: the same hits, the
+// same missing words, the same totals, and scores that differ by rounding only.
+func TestFirstStageAgainstModel(t *testing.T) {
+	type shelf struct {
+		*stories.Library
+		*model
+	}
+	var shelves []shelf
+	for seed := range 8 {
+		list := rapid.Custom(stories.DrawStories).Example(seed)
+		l := stories.New(t)
+		for some := range slices.Chunk(list, 1+seed%3) {
+			l.Add(some...)
+		}
+		if seed%2 == 1 { // a session goes
+			gone := l.Reader.Summaries()[0]
+			b := l.Writer.NewBatch()
+			b.DeleteFile(gone.File)
+			l.Commit(b)
+			for id := range l.Texts {
+				if id.File == gone.File {
+					delete(l.Texts, id)
+				}
+			}
+		}
+		shelves = append(shelves, shelf{l, newModel(l)})
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		shelf := rapid.SampledFrom(shelves).Draw(rt, "library")
+		l, text := shelf.Library, stories.DrawQuery(rt, 1)
+		spec := filter.Spec{}
+		allowed := func(*stories.Doc) bool { return true }
+		if rapid.Bool().Draw(rt, "prompts only") {
+			spec.Kinds = []session.Kind{session.KindPrompt}
+			allowed = func(d *stories.Doc) bool { return d.Kind == session.KindPrompt }
+		}
+		s := firstStage(rt, l, text, spec, Options{Flat: true, Limit: 1000, PerSession: 1})
+		if s == nil {
+			return
+		}
+		want, total := shelf.model.search(s.plan, allowed)
+		if err := s.find(); err != nil {
+			rt.Fatal(err)
+		}
+		r, err := s.result()
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if r.TotalAny != len(want) || r.Total != total || r.Inexact() || len(r.Hits) != len(want) {
+			rt.Fatalf("%q: totals %d and %d, %d hits; want %d, %d and %d", text, r.Total, r.TotalAny, len(r.Hits), total, len(want), len(want))
+		}
+		for _, c := range r.Hits {
+			s.resolve(c)
+			id := index.ID{File: s.files[c.file].File, Offset: c.offset, Part: int(c.part)}
+			w, ok := want[id]
+			if !ok {
+				rt.Fatalf("%q: hit %q, which the model has not", text, l.Texts[id])
+			}
+			h, ok, err := r.Hit(c)
+			if err != nil || !ok {
+				rt.Fatalf("%q: %v", text, err)
+			}
+			var missing []string
+			for _, e := range h.Missing {
+				missing = append(missing, e.Text())
+			}
+			if diff := gocmp.Diff(w.Missing, missing); diff != "" {
+				rt.Fatalf("%q: missing in %q (-want +got):\n%s", text, l.Texts[id], diff)
+			}
+			if math.Abs(w.Score-h.Score) > 1e-3*max(1, w.Score) {
+				rt.Fatalf("%q: score of %q is %v, want %v", text, l.Texts[id], h.Score, w.Score)
+			}
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package rank
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A session's score is that of its best hit and, for what it has more, shares of
+// the next ones that get smaller.
+const (
+	sharesOf = 5
+	share    = 0.25
+)
+
+// result selects what is shown.
+func (s *search) result() (*Result, error) {
+	r := &Result{search: s}
+	r.Total, r.TotalAny = s.totals()
+	if s.opt.Sort != Relevance {
+		return r, s.byTime(r)
+	}
+	if s.opt.Flat {
+		for c := range s.hits() {
+			r.Hits = s.keep(r.Hits, c, s.opt.Limit)
+		}
+		return r, nil
+	}
+	most := max(s.opt.PerSession, sharesOf)
+	room := min(most, 2*sharesOf)
+	lists := make([]*Candidate, room*len(s.files))
+	top := make([][]*Candidate, len(s.files))
+	for i := range top {
+		top[i], lists = lists[:0:room], lists[room:]
+	}
+	for c := range s.hits() {
+		top[c.file] = s.keep(top[c.file], c, most)
+	}
+	for i := range s.files {
+		if s.files[i].all == 0 {
+			continue
+		}
+		x := s.session(int32(i))
+		part := 1.0
+		for _, c := range top[i][:min(sharesOf, len(top[i]))] {
+			x.Score += part * float64(c.score)
+			part *= share
+		}
+		x.Hits = top[i][:min(s.opt.PerSession, len(top[i]))]
+		r.Sessions = append(r.Sessions, x)
+	}
+	slices.SortFunc(r.Sessions, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), s.files[b.File].Newest.Compare(s.files[a.File].Newest), cmp.Compare(a.File, b.File))
+	})
+	r.Sessions = r.Sessions[:min(s.opt.Limit, len(r.Sessions))]
+	return r, nil
+}
+
+// hits returns the candidates that are hits and no duplicates.
+func (s *search) hits() func(yield func(*Candidate) bool) {
+	return func(yield func(*Candidate) bool) {
+		for c := range s.found.all() {
+			if !c.dropped && s.eval.of(c.mask, c.weak).hit && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// session returns a session with its counts.
+func (s *search) session(at int32) Session {
+	return Session{File: int(at), Total: s.files[at].hits, TotalAny: s.files[at].all}
+}
+
+// keep inserts a candidate into a list of the best so many.
+func (s *snapshot) keep(list []*Candidate, c *Candidate, most int) []*Candidate {
+	if len(list) == most {
+		last := list[most-1]
+		if c.score < last.score || s.compare(c, last) >= 0 {
+			return list
+		}
+		list = list[:most-1]
+	}
+	at, _ := slices.BinarySearchFunc(list, c, s.compare)
+	return slices.Insert(list, at, c)
+}
+
+// byTime selects the sessions, or with Options.Flat the hits, that are the newest or
+// the oldest. Of the hits, those that lack nothing count; only when there are none,
+// all. It looks at the sessions in the order of their last, or first, entries and
+// stops at those that cannot have anything that belongs before what was found: of
+// most sessions it reads nothing.
+func (s *search) byTime(r *Result) error {
+	ofFile := make(map[int32][]*Candidate)
+	for c := range s.hits() {
+		if r.Total == 0 || s.eval.of(c.mask, c.weak).whole {
+			ofFile[c.file] = append(ofFile[c.file], c)
+		}
+	}
+	order := make([]int32, 0, len(ofFile))
+	for at := range ofFile {
+		order = append(order, at)
+	}
+	sign := int64(-1)
+	if s.opt.Sort == Oldest {
+		sign = 1
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(sign*s.bound(a), sign*s.bound(b)), cmp.Compare(a, b))
+	})
+
+	type timed struct {
+		at int64
+		*Candidate
+	}
+	compare := func(a, b timed) int {
+		x, y := s.resolve(a.Candidate), s.resolve(b.Candidate)
+		if d := cmp.Or(cmp.Compare(sign*a.at, sign*b.at), cmp.Compare(x.file, y.file)); d != 0 {
+			return d
+		}
+		return cmp.Or(int(sign)*cmp.Compare(x.offset, y.offset), cmp.Compare(x.part, y.part))
+	}
+	limit := s.opt.Limit
+	var first []timed // with Flat the hits, else the first hit of each session; in order
+	for _, at := range order {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		if len(first) >= limit && cmp.Compare(sign*first[limit-1].at, sign*s.bound(at)) < 0 {
+			break // nothing of this session can come before what there is
+		}
+		var list []timed
+		for _, c := range ofFile[at] {
+			s.resolve(c)
+			ms, err := s.timeOf(at, s.segs[c.segment], c.offset)
+			if err != nil {
+				return err
+			}
+			list = append(list, timed{ms, c})
+		}
+		slices.SortFunc(list, compare)
+		if s.opt.Flat {
+			first = append(first, list[:min(limit, len(list))]...)
+			slices.SortFunc(first, compare)
+			first = first[:min(limit, len(first))]
+			continue
+		}
+		x := s.session(at)
+		x.Score = float64(list[0].score)
+		for _, t := range list[:min(s.opt.PerSession, len(list))] {
+			x.Hits = append(x.Hits, t.Candidate)
+		}
+		n, _ := slices.BinarySearchFunc(first, list[0], compare)
+		first, r.Sessions = slices.Insert(first, n, list[0]), slices.Insert(r.Sessions, n, x)
+		first, r.Sessions = first[:min(limit, len(first))], r.Sessions[:min(limit, len(r.Sessions))]
+	}
+	if s.opt.Flat {
+		for _, t := range first {
+			r.Hits = append(r.Hits, t.Candidate)
+		}
+	}
+	return nil
+}
+
+// bound returns a time, in Unix milliseconds, that no entry of the file is after,
+// or when the oldest are wanted, before.
+func (s *search) bound(at int32) int64 {
+	f := &s.files[at]
+	edge := f.Newest
+	if s.opt.Sort == Oldest {
+		edge = f.Oldest
+	}
+	// Entries without any time have that of the file.
+	if mtime := time.Unix(0, f.Mtime); edge.IsZero() || f.Timestamp.IsZero() && edge.Before(mtime) == (s.opt.Sort == Newest) {
+		edge = mtime
+	}
+	return edge.UnixMilli()
+}

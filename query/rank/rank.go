@@ -1,0 +1,333 @@
+package rank
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/query/docset"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/query/words"
+)
+
+// Sort is an order of hits.
+type Sort uint8
+
+// The orders of hits.
+const (
+	Relevance Sort = iota
+	Newest
+	Oldest
+)
+
+// SortNames lists the names of the orders.
+var SortNames = []string{"relevance", "newest", "oldest"}
+
+// ParseSort returns the order of this name; "" is that by relevance.
+func ParseSort(name string) (Sort, error) {
+	if name == "" {
+		return Relevance, nil
+	}
+	if i := slices.Index(SortNames, name); i >= 0 {
+		return Sort(i), nil
+	}
+	return 0, fmt.Errorf("unknown order %q: use %s", name, strings.Join(SortNames, ", "))
+}
+
+// Options say which of the hits are wanted.
+type Options struct {
+	Sort       Sort
+	Flat       bool // the best hits of all, not grouped by session
+	Limit      int  // sessions, or with Flat hits; at least 1
+	PerSession int  // hits of each session; at least 1
+}
+
+// Input is what is searched.
+type Input struct {
+	Reader  *index.Reader
+	Adapter adapter.Adapter
+	Files   entry.Source
+	Plan    *words.Plan
+	Filter  *filter.Filter
+}
+
+// Result is the outcome of a search: which hits there are, how many, and in which
+// order. Its candidates can be read again as long as the index reader is open.
+type Result struct {
+	Total    int          // hits that lack nothing, duplicates counted once
+	TotalAny int          // all hits, duplicates counted once
+	Sessions []Session    // best first; none with Options.Flat
+	Hits     []*Candidate // best first, with Options.Flat alone
+
+	*search
+}
+
+// Session is a session with hits.
+type Session struct {
+	File     int // place of its summary among those of the index
+	Score    float64
+	Hits     []*Candidate // the best ones, in order
+	Total    int          // its hits that lack nothing
+	TotalAny int          // all its hits
+}
+
+// Run finds, ranks and selects. Session files are read only where a phrase or a
+// compound has to be verified, and for the second stage of relevance.
+func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
+	s := newSearch(ctx, in, opt)
+	if err := s.find(); err != nil {
+		return nil, err
+	}
+	if opt.Sort == Relevance {
+		if err := s.rerank(); err != nil {
+			return nil, err
+		}
+	}
+	s.trim()
+	return s.result()
+}
+
+// Count returns the number of hits that lack nothing, and of all.
+func Count(ctx context.Context, in Input) (total, any int, err error) {
+	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+	if err := s.find(); err != nil {
+		return 0, 0, err
+	}
+	total, any = s.totals()
+	return total, any, nil
+}
+
+// Every calls visit for every document with all words of the query, duplicates
+// included, in no order. It reports whether those are all: not every phrase may have
+// been verified.
+func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, part int)) (all bool, err error) {
+	s := newSearch(ctx, in, Options{Sort: Newest, Limit: 1, PerSession: 1})
+	if err := s.score(); err != nil {
+		return false, err
+	}
+	if err := s.verify(); err != nil {
+		return false, err
+	}
+	for c := range s.found.all() {
+		if v := s.eval.of(c.mask, c.weak); c.dropped || !v.whole || c.tier == words.TierFuzzy {
+			continue
+		}
+		s.resolve(c)
+		visit(s.files[c.file].File, c.offset, int(c.part))
+	}
+	return !s.Inexact(), nil
+}
+
+// search is one search at work, with what its phases have in common: the snapshot of
+// files and segments, the candidates found so far, and who may be asked whether a set
+// of words is a hit.
+type search struct {
+	*snapshot
+	ctx    context.Context
+	plan   *words.Plan
+	filter *filter.Filter
+	opt    Options
+	eval   evaluator
+	every  bool // all candidates are kept, not only the best of each session
+
+	found      candidates
+	duplicates map[*Candidate][]*Candidate // by a candidate: those that it stands for
+	factors    map[*Candidate]factors      // of the candidates that the second stage looked at
+	readers    readers
+	losses     Losses
+	unverified bool // some phrase could not be verified
+}
+
+func newSearch(ctx context.Context, in Input, opt Options) *search {
+	return &search{
+		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
+		eval: newEvaluator(in.Plan), every: opt.Sort != Relevance, readers: newReaders(in),
+	}
+}
+
+// Inexact reports whether hits may be missing: not every phrase could be verified, or
+// a prefix stands for more terms than were searched for.
+func (s *search) Inexact() bool { return s.plan.Inexact || s.unverified }
+
+// Losses counts the hits that are left out because their entries cannot be read.
+func (s *search) Losses() *Losses { return &s.losses }
+
+// find fills found with the hits, one of each with duplicates, and counts those of
+// each file. Of hits that can neither be shown nor read again there is nothing but
+// the count.
+func (s *search) find() error {
+	if err := s.score(); err != nil {
+		return err
+	}
+	s.duplicates = s.found.joinDuplicates(s.snapshot)
+	s.trim()
+	if err := s.verify(); err != nil {
+		return err
+	}
+	for c := range s.found.all() {
+		if !c.counted {
+			s.files[c.file].count(c.mask, s.eval.of(c.mask, c.weak), c.dropped)
+		}
+	}
+	return nil
+}
+
+// score fills found with every document that is a hit as far as the index can tell.
+func (s *search) score() error {
+	if err := s.prepare(); err != nil {
+		return err
+	}
+	return s.scoreAll(s.window())
+}
+
+// prepare works out which documents of each segment the filters let through, and
+// which have ids that words begin.
+func (s *search) prepare() error {
+	passing := s.passing(s.filter)
+	ofFields := make([]func(uint32) bool, len(s.plan.Query.Filters))
+	for i, f := range s.plan.Query.Filters {
+		ofFields[i] = s.passing(f)
+	}
+	ids := newIDs(s.plan)
+	err := s.eachSegment(func(seg *segment) (err error) {
+		if seg.number == 0 {
+			seg.MayBeCopy() // reads it for all
+		}
+		if seg.files, err = seg.Files(); err != nil {
+			return err
+		}
+		if err := ids.in(seg); err != nil {
+			return err
+		}
+		if seg.allowed, err = s.filter.Docs(seg.Segment, passing); err != nil {
+			return err
+		}
+		for i, f := range s.plan.Query.Filters {
+			var docs docset.Set
+			if !f.OfEntries() {
+				if docs, err = f.Docs(seg.Segment, ofFields[i]); err != nil {
+					return err
+				}
+			}
+			seg.fields = append(seg.fields, docs)
+		}
+		seg.setWhole(s.plan)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, seg := range s.segs {
+		seg.copied = seg.MayBeCopy()
+	}
+	return s.findIDs(ids)
+}
+
+// scoreAll scores the documents of all segments, by windows of so many.
+func (s *search) scoreAll(window int) error {
+	scored := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Scored })
+	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // those that no segment uses
+	err := s.eachSegment(func(seg *segment) error {
+		var c *collector
+		select {
+		case c = <-idle:
+		default:
+			c = s.newCollector(newScores(window, s.plan.Words))
+		}
+		if err := c.segment(seg, !scored); err != nil {
+			return err
+		}
+		idle <- c
+		return seg.readDuplicates()
+	})
+	if err != nil {
+		return err
+	}
+	close(idle)
+	for c := range idle {
+		for i := range c.counts {
+			s.files[i].add(&c.counts[i])
+		}
+	}
+	for _, seg := range s.segs {
+		s.found = append(s.found, seg.found...)
+	}
+	return nil
+}
+
+// totals returns the number of hits that lack nothing, and of all.
+func (s *search) totals() (total, any int) {
+	for i := range s.files {
+		total += s.files[i].hits
+		any += s.files[i].all
+	}
+	return total, any
+}
+
+// rate sets the score of a candidate from the sum over its words.
+func (s *search) rate(c *Candidate) {
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.weak)
+}
+
+// entryPasses asks a filter about the entry of a document: by what is known of all
+// entries of the file where that tells, else by its session record.
+func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at int32) (bool, error) {
+	if !f.OfEntries() {
+		return true, nil
+	}
+	switch f.EntriesOf(s.files[at].Summary) {
+	case filter.None:
+		return false, nil
+	case filter.All:
+		return true, nil
+	}
+	id, ok := seg.ID(doc)
+	if !ok {
+		return false, nil
+	}
+	o, err := s.outline(at, seg)
+	if err != nil {
+		return false, err
+	}
+	e, ok := o.At(id.Offset)
+	if !ok && !f.OnlyTimes() {
+		return false, nil
+	}
+	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil
+}
+
+// Losses counts hits that are left out because their entries cannot be read. It may
+// be used by several goroutines.
+type Losses struct {
+	changed, unreadable atomic.Int64
+	reason              atomic.Pointer[error] // of the first unreadable one
+}
+
+// add counts a hit whose entry could not be read.
+func (l *Losses) add(err error) {
+	if isChanged(err) {
+		l.changed.Add(1)
+		return
+	}
+	l.unreadable.Add(1)
+	l.reason.CompareAndSwap(nil, &err)
+}
+
+// Changed counts the hits whose session file is not what was indexed.
+func (l *Losses) Changed() int { return int(l.changed.Load()) }
+
+// Unreadable counts the hits whose session file the system refuses to read, and
+// returns the first reason.
+func (l *Losses) Unreadable() (int, error) {
+	n := int(l.unreadable.Load())
+	if n == 0 {
+		return 0, nil
+	}
+	return n, *l.reason.Load()
+}

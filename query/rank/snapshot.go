@@ -1,0 +1,281 @@
+package rank
+
+import (
+	"cmp"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/docset"
+	"pigrep/query/filter"
+	"pigrep/query/words"
+)
+
+// recency is how much more than the oldest the newest session counts, and
+// recencyHalf the age, counted from the newest entry of the index, at which half
+// of that is left.
+const (
+	recency     = 0.1
+	recencyHalf = 30 * 24 * time.Hour
+)
+
+// snapshot is the files and segments of one generation of the index, with what a
+// search works out for each.
+type snapshot struct {
+	reader  *index.Reader
+	files   []file  // in the order of the summaries: by path
+	fileOf  []int32 // places in files, by the number of the file; -1 for none
+	segs    []*segment
+	touched atomic.Int32 // segments that single hits have touched since the last trim
+}
+
+// file is what a search knows of a session file.
+type file struct {
+	*session.Summary
+	fileCount
+	ids     uint64 // words that begin its session id
+	recency float32
+
+	loading sync.Mutex      // of outline and tree
+	outline *index.Outline  // nil until it is needed
+	record  *session.Record // with its tree, for the neighbours of hits; nil until it is needed
+	tree    *session.Tree
+}
+
+// segment is a segment of the index and what a search works out for it.
+type segment struct {
+	*index.Segment
+	number  int
+	files   index.FileRuns
+	allowed docset.Set        // nil: all
+	fields  []docset.Set      // of each field in the text
+	whole   []docset.Set      // of each word: documents that may have all its parts together
+	pending [][]pending       // of each word, ascending by document
+	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	copied  docset.Set        // documents that may be duplicates of others; nil: all
+	touched atomic.Bool       // by single hits since the last trim
+	found   candidates
+}
+
+func newSnapshot(r *index.Reader, words int) *snapshot {
+	s := &snapshot{reader: r}
+	s.listFiles()
+	for i, seg := range r.Segments() {
+		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, words)})
+	}
+	return s
+}
+
+func (s *snapshot) listFiles() {
+	summaries := s.reader.Summaries()
+	s.files = make([]file, len(summaries))
+	var newest time.Time
+	most := uint32(0)
+	for i := range summaries {
+		sum := &summaries[i]
+		s.files[i].Summary = sum
+		most = max(most, sum.File)
+		if sum.Newest.After(newest) {
+			newest = sum.Newest
+		}
+	}
+	s.fileOf = make([]int32, most+1)
+	for i := range s.fileOf {
+		s.fileOf[i] = -1
+	}
+	for i := range s.files {
+		f := &s.files[i]
+		s.fileOf[f.File] = int32(i)
+		f.recency = 1
+		if !f.Newest.IsZero() {
+			f.recency += recency * float32(math.Exp2(-newest.Sub(f.Newest).Hours()/recencyHalf.Hours()))
+		}
+	}
+}
+
+// fileNumbered returns the place in files of the file that the index gave a number,
+// -1 for that of a record.
+func (s *snapshot) fileNumbered(n uint32) int32 {
+	if int64(n) < int64(len(s.fileOf)) {
+		return s.fileOf[n]
+	}
+	return -1
+}
+
+// passing returns what tells the files whose session a filter lets through; nil when
+// it does not look at sessions.
+func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
+	if !f.OfSessions() {
+		return nil
+	}
+	passes := make([]bool, len(s.files))
+	for i := range s.files {
+		passes[i] = f.Session(s.files[i].Summary)
+	}
+	return func(file uint32) bool {
+		i := s.fileNumbered(file)
+		return i >= 0 && passes[i]
+	}
+}
+
+// eachSegment works on several segments at a time, and lets go of what that has
+// mapped of each.
+func (s *snapshot) eachSegment(work func(*segment) error) error {
+	return docset.EachSegment(s.reader.Segments(), func(number int, _ *index.Segment) error { return work(s.segs[number]) })
+}
+
+// setWhole takes the documents that may have the words whole, of a strict word those
+// that the filters let through: its parts alone are nothing.
+func (seg *segment) setWhole(p *words.Plan) {
+	seg.whole = make([]docset.Set, len(p.Words))
+	for i, w := range p.Words {
+		seg.whole[i] = w.Whole[seg.number]
+		if len(w.Parts) > 0 && w.Strict() && seg.allowed != nil {
+			seg.whole[i] = slices.Clone(seg.whole[i])
+			seg.whole[i].And(seg.allowed)
+		}
+	}
+}
+
+// mostTouched is how many segments may stay resident after random reads.
+const mostTouched = 6
+
+// touch is called before a segment is read for a single hit.
+func (s *snapshot) touch(seg *segment) {
+	if !seg.touched.Swap(true) && s.touched.Add(1) > mostTouched {
+		s.trim()
+	}
+}
+
+// trim lets go of what random reads have mapped.
+func (s *snapshot) trim() {
+	s.touched.Store(0)
+	for _, seg := range s.segs {
+		if seg.touched.Swap(false) {
+			seg.Trim()
+		}
+	}
+}
+
+// outline loads the session record of a file that has documents in the segment.
+func (s *snapshot) outline(at int32, seg *segment) (*index.Outline, error) {
+	f := &s.files[at]
+	f.loading.Lock()
+	defer f.loading.Unlock()
+	if f.outline == nil {
+		s.touch(seg)
+		o, err := s.reader.Outline(f.File, seg.Segment)
+		if err != nil {
+			return nil, err
+		}
+		if o == nil {
+			o = &index.Outline{Record: session.Record{Summary: *f.Summary}}
+		}
+		f.outline = o
+	}
+	return f.outline, nil
+}
+
+// timeOf returns the time of an entry, with documents in the segment, in Unix
+// milliseconds.
+func (s *snapshot) timeOf(at int32, seg *segment, offset int64) (int64, error) {
+	o, err := s.outline(at, seg)
+	if err != nil {
+		return 0, err
+	}
+	e, ok := o.At(offset)
+	if !ok {
+		e = index.Entry{}
+	}
+	return o.Record.TimeOf(&e.Node).UnixMilli(), nil
+}
+
+// compare orders candidates, the best first: by score, then the newest session,
+// then by path, offset and part. It never depends on where a document is in the
+// index.
+func (s *snapshot) compare(a, b *Candidate) int {
+	if d := cmp.Compare(b.score, a.score); d != 0 {
+		return d
+	}
+	if a.file != b.file {
+		// Files are in the order of their paths.
+		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+	}
+	x, y := s.resolve(a), s.resolve(b)
+	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
+}
+
+// resolve fills in where a candidate is in its file.
+func (s *snapshot) resolve(c *Candidate) *Candidate {
+	if !c.resolved {
+		seg := s.segs[c.segment]
+		s.touch(seg)
+		seg.resolve(c)
+	}
+	return c
+}
+
+// lengthOf guesses how long the line of a resolved candidate is: not longer than
+// up to the next entry with documents. It returns 0 when it knows of none.
+func (s *snapshot) lengthOf(c *Candidate) int64 {
+	seg := s.segs[c.segment]
+	s.touch(seg)
+	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.Of(doc) == s.files[c.file].File; doc++ {
+		if id, ok := seg.ID(doc); ok && id.Offset != c.offset {
+			return id.Offset - c.offset
+		}
+	}
+	return 0
+}
+
+// placed is a candidate of a list and its place there.
+type placed struct {
+	*Candidate
+	place int
+}
+
+// bySegment works on the candidates of a list that are wanted, on those of several
+// segments at a time and in the order of their documents, and lets go of what that
+// has mapped.
+func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segment, []placed) error) error {
+	lists := make([][]placed, len(s.segs))
+	for place, c := range list {
+		if wanted(c) {
+			lists[c.segment] = append(lists[c.segment], placed{c, place})
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for n, cs := range lists {
+		if len(cs) == 0 {
+			continue
+		}
+		g.Go(func() error {
+			seg := s.segs[n]
+			defer seg.Trim()
+			slices.SortFunc(cs, func(a, b placed) int { return cmp.Compare(a.doc, b.doc) })
+			return work(seg, cs)
+		})
+	}
+	return g.Wait()
+}
+
+// resolveAll is resolve for several candidates. It returns what lengthOf says of
+// each.
+func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
+	lengths := make([]int64, len(list))
+	all := func(*Candidate) bool { return true }
+	return lengths, s.bySegment(list, all, func(_ *segment, cs []placed) error {
+		for _, c := range cs {
+			lengths[c.place] = s.lengthOf(s.resolve(c.Candidate))
+		}
+		return nil
+	})
+}

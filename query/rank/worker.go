@@ -1,0 +1,119 @@
+package rank
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/index/analysis"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/match"
+)
+
+// A Worker reads the entries of candidates again, with the memory that looking at
+// them takes. It is used by one goroutine at a time.
+type Worker struct {
+	*entry.Reader
+	Finder *match.Finder // of the words of the query
+
+	file             *file
+	json             match.JSONFolder
+	folder, commands analysis.Folder
+}
+
+// readers are the Workers of a search.
+type readers struct {
+	in   Input
+	mu   sync.Mutex
+	idle []*Worker
+}
+
+func newReaders(in Input) readers { return readers{in: in} }
+
+// Worker returns a Worker that no goroutine uses. The caller gives it back with Done.
+func (r *readers) Worker() *Worker {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.idle); n > 0 {
+		w := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		return w
+	}
+	return &Worker{Reader: entry.NewReader(r.in.Files, r.in.Adapter), Finder: match.NewFinder(r.in.Plan.Targets())}
+}
+
+// Done takes back a Worker.
+func (r *readers) Done(w *Worker) {
+	w.use(nil)
+	w.Limit = 0
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.idle = append(r.idle, w)
+}
+
+// each calls work with the numbers below n, on all cores, each with a Worker. Those
+// of one call share it.
+func (r *readers) each(ctx context.Context, n int, work func(w *Worker, k int)) error {
+	var next atomic.Int64
+	g, ctx := errgroup.WithContext(ctx)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		g.Go(func() error {
+			w := r.Worker()
+			defer r.Done(w)
+			for {
+				k := int(next.Add(1)) - 1
+				if k >= n {
+					return nil
+				}
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				work(w, k)
+			}
+		})
+	}
+	return g.Wait()
+}
+
+// use makes a Worker read the entries of a file from now on.
+func (w *Worker) use(f *file) {
+	w.file = f
+	if f == nil {
+		w.Use(nil)
+	} else {
+		w.Use(f.Summary)
+	}
+}
+
+// ref returns where the entry of a resolved candidate is, and what it must be. It
+// needs no session record: an entry ends where its line does, about guess bytes
+// from its offset.
+func (w *Worker) ref(c *Candidate, guess int64) (entry.Ref, entry.Identity, error) {
+	ref := entry.Ref{Offset: c.offset, Guess: guess}
+	id := entry.Identity{Copy: c.copy, Parts: int(c.part) + 1}
+	if o := w.file.outline; o != nil {
+		e, ok := o.At(c.offset)
+		if !ok {
+			return ref, id, entry.ErrChanged
+		}
+		ref, id.ID = entry.RefOf(&e.Node), e.ID
+	}
+	return ref, id, nil
+}
+
+// entry hands over the entry of a resolved candidate, or fails with
+// entry.ErrChanged.
+func (w *Worker) entry(c *Candidate, guess int64, use func(*session.Entry)) error {
+	ref, id, err := w.ref(c, guess)
+	if err != nil {
+		return err
+	}
+	return w.Read(ref, id, use)
+}
+
+func isChanged(err error) bool { return errors.Is(err, entry.ErrChanged) }

@@ -1,0 +1,382 @@
+package words
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/index/analysis"
+	"pigrep/query/filter"
+	"pigrep/query/match"
+	"pigrep/query/syntax"
+)
+
+// maxWords is how many different words of a query count: one bit of a document's
+// mask each.
+const maxWords = 64
+
+// maxParts bounds the terms that a compound is looked up by. Verification reads
+// all of it.
+const maxParts = 64
+
+// maxExpressions bounds the regular expressions of a query: each may have to look
+// through the dictionary of the index.
+const maxExpressions = 3
+
+// A Word is one unit of a query, with a bit of its own. It is found by
+//
+//	term    one term of the index: a plain word, or the joined spelling of an identifier
+//	parts   all of several terms: the parts of an identifier, of a path, of a phrase
+//
+// or both, and when verify is set, by what the text of the document says.
+type Word struct {
+	Text   string       // as typed
+	Places []syntax.Pos // in the query's text
+	Match  syntax.Match
+	Edits  int
+	Scored bool // not only negated
+
+	Term          string
+	Joined        bool       // term is another spelling of what was typed: tier parts
+	Parts         []string   // different terms; all must be there
+	Spellings     []string   // other spellings of term in another script
+	PartSpellings [][]string // of each part, other spellings of it; nil when there are none at all
+	Wholes        []string   // joined identifiers in a compound: without them it cannot be there whole
+	Verify        bool
+	Needle        match.Needle // of verify
+	SpellingOnly  bool         // verify only tells the spelling that was typed from others
+	Loose         bool         // looser ways are tried: forms, prefix, edits
+	Last          bool         // the last typed word: prefixes are tried although it is common
+	Find          filter.Text  // of a field that the text decides about; then there are no terms
+}
+
+// A Query is a compiled query. It never changes.
+type Query struct {
+	Words    []*Word
+	Fields   []*syntax.Field  // each with a bit after those of the words
+	Filters  []*filter.Filter // of the fields
+	Root     *Expr            // nil when nothing is left to evaluate
+	Warnings []string         // for people, one line each
+}
+
+// Expr is the boolean side of the query, evaluated on the bits of a document.
+type Expr struct {
+	op   exprOp
+	bit  uint64
+	kids []*Expr
+	Node syntax.Node
+}
+
+type exprOp uint8
+
+const (
+	opLeaf  exprOp = iota
+	opList         // at least one of the positive kids, all required ones
+	opAnd          // all
+	opOr           // one
+	opNot          // not the only kid
+	opMust         // the only kid, and the list around it requires it
+	opField        // as opLeaf, and the list around it requires it
+)
+
+// Compile turns the text of a query into words and an expression. It fails with a
+// *TextError when there is nothing to search for.
+func Compile(text string, env filter.Env) (*Query, error) {
+	root, warnings := syntax.Parse(text)
+	c := compiler{Query: &Query{Warnings: warnings}, env: env}
+	if root != nil {
+		c.Root = c.expr(root, true)
+	}
+	switch {
+	case c.tooMany > 0:
+		c.Warnings = append(c.Warnings, fmt.Sprintf("only the first %d different words count; %d more are left out", maxWords, c.tooMany))
+	case root == nil:
+		return nil, &TextError{"the query is empty", "type a word to search for"}
+	case c.Root == nil:
+		return nil, &TextError{
+			fmt.Sprintf("the query %q has nothing but punctuation", syntax.Shorten(text)),
+			"words are what search finds; for exact punctuation use: pigrep grep -F",
+		}
+	}
+	positive := slices.ContainsFunc(c.Words, func(w *Word) bool { return w.Scored })
+	if !positive && len(c.Fields) == 0 {
+		return nil, &TextError{
+			fmt.Sprintf("the query %q only says what to leave out", syntax.Shorten(text)),
+			"add a word that the hits should have",
+		}
+	}
+	for i := len(c.Words) - 1; i >= 0; i-- {
+		if c.Words[i].Scored && c.Words[i].Find == nil {
+			c.Words[i].Last = true
+			break
+		}
+	}
+	return c.Query, nil
+}
+
+type compiler struct {
+	*Query
+	env      filter.Env
+	analyzer analysis.Analyzer
+	tooMany  int
+
+	expressions int
+}
+
+func (c *compiler) bits() int { return len(c.Words) + len(c.Fields) }
+
+// expr compiles a node; nil when nothing of it can be searched for.
+func (c *compiler) expr(n syntax.Node, positive bool) *Expr {
+	switch n := n.(type) {
+	case *syntax.Term:
+		return c.term(n, positive)
+	case *syntax.Field:
+		return c.field(n, positive)
+	case *syntax.Must:
+		return c.one(opMust, n.Item, positive)
+	case *syntax.Not:
+		return c.one(opNot, n.Item, !positive)
+	case *syntax.List:
+		return c.many(opList, n.Items, positive, n)
+	case *syntax.And:
+		return c.many(opAnd, n.Items, positive, n)
+	case *syntax.Or:
+		return c.many(opOr, n.Items, positive, n)
+	}
+	return nil
+}
+
+func (c *compiler) one(op exprOp, item syntax.Node, positive bool) *Expr {
+	kid := c.expr(item, positive)
+	if kid == nil {
+		return nil
+	}
+	return &Expr{op: op, kids: []*Expr{kid}, Node: kid.Node}
+}
+
+func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.Node) *Expr {
+	e := &Expr{op: op, Node: n}
+	for _, item := range items {
+		if kid := c.expr(item, positive); kid != nil {
+			e.kids = append(e.kids, kid)
+		}
+	}
+	switch len(e.kids) {
+	case 0:
+		return nil
+	case 1:
+		if kid := e.kids[0]; op != opList || kid.op == opLeaf {
+			return kid
+		}
+	}
+	return e
+}
+
+// field compiles a filter. One whose value makes no sense is text.
+func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
+	found, err := filter.NewText(n, c.env, &c.analyzer)
+	if err == nil && found != nil && found.Cost() > 0 {
+		if c.expressions++; c.expressions > maxExpressions {
+			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
+		}
+	}
+	if found != nil && err == nil {
+		return c.found(n, found, positive)
+	}
+	var f *filter.Filter
+	if err == nil {
+		f, err = filter.Field(n, c.env)
+	}
+	if err != nil {
+		reason := strings.ReplaceAll(err.Error(), n.Value, syntax.Shorten(n.Value))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%q is searched as text: %s", syntax.Shorten(n.String()), reason))
+		start, end := n.Range()
+		return c.term(&syntax.Term{Text: n.String(), Pos: syntax.Pos{Start: start, End: end}}, positive)
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	// The bits of fields are dealt out from the top, those of words from the bottom.
+	c.Fields = append(c.Fields, n)
+	c.Filters = append(c.Filters, f)
+	return &Expr{op: opField, bit: FieldBit(len(c.Fields) - 1), Node: n}
+}
+
+// found compiles a field that the text decides about.
+func (c *compiler) found(n *syntax.Field, f filter.Text, positive bool) *Expr {
+	w := &Word{Text: n.String(), Scored: positive, Find: f, Verify: true}
+	for i, o := range c.Words {
+		if o.Find != nil && o.Text == w.Text && o.Scored == w.Scored {
+			return &Expr{op: opField, bit: 1 << i, Node: n}
+		}
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	c.Words = append(c.Words, w)
+	return &Expr{op: opField, bit: 1 << (len(c.Words) - 1), Node: n}
+}
+
+// FieldBit is the bit of a field of a query.
+func FieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
+
+func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
+	w := c.analyse(n)
+	if w == nil {
+		return nil
+	}
+	w.addHanForms()
+	w.Scored = positive
+	w.Places = []syntax.Pos{n.Pos}
+	if !positive {
+		w.tighten()
+	}
+	for i, o := range c.Words {
+		if o.Scored == w.Scored && o.Match == w.Match && o.Edits == w.Edits && o.Find == nil && (o.Text == w.Text || sameLookup(o, w)) {
+			o.Places = append(o.Places, n.Pos)
+			return &Expr{bit: 1 << i, Node: n}
+		}
+	}
+	if c.bits() == maxWords {
+		c.tooMany++
+		return nil
+	}
+	c.Words = append(c.Words, w)
+	return &Expr{bit: 1 << (len(c.Words) - 1), Node: n}
+}
+
+// addHanForms adds the spellings in simplified and traditional characters.
+func (w *Word) addHanForms() {
+	if !match.HasHanPair(w.Term) && !slices.ContainsFunc(w.Parts, match.HasHanPair) {
+		return
+	}
+	if w.Term != "" && w.Match == syntax.Literal {
+		w.Spellings = match.HanForms(w.Term)
+	}
+	w.PartSpellings = make([][]string, len(w.Parts))
+	for i, p := range w.Parts {
+		w.PartSpellings[i] = match.HanForms(p)
+	}
+	if w.Verify {
+		w.Needle.Han = true
+		match.Simplify(w.Needle.Text)
+	}
+}
+
+// tighten takes away the looser ways to match, for a word that is to be left
+// out. An identifier is left out in every spelling.
+func (w *Word) tighten() {
+	w.Loose = false
+	if w.Joined {
+		w.Term, w.Joined = "", false
+	}
+	if w.SpellingOnly {
+		w.Parts, w.Verify, w.SpellingOnly = nil, false, false
+	}
+}
+
+func sameLookup(a, b *Word) bool {
+	return a.Term == b.Term && a.Term != "" && a.Joined == b.Joined && len(a.Parts) == 0 && len(b.Parts) == 0 && !a.Verify && !b.Verify
+}
+
+// analyse finds out how a term is looked up; nil when it has nothing that is
+// in the index.
+func (c *compiler) analyse(n *syntax.Term) *Word {
+	w := &Word{Text: n.Text, Match: n.Match, Edits: n.Edits}
+	typed := n.Text
+	switch n.Match {
+	case syntax.Phrase:
+		w.Text = n.String()
+	case syntax.Prefix:
+		w.Text = n.String()
+	case syntax.Fuzzy:
+		w.Text = n.String()
+	default:
+		typed = syntax.TrimProse(typed)
+	}
+	var tokens []analysis.Token
+	c.analyzer.Walk([]byte(typed), func(t analysis.Token) {
+		t.Term = bytes.Clone(t.Term)
+		tokens = append(tokens, t)
+	})
+	if len(tokens) == 0 {
+		return nil
+	}
+	tokens = analysis.WithoutCoveredSingles(tokens)
+	last := tokens[len(tokens)-1]
+	covers := last.Start == 0 && last.End == len(typed) && (last.Form == analysis.Whole || len(tokens) == 1)
+	cut := len(last.Term) >= analysis.MaxTerm-utf8.UTFMax && last.End-last.Start > len(last.Term)
+
+	if n.Match == syntax.Prefix || n.Match == syntax.Fuzzy {
+		if covers {
+			w.Term = string(last.Term)
+			return w
+		}
+		w.Match = syntax.Literal // a mix of scripts: found as a compound
+	}
+
+	if covers && len(tokens) == 1 {
+		w.Term = string(last.Term)
+		w.Verify = cut
+		w.Loose = w.Match == syntax.Literal && last.Form == analysis.Word && !cut
+		if cut {
+			w.Parts, w.Term = []string{w.Term}, ""
+			w.Needle = match.NewNeedle(typed)
+		}
+		return w
+	}
+	for _, t := range tokens {
+		if t.Form == analysis.Whole {
+			w.Wholes = appendNew(w.Wholes, string(t.Term))
+		} else if len(w.Parts) < maxParts {
+			w.Parts = appendNew(w.Parts, string(t.Term))
+		}
+	}
+	if covers && w.Match == syntax.Literal && !cut {
+		w.Term, w.Wholes = string(last.Term), nil
+		w.Loose = true
+		w.Verify, w.SpellingOnly = true, true
+		w.Needle = match.NewNeedle(typed)
+		return w
+	}
+	if w.Match == syntax.Literal && len(w.Wholes) == 0 {
+		w.Term, w.Joined = joinKebab(typed)
+	}
+	w.Verify = true
+	w.Needle = match.NewNeedle(typed)
+	return w
+}
+
+// joinKebab returns the joined spelling of get-user-name, so that it finds
+// getUserName too.
+func joinKebab(typed string) (string, bool) {
+	parts := strings.Split(typed, "-")
+	if len(parts) < 2 || len(typed) > analysis.MaxTerm {
+		return "", false
+	}
+	for _, p := range parts {
+		if len(p) < 2 || strings.ContainsFunc(p, func(r rune) bool { return r < 'a' || 'z' < r }) {
+			return "", false
+		}
+	}
+	return strings.Join(parts, ""), true
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// TextError says that the text of a query leaves nothing to search for.
+type TextError struct {
+	Reason string // what is wrong
+	Hint   string // what to type instead
+}
+
+func (e *TextError) Error() string { return e.Reason }

@@ -1,0 +1,184 @@
+package words
+
+import (
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"pigrep/index"
+	"pigrep/query/docset"
+)
+
+// A term is what is known of a term of the index.
+type term struct {
+	df int           // live documents that have it
+	at []index.Place // of its postings, by segment
+}
+
+// dictionary looks terms up in all segments, each term once.
+type dictionary struct {
+	segments  []*index.Segment
+	documents float64
+	terms     map[string]*term
+}
+
+func newDictionary(r *index.Reader) *dictionary {
+	return &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}}
+}
+
+// idf is the inverse document frequency of a term that so many documents have.
+func (d *dictionary) idf(df int) float64 {
+	return math.Log(1 + (d.documents-float64(df)+0.5)/(float64(df)+0.5))
+}
+
+// df counts the live documents that have the term.
+func (d *dictionary) df(t string) (int, error) {
+	if d.terms[t] == nil {
+		if err := d.count(t); err != nil {
+			return 0, err
+		}
+	}
+	return d.terms[t].df, nil
+}
+
+// count is df for several terms, on all cores: they are known from then on.
+func (d *dictionary) count(terms ...string) error {
+	n := d.newCount(terms)
+	if len(n.terms) == 0 {
+		return nil
+	}
+	err := docset.EachSegment(d.segments, func(i int, seg *index.Segment) error {
+		_, err := n.in(i, seg)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.add(n)
+	return nil
+}
+
+// A termCount counts the documents that have some terms.
+type termCount struct {
+	terms []string
+	found []term
+	dfs   []atomic.Int64
+}
+
+// newCount makes a termCount of those of the terms that are not known.
+func (d *dictionary) newCount(terms []string) *termCount {
+	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
+	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
+	places := make([]index.Place, len(terms)*len(d.segments))
+	for i := range n.found {
+		n.found[i].at, places = places[:len(d.segments)], places[len(d.segments):]
+	}
+	return n
+}
+
+// in counts in a segment, by its number, and returns the counts.
+func (n *termCount) in(number int, seg *index.Segment) (counts []int, err error) {
+	counts = make([]int, len(n.terms))
+	for i, t := range n.terms {
+		at, err := seg.Place(index.FieldText, []byte(t))
+		if err != nil {
+			return nil, err
+		}
+		if counts[i], err = seg.CountAt(at); err != nil {
+			return nil, err
+		}
+		n.found[i].at[number] = at
+		n.dfs[i].Add(int64(counts[i]))
+	}
+	return counts, nil
+}
+
+// add takes in what was counted in all segments.
+func (d *dictionary) add(n *termCount) {
+	for i, t := range n.terms {
+		n.found[i].df = int(n.dfs[i].Load())
+		d.terms[t] = &n.found[i]
+	}
+}
+
+// place returns where the postings of a term are in a segment.
+func (d *dictionary) place(number int, seg *index.Segment, t string) (index.Place, error) {
+	if known := d.terms[t]; known != nil {
+		return known.at[number], nil
+	}
+	return seg.Place(index.FieldText, []byte(t))
+}
+
+// marker marks the documents of a segment by terms.
+func (d *dictionary) marker(number int, seg *index.Segment) docset.Marker {
+	return func(t string, into docset.Set) error {
+		at, err := d.place(number, seg, t)
+		if err != nil {
+			return err
+		}
+		return seg.Mark(at, into)
+	}
+}
+
+// continuations are the longer terms that have a word as their prefix. They are
+// listed while the word is looked up, as long as it may be rare: only then they are
+// asked for.
+type continuations struct {
+	last bool // the word is the last one that was typed
+
+	mu       sync.Mutex
+	complete bool // these are all
+	terms    map[string]*term
+}
+
+// in lists the terms of a segment, one of so many, in which so many documents have
+// the word.
+func (c *continuations) in(number int, seg *index.Segment, word string, count, segments int) error {
+	giveUp := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.complete = false
+	}
+	if count >= rarePrefix && (!c.last || count*segments >= lastPrefix) {
+		giveUp()
+		return nil
+	}
+	var terms []string
+	err := seg.Terms(index.FieldText, []byte(word), func(term []byte, _ int) bool {
+		if len(term) > len(word) {
+			terms = append(terms, string(term))
+		}
+		return len(terms) <= fewTerms
+	})
+	if err != nil {
+		return err
+	}
+	if len(terms) > fewTerms {
+		giveUp()
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.complete {
+		return nil
+	}
+	for _, t := range terms {
+		at, err := seg.Place(index.FieldText, []byte(t))
+		if err != nil {
+			return err
+		}
+		docs, err := seg.CountAt(at)
+		if err != nil {
+			return err
+		}
+		known := c.terms[t]
+		if known == nil {
+			known = &term{at: make([]index.Place, segments)}
+			c.terms[t] = known
+		}
+		known.df += docs
+		known.at[number] = at
+	}
+	return nil
+}
