@@ -41,7 +41,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench"}
+var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/compare"}
 
 // sealed says which packages alone may import a module.
 var sealed = map[string][]string{
