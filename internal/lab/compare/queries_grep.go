@@ -42,23 +42,26 @@ var grepMakers = []maker{
 			ask("-m", "5", "-o", "["+a[:2]+"]"+a[2:]+"s?")
 			ask("-m", "5", "-i", "-w", b+"(ed|ing|s)?")
 		}
-		for _, re := range []string{
+		for i, re := range []string{
 			`exit (code|status) \d+`, `[0-9]{4}-[0-9]{2}-[0-9]{2}`, `\bTODO\b`, `(?i)error: .{0,20}$`, `^\s*func \(\w+ \*?\w+\)`, `^$`, `.`, `\d{7,}`, `[^\x00-\x7f]{3}`,
 			`\p{Han}+`, `\p{Cyrillic}+`, `[a-z]+_[a-z]+\(`, `https?://[^\s"]+`, `(a|b|c)(d|e|f)g`, `(foo)+bar?`, `x*`, `(?s)a.b`, `\.go:\d+:\d+`, `é`, `(?U)a.*b`, `[[:upper:]]{5,}`, `\$\{?\w+\}?`,
 			`^(import|package) `, `\t\t\t`, `(?m)^end$`, `"[a-z]+":\s*\d+`, `\A#`, `[\p{Hiragana}\p{Katakana}]{2}`,
 		} {
 			ask("-m", "3", re)
-			ask("-c", re)
+			if i%3 == 0 {
+				ask("-c", re)
+			}
 		}
 	}},
 	{"grep multiline", "grep", jsonForms, func(p *picker, ask func(...string)) {
 		for _, run := range p.runs(2, 4) {
 			ask("-U", "-m", "5", run[0]+`\s+`+run[1])
 		}
-		for _, re := range []string{`\n\n\n`, `\{\n\s*\}`, `(?s)begin.{0,80}end`, `error.*\n.*error`, `^a.*\n^b`, `return\n\}`} {
-			ask("-U", "-m", "2", re)
-			ask("-U", "-c", re)
-			ask("-U", "-o", "-m", "2", re)
+		for i, re := range []string{`\n\n\n`, `\{\n\s*\}`, `(?s)begin.{0,80}end`, `error.*\n.*error`, `^a.*\n^b`, `return\n\}`} {
+			ask(append(strings.Fields([]string{"-U -m 2", "-U -o -m 2", "-U -m 1"}[i%3]), re)...)
+			if i%3 == 2 {
+				ask("-U", "-c", re)
+			}
 		}
 	}},
 	{"grep context", "grep", jsonForms, func(p *picker, ask func(...string)) {
@@ -101,8 +104,8 @@ var grepMakers = []maker{
 	}},
 	{"grep malformed", "grep", []string{"--json", ""}, func(p *picker, ask func(...string)) {
 		for _, args := range [][]string{
-			{""}, {"--", "("}, {"--", "["}, {"--", "a{2,1}"}, {"--", `\`}, {"--", "*"}, {"--", "(?<=a)b"}, {"--", `(a)\1`}, {"--", "a{1001}"}, {"-F", "--", "("}, {"-m", "x", "a"}, {"-m", "-1", "a"},
-			{"-A", "x", "a"}, {"-c", "-l", "error"}, {"-e", "a", "--", "b"}, {"-e", ""}, {"--nonsense", "a"}, {"-U", "--", `\n`}, {"--", `a\nb`}, {"--", "\xff"}, {"--", "nowhere-at-all-zzz"}, {"-w", "--", `^`}, {"-i", "-s", "Error", "-m", "1"},
+			{"-m", "1", ""}, {"-l", ""}, {"--", "("}, {"--", "["}, {"--", "a{2,1}"}, {"--", `\`}, {"--", "*"}, {"--", "(?<=a)b"}, {"--", `(a)\1`}, {"--", "a{1001}"}, {"-F", "-m", "1", "--", "("}, {"-m", "x", "a"}, {"-m", "-1", "a"},
+			{"-A", "x", "a"}, {"-c", "-l", "error"}, {"-m", "1", "-e", "a", "--", "b"}, {"-c", "-e", ""}, {"--nonsense", "a"}, {"-U", "-m", "1", "--", `\n`}, {"--", `a\nb`}, {"--", "\xff"}, {"--", "nowhere-at-all-zzz"}, {"-w", "-m", "1", "--", `^`}, {"-i", "-s", "Error", "-m", "1"},
 		} {
 			ask(args...)
 		}

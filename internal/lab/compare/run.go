@@ -77,8 +77,11 @@ func (p *program) run(ctx context.Context, t *corpusTree, q *question) (answer, 
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	err := c.Run()
-	if ctx.Err() != nil {
-		return answer{}, fmt.Errorf("%s: %s takes longer than %s", p.side, q.line(), timeLimit)
+	switch ctx.Err() {
+	case context.DeadlineExceeded:
+		return answer{Stderr: "stopped after " + timeLimit.String(), Code: -1}, nil
+	case context.Canceled:
+		return answer{}, ctx.Err()
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
