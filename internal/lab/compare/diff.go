@@ -21,17 +21,20 @@ var allowed = []struct {
 }{
 	{"--verbose says when and how long", regexp.MustCompile(`(?m)^time=\S+ level=`), constant("time=TIME level=")},
 	{"--verbose says when and how long", regexp.MustCompile(`\btook=\S+`), constant("took=TIME")},
-	{"a status says when the index was written and how large it is, which depends on how the segments were merged", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
+	{"how many batches an index took depends on how its workers shared the files", regexp.MustCompile(`"generations?":\d+`), constant(`"generation":0`)},
+	{"how many batches an index took depends on how its workers shared the files", regexp.MustCompile(`\bgeneration \d+`), constant("generation 0")},
+	{"so does its size, and status says when it was written", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
+	{"so does its size, and status says when it was written", regexp.MustCompile(`(?m)^(size|share|updated)\t.*$`), constant("size\t0")},
 	{"a server says which version it is", regexp.MustCompile(`"serverInfo":\{[^}]*\}`), constant(`"serverInfo":{}`)},
 	{"a cursor holds a random number of the index", regexp.MustCompile(`(Next page: cursor |"nextCursor":")[\w-]+`), plainCursor},
 }
 
 func constant(text string) func(string) string { return func(string) string { return text } }
 
-var cursorIndex = regexp.MustCompile(`"r":\d+`)
+var cursorIndex = regexp.MustCompile(`"[gr]":\d+,`)
 
-// plainCursor writes the position that a cursor stands for, without the number of
-// its index and the checksum behind.
+// plainCursor writes the position that a cursor stands for, without generation
+// and number of its index and the checksum behind.
 func plainCursor(match string) string {
 	at := strings.LastIndexAny(match, ` "`) + 1
 	data, err := base64.RawURLEncoding.DecodeString(match[at:])

@@ -192,6 +192,11 @@ var auditMakers = []maker{
 			ask("--dry-run")
 		}
 	}},
+	{"status", "status", []string{"--json", "", "--jsonl", "--json"}, func(p *picker, ask func(...string)) {
+		for _, flags := range []string{"--quiet", "--quiet", "--quiet", "--stores"} {
+			ask(flags)
+		}
+	}},
 	{"doctor", "doctor", []string{"--json", ""}, func(p *picker, ask func(...string)) {
 		for range 2 {
 			ask("--quiet")

@@ -91,9 +91,10 @@ func (p *program) run(ctx context.Context, t *corpusTree, q *question) (answer, 
 }
 
 // environment is the same for every run, whoever runs it. The time zone is not
-// that of the data.
+// that of the data; the number of processors decides how many workers build the
+// index.
 func environment(home string, people bool) []string {
-	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none"}
+	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none", "GOMAXPROCS=2"}
 	if people {
 		env = append(env, "FORCE_COLOR=1")
 	}
@@ -131,7 +132,7 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 
 // cachePath is where the answer of this program is kept.
 func (p *program) cachePath(t *corpusTree, q *question) string {
-	sum := sha256.Sum256([]byte(q.line()))
+	sum := sha256.Sum256([]byte(strings.Join(environment("", q.people), " ") + q.line()))
 	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
 }
 
