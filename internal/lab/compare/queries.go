@@ -120,7 +120,7 @@ func fieldValues(p *picker) map[string][]string {
 	}
 	files := p.or(p.files, "file", 4)
 	cwds := p.or(p.cwds, "cwd", 4)
-	days := p.or(p.days, "day", 6)
+	times := p.or(p.times, "time", 2)
 	return map[string][]string{
 		"kind":    {"prompt", "reply", "thinking", "call", "result", "shell", "summary", "note", "title", "label", "error", "system", "details", "data", "meta", "other", "call,result", "prompt,reply,title"},
 		"role":    {"user", "assistant", "toolResult", "bashExecution", "user,assistant", "nobody"},
@@ -133,8 +133,8 @@ func fieldValues(p *picker) map[string][]string {
 		"title":   p.or(wordsOf(p.titles), "title", 5),
 		"label":   p.or(wordsOf(p.labels), "label", 5),
 		"branch":  {"active", "abandoned", "any", "other"},
-		"after":   {days[0], days[1], "2026-01-01T12:00:00Z", "9000w", "never"},
-		"before":  {days[0], days[len(days)-1], "2026-03-01T00:00:00Z", "9000w", "2026-13-45"},
+		"after":   {times[0][:10], times[1], "2026-01-01T12:00:00Z", "9000w", "never"},
+		"before":  {times[0][:10], times[1], "2026-03-01T00:00:00Z", "9000w", "2026-13-45"},
 		"file":    append(files, append(base(files), "nothing.xyz")...),
 		"cmd":     append(commands, "rm", "zzz"),
 		"re":      {`time(d)?out`, `exit (code|status) \d+`, `^[A-Z]\w+Error`, `\bfunc\b`, `[0-9a-f]{8}`, `(?i)TODO`, `x{`, `日.語`},
@@ -178,7 +178,7 @@ func filters(p *picker) [][]string {
 		{"--session", first("session")}, {"--session", v["session"][len(v["session"])-1]},
 		{"--cwd", first("cwd")}, {"--here"}, {"--project", first("project")}, {"--project", v["project"][1], "--project", first("project")},
 		{"--model", first("model")}, {"--model", "claude", "--model", "gpt"},
-		{"--since", first("after")}, {"--until", first("before")}, {"--since", "2026-01-01", "--until", "2026-06-30"},
+		{"--since", first("after")}, {"--until", first("before")}, {"--since", v["after"][1]}, {"--until", v["before"][1]}, {"--since", v["after"][1], "--until", v["after"][1]}, {"--since", "2026-01-01", "--until", "2026-06-30"},
 		{"--since", "2026-02-11T12:00:00Z"}, {"--since", "9000w"}, {"--until", "9000w"},
 		{"--error"}, {"--branch", "active"}, {"--branch", "abandoned"}, {"--branch", "any"},
 		{"--exclude", "**/*2026-0*"}, {"--exclude", "*/--home*/**", "--exclude", "*.txt"},

@@ -33,8 +33,9 @@ type sample struct {
 	entries  []entryInfo
 	texts    []string // of messages, as they stand
 
-	cwds, models, tools, labels, titles, days []string
-	files, commands                           []string // arguments of calls
+	cwds, models, tools, labels, titles []string
+	times                               []string // of entries, to the millisecond
+	files, commands                     []string // arguments of calls
 
 	rare, medium, frequent []string // words by the number of texts that have them
 	byShape                map[string][]string
@@ -86,7 +87,7 @@ var invented = map[string][]string{
 	"symbol": {"→", "✓", "🚀"}, "label": {"keep", "todo", "v1"}, "title": {"login", "Gateway", "cleanup"},
 	"file": {"main.go", "src/app.ts", "README.md"}, "command": {"rm -rf build", "git push", "go test"},
 	"model": {"claude-sonnet-4-5", "gpt-5.4"}, "tool": {"bash", "read", "edit"}, "cwd": {"/home/dev/app", "/srv/app"},
-	"word": {"timeout", "connection", "error", "server"}, "day": {"2026-01-15", "2026-06-01"},
+	"word": {"timeout", "connection", "error", "server"}, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
 }
 
 // takeSample reads a seeded choice of the files.
@@ -116,7 +117,7 @@ func takeSample(c *corpusTree) (*sample, error) {
 	for name, list := range s.byShape {
 		s.byShape[name] = unique(list)
 	}
-	for _, list := range []*[]string{&s.texts, &s.cwds, &s.models, &s.tools, &s.labels, &s.titles, &s.days, &s.files, &s.commands} {
+	for _, list := range []*[]string{&s.texts, &s.cwds, &s.models, &s.tools, &s.labels, &s.titles, &s.times, &s.files, &s.commands} {
 		*list = unique(*list)
 	}
 	slices.SortFunc(s.sessions, func(a, b sessionInfo) int { return cmp.Compare(a.path, b.path) })
@@ -200,7 +201,7 @@ func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[
 		s.entries = append(s.entries, entryInfo{*file, e.ID, cmp.Or(e.Message.Role, e.Type), number})
 	}
 	if len(e.Timestamp) > 10 {
-		s.days = append(s.days, e.Timestamp[:10])
+		s.times = append(s.times, e.Timestamp)
 	}
 	m := &e.Message
 	s.titles = appendText(s.titles, e.Name)
