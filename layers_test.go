@@ -50,7 +50,7 @@ var layers = map[string]int{
 }
 
 // testOnly packages hold tests and tools of the project, not the program.
-var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/stories"}
+var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", "pigrep/internal/lab/compare", "pigrep/internal/lab/stories"}
 
 // sealed says which packages alone may import a module.
 var sealed = map[string][]string{

@@ -1,0 +1,167 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pigrep/internal/lab/corpus"
+	"pigrep/query/syntax"
+)
+
+// asked returns the questions about the sessions of the repository and a small
+// generated corpus.
+func asked(t *testing.T, generated string) []*question {
+	t.Helper()
+	var all []*question
+	for name, dir := range map[string]string{"testdata": filepath.Join("..", "..", "..", "testdata", "sessions"), "generated": generated} {
+		tree, err := newTree(name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := takeSample(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, questions(s)...)
+	}
+	slices.SortFunc(all, func(a, b *question) int { return strings.Compare(a.line(), b.line()) })
+	return all
+}
+
+func TestQuestions(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: 2_000_000, Builtin: true}); err != nil {
+		t.Fatal(err)
+	}
+	all := asked(t, dir)
+	if len(all) < 500 {
+		t.Errorf("%d questions, want 500 at least", len(all))
+	}
+	again := asked(t, dir)
+	if !slices.EqualFunc(all, again, func(a, b *question) bool { return a.line() == b.line() }) {
+		t.Error("the same corpora give other questions the second time")
+	}
+
+	commands := map[string]int{}
+	var lines strings.Builder
+	for _, q := range all {
+		commands[strings.Join(q.words, " ")]++
+		lines.WriteString(q.line() + "\n")
+		for _, a := range q.args {
+			if strings.HasSuffix(a, "-dir") || a == "-o" && q.words[0] == "export" || a == "--exec" || a == "--rebuild" {
+				t.Errorf("%s has %s, which could write where a comparison must not", q.line(), a)
+			}
+		}
+	}
+	for _, c := range []string{"search", "grep", "sessions", "show", "resume", "export", "tools", "tools calls", "tools commands", "tools files", "usage", "index", "doctor", "mcp", ""} {
+		if commands[c] == 0 {
+			t.Errorf("no question for the command %q", c)
+		}
+	}
+	for _, f := range syntax.Fields {
+		if n := strings.Count(lines.String(), f.Name+":"); n < 4 {
+			t.Errorf("the field %s is in %d questions, want 4 at least", f.Name, n)
+		}
+	}
+}
+
+func TestQuestionsOfAnEmptySample(t *testing.T) {
+	s := &sample{corpus: "none", byShape: map[string][]string{}}
+	if n := len(questions(s)); n < 500 {
+		t.Errorf("%d questions of nothing, want 500 at least: what a corpus has none of must be invented", n)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	for _, c := range []struct {
+		name     string
+		old, new answer
+		want     []string // lines, in order
+	}{
+		{"the same", answer{"a\n", "b\n", 1}, answer{"a\n", "b\n", 1}, nil},
+		{"exit code", answer{Code: 0}, answer{Code: 2}, []string{"exit code 0, now 2"}},
+		{"error", answer{Stderr: "a\nb\n"}, answer{Stderr: "a\nc\n"}, []string{"stderr", "@@ line 2 @@", "  a", "- b", "+ c"}},
+		{"line more", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nx\nb\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "+ x", "  b", "  c"}},
+		{"line less", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "- b", "  c"}},
+		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
+		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
+		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
+		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `+ {"a": 1}`}},
+		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a"}},
+		{"long line", answer{Stdout: long + "a"}, answer{Stdout: long + "b"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
+	} {
+		var want string
+		if c.want != nil {
+			want = strings.Join(c.want, "\n") + "\n"
+		}
+		if got := difference(c.old, c.new); got != want {
+			t.Errorf("%s: difference is\n%swant\n%s", c.name, got, want)
+		}
+	}
+}
+
+// A large difference stays short.
+func TestDifferenceIsShort(t *testing.T) {
+	var a, b strings.Builder
+	for range 10000 {
+		a.WriteString("a\n")
+		b.WriteString("b\n")
+	}
+	got := difference(answer{Stdout: a.String()}, answer{Stdout: b.String()})
+	if n := strings.Count(got, "\n"); n > shownLines+4 {
+		t.Errorf("the difference of 10000 lines takes %d", n)
+	}
+}
+
+func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
+	for _, c := range []struct{ old, new string }{
+		{`/w/index/old/x is not an index`, `/w/index/new/x is not an index`},
+		{"time=2026-11-21T23:10:52.358Z level=DEBUG msg=a took=1.5ms n=1", "time=2026-11-22T00:00:00.1Z level=DEBUG msg=a took=489µs n=1"},
+		{`"sizeBytes":88618,"newest":"2026-09-15T12:00:02.000Z","updated":"2026-11-21T23:17:50.668Z","n":1`, `"sizeBytes":87625,"newest":"2026-09-15T12:00:02.000Z","updated":"2026-11-21T23:17:50.807Z","n":1`},
+		{`{"generation":8,"n":1}`, `{"generation":10,"n":1}`},
+		{`Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6M31H8HCO7aSQyw"`, `Next page: cursor eyJnIjoyLCJyIjozMTYwNDIwMjczNTYyOTE0ODk1LCJhIjozfVbJMEF3kkYg"`},
+	} {
+		old, new := normal(answer{Stdout: c.old, Stderr: c.old}, "/w/index/old/x"), normal(answer{Stdout: c.new, Stderr: c.new}, "/w/index/new/x")
+		if d := difference(old, new); d != "" {
+			t.Errorf("these must count as the same:\n%s\n%s\n%s", c.old, c.new, d)
+		}
+	}
+	for _, c := range []struct{ old, new string }{
+		{`{"timestamp":"2026-11-21T23:10:52.358Z"}`, `{"timestamp":"2026-11-21T23:10:52.359Z"}`},
+		{`{"score":69.1915}`, `{"score":69.1916}`},
+		{`"sizeBytes":1,"updated":"a","n":1`, `"sizeBytes":1,"updated":"a","n":2`},
+		{`Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6M31H8HCO7aSQyw"`, `Next page: cursor eyJnIjoyLCJyIjoxODMxNTM3ODUyMTc3ODU0MDIyMCwiYSI6NH1H8HCO7aSQyw"`},
+	} {
+		if difference(normal(answer{Stdout: c.old}, "/i"), normal(answer{Stdout: c.new}, "/i")) == "" {
+			t.Errorf("these must count as different:\n%s\n%s", c.old, c.new)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	var out bytes.Buffer
+	r := newReport(&out, false)
+	q := func(command string) *question {
+		return &question{corpus: "c", words: []string{command}, args: []string{command}}
+	}
+	tree := &corpusTree{name: "c"}
+	r.add(tree, []*result{{question: q("grep")}, {question: q("grep"), difference: "x\n", reason: "meant so"}})
+	if !r.finish() {
+		t.Error("a difference that is meant makes the run fail")
+	}
+	r.add(tree, []*result{{question: q("show"), difference: "the difference\n"}})
+	if r.finish() {
+		t.Error("a difference does not make the run fail")
+	}
+	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × meant so\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}

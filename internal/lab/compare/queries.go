@@ -1,0 +1,209 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// question is one call of pigrep, without the flags that say where sessions and
+// index are.
+type question struct {
+	corpus string
+	words  []string // of the command
+	args   []string // these, and what follows
+	stdin  string
+	people bool // text for people, with colours
+	builds bool // makes the index, and is asked first
+}
+
+func buildQuestion(corpus string) *question {
+	words := []string{"index"}
+	return &question{corpus: corpus, words: words, args: append(words, "--json"), builds: true}
+}
+
+// line returns the command as it can be typed, with the corpus before it.
+func (q *question) line() string {
+	var b strings.Builder
+	b.WriteString(q.corpus + ": ")
+	if q.stdin != "" {
+		b.WriteString("printf %s " + quote(q.stdin) + " | ")
+	}
+	if q.people {
+		b.WriteString("FORCE_COLOR=1 ")
+	}
+	b.WriteString("pigrep")
+	for _, a := range q.args {
+		b.WriteString(" " + quote(a))
+	}
+	return b.String()
+}
+
+var plainArg = regexp.MustCompile(`^[\pL\pN@%+=:,./_-]+$`)
+
+// quote returns the argument as a shell takes it.
+func quote(arg string) string {
+	if plainArg.MatchString(arg) {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// maker makes the questions of one kind for a command. Forms are the flags that
+// its questions get by turns; a form "people" stands for text as on a terminal.
+type maker struct {
+	name    string
+	command string
+	forms   []string
+	make    func(p *picker, ask func(args ...string))
+}
+
+var (
+	searchForms = []string{"--json", "--json --explain", "--json --flat", "--jsonl", "", "--json --sort newest", "people", "--json --scope all", "--json --sort oldest", "--json --scope prompts"}
+	jsonForms   = []string{"--json", "--json", "", "--json", "people", "--jsonl"}
+	tableForms  = []string{"--json", "", "--json", "--csv", "people", "--jsonl"}
+	asIs        = []string{""}
+)
+
+// makers is the table of all questions.
+var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers)
+
+// questions returns all that are asked of a corpus, each once.
+func questions(s *sample) []*question {
+	all := []*question{buildQuestion(s.corpus)}
+	seen := map[string]bool{}
+	for i := range makers {
+		m := &makers[i]
+		n := 0
+		m.make(s.picker(m.name), func(args ...string) {
+			form := m.forms[n%len(m.forms)]
+			n++
+			q := &question{corpus: s.corpus, words: strings.Fields(m.command), args: strings.Fields(m.command)}
+			if rest, ok := strings.CutPrefix(args[0], "stdin:"); ok {
+				q.stdin, args = rest, args[1:]
+			}
+			if form == "people" {
+				q.people, form = true, ""
+			}
+			q.args = append(q.args, strings.Fields(form)...)
+			// The index is up to date, so that a comparison with the files, which
+			// every fifth makes, changes nothing.
+			if n%5 != 0 && !slices.Contains(withoutUpdate, m.command) {
+				q.args = append(q.args, "--no-update")
+			}
+			q.args = append(q.args, args...)
+			if line := q.line(); !seen[line] {
+				seen[line] = true
+				all = append(all, q)
+			}
+		})
+	}
+	return all
+}
+
+// withoutUpdate are the commands that know no --no-update.
+var withoutUpdate = []string{"index", "doctor", "status"}
+
+// fieldValues returns values for each field of the query language.
+func fieldValues(p *picker) map[string][]string {
+	var ids []string
+	for _, s := range p.someSessions(4) {
+		ids = append(ids, s.id[:min(8, len(s.id))], s.id)
+	}
+	var commands []string
+	for _, c := range p.or(p.commands, "command", 6) {
+		words := strings.Fields(c)
+		commands = append(commands, words[0], strings.Join(words[:min(3, len(words))], " "))
+	}
+	files := p.or(p.files, "file", 4)
+	cwds := p.or(p.cwds, "cwd", 4)
+	times := p.or(p.times, "time", 2)
+	return map[string][]string{
+		"kind":    {"prompt", "reply", "thinking", "call", "result", "shell", "summary", "note", "title", "label", "error", "system", "details", "data", "meta", "other", "call,result", "prompt,reply,title"},
+		"role":    {"user", "assistant", "toolResult", "bashExecution", "user,assistant", "nobody"},
+		"tool":    append(p.or(p.tools, "tool", 5), "bash,read", "nothing"),
+		"is":      {"error", "named", "strange"},
+		"model":   append(p.or(p.models, "model", 4), "claude", "anthropic/claude", "gpt"),
+		"cwd":     append(cwds, "/home", "~/src", "."),
+		"project": append(base(cwds), cwds[0], "nowhere"),
+		"session": append(ids, "0", "ffffffff"),
+		"title":   p.or(wordsOf(p.titles), "title", 5),
+		"label":   p.or(wordsOf(p.labels), "label", 5),
+		"branch":  {"active", "abandoned", "any", "other"},
+		"after":   {times[0][:10], times[1], "2026-01-01T12:00:00Z", "9000w", "never"},
+		"before":  {times[0][:10], times[1], "2026-03-01T00:00:00Z", "9000w", "2026-13-45"},
+		"file":    append(files, append(base(files), "nothing.xyz")...),
+		"cmd":     append(commands, "rm", "zzz"),
+		"re":      {`time(d)?out`, `exit (code|status) \d+`, `^[A-Z]\w+Error`, `\bfunc\b`, `[0-9a-f]{8}`, `(?i)TODO`, `x{`, `日.語`},
+	}
+}
+
+func wordsOf(list []string) []string {
+	var all []string
+	for _, s := range list {
+		all = append(all, strings.Fields(s)...)
+	}
+	return unique(all)
+}
+
+// eachField calls with every field and value, in an order that stays.
+func eachField(p *picker, visit func(field, value string)) {
+	values := fieldValues(p)
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
+	for _, name := range unique(names) {
+		for _, v := range values[name] {
+			if strings.ContainsAny(v, " \t\"()") {
+				v = `"` + strings.ReplaceAll(v, `"`, `\"`) + `"`
+			}
+			visit(name, v)
+		}
+	}
+}
+
+// filters are the filter flags, each with values of the corpus.
+func filters(p *picker) [][]string {
+	v := fieldValues(p)
+	first := func(name string) string { return v[name][0] }
+	list := [][]string{
+		{"--scope", "prompts"}, {"--scope", "conversations"}, {"--scope", "all"},
+		{"--kind", "call"}, {"--kind", "prompt,reply"}, {"--kind", "result", "--kind", "shell"},
+		{"--role", "user"}, {"--role", "assistant", "--role", "toolResult"},
+		{"--tool", first("tool")}, {"--tool", "bash", "--tool", "read"},
+		{"--session", first("session")}, {"--session", v["session"][len(v["session"])-1]},
+		{"--cwd", first("cwd")}, {"--here"}, {"--project", first("project")}, {"--project", v["project"][1], "--project", first("project")},
+		{"--model", first("model")}, {"--model", "claude", "--model", "gpt"},
+		{"--since", first("after")}, {"--until", first("before")}, {"--since", v["after"][1]}, {"--until", v["before"][1]}, {"--since", v["after"][1], "--until", v["after"][1]}, {"--since", "2026-01-01", "--until", "2026-06-30"},
+		{"--since", "2026-02-11T12:00:00Z"}, {"--since", "9000w"}, {"--until", "9000w"},
+		{"--error"}, {"--branch", "active"}, {"--branch", "abandoned"}, {"--branch", "any"},
+		{"--exclude", "**/*2026-0*"}, {"--exclude", "*/--home*/**", "--exclude", "*.txt"},
+	}
+	if s := p.someSessions(1); len(s) == 1 {
+		list = append(list, []string{"--session", s[0].path}, []string{"--exclude", s[0].path})
+	}
+	return list
+}
+
+// fits says whether the command has the filter.
+func fits(command string, filter []string) bool {
+	switch filter[0] {
+	case "--scope", "--kind", "--role":
+		return command != "tools" && command != "usage"
+	case "--tool", "--error":
+		return command != "usage"
+	}
+	return true
+}
+
+func number(format string, values ...int) []string {
+	var list []string
+	for _, v := range values {
+		list = append(list, fmt.Sprintf(format, v))
+	}
+	return list
+}

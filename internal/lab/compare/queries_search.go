@@ -1,0 +1,238 @@
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+var searchMakers = []maker{
+	{"word", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, w := range p.words(42) {
+			ask(w)
+		}
+	}},
+	{"words", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, n := range []int{2, 3, 5, 9} {
+			for _, run := range p.runs(n, 8) {
+				ask(strings.Join(run, " "))
+			}
+		}
+		for range 8 { // words of different texts
+			ask(p.words(3)...)
+		}
+	}},
+	{"sentence", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, line := range p.lines(14) {
+			ask("--", line)
+		}
+		ask("how did we fix the connection error")
+		ask("why does the test fail on windows?")
+	}},
+	{"typo", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, w := range p.words(12) {
+			ask(p.typo(w))
+		}
+		for _, run := range p.runs(3, 5) {
+			run[1] = p.typo(run[1])
+			ask(run...)
+		}
+	}},
+	{"prefix", "search", searchForms, func(p *picker, ask func(...string)) {
+		ask("c*")
+		ask("a* b*")
+		for i, w := range p.words(12) {
+			ask(w[:min(len(w), 2+i%4)] + "*")
+		}
+		for _, run := range p.runs(2, 3) {
+			ask(run[0], run[1][:2]+"*")
+		}
+	}},
+	{"fuzzy", "search", searchForms, func(p *picker, ask func(...string)) {
+		for i, w := range p.words(12) {
+			ask(p.typo(w) + []string{"~", "~2", "~1"}[i%3])
+		}
+		ask("x~3")
+	}},
+	{"phrase", "search", searchForms, func(p *picker, ask func(...string)) {
+		for i, run := range p.runs(2, 7) {
+			if i%2 == 1 {
+				slices.Reverse(run)
+			}
+			ask(`"` + strings.Join(run, " ") + `"`)
+		}
+		for _, run := range p.runs(4, 4) {
+			ask(`"`+strings.Join(run[:3], " ")+`"`, run[3])
+		}
+		for _, line := range p.lines(5) {
+			ask("--", `"`+strings.NewReplacer(`"`, ``, `\`, ``).Replace(line)+`"`)
+		}
+	}},
+	{"identifier", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, shape := range []string{"camel", "pascal", "snake", "kebab"} {
+			for i, id := range p.shape(shape, 5) {
+				ask(respell(id, i))
+			}
+		}
+	}},
+	{"shape", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, shape := range []string{"path", "dotted", "flag", "code", "number", "version", "url", "hex", "symbol"} {
+			for _, w := range p.shape(shape, 4) {
+				ask("--", w)
+			}
+		}
+	}},
+	{"script", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, shape := range []string{"han", "kana", "hangul", "cyrillic", "accented"} {
+			for _, w := range p.shape(shape, 4) {
+				runes := []rune(w)
+				ask(w)
+				ask(string(runes[:min(2, len(runes))]))
+				ask(string(runes[len(runes)-1:]), "error")
+			}
+		}
+		ask("连接")
+		ask("連接")
+		ask("CAFÉ")
+		ask(`"連 接"`)
+	}},
+	{"id", "search", searchForms, func(p *picker, ask func(...string)) {
+		for i, u := range p.shape("uuid", 4) {
+			ask(u[:[]int{36, 8, 13, 24}[i%4]])
+		}
+		for _, s := range p.someSessions(4) {
+			ask(s.id)
+			ask(s.id[:min(8, len(s.id))])
+		}
+		for i, e := range p.someEntries(6) {
+			ask(e.id[:min(len(e.id), 8-i%3)])
+		}
+	}},
+	{"boolean", "search", searchForms, func(p *picker, ask func(...string)) {
+		for _, w := range p.runs(3, 3) {
+			ask("+"+w[0], w[1], w[2])
+			ask(w[0], "!"+w[1])
+			ask(w[0], "NOT", w[1])
+			ask(w[0], "AND", w[1])
+			ask(w[0], "OR", w[1], w[2])
+			ask("("+w[0], "OR", w[1]+")", "AND", "NOT", w[2])
+			ask("+"+w[0], "+"+w[1], "!"+w[2])
+		}
+		for _, w := range p.runs(4, 2) {
+			ask("(" + w[0] + " AND " + w[1] + ") OR (" + w[2] + " AND " + w[3] + ")")
+			ask("NOT (" + w[0] + " OR " + w[1] + ") " + w[2])
+			ask(`+"`+w[0]+" "+w[1]+`"`, w[2]+"*", "!"+w[3])
+			ask(w[0], "&&", w[1], "||", w[2])
+		}
+	}},
+	{"field", "search", searchForms, func(p *picker, ask func(...string)) {
+		eachField(p, func(field, value string) { ask(field + ":" + value) })
+	}},
+	{"field and word", "search", searchForms, func(p *picker, ask func(...string)) {
+		words := p.words(200)
+		i := 0
+		eachField(p, func(field, value string) {
+			if i++; i%2 == 0 {
+				ask(words[i%len(words)], field+":"+value)
+			}
+			if i%7 == 0 {
+				ask("--", words[(i+1)%len(words)], "-"+field+":"+value)
+			}
+		})
+	}},
+	{"fields", "search", searchForms, func(p *picker, ask func(...string)) {
+		words := p.words(8)
+		ask("kind:call tool:bash " + words[0])
+		ask("kind:result is:error")
+		ask("(kind:prompt OR kind:title) " + words[1])
+		ask("role:user after:2026-01-01 before:2026-12-31 " + words[2])
+		ask("re:" + words[3] + " " + words[4])
+		ask(`re:"\berror\b.*line" kind:result`)
+		ask("-is:error tool:bash cmd:git")
+		ask("branch:active !" + words[5] + " " + words[2])
+		ask("KIND:call " + words[6])
+		ask("kinds:call " + words[7])
+	}},
+	{"filter", "search", searchForms, func(p *picker, ask func(...string)) {
+		list := filters(p)
+		words := p.words(3 * len(list))
+		for i, f := range list {
+			ask(append(slices.Clone(f), words[(3*i+1)%len(words)])...)
+			if i%3 == 0 {
+				ask(append(slices.Clone(f), words[(3*i+2)%len(words)], words[(3*i)%len(words)])...)
+			}
+		}
+		ask("--kind", "call", "--tool", "bash", "--since", "2026-01-01", "--branch", "active", words[2])
+	}},
+	{"search flag", "search", []string{"--json", "--json", "--jsonl", "", "--json", "people"}, func(p *picker, ask func(...string)) {
+		w := p.words(30)
+		for i, flags := range []string{
+			"-n 1", "-n 3", "-n 100", "-n 0", "--per-session 1", "--per-session 20", "--flat -n 5", "--flat -n 50", "--flat --sort newest",
+			"--flat --sort oldest -n 7", "--sort newest -n 2", "--sort relevance", "-C 1", "-C 3 --flat", "-A 2", "-B 2", "-A 1 -B 3 --full-text",
+			"--redact", "--redact --flat -C 2", "--max-bytes 2000", "--max-bytes 20000 --flat", "--max-bytes 1", "--explain --flat", "--explain -n 2",
+			"--color always", "--color never", "--quiet", "--scope all --explain --flat -n 40", "--sort newest --explain", "-n 5 --per-session 2 -C 1 --redact",
+		} {
+			ask(append(strings.Fields(flags), w[i%len(w)], w[(i+7)%len(w)])...)
+		}
+		ask("--redact", "key")
+		ask("--redact", "password token secret")
+		ask("--flat", "--redact", "Authorization Bearer")
+	}},
+	{"malformed", "search", []string{"--json", "", "people"}, func(p *picker, ask func(...string)) {
+		w := p.words(2)
+		for _, text := range []string{
+			"", " ", "(", ")", "(a", "a)", `"`, `"a`, `"" a`, "AND", "OR", "NOT", "a AND", "OR b", "()", "!", "+", "*", "~", "~2", "a~9", "**", "a**b", "?",
+			"kind:", "kind:nothing", "re:(", "re:", `re:"`, "after:", "tool:,", ":", "::", "a:b:c", "https://x", `\`, `"\"`, "\t", "a\x01b", "\xff\xfe", "…", "!!a", "+!a", "-", "--", "((((a))))",
+		} {
+			ask("--", text)
+		}
+		ask("--", strings.Repeat(w[0]+" ", 70))
+		ask("--", strings.Repeat("(", 300)+w[0])
+		ask("--", strings.Repeat("x", 3000))
+	}},
+	{"wrong flag", "search", []string{"--json", "", "--jsonl"}, func(p *picker, ask func(...string)) {
+		for _, flags := range []string{
+			"--nonsense x", "-n x y", "-n -1 y", "--sort best y", "--kind nothing y", "--role nobody y", "--scope most y", "--branch old y", "--since whenever y",
+			"--until 2026-99-99 y", "--per-session -3 y", "--color sometimes y", "-C -2 y", "--session zzzzzzzz y", "--cwd /nowhere/at/all y", "--tool nothing y",
+			"--project nothing y", "--model nothing y", "--exclude [ y", "--json --jsonl y", "-rf", "--since 2026-06-01 --until 2026-01-01 y", "--limit", "--max-bytes -1 y",
+		} {
+			ask(strings.Fields(flags)...)
+		}
+	}},
+	{"short form", "", []string{"--json", "", "people"}, func(p *picker, ask func(...string)) {
+		for _, run := range p.runs(2, 6) {
+			ask(run...)
+		}
+	}},
+}
+
+// respell writes an identifier in another of its spellings.
+func respell(id string, way int) string {
+	var parts []string
+	word := ""
+	for _, r := range id {
+		if r == '_' || r == '-' || 'A' <= r && r <= 'Z' {
+			parts = append(parts, word)
+			word = ""
+		}
+		if r != '_' && r != '-' {
+			word += strings.ToLower(string(r))
+		}
+	}
+	parts = slices.DeleteFunc(append(parts, word), func(s string) bool { return s == "" })
+	switch way % 5 {
+	case 1:
+		return strings.Join(parts, "_")
+	case 2:
+		return strings.Join(parts, "-")
+	case 3:
+		for i, w := range parts[1:] {
+			parts[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+		return strings.Join(parts, "")
+	case 4:
+		return strings.Join(parts, "")
+	}
+	return id
+}

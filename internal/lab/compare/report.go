@@ -1,0 +1,105 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// result is what became of a question.
+type result struct {
+	*question
+	difference string // empty when the answers are the same
+	reason     string // why the difference is meant
+	unsteady   bool   // the new program does not always answer like that
+	commands   [2]string
+}
+
+func (r *result) command() string {
+	if len(r.words) == 0 {
+		return "(none)"
+	}
+	return strings.Join(r.words, " ")
+}
+
+// shownEach is how many differences of a command are shown.
+const shownEach = 3
+
+// report adds up results and prints differences as they come.
+type report struct {
+	out     io.Writer
+	all     bool
+	rows    []*tally
+	reasons map[string]int
+}
+
+// tally is one line of the table.
+type tally struct {
+	corpus, command            string
+	asked, different, intended int
+}
+
+func newReport(out io.Writer, all bool) *report {
+	return &report{out: out, all: all, reasons: map[string]int{}}
+}
+
+func (r *report) add(t *corpusTree, results []*result) {
+	rows := map[string]*tally{}
+	for _, res := range results {
+		row := rows[res.command()]
+		if row == nil {
+			row = &tally{corpus: t.name, command: res.command()}
+			rows[res.command()] = row
+			r.rows = append(r.rows, row)
+		}
+		row.asked++
+		switch {
+		case res.reason != "":
+			row.intended++
+			r.reasons[res.reason]++
+		case res.difference != "":
+			if row.different++; r.all || row.different <= shownEach {
+				r.show(res)
+			}
+		}
+	}
+}
+
+func (r *report) show(res *result) {
+	fmt.Fprintf(r.out, "different: %s\n", res.line())
+	if res.unsteady {
+		fmt.Fprintln(r.out, "the new program answers in another way when it is asked again")
+	}
+	fmt.Fprintf(r.out, "old: %s\nnew: %s\n%s\n", res.commands[0], res.commands[1], res.difference)
+}
+
+// finish prints the table and says whether nothing differs.
+func (r *report) finish() bool {
+	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "corpus\tcommand\tquestions\tequal\tdifferent\tintended")
+	var sum tally
+	for _, row := range r.rows {
+		row.print(w)
+		sum.asked, sum.different, sum.intended = sum.asked+row.asked, sum.different+row.different, sum.intended+row.intended
+	}
+	sum.corpus = "all"
+	sum.print(w)
+	w.Flush()
+	var reasons []string
+	for reason := range r.reasons {
+		reasons = append(reasons, reason)
+	}
+	slices.Sort(reasons)
+	for _, reason := range reasons {
+		fmt.Fprintf(r.out, "intended: %d × %s\n", r.reasons[reason], reason)
+	}
+	return sum.different == 0
+}
+
+func (t *tally) print(w io.Writer) {
+	fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\n", t.corpus, t.command, t.asked, t.asked-t.different-t.intended, t.different, t.intended)
+}

@@ -1,0 +1,204 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// answer is all that a run of pigrep leaves behind.
+type answer struct {
+	Stdout, Stderr string
+	Code           int
+}
+
+// program is one of the two builds.
+type program struct {
+	path, key string // key is the hash of its bytes
+	side      string // old or new, of the same length since --max-bytes counts paths
+	work      string
+}
+
+func newProgram(path, side, work string) (*program, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return &program{path: path, key: fmt.Sprintf("%x", h.Sum(nil))[:16], side: side, work: work}, nil
+}
+
+func (p *program) indexDir(t *corpusTree) string {
+	return filepath.Join(p.work, "index", p.side, t.name)
+}
+
+// command returns the arguments of a question with the directories put in. They
+// stand before the rest, where no -- can end the flags.
+func (p *program) command(t *corpusTree, q *question) []string {
+	n := len(q.words)
+	args := slices.Clone(q.args[:n])
+	for _, root := range t.roots {
+		args = append(args, "--session-dir", root)
+	}
+	return append(append(args, "--index-dir", p.indexDir(t)), q.args[n:]...)
+}
+
+const timeLimit = 2 * time.Minute
+
+// run asks a question of the index as it is.
+func (p *program) run(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
+	home := filepath.Join(p.work, "home")
+	c.Dir = home
+	c.Env = environment(home, q.people)
+	c.Stdin = strings.NewReader(q.stdin)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	err := c.Run()
+	switch ctx.Err() {
+	case context.DeadlineExceeded:
+		return answer{Stderr: "stopped after " + timeLimit.String(), Code: -1}, nil
+	case context.Canceled:
+		return answer{}, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return answer{}, fmt.Errorf("run %s: %w", p.path, err)
+	}
+	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}, nil
+}
+
+// environment is the same for every run, whoever runs it. The time zone is not
+// that of the data; the number of processors decides how many workers build the
+// index.
+func environment(home string, people bool) []string {
+	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none", "GOMAXPROCS=2"}
+	if people {
+		env = append(env, "FORCE_COLOR=1")
+	}
+	return env
+}
+
+// build makes the index of a corpus from nothing, unless this program made it
+// already, and returns what it said.
+func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
+	dir := p.indexDir(t)
+	record := dir + ".built"
+	var built struct {
+		Key string
+		answer
+	}
+	key := p.key + " " + t.key
+	if load(record, &built) == nil && built.Key == key {
+		return built.answer, nil
+	}
+	for _, old := range []string{record, dir} {
+		if err := os.RemoveAll(old); err != nil {
+			return answer{}, err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return answer{}, err
+	}
+	a, err := p.run(ctx, t, buildQuestion(t.name))
+	if err != nil {
+		return answer{}, err
+	}
+	built.Key, built.answer = key, a
+	return a, save(record, &built)
+}
+
+// cachePath is where the answer of this program is kept.
+func (p *program) cachePath(t *corpusTree, q *question) string {
+	sum := sha256.Sum256([]byte(strings.Join(environment("", q.people), " ") + q.line()))
+	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
+}
+
+// cached returns the kept answer. Text for people says how long ago something
+// was, and is never kept.
+func (p *program) cached(t *corpusTree, q *question) (answer, bool) {
+	var a answer
+	return a, !q.people && load(p.cachePath(t, q), &a) == nil
+}
+
+// ask returns the kept answer, or asks and keeps it.
+func (p *program) ask(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+	if a, ok := p.cached(t, q); ok {
+		return a, nil
+	}
+	a, err := p.askNow(ctx, t, q)
+	if err != nil || q.people {
+		return a, err
+	}
+	return a, save(p.cachePath(t, q), &a)
+}
+
+// askNow asks, or returns what the program said while it made the index.
+func (p *program) askNow(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+	if q.builds {
+		return p.build(ctx, t)
+	}
+	return p.run(ctx, t, q)
+}
+
+func load(path string, value any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return gob.NewDecoder(f).Decode(value)
+}
+
+// save writes the file under another name first, so that a file is whole.
+func save(path string, value any) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(value); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".part", b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".part", path)
+}
+
+// typed returns the whole command, to be pasted.
+func (p *program) typed(t *corpusTree, q *question) string {
+	var b strings.Builder
+	if q.stdin != "" {
+		b.WriteString("printf %s " + quote(q.stdin) + " | ")
+	}
+	for _, v := range environment(filepath.Join(p.work, "home"), q.people)[1:] {
+		b.WriteString(v + " ")
+	}
+	b.WriteString(p.path)
+	for _, a := range p.command(t, q) {
+		b.WriteString(" " + quote(a))
+	}
+	return b.String()
+}

@@ -1,0 +1,398 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// The sample reads this much of a corpus at most, and of each file and line.
+const (
+	sampleBytes = 24 << 20
+	sampleFile  = 1 << 20
+	sampleLine  = 256 << 10
+)
+
+// sample is what queries are made from: names, words and texts that occur in a
+// corpus. It reads the files as plain JSON, so that a mistake in the code that is
+// compared cannot hide a query. All lists are sorted and without duplicates.
+type sample struct {
+	corpus   string
+	sessions []sessionInfo
+	entries  []entryInfo
+	texts    []string // of messages, as they stand
+
+	cwds, models, tools, labels, titles []string
+	times                               []string // of entries, to the millisecond
+	files, commands                     []string // arguments of calls
+
+	rare, medium, frequent []string // words by the number of texts that have them
+	byShape                map[string][]string
+}
+
+type sessionInfo struct {
+	path, id, cwd string
+	size          int64
+}
+
+type entryInfo struct {
+	session  sessionInfo
+	id, role string
+	line     int
+}
+
+// shapes are the forms of words that the analysis of texts treats in its own way.
+var shapes = map[string]*regexp.Regexp{
+	"camel":    regexp.MustCompile(`\b[a-z]+(?:[A-Z][a-z0-9]+)+\b`),
+	"pascal":   regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+){2,}\b`),
+	"snake":    regexp.MustCompile(`\b[a-z]+(?:_[a-z0-9]+)+\b`),
+	"kebab":    regexp.MustCompile(`\b[a-z]+(?:-[a-z0-9]+)+\b`),
+	"path":     regexp.MustCompile(`(?:/?[A-Za-z0-9_.-]+){2,}(?:/[A-Za-z0-9_.-]+)*/[A-Za-z0-9_-]+\.[a-z]{1,4}\b`),
+	"dotted":   regexp.MustCompile(`\b[A-Za-z]+(?:\.[A-Za-z]+){1,3}\b`),
+	"flag":     regexp.MustCompile(`(?:^|\s)--?[a-z][a-z-]+`),
+	"code":     regexp.MustCompile(`\b(?:E[A-Z]{4,}|[A-Z]{2,5}[0-9]{2,5}|0x[0-9a-f]+)\b`),
+	"number":   regexp.MustCompile(`\b[0-9]{2,6}\b`),
+	"version":  regexp.MustCompile(`\bv?[0-9]+\.[0-9]+(?:\.[0-9]+)?\b`),
+	"uuid":     regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`),
+	"hex":      regexp.MustCompile(`\b[0-9a-f]{7,12}\b`),
+	"url":      regexp.MustCompile(`https?://[A-Za-z0-9./_-]+`),
+	"han":      regexp.MustCompile(`\p{Han}{2,6}`),
+	"kana":     regexp.MustCompile(`[\p{Hiragana}\p{Katakana}]{2,8}`),
+	"hangul":   regexp.MustCompile(`\p{Hangul}{2,8}`),
+	"cyrillic": regexp.MustCompile(`\p{Cyrillic}{3,}`),
+	"accented": regexp.MustCompile(`\b[a-zA-Z]*[à-öø-ÿÀ-ÖØ-Þ]\pL*`),
+	"symbol":   regexp.MustCompile(`[\x{2000}-\x{2bff}\x{1f300}-\x{1faff}]`),
+}
+
+// invented stands in for what a corpus has none of.
+var invented = map[string][]string{
+	"camel": {"getUserName", "parseConfig", "readLine"}, "pascal": {"HttpServer", "UserName", "ReadCloser"},
+	"snake": {"get_user_name", "max_size", "read_line"}, "kebab": {"no-cache", "dry-run", "re-index"},
+	"path": {"src/auth/login.ts", "internal/main.go", "/etc/hosts.conf"}, "dotted": {"os.path.join", "fmt.Println", "example.com"},
+	"flag": {"--no-cache", "-race", "--verbose"}, "code": {"ENOENT", "E2034", "0xdeadbeef"}, "number": {"137", "8080", "2026"},
+	"version": {"1.2.3", "v0.78.0", "3.12"}, "uuid": {"7e6d5c4b-3a29-4180-9f8e-7d6c5b4a3928"}, "hex": {"deadbeef", "a1b2c3d"},
+	"url": {"https://example.com/a"}, "han": {"连接超时", "數據庫", "東京"}, "kana": {"テスト", "ありがとう", "サーバー"},
+	"hangul": {"안녕하세요", "서버", "오류"}, "cyrillic": {"сервер", "ошибка", "привет"}, "accented": {"café", "naïve", "Größe"},
+	"symbol": {"→", "✓", "🚀"}, "label": {"keep", "todo", "v1"}, "title": {"login", "Gateway", "cleanup"},
+	"file": {"main.go", "src/app.ts", "README.md"}, "command": {"rm -rf build", "git push", "go test"},
+	"model": {"claude-sonnet-4-5", "gpt-5.4"}, "tool": {"bash", "read", "edit"}, "cwd": {"/home/dev/app", "/srv/app"},
+	"word": {"timeout", "connection", "error", "server"}, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
+}
+
+// takeSample reads a seeded choice of the files.
+func takeSample(c *corpusTree) (*sample, error) {
+	s := &sample{corpus: c.name, byShape: map[string][]string{}}
+	files := slices.Clone(c.files)
+	rng := s.rng("files")
+	rng.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	words := map[string]int{}
+	for left := int64(sampleBytes); len(files) > 0 && left > 0; files = files[1:] {
+		n, err := s.readFile(files[0], words)
+		if err != nil {
+			return nil, err
+		}
+		left -= n
+	}
+	for name, re := range shapes {
+		for _, t := range s.texts {
+			for _, m := range re.FindAllString(t, 40) {
+				if m = strings.TrimSpace(m); len(m) <= 80 {
+					s.byShape[name] = append(s.byShape[name], m)
+				}
+			}
+		}
+	}
+	s.sortWords(words)
+	for name, list := range s.byShape {
+		s.byShape[name] = unique(list)
+	}
+	for _, list := range []*[]string{&s.texts, &s.cwds, &s.models, &s.tools, &s.labels, &s.titles, &s.times, &s.files, &s.commands} {
+		*list = unique(*list)
+	}
+	slices.SortFunc(s.sessions, func(a, b sessionInfo) int { return cmp.Compare(a.path, b.path) })
+	slices.SortFunc(s.entries, func(a, b entryInfo) int {
+		return cmp.Or(cmp.Compare(a.session.path, b.session.path), cmp.Compare(a.line, b.line))
+	})
+	return s, nil
+}
+
+func unique(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// sortWords divides the words into rare, medium and frequent ones.
+func (s *sample) sortWords(words map[string]int) {
+	type count struct {
+		word string
+		n    int
+	}
+	var all []count
+	for w, n := range words {
+		all = append(all, count{w, n})
+	}
+	slices.SortFunc(all, func(a, b count) int { return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.word, b.word)) })
+	for i, c := range all {
+		switch {
+		case i < 60:
+			s.frequent = append(s.frequent, c.word)
+		case c.n <= 2:
+			s.rare = append(s.rare, c.word)
+		case c.n >= 4:
+			s.medium = append(s.medium, c.word)
+		}
+	}
+}
+
+func (s *sample) readFile(name string, words map[string]int) (int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	file := sessionInfo{path: name, size: info.Size()}
+	r := bufio.NewReaderSize(f, 64<<10)
+	var read int64
+	for number := 1; read < sampleFile; number++ {
+		line, err := r.ReadBytes('\n')
+		read += int64(len(line))
+		if len(line) <= sampleLine {
+			s.readLine(bytes.TrimPrefix(line, []byte("\ufeff")), number, &file, words)
+		}
+		if err != nil {
+			break
+		}
+	}
+	s.sessions = append(s.sessions, file)
+	return read, nil
+}
+
+// readLine takes what it knows from a line, and nothing from one it does not.
+func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[string]int) {
+	var e struct {
+		Type, ID, CWD, Timestamp, Name, Label, ModelID, Summary string
+		Message                                                 struct {
+			Role, Model, ToolName, Command, Output string
+			Content                                any
+		}
+	}
+	if err := json.Unmarshal(line, &e); err != nil && e.Type == "" {
+		return
+	}
+	if e.Type == "session" {
+		file.id, file.cwd = e.ID, e.CWD
+		s.cwds = appendText(s.cwds, e.CWD)
+	} else if e.ID != "" {
+		s.entries = append(s.entries, entryInfo{*file, e.ID, cmp.Or(e.Message.Role, e.Type), number})
+	}
+	if len(e.Timestamp) > 10 {
+		s.times = append(s.times, e.Timestamp)
+	}
+	m := &e.Message
+	s.titles = appendText(s.titles, e.Name)
+	s.labels = appendText(s.labels, e.Label)
+	s.models = appendText(appendText(s.models, m.Model), e.ModelID)
+	s.tools = appendText(s.tools, m.ToolName)
+	s.commands = appendText(s.commands, m.Command)
+	texts := []string{e.Summary, m.Output}
+	if text, ok := m.Content.(string); ok {
+		texts = append(texts, text)
+	}
+	blocks, _ := m.Content.([]any)
+	for _, b := range blocks {
+		block, _ := b.(map[string]any)
+		for _, key := range []string{"text", "thinking"} {
+			if text, ok := block[key].(string); ok {
+				texts = append(texts, text)
+			}
+		}
+		if block["type"] == "toolCall" {
+			name, _ := block["name"].(string)
+			s.tools = appendText(s.tools, name)
+			args, _ := block["arguments"].(map[string]any)
+			for key, value := range args {
+				text, _ := value.(string)
+				switch key {
+				case "path", "file_path":
+					s.files = appendText(s.files, text)
+				case "command":
+					s.commands = appendText(s.commands, text)
+				}
+			}
+		}
+	}
+	for _, t := range texts {
+		s.addText(t, words)
+	}
+}
+
+func appendText(list []string, text string) []string {
+	if text == "" || len(text) > 200 || strings.ContainsAny(text, "\x00\n") {
+		return list
+	}
+	return append(list, text)
+}
+
+func (s *sample) addText(text string, words map[string]int) {
+	if text == "" || strings.ContainsRune(text, 0) {
+		return
+	}
+	if len(text) > 4<<10 {
+		text = strings.ToValidUTF8(text[:4<<10], "")
+	}
+	s.texts = append(s.texts, text)
+	for _, w := range unique(plainWords(text)) {
+		words[w]++
+	}
+}
+
+// plainWords returns the words of letters alone, as they stand.
+func plainWords(text string) []string {
+	var list []string
+	for _, f := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		if len(f) >= 3 && len(f) <= 24 && !strings.ContainsFunc(f, func(r rune) bool { return r > 'z' || r < 'A' || r == '_' }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// rng depends on the corpus's name and the purpose alone, so that one more maker
+// leaves the queries of the others as they are.
+func (s *sample) rng(purpose string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(7, h.Sum64()))
+}
+
+// picker draws from a sample for one maker of queries.
+type picker struct {
+	*sample
+	rng *rand.Rand
+}
+
+func (s *sample) picker(purpose string) *picker { return &picker{s, s.rng(purpose)} }
+
+// some returns n different elements, or all in another order when there are fewer.
+func some[T any](p *picker, list []T, n int) []T {
+	perm := p.rng.Perm(len(list))
+	picked := make([]T, 0, n)
+	for _, i := range perm[:min(n, len(perm))] {
+		picked = append(picked, list[i])
+	}
+	return picked
+}
+
+// or returns n picks of the list, filled up with invented ones of the kind.
+func (p *picker) or(list []string, kind string, n int) []string {
+	picked := some(p, list, n)
+	for _, more := range invented[kind] {
+		if len(picked) < n && !slices.Contains(picked, more) {
+			picked = append(picked, more)
+		}
+	}
+	return picked
+}
+
+func (p *picker) shape(name string, n int) []string { return p.or(p.byShape[name], name, n) }
+
+// words returns n words, rare, medium and frequent ones by turns.
+func (p *picker) words(n int) []string {
+	classes := [][]string{p.or(p.rare, "word", n), p.or(p.medium, "word", n), p.or(p.frequent, "word", n)}
+	var list []string
+	for i := range n {
+		if class := classes[i%3]; len(class) > 0 {
+			list = append(list, class[i%len(class)])
+		}
+	}
+	return list
+}
+
+// runs returns n runs of so many words that stand one after the other in a text.
+func (p *picker) runs(words, n int) [][]string {
+	var list [][]string
+	for _, t := range some(p, p.texts, 20*n) {
+		if all := plainWords(t); len(all) >= words && len(list) < n {
+			at := p.rng.IntN(len(all) - words + 1)
+			list = append(list, all[at:at+words])
+		}
+	}
+	for len(list) < n {
+		list = append(list, slices.Repeat(p.or(nil, "word", 4), 3)[:words])
+	}
+	return list
+}
+
+// lines returns n lines of texts, cut to a length people type.
+func (p *picker) lines(n int) []string {
+	var list []string
+	for _, t := range some(p, p.texts, 20*n) {
+		all := strings.Split(t, "\n")
+		line := []rune(strings.TrimSpace(all[p.rng.IntN(len(all))]))
+		if len(line) >= 12 && len(list) < n {
+			list = append(list, strings.TrimSpace(string(line[:min(len(line), 60)])))
+		}
+	}
+	return list
+}
+
+// typo returns the word with a letter exchanged, left out, doubled or replaced.
+func (p *picker) typo(word string) string {
+	if len(word) < 4 {
+		return word + "x"
+	}
+	i := 1 + p.rng.IntN(len(word)-2)
+	switch p.rng.IntN(4) {
+	case 0:
+		return word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
+	case 1:
+		return word[:i] + word[i+1:]
+	case 2:
+		return word[:i] + word[i:i+1] + word[i:]
+	default:
+		return word[:i] + "q" + word[i+1:]
+	}
+}
+
+func (p *picker) someSessions(n int) []sessionInfo {
+	var list []sessionInfo
+	for _, s := range p.sessions {
+		if s.id != "" && s.size < 400<<10 {
+			list = append(list, s)
+		}
+	}
+	return some(p, list, n)
+}
+
+func (p *picker) someEntries(n int) []entryInfo {
+	var list []entryInfo
+	for _, e := range p.entries {
+		if e.session.id != "" && e.session.size < 4<<20 {
+			list = append(list, e)
+		}
+	}
+	return some(p, list, n)
+}
+
+func base(list []string) []string {
+	names := make([]string, len(list))
+	for i, s := range list {
+		names[i] = path.Base(s)
+	}
+	return names
+}

@@ -1,0 +1,170 @@
+//go:build linux
+
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"pigrep/internal/lab/corpus"
+)
+
+// corpusTree is a set of session directories that are indexed together.
+type corpusTree struct {
+	name  string
+	roots []string
+	files []string // sorted
+	key   string   // of paths, sizes and times, all that an answer can depend on
+}
+
+func newTree(name string, roots ...string) (*corpusTree, error) {
+	t := &corpusTree{name: name, roots: roots}
+	h := sha256.New()
+	for _, root := range roots {
+		fmt.Fprintln(h, root)
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			if strings.HasSuffix(path, ".jsonl") {
+				t.files = append(t.files, path)
+			}
+			fmt.Fprintln(h, path, info.Size(), info.ModTime().UnixNano())
+			return nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", root, err)
+		}
+	}
+	if len(t.files) == 0 {
+		return nil, fmt.Errorf("no session files in %s", strings.Join(roots, ", "))
+	}
+	slices.Sort(t.files)
+	t.key = fmt.Sprintf("%x", h.Sum(nil))[:16]
+	return t, nil
+}
+
+// findTrees returns the corpora in the order in which they are compared: the
+// small ones first, since most mistakes show there.
+func findTrees(work, repository, fixtures string, megabytes int64, more []string) ([]*corpusTree, error) {
+	var trees []*corpusTree
+	add := func(name string, roots ...string) error {
+		t, err := newTree(name, roots...)
+		if err == nil {
+			trees = append(trees, t)
+		}
+		return err
+	}
+	if err := add("testdata", filepath.Join(repository, "testdata", "sessions")); err != nil {
+		return nil, err
+	}
+	if fixtures != "" {
+		if roots := existing(filepath.Join(fixtures, "real"), filepath.Join(fixtures, "pi", "*", "home", ".pi", "agent", "sessions"), filepath.Join(fixtures, "pi", "*", "home", "flat-sessions")); len(roots) > 0 {
+			if err := add("fixtures", roots...); err != nil {
+				return nil, err
+			}
+		}
+		stages, err := lifecycle(fixtures, filepath.Join(work, "lifecycle"))
+		if err != nil {
+			return nil, err
+		}
+		if stages != "" {
+			if err := add("lifecycle", stages); err != nil {
+				return nil, err
+			}
+		}
+		if roots := existing(filepath.Join(fixtures, "agents", "*")); len(roots) > 0 {
+			if err := add("agents", roots...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, root := range more {
+		if err := add(filepath.Base(root), root); err != nil {
+			return nil, err
+		}
+	}
+	if megabytes > 0 {
+		dir := filepath.Join(work, fmt.Sprintf("corpus-%d", megabytes))
+		if err := generate(dir, megabytes); err != nil {
+			return nil, err
+		}
+		if err := add("generated", dir); err != nil {
+			return nil, err
+		}
+	}
+	return trees, nil
+}
+
+// existing returns the directories that the patterns match.
+func existing(patterns ...string) []string {
+	var dirs []string
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern)
+		for _, dir := range found {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// generate makes the corpus, unless it is there. A file beside it says that it is
+// whole; it is made in its place, since forks name their parents by path.
+func generate(dir string, megabytes int64) error {
+	whole := dir + ".whole"
+	if _, err := os.Stat(whole); err == nil {
+		return nil
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: megabytes * 1_000_000}); err != nil {
+		return err
+	}
+	return os.WriteFile(whole, nil, 0o644)
+}
+
+// lifecycle copies the stages of files into one flat directory of session files
+// and returns it, or "" when there are none. Their times stay.
+func lifecycle(fixtures, dir string) (string, error) {
+	stages, _ := filepath.Glob(filepath.Join(fixtures, "pi", "lifecycle", "*", "*.snapshot"))
+	if len(stages) == 0 {
+		return "", nil
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for _, stage := range stages {
+		info, err := os.Stat(stage)
+		if err != nil {
+			return "", err
+		}
+		story := filepath.Base(filepath.Dir(stage))
+		to := filepath.Join(dir, story+"-"+strings.TrimSuffix(filepath.Base(stage), ".snapshot")+".jsonl")
+		if old, err := os.Stat(to); err == nil && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
+			continue
+		}
+		data, err := os.ReadFile(stage)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, data, 0o644); err != nil {
+			return "", err
+		}
+		if err := os.Chtimes(to, info.ModTime(), info.ModTime()); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
