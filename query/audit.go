@@ -12,17 +12,23 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/audit"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
 )
 
-// AuditRequest asks what tools did and what it cost. Of the filters of Request
-// it takes those on sessions, tools, models and times, and Error. The text, where
-// there is one, picks calls: those whose words are all there.
+// AuditRequest asks what tools did and what it cost. Of the Spec it takes the filters
+// on sessions, tools, models, times and branches, and Error. The text, where there is
+// one, picks calls: those whose words are all there.
 type AuditRequest struct {
-	Request
+	Text string
+	filter.Spec
+	Env    filter.Env // what fields in the text are read with
+	Limit  int        // calls that are listed; 0: all
+	Redact bool       // what looks like a secret is masked in what is shown
+
 	Location *time.Location // in which days begin
 	By       []string       // what rows are made of, from Dimensions
 	Failed   bool           // only calls that failed; the same as Error
@@ -141,7 +147,7 @@ func (x *auditor) listFiles() error {
 
 // search finds the calls that the text picks.
 func (x *auditor) search(a adapter.Adapter, src entry.Source) error {
-	req := x.req.Request
+	req := Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	req.Tools, req.Models, req.Error = nil, nil, false // of these the facts know more
 	req.Since, req.Until = time.Time{}, time.Time{}
@@ -539,4 +545,12 @@ func (x *auditor) sessionNames(path string) (id, name string) {
 		return list[i].ID, cmp.Or(list[i].Name, list[i].FirstPrompt)
 	}
 	return "", ""
+}
+
+// shown is a short text as it may be shown.
+func (x *auditor) shown(s string) string {
+	if !x.req.Redact {
+		return s
+	}
+	return redact.Text(s)
 }

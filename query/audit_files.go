@@ -97,7 +97,7 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 			outline, unread = r.Outline(f.File, nil)
 		}
 		return TouchRow{
-			Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.req.text(f.Name), CWD: f.CWD,
+			Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.shown(f.Name), CWD: f.CWD,
 			EntryID: entryID(outline, offset), Offset: offset,
 		}
 	}

@@ -47,7 +47,7 @@ func (x *auditor) auditKey(keys []string) AuditKey {
 		case "session":
 			k.SessionPath = v
 			k.SessionID, k.SessionName = x.sessionNames(v)
-			k.SessionName = x.req.text(k.SessionName)
+			k.SessionName = x.shown(k.SessionName)
 		}
 	}
 	return k

@@ -14,6 +14,7 @@ import (
 	"pigrep/indexer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/query/syntax"
 )
 
@@ -73,7 +74,7 @@ func ExampleSearch() {
 		log.Fatal(err)
 	}
 	defer res.Reader.Close()
-	answer, err := query.Search(context.Background(), res.Reader, adapter.Pi(), files{}, query.Request{Text: "get_user_name name", Flat: true, Now: now()})
+	answer, err := query.Search(context.Background(), res.Reader, adapter.Pi(), files{}, query.Request{Text: "get_user_name name", Flat: true, Env: filter.Env{Now: now()}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -28,9 +28,9 @@ import (
 // order of their paths, offsets and parts. Where the bytes of a file show that a
 // match cannot be there, they are not decoded.
 
-// GrepRequest says what to look for and where. Of the Request its filters count.
+// GrepRequest says what to look for and where.
 type GrepRequest struct {
-	Request
+	filter.Spec
 
 	Patterns  []string // regular expressions; one of them has to match
 	Fixed     bool     // they are strings
@@ -39,8 +39,9 @@ type GrepRequest struct {
 	Multiline bool // matches may go over lines
 	Brief     bool // no lines, only how many match
 
-	Before, After int // lines of the same part to show around a match
-	MaxCount      int // matching lines of each session file; 0: all
+	Before, After int  // lines of the same part to show around a match
+	MaxCount      int  // matching lines of each session file; 0: all
+	Redact        bool // what looks like a secret is masked in what is shown
 
 	limits *grepLimits // nil: the usual ones
 

@@ -626,7 +626,7 @@ func TestGrepGivenUp(t *testing.T) {
 	for n := range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
 		seen := 0
-		req := GrepRequest{Request: Request{Spec: filter.Spec{Scope: scope.All}}, Patterns: []string{"."}}
+		req := GrepRequest{Spec: filter.Spec{Scope: scope.All}, Patterns: []string{"."}}
 		if n%2 == 0 {
 			req.Idle = cancel // before a file is done
 		}

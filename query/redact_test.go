@@ -65,7 +65,7 @@ func TestRedactedHits(t *testing.T) {
 	if h := l.search(Request{Text: "tail", Redact: true}).Hits[0].Fragment; !strings.HasPrefix(h.Text[h.Spans[0][0]:], "tail") {
 		t.Errorf("the match after a masked secret is marked as %q of %q", h.Text[h.Spans[0][0]:], h.Text)
 	}
-	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), disk{}, SessionsRequest{Request: Request{Redact: true}})
+	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), disk{}, SessionsRequest{Redact: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package query
 
 import (
 	"cmp"
-	"time"
 
 	"pigrep/internal/session"
 	"pigrep/query/filter"
@@ -25,10 +24,9 @@ type Request struct {
 	Explain    bool // hits say how they came to their scores
 	Redact     bool // what looks like a secret is masked in what is shown
 
-	Now         time.Time // what relative dates in the text count from
-	DefaultRoot string    // the session root that pi would use, for the resume command
-
-	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
+	Env         filter.Env                    // what fields in the text are read with
+	DefaultRoot string                        // the session root of the agent, for the resume command
+	Only        func(s *session.Summary) bool // nil: all; else the sessions that are searched
 }
 
 // The limits of a request that names none.
@@ -43,6 +41,7 @@ const (
 type Response struct {
 	Hits         []Hit        // grouped: by the rank of their session; flat: by score
 	Sessions     []SessionHit // the sessions of Hits, best first; none when flat
+	SessionTotal int          // sessions with hits
 	Total        int          // hits that lack nothing, copies counted once
 	TotalAny     int          // all hits, copies counted once
 	TotalIsExact bool         // false when some phrase could not be verified everywhere, or a prefix was cut short
@@ -152,9 +151,6 @@ type SessionHit struct {
 	HitsAny       int          `json:"hitsAny"` // all its hits
 	Resume        *Resume      `json:"resume,omitempty"`
 }
-
-// env is what the fields of the text are read with.
-func (r *Request) env() filter.Env { return filter.Env{Now: r.Now, Expand: r.Expand} }
 
 // options says which of the hits are wanted, with the limits of requests that name
 // none.

@@ -34,7 +34,7 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 
 // Resolve compiles the text and the filters of a request and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
-	q, err := words.Compile(r.Text, r.env())
+	q, err := words.Compile(r.Text, r.Env)
 	if err != nil {
 		return in, err
 	}
@@ -42,5 +42,5 @@ func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.A
 	if err != nil {
 		return in, err
 	}
-	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile()}, nil
+	return rank.Input{Reader: reader, Adapter: a, Files: src, Plan: plan, Filter: r.Spec.Compile().And(r.Only)}, nil
 }

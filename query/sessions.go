@@ -3,7 +3,6 @@ package query
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"pigrep/adapter"
@@ -11,14 +10,29 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/rank"
 )
 
 // SessionsRequest asks for a list of sessions: all that the filters let through,
 // or with a text those with hits.
 type SessionsRequest struct {
-	Request
+	Text string
+	filter.Spec
+	Sort        rank.Sort  // with a text
+	Limit       int        // 0: all, with a text 20
+	Env         filter.Env // what fields in the text are read with
+	DefaultRoot string     // the session root of the agent, for the resume command
+	Redact      bool       // what looks like a secret is masked in what is shown
+
 	Named bool // only sessions with a name
 	Forks bool // only sessions that are forks or were forked, families together
+}
+
+// SessionsOf returns the request for the sessions that a search would find.
+func SessionsOf(r Request) SessionsRequest {
+	return SessionsRequest{
+		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, DefaultRoot: r.DefaultRoot, Redact: r.Redact,
+	}
 }
 
 // SessionList is the answer to a SessionsRequest.
@@ -91,12 +105,14 @@ func (l *sessionLister) sort(members []int) {
 
 // search lists the sessions with hits.
 func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *SessionList) error {
-	req := l.req.Request
-	req.Flat, req.PerSession = false, 1
-	req.Limit = cmp.Or(max(req.Limit, 0), DefaultSessions)
-	limit := req.Limit
-	if l.req.Named || l.req.Forks {
-		req.Limit = math.MaxInt32 // the filters come after the search
+	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
+	req := Request{
+		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
+		Env: l.req.Env, DefaultRoot: l.req.DefaultRoot, Redact: l.req.Redact,
+	}
+	narrowed := l.req.Named || l.req.Forks
+	if narrowed {
+		req.Only = func(s *session.Summary) bool { return l.wanted(l.lineage.IndexOf(s.Path)) }
 	}
 	resp, err := Search(ctx, l.r, a, src, req)
 	if err != nil {
@@ -109,11 +125,7 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 	}
 	for _, hit := range resp.Sessions {
 		i := l.lineage.IndexOf(hit.SessionPath)
-		if i < 0 || !l.wanted(i) {
-			continue
-		}
-		list.Total++
-		if len(list.Sessions) == limit {
+		if i < 0 {
 			continue
 		}
 		s := l.listed(i)
@@ -121,7 +133,10 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 		s.Hit = hits[hit.SessionPath]
 		list.Sessions = append(list.Sessions, s)
 	}
-	list.TotalIsExact = len(resp.Sessions) < req.Limit
+	list.Total, list.TotalIsExact = len(list.Sessions), len(resp.Sessions) < limit
+	if narrowed {
+		list.Total, list.TotalIsExact = resp.SessionTotal, true
+	}
 	return nil
 }
 

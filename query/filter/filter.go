@@ -507,3 +507,13 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 
 // OnlyTimes reports whether Entry asks for nothing but times, which every entry has.
 func (f *Filter) OnlyTimes() bool { return len(f.branches)+len(f.labels) == 0 }
+
+// And lets through of the sessions those that pass too; nil lets all through.
+func (f *Filter) And(pass func(*session.Summary) bool) *Filter {
+	if pass == nil {
+		return f
+	}
+	narrow := *f
+	narrow.sessions = append(slices.Clone(f.sessions), pass)
+	return &narrow
+}

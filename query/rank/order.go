@@ -17,6 +17,11 @@ const (
 func (s *search) result() (*Result, error) {
 	r := &Result{search: s}
 	r.Total, r.TotalAny = s.totals()
+	for i := range s.files {
+		if s.files[i].all > 0 {
+			r.SessionTotal++
+		}
+	}
 	if s.opt.Sort != Relevance {
 		return r, s.byTime(r)
 	}

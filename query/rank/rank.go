@@ -60,10 +60,11 @@ type Input struct {
 // Result is the outcome of a search: which hits there are, how many, and in which
 // order. Its candidates can be read again as long as the index reader is open.
 type Result struct {
-	Total    int          // hits that lack nothing, duplicates counted once
-	TotalAny int          // all hits, duplicates counted once
-	Sessions []Session    // best first; none with Options.Flat
-	Hits     []*Candidate // best first, with Options.Flat alone
+	Total        int          // hits that lack nothing, duplicates counted once
+	TotalAny     int          // all hits, duplicates counted once
+	SessionTotal int          // sessions with hits
+	Sessions     []Session    // best first; none with Options.Flat
+	Hits         []*Candidate // best first, with Options.Flat alone
 
 	*search
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/query"
-
-	"github.com/google/go-cmp/cmp"
+	"pigrep/query/filter"
 )
 
 // chat is the adapter of docs/adding-an-adapter.md: an agent whose session files
@@ -103,7 +104,7 @@ func TestAnotherAdapter(t *testing.T) {
 	}
 	search := func(res *indexer.Result, text string) []found {
 		t.Helper()
-		answer, err := query.Search(t.Context(), res.Reader, chat{}, disk{}, query.Request{Text: text, Flat: true, Now: time.UnixMilli(1e12)})
+		answer, err := query.Search(t.Context(), res.Reader, chat{}, disk{}, query.Request{Text: text, Flat: true, Env: filter.Env{Now: time.UnixMilli(1e12)}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pigrep/adapter"
 	"pigrep/query"
 	"pigrep/query/entry"
-
-	"github.com/google/go-cmp/cmp"
+	"pigrep/query/filter"
 )
 
 // deploy is a session in which a file is read, edited and a deploy fails; the
@@ -34,7 +35,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	}
 	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
 	request := func() query.AuditRequest {
-		return query.AuditRequest{Request: query.Request{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}, Location: time.UTC}
+		return query.AuditRequest{Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}, Location: time.UTC}
 	}
 	type call struct{ Tool, Arguments, Status, FirstLine string }
 	calls := func(req query.AuditRequest) (list []call) {
@@ -142,7 +143,7 @@ func TestFindingByNameAndText(t *testing.T) {
 		t.Error("FindEntry of an entry that is not there is no error")
 	}
 	list, err := query.Sessions(t.Context(), r, adapter.Pi(), disk{}, query.SessionsRequest{
-		Request: query.Request{Text: "kubectl", Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
+		Text: "kubectl", Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Hit == nil || list.Sessions[0].Hit.EntryID != "aa000003" {
 		t.Fatalf("Sessions: %+v, %v", list, err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/indexer"
-
 	"pgregory.net/rapid"
+
+	"pigrep/indexer"
 )
 
 // Every story in which pi changed a file: after each step the index that

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // truth is what one version of pi reports of a session file.

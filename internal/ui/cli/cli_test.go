@@ -135,7 +135,7 @@ func TestSearchFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := query.Request{Now: a.Now(), Spec: filter.Spec{Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"}, Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"}, Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}}
+	want := query.Request{Env: filter.Env{Now: a.Now()}, Spec: filter.Spec{Kinds: []session.Kind{session.KindCall, session.KindShell}, Roles: []string{"user"}, Tools: []string{"bash"}, Sessions: []string{"01a1", filepath.Join(a.WorkDir, "x", "y.jsonl")}, Models: []string{"opus"}, Projects: []string{"app"}, Excludes: []string{"*/old/*"}, CWD: a.WorkDir, Error: true, Since: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)}}
 	if diff := cmp.Diff(want, req, cmpopts.IgnoreUnexported(query.Request{})); diff != "" {
 		t.Errorf("request (-want +got):\n%s", diff)
 	}

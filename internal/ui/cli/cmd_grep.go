@@ -160,7 +160,7 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest,
 		return query.GrepRequest{}, err
 	}
 	r := query.GrepRequest{
-		Request: filters, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
+		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
 		Idle: func() { _ = a.out.Flush() },
 	}
 	switch {
@@ -238,7 +238,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 		Mode: mode, Numbers: o.numbers, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
 	}
 	if len(req.Kinds) == 0 {
-		options.Scope = string(scopeOf(req.Request))
+		options.Scope = string(scopeOf(req.Spec))
 	}
 	known, err := o.known(ctx, a, where)
 	if err != nil {

@@ -115,7 +115,7 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 			then := *a
 			then.Now = func() time.Time { return now.In(zone) }
 			req, err := agentFilters(filters).request(&then)
-			req.DefaultRoot, req.Expand = a.defaultRoot(), a.absolute
+			req.DefaultRoot, req.Env.Expand = a.defaultRoot(), a.absolute
 			return req, agentError(context.Background(), err)
 		},
 		Status: func(context.Context) (json.RawMessage, error) {

@@ -136,7 +136,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 	}
 	req.Text, req.DefaultRoot = strings.Join(o.words, " "), a.defaultRoot()
 	req.Limit = maxChoices
-	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, query.SessionsRequest{Request: req})
+	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, query.SessionsOf(req))
 	if err != nil {
 		if e, ok := errors.AsType[*words.TextError](err); ok {
 			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}

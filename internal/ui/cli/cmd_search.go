@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/near"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
+	"pigrep/query/filter"
 	"pigrep/query/rank"
 	"pigrep/query/words"
 	"pigrep/scope"
@@ -146,7 +147,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: shortIDs(x.reader.Summaries()),
 	}
 	if len(req.Kinds) == 0 {
-		answer.Scope = string(scopeOf(req))
+		answer.Scope = string(scopeOf(req.Spec))
 	}
 	if err := out.Search(answer); err != nil {
 		return err
@@ -222,7 +223,7 @@ func (o *sharedOptions) without(r query.Removed) string {
 }
 
 // scopeOf returns the scope in force.
-func scopeOf(r query.Request) scope.Scope {
+func scopeOf(r filter.Spec) scope.Scope {
 	if r.Scope == "" {
 		return scope.Default
 	}

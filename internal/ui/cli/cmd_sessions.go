@@ -80,7 +80,8 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	base.Text, base.Limit, base.DefaultRoot = strings.TrimSpace(o.query), o.limit, a.defaultRoot()
-	req := query.SessionsRequest{Request: base, Named: o.named, Forks: o.forks}
+	req := query.SessionsOf(base)
+	req.Named, req.Forks = o.named, o.forks
 	p, err := o.place(a)
 	if err != nil {
 		return err

@@ -190,7 +190,7 @@ pigrep tools files ./config --since 4w`,
 // auditRequest turns the flags into a request.
 func (o *auditOptions) auditRequest(a *App) (query.AuditRequest, error) {
 	base, err := o.request(a)
-	req := query.AuditRequest{Request: base, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	req := query.AuditRequest{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
 	if err != nil {
 		return req, err
 	}
@@ -284,7 +284,6 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.req.DefaultRoot = a.defaultRoot()
 	if run.answerer, err = o.open(ctx, a, p); err != nil {
 		return nil, err
 	}

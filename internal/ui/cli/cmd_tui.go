@@ -112,7 +112,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 		return tui.Options{}, err
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
-	ui.Request = query.Request{Sort: order, DefaultRoot: a.defaultRoot(), Expand: a.absolute, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui.Request = query.Request{Sort: order, DefaultRoot: a.defaultRoot(), Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	return ui, nil
 }
 
@@ -201,7 +201,7 @@ func (a *App) historyFile() string {
 // wideEnough returns the scope asked for, or all when kinds are asked for that
 // it does not hold.
 func wideEnough(req query.Request) scope.Scope {
-	s := scopeOf(req)
+	s := scopeOf(req.Spec)
 	for _, k := range req.Kinds {
 		if !s.Holds(k) {
 			return scope.All

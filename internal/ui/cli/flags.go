@@ -197,7 +197,7 @@ func (o *sharedOptions) apply(a *App) {
 
 // request turns the filters into a request.
 func (o *sharedOptions) request(a *App) (query.Request, error) {
-	r := query.Request{Redact: o.redact, Now: a.Now(), Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
+	r := query.Request{Redact: o.redact, Env: filter.Env{Now: a.Now()}, Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
 	for _, s := range o.sessions {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
 			s = a.absolute(s)
@@ -239,14 +239,14 @@ func (o *sharedOptions) request(a *App) (query.Request, error) {
 	}
 	r.Branch = branch
 	if o.since != "" {
-		span, err := timespec.Parse(o.since, r.Now)
+		span, err := timespec.Parse(o.since, r.Env.Now)
 		if err != nil {
 			return r, timeProblem("--since", err)
 		}
 		r.Since = span.Start
 	}
 	if o.until != "" {
-		span, err := timespec.Parse(o.until, r.Now)
+		span, err := timespec.Parse(o.until, r.Env.Now)
 		if err != nil {
 			return r, timeProblem("--until", err)
 		}

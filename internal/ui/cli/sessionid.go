@@ -45,13 +45,13 @@ func firstPrompts(sessions []session.Summary) func(string) string {
 
 // whereSearched says what a search without hits looked through.
 func whereSearched(r query.Request, files int) string {
-	what := fmt.Sprintf("the %s of %d session files", scopeOf(r), files)
+	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
 	switch {
 	case len(r.Kinds) > 0:
 		what = fmt.Sprintf("these kinds of text in %d session files", files)
-	case scopeOf(r) == scope.All:
+	case scopeOf(r.Spec) == scope.All:
 		what = fmt.Sprintf("all text of %d session files", files)
-	case slices.Contains(scope.Scopes, scopeOf(r)):
+	case slices.Contains(scope.Scopes, scopeOf(r.Spec)):
 		what += "; --scope all looks at everything"
 	}
 	return what

@@ -74,7 +74,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
-	req := query.AuditRequest{Request: q.request, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
+	req := query.AuditRequest{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
 	req.Limit = q.at.At + q.limit + 1
 	list, err := query.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
-	table, err := query.Usage(ctx, q.Reader, query.AuditRequest{Request: q.request, Location: s.Now().Location(), By: in.By})
+	table, err := query.Usage(ctx, q.Reader, query.AuditRequest{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By})
 	if err != nil {
 		return nil, searchError(err)
 	}

@@ -77,7 +77,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	}
 	defer q.Close()
 	req := query.GrepRequest{
-		Request: q.request, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
+		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
 		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
 	}
 	var rows []grepRow

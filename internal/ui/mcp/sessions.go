@@ -44,7 +44,8 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 		return nil, err
 	}
 	defer q.Close()
-	req := query.SessionsRequest{Request: q.request, Named: in.Named, Forks: in.Forks}
+	req := query.SessionsOf(q.request)
+	req.Named, req.Forks = in.Named, in.Forks
 	req.Limit = q.at.At + q.limit + 1
 	list, err := query.Sessions(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {

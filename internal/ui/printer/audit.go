@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/query"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/query"
 )
 
 // Audit is the answer of an audit command: rows of one kind.

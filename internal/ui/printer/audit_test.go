@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/internal/session"
-	"pigrep/query"
-
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
+	"pigrep/query"
 )
 
 func toolTable() *query.ToolTable {

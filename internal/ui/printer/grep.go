@@ -7,10 +7,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/terminal"
 	"pigrep/query"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Grep writes the matches of a grep as they are found.

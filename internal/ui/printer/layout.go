@@ -7,10 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/terminal"
 	"pigrep/query/match"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // cluster is what a reader takes as one character, with the cells it fills.

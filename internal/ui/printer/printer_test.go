@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/match"
-
-	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/internal/terminal"
-
 	"github.com/charmbracelet/x/ansi"
 	"github.com/dustin/go-humanize"
+
+	"pigrep/internal/terminal"
 )
 
 // indexLine says in one line what an update of the index did or would do.

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Sessions is the answer of the sessions command.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/internal/terminal"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/terminal"
 )
 
 // Settings are the settings in force.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/session"
 	"pigrep/query/entry"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // How much of a piece is shown when nothing asks for all of it.

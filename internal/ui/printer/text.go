@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
+
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
-
-	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
 )
 
 // text prints for people.

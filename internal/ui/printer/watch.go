@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // WatchEvent is something that a watch tells: a line of its own, written when it

@@ -1,12 +1,12 @@
 package tui
 
 import (
+	tea "charm.land/bubbletea/v2"
+
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/syntax"
 	"pigrep/scope"
-
-	tea "charm.land/bubbletea/v2"
 )
 
 // The filter menu edits the text of the query: what it does can be seen there,

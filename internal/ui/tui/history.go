@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/files"
-
 	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/files"
 )
 
 // history is the queries of the past, in a file with one a line, the latest

@@ -5,9 +5,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"pigrep/internal/terminal"
-
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/terminal"
 )
 
 // input is one line of text with a cursor. (The text field of bubbles looks for

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/dustin/go-humanize"
+
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/match"
-
-	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
 )
 
 // results is the list of the sessions that were found, each with its best hits.

@@ -87,14 +87,14 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 		m.post(slowAfter, slowMsg(s.seq))
 	}
 	req := m.request
-	req.Text, req.Limit, req.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
+	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	msg := searchedMsg{seq: s.seq, text: m.query.text}
 	o := m.options
 	return command(func() tea.Msg {
 		defer stop()
 		start := o.Now()
 		if req.Text == "" {
-			msg.list, msg.err = o.Sessions(ctx, query.SessionsRequest{Request: req})
+			msg.list, msg.err = o.Sessions(ctx, query.SessionsOf(req))
 		} else {
 			msg.answer, msg.err = o.Search(ctx, req)
 		}

@@ -4,11 +4,11 @@ import (
 	"image/color"
 	"strings"
 
-	"pigrep/internal/session"
-	"pigrep/internal/terminal"
-
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 )
 
 // styles are the looks of the screen. What a colour says is said by a word, a

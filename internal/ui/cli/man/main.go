@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"pigrep/internal/ui/cli"
-
 	"github.com/cpuguy83/go-md2man/v2/md2man"
+
+	"pigrep/internal/ui/cli"
 )
 
 func main() {
