@@ -1,7 +1,6 @@
 package query
 
 import (
-	"strings"
 	"unicode/utf8"
 
 	"pigrep/internal/redact"
@@ -62,17 +61,4 @@ func (r *Request) text(s string) string {
 		return s
 	}
 	return redact.Text(s)
-}
-
-// redact masks the arguments and the result of a call.
-func (r *CallRow) redact() {
-	r.SessionName = redact.Text(r.SessionName)
-	if r.Cut {
-		r.Arguments = redact.Beginning(r.Arguments)
-	} else {
-		r.Arguments = redact.Text(r.Arguments)
-	}
-	if len(r.Result) > 0 {
-		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
-	}
 }

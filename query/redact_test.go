@@ -7,7 +7,6 @@ import (
 	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
-	"pigrep/query/literal"
 )
 
 // secrets are the values that no answer below may show.
@@ -65,11 +64,6 @@ func TestRedactedHits(t *testing.T) {
 	if h := l.search(Request{Text: "tail", Redact: true}).Hits[0].Fragment; !strings.HasPrefix(h.Text[h.Spans[0][0]:], "tail") {
 		t.Errorf("the match after a masked secret is marked as %q of %q", h.Text[h.Spans[0][0]:], h.Text)
 	}
-	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), disk{}, SessionsRequest{Redact: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkMasked(t, "the list of sessions", list.Sessions[0].FirstPrompt)
 }
 
 func TestRedactedEntries(t *testing.T) {
@@ -113,34 +107,6 @@ func TestRedactedEntries(t *testing.T) {
 					checkMasked(t, "an argument", string(a.Value))
 				}
 			}
-		}
-	}
-}
-
-func TestRedactedLines(t *testing.T) {
-	t.Parallel()
-	filler := strings.Repeat("a line of a log\n", 6000)
-	text := filler + "-----BEGIN EC PRIVATE " + "KEY-----\nMHcCneedleQEE\nxyzzy0123456789ABCDEFxyzzy\n-----END EC PRIVATE " + "KEY-----\n" +
-		"needle password=hunter2hunter2 needle\n"
-	for _, text := range []string{text, strings.TrimPrefix(text, filler)} {
-		find := func(word string) (lines []GrepLine) {
-			for n, at := 1, 0; at < len(text); n++ {
-				end := literal.IndexFrom([]byte(text), '\n', at)
-				if line := text[at:end]; strings.Contains(line, word) {
-					i := strings.Index(line, word)
-					lines = append(lines, GrepLine{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})
-				}
-				at = end + 1
-			}
-			return lines
-		}
-		lines := find("needle")
-		redactLines([]byte(text), lines)
-		if lines[0].Text != "[redacted:private-key]" {
-			t.Errorf("a line of a private key is %q", lines[0].Text)
-		}
-		if want := "needle password=[redacted:password] needle"; lines[1].Text != want || lines[1].Spans[0] != [2]int{0, 6} {
-			t.Errorf("got %q with %v, want %q", lines[1].Text, lines[1].Spans, want)
 		}
 	}
 }

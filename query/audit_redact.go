@@ -1,0 +1,20 @@
+package query
+
+import (
+	"strings"
+
+	"pigrep/internal/redact"
+)
+
+// redact masks the arguments and the result of a call.
+func (r *CallRow) redact() {
+	r.SessionName = redact.Text(r.SessionName)
+	if r.Cut {
+		r.Arguments = redact.Beginning(r.Arguments)
+	} else {
+		r.Arguments = redact.Text(r.Arguments)
+	}
+	if len(r.Result) > 0 {
+		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
+	}
+}

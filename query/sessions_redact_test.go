@@ -1,0 +1,20 @@
+package query
+
+import (
+	"strings"
+	"testing"
+
+	"pigrep/adapter"
+	"pigrep/internal/lab/stories"
+)
+
+func TestListMasksFirstPrompts(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "s", Entries: []stories.Turn{stories.Prompt("connect with DB_PASSWORD=hunter2hunter2 please")}})
+	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), stories.Disk{}, SessionsRequest{Redact: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := list.Sessions[0].FirstPrompt; strings.Contains(got, "hunter2") || !strings.Contains(got, "[redacted:") {
+		t.Errorf("the first prompt is shown as %q", got)
+	}
+}
