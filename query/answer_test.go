@@ -85,7 +85,7 @@ func TestSearchSort(t *testing.T) {
 func TestSearchSortReadsLittle(t *testing.T) {
 	l := diary(t, 40)
 	req := Request{Text: "weather", Sort: rank.Newest, Limit: 3}
-	in, err := req.Resolve(t.Context(), l.Reader, adapter.Pi(), disk{})
+	in, err := req.Resolve(t.Context(), l.Reader, adapter.Pi(), Disk{})
 	if err != nil {
 		t.Fatal(err)
 	}

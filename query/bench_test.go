@@ -65,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: c.text}); err != nil {
+				if _, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: c.text}); err != nil {
 					b.Fatal(err)
 				}
 			}

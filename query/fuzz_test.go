@@ -16,7 +16,7 @@ import (
 // Whatever is typed, a search ends with an answer or with a TextError.
 func checkSearch(t *testing.T, l *library, text string) {
 	t.Helper()
-	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: text})
+	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: text})
 	if err != nil {
 		var e *words.TextError
 		if !errors.As(err, &e) || e.Hint == "" || !utf8.ValidString(e.Reason) {

@@ -13,7 +13,7 @@ import (
 type (
 	story = stories.Story
 	turn  = stories.Turn
-	disk  = stories.Disk
+	Disk  = stories.Disk
 )
 
 var (
@@ -38,7 +38,7 @@ func newLibrary(t testing.TB, list ...story) *library {
 // search answers a request, or ends the test.
 func (l *library) search(req Request) *Response {
 	l.t.Helper()
-	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, req)
+	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, req)
 	if err != nil {
 		l.t.Fatalf("Search(%q): %v", req.Text, err)
 	}

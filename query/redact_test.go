@@ -80,7 +80,7 @@ func TestRedactedEntries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := disk{}.Open(rec.Path)
+	file, err := Disk{}.Open(rec.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

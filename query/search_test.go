@@ -244,7 +244,7 @@ func TestSearchTimesOfEntries(t *testing.T) {
 func TestSearchErrors(t *testing.T) {
 	l := shelf(t)
 	for _, text := range []string{"", "   ", "->", `"->"`, "!= == ()", "NOT token", "!token NOT auth", `!"exit code"`, "+ *"} {
-		_, err := Search(context.Background(), l.Reader, adapter.Pi(), disk{}, Request{Text: text})
+		_, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: text})
 		var e *words.TextError
 		if !errors.As(err, &e) || e.Reason == "" || e.Hint == "" {
 			t.Errorf("Search(%q): error %v, want a TextError with a hint", text, err)
@@ -388,7 +388,7 @@ func TestSearchCancelled(t *testing.T) {
 	l := shelf(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Search(ctx, l.Reader, adapter.Pi(), disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
+	if _, err := Search(ctx, l.Reader, adapter.Pi(), Disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search with a cancelled context: error %v", err)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/adapter"
-
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
 )
 
 const talk = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T00:00:00.000Z","cwd":"/p"}

@@ -2,11 +2,11 @@ package rank
 
 import (
 	"context"
-	gocmp "github.com/google/go-cmp/cmp"
 	"math"
 	"slices"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"pigrep/adapter"

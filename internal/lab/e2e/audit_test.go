@@ -21,6 +21,7 @@ import (
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/session"
 	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 // plainFile is a session file as a plain scan of its JSON finds it.
@@ -410,7 +411,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 		"project": func(e *plainEntry) string { return text(e.file.header["cwd"]) },
 		"session": func(e *plainEntry) string { return e.file.path },
 	} {
-		table, err := query.Usage(context.Background(), r, query.AuditRequest{By: []string{by}, Location: zone})
+		table, err := audit.Usage(context.Background(), r, audit.Request{By: []string{by}, Location: zone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,7 +438,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 			t.Errorf("usage by %s: rows add up to %+v, the total is %+v", by, total, table.Total)
 		}
 	}
-	table, err := query.Tools(context.Background(), r, nil, nil, query.AuditRequest{})
+	table, err := audit.Tools(context.Background(), r, nil, nil, audit.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,12 +462,12 @@ func compareAudit(t *testing.T, r *index.Reader) {
 // latest first.
 func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 	t.Helper()
-	list, err := query.Calls(context.Background(), r, nil, nil, query.AuditRequest{}, false)
+	list, err := audit.Calls(context.Background(), r, nil, nil, audit.Request{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	listed, last, n := make(map[string]plainTool), session.Time{}, 0
-	err = list.Each(func(row *query.CallRow) error {
+	err = list.Each(func(row *audit.CallRow) error {
 		if n++; n > 1 && row.Timestamp.After(last.Time) {
 			t.Errorf("call %d, of %s at %d, is later than the one before it: %v, %v", n, row.SessionPath, row.Offset, row.Timestamp, last)
 		}
@@ -592,7 +593,7 @@ func TestAuditOfBadInput(t *testing.T) {
 	}
 	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
 	compareAudit(t, r)
-	table, err := query.Usage(context.Background(), r, query.AuditRequest{})
+	table, err := audit.Usage(context.Background(), r, audit.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -642,11 +643,11 @@ func TestAuditDependsOnNoOrder(t *testing.T) {
 			}
 			last = update(t, dir, root).Reader
 		}
-		usage, err := query.Usage(context.Background(), last, query.AuditRequest{By: []string{"session"}})
+		usage, err := audit.Usage(context.Background(), last, audit.Request{By: []string{"session"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tools, err := query.Tools(context.Background(), last, nil, nil, query.AuditRequest{By: []string{"session", "tool"}})
+		tools, err := audit.Tools(context.Background(), last, nil, nil, audit.Request{By: []string{"session", "tool"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,9 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
-	"pigrep/query"
+	"pigrep/query/audit"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/sessions"
 )
 
 // deploy is a session in which a file is read, edited and a deploy fails; the
@@ -34,17 +35,17 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
-	request := func() query.AuditRequest {
-		return query.AuditRequest{Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}, Location: time.UTC}
+	request := func() audit.Request {
+		return audit.Request{Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}, Location: time.UTC}
 	}
 	type call struct{ Tool, Arguments, Status, FirstLine string }
-	calls := func(req query.AuditRequest) (list []call) {
+	calls := func(req audit.Request) (list []call) {
 		t.Helper()
-		answer, err := query.Calls(t.Context(), r, adapter.Pi(), disk{}, req, true)
+		answer, err := audit.Calls(t.Context(), r, adapter.Pi(), disk{}, req, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = answer.Each(func(row *query.CallRow) error {
+		err = answer.Each(func(row *audit.CallRow) error {
 			c := call{row.Tool, row.Arguments, row.Status, ""}
 			if len(row.Result) > 0 {
 				c.FirstLine = row.Result[0]
@@ -79,7 +80,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Branch = entry.BranchAbandoned
 	check("calls of the other branch", []call{denied}, calls(req))
 	req = request()
-	req.Args = []query.ArgTest{{Name: "path", Match: func(v string) bool { return v == "deploy.sh" }}}
+	req.Args = []audit.ArgTest{{Name: "path", Match: func(v string) bool { return v == "deploy.sh" }}}
 	check("calls with an argument", []call{edit}, calls(req))
 	req = request()
 	req.Text = "sudo log"
@@ -88,7 +89,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Tools = []string{"read"}
 	check("calls of a tool", []call{read}, calls(req))
 
-	table, err := query.Commands(t.Context(), r, adapter.Pi(), disk{}, request())
+	table, err := audit.Commands(t.Context(), r, adapter.Pi(), disk{}, request())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +100,14 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	check("programs", map[string]int{"deploy.sh": 2, "sudo": 1, "tee": 1}, runs)
 	check("shell commands", 2, table.Calls)
 
-	files, err := query.Files(t.Context(), r, request(), "")
+	files, err := audit.Files(t.Context(), r, request(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(files.Rows) != 1 || files.Rows[0].Path != "/home/u/app/deploy.sh" || files.Rows[0].Reads != 1 || files.Rows[0].Edits != 1 {
 		t.Errorf("files %+v, want one that was read once and edited once", files.Rows)
 	}
-	files, err = query.Files(t.Context(), r, request(), "deploy.sh")
+	files, err = audit.Files(t.Context(), r, request(), "deploy.sh")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestFindingByNameAndText(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
-	places, err := query.FindEntries(r, "BB0000")
+	places, err := sessions.FindEntries(r, "BB0000")
 	if err != nil || len(places) != 1 || places[0].EntryID != "bb000005" {
 		t.Errorf("FindEntries: %+v, %v", places, err)
 	}
@@ -133,16 +134,16 @@ func TestFindingByNameAndText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, err := query.FindEntry(rec, rec.Tree(), "bb"); err != nil || rec.Nodes[i].ID != "bb000005" {
+	if i, err := sessions.FindEntry(rec, rec.Tree(), "bb"); err != nil || rec.Nodes[i].ID != "bb000005" {
 		t.Errorf("FindEntry(bb) = %d, %v", i, err)
 	}
-	if _, err := query.FindEntry(rec, rec.Tree(), "aa"); err == nil {
+	if _, err := sessions.FindEntry(rec, rec.Tree(), "aa"); err == nil {
 		t.Error("FindEntry(aa), the beginning of several, is no error")
 	}
-	if _, err := query.FindEntry(rec, rec.Tree(), "aa000009"); err == nil {
+	if _, err := sessions.FindEntry(rec, rec.Tree(), "aa000009"); err == nil {
 		t.Error("FindEntry of an entry that is not there is no error")
 	}
-	list, err := query.Sessions(t.Context(), r, adapter.Pi(), disk{}, query.SessionsRequest{
+	list, err := sessions.List(t.Context(), r, adapter.Pi(), disk{}, sessions.Request{
 		Text: "kubectl", Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Hit == nil || list.Sessions[0].Hit.EntryID != "aa000003" {
 		t.Fatalf("Sessions: %+v, %v", list, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 // The docs name every field of the rows of audits.
@@ -17,7 +17,7 @@ func TestDocsOfAuditRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dimensions := fieldNames(query.AuditKey{})
+	dimensions := fieldNames(audit.Key{})
 	for _, r := range auditRows {
 		_, rest, ok := strings.Cut(string(data), "\n| `"+r.name+"` |")
 		if !ok {

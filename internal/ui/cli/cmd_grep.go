@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/grep"
 	"pigrep/query/literal"
 	"pigrep/query/syntax"
 )
@@ -154,12 +155,12 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 }
 
 // request turns the flags into a request.
-func (o *grepOptions) request(a *App, mode printer.GrepMode) (query.GrepRequest, error) {
+func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, error) {
 	filters, err := o.sharedOptions.request(a)
 	if err != nil {
-		return query.GrepRequest{}, err
+		return grep.Request{}, err
 	}
-	r := query.GrepRequest{
+	r := grep.Request{
 		Spec: filters.Spec, Redact: filters.Redact, Patterns: o.patterns, Fixed: o.fixed, Word: o.word, Multiline: o.multiline,
 		Idle: func() { _ = a.out.Flush() },
 	}
@@ -251,7 +252,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	start := a.Now()
 	out := printer.NewGrep(p, options)
 	first := true
-	sum, err := query.Grep(ctx, known.reader, a.Adapter, disk{}, known.files(), req, func(m *query.GrepMatch) error {
+	sum, err := grep.Run(ctx, known.reader, a.Adapter, disk{}, known.files(), req, func(m *grep.Match) error {
 		if err := out.Match(m); err != nil || !first {
 			return err
 		}
@@ -355,19 +356,19 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles,
 }
 
 // files says of every session file how much of it the index is right about.
-func (k *knownFiles) files() []query.GrepFile {
+func (k *knownFiles) files() []grep.File {
 	var known indexer.Index
 	if k.reader != nil {
 		known = k.reader
 	}
-	var files []query.GrepFile
+	var files []grep.File
 	for _, s := range indexer.Plan(k.found, known) {
-		f := query.GrepFile{Path: s.File.Path}
+		f := grep.File{Path: s.File.Path}
 		switch s.Change {
 		case indexer.Gone:
 			continue
 		case indexer.Unchanged, indexer.Touched:
-			f.Known, f.Indexed = s.Known, query.Whole
+			f.Known, f.Indexed = s.Known, grep.Whole
 		case indexer.Grown:
 			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
 		case indexer.Unreadable:

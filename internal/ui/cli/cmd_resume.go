@@ -20,6 +20,7 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/sessions"
 	"pigrep/query/words"
 )
 
@@ -129,14 +130,14 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		switch {
 		case err == nil:
 			return t, nil
-		case !isProblem || p.code == codeAmbiguous || query.IsPath(o.words[0]) && filepath.IsAbs(a.absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
+		case !isProblem || p.code == codeAmbiguous || sessions.IsPath(o.words[0]) && filepath.IsAbs(a.absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
 			return nil, err
 		}
 		// Then it is a word to search for.
 	}
 	req.Text, req.DefaultRoot = strings.Join(o.words, " "), a.defaultRoot()
 	req.Limit = maxChoices
-	list, err := query.Sessions(ctx, x.reader, a.Adapter, disk{}, query.SessionsOf(req))
+	list, err := sessions.List(ctx, x.reader, a.Adapter, disk{}, sessions.Of(req))
 	if err != nil {
 		if e, ok := errors.AsType[*words.TextError](err); ok {
 			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}

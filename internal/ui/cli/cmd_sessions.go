@@ -8,7 +8,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 type sessionsOptions struct {
@@ -80,15 +80,15 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	base.Text, base.Limit, base.DefaultRoot = strings.TrimSpace(o.query), o.limit, a.defaultRoot()
-	req := query.SessionsOf(base)
+	req := sessions.Of(base)
 	req.Named, req.Forks = o.named, o.forks
 	p, err := o.place(a)
 	if err != nil {
 		return err
 	}
-	var list *query.SessionList
+	var list *sessions.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = query.Sessions(ctx, r, a.Adapter, disk{}, req); err != nil {
+		if list, err = sessions.List(ctx, r, a.Adapter, disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
 		return nil
@@ -109,7 +109,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	} else {
 		err = a.paged(ctx, &o.pagerOptions, func() error {
 			return out.Sessions(&printer.Sessions{
-				Query: o.query, Searched: base.Text != "", List: list, ShortID: query.ShortIDs(x.reader.Summaries()),
+				Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(x.reader.Summaries()),
 			})
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
+	"pigrep/query/sessions"
 )
 
 type showOptions struct {
@@ -253,7 +254,7 @@ func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list 
 			list = append(list, i)
 		}
 	case o.leaf != "":
-		leaf, err := query.FindEntry(t.Record, t.Tree, o.leaf)
+		leaf, err := sessions.FindEntry(t.Record, t.Tree, o.leaf)
 		if err != nil {
 			return nil, false, targetProblem(a, x, err)
 		}

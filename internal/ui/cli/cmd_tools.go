@@ -13,10 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/indexer"
-	"pigrep/internal/audit"
+	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/query/audit"
 	"pigrep/query/rank"
 )
 
@@ -65,7 +65,7 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 
 func ruleIDs() []string {
 	var ids []string
-	for _, r := range audit.Rules {
+	for _, r := range rules.Rules {
 		ids = append(ids, r.ID)
 	}
 	return ids
@@ -111,7 +111,7 @@ pigrep tools --by day --since 2w
 pigrep tools --by project,tool --csv`,
 		Args: noArgs,
 	}, runF, func(ctx context.Context, o *auditOptions) error { return runTools(ctx, a, o) })
-	o.addBy(cmd, query.Dimensions, "tool")
+	o.addBy(cmd, audit.Dimensions, "tool")
 	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
 	o.addAudit(cmd)
 	cmd.AddCommand(newCallsCommand(a, nil), newCommandsCommand(a, nil), newFilesCommand(a, nil))
@@ -188,9 +188,9 @@ pigrep tools files ./config --since 4w`,
 }
 
 // auditRequest turns the flags into a request.
-func (o *auditOptions) auditRequest(a *App) (query.AuditRequest, error) {
+func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	base, err := o.request(a)
-	req := query.AuditRequest{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
 	if err != nil {
 		return req, err
 	}
@@ -200,8 +200,8 @@ func (o *auditOptions) auditRequest(a *App) (query.AuditRequest, error) {
 	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
-			if by = strings.TrimSpace(by); !slices.Contains(query.Dimensions, by) {
-				return req, usagef("there are "+strings.Join(query.Dimensions, ", "), "--by: there is no %q", by)
+			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
+				return req, usagef("there are "+strings.Join(audit.Dimensions, ", "), "--by: there is no %q", by)
 			}
 			if !slices.Contains(req.By, by) {
 				req.By = append(req.By, by)
@@ -222,7 +222,7 @@ func (o *auditOptions) auditRequest(a *App) (query.AuditRequest, error) {
 		if err != nil {
 			return req, usagef("it is a regular expression as Go has them", "--arg: %v", err)
 		}
-		req.Args = append(req.Args, query.ArgTest{Name: name, Match: re.MatchString})
+		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
 	}
 	return req, nil
 }
@@ -256,8 +256,8 @@ type auditRun struct {
 	out  func(*printer.Audit) error
 	bare bool // only rows go to stdout
 	look printer.Look
-	req  query.AuditRequest
-	gone query.Coverage // of which what became of the files since is set
+	req  audit.Request
+	gone audit.Coverage // of which what became of the files since is set
 }
 
 // begin does what all audit commands do first. The caller closes the run.
@@ -355,7 +355,7 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) 
 
 func runTools(ctx context.Context, a *App, o *auditOptions) error {
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := query.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
+		t, err := audit.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -392,7 +392,7 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands = o.raw && !ruled
-		l, err := query.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
+		l, err := audit.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
 		if err != nil {
 			return nil, err
 		}
@@ -405,7 +405,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := query.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
+		t, err := audit.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -420,7 +420,7 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 		file = filepath.ToSlash(a.absolute(file))
 	}
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := query.Files(ctx, run.reader, run.req, file)
+		t, err := audit.Files(ctx, run.reader, run.req, file)
 		if err != nil {
 			return nil, err
 		}
@@ -430,5 +430,5 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 
 // byNames lists dimensions without one.
 func byNames(without string) []string {
-	return slices.DeleteFunc(slices.Clone(query.Dimensions), func(s string) bool { return s == without })
+	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
 }

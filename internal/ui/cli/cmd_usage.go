@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 func newUsageCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
@@ -36,7 +36,7 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 		return usagef("`pigrep tools` counts the calls of tools", "--by: tokens are used by replies, not by tools")
 	}
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := query.Usage(ctx, run.reader, run.req)
+		t, err := audit.Usage(ctx, run.reader, run.req)
 		if err != nil {
 			return nil, err
 		}

@@ -23,6 +23,7 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/internal/ui/tui"
 	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // desk is what the terminal interface works with: an index that stays open, and
@@ -65,7 +66,7 @@ func (d *desk) search(ctx context.Context, req query.Request) (*query.Response, 
 	return query.Search(ctx, x.reader, d.app.Adapter, disk{}, req)
 }
 
-func (d *desk) sessions(ctx context.Context, req query.SessionsRequest) (*query.SessionList, error) {
+func (d *desk) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
 	x, give, err := d.open()
 	if err != nil {
 		return nil, err
@@ -73,16 +74,16 @@ func (d *desk) sessions(ctx context.Context, req query.SessionsRequest) (*query.
 	defer give()
 	// The scope is about text, and there is none to look for.
 	req.Scope = ""
-	return query.Sessions(ctx, x.reader, d.app.Adapter, disk{}, req)
+	return sessions.List(ctx, x.reader, d.app.Adapter, disk{}, req)
 }
 
-func (d *desk) facets(context.Context) ([]query.Facet, error) {
+func (d *desk) facets(context.Context) ([]sessions.Facet, error) {
 	x, give, err := d.open()
 	if err != nil {
 		return nil, err
 	}
 	defer give()
-	return query.Facets(x.reader)
+	return sessions.Facets(x.reader)
 }
 
 // target opens a session, with the entry of the place.

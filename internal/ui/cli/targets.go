@@ -21,6 +21,7 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/sessions"
 )
 
 // codeNotFound is the error of a name that nothing has, codeAmbiguous that of one
@@ -33,8 +34,8 @@ const (
 // target is a session that a person named, open for reading.
 type target struct {
 	*entry.Conversation
-	lineage *query.Lineage // of the indexed sessions
-	index   int            // of the session in the lineage, -1 when it is not indexed
+	lineage *sessions.Lineage // of the indexed sessions
+	index   int               // of the session in the lineage, -1 when it is not indexed
 	shortID func(id string) string
 	entry   int // that was named with it, -1 for none
 	file    *os.File
@@ -46,35 +47,35 @@ func (t *target) Close() error { return t.file.Close() }
 // SESSION is a path, an id or the beginning of one. An entry id alone will do
 // where it is in one session only. Of several a person on a terminal chooses.
 func findTarget(a *App, x *answerer, arg string) (*target, error) {
-	name, entry := query.SplitTarget(arg)
-	if query.IsPath(arg) && isFile(a.absolute(arg)) {
+	name, entry := sessions.SplitTarget(arg)
+	if sessions.IsPath(arg) && isFile(a.absolute(arg)) {
 		name, entry = arg, ""
 	}
-	if query.IsPath(name) {
+	if sessions.IsPath(name) {
 		return openTarget(a, x, a.absolute(name), entry)
 	}
-	s, err := query.FindSession(x.reader.Summaries(), name)
+	s, err := sessions.FindSession(x.reader.Summaries(), name)
 	if err == nil {
 		return openTarget(a, x, s.Path, entry)
 	}
-	if e, ok := errors.AsType[*query.AmbiguousError](err); ok {
+	if e, ok := errors.AsType[*sessions.AmbiguousError](err); ok {
 		path, _, err := a.chooseMeaning(x, e)
 		if err != nil {
 			return nil, err
 		}
 		return openTarget(a, x, path, entry)
 	}
-	if _, ok := errors.AsType[*query.NotFoundError](err); !ok || entry != "" {
+	if _, ok := errors.AsType[*sessions.NotFoundError](err); !ok || entry != "" {
 		return nil, targetProblem(a, x, err)
 	}
-	places, placesErr := query.FindEntries(x.reader, name)
+	places, placesErr := sessions.FindEntries(x.reader, name)
 	switch {
 	case placesErr != nil:
 		return nil, indexProblem(placesErr)
 	case len(places) == 1:
 		return openTarget(a, x, places[0].Session.Path, places[0].EntryID)
 	case len(places) > 1:
-		path, entry, err := a.chooseMeaning(x, &query.AmbiguousError{What: "entry", Name: name, Places: places})
+		path, entry, err := a.chooseMeaning(x, &sessions.AmbiguousError{What: "entry", Name: name, Places: places})
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
 	if !ok {
 		return nil, fmt.Errorf("read %s: its format cannot be shown", path)
 	}
-	t := &target{lineage: query.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: query.ShortIDs(x.reader.Summaries())}
+	t := &target{lineage: sessions.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: sessions.ShortIDs(x.reader.Summaries())}
 	file, info, err := openSession(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.lineage.IndexOf(path) >= 0 {
@@ -131,7 +132,7 @@ func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
 	}
 	t.Conversation = entry.NewConversation(viewer, rec, file)
 	if entryID != "" {
-		if t.entry, err = query.FindEntry(rec, t.Tree, entryID); err != nil {
+		if t.entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
 			file.Close()
 			return nil, targetProblem(a, x, err)
 		}
@@ -170,8 +171,8 @@ func oneSession(cmd *cobra.Command, args []string) error {
 
 // targetProblem explains a name that means no session or entry, or several.
 func targetProblem(a *App, x *answerer, err error) error {
-	short := query.ShortIDs(x.reader.Summaries())
-	if e, ok := errors.AsType[*query.NotFoundError](err); ok {
+	short := sessions.ShortIDs(x.reader.Summaries())
+	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "`pigrep sessions` lists the sessions, `pigrep " + e.Name + "` searches for the word"
 		if e.What == "entry" {
 			hint = "`pigrep show SESSION --tree` lists the entries"
@@ -181,7 +182,7 @@ func targetProblem(a *App, x *answerer, err error) error {
 		}
 		return &problem{code: codeNotFound, message: e.Error(), hint: hint}
 	}
-	e, ok := errors.AsType[*query.AmbiguousError](err)
+	e, ok := errors.AsType[*sessions.AmbiguousError](err)
 	if !ok {
 		return err
 	}
@@ -252,7 +253,7 @@ func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.Sessio
 				return 0, err
 			}
 		}
-		return query.Shared(records[0], records[1]), ctx.Err()
+		return sessions.Shared(records[0], records[1]), ctx.Err()
 	}
 	own := &x.reader.Summaries()[t.index]
 	switch parent := t.lineage.Parent(t.index); {

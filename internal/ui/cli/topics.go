@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/query/audit"
 	"pigrep/query/syntax"
 	"pigrep/scope"
 )
@@ -158,8 +158,8 @@ var auditRows = []struct {
 	name string
 	row  any
 }{
-	{"tool", query.ToolRow{}}, {"call", query.CallRow{}}, {"command", query.CommandRow{}}, {"file", query.FileRow{}},
-	{"touch", query.TouchRow{}}, {"usage", query.UsageRow{}}, {"coverage", query.Coverage{}},
+	{"tool", audit.ToolRow{}}, {"call", audit.CallRow{}}, {"command", audit.CommandRow{}}, {"file", audit.FileRow{}},
+	{"touch", audit.TouchRow{}}, {"usage", audit.UsageRow{}}, {"coverage", audit.Coverage{}},
 }
 
 // fieldNames lists the fields of a struct in JSON, but for its type.

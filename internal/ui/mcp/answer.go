@@ -10,6 +10,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/query"
+	"pigrep/query/sessions"
 	"pigrep/scope"
 )
 
@@ -119,7 +120,7 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, short: query.ShortIDs(x.Reader.Summaries())}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, short: sessions.ShortIDs(x.Reader.Summaries())}
 	if q.limit == 0 {
 		q.limit = l.rows
 	}

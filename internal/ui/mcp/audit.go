@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 // CallsInput are the arguments of tool_calls.
@@ -29,8 +29,8 @@ const defaultCalls = 30
 type callsAnswer struct {
 	head
 	Calls    *int            `json:"calls,omitempty" jsonschema:"how many there are"`
-	Rows     []query.CallRow `json:"rows"`
-	Coverage *query.Coverage `json:"coverage"`
+	Rows     []audit.CallRow `json:"rows"`
+	Coverage *audit.Coverage `json:"coverage"`
 	tail
 }
 
@@ -46,10 +46,10 @@ type UsageInput struct {
 type usageAnswer struct {
 	head
 	TimeZone string            `json:"timeZone"`
-	Sources  []query.SourceRow `json:"sources"`
-	Rows     []query.UsageRow  `json:"rows"`
-	Total    *query.UsageRow   `json:"total"`
-	Coverage *query.Coverage   `json:"coverage"`
+	Sources  []audit.SourceRow `json:"sources"`
+	Rows     []audit.UsageRow  `json:"rows"`
+	Total    *audit.UsageRow   `json:"total"`
+	Coverage *audit.Coverage   `json:"coverage"`
 	tail
 }
 
@@ -74,15 +74,15 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
-	req := query.AuditRequest{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
+	req := audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
 	req.Limit = q.at.At + q.limit + 1
-	list, err := query.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
+	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
 	if err != nil {
 		return nil, searchError(err)
 	}
-	var rows []query.CallRow
+	var rows []audit.CallRow
 	seen := 0
-	err = list.Each(func(r *query.CallRow) error {
+	err = list.Each(func(r *audit.CallRow) error {
 		if seen++; seen > q.at.At {
 			for i, line := range r.Result {
 				r.Result[i], _, _ = cutLine(line, nil)
@@ -98,10 +98,10 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	if list.Total >= 0 {
 		answer.Calls = &list.Total
 	}
-	return pageOf(q, rows, rowPage[query.CallRow]{
+	return pageOf(q, rows, rowPage[audit.CallRow]{
 		tail: q.tail(list.Warnings, list.Index),
-		line: func(r *query.CallRow) string { return callText(r, q.short) },
-		say: func(rows []query.CallRow, t tail) (any, string) {
+		line: func(r *audit.CallRow) string { return callText(r, q.short) },
+		say: func(rows []audit.CallRow, t tail) (any, string) {
 			a := answer
 			a.Rows, a.tail = rows, t
 			return a, callsText(&a, q.short)
@@ -121,7 +121,7 @@ func callsText(a *callsAnswer, short func(string) string) string {
 	return b.String()
 }
 
-func callText(r *query.CallRow, short func(string) string) string {
+func callText(r *audit.CallRow, short func(string) string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), dayOf(r.Timestamp), r.Status, r.Tool)
 	if r.ExitCode != nil && *r.ExitCode != 0 {
@@ -143,18 +143,18 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
-	table, err := query.Usage(ctx, q.Reader, query.AuditRequest{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By})
+	table, err := audit.Usage(ctx, q.Reader, audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By})
 	if err != nil {
 		return nil, searchError(err)
 	}
 	answer := usageAnswer{
-		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]query.SourceRow{}, table.Sources...),
+		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),
 		Total: &table.Total, Coverage: &table.Coverage,
 	}
-	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[query.UsageRow]{
+	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[audit.UsageRow]{
 		tail: q.tail(table.Warnings, table.Index),
-		line: func(r *query.UsageRow) string { return usageText(r, q.short) },
-		say: func(rows []query.UsageRow, t tail) (any, string) {
+		line: func(r *audit.UsageRow) string { return usageText(r, q.short) },
+		say: func(rows []audit.UsageRow, t tail) (any, string) {
 			a := answer
 			a.Rows, a.tail = rows, t
 			return a, usageAnswerText(&a, q.short)
@@ -173,7 +173,7 @@ func usageAnswerText(a *usageAnswer, short func(string) string) string {
 }
 
 // usageText is a row on one line.
-func usageText(r *query.UsageRow, short func(string) string) string {
+func usageText(r *audit.UsageRow, short func(string) string) string {
 	var key []string
 	for _, k := range []string{r.Day, r.Week, r.Month} {
 		if k != "" {

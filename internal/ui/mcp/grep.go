@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/query"
+	"pigrep/query/grep"
 	"pigrep/query/literal"
 )
 
@@ -55,7 +56,7 @@ type grepAnswer struct {
 
 // grepRow is a line of a match. Of a long line a piece is shown.
 type grepRow struct {
-	query.GrepRow
+	grep.Row
 	Cut int `json:"cutBytes,omitempty" jsonschema:"bytes of the line that are left out"`
 }
 
@@ -76,14 +77,14 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		return nil, err
 	}
 	defer q.Close()
-	req := query.GrepRequest{
+	req := grep.Request{
 		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
 		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
 	}
 	var rows []grepRow
 	seen, lines, matches, files := 0, 0, 0, 0
 	last := ""
-	sum, err := query.Grep(ctx, q.Reader, s.Adapter, s.Files, q.Files(), req, func(m *query.GrepMatch) error {
+	sum, err := grep.Run(ctx, q.Reader, s.Adapter, s.Files, q.Files(), req, func(m *grep.Match) error {
 		lines, matches = lines+m.Matched, matches+m.Matches
 		if m.SessionPath != last {
 			last = m.SessionPath
@@ -91,7 +92,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		}
 		for _, row := range m.Rows() {
 			if seen++; seen > q.at.At && len(rows) <= q.limit {
-				r := grepRow{GrepRow: row}
+				r := grepRow{Row: row}
 				r.Text, r.Spans, r.Cut = cutLine(row.Text, row.Spans)
 				rows = append(rows, r)
 			}

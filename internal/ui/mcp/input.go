@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"pigrep/internal/audit"
+	rules "pigrep/internal/audit"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/audit"
 	"pigrep/query/entry"
 	"pigrep/query/rank"
 	"pigrep/scope"
@@ -110,10 +110,10 @@ func enums() map[string][]any {
 	for _, s := range rank.SortNames {
 		sets["sort"] = append(sets["sort"], s)
 	}
-	for _, r := range audit.Rules {
+	for _, r := range rules.Rules {
 		sets["rule"] = append(sets["rule"], r.ID)
 	}
-	for _, d := range query.Dimensions {
+	for _, d := range audit.Dimensions {
 		if d != "tool" {
 			sets["by"] = append(sets["by"], d)
 		}

@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/sessions"
 	"pigrep/scope"
 )
 
@@ -47,7 +48,7 @@ type readAnswer struct {
 
 // sessionFacts is what stands above a conversation.
 type sessionFacts struct {
-	query.SessionRow
+	sessions.Row
 	Version   int `json:"version,omitempty"`
 	Entries   int `json:"entries"`
 	Abandoned int `json:"abandoned,omitempty"`
@@ -113,13 +114,13 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 			return nil, nameError(x, err)
 		}
 	}
-	lineage := query.NewLineage(x.Reader.Summaries())
-	row := query.ListedSession{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), "")}
+	lineage := sessions.NewLineage(x.Reader.Summaries())
+	row := sessions.Session{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), "")}
 	row.Resume = nil
 	if c.Redact {
 		row.Redact()
 	}
-	c.facts = sessionFacts{SessionRow: row.Row(false), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped}
+	c.facts = sessionFacts{Row: row.Row(false), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped}
 	for i := range rec.Nodes {
 		if !c.Tree.Active(i) {
 			c.facts.Abandoned++
@@ -132,25 +133,25 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 func findSession(x *Index, name, entry string) (*session.Summary, string, error) {
 	sums := x.Reader.Summaries()
 	if entry == "" {
-		name, entry = query.SplitTarget(name)
+		name, entry = sessions.SplitTarget(name)
 	}
-	if query.IsPath(name) {
+	if sessions.IsPath(name) {
 		i := slices.IndexFunc(sums, func(s session.Summary) bool { return s.Path == name })
 		if i < 0 {
-			return nil, "", &query.NotFoundError{What: "session", Name: name}
+			return nil, "", &sessions.NotFoundError{What: "session", Name: name}
 		}
 		return &sums[i], entry, nil
 	}
-	sum, err := query.FindSession(sums, name)
-	if _, unknown := errors.AsType[*query.NotFoundError](err); unknown && entry == "" {
-		places, placesErr := query.FindEntries(x.Reader, name)
+	sum, err := sessions.FindSession(sums, name)
+	if _, unknown := errors.AsType[*sessions.NotFoundError](err); unknown && entry == "" {
+		places, placesErr := sessions.FindEntries(x.Reader, name)
 		switch {
 		case placesErr != nil:
 			return nil, "", placesErr
 		case len(places) == 1:
 			return places[0].Session, places[0].EntryID, nil
 		case len(places) > 1:
-			return nil, "", &query.AmbiguousError{What: "entry", Name: name, Places: places}
+			return nil, "", &sessions.AmbiguousError{What: "entry", Name: name, Places: places}
 		}
 	}
 	return sum, entry, err
@@ -165,12 +166,12 @@ func findEntry(c *entry.Conversation, name string) (int, error) {
 			}
 		}
 	}
-	return query.FindEntry(c.Record, c.Tree, name)
+	return sessions.FindEntry(c.Record, c.Tree, name)
 }
 
 // nameError explains a name that means nothing, or several things.
 func nameError(x *Index, err error) error {
-	if e, ok := errors.AsType[*query.NotFoundError](err); ok {
+	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "list_sessions lists the sessions"
 		if e.What == "entry" {
 			hint = "hits and entries have their entryId"
@@ -180,12 +181,12 @@ func nameError(x *Index, err error) error {
 		}
 		return &Error{codeNotFound, oneLine(e.Error(), 200), hint}
 	}
-	e, ok := errors.AsType[*query.AmbiguousError](err)
+	e, ok := errors.AsType[*sessions.AmbiguousError](err)
 	if !ok {
 		return err
 	}
 	const most = 8
-	short := query.ShortIDs(x.Reader.Summaries())
+	short := sessions.ShortIDs(x.Reader.Summaries())
 	var names []string
 	for i, s := range e.Sessions {
 		name := short(s.ID)

@@ -25,6 +25,7 @@ import (
 	"pigrep/index"
 	"pigrep/query"
 	"pigrep/query/entry"
+	"pigrep/query/grep"
 )
 
 // Config is what a server answers from. The functions are called by several
@@ -64,7 +65,7 @@ type Index struct {
 	State    query.IndexState // what it lacks
 	Lag      string           // why it lacks files; "" when it has all
 	Warnings []string         // what cannot be read at all
-	Files    func() []query.GrepFile
+	Files    func() []grep.File
 	Pin      func() // keep the generation for those who come back with a cursor
 	Close    func()
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // SessionsInput are the arguments of list_sessions.
@@ -23,10 +23,10 @@ type SessionsInput struct {
 // sessionsAnswer is that of the sessions command, with what belongs to pages.
 type sessionsAnswer struct {
 	head
-	Query        string             `json:"query,omitempty"`
-	Sessions     []query.SessionRow `json:"sessions"`
-	Total        int                `json:"total"`
-	TotalIsExact bool               `json:"totalIsExact"`
+	Query        string         `json:"query,omitempty"`
+	Sessions     []sessions.Row `json:"sessions"`
+	Total        int            `json:"total"`
+	TotalIsExact bool           `json:"totalIsExact"`
 	tail
 }
 
@@ -39,28 +39,28 @@ func (s *server) addSessions(m *mcp.Server) {
 }
 
 func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "list_sessions", text: in.Query, filters: in.Filters, limit: in.Limit, rows: query.DefaultSessions, paging: &in.Paging})
+	q, err := s.ask(ctx, in, listing{tool: "list_sessions", text: in.Query, filters: in.Filters, limit: in.Limit, rows: sessions.DefaultSessions, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}
 	defer q.Close()
-	req := query.SessionsOf(q.request)
+	req := sessions.Of(q.request)
 	req.Named, req.Forks = in.Named, in.Forks
 	req.Limit = q.at.At + q.limit + 1
-	list, err := query.Sessions(ctx, q.Reader, s.Adapter, s.Files, req)
+	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, searchError(err)
 	}
 	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
-	rows := make([]query.SessionRow, len(found))
+	rows := make([]sessions.Row, len(found))
 	for i := range found {
 		rows[i] = found[i].Row(req.Text != "")
 	}
 	answer := sessionsAnswer{head: head{schemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
-	return pageOf(q, rows, rowPage[query.SessionRow]{
+	return pageOf(q, rows, rowPage[sessions.Row]{
 		tail: q.tail(list.Warnings, list.Index),
-		line: func(r *query.SessionRow) string { return sessionText(&r.SessionHit, q.short) },
-		say: func(rows []query.SessionRow, t tail) (any, string) {
+		line: func(r *sessions.Row) string { return sessionText(&r.SessionHit, q.short) },
+		say: func(rows []sessions.Row, t tail) (any, string) {
 			a := answer
 			a.Sessions, a.tail = rows, t
 			return a, sessionsText(&a, q.short)

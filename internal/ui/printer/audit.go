@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 // Audit is the answer of an audit command: rows of one kind.
@@ -23,7 +24,7 @@ type Audit struct {
 	Total    *AuditRow // below the rows; nil when there is none
 	Facts    any       // fields of JSON beside the rows, a struct; nil when there are none
 	Closing  func(rows int) string
-	Coverage *query.Coverage
+	Coverage *audit.Coverage
 	Warnings func() []string // asked for when all rows are printed
 	State    query.IndexState
 }
@@ -379,7 +380,7 @@ func auditClosing(a *Audit, rows int, zone *time.Location) []string {
 }
 
 // CoverageLine says what an audit has looked at.
-func CoverageLine(c *query.Coverage, zone *time.Location) string {
+func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 	parts := []string{Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
 		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
@@ -460,7 +461,7 @@ func csvCell(s string) string {
 
 type auditTail struct {
 	Total    any              `json:"total,omitempty"`
-	Coverage *query.Coverage  `json:"coverage"`
+	Coverage *audit.Coverage  `json:"coverage"`
 	Warnings []string         `json:"warnings"`
 	Index    query.IndexState `json:"index"`
 }

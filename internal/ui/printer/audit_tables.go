@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/query"
+	"pigrep/query/audit"
 )
 
 // sheet is the table of an audit with rows of T. It says of each column once what
@@ -47,10 +47,10 @@ func (s sheet[T]) each(list []T) func(func(*AuditRow) error) error {
 
 // keyColumns are the columns of the dimensions that rows are made of. The total
 // is of them all.
-func keyColumns[T any](look Look, by []string, total *T, key func(*T) *query.AuditKey) sheet[T] {
+func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key) sheet[T] {
 	var columns sheet[T]
 	labelled := false
-	add := func(c AuditColumn, text func(k *query.AuditKey) AuditCell) {
+	add := func(c AuditColumn, text func(k *audit.Key) AuditCell) {
 		first := c.Title != "" && !labelled
 		labelled = labelled || first
 		columns = append(columns, sheetColumn[T]{c, func(r *T) AuditCell {
@@ -73,12 +73,12 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *query.Aud
 		c := AuditColumn{Name: name, Title: strings.ToUpper(name), Flex: i == 0}
 		switch name {
 		case "tool":
-			add(c, func(k *query.AuditKey) AuditCell { return named(k.Tool) })
+			add(c, func(k *audit.Key) AuditCell { return named(k.Tool) })
 		case "model":
-			add(c, func(k *query.AuditKey) AuditCell { return named(k.Model) })
+			add(c, func(k *audit.Key) AuditCell { return named(k.Model) })
 		case "project":
 			c.Left = true
-			add(c, func(k *query.AuditKey) AuditCell {
+			add(c, func(k *audit.Key) AuditCell {
 				if *k.Project == "" {
 					return named(k.Project)
 				}
@@ -86,14 +86,14 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *query.Aud
 			})
 		case "session":
 			c.Name = "session name"
-			add(AuditColumn{Name: "session path"}, func(k *query.AuditKey) AuditCell { return TextCell(k.SessionPath) })
-			add(AuditColumn{Name: "session id"}, func(k *query.AuditKey) AuditCell { return TextCell(k.SessionID) })
-			add(c, func(k *query.AuditKey) AuditCell {
+			add(AuditColumn{Name: "session path"}, func(k *audit.Key) AuditCell { return TextCell(k.SessionPath) })
+			add(AuditColumn{Name: "session id"}, func(k *audit.Key) AuditCell { return TextCell(k.SessionID) })
+			add(c, func(k *audit.Key) AuditCell {
 				return AuditCell{Text: title(k.SessionName, ""), Plain: k.SessionName}
 			})
 		case "day", "week", "month":
 			c.Flex = false
-			add(c, func(k *query.AuditKey) AuditCell {
+			add(c, func(k *audit.Key) AuditCell {
 				return TextCell(map[string]string{"day": k.Day, "week": k.Week, "month": k.Month}[name])
 			})
 		}
@@ -104,9 +104,9 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *query.Aud
 func fixed(list []string) func() []string { return func() []string { return list } }
 
 // NewToolsAudit makes the answer of tools.
-func NewToolsAudit(t *query.ToolTable, look Look) *Audit {
-	type row = query.ToolRow
-	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *query.AuditKey { return &r.AuditKey }), sheet[row]{
+func NewToolsAudit(t *audit.ToolTable, look Look) *Audit {
+	type row = audit.ToolRow
+	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), sheet[row]{
 		{AuditColumn{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) AuditCell { return CountCell(r.Calls) }},
 		{AuditColumn{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) AuditCell { return CountCell(r.Errors) }},
 		{AuditColumn{Name: "error rate", Title: "RATE", Right: true}, rateCell},
@@ -139,7 +139,7 @@ func NewToolsAudit(t *query.ToolTable, look Look) *Audit {
 	}
 }
 
-func rateCell(r *query.ToolRow) AuditCell {
+func rateCell(r *audit.ToolRow) AuditCell {
 	c := AuditCell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
 	if r.Errors > 0 {
 		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
@@ -163,9 +163,9 @@ func bytesCell(n int64) AuditCell {
 }
 
 // NewUsageAudit makes the answer of usage.
-func NewUsageAudit(t *query.UsageTable, look Look) *Audit {
-	type row = query.UsageRow
-	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *query.AuditKey { return &r.AuditKey }), sheet[row]{
+func NewUsageAudit(t *audit.UsageTable, look Look) *Audit {
+	type row = audit.UsageRow
+	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), sheet[row]{
 		{AuditColumn{Name: "input", Title: "INPUT", Right: true}, func(r *row) AuditCell { return CountCell(r.Input) }},
 		{AuditColumn{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) AuditCell { return CountCell(r.Output) }},
 		{AuditColumn{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) AuditCell { return CountCell(r.CacheRead) }},
@@ -181,7 +181,7 @@ func NewUsageAudit(t *query.UsageTable, look Look) *Audit {
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Facts: struct {
 			TimeZone string            `json:"timeZone"`
-			Sources  []query.SourceRow `json:"sources"`
+			Sources  []audit.SourceRow `json:"sources"`
 		}{t.TimeZone, list(t.Sources)},
 		Closing: func(int) string {
 			var parts []string
@@ -215,8 +215,8 @@ func shown(rows, all int, one, many string) string {
 }
 
 // NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
-func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
-	type row = query.CommandRow
+func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
+	type row = audit.CommandRow
 	s := sheet[row]{
 		{AuditColumn{Name: "program", Title: "PROGRAM", Flex: true}, func(r *row) AuditCell { return TextCell(r.Program) }},
 		{AuditColumn{Name: "runs", Title: "RUNS", Right: true, Share: true}, func(r *row) AuditCell { return CountCell(r.Runs) }},
@@ -245,7 +245,7 @@ func NewCommandsAudit(t *query.CommandTable, limit int, look Look) *Audit {
 
 // NewFilesAudit makes the answer of tools files: a table, or the history of a
 // path. A limit of 0 is none.
-func NewFilesAudit(t *query.FileTable, history bool, limit int, look Look) *Audit {
+func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{Command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
 		s := touchSheet(look)
@@ -253,14 +253,14 @@ func NewFilesAudit(t *query.FileTable, history bool, limit int, look Look) *Audi
 		a.Columns = s.columns()
 		a.Each = func(visit func(*AuditRow) error) error {
 			return each(func(r *AuditRow) error {
-				r.Alarm = r.Value.(*query.TouchRow).Status == "error"
+				r.Alarm = r.Value.(*audit.TouchRow).Status == "error"
 				return visit(r)
 			})
 		}
 		a.Closing = func(rows int) string { return shown(rows, len(t.Touches), "time", "times") }
 		return a
 	}
-	type row = query.FileRow
+	type row = audit.FileRow
 	s := sheet[row]{
 		{AuditColumn{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) AuditCell { return look.PathCell(r.Path) }},
 		{AuditColumn{Name: "reads", Title: "READ", Right: true}, func(r *row) AuditCell { return CountCell(r.Reads) }},
@@ -278,8 +278,8 @@ func NewFilesAudit(t *query.FileTable, history bool, limit int, look Look) *Audi
 	return a
 }
 
-func touchSheet(look Look) sheet[query.TouchRow] {
-	type row = query.TouchRow
+func touchSheet(look Look) sheet[audit.TouchRow] {
+	type row = audit.TouchRow
 	return sheet[row]{
 		{AuditColumn{Name: "timestamp", Title: "TIME"}, func(r *row) AuditCell { return look.TimeCell(r.Timestamp.Time) }},
 		{AuditColumn{Name: "action", Title: "ACTION"}, func(r *row) AuditCell { return TextCell(r.Action) }},
@@ -298,8 +298,8 @@ func idCell(id string) AuditCell { return AuditCell{Text: id[:min(len(id), 13)],
 
 // NewCallsAudit makes the answer of tools calls, and of commands as typed. The
 // rows come as they are found.
-func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Audit {
-	type row = query.CallRow
+func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Audit {
+	type row = audit.CallRow
 	s := sheet[row]{
 		{AuditColumn{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) AuditCell { return look.TimeCell(r.Timestamp.Time) }},
 		{AuditColumn{Name: "status", Title: "STATUS", Width: 7}, func(r *row) AuditCell { return TextCell(r.Status) }},
@@ -333,7 +333,7 @@ func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Au
 		}{counted(l.Total)},
 		Closing: func(rows int) string { return shown(rows, max(rows, l.Total), "call", "calls") },
 		Each: func(visit func(*AuditRow) error) error {
-			return l.Each(func(r *query.CallRow) error {
+			return l.Each(func(r *audit.CallRow) error {
 				row := s.row(r)
 				row.Below, row.Alarm = r.Result, r.Status == "error"
 				return visit(row)
@@ -344,7 +344,7 @@ func NewCallsAudit(command string, l *query.CallList, risky bool, look Look) *Au
 
 // argumentsCell is a cell with the arguments of a call. People see where the lines
 // of a command end.
-func argumentsCell(r *query.CallRow) AuditCell {
+func argumentsCell(r *audit.CallRow) AuditCell {
 	text := r.Arguments
 	if r.Cut {
 		text += "…"

@@ -13,22 +13,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/audit"
 )
 
-func toolTable() *query.ToolTable {
-	name := func(s string) query.AuditKey { return query.AuditKey{Tool: &s} }
+func toolTable() *audit.ToolTable {
+	name := func(s string) audit.Key { return audit.Key{Tool: &s} }
 	ms := func(n int32) *int32 { return &n }
 	last := session.Time{Time: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
-	return &query.ToolTable{
+	return &audit.ToolTable{
 		By: []string{"tool"},
-		Rows: []query.ToolRow{
-			{Type: "tool", AuditKey: name("bash"), Calls: 1200, Errors: 60, ErrorRate: 0.05, Sessions: 4, P50: ms(90), P95: ms(61000), Bytes: 2_500_000, Last: last},
-			{Type: "tool", AuditKey: name("evil\x1b[31m\nname\t=1"), Calls: 300, Sessions: 1, NoResult: 2, Last: last},
-			{Type: "tool", AuditKey: name(""), Calls: 0, NoCall: 1, Last: last},
+		Rows: []audit.ToolRow{
+			{Type: "tool", Key: name("bash"), Calls: 1200, Errors: 60, ErrorRate: 0.05, Sessions: 4, P50: ms(90), P95: ms(61000), Bytes: 2_500_000, Last: last},
+			{Type: "tool", Key: name("evil\x1b[31m\nname\t=1"), Calls: 300, Sessions: 1, NoResult: 2, Last: last},
+			{Type: "tool", Key: name(""), Calls: 0, NoCall: 1, Last: last},
 		},
-		Total:    query.ToolRow{Type: "total", Calls: 1500, Errors: 60, ErrorRate: 0.04, Sessions: 4, NoResult: 2, NoCall: 1, Last: last},
-		Coverage: query.Coverage{Sessions: 4, First: last, Last: last, Copies: 3, SkippedLines: 1},
+		Total:    audit.ToolRow{Type: "total", Calls: 1500, Errors: 60, ErrorRate: 0.04, Sessions: 4, NoResult: 2, NoCall: 1, Last: last},
+		Coverage: audit.Coverage{Sessions: 4, First: last, Last: last, Copies: 3, SkippedLines: 1},
 	}
 }
 
@@ -148,11 +148,11 @@ func TestAuditColumns(t *testing.T) {
 		return list
 	}
 	for command, a := range map[string]*Audit{
-		"tools":          NewToolsAudit(&query.ToolTable{By: []string{"tool"}}, Look{}),
-		"tools calls":    NewCallsAudit("", &query.CallList{}, false, Look{}),
-		"tools commands": NewCommandsAudit(&query.CommandTable{}, 0, Look{}),
-		"tools files":    NewFilesAudit(&query.FileTable{}, false, 0, Look{}),
-		"usage":          NewUsageAudit(&query.UsageTable{By: []string{"model"}}, Look{}),
+		"tools":          NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, Look{}),
+		"tools calls":    NewCallsAudit("", &audit.CallList{}, false, Look{}),
+		"tools commands": NewCommandsAudit(&audit.CommandTable{}, 0, Look{}),
+		"tools files":    NewFilesAudit(&audit.FileTable{}, false, 0, Look{}),
+		"usage":          NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, Look{}),
 	} {
 		i := slices.IndexFunc(Columns, func(c struct {
 			Command string

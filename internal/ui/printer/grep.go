@@ -11,11 +11,12 @@ import (
 
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/grep"
 )
 
 // Grep writes the matches of a grep as they are found.
 type Grep interface {
-	Match(*query.GrepMatch) error
+	Match(*grep.Match) error
 	End(*GrepEnd) error
 }
 
@@ -45,7 +46,7 @@ type GrepOptions struct {
 
 // GrepEnd is what there is to say after the last match.
 type GrepEnd struct {
-	Summary  *query.GrepSummary
+	Summary  *grep.Summary
 	State    query.IndexState
 	Warnings []string
 }
@@ -94,7 +95,7 @@ var (
 	grepEntryLook  = ansi.NewStyle().Faint()
 )
 
-func (g *grepText) Match(m *query.GrepMatch) error {
+func (g *grepText) Match(m *grep.Match) error {
 	if m.SessionPath != g.path {
 		if err := g.endFile(); err != nil {
 			return err
@@ -133,7 +134,7 @@ func (g *grepText) Match(m *query.GrepMatch) error {
 }
 
 // separate writes what stands between files, and between groups of lines.
-func (g *grepText) separate(b *strings.Builder, m *query.GrepMatch, number int) {
+func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
 	before.number++
@@ -143,7 +144,7 @@ func (g *grepText) separate(b *strings.Builder, m *query.GrepMatch, number int) 
 }
 
 // head writes what stands before the text of a line.
-func (g *grepText) head(b *strings.Builder, m *query.GrepMatch, number int, match bool) {
+func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match bool) {
 	sep := ":"
 	if !match {
 		sep = "-"
@@ -166,7 +167,7 @@ func (g *grepText) head(b *strings.Builder, m *query.GrepMatch, number int, matc
 }
 
 // lines writes a line, or the lines of a match that goes over several.
-func (g *grepText) lines(b *strings.Builder, m *query.GrepMatch, l *query.GrepLine) {
+func (g *grepText) lines(b *strings.Builder, m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
 	for line := range strings.SplitSeq(l.Text, "\n") {
 		g.head(b, m, number, l.Match)

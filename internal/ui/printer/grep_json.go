@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"pigrep/query"
+	"pigrep/query/grep"
 )
 
 // grepStats are the figures of ripgrep that do not depend on the clock or on the
@@ -41,7 +42,7 @@ type grepSubmatch struct {
 	End   int        `json:"end"`
 }
 
-func (g *grepLines) Match(m *query.GrepMatch) error {
+func (g *grepLines) Match(m *grep.Match) error {
 	path := grepString{m.SessionPath}
 	if m.SessionPath != g.path {
 		if err := g.endFile(); err != nil {
@@ -76,7 +77,7 @@ func (g *grepLines) Match(m *query.GrepMatch) error {
 			Number     int            `json:"line_number"`
 			Absolute   int            `json:"absolute_offset"`
 			Submatches []grepSubmatch `json:"submatches"`
-			query.GrepPlace
+			grep.Place
 		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Place()}}); err != nil {
 			return err
 		}
@@ -135,7 +136,7 @@ func (g *grepEnvelope) begin() error {
 	return err
 }
 
-func (g *grepEnvelope) Match(m *query.GrepMatch) error {
+func (g *grepEnvelope) Match(m *grep.Match) error {
 	for _, row := range m.Rows() {
 		comma := ","
 		if !g.begun {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // Resume is the command that resumes a session.
@@ -61,7 +61,7 @@ func (p jsonEnvelope) Resume(r *Resume) error {
 func (p jsonLines) Resume(r *Resume) error { return encode(p.w, newResumeJSON(summary("resume"), r)) }
 
 // Choices writes numbered sessions to choose from.
-func Choices(w io.Writer, sessions []query.ListedSession, short func(string) string, now time.Time, width int, home string) error {
+func Choices(w io.Writer, sessions []sessions.Session, short func(string) string, now time.Time, width int, home string) error {
 	look := Look{Now: now, Home: home}
 	var b strings.Builder
 	for i := range sessions {

@@ -13,19 +13,20 @@ import (
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // Sessions is the answer of the sessions command.
 type Sessions struct {
 	Query    string
 	Searched bool // there was a query: the sessions have a score and hits
-	List     *query.SessionList
+	List     *sessions.Response
 	ShortID  func(id string) string
 }
 
 // Paths writes the paths of the sessions, each ended by a zero byte: the one
 // byte that a path cannot hold.
-func Paths(w io.Writer, list *query.SessionList) error {
+func Paths(w io.Writer, list *sessions.Response) error {
 	for i := range list.Sessions {
 		if _, err := io.WriteString(w, list.Sessions[i].SessionPath+"\x00"); err != nil {
 			return err
@@ -97,7 +98,7 @@ type sessionRow struct {
 	named                                             bool
 }
 
-func (t *text) sessionRow(s *Sessions, x *query.ListedSession) sessionRow {
+func (t *text) sessionRow(s *Sessions, x *sessions.Session) sessionRow {
 	r := sessionRow{
 		age: t.age(x.Modified.Time), id: oneLine(x.SessionID), dir: oneLine(t.short(x.CWD)),
 		messages: thousands(int64(x.Messages)), named: x.Name != "", usage: usageText(x),
@@ -153,7 +154,7 @@ func Candidate(typed string, s *session.Summary, now time.Time) string {
 const candidateTitle = 50
 
 // usageText is the tokens and the cost of a session, as far as they are known.
-func usageText(x *query.ListedSession) string {
+func usageText(x *sessions.Session) string {
 	var parts []string
 	if x.Tokens > 0 {
 		parts = append(parts, shortCount(x.Tokens))
@@ -311,18 +312,18 @@ type sessionsHead struct {
 	Query string `json:"query,omitempty"`
 }
 
-func newSessionsTail(l *query.SessionList) sessionsTail {
+func newSessionsTail(l *sessions.Response) sessionsTail {
 	return sessionsTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Removed, l.Index}
 }
 
 func (p jsonEnvelope) Sessions(s *Sessions) error {
-	rows := make([]query.SessionRow, len(s.List.Sessions))
+	rows := make([]sessions.Row, len(s.List.Sessions))
 	for i := range rows {
 		rows[i] = s.List.Sessions[i].Row(s.Searched)
 	}
 	return encode(p.w, struct {
 		sessionsHead
-		Sessions []query.SessionRow `json:"sessions"`
+		Sessions []sessions.Row `json:"sessions"`
 		sessionsTail
 	}{sessionsHead{envelope("sessions"), s.Query}, rows, newSessionsTail(s.List)})
 }

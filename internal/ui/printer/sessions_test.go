@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // manySessions is a list as long as the longest that has to be fast.
 func manySessions(n int) *Sessions {
-	list := &query.SessionList{Total: n, TotalIsExact: true}
+	list := &sessions.Response{Total: n, TotalIsExact: true}
 	for i := range n {
 		id := fmt.Sprintf("%08x-0000-7000-8000-%012x", uint32(i)*2654435761, i)
-		list.Sessions = append(list.Sessions, query.ListedSession{SessionHit: query.SessionHit{
+		list.Sessions = append(list.Sessions, sessions.Session{SessionHit: query.SessionHit{
 			Type: "session", SessionPath: "/home/u/.pi/agent/sessions/--home-u-src-app--/2026-01-01T00-00-00-000Z_" + id + ".jsonl", SessionID: id,
 			CWD: fmt.Sprintf("/home/u/src/app-%d", i%200), Modified: at(time.Duration(i) * time.Minute), Messages: i % 500,
 			FirstPrompt: fmt.Sprintf("message of session %d: please look at the retry logic of the connection pool and fix the timeout", i),
@@ -44,9 +45,9 @@ func BenchmarkSessions(b *testing.B) {
 }
 
 func fewSessions() *Sessions {
-	hit := func(h query.SessionHit) query.ListedSession {
+	hit := func(h query.SessionHit) sessions.Session {
 		h.Type = "session"
-		return query.ListedSession{SessionHit: h}
+		return sessions.Session{SessionHit: h}
 	}
 	fork := hit(query.SessionHit{
 		SessionPath: "/s/fork.jsonl", SessionID: "77777777-bb66", Name: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", CWD: "/srv/日本/とても長いプロジェクトの名前",
@@ -55,7 +56,7 @@ func fewSessions() *Sessions {
 	})
 	fork.Depth, fork.ParentPath = 1, "/s/login.jsonl"
 	return &Sessions{
-		List: &query.SessionList{Total: 4, TotalIsExact: true, Index: query.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []query.ListedSession{
+		List: &sessions.Response{Total: 4, TotalIsExact: true, Index: query.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []sessions.Session{
 			hit(query.SessionHit{
 				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
 				Messages: 1234, FirstPrompt: "hello", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
@@ -100,7 +101,7 @@ func TestSessionsForms(t *testing.T) {
 	}{
 		{"sessions-plain", FormatPlain, fewSessions()}, {"sessions-json", FormatJSON, fewSessions()}, {"sessions-jsonl", FormatJSONL, fewSessions()},
 		{"sessions-query", FormatText, searched()}, {"sessions-query-json", FormatJSON, searched()},
-		{"sessions-none", FormatText, &Sessions{List: &query.SessionList{}}}, {"sessions-none-json", FormatJSON, &Sessions{List: &query.SessionList{TotalIsExact: true}}},
+		{"sessions-none", FormatText, &Sessions{List: &sessions.Response{}}}, {"sessions-none-json", FormatJSON, &Sessions{List: &sessions.Response{TotalIsExact: true}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -4,7 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/query/sessions"
 	"pigrep/query/syntax"
 	"pigrep/scope"
 )
@@ -28,7 +28,7 @@ const reading = "reading …"
 
 // facetsMsg are the values that filters can have.
 type facetsMsg struct {
-	list []query.Facet
+	list []sessions.Facet
 	err  error
 }
 
@@ -60,7 +60,7 @@ func (m *Model) facetsCame(msg facetsMsg) {
 
 // filterMenu lists the fields, and with a field its values. What is typed looks
 // through all values at once.
-func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
+func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	var choices []choice
 	title := "filter"
 	if field == "" {
@@ -114,7 +114,7 @@ func (m *Model) filterMenu(field string, facets []query.Facet) *menu {
 
 // setFilter writes a filter into the query. A kind that the scope does not hold
 // widens it.
-func (m *Model) setFilter(f query.Facet) {
+func (m *Model) setFilter(f sessions.Facet) {
 	m.query.set(syntax.SetField(m.query.text, f.Field, f.Value))
 	if f.Field == "kind" && syntax.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
 		m.request.Scope = scope.All

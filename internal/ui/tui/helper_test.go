@@ -15,6 +15,7 @@ import (
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/match"
+	"pigrep/query/sessions"
 	"pigrep/query/words"
 )
 
@@ -149,11 +150,11 @@ func fake() Backend {
 			r.TotalAny = r.Total + 3
 			return r, nil
 		},
-		Sessions: func(ctx context.Context, _ query.SessionsRequest) (*query.SessionList, error) {
-			list := &query.SessionList{TotalIsExact: true}
+		Sessions: func(ctx context.Context, _ sessions.Request) (*sessions.Response, error) {
+			list := &sessions.Response{TotalIsExact: true}
 			for _, g := range library() {
 				g.Hits, g.HitsAny = 0, 0
-				list.Sessions = append(list.Sessions, query.ListedSession{SessionHit: g.SessionHit})
+				list.Sessions = append(list.Sessions, sessions.Session{SessionHit: g.SessionHit})
 			}
 			list.Total = len(list.Sessions)
 			return list, ctx.Err()
@@ -164,8 +165,8 @@ func fake() Backend {
 			}
 			return page(p, e), ctx.Err()
 		},
-		Facets: func(context.Context) ([]query.Facet, error) {
-			return []query.Facet{
+		Facets: func(context.Context) ([]sessions.Facet, error) {
+			return []sessions.Facet{
 				{Field: "kind", Value: "prompt"}, {Field: "kind", Value: "call"}, {Field: "kind", Value: "system"},
 				{Field: "tool", Value: "bash", Count: 1234, Unit: "part"}, {Field: "tool", Value: "evil\x1b[31m tool", Count: 1, Unit: "part"},
 				{Field: "project", Value: "登录", Count: 3, Unit: "session"}, {Field: "model", Value: "opus", Count: 9, Unit: "session"},

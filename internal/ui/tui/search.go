@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/query"
+	"pigrep/query/sessions"
 	"pigrep/query/words"
 )
 
@@ -64,7 +65,7 @@ type searchedMsg struct {
 	seq    int
 	text   string
 	answer *query.Response    // to a question
-	list   *query.SessionList // without one
+	list   *sessions.Response // without one
 	took   time.Duration
 	err    error
 }
@@ -94,7 +95,7 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 		defer stop()
 		start := o.Now()
 		if req.Text == "" {
-			msg.list, msg.err = o.Sessions(ctx, query.SessionsOf(req))
+			msg.list, msg.err = o.Sessions(ctx, sessions.Of(req))
 		} else {
 			msg.answer, msg.err = o.Search(ctx, req)
 		}

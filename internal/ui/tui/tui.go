@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // Options say how the interface begins, and what it works with.
@@ -48,11 +49,11 @@ type Backend struct {
 	// Search answers a request. Without an index it fails with ErrNoIndex.
 	Search func(context.Context, query.Request) (*query.Response, error)
 	// Sessions lists sessions, the latest first. It fails as Search does.
-	Sessions func(context.Context, query.SessionsRequest) (*query.SessionList, error)
+	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
 	// Preview renders the conversation around a place.
 	Preview func(context.Context, Place, Extent) (*Preview, error)
 	// Facets lists what filters can be set to.
-	Facets func(context.Context) ([]query.Facet, error)
+	Facets func(context.Context) ([]sessions.Facet, error)
 	// Resume makes the command that resumes the session, after checking that it
 	// would do what is meant.
 	Resume func(context.Context, Place) (*Resume, error)

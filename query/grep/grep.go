@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"cmp"
@@ -28,8 +28,8 @@ import (
 // order of their paths, offsets and parts. Where the bytes of a file show that a
 // match cannot be there, they are not decoded.
 
-// GrepRequest says what to look for and where.
-type GrepRequest struct {
+// Request says what to look for and where.
+type Request struct {
 	filter.Spec
 
 	Patterns  []string // regular expressions; one of them has to match
@@ -43,14 +43,14 @@ type GrepRequest struct {
 	MaxCount      int  // matching lines of each session file; 0: all
 	Redact        bool // what looks like a secret is masked in what is shown
 
-	limits *grepLimits // nil: the usual ones
+	limits *limits // nil: the usual ones
 
 	// Idle is called when there is no result at the moment. May be nil.
 	Idle func()
 }
 
-// GrepFile is a session file, and how much of it the index is right about.
-type GrepFile struct {
+// File is a session file, and how much of it the index is right about.
+type File struct {
 	Path    string
 	Known   *session.Summary // nil when it is not indexed
 	Indexed int64            // entries that begin before are indexed; Whole for all of them
@@ -59,8 +59,8 @@ type GrepFile struct {
 // Whole stands for the whole of a file.
 const Whole = math.MaxInt64
 
-// GrepMatch is a part of an entry with lines that match.
-type GrepMatch struct {
+// Match is a part of an entry with lines that match.
+type Match struct {
 	SessionPath string
 	SessionID   string
 	EntryID     string
@@ -78,13 +78,13 @@ type GrepMatch struct {
 	Model       string
 	CustomType  string
 
-	Lines   []GrepLine // none when brief
-	Matched int        // lines that match
-	Matches int        // matches in them; not known when brief
+	Lines   []Line // none when brief
+	Matched int    // lines that match
+	Matches int    // matches in them; not known when brief
 }
 
-// GrepSummary is the outcome of a grep.
-type GrepSummary struct {
+// Summary is the outcome of a grep.
+type Summary struct {
 	Files    int // that the filters leave to be searched
 	WithHits int // of them, that have a match
 	Lines    int // that match
@@ -100,19 +100,19 @@ type FileError struct {
 }
 
 // compile compiles the patterns.
-func (req *GrepRequest) compile() (*literal.Pattern, error) {
+func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
 }
 
-// Grep hands every match to emit, in order, on the caller's goroutine. The
+// Run hands every match to emit, in order, on the caller's goroutine. The
 // reader may be nil: then every file is scanned. An error of emit ends the
 // search and is returned.
-func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, files []GrepFile, req GrepRequest, emit func(*GrepMatch) error) (*GrepSummary, error) {
+func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, files []File, req Request, emit func(*Match) error) (*Summary, error) {
 	p, err := req.compile()
 	if err != nil {
 		return nil, err
 	}
-	g := &grep{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: grepUsual}
+	g := &run{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: defaultLimits}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
@@ -123,31 +123,31 @@ func Grep(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	return g.run(ctx, emit)
 }
 
-type grep struct {
+type run struct {
 	reader  *index.Reader
 	adapter adapter.Adapter
 	src     entry.Source
-	req     *GrepRequest
+	req     *Request
 	filter  *filter.Filter
-	limits  grepLimits
+	limits  limits
 	*literal.Pattern
 
-	tasks []*grepTask
-	queue *grepQueue
+	tasks []*task
+	queue *queue
 
 	lookups    []*segmentLookup
 	nextLookup atomic.Int64
 	useless    atomic.Bool // the index says nothing
 }
 
-// grepTask is one session file.
-type grepTask struct {
-	GrepFile
+// task is one session file.
+type task struct {
+	File
 	lookups []*segmentLookup // that say which entries to look at
 	entries []int64          // these: where they begin, ascending, each once
 	scan    bool             // all of the file has to be looked at
 
-	queued  []*GrepMatch // found, and not taken
+	queued  []*Match // found, and not taken
 	done    bool
 	err     error // of the file
 	fatal   error // ends the search
@@ -155,21 +155,21 @@ type grepTask struct {
 }
 
 // plan makes the tasks, in order.
-func (g *grep) plan(files []GrepFile) {
+func (g *run) plan(files []File) {
 	for _, f := range files {
 		if f.Known != nil && f.Indexed == Whole && !g.filter.Session(f.Known) {
 			continue
 		}
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
-		g.tasks = append(g.tasks, &grepTask{GrepFile: f, scan: !known})
+		g.tasks = append(g.tasks, &task{File: f, scan: !known})
 	}
-	slices.SortStableFunc(g.tasks, func(a, b *grepTask) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 // run works the tasks off and hands the matches out.
-func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSummary, error) {
+func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	g.queue = newGrepQueue(ctx)
+	g.queue = newQueue(ctx)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -179,7 +179,7 @@ func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSumma
 	}
 	for range min(runtime.GOMAXPROCS(0), len(g.tasks)) {
 		wg.Go(func() {
-			w := newGrepWorker(ctx, g)
+			w := newWorker(ctx, g)
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(g.tasks) {
@@ -190,7 +190,7 @@ func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSumma
 			}
 		})
 	}
-	sum := &GrepSummary{}
+	sum := &Summary{}
 	for _, t := range g.tasks {
 		found := false
 		for {
@@ -227,20 +227,20 @@ func (g *grep) run(ctx context.Context, emit func(*GrepMatch) error) (*GrepSumma
 	return sum, nil
 }
 
-// A grepQueue bounds the matches that wait for the turn of their task, and so the
+// A queue bounds the matches that wait for the turn of their task, and so the
 // memory that they take and how far a goroutine runs ahead.
-type grepQueue struct {
+type queue struct {
 	ctx     context.Context
 	mu      sync.Mutex
 	changed *sync.Cond
-	turn    *grepTask
+	turn    *task
 	size    int // of what waits
 }
 
 const maxQueued = 4 << 20 // bytes
 
-func newGrepQueue(ctx context.Context) *grepQueue {
-	q := &grepQueue{ctx: ctx}
+func newQueue(ctx context.Context) *queue {
+	q := &queue{ctx: ctx}
 	q.changed = sync.NewCond(&q.mu)
 	context.AfterFunc(ctx, func() {
 		q.mu.Lock()
@@ -252,7 +252,7 @@ func newGrepQueue(ctx context.Context) *grepQueue {
 
 // put adds a match of a task. It waits while there are too many, but never with
 // none of the task whose turn it is.
-func (q *grepQueue) put(t *grepTask, m *GrepMatch) error {
+func (q *queue) put(t *task, m *Match) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.size > maxQueued && (t != q.turn || len(t.queued) > 0) && q.ctx.Err() == nil {
@@ -267,7 +267,7 @@ func (q *grepQueue) put(t *grepTask, m *GrepMatch) error {
 }
 
 // end says that there will be no more matches of a task.
-func (q *grepQueue) end(t *grepTask) {
+func (q *queue) end(t *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t.done = true; t == q.turn {
@@ -277,7 +277,7 @@ func (q *grepQueue) end(t *grepTask) {
 
 // take waits for matches of a task, and returns none when there are no more. Idle,
 // when not nil, is called before waiting.
-func (q *grepQueue) take(t *grepTask, idle func()) []*GrepMatch {
+func (q *queue) take(t *task, idle func()) []*Match {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.turn != t {
@@ -305,7 +305,7 @@ func (q *grepQueue) take(t *grepTask, idle func()) []*GrepMatch {
 }
 
 // size is about how many bytes of memory the match takes.
-func (m *GrepMatch) size() int {
+func (m *Match) size() int {
 	size := 512
 	for i := range m.Lines {
 		size += 128 + len(m.Lines[i].Text) + 16*len(m.Lines[i].Spans)

@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"bytes"
@@ -22,16 +22,16 @@ const (
 	probeRead  = 16 << 10  // of a line whose length is not known, to begin with
 )
 
-// grepWorker searches files, one after the other.
-type grepWorker struct {
-	*grep
+// worker searches files, one after the other.
+type worker struct {
+	*run
 	ctx    context.Context
 	finder *finder
 	parser adapter.Parser // of the entries that the index names
 	cursor literal.Cursor // in raw bytes
 	buf    []byte
 
-	task *grepTask
+	task *task
 	file entry.File
 	left int // matching lines that may still be handed out; negative: any number
 	head session.Header
@@ -41,9 +41,9 @@ type grepWorker struct {
 	branches *entry.Branches
 }
 
-func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
-	return &grepWorker{
-		grep: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
+func newWorker(ctx context.Context, g *run) *worker {
+	return &worker{
+		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
 		// Headers are no entries; what this parser reads is never the first line.
 		parser: g.adapter.Parse(adapter.State{Header: session.Header{Version: 1}}),
 	}
@@ -53,7 +53,7 @@ func newGrepWorker(ctx context.Context, g *grep) *grepWorker {
 var errEnough = errors.New("enough")
 
 // search looks through the file of a task.
-func (w *grepWorker) search(t *grepTask) {
+func (w *worker) search(t *task) {
 	w.task, w.sent, w.left = t, 0, -1
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
@@ -76,7 +76,7 @@ func (w *grepWorker) search(t *grepTask) {
 }
 
 // read reads the entries that the index names and scans what it does not know.
-func (w *grepWorker) read() error {
+func (w *worker) read() error {
 	t := w.task
 	if err := w.loadBranches(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (w *grepWorker) read() error {
 }
 
 // loadBranches works out the branches of the file when a filter asks for them.
-func (w *grepWorker) loadBranches() error {
+func (w *worker) loadBranches() error {
 	if w.branch = w.filter.Branch(); w.branch == "" {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (w *grepWorker) loadBranches() error {
 
 // skipEntries drops the first entries that cannot match, going by their lines. The
 // session record, which takes longer to load, is not needed when all are dropped.
-func (w *grepWorker) skipEntries() error {
+func (w *worker) skipEntries() error {
 	for w.JSON != nil && len(w.task.entries) > 0 {
 		may, err := w.lineMayMatch(w.task.entries[0])
 		if may || err != nil {
@@ -144,7 +144,7 @@ func (w *grepWorker) skipEntries() error {
 // lineMayMatch reports whether something of the line from an offset on may match.
 // It looks through a window, which it moves on by less than its length, so that
 // whatever lies across its end is seen whole.
-func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
+func (w *worker) lineMayMatch(offset int64) (bool, error) {
 	buf := w.room(max(w.limits.window, 2*w.JSON.Longest))
 	for have, size := 0, min(probeRead, len(buf)); ; size = len(buf) {
 		n, err := w.file.ReadAt(buf[have:size], offset)
@@ -175,13 +175,13 @@ func (w *grepWorker) lineMayMatch(offset int64) (bool, error) {
 }
 
 // mayMatch reports whether something of the raw bytes may match.
-func (w *grepWorker) mayMatch(data []byte) bool {
+func (w *worker) mayMatch(data []byte) bool {
 	w.cursor.Begin(w.JSON, data)
 	return w.cursor.Next(0) < len(data) || w.JSON.NextEscape(data, 0) < len(data)
 }
 
 // entries searches the entries that the index names.
-func (w *grepWorker) entries(rec *session.Record) error {
+func (w *worker) entries(rec *session.Record) error {
 	if !w.filter.Session(&rec.Summary) {
 		w.task.skipped = true
 		return nil
@@ -225,7 +225,7 @@ func (w *grepWorker) entries(rec *session.Record) error {
 }
 
 // room returns n bytes, which are the worker's own until it asks again.
-func (w *grepWorker) room(n int) []byte {
+func (w *worker) room(n int) []byte {
 	if cap(w.buf) < n {
 		w.buf = make([]byte, max(n, min(2*cap(w.buf), maxRead)))
 	}
@@ -233,7 +233,7 @@ func (w *grepWorker) room(n int) []byte {
 }
 
 // node searches the bytes of one entry.
-func (w *grepWorker) node(rec *session.Record, n *session.Node, data []byte) error {
+func (w *worker) node(rec *session.Record, n *session.Node, data []byte) error {
 	if w.JSON != nil && !w.mayMatch(data) {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (w *grepWorker) node(rec *session.Record, n *session.Node, data []byte) err
 
 // scan searches the file from an offset on, where the parser is in the state
 // given.
-func (w *grepWorker) scan(state adapter.State, from int64) error {
+func (w *worker) scan(state adapter.State, from int64) error {
 	head, err := w.header(state, from)
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func (w *grepWorker) scan(state adapter.State, from int64) error {
 
 // header returns the header that is in force in the whole file: the first one,
 // wherever it stands.
-func (w *grepWorker) header(state adapter.State, from int64) (session.Header, error) {
+func (w *worker) header(state adapter.State, from int64) (session.Header, error) {
 	if state.Header.Version != 0 {
 		return state.Header, nil
 	}
@@ -339,7 +339,7 @@ func (w *grepWorker) header(state adapter.State, from int64) (session.Header, er
 // lineScan goes through the lines of a file. Lines that cannot match are not
 // parsed, so the parser does not know the time of the entry before.
 type lineScan struct {
-	w      *grepWorker
+	w      *worker
 	parser adapter.Parser
 	lines  int // before the bytes that come next
 
@@ -449,7 +449,7 @@ func (s *lineScan) readTo(offset int64) error {
 }
 
 // entry searches the parts of an entry and hands out what matches.
-func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
+func (w *worker) entry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
 		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Holds(e.Offset, w.branch) {
@@ -459,7 +459,7 @@ func (w *grepWorker) entry(e *session.Entry, at time.Time) error {
 		if len(blocks) == 0 {
 			continue
 		}
-		m := &GrepMatch{
+		m := &Match{
 			SessionPath: w.task.Path, SessionID: w.head.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
 			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),

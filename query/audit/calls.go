@@ -1,4 +1,4 @@
-package query
+package audit
 
 import (
 	"bytes"
@@ -13,8 +13,9 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/internal/audit"
+	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/query"
 	"pigrep/query/entry"
 )
 
@@ -57,7 +58,7 @@ type CallList struct {
 	Total    int                                    // before the limit; -1 when that takes reading the session files
 	Coverage Coverage
 	Warnings []string
-	Index    IndexState
+	Index    query.IndexState
 }
 
 // resultLines is how many lines of a result are shown.
@@ -67,7 +68,7 @@ const resultLines = 5
 // reached, and held in memory until its first one is; so are those of the sessions
 // that ran meanwhile. With results it reads the first lines of each call's result
 // from its session file.
-func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest, results bool) (*CallList, error) {
+func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request, results bool) (*CallList, error) {
 	x, err := newAuditor(ctx, r, a, src, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
@@ -75,9 +76,9 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	list := &CallList{}
 	entries := entry.NewReader(src, a)
 	var runs callRuns
-	err = x.eachCall(func(f *auditFile, number int, c *session.CallFact) {
-		if n := len(runs); n == 0 || runs[n-1].auditFile != f {
-			runs = append(runs, &callRun{callFile: callFile{auditFile: f, x: x, entries: entries}})
+	err = x.eachCall(func(f *file, number int, c *session.CallFact) {
+		if n := len(runs); n == 0 || runs[n-1].file != f {
+			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries}})
 		}
 		run := runs[len(runs)-1]
 		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number)})
@@ -94,7 +95,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.Args) > 0 {
 		list.Total = -1
 	}
-	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, StateOf(x.r)
+	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, query.StateOf(x.r)
 	list.Each = func(visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
@@ -159,7 +160,7 @@ func (r *callRun) next(args []ArgTest, results bool) (*CallRow, error) {
 		return nil, nil
 	}
 	c := &r.facts.Calls[number]
-	row := r.x.row(r.auditFile, c)
+	row := r.x.row(r.file, c)
 	row.EntryID = entryID(r.outline, c.Offset)
 	if c.HasResult {
 		row.ResultEntryID = entryID(r.outline, c.Result)
@@ -191,12 +192,12 @@ func (h *callRuns) Pop() any {
 	return run
 }
 
-func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
+func (x *auditor) row(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: "ok", Bytes: c.Bytes,
-		Programs: c.Programs, Unparsed: c.Broken, Rules: audit.RuleIDs(c.Rules),
+		Programs: c.Programs, Unparsed: c.Broken, Rules: rules.RuleIDs(c.Rules),
 	}
 	if c.Part >= 0 {
 		row.Part = &c.Part
@@ -223,7 +224,7 @@ func (x *auditor) row(f *auditFile, c *session.CallFact) *CallRow {
 
 // callFile reads entries of a session file again.
 type callFile struct {
-	*auditFile
+	*file
 	x       *auditor
 	entries *entry.Reader
 	outline *index.Outline // nil when the file has no record
@@ -339,7 +340,7 @@ type CommandTable struct {
 	Unparsed int // of these, those that cannot be parsed; of each the first word counts
 	Coverage Coverage
 	Warnings []string
-	Index    IndexState
+	Index    query.IndexState
 }
 
 type commandGroup struct {
@@ -350,7 +351,7 @@ type commandGroup struct {
 }
 
 // Commands counts what shell commands ran.
-func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest) (*CommandTable, error) {
+func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
 	x, err := newAuditor(ctx, r, a, src, &req, index.FactCalls)
 	if err != nil {
@@ -359,7 +360,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t := &CommandTable{}
 	var table groups[commandGroup]
 	var key [1]string
-	err = x.eachCall(func(f *auditFile, _ int, c *session.CallFact) {
+	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
 		t.Calls++
 		if c.Broken {
 			t.Unparsed++
@@ -395,6 +396,6 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	slices.SortFunc(t.Rows, func(a, b CommandRow) int {
 		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Program, b.Program))
 	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, StateOf(x.r)
+	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, query.StateOf(x.r)
 	return t, nil
 }

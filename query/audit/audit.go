@@ -1,4 +1,4 @@
-package query
+package audit
 
 import (
 	"cmp"
@@ -11,18 +11,19 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
-	"pigrep/internal/audit"
+	rules "pigrep/internal/audit"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
+	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
 )
 
-// AuditRequest asks what tools did and what it cost. Of the Spec it takes the filters
+// Request asks what tools did and what it cost. Of the Spec it takes the filters
 // on sessions, tools, models, times and branches, and Error. The text, where there is
 // one, picks calls: those whose words are all there.
-type AuditRequest struct {
+type Request struct {
 	Text string
 	filter.Spec
 	Env    filter.Env // what fields in the text are read with
@@ -63,11 +64,11 @@ type Coverage struct {
 type auditor struct {
 	ctx     context.Context
 	r       *index.Reader
-	req     *AuditRequest
+	req     *Request
 	set     *index.FactSet
-	files   []auditFile // the oldest header first
+	files   []file // the oldest header first
 	filter  *filter.Filter
-	branch  *auditBranch // nil for any branch
+	branch  *branch // nil for any branch
 	place   *time.Location
 	matched map[callPlace]bool // calls that the text picks; nil for all
 	ids     []uint32           // of the files
@@ -79,8 +80,8 @@ type auditor struct {
 	warnings []string
 }
 
-// auditFile is a session file of an audit.
-type auditFile struct {
+// file is a session file of an audit.
+type file struct {
 	*session.Summary
 	wanted bool
 }
@@ -92,13 +93,13 @@ type callPlace struct {
 	part   int
 }
 
-func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req *AuditRequest, parts index.FactParts) (*auditor, error) {
+func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req *Request, parts index.FactParts) (*auditor, error) {
 	x := &auditor{ctx: ctx, r: r, req: req, place: req.Location}
 	if x.place == nil {
 		x.place = time.UTC
 	}
 	for _, id := range req.Rules {
-		if !slices.ContainsFunc(audit.Rules, func(r audit.Rule) bool { return r.ID == id }) {
+		if !slices.ContainsFunc(rules.Rules, func(r rules.Rule) bool { return r.ID == id }) {
 			return nil, fmt.Errorf("there is no rule %q", id)
 		}
 	}
@@ -119,13 +120,13 @@ func newAuditor(ctx context.Context, r *index.Reader, a adapter.Adapter, src ent
 func (x *auditor) listFiles() error {
 	x.filter = x.req.Spec.Compile()
 	if name := x.filter.Branch(); name != "" {
-		x.branch = &auditBranch{branch: name}
+		x.branch = &branch{branch: name}
 	}
 	summaries := x.r.Summaries()
-	x.files = make([]auditFile, 0, len(summaries))
+	x.files = make([]file, 0, len(summaries))
 	for i := range summaries {
 		s := &summaries[i]
-		f := auditFile{Summary: s, wanted: x.filter.Session(s)}
+		f := file{Summary: s, wanted: x.filter.Session(s)}
 		if f.wanted && (s.Version != 0 || s.Messages > 0) {
 			x.cover.Sessions++
 			x.cover.SkippedLines += s.Skipped
@@ -138,7 +139,7 @@ func (x *auditor) listFiles() error {
 		}
 		x.files = append(x.files, f)
 	}
-	slices.SortStableFunc(x.files, func(a, b auditFile) int { return session.CompareHeaders(&a.Header, &b.Header) }) // by path before
+	slices.SortStableFunc(x.files, func(a, b file) int { return session.CompareHeaders(&a.Header, &b.Header) }) // by path before
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)
 	}
@@ -147,7 +148,7 @@ func (x *auditor) listFiles() error {
 
 // search finds the calls that the text picks.
 func (x *auditor) search(a adapter.Adapter, src entry.Source) error {
-	req := Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
+	req := query.Request{Text: x.req.Text, Spec: x.req.Spec, Env: x.req.Env}
 	req.Kinds = []session.Kind{session.KindCall, session.KindShell}
 	req.Tools, req.Models, req.Error = nil, nil, false // of these the facts know more
 	req.Since, req.Until = time.Time{}, time.Time{}
@@ -221,13 +222,13 @@ func (c *claims) first(copy uint64, file int, offset int64) bool {
 }
 
 // timeOf returns a time of facts, that of the file when there is none.
-func (f *auditFile) timeOf(ms int64) time.Time {
+func (f *file) timeOf(ms int64) time.Time {
 	return f.TimeOf(&session.Node{Time: ms})
 }
 
 // eachUsage visits the uses of tokens that pass the filters, each once.
-func (x *auditor) eachUsage(visit func(f *auditFile, u *session.UsageFact)) error {
-	return x.eachPiece(func(f *auditFile, p *index.Piece) error {
+func (x *auditor) eachUsage(visit func(f *file, u *session.UsageFact)) error {
+	return x.eachPiece(func(f *file, p *index.Piece) error {
 		for k := range p.Usages {
 			u := &p.Usages[k]
 			first := x.claimed.first(u.Copy, p.File, u.Offset)
@@ -252,14 +253,14 @@ func (x *auditor) eachUsage(visit func(f *auditFile, u *session.UsageFact)) erro
 // eachCall visits the calls that pass the filters, each once. Results without a
 // call are among them.
 func (x *auditor) eachCall(visit callVisitor) error {
-	return x.eachPiece(func(f *auditFile, p *index.Piece) error { return x.callsOf(f, p, visit) })
+	return x.eachPiece(func(f *file, p *index.Piece) error { return x.callsOf(f, p, visit) })
 }
 
 // callVisitor is told a call, and its number among those of the file.
-type callVisitor func(f *auditFile, number int, c *session.CallFact)
+type callVisitor func(f *file, number int, c *session.CallFact)
 
 // callsOf is eachCall for a piece.
-func (x *auditor) callsOf(f *auditFile, p *index.Piece, visit callVisitor) error {
+func (x *auditor) callsOf(f *file, p *index.Piece, visit callVisitor) error {
 	for k := range p.Calls {
 		c := &p.Calls[k]
 		first := x.claimed.first(c.Copy, p.File, c.Offset)
@@ -320,7 +321,7 @@ func (s *entrySet) addResult(c *session.CallFact) {
 
 // eachPiece visits the facts of the files in the order in which copies are looked
 // for.
-func (x *auditor) eachPiece(visit func(f *auditFile, p *index.Piece) error) error {
+func (x *auditor) eachPiece(visit func(f *file, p *index.Piece) error) error {
 	for p, err := range x.set.All(x.ids) {
 		f := &x.files[p.File]
 		if err != nil {
@@ -336,17 +337,17 @@ func (x *auditor) eachPiece(visit func(f *auditFile, p *index.Piece) error) erro
 	return nil
 }
 
-// auditBranch knows which entries of the file at work lie on a branch.
-type auditBranch struct {
+// branch knows which entries of the file at work lie on a branch.
+type branch struct {
 	branch string
-	file   *auditFile
+	file   *file
 	record *session.Record
 	tree   *session.Tree
 }
 
 // onBranch reports whether the entry at an offset lies on the branch that is
 // asked for.
-func (x *auditor) onBranch(f *auditFile, offset int64) (bool, error) {
+func (x *auditor) onBranch(f *file, offset int64) (bool, error) {
 	b := x.branch
 	if b == nil {
 		return true, nil
@@ -363,20 +364,20 @@ func (x *auditor) onBranch(f *auditFile, offset int64) (bool, error) {
 }
 
 // wants applies the filters on calls.
-func (x *auditor) wants(f *auditFile, c *session.CallFact) bool {
+func (x *auditor) wants(f *file, c *session.CallFact) bool {
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Failed,
 		x.req.Risky && c.Rules == 0,
 		x.req.Commands && len(c.Programs) == 0 && !c.Broken && !c.Shell,
 		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }),
-		len(x.req.Rules) > 0 && !slices.ContainsFunc(audit.RuleIDs(c.Rules), func(id string) bool { return slices.Contains(x.req.Rules, id) }),
+		len(x.req.Rules) > 0 && !slices.ContainsFunc(rules.RuleIDs(c.Rules), func(id string) bool { return slices.Contains(x.req.Rules, id) }),
 		!x.ofModel(c.Model), !x.inTime(f, c.Time):
 		return false
 	}
 	return x.matched == nil || x.matched[callPlace{f.File, c.Offset, c.Part}]
 }
 
-func (x *auditor) inTime(f *auditFile, ms int64) bool {
+func (x *auditor) inTime(f *file, ms int64) bool {
 	return !x.filter.OfTime() || x.filter.Time(f.timeOf(ms).UnixMilli())
 }
 
@@ -385,7 +386,7 @@ func (x *auditor) ofModel(model string) bool {
 }
 
 // key writes down what a row of the dimension is about.
-func (x *auditor) key(by string, f *auditFile, ms int64, tool, model string) string {
+func (x *auditor) key(by string, f *file, ms int64, tool, model string) string {
 	switch by {
 	case "tool":
 		return tool
@@ -429,7 +430,7 @@ func (x *auditor) period(by string, t time.Time) string {
 }
 
 // keys returns the key of every dimension of the request.
-func (x *auditor) keys(into []string, f *auditFile, ms int64, tool, model string) []string {
+func (x *auditor) keys(into []string, f *file, ms int64, tool, model string) []string {
 	into = into[:0]
 	for _, by := range x.req.By {
 		into = append(into, x.key(by, f, ms, tool, model))

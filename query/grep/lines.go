@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 type finder struct {
 	*literal.Pattern
 	brief     bool // it is enough to know which lines match
-	automaton *automaton
+	automaton *lazyDFA
 	cursor    literal.Cursor
 	blocks    []block
 }
@@ -24,7 +24,7 @@ type block struct {
 }
 
 func newFinder(p *literal.Pattern, brief bool) *finder {
-	return &finder{Pattern: p, brief: brief, automaton: newAutomaton(p.Program, p.Multiline)}
+	return &finder{Pattern: p, brief: brief, automaton: newLazyDFA(p.Program, p.Multiline)}
 }
 
 // find returns the blocks that match, at most limit unless that is negative. The
@@ -148,8 +148,8 @@ func (f *finder) findAcross(text []byte, limit int) {
 	}
 }
 
-// GrepLine is a line of a part: one that matches, or one around it.
-type GrepLine struct {
+// Line is a line of a part: one that matches, or one around it.
+type Line struct {
 	Number int      // from 1, within the part
 	Offset int      // of its first byte within the part
 	Text   string   // without its newline; with multiline the lines of a match, with newlines between them
@@ -159,13 +159,13 @@ type GrepLine struct {
 }
 
 // linesOf returns the lines of the blocks and those around them.
-func linesOf(text []byte, blocks []block, before, after int) []GrepLine {
-	var lines []GrepLine
+func linesOf(text []byte, blocks []block, before, after int) []Line {
+	var lines []Line
 	number, counted := 1, 0
-	add := func(start, end int) *GrepLine {
+	add := func(start, end int) *Line {
 		number += bytes.Count(text[counted:start], []byte{'\n'})
 		counted = start
-		lines = append(lines, GrepLine{Number: number, Offset: start, Text: string(text[start:end]), Ended: end < len(text)})
+		lines = append(lines, Line{Number: number, Offset: start, Text: string(text[start:end]), Ended: end < len(text)})
 		return &lines[len(lines)-1]
 	}
 	done := 0 // where the first line begins that is not added yet

@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// An automaton finds the lines, or the texts, that an expression matches, and
+// An lazyDFA finds the lines, or the texts, that an expression matches, and
 // not where in them. Its states are sets of places in the program of package
 // regexp/syntax, made when they are first needed; a step is one look into a
 // table. It is used by one goroutine.
@@ -22,7 +22,7 @@ import (
 //
 // Without multiline a text is a list of lines, each matched by itself: a newline
 // ends what is matched and leads to the first state.
-type automaton struct {
+type lazyDFA struct {
 	prog      *syntax.Prog
 	multiline bool
 
@@ -76,8 +76,8 @@ const (
 	maxCompare = 1 << 22 // of intervals with characters of the program
 )
 
-func newAutomaton(prog *syntax.Prog, multiline bool) *automaton {
-	d := &automaton{prog: prog, multiline: multiline, seen: make([]uint32, len(prog.Inst))}
+func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
+	d := &lazyDFA{prog: prog, multiline: multiline, seen: make([]uint32, len(prog.Inst))}
 	for i := range prog.Inst {
 		if in := &prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
 			switch op := syntax.EmptyOp(in.Arg); {
@@ -93,7 +93,7 @@ func newAutomaton(prog *syntax.Prog, multiline bool) *automaton {
 	return d
 }
 
-func (d *automaton) reset() {
+func (d *lazyDFA) reset() {
 	d.table = append(d.table[:0], make([]int32, max(d.stride, 2))...)
 	d.states = append(d.states[:0], dfaState{})
 	d.known = make(map[string]int32)
@@ -103,7 +103,7 @@ func (d *automaton) reset() {
 }
 
 // findClasses puts characters that the program never tells apart into one class.
-func (d *automaton) findClasses() {
+func (d *lazyDFA) findClasses() {
 	starts := map[rune]bool{0: true, '\n': true, '\n' + 1: true, '0': true, '9' + 1: true, 'A': true, 'Z' + 1: true,
 		'_': true, '_' + 1: true, 'a': true, 'z' + 1: true}
 	interval := func(lo, hi rune) { starts[lo], starts[hi+1] = true, true }
@@ -166,7 +166,7 @@ func b2i(b bool) byte {
 	return 0
 }
 
-func (d *automaton) class(r rune) uint16 {
+func (d *lazyDFA) class(r rune) uint16 {
 	i := sort.Search(len(d.bounds), func(i int) bool { return d.bounds[i] > r })
 	return d.classOf[i-1]
 }
@@ -175,7 +175,7 @@ func (d *automaton) class(r rune) uint16 {
 // there is none. With multiline it is a place in the text, to which or after
 // which the match goes. at is the start of a line, and of the text with
 // multiline.
-func (d *automaton) find(text []byte, at int) int {
+func (d *lazyDFA) find(text []byte, at int) int {
 	state, idle, table, ascii, stay := d.first, d.idle, d.table, &d.ascii, &d.stay
 	for i := at; i < len(text); {
 		if state == idle {
@@ -228,7 +228,7 @@ func (d *automaton) find(text []byte, at int) int {
 
 // step works out what a class leads to from a state and enters it in the table,
 // which may be made anew for it.
-func (d *automaton) step(from int32, class int) (next int32) {
+func (d *lazyDFA) step(from int32, class int) (next int32) {
 	if len(d.table) > maxTable {
 		s := d.states[d.number(from)]
 		places := slices.Clone(s.places)
@@ -302,7 +302,7 @@ func (d *automaton) step(from int32, class int) (next int32) {
 // follow goes from a place through all that takes no character, given what holds
 // here, and adds to d.next where the character leads. It reports whether there
 // is a match.
-func (d *automaton) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
+func (d *lazyDFA) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
 	d.queue = append(d.queue[:0], place)
 	for len(d.queue) > 0 {
 		pc := d.queue[len(d.queue)-1]
@@ -334,7 +334,7 @@ func (d *automaton) follow(place uint32, flags syntax.EmptyOp, c rune, more bool
 
 // state returns the number of the state, which is where its row of the table
 // begins.
-func (d *automaton) state(places []uint32, b before) int32 {
+func (d *lazyDFA) state(places []uint32, b before) int32 {
 	b &= d.minds
 	key := make([]byte, 1, 1+4*len(places))
 	key[0] = byte(b)
@@ -353,6 +353,6 @@ func (d *automaton) state(places []uint32, b before) int32 {
 
 // number returns the place of a state in states. The first row of the table
 // stands for no state.
-func (d *automaton) number(state int32) int {
+func (d *lazyDFA) number(state int32) int {
 	return 1 + (int(state)-max(d.stride, 2))/d.stride
 }

@@ -1,4 +1,4 @@
-package query
+package sessions
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 
 func TestListMasksFirstPrompts(t *testing.T) {
 	l := stories.New(t, stories.Story{Name: "s", Entries: []stories.Turn{stories.Prompt("connect with DB_PASSWORD=hunter2hunter2 please")}})
-	list, err := Sessions(t.Context(), l.Reader, adapter.Pi(), stories.Disk{}, SessionsRequest{Redact: true})
+	list, err := List(t.Context(), l.Reader, adapter.Pi(), stories.Disk{}, Request{Redact: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // files come that have documents there. Files are searched meanwhile, as soon as
 // all is known that the index says of them.
 
-// grepLimits is where looking things up stops to pay.
-type grepLimits struct {
+// limits is where looking things up stops to pay.
+type limits struct {
 	literal.Limits
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
@@ -27,7 +27,7 @@ type grepLimits struct {
 	window int
 }
 
-var grepUsual = grepLimits{Limits: literal.DefaultLimits, share: 0.5, some: 8, window: 64 << 10}
+var defaultLimits = limits{Limits: literal.DefaultLimits, share: 0.5, some: 8, window: 64 << 10}
 
 // segmentLookup is what a segment says.
 type segmentLookup struct {
@@ -42,7 +42,7 @@ type segmentLookup struct {
 }
 
 // findLookups finds the segments that know the files of the tasks.
-func (g *grep) findLookups() error {
+func (g *run) findLookups() error {
 	if g.reader == nil || g.Required == nil {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (g *grep) findLookups() error {
 }
 
 // lookUp looks at the segments that are left, one after the other.
-func (g *grep) lookUp(ctx context.Context) {
+func (g *run) lookUp(ctx context.Context) {
 	for {
 		i := int(g.nextLookup.Add(1)) - 1
 		if i >= len(g.lookups) {
@@ -103,7 +103,7 @@ func (g *grep) lookUp(ctx context.Context) {
 	}
 }
 
-func (g *grep) lookUpIn(l *segmentLookup) error {
+func (g *run) lookUpIn(l *segmentLookup) error {
 	if g.useless.Load() {
 		l.all = true
 		return nil
@@ -144,7 +144,7 @@ func (g *grep) lookUpIn(l *segmentLookup) error {
 }
 
 // candidates waits for what the index says of the file of a task.
-func (t *grepTask) candidates(limits grepLimits) error {
+func (t *task) candidates(limits limits) error {
 	if t.scan {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package query
+package audit
 
 import (
 	"cmp"
@@ -10,11 +10,12 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query"
 	"pigrep/query/entry"
 )
 
-// AuditKey says what a row is about: the dimensions of the request that apply.
-type AuditKey struct {
+// Key says what a row is about: the dimensions of the request that apply.
+type Key struct {
 	Tool        *string `json:"tool,omitempty"`
 	Day         string  `json:"day,omitempty"`
 	Week        string  `json:"week,omitempty"`
@@ -27,8 +28,8 @@ type AuditKey struct {
 }
 
 // key fills the key of a row.
-func (x *auditor) auditKey(keys []string) AuditKey {
-	var k AuditKey
+func (x *auditor) auditKey(keys []string) Key {
+	var k Key
 	for i, by := range x.req.By {
 		v := keys[i]
 		switch by {
@@ -56,7 +57,7 @@ func (x *auditor) auditKey(keys []string) AuditKey {
 // ToolRow is a row of the table of tools.
 type ToolRow struct {
 	Type string `json:"type"` // "tool"
-	AuditKey
+	Key
 	Calls     int          `json:"calls"`
 	Errors    int          `json:"errors"`
 	ErrorRate float64      `json:"errorRate"` // of the calls that have a result
@@ -78,7 +79,7 @@ type ToolTable struct {
 	Total    ToolRow
 	Coverage Coverage
 	Warnings []string
-	Index    IndexState
+	Index    query.IndexState
 }
 
 type toolGroup struct {
@@ -90,7 +91,7 @@ type toolGroup struct {
 	last      int64
 }
 
-func (g *toolGroup) add(f *auditFile, c *session.CallFact) {
+func (g *toolGroup) add(f *file, c *session.CallFact) {
 	g.files.add(f.File)
 	at := c.Time
 	if at == 0 {
@@ -136,7 +137,7 @@ func (g *toolGroup) finish() ToolRow {
 }
 
 // Tools counts the calls of tools.
-func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req AuditRequest) (*ToolTable, error) {
+func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*ToolTable, error) {
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
@@ -147,7 +148,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	var table groups[toolGroup]
 	total := &toolGroup{row: ToolRow{Type: "total"}}
 	var keys []string
-	err = x.eachCall(func(f *auditFile, _ int, c *session.CallFact) {
+	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
 		keys = x.keys(keys, f, c.Time, c.Tool, c.Model)
 		table.of(keys, func(keys []string) *toolGroup {
 			return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}}
@@ -157,7 +158,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
-	t := &ToolTable{By: req.By, Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: StateOf(x.r)}
+	t := &ToolTable{By: req.By, Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: query.StateOf(x.r)}
 	slices.SortFunc(table.rows, func(a, b *toolGroup) int {
 		if byTime(req.By) {
 			if c := cmp.Compare(b.keys[0], a.keys[0]); c != 0 {
@@ -168,7 +169,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	})
 	for _, g := range table.rows {
 		row := g.finish()
-		row.AuditKey = x.auditKey(g.keys)
+		row.Key = x.auditKey(g.keys)
 		t.Rows = append(t.Rows, row)
 	}
 	return t, nil
@@ -177,7 +178,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 // UsageRow is a row of the table of tokens and cost.
 type UsageRow struct {
 	Type string `json:"type"` // "usage"
-	AuditKey
+	Key
 	Input      int64   `json:"input"`
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cacheRead"`
@@ -198,7 +199,7 @@ type UsageTable struct {
 	Sources  []SourceRow // the same total by what used the tokens
 	Coverage Coverage
 	Warnings []string
-	Index    IndexState
+	Index    query.IndexState
 }
 
 // SourceRow says what one sort of entries used.
@@ -215,7 +216,7 @@ type usageGroup struct {
 	files fileSet
 }
 
-func (g *usageGroup) add(f *auditFile, u *session.UsageFact) {
+func (g *usageGroup) add(f *file, u *session.UsageFact) {
 	r := &g.row
 	r.Input += u.Input
 	r.Output += u.Output
@@ -237,7 +238,7 @@ func (g *usageGroup) finish() UsageRow {
 }
 
 // Usage adds up tokens and cost.
-func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable, error) {
+func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, error) {
 	if len(req.By) == 0 {
 		req.By = []string{"model"}
 	}
@@ -251,7 +252,7 @@ func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable,
 	build := func(keys []string) *usageGroup { return &usageGroup{keys: keys, row: UsageRow{Type: "usage"}} }
 	var keys []string
 	var source [1]string
-	err = x.eachUsage(func(f *auditFile, u *session.UsageFact) {
+	err = x.eachUsage(func(f *file, u *session.UsageFact) {
 		keys = x.keys(keys, f, u.Time, "", u.Model)
 		table.of(keys, build).add(f, u)
 		source[0] = u.Source
@@ -261,7 +262,7 @@ func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable,
 	if err != nil {
 		return nil, err
 	}
-	t := &UsageTable{By: req.By, TimeZone: x.place.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: StateOf(x.r)}
+	t := &UsageTable{By: req.By, TimeZone: x.place.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.cover, Index: query.StateOf(x.r)}
 	for _, g := range table.rows {
 		g.row.Cost = g.cost.total()
 	}
@@ -275,7 +276,7 @@ func Usage(ctx context.Context, r *index.Reader, req AuditRequest) (*UsageTable,
 	})
 	for _, g := range table.rows {
 		row := g.finish()
-		row.AuditKey = x.auditKey(g.keys)
+		row.Key = x.auditKey(g.keys)
 		t.Rows = append(t.Rows, row)
 	}
 	for _, g := range sources.rows {

@@ -1,4 +1,4 @@
-package query
+package audit
 
 import (
 	"cmp"
@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"pigrep/index"
-	"pigrep/internal/audit"
+	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
+	"pigrep/query"
 )
 
 // FileRow is a file that tools touched.
@@ -52,7 +53,7 @@ type FileTable struct {
 	Touches  []TouchRow // the latest first
 	Coverage Coverage
 	Warnings []string
-	Index    IndexState
+	Index    query.IndexState
 }
 
 type fileGroup struct {
@@ -61,7 +62,7 @@ type fileGroup struct {
 	first, last int64
 }
 
-func (g *fileGroup) add(f *auditFile, ms int64) {
+func (g *fileGroup) add(f *file, ms int64) {
 	g.files.add(f.File)
 	at := f.timeOf(ms).UnixMilli()
 	if g.first == 0 || at < g.first {
@@ -73,107 +74,23 @@ func (g *fileGroup) add(f *auditFile, ms int64) {
 // Files counts which files tools touched. With a path it lists every time that
 // one was touched: the file itself when the path is absolute, else every file
 // whose path ends with these elements, and those below it.
-func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) (*FileTable, error) {
+func Files(ctx context.Context, r *index.Reader, req Request, name string) (*FileTable, error) {
 	req.Text = ""
 	x, err := newAuditor(ctx, r, nil, nil, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
 	}
-	want := path.Clean(session.Slashed(file))
-	history := file != ""
-	t := &FileTable{}
-	var table groups[fileGroup]
-	var key [1]string
-	group := func(name string) *fileGroup {
-		key[0] = name
-		return table.of(key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
-	}
-	var last *auditFile // of the touches so far, and its outline
-	var outline *index.Outline
-	var unread error
-	touch := func(f *auditFile, name string, ms, offset int64) TouchRow {
-		if f != last && unread == nil {
-			last = f
-			outline, unread = r.Outline(f.File, nil)
-		}
-		return TouchRow{
-			Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: x.shown(f.Name), CWD: f.CWD,
-			EntryID: entryID(outline, offset), Offset: offset,
-		}
-	}
-	var summaries claims
-	summary := func(f *auditFile, p *index.Piece) error {
-		for i := range p.Touches {
-			s := &p.Touches[i]
-			first := summaries.first(s.Copy, p.File, s.Offset)
-			if !f.wanted || !x.inTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
-				continue
-			}
-			if ok, err := x.onBranch(f, s.Offset); err != nil {
-				return err
-			} else if !ok {
-				continue
-			}
-			name := audit.Resolve(s.Path, f.CWD)
-			if !history {
-				g := group(name)
-				g.add(f, s.Time)
-				g.row.Summaries++
-			} else if isFile(name, want) {
-				row := touch(f, name, s.Time, s.Offset)
-				row.Action, row.Status = "read", "summary"
-				if s.Write {
-					row.Action = "edit"
-				}
-				t.Touches = append(t.Touches, row)
-			}
-		}
-		return nil
-	}
-	call := func(f *auditFile, _ int, c *session.CallFact) {
-		if c.Kind == session.CallMissing {
-			return
-		}
-		action := audit.Action(c.Tool)
-		for i, named := range c.Paths {
-			if slices.Contains(c.Paths[:i], named) {
-				continue // several edits of one file are one touch
-			}
-			name := audit.Resolve(named, f.CWD)
-			if history {
-				if isFile(name, want) {
-					row := touch(f, name, c.Time, c.Offset)
-					row.Action, row.Tool, row.Status = action, c.Tool, x.row(f, c).Status
-					t.Touches = append(t.Touches, row)
-				}
-				continue
-			}
-			g := group(name)
-			g.add(f, c.Time)
-			switch action {
-			case "read":
-				g.row.Reads++
-			case "write":
-				g.row.Writes++
-			case "edit":
-				g.row.Edits++
-			default:
-				g.row.Others++
-			}
-			if c.Failed {
-				g.row.Failed++
-			}
-		}
-	}
-	err = x.eachPiece(func(f *auditFile, p *index.Piece) error {
-		if err := summary(f, p); err != nil {
+	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), t: &FileTable{}}
+	err = x.eachPiece(func(f *file, p *index.Piece) error {
+		if err := c.summaries(f, p); err != nil {
 			return err
 		}
-		return x.callsOf(f, p, call)
+		return x.callsOf(f, p, c.call)
 	})
-	if err = errors.Join(err, unread); err != nil {
+	if err = errors.Join(err, c.unread); err != nil {
 		return nil, err
 	}
+	t, table := c.t, &c.table
 	for _, g := range table.rows {
 		g.row.Sessions = g.files.n
 		g.row.First, g.row.Last = session.Time{Time: time.UnixMilli(g.first).UTC()}, session.Time{Time: time.UnixMilli(g.last).UTC()}
@@ -186,8 +103,112 @@ func Files(ctx context.Context, r *index.Reader, req AuditRequest, file string) 
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, StateOf(x.r)
+	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, query.StateOf(x.r)
 	return t, nil
+}
+
+// fileCounter counts the files that calls and summaries name, or with history lists
+// each time that one was touched.
+type fileCounter struct {
+	x       *auditor
+	history bool
+	want    string // the path, with history
+	t       *FileTable
+	table   groups[fileGroup]
+	key     [1]string
+	listed  claims // of summaries
+
+	last    *file // of the touches so far, and its outline
+	outline *index.Outline
+	unread  error
+}
+
+func (c *fileCounter) group(name string) *fileGroup {
+	c.key[0] = name
+	return c.table.of(c.key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
+}
+
+func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
+	if f != c.last && c.unread == nil {
+		c.last = f
+		c.outline, c.unread = c.x.r.Outline(f.File, nil)
+	}
+	return TouchRow{
+		Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.shown(f.Name), CWD: f.CWD,
+		EntryID: entryID(c.outline, offset), Offset: offset,
+	}
+}
+
+// summaries counts the files that summaries list.
+func (c *fileCounter) summaries(f *file, p *index.Piece) error {
+	req := c.x.req
+	for i := range p.Touches {
+		s := &p.Touches[i]
+		first := c.listed.first(s.Copy, p.File, s.Offset)
+		if !f.wanted || !c.x.inTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
+			continue
+		}
+		if ok, err := c.x.onBranch(f, s.Offset); err != nil {
+			return err
+		} else if !ok {
+			continue
+		}
+		name := rules.Resolve(s.Path, f.CWD)
+		if !c.history {
+			g := c.group(name)
+			g.add(f, s.Time)
+			g.row.Summaries++
+		} else if isFile(name, c.want) {
+			row := c.touch(f, name, s.Time, s.Offset)
+			row.Action, row.Status = "read", "summary"
+			if s.Write {
+				row.Action = "edit"
+			}
+			c.t.Touches = append(c.t.Touches, row)
+		}
+	}
+	return nil
+}
+
+// call counts the files that a call names. Several edits of one file are one touch.
+func (c *fileCounter) call(f *file, _ int, call *session.CallFact) {
+	if call.Kind == session.CallMissing {
+		return
+	}
+	action := rules.Action(call.Tool)
+	for i, named := range call.Paths {
+		if slices.Contains(call.Paths[:i], named) {
+			continue
+		}
+		name := rules.Resolve(named, f.CWD)
+		if c.history {
+			if isFile(name, c.want) {
+				row := c.touch(f, name, call.Time, call.Offset)
+				row.Action, row.Tool, row.Status = action, call.Tool, c.x.row(f, call).Status
+				c.t.Touches = append(c.t.Touches, row)
+			}
+			continue
+		}
+		g := c.group(name)
+		g.add(f, call.Time)
+		g.count(action, call.Failed)
+	}
+}
+
+func (g *fileGroup) count(action string, failed bool) {
+	switch action {
+	case "read":
+		g.row.Reads++
+	case "write":
+		g.row.Writes++
+	case "edit":
+		g.row.Edits++
+	default:
+		g.row.Others++
+	}
+	if failed {
+		g.row.Failed++
+	}
 }
 
 // isFile reports whether a path is the one that is wanted.

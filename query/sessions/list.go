@@ -1,4 +1,4 @@
-package query
+package sessions
 
 import (
 	"cmp"
@@ -8,14 +8,15 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
+	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
 )
 
-// SessionsRequest asks for a list of sessions: all that the filters let through,
+// Request asks for a list of sessions: all that the filters let through,
 // or with a text those with hits.
-type SessionsRequest struct {
+type Request struct {
 	Text string
 	filter.Spec
 	Sort        rank.Sort  // with a text
@@ -28,39 +29,39 @@ type SessionsRequest struct {
 	Forks bool // only sessions that are forks or were forked, families together
 }
 
-// SessionsOf returns the request for the sessions that a search would find.
-func SessionsOf(r Request) SessionsRequest {
-	return SessionsRequest{
+// Of returns the request for the sessions that a search would find.
+func Of(r query.Request) Request {
+	return Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, DefaultRoot: r.DefaultRoot, Redact: r.Redact,
 	}
 }
 
-// SessionList is the answer to a SessionsRequest.
-type SessionList struct {
-	Sessions     []ListedSession
+// Response is the answer to a SessionsRequest.
+type Response struct {
+	Sessions     []Session
 	Total        int  // sessions before the limit
 	TotalIsExact bool // false when a search ended at the limit
 	Warnings     []string
-	DidYouMean   string    // as in a Response
-	Removed      []Removed // likewise
-	Index        IndexState
+	DidYouMean   string          // as in a Response
+	Removed      []query.Removed // likewise
+	Index        query.IndexState
 }
 
-// ListedSession is a session of a list. Score and the counts of hits are set when
+// Session is a session of a list. Score and the counts of hits are set when
 // there was a text to search for.
-type ListedSession struct {
-	SessionHit
-	ParentPath string // of the parent, when it is indexed
-	Depth      int    // forks above it that are in the list, when families stand together
-	Hit        *Hit   // its best hit
+type Session struct {
+	query.SessionHit
+	ParentPath string     // of the parent, when it is indexed
+	Depth      int        // forks above it that are in the list, when families stand together
+	Hit        *query.Hit // its best hit
 }
 
-// Sessions lists sessions, the latest activity first, or with a text the best
+// List lists sessions, the latest activity first, or with a text the best
 // match first. Without a text and without filters on single entries it reads
 // nothing but the summaries.
-func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req SessionsRequest) (*SessionList, error) {
+func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
 	l := &sessionLister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
-	list := &SessionList{TotalIsExact: true, Index: StateOf(r)}
+	list := &Response{TotalIsExact: true, Index: query.StateOf(r)}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
 	}
@@ -78,7 +79,7 @@ func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	if req.Limit > 0 && len(members) > req.Limit {
 		members = members[:req.Limit]
 	}
-	list.Sessions = make([]ListedSession, len(members))
+	list.Sessions = make([]Session, len(members))
 	for at, i := range members {
 		list.Sessions[at] = l.listed(i)
 		list.Sessions[at].Depth = depth[at]
@@ -88,7 +89,7 @@ func Sessions(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 
 type sessionLister struct {
 	r       *index.Reader
-	req     *SessionsRequest
+	req     *Request
 	lineage *Lineage
 }
 
@@ -104,9 +105,9 @@ func (l *sessionLister) sort(members []int) {
 }
 
 // search lists the sessions with hits.
-func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *SessionList) error {
+func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
-	req := Request{
+	req := query.Request{
 		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
 		Env: l.req.Env, DefaultRoot: l.req.DefaultRoot, Redact: l.req.Redact,
 	}
@@ -114,12 +115,12 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 	if narrowed {
 		req.Only = func(s *session.Summary) bool { return l.wanted(l.lineage.IndexOf(s.Path)) }
 	}
-	resp, err := Search(ctx, l.r, a, src, req)
+	resp, err := query.Search(ctx, l.r, a, src, req)
 	if err != nil {
 		return err
 	}
 	list.Warnings, list.DidYouMean, list.Removed = resp.Warnings, resp.DidYouMean, resp.Removed
-	hits := make(map[string]*Hit, len(resp.Hits))
+	hits := make(map[string]*query.Hit, len(resp.Hits))
 	for i := range resp.Hits {
 		hits[resp.Hits[i].SessionPath] = &resp.Hits[i]
 	}
@@ -246,7 +247,7 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 }
 
 // listed makes a row of the list from the summary alone.
-func (l *sessionLister) listed(i int) ListedSession {
+func (l *sessionLister) listed(i int) Session {
 	s := describe(l.lineage, i, l.req.DefaultRoot)
 	if l.req.Redact {
 		s.Redact()
@@ -255,13 +256,13 @@ func (l *sessionLister) listed(i int) ListedSession {
 }
 
 // Describe returns what a list says about session i of the lineage.
-func (l *Lineage) Describe(i int, defaultRoot string) SessionHit {
+func (l *Lineage) Describe(i int, defaultRoot string) query.SessionHit {
 	return describe(l, i, defaultRoot).SessionHit
 }
 
-func describe(l *Lineage, i int, defaultRoot string) ListedSession {
+func describe(l *Lineage, i int, defaultRoot string) Session {
 	s := &l.sessions[i]
-	d := ListedSession{SessionHit: Describe(s, defaultRoot)}
+	d := Session{SessionHit: query.Describe(s, defaultRoot)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path
@@ -269,10 +270,10 @@ func describe(l *Lineage, i int, defaultRoot string) ListedSession {
 	return d
 }
 
-// SessionRow is a session of a list in JSON. Score and hits are there when there
+// Row is a session of a list in JSON. Score and hits are there when there
 // was a text to search for.
-type SessionRow struct {
-	SessionHit
+type Row struct {
+	query.SessionHit
 	Score      *float64 `json:"score,omitempty"`
 	Hits       *int     `json:"hits,omitempty"`
 	HitsAny    *int     `json:"hitsAny,omitempty"`
@@ -282,8 +283,8 @@ type SessionRow struct {
 }
 
 // Row returns the session as it is in JSON.
-func (s *ListedSession) Row(searched bool) SessionRow {
-	r := SessionRow{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Depth: s.Depth}
+func (s *Session) Row(searched bool) Row {
+	r := Row{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Depth: s.Depth}
 	if searched {
 		r.Score, r.Hits, r.HitsAny = &s.Score, &s.Hits, &s.HitsAny
 		if s.Hit != nil {

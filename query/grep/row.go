@@ -1,12 +1,12 @@
-package query
+package grep
 
 import (
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 )
 
-// GrepPlace says in JSON where a match is, with the names that hits have.
-type GrepPlace struct {
+// Place says in JSON where a match is, with the names that hits have.
+type Place struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
@@ -26,17 +26,17 @@ type GrepPlace struct {
 }
 
 // Place returns where the match is.
-func (m *GrepMatch) Place() GrepPlace {
-	return GrepPlace{
+func (m *Match) Place() Place {
+	return Place{
 		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
 		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
 	}
 }
 
-// GrepRow is a line of a match in JSON.
-type GrepRow struct {
+// Row is a line of a match in JSON.
+type Row struct {
 	Type string `json:"type"` // "match" or "context"
-	GrepPlace
+	Place
 	Number int      `json:"lineNumber"`
 	At     int      `json:"lineOffset"`
 	Text   string   `json:"text"`
@@ -44,10 +44,10 @@ type GrepRow struct {
 }
 
 // Rows returns the lines of the match.
-func (m *GrepMatch) Rows() []GrepRow {
-	rows := make([]GrepRow, len(m.Lines))
+func (m *Match) Rows() []Row {
+	rows := make([]Row, len(m.Lines))
 	for i, l := range m.Lines {
-		rows[i] = GrepRow{"context", m.Place(), l.Number, l.Offset, l.Text, l.Spans}
+		rows[i] = Row{"context", m.Place(), l.Number, l.Offset, l.Text, l.Spans}
 		if l.Match {
 			rows[i].Type = "match"
 		}
@@ -60,7 +60,7 @@ func (m *GrepMatch) Rows() []GrepRow {
 const wholeText = 64 << 10
 
 // redactLines masks the secrets of a text in the lines that are shown of it.
-func redactLines(text []byte, lines []GrepLine) {
+func redactLines(text []byte, lines []Line) {
 	var all []redact.Span
 	if len(text) <= wholeText {
 		all = redact.Find(string(text))

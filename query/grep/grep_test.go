@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"bufio"
@@ -27,6 +27,7 @@ import (
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/indexer"
+	"pigrep/internal/lab/stories"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/literal"
@@ -79,7 +80,7 @@ func (s *grepShelf) update() {
 }
 
 // grep runs a request with the index as it is, or without.
-func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSummary) {
+func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 	s.t.Helper()
 	var reader *index.Reader
 	var known indexer.Index
@@ -91,9 +92,9 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 		defer reader.Close()
 		known = reader
 	}
-	var files []GrepFile
+	var files []File
 	for _, step := range indexer.Plan(indexer.Discover(adapter.Pi(), s.roots()), known) {
-		f := GrepFile{Path: step.File.Path, Known: step.Known}
+		f := File{Path: step.File.Path, Known: step.Known}
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
 			f.Indexed = Whole
@@ -104,8 +105,8 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 		}
 		files = append(files, f)
 	}
-	var list []*GrepMatch
-	sum, err := Grep(context.Background(), reader, adapter.Pi(), disk{}, files, req, func(m *GrepMatch) error {
+	var list []*Match
+	sum, err := Run(context.Background(), reader, adapter.Pi(), stories.Disk{}, files, req, func(m *Match) error {
 		list = append(list, m)
 		return nil
 	})
@@ -119,7 +120,7 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 }
 
 // places lists every line that matched, in order.
-func places(list []*GrepMatch) []string {
+func places(list []*Match) []string {
 	all := []string{}
 	for _, m := range list {
 		for _, l := range m.Lines {
@@ -377,7 +378,7 @@ func randomSession(rng *rand.Rand, entries int) []byte {
 
 // anyPattern draws what to look for from the texts themselves, so that most of
 // it is there.
-func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(string) bool) {
+func (s *grepShelf) anyPattern(rng *rand.Rand) (req Request, matches func(string) bool) {
 	line := ""
 	for range 50 {
 		lines := strings.Split(s.texts[rng.IntN(len(s.texts))].text, "\n")
@@ -392,7 +393,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req GrepRequest, matches func(st
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
 	req.Case = literal.CaseMode(rng.IntN(3))
-	req.limits = &grepLimits{Limits: literal.Limits{Few: 1000 * rng.IntN(2), Terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
+	req.limits = &limits{Limits: literal.Limits{Few: 1000 * rng.IntN(2), Terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
@@ -619,18 +620,18 @@ func TestGrepGivenUp(t *testing.T) {
 	for i := range 8 {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
-	var files []GrepFile
+	var files []File
 	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
-		files = append(files, GrepFile{Path: f.Path})
+		files = append(files, File{Path: f.Path})
 	}
 	for n := range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
 		seen := 0
-		req := GrepRequest{Spec: filter.Spec{Scope: scope.All}, Patterns: []string{"."}}
+		req := Request{Spec: filter.Spec{Scope: scope.All}, Patterns: []string{"."}}
 		if n%2 == 0 {
 			req.Idle = cancel // before a file is done
 		}
-		_, err := Grep(ctx, nil, adapter.Pi(), disk{}, files, req, func(*GrepMatch) error {
+		_, err := Run(ctx, nil, adapter.Pi(), stories.Disk{}, files, req, func(*Match) error {
 			if seen++; seen > n {
 				cancel()
 			}
@@ -677,7 +678,7 @@ func TestGrepInManyWords(t *testing.T) {
 		if strings.Contains(piece, "\n") {
 			continue
 		}
-		req := GrepRequest{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &grepLimits{Limits: literal.Limits{Terms: 20_000}, share: 1}}
+		req := Request{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &limits{Limits: literal.Limits{Terms: 20_000}, share: 1}}
 		req.Scope = scope.All
 		list, sum := s.grep(req, true)
 		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {
@@ -712,7 +713,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 		if req.Multiline {
 			text := req.Patterns[0]
 			for _, m := range scanned {
-				if req.MaxCount == 0 && !slices.ContainsFunc(m.Lines, func(l GrepLine) bool { return l.Match }) {
+				if req.MaxCount == 0 && !slices.ContainsFunc(m.Lines, func(l Line) bool { return l.Match }) {
 					t.Errorf("grep -U %q: no line matches in %+v", text, m)
 				}
 			}

@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"regexp"
@@ -38,7 +38,7 @@ func FuzzGrep(f *testing.F) {
 			return
 		}
 		text = strings.ToValidUTF8(text, "\ufffd")
-		req := GrepRequest{Patterns: []string{expr}, Case: literal.CaseSensitive + literal.CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
+		req := Request{Patterns: []string{expr}, Case: literal.CaseSensitive + literal.CaseMode(mode&1), Word: mode&2 != 0, Multiline: mode&4 != 0, Fixed: mode&8 != 0}
 		p, err := req.compile()
 		if err != nil || len(p.Program.Inst) > 300 { // package regexp takes long with them
 			return

@@ -1,4 +1,4 @@
-package query
+package grep
 
 import (
 	"strings"
@@ -13,12 +13,12 @@ func TestRedactedLines(t *testing.T) {
 	text := filler + "-----BEGIN EC PRIVATE " + "KEY-----\nMHcCneedleQEE\nxyzzy0123456789ABCDEFxyzzy\n-----END EC PRIVATE " + "KEY-----\n" +
 		"needle password=hunter2hunter2 needle\n"
 	for _, text := range []string{text, strings.TrimPrefix(text, filler)} {
-		find := func(word string) (lines []GrepLine) {
+		find := func(word string) (lines []Line) {
 			for n, at := 1, 0; at < len(text); n++ {
 				end := literal.IndexFrom([]byte(text), '\n', at)
 				if line := text[at:end]; strings.Contains(line, word) {
 					i := strings.Index(line, word)
-					lines = append(lines, GrepLine{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})
+					lines = append(lines, Line{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})
 				}
 				at = end + 1
 			}
