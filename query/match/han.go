@@ -2,6 +2,7 @@ package match
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -41,11 +42,10 @@ const hanPairs = "萬万與与專专業业叢丛東东絲丝丟丢兩两嚴严�
 	"併并並并佈布佔占採采彙汇徵征恆恒慾欲於于昇升曆历髮发鐵铁閘闸閾阈碁棋嚮向錶表準准鬆松颱台遙遥濱滨讚赞歎叹佇伫靂雳嘯啸倆俩" +
 	"嗆呛嘍喽嚀咛擷撷瀏浏瀉泻螢萤蹟迹跡迹勳勋啓启衝冲臟脏髒脏誌志託托諮咨儘尽甦苏濛蒙麵面"
 
-// simplified maps traditional characters to simplified ones, traditional the
-// other way round.
-var simplified, traditional = hanTables()
-
-func hanTables() (map[rune]rune, map[rune][]rune) {
+// hanTables returns simplified characters by traditional ones, and the other way
+// round. They are made when the first Han character is looked up: most queries have
+// none.
+var hanTables = sync.OnceValues(func() (simplified map[rune]rune, traditional map[rune][]rune) {
 	to, from := make(map[rune]rune, len(hanPairs)/6), make(map[rune][]rune, len(hanPairs)/6)
 	pairs := []rune(hanPairs)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -53,17 +53,27 @@ func hanTables() (map[rune]rune, map[rune][]rune) {
 		from[pairs[i+1]] = append(from[pairs[i+1]], pairs[i])
 	}
 	return to, from
-}
+})
+
+// isHan reports whether a character may be in the tables.
+func isHan(r rune) bool { return 0x3400 <= r && r <= 0x9FFF }
 
 // HasHanPair reports whether the text has a character with another form.
 func HasHanPair(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool { return simplified[r] != 0 || traditional[r] != nil })
+	return strings.ContainsFunc(text, func(r rune) bool {
+		if !isHan(r) {
+			return false
+		}
+		simplified, traditional := hanTables()
+		return simplified[r] != 0 || traditional[r] != nil
+	})
 }
 
 // HanForms returns the other spellings of a term in simplified and traditional
 // characters, mixed ones included.
 func HanForms(term string) []string {
 	const most = 16
+	simplified, traditional := hanTables()
 	forms := []string{""}
 	for _, r := range term {
 		all := []rune{r}
@@ -92,6 +102,7 @@ func HanForms(term string) []string {
 
 // Simplify replaces traditional characters in place. Both forms take three bytes.
 func Simplify(text []byte) {
+	simplified, _ := hanTables()
 	for i := 0; i < len(text); {
 		if text[i] < 0xE4 || text[i] > 0xE9 { // U+4000 to U+9FFF
 			i++

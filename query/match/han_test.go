@@ -3,6 +3,7 @@ package match
 import "testing"
 
 func TestHanTables(t *testing.T) {
+	simplified, _ := hanTables()
 	for trad, simp := range simplified {
 		if trad == simp || simplified[simp] != 0 || len(string(trad)) != 3 || len(string(simp)) != 3 {
 			t.Errorf("simplified[%c] = %c", trad, simp)
