@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"pigrep/indexer":                 4,
 	"pigrep/index":                   3,
 	"pigrep/adapter":                 2,
+	"pigrep/adapter/jsonl":           0,
 	"pigrep/scope":                   1,
 	"pigrep/internal/audit":          1,
 	"pigrep/internal/session":        0,

@@ -6,6 +6,7 @@ package adapter
 import (
 	"fmt"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -44,13 +45,7 @@ type State struct {
 }
 
 // Line is one physical line of a session file.
-type Line struct {
-	Data   []byte // without its line end; valid until the next line is read
-	Raw    []byte // every byte of it, byte order mark and line end included
-	Offset int64  // of its first byte in the file
-	Number int    // 1-based
-	Ended  bool   // a "\n" followed it
-}
+type Line = jsonl.Line
 
 // Parser turns the lines of one file, in order, into entries.
 type Parser interface {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -17,7 +18,7 @@ import (
 func BenchmarkParse(b *testing.B) {
 	data := benchmarkSession(b)
 	p := Pi().Parse(State{})
-	r := NewLineReader(nil, 0, 0)
+	r := jsonl.NewReader(nil, 0, 0)
 	var text int
 	count := func(e *session.Entry) {
 		for i := range e.Parts {
@@ -41,10 +42,10 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkLineReader only cuts lines.
-func BenchmarkLineReader(b *testing.B) {
+// BenchmarkReader only cuts lines.
+func BenchmarkReader(b *testing.B) {
 	data := benchmarkSession(b)
-	r := NewLineReader(nil, 0, 0)
+	r := jsonl.NewReader(nil, 0, 0)
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {

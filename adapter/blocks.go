@@ -4,32 +4,33 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
 // content projects the content of a message: a text, or a list of blocks.
-func (p *piParser) content(kind session.Kind, v value) {
-	for blocks := p.obj.elementsOf(v); blocks.next(); {
-		switch p.obj.kind(blocks.val) {
+func (p *piParser) content(kind session.Kind, v jsonl.Value) {
+	for blocks := p.obj.ElementsOf(v); blocks.Next(); {
+		switch p.obj.Kind(blocks.Val) {
 		case '"':
-			p.textBlock(kind, blocks.val)
+			p.textBlock(kind, blocks.Val)
 		case '{':
-			p.structured(kind, blocks.val)
+			p.structured(kind, blocks.Val)
 		case '[':
-			p.unknown = append(p.unknown, unknown{value: blocks.val})
+			p.unknown = append(p.unknown, unknown{Value: blocks.Val})
 		}
 	}
 }
 
 // textBlock projects the text of a text block.
-func (p *piParser) textBlock(kind session.Kind, v value) {
+func (p *piParser) textBlock(kind session.Kind, v jsonl.Value) {
 	if kind == session.KindOther {
-		p.unknown = append(p.unknown, unknown{value: v})
+		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
 	before := len(p.entry.Parts)
 	p.part(kind, v)
-	if kind == session.KindPrompt && p.obj.kind(v) == '"' {
+	if kind == session.KindPrompt && p.obj.Kind(v) == '"' {
 		if len(p.prompt) > 0 {
 			p.prompt = append(p.prompt, ' ')
 		}
@@ -52,14 +53,14 @@ func cut(text []byte, n int) []byte {
 }
 
 // structured projects a block that is an object.
-func (p *piParser) structured(kind session.Kind, v value) {
+func (p *piParser) structured(kind session.Kind, v jsonl.Value) {
 	base := len(p.members)
 	all := p.collect(v)
 	typ := p.name(find(all, "type"))
 	switch typ {
 	case "text", "thinking", "image", "toolCall":
 	default:
-		p.unknown = append(p.unknown, unknown{value: v, block: true})
+		p.unknown = append(p.unknown, unknown{Value: v, block: true})
 		p.members = p.members[:base]
 		return
 	}
@@ -94,7 +95,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 			case "mimeType":
 				p.image(v)
 			case "data":
-				known = p.obj.kind(v) == '"'
+				known = p.obj.Kind(v) == '"'
 			default:
 				known = false
 			}
@@ -106,7 +107,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 			}
 		}
 		if !known {
-			p.unknown = append(p.unknown, unknown{value: v})
+			p.unknown = append(p.unknown, unknown{Value: v})
 		}
 	}
 	if typ == "toolCall" {
@@ -116,7 +117,7 @@ func (p *piParser) structured(kind session.Kind, v value) {
 }
 
 // image notes the type of an image.
-func (p *piParser) image(mimeType value) {
+func (p *piParser) image(mimeType jsonl.Value) {
 	if s := p.name(mimeType); s != "" {
 		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
 	}
@@ -127,47 +128,47 @@ func (p *piParser) call(all []member) {
 	name, arguments := find(all, "name"), find(all, "arguments")
 	tool := p.name(name)
 	id := p.string(find(all, "id"))
-	room := p.arena.room(len(tool) + arguments.end - arguments.start + 64)
-	p.leaves.begin(&p.obj, append(room, tool...), true, nil)
-	if !arguments.empty() && p.obj.kind(arguments) != 'n' {
-		p.leaves.add(arguments, false)
+	room := p.arena.Room(len(tool) + arguments.End - arguments.Start + 64)
+	p.leaves.Begin(&p.obj, append(room, tool...), true, nil)
+	if !arguments.Empty() && p.obj.Kind(arguments) != 'n' {
+		p.leaves.Add(arguments, false)
 	}
-	if text := p.arena.keep(p.leaves.end()); len(text) > 0 {
+	if text := p.arena.Keep(p.leaves.End()); len(text) > 0 {
 		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: tool, ToolCallID: id})
 	}
 }
 
 // nested projects the calls that a tool made itself.
-func (p *piParser) nested(v value) {
+func (p *piParser) nested(v jsonl.Value) {
 	base := len(p.members)
 	for _, m := range p.collect(v) {
 		switch string(m.key) {
 		case "calls":
 			p.nestedCalls(m.val)
 		default:
-			p.unknown = append(p.unknown, unknown{value: m.val})
+			p.unknown = append(p.unknown, unknown{Value: m.val})
 		}
 	}
-	if p.obj.kind(v) != '{' {
-		p.unknown = append(p.unknown, unknown{value: v})
+	if p.obj.Kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{Value: v})
 	}
 	p.members = p.members[:base]
 }
 
-func (p *piParser) nestedCalls(v value) {
-	for calls := p.obj.elementsOf(v); calls.next(); {
-		if p.obj.kind(calls.val) != '{' {
-			p.unknown = append(p.unknown, unknown{value: calls.val})
+func (p *piParser) nestedCalls(v jsonl.Value) {
+	for calls := p.obj.ElementsOf(v); calls.Next(); {
+		if p.obj.Kind(calls.Val) != '{' {
+			p.unknown = append(p.unknown, unknown{Value: calls.Val})
 			continue
 		}
 		base := len(p.members)
-		all := p.collect(calls.val)
+		all := p.collect(calls.Val)
 		p.call(all)
 		for _, m := range all {
 			switch string(m.key) {
 			case "id", "name", "arguments", "status", "durationMs", "argumentsBytes":
 			default:
-				p.unknown = append(p.unknown, unknown{value: m.val})
+				p.unknown = append(p.unknown, unknown{Value: m.val})
 			}
 		}
 		p.members = p.members[:base]
@@ -176,15 +177,15 @@ func (p *piParser) nestedCalls(v value) {
 
 // attachments projects what a user of the first format attached: the name of
 // each file and the text found in it, never the file itself.
-func (p *piParser) attachments(v value) {
-	for files := p.obj.elementsOf(v); files.next(); {
+func (p *piParser) attachments(v jsonl.Value) {
+	for files := p.obj.ElementsOf(v); files.Next(); {
 		base := len(p.members)
-		all := p.collect(files.val)
+		all := p.collect(files.Val)
 		if strings.HasPrefix(p.name(find(all, "mimeType")), "image/") {
 			p.image(find(all, "mimeType"))
 		}
-		name := p.obj.text(find(all, "fileName"), &p.arena)
-		text := p.obj.text(find(all, "extractedText"), &p.arena)
+		name := p.obj.Text(find(all, "fileName"), &p.arena)
+		text := p.obj.Text(find(all, "extractedText"), &p.arena)
 		if len(name) > 0 && len(text) > 0 {
 			text = p.join(name, text)
 		} else if len(text) == 0 {
@@ -195,7 +196,7 @@ func (p *piParser) attachments(v value) {
 			switch string(m.key) {
 			case "id", "type", "fileName", "mimeType", "size", "content", "extractedText", "preview":
 			default:
-				p.unknown = append(p.unknown, unknown{value: m.val})
+				p.unknown = append(p.unknown, unknown{Value: m.val})
 			}
 		}
 		p.members = p.members[:base]
@@ -204,19 +205,19 @@ func (p *piParser) attachments(v value) {
 
 // join puts two texts on lines of one.
 func (p *piParser) join(a, b []byte) []byte {
-	text := append(p.arena.room(len(a)+1+len(b)), a...)
+	text := append(p.arena.Room(len(a)+1+len(b)), a...)
 	text = append(text, '\n')
-	return p.arena.keep(append(text, b...))
+	return p.arena.Keep(append(text, b...))
 }
 
 // shell projects what the person ran.
-func (p *piParser) shell(command, output value) {
-	for _, v := range []value{command, output} {
-		if c := p.obj.kind(v); c != '"' && c != 0 {
-			p.unknown = append(p.unknown, unknown{value: v})
+func (p *piParser) shell(command, output jsonl.Value) {
+	for _, v := range []jsonl.Value{command, output} {
+		if c := p.obj.Kind(v); c != '"' && c != 0 {
+			p.unknown = append(p.unknown, unknown{Value: v})
 		}
 	}
-	a, b := p.obj.text(command, &p.arena), p.obj.text(output, &p.arena)
+	a, b := p.obj.Text(command, &p.arena), p.obj.Text(output, &p.arena)
 	switch {
 	case len(a) == 0:
 		p.add(session.KindShell, b)
@@ -228,27 +229,27 @@ func (p *piParser) shell(command, output value) {
 }
 
 // failure projects the error that ended a reply, after the reason for its end.
-func (p *piParser) failure(message, reason value) {
-	text := p.obj.text(message, &p.arena)
+func (p *piParser) failure(message, reason jsonl.Value) {
+	text := p.obj.Text(message, &p.arena)
 	if len(text) == 0 {
-		if c := p.obj.kind(message); c == '{' || c == '[' {
-			p.unknown = append(p.unknown, unknown{value: message})
+		if c := p.obj.Kind(message); c == '{' || c == '[' {
+			p.unknown = append(p.unknown, unknown{Value: message})
 		}
 		return
 	}
 	p.entry.IsError = true
-	if why := p.obj.text(reason, &p.arena); len(why) > 0 {
-		joined := append(p.arena.room(len(why)+2+len(text)), why...)
+	if why := p.obj.Text(reason, &p.arena); len(why) > 0 {
+		joined := append(p.arena.Room(len(why)+2+len(text)), why...)
 		joined = append(joined, ": "...)
-		text = p.arena.keep(append(joined, text...))
+		text = p.arena.Keep(append(joined, text...))
 	}
 	p.add(session.KindError, text)
 }
 
 // replacement projects what an edit of the context puts in place of an entry.
-func (p *piParser) replacement(v value) {
-	if p.obj.kind(v) != '{' {
-		p.unknown = append(p.unknown, unknown{value: v})
+func (p *piParser) replacement(v jsonl.Value) {
+	if p.obj.Kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
 	base := len(p.members)
@@ -257,7 +258,7 @@ func (p *piParser) replacement(v value) {
 			p.content(session.KindNote, m.val)
 			continue
 		}
-		p.unknown = append(p.unknown, unknown{value: m.val})
+		p.unknown = append(p.unknown, unknown{Value: m.val})
 	}
 	p.members = p.members[:base]
 }

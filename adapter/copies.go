@@ -1,6 +1,10 @@
 package adapter
 
-import "github.com/cespare/xxhash/v2"
+import (
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/adapter/jsonl"
+)
 
 // copyHash returns what an entry has in common with its copies: all of it but
 // what a copy may change.
@@ -14,7 +18,7 @@ func (p *piParser) copyHash(all []member) uint64 {
 		}
 		h.Write(m.key)
 		h.WriteString(":")
-		p.hashCompact(h, p.obj.raw(m.val))
+		p.hashCompact(h, p.obj.Raw(m.val))
 		h.WriteString(",")
 	}
 	return max(h.Sum64(), 1)
@@ -22,24 +26,9 @@ func (p *piParser) copyHash(all []member) uint64 {
 
 // hashCompact hashes JSON without the white space outside its strings.
 func (p *piParser) hashCompact(h *xxhash.Digest, raw []byte) {
-	if !p.scan.spaced {
+	if !p.scan.Spaced {
 		h.Write(raw)
 		return
 	}
-	from := 0
-	for i := 0; i < len(raw); {
-		switch {
-		case raw[i] == '"':
-			i = skipString(raw, i)
-		case isSpace(raw[i]):
-			h.Write(raw[from:i])
-			for i < len(raw) && isSpace(raw[i]) {
-				i++
-			}
-			from = i
-		default:
-			i++
-		}
-	}
-	h.Write(raw[from:])
+	jsonl.WriteCompact(h, raw)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -15,7 +16,7 @@ func Example() {
 {"type":"message","id":"e2","parentId":"e1","timestamp":"2026-01-15T10:30:05.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"go test","env":{"CI":"1"}}}]}}
 {"type":"message","id":"e3","parentId":"e2"
 `)
-	lines := adapter.NewLineReader(file, 0, 0)
+	lines := jsonl.NewReader(file, 0, 0)
 	parser := adapter.Pi().Parse(adapter.State{})
 	for {
 		line, err := lines.Next()

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -38,11 +39,11 @@ func (p *piParser) Facts(line Line, e *session.Entry) *session.EntryFacts {
 	*f = session.EntryFacts{Calls: calls, Outcome: unknownOutcome}
 	base := len(p.members)
 	start := int(e.Offset - line.Offset)
-	all := p.collect(value{extent: extent{start, start + e.Length}})
+	all := p.collect(jsonl.At(start, start+e.Length))
 	f.HasUsage = p.usage(find(all, "usage"), &f.Usage)
 	switch e.Type {
 	case "message":
-		if message := find(all, "message"); p.obj.kind(message) == '{' {
+		if message := find(all, "message"); p.obj.Kind(message) == '{' {
 			p.messageFacts(f, e, p.collect(message))
 		}
 	case "compaction", "branch_summary":
@@ -67,12 +68,12 @@ func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []m
 	switch e.Role {
 	case "assistant":
 		parts := e.Parts
-		for blocks := p.obj.elementsOf(find(all, "content")); blocks.next(); {
-			if p.obj.kind(blocks.val) != '{' {
+		for blocks := p.obj.ElementsOf(find(all, "content")); blocks.Next(); {
+			if p.obj.Kind(blocks.Val) != '{' {
 				continue
 			}
 			base := len(p.members)
-			if block := p.collect(blocks.val); p.name(find(block, "type")) == "toolCall" {
+			if block := p.collect(blocks.Val); p.name(find(block, "type")) == "toolCall" {
 				f.Calls = append(f.Calls, p.callFacts(block, e, &parts))
 			}
 			p.members = p.members[:base]
@@ -94,12 +95,12 @@ func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []m
 			f.Exit = int32(n)
 		}
 		parts := e.Parts
-		for calls := p.obj.elementsOf(find(p.collect(find(all, "nestedCalls")), "calls")); calls.next(); {
-			if p.obj.kind(calls.val) != '{' {
+		for calls := p.obj.ElementsOf(find(p.collect(find(all, "nestedCalls")), "calls")); calls.Next(); {
+			if p.obj.Kind(calls.Val) != '{' {
 				continue
 			}
 			inner := len(p.members)
-			call := p.collect(calls.val)
+			call := p.collect(calls.Val)
 			c := p.callFacts(call, e, &parts)
 			c.Kind = session.CallNested
 			c.Failed = p.name(find(call, "status")) == "error"
@@ -111,7 +112,7 @@ func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []m
 	case "bashExecution":
 		c := session.EntryCall{
 			Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
-			Command: p.obj.text(find(all, "command"), &p.arena),
+			Command: p.obj.Text(find(all, "command"), &p.arena),
 		}
 		if c.Command == nil {
 			c.Command = []byte{}
@@ -147,7 +148,7 @@ func (p *piParser) callFacts(all []member, e *session.Entry, parts *[]session.Pa
 		}
 	}
 	arguments := find(all, "arguments")
-	if p.obj.kind(arguments) != '{' {
+	if p.obj.Kind(arguments) != '{' {
 		return c
 	}
 	base := len(p.members)
@@ -161,9 +162,9 @@ func (p *piParser) callFacts(all []member, e *session.Entry, parts *[]session.Pa
 			"target_file", "paths", "files", "file_paths":
 			c.Paths = p.texts(c.Paths, m.val)
 		case "edits":
-			for edits := p.obj.elementsOf(m.val); edits.next(); {
+			for edits := p.obj.ElementsOf(m.val); edits.Next(); {
 				inner := len(p.members)
-				if v := find(p.collect(edits.val), "path"); p.obj.kind(v) == '"' {
+				if v := find(p.collect(edits.Val), "path"); p.obj.Kind(v) == '"' {
 					c.Paths = p.texts(c.Paths, v)
 				}
 				p.members = p.members[:inner]
@@ -185,20 +186,20 @@ func isShell(tool string) bool {
 }
 
 // command reads a shell command: a text, or a list of words.
-func (p *piParser) command(v value) []byte {
-	switch p.obj.kind(v) {
+func (p *piParser) command(v jsonl.Value) []byte {
+	switch p.obj.Kind(v) {
 	case '"':
-		if text := p.obj.text(v, &p.arena); len(text) > 0 {
+		if text := p.obj.Text(v, &p.arena); len(text) > 0 {
 			return text
 		}
 		return []byte{}
 	case '[':
 		var words []byte
-		for e := p.obj.elementsOf(v); e.next(); {
+		for e := p.obj.ElementsOf(v); e.Next(); {
 			if len(words) > 0 {
 				words = append(words, ' ')
 			}
-			word := p.obj.text(e.val, &p.arena)
+			word := p.obj.Text(e.Val, &p.arena)
 			words = append(words, '\'')
 			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
 			words = append(words, '\'')
@@ -209,10 +210,10 @@ func (p *piParser) command(v value) []byte {
 }
 
 // texts appends the strings of a value, a string or a list of them.
-func (p *piParser) texts(list []string, v value) []string {
-	for e := p.obj.elementsOf(v); e.next() && len(list) < maxPaths; {
-		if p.obj.kind(e.val) == '"' && e.val.end-e.val.start <= 4*maxPath {
-			if s := p.name(e.val); s != "" && len(s) <= maxPath {
+func (p *piParser) texts(list []string, v jsonl.Value) []string {
+	for e := p.obj.ElementsOf(v); e.Next() && len(list) < maxPaths; {
+		if p.obj.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
+			if s := p.name(e.Val); s != "" && len(s) <= maxPath {
 				list = append(list, s)
 			}
 		}
@@ -227,8 +228,8 @@ const (
 )
 
 // usage reads tokens and cost. It reports whether there are any.
-func (p *piParser) usage(v value, u *session.Usage) bool {
-	switch p.obj.kind(v) {
+func (p *piParser) usage(v jsonl.Value, u *session.Usage) bool {
+	switch p.obj.Kind(v) {
 	case 0, 'n':
 		return false
 	case '{':
@@ -242,10 +243,10 @@ func (p *piParser) usage(v value, u *session.Usage) bool {
 	u.Output = p.tokens(find(all, "output"), u)
 	u.CacheRead = p.tokens(find(all, "cacheRead"), u)
 	u.CacheWrite = p.tokens(find(all, "cacheWrite"), u)
-	switch cost := find(all, "cost"); p.obj.kind(cost) {
+	switch cost := find(all, "cost"); p.obj.Kind(cost) {
 	case '{':
 		parts := p.collect(cost)
-		if total := find(parts, "total"); p.obj.kind(total) != 0 && p.obj.kind(total) != 'n' {
+		if total := find(parts, "total"); p.obj.Kind(total) != 0 && p.obj.Kind(total) != 'n' {
 			u.Cost = p.cost(total, u)
 			break
 		}
@@ -259,8 +260,8 @@ func (p *piParser) usage(v value, u *session.Usage) bool {
 	return true
 }
 
-func (p *piParser) tokens(v value, u *session.Usage) int64 {
-	if c := p.obj.kind(v); c == 0 || c == 'n' {
+func (p *piParser) tokens(v jsonl.Value, u *session.Usage) int64 {
+	if c := p.obj.Kind(v); c == 0 || c == 'n' {
 		return 0
 	}
 	n, ok := p.integer(v)
@@ -271,15 +272,15 @@ func (p *piParser) tokens(v value, u *session.Usage) int64 {
 	return n
 }
 
-func (p *piParser) cost(v value, u *session.Usage) float64 {
-	switch p.obj.kind(v) {
+func (p *piParser) cost(v jsonl.Value, u *session.Usage) float64 {
+	switch p.obj.Kind(v) {
 	case 0, 'n':
 		return 0
 	case '"', '{', '[', 't', 'f':
 		u.Unusable = true
 		return 0
 	}
-	cost, err := strconv.ParseFloat(string(p.obj.raw(v)), 64)
+	cost, err := strconv.ParseFloat(string(p.obj.Raw(v)), 64)
 	if err != nil || cost < 0 || cost > maxCost {
 		u.Unusable = true
 		return 0
@@ -288,7 +289,7 @@ func (p *piParser) cost(v value, u *session.Usage) float64 {
 }
 
 // millis reads a duration.
-func (p *piParser) millis(v value) int32 {
+func (p *piParser) millis(v jsonl.Value) int32 {
 	n, ok := p.integer(v)
 	if !ok || n < 0 || n >= 1<<31 {
 		return session.Unknown

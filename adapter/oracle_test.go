@@ -348,6 +348,8 @@ func expected(e *dict) []string {
 	case "thinking_level_change":
 		known = append(known, "thinkingLevel")
 		o.add("meta", e.text("thinkingLevel"))
+	case "leaf":
+		known = append(known, "targetId")
 	case "usage":
 		known = append(known, "kind", "provider", "model", "note", "usage")
 		lines := []string{e.text("kind"), e.text("provider") + "/" + e.text("model"), e.text("note")}
@@ -447,7 +449,7 @@ func TestPartsAsOracleSmall(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range oddStrings {
+	for _, s := range []string{`""`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\xfe\"", "\"caf\xc3\"", `"` + strings.Repeat(`é\n`, 100) + `"`, `"` + strings.Repeat("\xff", 200) + `"`} {
 		f.Add([]byte(message(`{"role":"user","content":` + s + `}`)))
 	}
 	for _, s := range []string{
@@ -460,7 +462,6 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		compareWithStandard(t, data)
 		for _, ended := range []bool{true, false} {
 			p := Pi().Parse(State{})
 			var whole, alone []string

@@ -3,17 +3,18 @@ package adapter
 import (
 	"slices"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
 // part adds a part with the text of a string. A value of another shape is
 // unknown.
-func (p *piParser) part(kind session.Kind, v value) {
-	if c := p.obj.kind(v); c == '{' || c == '[' {
-		p.unknown = append(p.unknown, unknown{value: v})
+func (p *piParser) part(kind session.Kind, v jsonl.Value) {
+	if c := p.obj.Kind(v); c == '{' || c == '[' {
+		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
-	p.add(kind, p.obj.text(v, &p.arena))
+	p.add(kind, p.obj.Text(v, &p.arena))
 }
 
 // add adds a part, unless its text is empty. The parts of a tool result name
@@ -30,22 +31,22 @@ func (p *piParser) add(kind session.Kind, text []byte) {
 }
 
 // details adds the strings of details that no part so far holds.
-func (p *piParser) details(v value) {
-	if !v.empty() {
-		p.leafPart(session.KindDetails, []unknown{{value: v}}, p.entry.Parts)
+func (p *piParser) details(v jsonl.Value) {
+	if !v.Empty() {
+		p.leafPart(session.KindDetails, []unknown{{Value: v}}, p.entry.Parts)
 	}
 }
 
 // strings adds the strings of a value.
-func (p *piParser) strings(kind session.Kind, v value) {
-	if !v.empty() {
-		p.leafPart(kind, []unknown{{value: v}}, nil)
+func (p *piParser) strings(kind session.Kind, v jsonl.Value) {
+	if !v.Empty() {
+		p.leafPart(kind, []unknown{{Value: v}}, nil)
 	}
 }
 
 // other adds the strings that no rule names, in file order.
 func (p *piParser) other() {
-	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.start - b.start })
+	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
 	p.leafPart(session.KindOther, p.unknown, nil)
 }
 
@@ -53,17 +54,21 @@ func (p *piParser) other() {
 func (p *piParser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
 	size := 0
 	for _, v := range values {
-		switch p.obj.kind(v.value) {
+		switch p.obj.Kind(v.Value) {
 		case '"', '{', '[':
-			size += v.end - v.start
+			size += v.End - v.Start
 		}
 	}
 	if size == 0 {
 		return
 	}
-	p.leaves.begin(&p.obj, p.arena.room(size+decodeSlack), false, held)
-	for _, v := range values {
-		p.leaves.add(v.value, v.block)
+	p.held = p.held[:0]
+	for i := range held {
+		p.held = append(p.held, held[i].Text)
 	}
-	p.add(kind, p.arena.keep(p.leaves.end()))
+	p.leaves.Begin(&p.obj, p.arena.Room(size+jsonl.DecodeSlack), false, p.held)
+	for _, v := range values {
+		p.leaves.Add(v.Value, v.block)
+	}
+	p.add(kind, p.arena.Keep(p.leaves.End()))
 }

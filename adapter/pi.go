@@ -7,6 +7,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -33,12 +34,13 @@ func (pi) Parse(state State) Parser { return &piParser{state: state, hash: xxhas
 // uses again, except the short strings of an entry, which are its own.
 type piParser struct {
 	state   State
-	scan    scanner
-	obj     object
-	arena   arena
-	leaves  leafWriter
+	scan    jsonl.Scanner
+	obj     jsonl.Object
+	arena   jsonl.Arena
+	leaves  jsonl.Leaves
 	members []member          // stack of the members of the objects being read
 	unknown []unknown         // of the entry, for its part "other"
+	held    [][]byte          // texts of parts that details may repeat
 	names   map[string]string // short strings that come again and again
 	prompt  []byte            // the entry's UserText
 	entry   session.Entry
@@ -48,7 +50,7 @@ type piParser struct {
 
 // unknown is a value that no rule names.
 type unknown struct {
-	value
+	jsonl.Value
 	block bool
 }
 
@@ -59,10 +61,10 @@ func (p *piParser) Reset(state State) { p.state = state }
 // Parse implements Parser.
 func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 	p.state.Lines = line.Number
-	p.obj.data = line.Data
+	p.obj.Data = line.Data
 	start := 0
-	if line.Offset == 0 && bytes.HasPrefix(line.Data, byteOrderMark) {
-		start = len(byteOrderMark)
+	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
+		start = len(jsonl.ByteOrderMark)
 	}
 	if !line.Ended {
 		if problem := p.torn(line, start); problem != nil {
@@ -71,18 +73,18 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 	}
 	var problems []ParseError
 	notObject := false
-	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
-		end, err := p.obj.check(&p.scan, i)
+	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
+		end, err := p.obj.Check(&p.scan, i)
 		if err != nil {
 			return append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
 		}
-		switch v := (value{extent: extent{i, end}}); {
+		switch v := jsonl.At(i, end); {
 		case line.Data[i] == '{':
 			p.object(line, v, emit)
 			notObject = false
 		case p.isTransaction(v):
-			for e := p.obj.elementsOf(v); e.next(); {
-				p.object(line, e.val, emit)
+			for e := p.obj.ElementsOf(v); e.Next(); {
+				p.object(line, e.Val, emit)
 			}
 			notObject = false
 		case !notObject:
@@ -96,9 +98,9 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 
 // torn returns the problem with an unterminated line, nil when it is complete.
 func (p *piParser) torn(line Line, start int) []ParseError {
-	for i := skipPadding(line.Data, start); i < len(line.Data); i = skipPadding(line.Data, i) {
-		end, err := p.obj.check(&p.scan, i)
-		if err != nil || line.Data[i] != '{' && !p.isTransaction(value{extent: extent{i, end}}) {
+	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
+		end, err := p.obj.Check(&p.scan, i)
+		if err != nil || line.Data[i] != '{' && !p.isTransaction(jsonl.At(i, end)) {
 			return []ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
 		}
 		i = end
@@ -109,25 +111,16 @@ func (p *piParser) torn(line Line, start int) []ParseError {
 // reasonNotObject is the reason of a problem with JSON of another kind.
 const reasonNotObject = "not an object"
 
-// skipPadding skips what may stand between the objects of a line. Zero bytes do:
-// a crash can leave them.
-func skipPadding(data []byte, i int) int {
-	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
-		i++
-	}
-	return i
-}
-
 // isTransaction reports whether v is an array of objects of the fourth format,
 // which were written together.
-func (p *piParser) isTransaction(v value) bool {
-	if p.obj.kind(v) != '[' {
+func (p *piParser) isTransaction(v jsonl.Value) bool {
+	if p.obj.Kind(v) != '[' {
 		return false
 	}
 	n := 0
-	for e := p.obj.elementsOf(v); e.next(); n++ {
-		m := p.obj.membersOf(e.val)
-		if !m.next() || string(m.key) != "kind" {
+	for e := p.obj.ElementsOf(v); e.Next(); n++ {
+		m := p.obj.MembersOf(e.Val)
+		if !m.Next() || string(m.Key) != "kind" {
 			return false
 		}
 	}
@@ -135,14 +128,14 @@ func (p *piParser) isTransaction(v value) bool {
 }
 
 // object reads one object of a line.
-func (p *piParser) object(line Line, v value, emit func(*session.Entry)) {
-	p.arena.reset()
+func (p *piParser) object(line Line, v jsonl.Value, emit func(*session.Entry)) {
+	p.arena.Reset()
 	p.members = p.members[:0]
 	all := p.collect(v)
 	typ, kind := p.name(find(all, "type")), p.name(find(all, "kind"))
 	if typ == "session" || typ == "" && kind == "header" {
 		if p.state.Header.Version == 0 {
-			p.state.Header = p.header(all, line.Offset+int64(v.start), kind == "header")
+			p.state.Header = p.header(all, line.Offset+int64(v.Start), kind == "header")
 		}
 		return
 	}
@@ -153,8 +146,8 @@ func (p *piParser) object(line Line, v value, emit func(*session.Entry)) {
 	e := &p.entry
 	*e = session.Entry{
 		Type:           typ,
-		Offset:         line.Offset + int64(v.start),
-		Length:         v.end - v.start,
+		Offset:         line.Offset + int64(v.Start),
+		Length:         v.End - v.Start,
 		Line:           line.Number,
 		FirstKeptIndex: -1,
 		MimeTypes:      e.MimeTypes[:0],
@@ -237,22 +230,24 @@ func (p *piParser) header(all []member, offset int64, fourth bool) session.Heade
 // member is one member of an object; of several with the same key the last.
 type member struct {
 	key []byte
-	val value
+	val jsonl.Value
 }
 
 // collect returns the members of an object, on top of p.members.
-func (p *piParser) collect(v value) []member {
+func (p *piParser) collect(v jsonl.Value) []member {
 	base := len(p.members)
 	var places map[string]int
-	for m := p.obj.membersOf(v); m.next(); {
-		if k := place(p.members[base:], m.key, &places); k >= 0 {
-			p.members[base+k].val = m.val
+	for m := p.obj.MembersOf(v); m.Next(); {
+		if k := place(p.members[base:], m.Key, &places); k >= 0 {
+			p.members[base+k].val = m.Val
 			continue
 		}
-		p.members = append(p.members, member{m.key, m.val})
+		p.members = append(p.members, member{m.Key, m.Val})
 	}
 	return p.members[base:len(p.members):len(p.members)]
 }
+
+const manyKeys = 32 // more keys than this are looked up in a map
 
 // place returns the index of the member with this key, or -1. It fills the map
 // once there are many.
@@ -279,17 +274,17 @@ func place(all []member, key []byte, places *map[string]int) int {
 }
 
 // find returns the value of the member with this key.
-func find(all []member, key string) value {
+func find(all []member, key string) jsonl.Value {
 	for k := range all {
 		if string(all[k].key) == key {
 			return all[k].val
 		}
 	}
-	return value{}
+	return jsonl.Value{}
 }
 
 // string returns the text of a string value as a string of its own.
-func (p *piParser) string(v value) string { return string(p.obj.text(v, &p.arena)) }
+func (p *piParser) string(v jsonl.Value) string { return string(p.obj.Text(v, &p.arena)) }
 
 // Limits of the strings that are kept for the next time.
 const (
@@ -299,8 +294,8 @@ const (
 
 // name is string for the few texts that come again and again, and allocates
 // each of them once.
-func (p *piParser) name(v value) string {
-	text := p.obj.text(v, &p.arena)
+func (p *piParser) name(v jsonl.Value) string {
+	text := p.obj.Text(v, &p.arena)
 	if len(text) == 0 {
 		return ""
 	}
@@ -318,7 +313,7 @@ func (p *piParser) name(v value) string {
 	return s
 }
 
-func (p *piParser) isTrue(v value) bool { return p.obj.kind(v) == 't' }
+func (p *piParser) isTrue(v jsonl.Value) bool { return p.obj.Kind(v) == 't' }
 
 // splitModel splits "provider/model", as version 0.7 writes it. A name without
 // a slash is a model.

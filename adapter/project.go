@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -48,7 +49,7 @@ func (p *piParser) project(all []member, kind string) {
 // byType projects an entry by its type.
 func (p *piParser) byType(all []member, kind string) {
 	e := &p.entry
-	var details, system value
+	var details, system jsonl.Value
 	for k := range all {
 		v := all[k].val
 		key := string(all[k].key)
@@ -164,7 +165,7 @@ func (p *piParser) byType(all []member, kind string) {
 			known = false
 		}
 		if !known {
-			p.unknown = append(p.unknown, unknown{value: v})
+			p.unknown = append(p.unknown, unknown{Value: v})
 		}
 	}
 	switch e.Type {
@@ -174,7 +175,7 @@ func (p *piParser) byType(all []member, kind string) {
 		p.meta(all)
 	}
 	p.details(details)
-	if !system.empty() {
+	if !system.Empty() {
 		p.message(system, true)
 	}
 }
@@ -201,8 +202,8 @@ func (p *piParser) meta(all []member) {
 		model = e.Provider
 	}
 	lines = append(lines, model, p.name(find(all, "thinkingLevel")))
-	for tools := p.obj.elementsOf(find(all, "activeToolNames")); tools.next(); {
-		lines = append(lines, p.name(tools.val))
+	for tools := p.obj.ElementsOf(find(all, "activeToolNames")); tools.Next(); {
+		lines = append(lines, p.name(tools.Val))
 	}
 	lines = append(lines, p.string(find(all, "note")))
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
@@ -250,15 +251,15 @@ func (p *piParser) rest(all []member, except ...string) {
 			continue
 		}
 		if !slices.Contains(except, key) {
-			p.unknown = append(p.unknown, unknown{value: all[k].val})
+			p.unknown = append(p.unknown, unknown{Value: all[k].val})
 		}
 	}
 }
 
 // message projects a message, or the system message that a compaction keeps.
-func (p *piParser) message(v value, inCompaction bool) {
-	if p.obj.kind(v) != '{' {
-		p.unknown = append(p.unknown, unknown{value: v})
+func (p *piParser) message(v jsonl.Value, inCompaction bool) {
+	if p.obj.Kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
 	e := &p.entry
@@ -350,7 +351,7 @@ func (p *piParser) message(v value, inCompaction bool) {
 			known = false
 		}
 		if !known {
-			p.unknown = append(p.unknown, unknown{value: v})
+			p.unknown = append(p.unknown, unknown{Value: v})
 		}
 	}
 	switch role {

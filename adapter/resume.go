@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -73,7 +74,7 @@ func Obstacle(rec *session.Record, head []byte, defaultRoot string) string {
 		return "it is of format 4, which pi's agent library wrote and the pi command does not open"
 	case h.Version == 0:
 		return "it has no session header"
-	case bytes.HasPrefix(head, byteOrderMark):
+	case bytes.HasPrefix(head, jsonl.ByteOrderMark):
 		return "it begins with a byte order mark, and so is no session to pi"
 	case h.ID == "":
 		return "its header has no id"
@@ -96,12 +97,12 @@ func saysSession(head []byte, offset int64) bool {
 	if offset >= int64(len(head)) {
 		return false
 	}
-	p := &piParser{obj: object{data: head[offset:]}}
-	end, err := p.obj.check(&p.scan, 0)
+	p := &piParser{obj: jsonl.Object{Data: head[offset:]}}
+	end, err := p.obj.Check(&p.scan, 0)
 	if err != nil {
 		return false
 	}
-	return p.string(find(p.collect(value{extent: extent{0, end}}), "type")) == "session"
+	return p.string(find(p.collect(jsonl.At(0, end)), "type")) == "session"
 }
 
 // startsOtherwise reports whether the first thing that pi can parse is not the

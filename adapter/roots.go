@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"pigrep/adapter/jsonl"
 )
 
 // Environment variables of pi.
@@ -74,17 +76,17 @@ func sessionDir(path string, env Environment) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read settings: %w", err)
 	}
-	data = []byte(strings.TrimPrefix(string(data), string(byteOrderMark)))
-	p := &piParser{obj: object{data: data}}
-	end, err := p.obj.check(&p.scan, 0)
-	if err == nil && skipPadding(data, end) != len(data) {
-		err = errSyntax
+	data = []byte(strings.TrimPrefix(string(data), string(jsonl.ByteOrderMark)))
+	p := &piParser{obj: jsonl.Object{Data: data}}
+	end, err := p.obj.Check(&p.scan, 0)
+	if err == nil && jsonl.SkipPadding(data, end) != len(data) {
+		err = jsonl.ErrSyntax
 	}
 	if err != nil {
 		return "", fmt.Errorf("read settings %s: %w", path, err)
 	}
-	start := skipPadding(data, 0)
-	return p.string(find(p.collect(value{extent: extent{start, end}}), "sessionDir")), nil
+	start := jsonl.SkipPadding(data, 0)
+	return p.string(find(p.collect(jsonl.At(start, end)), "sessionDir")), nil
 }
 
 // Absolute expands a path as pi does: a leading ~ is the home directory, file:

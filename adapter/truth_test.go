@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -213,7 +214,7 @@ func TestReadingOn(t *testing.T) {
 	}
 	for name, file := range files {
 		want, wantProblems, end := parseFile(t, strings.NewReader(file))
-		lines := readLines(t, NewLineReader(strings.NewReader(file), 0, 0))
+		lines := readLines(t, jsonl.NewReader(strings.NewReader(file), 0, 0))
 		for k := range lines {
 			var got []session.Entry
 			var problems []ParseError

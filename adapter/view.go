@@ -3,6 +3,7 @@ package adapter
 import (
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -19,20 +20,20 @@ func (pi) View(state State, line Line, emit func(*session.Entry, *session.View))
 	p := &piParser{state: state, hash: xxhash.New()}
 	return p.Parse(line, func(e *session.Entry) {
 		start := int(e.Offset - line.Offset)
-		emit(e, p.view(e, value{extent: extent{start, start + e.Length}}))
+		emit(e, p.view(e, jsonl.At(start, start+e.Length)))
 	})
 }
 
 // view makes the view of the entry that was just projected. Where the shape of
 // the entry is not one of pi's, the parts stand in for it.
-func (p *piParser) view(e *session.Entry, v value) *session.View {
+func (p *piParser) view(e *session.Entry, v jsonl.Value) *session.View {
 	view := &session.View{}
 	all := p.collect(v)
 	done := map[session.Kind]bool{}
 	switch e.Type {
 	case "message":
 		message := find(all, "message")
-		if p.obj.kind(message) == '{' {
+		if p.obj.Kind(message) == '{' {
 			p.viewMessage(view, e, p.collect(message), done)
 		}
 	case "custom_message":
@@ -68,13 +69,13 @@ func (p *piParser) viewMessage(view *session.View, e *session.Entry, all []membe
 		if kind == session.KindPrompt {
 			p.viewAttachments(view, find(all, "attachments"))
 		}
-		if nested := find(all, "nestedCalls"); p.obj.kind(nested) == '{' && e.Role == "toolResult" {
+		if nested := find(all, "nestedCalls"); p.obj.Kind(nested) == '{' && e.Role == "toolResult" {
 			base := len(p.members)
-			for calls := p.obj.elementsOf(find(p.collect(nested), "calls")); calls.next(); {
-				if p.obj.kind(calls.val) != '{' {
+			for calls := p.obj.ElementsOf(find(p.collect(nested), "calls")); calls.Next(); {
+				if p.obj.Kind(calls.Val) != '{' {
 					continue
 				}
-				call := p.viewCall(p.collect(calls.val))
+				call := p.viewCall(p.collect(calls.Val))
 				call.Nested = true
 				view.Blocks = append(view.Blocks, session.Block{Kind: session.KindCall, Call: call})
 			}
@@ -85,23 +86,23 @@ func (p *piParser) viewMessage(view *session.View, e *session.Entry, all []membe
 
 // viewContent adds the blocks of a content: a text, or a list of blocks. Blocks
 // of an unknown kind are left to the part that holds them.
-func (p *piParser) viewContent(view *session.View, kind session.Kind, v value, done map[session.Kind]bool) {
+func (p *piParser) viewContent(view *session.View, kind session.Kind, v jsonl.Value, done map[session.Kind]bool) {
 	if kind == session.KindOther {
 		return
 	}
 	done[kind], done[session.KindThinking], done[session.KindCall] = true, true, true
-	add := func(kind session.Kind, text value) {
-		if s := p.obj.text(text, &p.arena); len(s) > 0 {
+	add := func(kind session.Kind, text jsonl.Value) {
+		if s := p.obj.Text(text, &p.arena); len(s) > 0 {
 			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Text: s})
 		}
 	}
-	for blocks := p.obj.elementsOf(v); blocks.next(); {
-		if p.obj.kind(blocks.val) == '"' {
-			add(kind, blocks.val)
+	for blocks := p.obj.ElementsOf(v); blocks.Next(); {
+		if p.obj.Kind(blocks.Val) == '"' {
+			add(kind, blocks.Val)
 			continue
 		}
 		base := len(p.members)
-		all := p.collect(blocks.val)
+		all := p.collect(blocks.Val)
 		switch p.name(find(all, "type")) {
 		case "text":
 			add(kind, find(all, "text"))
@@ -118,10 +119,10 @@ func (p *piParser) viewContent(view *session.View, kind session.Kind, v value, d
 	}
 }
 
-func (p *piParser) viewImage(mimeType, data value) *session.Image {
+func (p *piParser) viewImage(mimeType, data jsonl.Value) *session.Image {
 	image := &session.Image{MimeType: p.name(mimeType)}
-	if p.obj.kind(data) == '"' {
-		image.Base64 = p.obj.data[data.start+1 : data.end-1]
+	if p.obj.Kind(data) == '"' {
+		image.Base64 = p.obj.Data[data.Start+1 : data.End-1]
 		image.Size = len(image.Base64) / 4 * 3
 		for i := len(image.Base64); i > 0 && i > len(image.Base64)-2 && image.Base64[i-1] == '='; i-- {
 			image.Size--
@@ -132,21 +133,21 @@ func (p *piParser) viewImage(mimeType, data value) *session.Image {
 
 func (p *piParser) viewCall(all []member) *session.Call {
 	call := &session.Call{ID: p.string(find(all, "id")), Tool: p.name(find(all, "name"))}
-	if status := find(all, "status"); p.obj.kind(status) == '"' {
+	if status := find(all, "status"); p.obj.Kind(status) == '"' {
 		call.Failed = p.name(status) == "error"
 	}
 	arguments := find(all, "arguments")
-	if arguments.empty() {
+	if arguments.Empty() {
 		return call
 	}
-	call.Raw = p.obj.raw(arguments)
+	call.Raw = p.obj.Raw(arguments)
 	base := len(p.members)
 	for _, m := range p.collect(arguments) {
 		a := session.Argument{Name: string(m.key)}
-		if a.Text = p.obj.kind(m.val) == '"'; a.Text {
-			a.Value = p.obj.text(m.val, &p.arena)
+		if a.Text = p.obj.Kind(m.val) == '"'; a.Text {
+			a.Value = p.obj.Text(m.val, &p.arena)
 		} else {
-			a.Value = p.obj.raw(m.val)
+			a.Value = p.obj.Raw(m.val)
 		}
 		call.Arguments = append(call.Arguments, a)
 	}
@@ -154,12 +155,12 @@ func (p *piParser) viewCall(all []member) *session.Call {
 	return call
 }
 
-func (p *piParser) viewAttachments(view *session.View, v value) {
-	for files := p.obj.elementsOf(v); files.next(); {
+func (p *piParser) viewAttachments(view *session.View, v jsonl.Value) {
+	for files := p.obj.ElementsOf(v); files.Next(); {
 		base := len(p.members)
-		all := p.collect(files.val)
-		name := p.obj.text(find(all, "fileName"), &p.arena)
-		text := p.obj.text(find(all, "extractedText"), &p.arena)
+		all := p.collect(files.Val)
+		name := p.obj.Text(find(all, "fileName"), &p.arena)
+		text := p.obj.Text(find(all, "extractedText"), &p.arena)
 		image := p.viewImage(find(all, "mimeType"), find(all, "content"))
 		if len(text) > 0 {
 			image = nil
@@ -185,6 +186,6 @@ func (p *piParser) viewShell(view *session.View, all []member) {
 	}
 	s.ExitCode, s.HasExit = p.integer(find(all, "exitCode"))
 	view.Blocks = append(view.Blocks, session.Block{
-		Kind: session.KindShell, Text: p.obj.text(find(all, "output"), &p.arena), Shell: s,
+		Kind: session.KindShell, Text: p.obj.Text(find(all, "output"), &p.arena), Shell: s,
 	})
 }

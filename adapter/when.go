@@ -3,6 +3,8 @@ package adapter
 import (
 	"strconv"
 	"time"
+
+	"pigrep/adapter/jsonl"
 )
 
 // The last instant that pi can write: the range of a JavaScript Date.
@@ -10,12 +12,12 @@ const maxTime = 8_640_000_000_000_000
 
 // when reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
 // and returns those milliseconds; 0 when it is absent or unreadable.
-func (p *piParser) when(v value) int64 {
-	switch p.obj.kind(v) {
+func (p *piParser) when(v jsonl.Value) int64 {
+	switch p.obj.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[':
 		return 0
 	case '"':
-		text := p.obj.text(v, &p.arena)
+		text := p.obj.Text(v, &p.arena)
 		if ms, ok := plainTime(text); ok {
 			return ms
 		}
@@ -33,12 +35,12 @@ func (p *piParser) when(v value) int64 {
 }
 
 // integer reads a number, without its fraction.
-func (p *piParser) integer(v value) (int64, bool) {
-	switch p.obj.kind(v) {
+func (p *piParser) integer(v jsonl.Value) (int64, bool) {
+	switch p.obj.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[', '"':
 		return 0, false
 	}
-	raw := string(p.obj.raw(v))
+	raw := string(p.obj.Raw(v))
 	if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
 		return n, true
 	}

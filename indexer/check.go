@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/audit"
@@ -206,7 +207,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
 	parser := a.Parse(adapter.State{})
-	lines := adapter.NewLineReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
+	lines := jsonl.NewReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
 	var analyzer analysis.Analyzer
 	for {
 		line, err := lines.Next()

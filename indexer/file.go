@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
@@ -45,7 +46,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
 	lines := &w.lines
 	if s.File.Size > smallFile {
-		lines = new(adapter.LineReader)
+		lines = new(jsonl.Reader)
 	}
 	seek := func() {
 		at := rec.Checkpoint.Offset
@@ -97,7 +98,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		if len(line.Raw) > longLine {
 			// Its bytes and its text are not needed any more, and committing
 			// what it says takes as much memory again.
-			parser, lines = w.Adapter.Parse(parser.State()), new(adapter.LineReader)
+			parser, lines = w.Adapter.Parse(parser.State()), new(jsonl.Reader)
 			seek()
 		}
 		if w.batch.Size() >= w.limit {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -187,7 +188,7 @@ func branchName(active bool) string {
 func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
-	lines := adapter.NewLineReader(r, 0, 0)
+	lines := jsonl.NewReader(r, 0, 0)
 	parser := a.Parse(adapter.State{})
 	finder, _ := parser.(adapter.FactFinder)
 	for {

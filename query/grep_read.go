@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -316,7 +317,7 @@ func (w *grepWorker) header(state adapter.State, from int64) (session.Header, er
 		return state.Header, nil
 	}
 	parser := w.adapter.Parse(state)
-	lines := adapter.NewLineReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
+	lines := jsonl.NewReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
 			return session.Header{}, err
@@ -428,7 +429,7 @@ func (s *lineScan) entries(parser adapter.Parser, line adapter.Line, skipping bo
 // readTo brings last to the line at an offset.
 func (s *lineScan) readTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
-	lines := adapter.NewLineReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
+	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
 	for {
 		if err := s.w.ctx.Err(); err != nil {
 			return err

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/indexer"
@@ -736,7 +737,7 @@ func TestGrepOfFixtures(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := adapter.Pi().Parse(adapter.State{})
-		lines := adapter.NewLineReader(bufio.NewReader(data), 0, 0)
+		lines := jsonl.NewReader(bufio.NewReader(data), 0, 0)
 		for {
 			line, err := lines.Next()
 			if err == io.EOF {

@@ -5,13 +5,14 @@ import (
 	"io"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
 // Problems reads a session file from its first byte on and hands over every piece
 // of it that is left out. What a last line without a newline lacks is none.
 func Problems(a adapter.Adapter, r io.Reader, emit func(session.Problem)) error {
-	lines := adapter.NewLineReader(r, 0, 0)
+	lines := jsonl.NewReader(r, 0, 0)
 	parser := a.Parse(adapter.State{})
 	for {
 		line, err := lines.Next()

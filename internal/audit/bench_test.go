@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -47,7 +48,7 @@ func BenchmarkFacts(b *testing.B) {
 					p := adapter.Pi().Parse(adapter.State{})
 					finder := p.(adapter.FactFinder)
 					var facts session.Facts
-					for lines := adapter.NewLineReader(f, 0, 0); ; {
+					for lines := jsonl.NewReader(f, 0, 0); ; {
 						line, err := lines.Next()
 						if err == io.EOF {
 							break

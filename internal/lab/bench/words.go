@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -90,7 +91,7 @@ func eachWord(text []byte, visit func([]byte)) {
 // eachPart visits the parts of the entries of a session file. They are valid only
 // during the visit.
 func eachPart(r io.Reader, visit func(*session.Part)) error {
-	lines := adapter.NewLineReader(r, 0, 0)
+	lines := jsonl.NewReader(r, 0, 0)
 	parser := adapter.Pi().Parse(adapter.State{})
 	for {
 		line, err := lines.Next()

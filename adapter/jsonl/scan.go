@@ -1,4 +1,4 @@
-package adapter
+package jsonl
 
 import (
 	"encoding/binary"
@@ -20,26 +20,32 @@ const (
 	notedDepth = 8   // what lies deeper is not noted
 )
 
-// Errors of the scanner, reasons of a ParseError.
+// ErrSyntax says that something is no JSON at all.
+var ErrSyntax = errors.New("not JSON")
+
+// Further errors of the scanner.
 var (
 	errTruncated = errors.New("JSON ends early")
-	errSyntax    = errors.New("not JSON")
 	errControl   = errors.New("control character in a JSON string")
 	errEscape    = errors.New("bad escape in a JSON string")
 	errNumber    = errors.New("bad number")
 )
 
-// extent is a range of bytes of the line.
-type extent struct{ start, end int }
+// Extent is a range of bytes of the line.
+type Extent struct{ Start, End int }
 
-// value is a JSON value in the bytes of a line that the scanner has checked.
+// Value is a JSON value in the bytes of a line that the scanner has checked.
 // The zero value means there is none.
-type value struct {
-	extent
+type Value struct {
+	Extent
 	form form
 }
 
-func (v value) empty() bool { return v.end == 0 }
+// At returns the value between two places of a line that was checked.
+func At(start, end int) Value { return Value{Extent: Extent{start, end}} }
+
+// Empty reports whether there is no value.
+func (v Value) Empty() bool { return v.End == 0 }
 
 // form says what a string holds, where that is known.
 type form uint8
@@ -48,22 +54,22 @@ const (
 	formKnown form = 1 << iota // the other bits are right
 	escaped                    // has a backslash
 	notASCII                   // has a byte over 0x7f
-	decoded                    // the scanner has its text
+	decoded                    // the Scanner has its text
 )
 
 // note is a long value that the scanner came across.
 type note struct {
-	value
-	text extent // in texts, of a decoded string
+	Value
+	text Extent // in texts, of a decoded string
 }
 
-// scanner holds what the last check noted. The zero value is ready.
-type scanner struct {
+// Scanner holds what the last check noted. The zero value is ready.
+type Scanner struct {
 	objects []uint64 // one bit a level: 1 is an object
 	long    []note   // by start
 	texts   []byte
 	open    [notedDepth]int
-	spaced  bool // white space stands outside strings
+	Spaced  bool // white space stands outside strings
 }
 
 // Memory for texts.
@@ -72,14 +78,14 @@ const (
 	keptTexts  = 4 << 20 // more is not kept for the next check
 )
 
-// check checks the value that starts at i and returns where it ends. On an
+// Check checks the value that starts at i and returns where it ends. On an
 // error, it returns where that is.
-func (s *scanner) check(data []byte, i int) (int, error) {
+func (s *Scanner) Check(data []byte, i int) (int, error) {
 	s.long, s.texts = s.long[:0], s.texts[:0]
 	if cap(s.texts) > keptTexts {
 		s.texts = nil
 	}
-	s.spaced = false
+	s.Spaced = false
 	depth := 0
 	before := 0 // bytes of texts, before the string at hand
 	var inObject bool
@@ -103,7 +109,7 @@ value:
 		}
 		if depth < notedDepth {
 			s.open[depth] = len(s.long)
-			s.long = append(s.long, note{value: value{extent: extent{start: i}}})
+			s.long = append(s.long, note{Value: Value{Extent: Extent{Start: i}}})
 		}
 		depth++
 		i = s.space(data, i+1)
@@ -124,7 +130,7 @@ value:
 			return end, err
 		}
 		if end-i >= longValue && depth <= notedDepth {
-			s.long = append(s.long, note{value{extent{i, end}, form}, extent{before, len(s.texts)}})
+			s.long = append(s.long, note{Value{Extent{i, end}, form}, Extent{before, len(s.texts)}})
 		} else {
 			s.texts = s.texts[:before]
 		}
@@ -165,7 +171,7 @@ after:
 	case c == '}' && inObject, c == ']' && !inObject:
 		goto closed
 	}
-	return i, errSyntax
+	return i, ErrSyntax
 
 key:
 	i = s.space(data, i)
@@ -173,7 +179,7 @@ key:
 		return i, errTruncated
 	}
 	if data[i] != '"' {
-		return i, errSyntax
+		return i, ErrSyntax
 	}
 	before = len(s.texts)
 	if i, _, err = s.string(data, i+1); err != nil {
@@ -185,7 +191,7 @@ key:
 		return i, errTruncated
 	}
 	if data[i] != ':' {
-		return i, errSyntax
+		return i, ErrSyntax
 	}
 	i++
 	goto value
@@ -195,10 +201,10 @@ closed:
 	depth--
 	if depth < notedDepth {
 		// A short one cannot hold a long one, so it is the last that was noted.
-		if at := s.open[depth]; i-s.long[at].start < longValue {
+		if at := s.open[depth]; i-s.long[at].Start < longValue {
 			s.long = s.long[:at]
 		} else {
-			s.long[at].end = i
+			s.long[at].End = i
 		}
 	}
 	if depth > 0 {
@@ -209,12 +215,12 @@ closed:
 }
 
 // space returns the first place from i on that is no white space.
-func (s *scanner) space(data []byte, i int) int {
+func (s *Scanner) space(data []byte, i int) int {
 	if i < len(data) && data[i] > ' ' {
 		return i
 	}
 	for i < len(data) && isSpace(data[i]) {
-		s.spaced = true
+		s.Spaced = true
 		i++
 	}
 	return i
@@ -231,7 +237,7 @@ const (
 // string checks the string whose first byte after the quote is at i and returns
 // the place after its closing quote, and what the string holds. When it has escapes
 // its text is appended to texts; of one that is not UTF-8 the form does not say so.
-func (s *scanner) string(data []byte, i int) (int, form, error) {
+func (s *Scanner) string(data []byte, i int) (int, form, error) {
 	start := i
 	seen := uint64(0) // its high bits tell of bytes over 0x7f
 	for {
@@ -265,7 +271,7 @@ func (s *scanner) string(data []byte, i int) (int, form, error) {
 }
 
 // escapedString is string from the first backslash on, which is at i.
-func (s *scanner) escapedString(data []byte, start, i int, seen uint64) (int, form, error) {
+func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, form, error) {
 	from := len(s.texts)
 	out := s.room(from+i-start+textSlack, len(data)-i)
 	n := from + copy(out[from:], data[start:i])
@@ -338,7 +344,7 @@ const textSlack = 16
 // room returns texts with room for n bytes. The text of what is left of the line
 // takes up to so many more. Memory of long lines is taken at once, so that it is
 // not copied, and most of what is not needed of it is never touched.
-func (s *scanner) room(n, more int) []byte {
+func (s *Scanner) room(n, more int) []byte {
 	if n > cap(s.texts) {
 		size := n + more + textSlack
 		if n < firstTexts {
@@ -394,7 +400,7 @@ func checkWord(data []byte, i int, word string) (int, error) {
 			return i, errTruncated
 		}
 		if data[i+k] != word[k] {
-			return i, errSyntax
+			return i, ErrSyntax
 		}
 	}
 	return i + len(word), nil
@@ -411,7 +417,7 @@ func checkNumber(data []byte, i int) (int, error) {
 		case i == len(data):
 			return start, errTruncated
 		case first == start:
-			return start, errSyntax
+			return start, ErrSyntax
 		}
 		return start, errNumber
 	}

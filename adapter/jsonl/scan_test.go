@@ -1,4 +1,4 @@
-package adapter
+package jsonl
 
 import (
 	"bytes"
@@ -24,17 +24,17 @@ func TestCheck(t *testing.T) {
 		{`"abc`, errTruncated}, {`"abc\`, errTruncated}, {`"\u12`, errTruncated}, {`tru`, errTruncated}, {`-`, errTruncated},
 		{`1.`, errTruncated}, {`1e`, errTruncated}, {`1e+`, errTruncated},
 
-		{`{,}`, errSyntax}, {`[1,]`, errSyntax}, {`{"a":1,}`, errSyntax}, {`[1 2]`, errSyntax}, {`{"a" 1}`, errSyntax},
-		{`{a:1}`, errSyntax}, {`{'a':1}`, errSyntax}, {`[}`, errSyntax}, {`{]`, errSyntax}, {`{"a":1]`, errSyntax},
-		{`[1}`, errSyntax}, {`nul1`, errSyntax}, {`NaN`, errSyntax}, {`Infinity`, errSyntax}, {`undefined`, errSyntax},
-		{"\u00a01", errSyntax}, {"\ufeff1", errSyntax}, {`// x`, errSyntax}, {`+1`, errSyntax}, {`.5`, errSyntax}, {"[\f]", errSyntax},
+		{`{,}`, ErrSyntax}, {`[1,]`, ErrSyntax}, {`{"a":1,}`, ErrSyntax}, {`[1 2]`, ErrSyntax}, {`{"a" 1}`, ErrSyntax},
+		{`{a:1}`, ErrSyntax}, {`{'a':1}`, ErrSyntax}, {`[}`, ErrSyntax}, {`{]`, ErrSyntax}, {`{"a":1]`, ErrSyntax},
+		{`[1}`, ErrSyntax}, {`nul1`, ErrSyntax}, {`NaN`, ErrSyntax}, {`Infinity`, ErrSyntax}, {`undefined`, ErrSyntax},
+		{"\u00a01", ErrSyntax}, {"\ufeff1", ErrSyntax}, {`// x`, ErrSyntax}, {`+1`, ErrSyntax}, {`.5`, ErrSyntax}, {"[\f]", ErrSyntax},
 		{`-x`, errNumber}, {`01`, errNumber}, {`-01`, errNumber}, {`1.x`, errNumber}, {`1ex`, errNumber},
 		{"\"a\nb\"", errControl}, {"\"\x00\"", errControl}, {"\"a\tb\"", errControl}, {"\"01234567\x1f\"", errControl},
 		{`"\x"`, errEscape}, {`"\'"`, errEscape}, {`"\u12g4"`, errEscape}, {`"\U0041"`, errEscape},
 	}
 	for _, tt := range tests {
-		var s scanner
-		_, err := s.check([]byte(tt.json), 0)
+		var s Scanner
+		_, err := s.Check([]byte(tt.json), 0)
 		if !errors.Is(err, tt.err) {
 			t.Errorf("check(%q) = %v, want %v", tt.json, err, tt.err)
 		}
@@ -47,8 +47,8 @@ func TestCheckFindsTheEnd(t *testing.T) {
 			if s == "12" && after != " " && after != "" {
 				continue
 			}
-			var sc scanner
-			end, err := sc.check([]byte("  "+s+after), 2)
+			var sc Scanner
+			end, err := sc.Check([]byte("  "+s+after), 2)
 			if err != nil || end != 2+len(s) {
 				t.Errorf("check(%q) = %d, %v, want %d", s+after, end, err, 2+len(s))
 			}
@@ -60,49 +60,45 @@ func TestCheckFindsTheEnd(t *testing.T) {
 func TestCheckTruncated(t *testing.T) {
 	const whole = `{"a":[1.5e-3,true,null,"x\u00e9\n\"y","` + "é" + `long enough for words of eight"],"b":{"c":[{}]}}`
 	for n := range len(whole) {
-		var s scanner
-		if _, err := s.check([]byte(whole[:n]), 0); !errors.Is(err, errTruncated) {
+		var s Scanner
+		if _, err := s.Check([]byte(whole[:n]), 0); !errors.Is(err, errTruncated) {
 			t.Errorf("check(%q) = %v, want %v", whole[:n], err, errTruncated)
 		}
 	}
 }
 
+// Depth costs no stack, and has no limit.
 func TestDeepNesting(t *testing.T) {
 	const depth = 2_000_000
-	deep := `{"type":"message","id":"a","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":` +
-		strings.Repeat(`[`, depth) + `"needle"` + strings.Repeat(`]`, depth) + `}]},"more":` +
-		strings.Repeat(`{"k":`, depth) + `"hay"` + strings.Repeat(`}`, depth) + `}`
-	entries, problems := parseAll(t, deep)
-	if len(problems) > 0 || len(entries) != 1 {
-		t.Fatalf("%d entries, problems %v, want one entry", len(entries), problems)
-	}
-	got := entries[0].Parts
-	if len(got) != 2 || !bytes.HasSuffix(got[0].Text, []byte(": needle")) || string(got[1].Text) != "hay" {
-		t.Errorf("parts are wrong: %d of them", len(got))
-	}
-	if n := len(got[0].Text); n > 1000 {
-		t.Errorf("the call's text has %d bytes", n)
-	}
-	_, problems = parseAll(t, strings.Repeat(`{"a":`, depth))
-	if len(problems) != 1 {
-		t.Errorf("problems %v, want one", problems)
+	for _, test := range []struct {
+		json string
+		err  error
+	}{
+		{strings.Repeat(`[`, depth) + `"needle"` + strings.Repeat(`]`, depth), nil},
+		{strings.Repeat(`{"k":`, depth) + `"hay"` + strings.Repeat(`}`, depth), nil},
+		{strings.Repeat(`{"a":`, depth), errTruncated},
+	} {
+		var s Scanner
+		if end, err := s.Check([]byte(test.json), 0); !errors.Is(err, test.err) || end != len(test.json) {
+			t.Errorf("check(%.10s…) = %d, %v, want %d, %v", test.json, end, err, len(test.json), test.err)
+		}
 	}
 }
 
 // stringsOf decodes every string of a checked value, keys included, with the
 // functions that the parser uses.
-func stringsOf(o *object, v value, a *arena, visit func(string)) {
-	switch o.kind(v) {
+func stringsOf(o *Object, v Value, a *Arena, visit func(string)) {
+	switch o.Kind(v) {
 	case '"':
-		visit(string(o.text(v, a)))
+		visit(string(o.Text(v, a)))
 	case '{':
-		for m := o.membersOf(v); m.next(); {
-			visit(string(appendValid(nil, m.key)))
-			stringsOf(o, m.val, a, visit)
+		for m := o.MembersOf(v); m.Next(); {
+			visit(string(appendValid(nil, m.Key)))
+			stringsOf(o, m.Val, a, visit)
 		}
 	case '[':
-		for e := o.elementsOf(v); e.next(); {
-			stringsOf(o, e.val, a, visit)
+		for e := o.ElementsOf(v); e.Next(); {
+			stringsOf(o, e.Val, a, visit)
 		}
 	}
 }
@@ -135,9 +131,9 @@ func standardStrings(data []byte) ([]string, error) {
 
 func compareWithStandard(t *testing.T, data []byte) {
 	t.Helper()
-	var s scanner
-	o := object{data: data}
-	end, err := o.check(&s, 0)
+	var s Scanner
+	o := Object{Data: data}
+	end, err := o.Check(&s, 0)
 	got := err == nil && skipAllSpace(data[end:])
 	want := json.Valid(data)
 	if want && !got || got && !want && nesting(data) < 10_000 {
@@ -150,9 +146,9 @@ func compareWithStandard(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatalf("encoding/json on %q: %v", data, err)
 	}
-	start := skipPadding(data, 0)
+	start := SkipPadding(data, 0)
 	var gotStrings []string
-	stringsOf(&o, value{extent: extent{start, end}}, &arena{}, func(s string) { gotStrings = append(gotStrings, s) })
+	stringsOf(&o, Value{Extent: Extent{start, end}}, &Arena{}, func(s string) { gotStrings = append(gotStrings, s) })
 	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
 		t.Fatalf("strings of %q (-want +got):\n%s", data, diff)
 	}
@@ -207,4 +203,14 @@ func TestBadLongStrings(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzCheck(f *testing.F) {
+	for _, s := range oddStrings {
+		f.Add([]byte(s))
+	}
+	for _, s := range []string{`{}`, `[]`, "1e400 {}", `{"a":1}{"b":2}x`, `[[[{"a":{"a":[]}}]]]`, `{"a":{"b":[1,{"c":"d"}]},"a":2}`, `[-1.5e3,true,null`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { compareWithStandard(t, data) })
 }

@@ -1,61 +1,64 @@
-package adapter
+package jsonl
 
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// object is a line, or a piece of one, that the scanner has checked, with what
+// Object is a line, or a piece of one, that the scanner has checked, with what
 // it noted. The methods that read it trust it to be JSON.
-type object struct {
-	data  []byte
+type Object struct {
+	Data  []byte
 	long  []note
 	texts []byte
 }
 
-// check checks the value that starts at i and takes up what the scanner noted. It
+// Check checks the value that starts at i and takes up what the scanner noted. It
 // returns where the value ends or, with an error, where that is.
-func (o *object) check(s *scanner, i int) (int, error) {
-	end, err := s.check(o.data, i)
+func (o *Object) Check(s *Scanner, i int) (int, error) {
+	end, err := s.Check(o.Data, i)
 	o.long, o.texts = s.long, s.texts
 	return end, err
 }
 
-// kind returns the first byte of the value, which tells what it is: one of
+// Kind returns the first byte of the value, which tells what it is: one of
 // { [ " t f n - 0…9, and 0 when there is no value.
-func (o *object) kind(v value) byte {
-	if v.empty() {
+func (o *Object) Kind(v Value) byte {
+	if v.Empty() {
 		return 0
 	}
-	return o.data[v.start]
+	return o.Data[v.Start]
 }
 
-func (o *object) raw(v value) []byte { return o.data[v.start:v.end] }
+// Raw returns the bytes of a value as they stand in the line.
+func (o *Object) Raw(v Value) []byte { return o.Data[v.Start:v.End] }
 
-// members walks the members of an object.
-type members struct {
-	o   *object
+// Members walks the members of an object.
+type Members struct {
+	o   *Object
 	i   int
-	key []byte // valid until the next call of next
-	val value
+	Key []byte // valid until the next call of Next
+	Val Value
 }
 
-// membersOf returns an iterator over v's members; over none when v is no object.
-func (o *object) membersOf(v value) members {
-	if o.kind(v) != '{' {
-		return members{o: o, i: -1}
+// MembersOf returns an iterator over v's members; over none when v is no object.
+func (o *Object) MembersOf(v Value) Members {
+	if o.Kind(v) != '{' {
+		return Members{o: o, i: -1}
 	}
-	return members{o: o, i: v.start + 1}
+	return Members{o: o, i: v.Start + 1}
 }
 
-func (m *members) next() bool {
+// Next goes on to the next member. It reports whether there is one.
+func (m *Members) Next() bool {
 	if m.i < 0 {
 		return false
 	}
-	data := m.o.data
+	data := m.o.Data
 	i := skipSpace(data, m.i)
 	if data[i] == ',' {
 		i = skipSpace(data, i+1)
@@ -65,48 +68,49 @@ func (m *members) next() bool {
 		return false
 	}
 	end := skipString(data, i)
-	m.key = data[i+1 : end-1]
-	if bytes.IndexByte(m.key, '\\') >= 0 {
-		m.key = appendDecoded(nil, m.key)
+	m.Key = data[i+1 : end-1]
+	if bytes.IndexByte(m.Key, '\\') >= 0 {
+		m.Key = appendDecoded(nil, m.Key)
 	}
 	i = skipSpace(data, end)
 	i = skipSpace(data, i+1)
-	m.val = m.o.valueAt(i)
-	m.i = m.val.end
+	m.Val = m.o.valueAt(i)
+	m.i = m.Val.End
 	return true
 }
 
-// elements walks the elements of an array.
-type elements struct {
-	o   *object
+// Elements walks the elements of an array.
+type Elements struct {
+	o   *Object
 	i   int
-	val value
+	Val Value
 }
 
-// elementsOf returns an iterator over v's elements; over v alone when it is an
+// ElementsOf returns an iterator over v's elements; over v alone when it is an
 // object or a string, over none otherwise. So a content that is one block reads
 // as a list of one.
-func (o *object) elementsOf(v value) elements {
-	switch o.kind(v) {
+func (o *Object) ElementsOf(v Value) Elements {
+	switch o.Kind(v) {
 	case '[':
-		return elements{o: o, i: v.start + 1}
+		return Elements{o: o, i: v.Start + 1}
 	case '{', '"':
-		return elements{o: o, i: -1 - v.start}
+		return Elements{o: o, i: -1 - v.Start}
 	}
-	return elements{o: o, i: -1 - len(o.data)}
+	return Elements{o: o, i: -1 - len(o.Data)}
 }
 
-func (e *elements) next() bool {
+// Next goes on to the next element. It reports whether there is one.
+func (e *Elements) Next() bool {
 	if e.i < 0 {
 		i := -1 - e.i
-		e.i = -1 - len(e.o.data)
-		if i == len(e.o.data) {
+		e.i = -1 - len(e.o.Data)
+		if i == len(e.o.Data) {
 			return false
 		}
-		e.val = e.o.valueAt(i)
+		e.Val = e.o.valueAt(i)
 		return true
 	}
-	data := e.o.data
+	data := e.o.Data
 	i := skipSpace(data, e.i)
 	if data[i] == ',' {
 		i = skipSpace(data, i+1)
@@ -115,48 +119,77 @@ func (e *elements) next() bool {
 		e.i = -1 - len(data)
 		return false
 	}
-	e.val = e.o.valueAt(i)
-	e.i = e.val.end
+	e.Val = e.o.valueAt(i)
+	e.i = e.Val.End
 	return true
 }
 
 // valueAt returns the value that starts at i.
-func (o *object) valueAt(i int) value {
-	data := o.data
+func (o *Object) valueAt(i int) Value {
+	data := o.Data
 	switch data[i] {
 	case '"':
 		near := data[:min(len(data), i+longValue)]
 		if end := skipString(near, i); end <= len(near) {
-			return value{extent: extent{i, end}}
+			return Value{Extent: Extent{i, end}}
 		}
 		if n := o.noted(i); n != nil {
-			return n.value
+			return n.Value
 		}
-		return value{extent: extent{i, skipString(data, i)}}
+		return Value{Extent: Extent{i, skipString(data, i)}}
 	case '{', '[':
 		if n := o.noted(i); n != nil {
-			return n.value
+			return n.Value
 		}
-		return value{extent: extent{i, skipContainer(data, i)}}
+		return Value{Extent: Extent{i, skipContainer(data, i)}}
 	}
-	return value{extent: extent{i, skipScalar(data, i)}}
+	return Value{Extent: Extent{i, skipScalar(data, i)}}
 }
 
 // noted returns what the scanner noted of the value at i, nil when it did not.
-func (o *object) noted(i int) *note {
+func (o *Object) noted(i int) *note {
 	lo, hi := 0, len(o.long)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if o.long[mid].start < i {
+		if o.long[mid].Start < i {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo < len(o.long) && o.long[lo].start == i {
+	if lo < len(o.long) && o.long[lo].Start == i {
 		return &o.long[lo]
 	}
 	return nil
+}
+
+// SkipPadding skips what may stand between the objects of a line. Zero bytes do:
+// a crash can leave them.
+func SkipPadding(data []byte, i int) int {
+	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
+		i++
+	}
+	return i
+}
+
+// WriteCompact writes JSON without the white space outside its strings.
+func WriteCompact(w io.Writer, raw []byte) {
+	from := 0
+	for i := 0; i < len(raw); {
+		switch {
+		case raw[i] == '"':
+			i = skipString(raw, i)
+		case isSpace(raw[i]):
+			w.Write(raw[from:i])
+			for i < len(raw) && isSpace(raw[i]) {
+				i++
+			}
+			from = i
+		default:
+			i++
+		}
+	}
+	w.Write(raw[from:])
 }
 
 func skipSpace(data []byte, i int) int {
@@ -228,37 +261,37 @@ func skipScalar(data []byte, i int) int {
 	return i
 }
 
-// text decodes a string value. The result lies in the line, in texts or in the
+// Text decodes a string value. The result lies in the line, in texts or in the
 // arena; it is nil when v is no string.
-func (o *object) text(v value, a *arena) []byte {
-	if o.kind(v) != '"' {
+func (o *Object) Text(v Value, a *Arena) []byte {
+	if o.Kind(v) != '"' {
 		return nil
 	}
 	if v.form&decoded != 0 {
 		return o.decoded(v)
 	}
-	raw := o.data[v.start+1 : v.end-1]
+	raw := o.Data[v.Start+1 : v.End-1]
 	if v.form&formKnown == 0 {
 		v.form = formOf(raw)
 	}
 	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
 		return raw[:len(raw):len(raw)]
 	}
-	return a.keep(appendDecoded(a.room(len(raw)+decodeSlack), raw))
+	return a.Keep(appendDecoded(a.Room(len(raw)+DecodeSlack), raw))
 }
 
 // decoded returns the text that the scanner has of a string.
-func (o *object) decoded(v value) []byte {
-	at := o.noted(v.start).text
-	return o.texts[at.start:at.end:at.end]
+func (o *Object) decoded(v Value) []byte {
+	at := o.noted(v.Start).text
+	return o.texts[at.Start:at.End:at.End]
 }
 
 // appendText appends the text of a string value.
-func (o *object) appendText(dst []byte, v value) []byte {
+func (o *Object) appendText(dst []byte, v Value) []byte {
 	if v.form&decoded != 0 {
 		return append(dst, o.decoded(v)...)
 	}
-	return appendDecoded(dst, o.data[v.start+1:v.end-1])
+	return appendDecoded(dst, o.Data[v.Start+1:v.End-1])
 }
 
 func formOf(raw []byte) form {
@@ -274,8 +307,8 @@ func formOf(raw []byte) form {
 	return f
 }
 
-// decodeSlack is the room beyond its text that makes decoding fast.
-const decodeSlack = 8
+// DecodeSlack is the room beyond its text that makes decoding fast.
+const DecodeSlack = 8
 
 // appendDecoded appends the text that the inside of a JSON string stands for.
 // Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.

@@ -1,11 +1,9 @@
-package adapter
+package jsonl
 
 import (
 	"bytes"
 	"slices"
 	"strconv"
-
-	"pigrep/internal/session"
 )
 
 const (
@@ -21,7 +19,7 @@ const (
 	heldBudget = 256 << 20
 )
 
-// leafWriter makes the text of a value of any shape from its leaves, in file
+// Leaves makes the text of a value of any shape from its leaves, in file
 // order. It takes one pass and no recursion, whatever the value.
 //
 // With named set it writes "name: value" for every leaf, where the name is the
@@ -29,10 +27,10 @@ const (
 // stands as it is written, strings decoded. Otherwise it writes the strings alone,
 // without signatures and half-written arguments. It never writes the data of an
 // image. Each leaf is on its own line.
-type leafWriter struct {
-	o     *object
+type Leaves struct {
+	o     *Object
 	named bool
-	held  []session.Part // texts that already hold some of the strings
+	held  [][]byte // texts that already hold some of the strings
 
 	out     []byte
 	name    []byte
@@ -40,7 +38,7 @@ type leafWriter struct {
 	budget  int // bytes of held that may still be searched
 	frames  []frame
 	keys    []written // of the open objects
-	dropped []extent  // of out
+	dropped []Extent  // of out
 }
 
 // frame is an array or object that the writer is in.
@@ -57,22 +55,22 @@ type frame struct {
 // written says where in out the text of a member is.
 type written struct {
 	key  []byte
-	text extent
+	text Extent
 	data bool // a string under the key "data"
 }
 
 const manyKeys = 32 // more keys than this are looked up in a map
 
-// begin starts a text in the room given. A named text may already have a first
+// Begin starts a text in the room given. A named text may already have a first
 // line.
-func (w *leafWriter) begin(o *object, room []byte, named bool, held []session.Part) {
+func (w *Leaves) Begin(o *Object, room []byte, named bool, held [][]byte) {
 	w.o, w.out, w.named, w.held = o, room, named, held
 	w.budget = heldBudget
 	w.dropped = w.dropped[:0]
 }
 
-// end returns the text.
-func (w *leafWriter) end() []byte {
+// End returns the text.
+func (w *Leaves) End() []byte {
 	out := w.out
 	if len(w.dropped) > 0 {
 		out = w.without()
@@ -85,25 +83,25 @@ func (w *leafWriter) end() []byte {
 }
 
 // without returns out without the dropped ranges, which may hold one another.
-func (w *leafWriter) without() []byte {
-	slices.SortFunc(w.dropped, func(a, b extent) int { return a.start - b.start })
+func (w *Leaves) without() []byte {
+	slices.SortFunc(w.dropped, func(a, b Extent) int { return a.Start - b.Start })
 	n, from := 0, 0
 	for _, d := range w.dropped {
-		if d.start > from {
-			n += copy(w.out[n:], w.out[from:d.start])
+		if d.Start > from {
+			n += copy(w.out[n:], w.out[from:d.Start])
 		}
-		from = max(from, d.end)
+		from = max(from, d.End)
 	}
 	n += copy(w.out[n:], w.out[from:])
 	return w.out[:n]
 }
 
-// add writes the leaves of v. The type and id of a block are not written.
-func (w *leafWriter) add(v value, block bool) {
-	data := w.o.data
+// Add writes the leaves of v. The type and id of a block are not written.
+func (w *Leaves) Add(v Value, block bool) {
+	data := w.o.Data
 	w.name, w.frames, w.keys = w.name[:0], w.frames[:0], w.keys[:0]
-	w.names = v.end - v.start + nameSlack
-	i, wanted := v.start, true
+	w.names = v.End - v.Start + nameSlack
+	i, wanted := v.Start, true
 	for {
 		switch c := data[i]; c {
 		case '{', '[':
@@ -130,7 +128,7 @@ func (w *leafWriter) add(v value, block bool) {
 		case '"':
 			s := w.o.valueAt(i)
 			w.text(s)
-			i, wanted = s.end, false
+			i, wanted = s.End, false
 		default:
 			end := skipScalar(data, i)
 			w.literal(data[i:end])
@@ -155,8 +153,8 @@ func (w *leafWriter) add(v value, block bool) {
 
 // member begins the member or element at i. It returns where its value starts
 // and true, or where it ends and false if it is not to be written.
-func (w *leafWriter) member(i int) (int, bool) {
-	data := w.o.data
+func (w *Leaves) member(i int) (int, bool) {
+	data := w.o.Data
 	f := &w.frames[len(w.frames)-1]
 	w.name = w.name[:f.name]
 	if f.array {
@@ -174,7 +172,7 @@ func (w *leafWriter) member(i int) (int, bool) {
 	}
 	i = skipSpace(data, skipSpace(data, end)+1)
 	w.forget(f, key)
-	w.keys = append(w.keys, written{key: key, text: extent{len(w.out), len(w.out)}})
+	w.keys = append(w.keys, written{key: key, text: Extent{len(w.out), len(w.out)}})
 	if w.named {
 		w.dot()
 		w.name = append(w.name, key...)
@@ -188,7 +186,7 @@ func (w *leafWriter) member(i int) (int, bool) {
 	default:
 		return i, true
 	}
-	end = w.o.valueAt(i).end
+	end = w.o.valueAt(i).End
 	switch string(key) {
 	case "type":
 		f.image = f.image || string(data[i+1:end-1]) == "image"
@@ -215,7 +213,7 @@ func pick(start, end int, wanted bool) (int, bool) {
 }
 
 // dot separates the elements of a name.
-func (w *leafWriter) dot() {
+func (w *Leaves) dot() {
 	if len(w.name) > 0 {
 		w.name = append(w.name, '.')
 	}
@@ -223,7 +221,7 @@ func (w *leafWriter) dot() {
 
 // forget drops what was written for an earlier member with the same key: the
 // last one counts.
-func (w *leafWriter) forget(f *frame, key []byte) {
+func (w *Leaves) forget(f *frame, key []byte) {
 	same := w.keys[f.keys:]
 	if len(same) < manyKeys {
 		for k := range same {
@@ -247,14 +245,14 @@ func (w *leafWriter) forget(f *frame, key []byte) {
 }
 
 // endMember notes where the text of the member that is being written ends.
-func (w *leafWriter) endMember() {
+func (w *Leaves) endMember() {
 	if f := &w.frames[len(w.frames)-1]; !f.array {
-		w.keys[len(w.keys)-1].text.end = len(w.out)
+		w.keys[len(w.keys)-1].text.End = len(w.out)
 	}
 }
 
 // close leaves the innermost array or object.
-func (w *leafWriter) close() {
+func (w *Leaves) close() {
 	f := &w.frames[len(w.frames)-1]
 	if f.image {
 		// The data came before it was clear that this is an image.
@@ -271,8 +269,8 @@ func (w *leafWriter) close() {
 
 // flat writes the leaves of the array or object at i under one name, and returns
 // where it ends.
-func (w *leafWriter) flat(i int) int {
-	data := w.o.data
+func (w *Leaves) flat(i int) int {
+	data := w.o.Data
 	depth := 0
 	for {
 		switch data[i] {
@@ -282,7 +280,7 @@ func (w *leafWriter) flat(i int) int {
 				i = next + 1
 				continue
 			}
-			w.text(value{extent: extent{i, end}})
+			w.text(Value{Extent: Extent{i, end}})
 			i = end
 		case '{', '[':
 			depth++
@@ -304,7 +302,7 @@ func (w *leafWriter) flat(i int) int {
 }
 
 // line begins the line of a leaf.
-func (w *leafWriter) line() {
+func (w *Leaves) line() {
 	if len(w.out) > 0 {
 		w.out = append(w.out, '\n')
 	}
@@ -319,7 +317,7 @@ func (w *leafWriter) line() {
 }
 
 // literal writes a leaf that is no string, as it stands.
-func (w *leafWriter) literal(raw ...[]byte) {
+func (w *Leaves) literal(raw ...[]byte) {
 	if !w.named {
 		return
 	}
@@ -330,8 +328,8 @@ func (w *leafWriter) literal(raw ...[]byte) {
 }
 
 // text writes a string.
-func (w *leafWriter) text(v value) {
-	if v.end-v.start == len(`""`) && !w.named {
+func (w *Leaves) text(v Value) {
+	if v.End-v.Start == len(`""`) && !w.named {
 		return
 	}
 	start := len(w.out)
@@ -343,13 +341,13 @@ func (w *leafWriter) text(v value) {
 	}
 }
 
-func (w *leafWriter) isHeld(text []byte) bool {
+func (w *Leaves) isHeld(text []byte) bool {
 	for i := range w.held {
 		if w.budget <= 0 {
 			return false
 		}
-		w.budget -= len(w.held[i].Text)
-		if bytes.Contains(w.held[i].Text, text) {
+		w.budget -= len(w.held[i])
+		if bytes.Contains(w.held[i], text) {
 			return true
 		}
 	}

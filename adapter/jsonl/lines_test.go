@@ -1,4 +1,4 @@
-package adapter
+package jsonl
 
 import (
 	"bytes"
@@ -12,13 +12,11 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"pigrep/internal/session"
 )
 
 // readLines reads all lines, with copies of their data. It checks their raw bytes,
 // which hold the data and follow one another, and leaves them out.
-func readLines(t testing.TB, r *LineReader) []Line {
+func readLines(t testing.TB, r *Reader) []Line {
 	t.Helper()
 	var lines []Line
 	for {
@@ -66,7 +64,7 @@ func TestLineReader(t *testing.T) {
 				iotest.OneByteReader(strings.NewReader(tt.file)),
 				iotest.DataErrReader(strings.NewReader(tt.file)),
 			} {
-				lr := NewLineReader(r, 0, 0)
+				lr := NewReader(r, 0, 0)
 				if diff := cmp.Diff(tt.want, readLines(t, lr)); diff != "" {
 					t.Errorf("lines of %q (-want +got):\n%s", tt.file, diff)
 				}
@@ -81,15 +79,15 @@ func TestLineReader(t *testing.T) {
 // Reading on after every line gives what reading in one go gives.
 func TestLineReaderReadsOn(t *testing.T) {
 	const file = "\ufeffone\r\n\n\r\nfour\nfive"
-	want := readLines(t, NewLineReader(strings.NewReader(file), 0, 0))
+	want := readLines(t, NewReader(strings.NewReader(file), 0, 0))
 	for k := range want {
-		first := NewLineReader(strings.NewReader(file), 0, 0)
+		first := NewReader(strings.NewReader(file), 0, 0)
 		for range k {
 			if _, err := first.Next(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rest := NewLineReader(strings.NewReader(file[first.offset:]), first.offset, first.lines)
+		rest := NewReader(strings.NewReader(file[first.offset:]), first.offset, first.lines)
 		if diff := cmp.Diff(want[k:], readLines(t, rest)); diff != "" {
 			t.Errorf("after %d lines (-want +got):\n%s", k, diff)
 		}
@@ -120,10 +118,10 @@ func (c *chunks) Read(b []byte) (int, error) {
 
 func TestLineReaderSplitAnywhere(t *testing.T) {
 	file := "\ufeff{\"a\":1}\r\n\r\n\nx\u2028é\r\r\nlast\r"
-	want := readLines(t, NewLineReader(strings.NewReader(file), 0, 0))
+	want := readLines(t, NewReader(strings.NewReader(file), 0, 0))
 	for i := range len(file) {
 		for j := i; j < len(file); j++ {
-			got := readLines(t, NewLineReader(&chunks{data: []byte(file), ends: []int{i, j}}, 0, 0))
+			got := readLines(t, NewReader(&chunks{data: []byte(file), ends: []int{i, j}}, 0, 0))
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("split at %d and %d (-want +got):\n%s", i, j, diff)
 			}
@@ -151,7 +149,7 @@ func TestLineReaderAtBufferSizes(t *testing.T) {
 				}
 				add(n, 'x', "\n")
 				add(n, 'y', end)
-				got := readLines(t, NewLineReader(bytes.NewReader(file), 0, 0))
+				got := readLines(t, NewReader(bytes.NewReader(file), 0, 0))
 				if !slices.EqualFunc(want, got, sameLine) {
 					t.Fatalf("lines of %d bytes after %d bytes, end %q: wrong", n, before, end)
 				}
@@ -162,7 +160,7 @@ func TestLineReaderAtBufferSizes(t *testing.T) {
 
 func TestLineReaderError(t *testing.T) {
 	broken := errors.New("broken")
-	r := NewLineReader(io.MultiReader(strings.NewReader("a\nhalf"), iotest.ErrReader(broken)), 0, 0)
+	r := NewReader(io.MultiReader(strings.NewReader("a\nhalf"), iotest.ErrReader(broken)), 0, 0)
 	if got, err := r.Next(); err != nil || string(got.Data) != "a" {
 		t.Fatalf("Next() = %q, %v, want a", got.Data, err)
 	}
@@ -181,7 +179,7 @@ type stuck struct{}
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
 func TestLineReaderStuck(t *testing.T) {
-	if _, err := NewLineReader(stuck{}, 0, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
+	if _, err := NewReader(stuck{}, 0, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("Next() = %v, want %v", err, io.ErrNoProgress)
 	}
 }
@@ -195,7 +193,7 @@ func TestLineReaderMemory(t *testing.T) {
 		bytes.NewReader(bytes.Repeat([]byte("x"), long)),
 		strings.NewReader("\n"+strings.Repeat("short\n", 50_000)),
 	)
-	r := NewLineReader(file, 0, 0)
+	r := NewReader(file, 0, 0)
 	most, last := 0, 0
 	for {
 		_, err := r.Next()
@@ -219,36 +217,29 @@ func TestLineReaderMemory(t *testing.T) {
 	}
 }
 
-// Of a file, a huge line takes a buffer of its own size, and its text as much
-// again at most.
+// Of a file, a huge line takes a buffer of its own size.
 func TestHugeLineMemory(t *testing.T) {
 	const long = 60 << 20
-	file := []byte("{}\n" + message(`{"role":"user","content":"`+strings.Repeat(`line\n`, long/6)+`"}`) + "\n{}\n")
-	allocated := func() uint64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.TotalAlloc
-	}
-	p := Pi().Parse(State{})
+	file := []byte("{}\n" + strings.Repeat("line  ", long/6) + "\n{}\n")
 	before := allocated()
-	r := NewLineReader(io.NewSectionReader(bytes.NewReader(file), 0, int64(len(file))), 0, 0)
-	parts := 0
+	r := NewReader(io.NewSectionReader(bytes.NewReader(file), 0, int64(len(file))), 0, 0)
 	for {
-		line, err := r.Next()
-		if err == io.EOF {
+		if _, err := r.Next(); err == io.EOF {
 			break
 		}
-		p.Parse(line, func(e *session.Entry) { parts += len(e.Parts) })
 	}
-	if parts != 1 {
-		t.Fatalf("%d parts, want 1", parts)
-	}
-	if got := allocated() - before; got > 2*long+3*keptBuffer {
+	if got := allocated() - before; got > long+3*keptBuffer {
 		t.Errorf("a line of %d bytes allocated %d in all", long, got)
 	}
 }
 
-// referenceLines is LineReader written plainly.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
+
+// referenceLines is Reader written plainly.
 func referenceLines(file []byte) []Line {
 	var lines []Line
 	offset := int64(0)
@@ -274,7 +265,7 @@ func FuzzLineReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, file []byte, a, b, buffer byte) {
 		want := referenceLines(file)
-		r := NewLineReader(&chunks{data: file, ends: []int{int(a), int(b)}}, 0, 0)
+		r := NewReader(&chunks{data: file, ends: []int{int(a), int(b)}}, 0, 0)
 		r.buf = make([]byte, buffer)
 		got := readLines(t, r)
 		if len(got) != len(want) {

@@ -1,4 +1,9 @@
-package adapter
+// Package jsonl reads files of JSON lines in place: it cuts a file into lines at
+// their offsets, a torn last one included, checks JSON as strictly as JSON.parse
+// does, and reads members, strings and the leaves of any value out of the bytes of
+// a line, mostly without copying them. It imports nothing of the project, and knows
+// no agent.
+package jsonl
 
 import (
 	"bytes"
@@ -6,18 +11,28 @@ import (
 	"io"
 )
 
-// Sizes of a LineReader's buffer.
+// Sizes of a Reader's buffer.
 const (
 	firstBuffer = 64 << 10
 	keptBuffer  = 16 << 20 // a larger buffer is let go once its line is done
 	maxEmpty    = 100      // reads in a row that give nothing before a reader counts as stuck
 )
 
-var byteOrderMark = []byte("\xef\xbb\xbf")
+// ByteOrderMark is what some files begin with; it is no part of their first line.
+var ByteOrderMark = []byte("\xef\xbb\xbf")
 
-// LineReader cuts a session file into physical lines, at "\n" only. Its memory
+// Line is one physical line of a session file.
+type Line struct {
+	Data   []byte // without its line end; valid until the next line is read
+	Raw    []byte // every byte of it, byte order mark and line end included
+	Offset int64  // of its first byte in the file
+	Number int    // 1-based
+	Ended  bool   // a "\n" followed it
+}
+
+// Reader cuts a session file into physical lines, at "\n" only. Its memory
 // is bounded by the longest line. It is not safe for concurrent use.
-type LineReader struct {
+type Reader struct {
 	r      io.Reader
 	buf    []byte // buf[start:end] is read and not yet handed out
 	start  int
@@ -27,15 +42,15 @@ type LineReader struct {
 	err    error // what the reader said last; given out after its bytes
 }
 
-// NewLineReader reads lines from r, whose first byte is the given offset of the
+// NewReader reads lines from r, whose first byte is the given offset of the
 // file and follows that many complete lines. Both are 0 for a whole file.
-func NewLineReader(r io.Reader, offset int64, lines int) *LineReader {
-	return &LineReader{r: r, offset: offset, lines: lines}
+func NewReader(r io.Reader, offset int64, lines int) *Reader {
+	return &Reader{r: r, offset: offset, lines: lines}
 }
 
 // Reset makes the reader read another file, keeping its buffer.
-func (l *LineReader) Reset(r io.Reader, offset int64, lines int) {
-	*l = LineReader{r: r, buf: l.buf, offset: offset, lines: lines}
+func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
+	*l = Reader{r: r, buf: l.buf, offset: offset, lines: lines}
 }
 
 // Next returns the next line. Its data lacks the "\n", one "\r" before it, and a
@@ -43,7 +58,7 @@ func (l *LineReader) Reset(r io.Reader, offset int64, lines int) {
 // The error is io.EOF after the last line, or what the reader failed with; the
 // bytes read before a failure that end no line are not handed out, since nobody
 // knows what would have followed them.
-func (l *LineReader) Next() (Line, error) {
+func (l *Reader) Next() (Line, error) {
 	if left := l.end - l.start; len(l.buf) > keptBuffer && left < keptBuffer/4 {
 		l.buf = append(make([]byte, 0, max(firstBuffer, left)), l.buf[l.start:l.end]...)
 		l.buf = l.buf[:cap(l.buf)]
@@ -67,7 +82,7 @@ func (l *LineReader) Next() (Line, error) {
 }
 
 // take hands out buf[start:end] as a line.
-func (l *LineReader) take(end int, ended bool) Line {
+func (l *Reader) take(end int, ended bool) Line {
 	l.lines++
 	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Number: l.lines, Ended: ended}
 	next := end
@@ -77,9 +92,9 @@ func (l *LineReader) take(end int, ended bool) Line {
 	line.Raw = l.buf[l.start:next:next]
 	l.offset += int64(next - l.start)
 	l.start = next
-	if line.Offset == 0 && bytes.HasPrefix(line.Data, byteOrderMark) {
-		line.Data = line.Data[len(byteOrderMark):]
-		line.Offset += int64(len(byteOrderMark))
+	if line.Offset == 0 && bytes.HasPrefix(line.Data, ByteOrderMark) {
+		line.Data = line.Data[len(ByteOrderMark):]
+		line.Offset += int64(len(ByteOrderMark))
 	}
 	if n := len(line.Data); ended && n > 0 && line.Data[n-1] == '\r' {
 		line.Data = line.Data[:n-1]
@@ -91,7 +106,7 @@ func (l *LineReader) take(end int, ended bool) Line {
 // far it moved the bytes. The buffer doubles while it is small. A large one grows
 // once, to the length of the line, where that can be found out, and by a quarter
 // otherwise, so that a huge line does not need twice its size.
-func (l *LineReader) makeRoom() (moved int) {
+func (l *Reader) makeRoom() (moved int) {
 	if l.end < len(l.buf) {
 		return 0
 	}
@@ -116,7 +131,7 @@ func (l *LineReader) makeRoom() (moved int) {
 
 // ahead returns how many bytes follow up to and with the next "\n", or the end
 // of the file. It needs a reader that can read elsewhere, as files can.
-func (l *LineReader) ahead() (int, bool) {
+func (l *Reader) ahead() (int, bool) {
 	r, ok := l.r.(interface {
 		io.ReaderAt
 		io.Seeker
@@ -141,7 +156,7 @@ func (l *LineReader) ahead() (int, bool) {
 }
 
 // fill reads once, and keeps the reader's error for later.
-func (l *LineReader) fill() {
+func (l *Reader) fill() {
 	for range maxEmpty {
 		n, err := l.r.Read(l.buf[l.end:])
 		l.end += n
