@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"pigrep/index":                   3,
 	"pigrep/adapter":                 2,
 	"pigrep/adapter/jsonl":           0,
+	"pigrep/adapter/pi":              3,
 	"pigrep/scope":                   1,
 	"pigrep/internal/audit":          1,
 	"pigrep/internal/session":        0,

@@ -1,6 +1,7 @@
-// Package adapter turns the bytes of session files into entries and their
-// searchable parts. It knows the formats and nothing else: it sees bytes, never
-// the file system, the environment or the clock.
+// Package adapter says what a session file is to the rest of the program: an
+// Adapter knows one agent's files, and makes a Parser that turns their lines into
+// entries and searchable parts. Adapters see bytes, never the file system, the
+// environment or the clock. The package imports jsonl and the nouns.
 package adapter
 
 import (
@@ -21,14 +22,6 @@ type Adapter interface {
 	// Parse returns a parser for one session file that reads on at the state.
 	// The zero State starts at the beginning of the file.
 	Parse(state State) Parser
-}
-
-// Environment is what an adapter may know of the machine.
-type Environment struct {
-	Home     string                            // the user's home directory
-	WorkDir  string                            // the process's working directory, absolute
-	Getenv   func(name string) string          // environment variables
-	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
 }
 
 // Root is a place where session files may be.
@@ -72,4 +65,20 @@ type ParseError struct {
 
 func (e ParseError) Error() string {
 	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
+}
+
+// FactFinder is a Parser that can tell what an entry says about the use of
+// tools and of tokens.
+type FactFinder interface {
+	// Facts returns the facts of an entry that Parse is handing over, nil when
+	// it has none. It may be called during emit only, with the line that is
+	// being parsed; the facts are valid as long as the entry.
+	Facts(line Line, e *session.Entry) *session.EntryFacts
+}
+
+// Viewer is an Adapter that can lay entries out for a person.
+type Viewer interface {
+	// View parses a line as the Parser of the state does, and hands each entry
+	// over with its view; both are valid only during emit.
+	View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -87,7 +87,7 @@ func TestSearchSortReadsLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newSearcher(t.Context(), l.reader, adapter.Pi(), disk{}, &req, q)
+	s, err := newSearcher(t.Context(), l.reader, pi.New(), disk{}, &req, q)
 	if err != nil {
 		t.Fatal(err)
 	}

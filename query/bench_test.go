@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/lab/corpus"
 )
 
@@ -64,7 +64,7 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: c.text}); err != nil {
+				if _, err := Search(context.Background(), l.reader, pi.New(), disk{}, Request{Text: c.text}); err != nil {
 					b.Fatal(err)
 				}
 			}

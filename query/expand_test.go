@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 )
 
 // The terms that begin with a word are the same whether they were listed when the
@@ -41,7 +41,7 @@ func TestPrefixed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := newSearcher(t.Context(), l.reader, adapter.Pi(), disk{}, &req, q)
+			s, err := newSearcher(t.Context(), l.reader, pi.New(), disk{}, &req, q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 )
 
 // Whatever is typed, a search ends with an answer or with a TextError.
 func checkSearch(t *testing.T, l *library, text string) {
 	t.Helper()
-	resp, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: text})
+	resp, err := Search(context.Background(), l.reader, pi.New(), disk{}, Request{Text: text})
 	if err != nil {
 		var e *TextError
 		if !errors.As(err, &e) || e.Hint == "" || !utf8.ValidString(e.Reason) {

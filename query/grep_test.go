@@ -25,6 +25,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/indexer"
@@ -69,7 +70,7 @@ func (s *grepShelf) roots() []adapter.Root { return []adapter.Root{{Path: s.root
 
 func (s *grepShelf) update() {
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: s.index, Adapter: adapter.Pi(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
+		Dir: s.index, Adapter: pi.New(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -91,7 +92,7 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 		known = reader
 	}
 	var files []GrepFile
-	for _, step := range indexer.Plan(indexer.Discover(adapter.Pi(), s.roots()), known) {
+	for _, step := range indexer.Plan(indexer.Discover(pi.New(), s.roots()), known) {
 		f := GrepFile{Path: step.File.Path, Known: step.Known}
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
@@ -104,7 +105,7 @@ func (s *grepShelf) grep(req GrepRequest, indexed bool) ([]*GrepMatch, *GrepSumm
 		files = append(files, f)
 	}
 	var list []*GrepMatch
-	sum, err := Grep(context.Background(), reader, adapter.Pi(), disk{}, files, req, func(m *GrepMatch) error {
+	sum, err := Grep(context.Background(), reader, pi.New(), disk{}, files, req, func(m *GrepMatch) error {
 		list = append(list, m)
 		return nil
 	})
@@ -619,7 +620,7 @@ func TestGrepGivenUp(t *testing.T) {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
 	var files []GrepFile
-	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		files = append(files, GrepFile{Path: f.Path})
 	}
 	for n := range 20 {
@@ -629,7 +630,7 @@ func TestGrepGivenUp(t *testing.T) {
 		if n%2 == 0 {
 			req.Idle = cancel // before a file is done
 		}
-		_, err := Grep(ctx, nil, adapter.Pi(), disk{}, files, req, func(*GrepMatch) error {
+		_, err := Grep(ctx, nil, pi.New(), disk{}, files, req, func(*GrepMatch) error {
 			if seen++; seen > n {
 				cancel()
 			}
@@ -731,12 +732,12 @@ func TestGrepOfFixtures(t *testing.T) {
 	s := newGrepShelf(t)
 	s.root = filepath.Join(root, "real")
 	s.update()
-	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		data, err := os.Open(f.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := adapter.Pi().Parse(adapter.State{})
+		p := pi.New().Parse(adapter.State{})
 		lines := jsonl.NewReader(bufio.NewReader(data), 0, 0)
 		for {
 			line, err := lines.Next()

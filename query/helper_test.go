@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/session"
 )
@@ -204,7 +205,7 @@ func (l *library) addTo(b *index.Batch, path, text string) {
 		l.t.Fatal(err)
 	}
 	rec := &session.Record{Summary: session.Summary{File: l.writer.NextFile(), Path: path}}
-	parser := adapter.Pi().Parse(adapter.State{})
+	parser := pi.New().Parse(adapter.State{})
 	offset := int64(0)
 	for i, line := range strings.SplitAfter(text, "\n") {
 		if line == "" {
@@ -237,7 +238,7 @@ func (l *library) addTo(b *index.Batch, path, text string) {
 // search answers a request, or ends the test.
 func (l *library) search(req Request) *Response {
 	l.t.Helper()
-	resp, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, req)
+	resp, err := Search(context.Background(), l.reader, pi.New(), disk{}, req)
 	if err != nil {
 		l.t.Fatalf("Search(%q): %v", req.Text, err)
 	}

@@ -14,7 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
@@ -419,7 +419,7 @@ func TestSearchAgainstModel(t *testing.T) {
 			return
 		}
 		want, total := shelf.model.search(rt, req, allowed)
-		resp, err := search(t.Context(), l.reader, adapter.Pi(), disk{}, req, false)
+		resp, err := search(t.Context(), l.reader, pi.New(), disk{}, req, false)
 		if err != nil {
 			rt.Fatal(err)
 		}

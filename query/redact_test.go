@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -63,7 +63,7 @@ func TestRedactedHits(t *testing.T) {
 	if h := l.search(Request{Text: "tail", Redact: true}).Hits[0].Fragment; !strings.HasPrefix(h.Text[h.Spans[0][0]:], "tail") {
 		t.Errorf("the match after a masked secret is marked as %q of %q", h.Text[h.Spans[0][0]:], h.Text)
 	}
-	list, err := Sessions(t.Context(), l.reader, adapter.Pi(), disk{}, SessionsRequest{Request: Request{Redact: true}})
+	list, err := Sessions(t.Context(), l.reader, pi.New(), disk{}, SessionsRequest{Request: Request{Redact: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestRedactedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c := NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
+	c := NewConversation(pi.New(), rec, file)
 	c.Redact = true
 	for i := range rec.Nodes {
 		e, err := c.Read(i)

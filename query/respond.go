@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -216,7 +216,7 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 }
 
 func (s *searcher) resume(rec *session.Record) *Resume {
-	dir, argv := adapter.ResumeCommand(rec.Summary, s.req.DefaultRoot)
+	dir, argv := pi.ResumeCommand(rec.Summary, s.req.DefaultRoot)
 	if len(argv) == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -241,7 +241,7 @@ func TestSearchTimesOfEntries(t *testing.T) {
 func TestSearchErrors(t *testing.T) {
 	l := shelf(t)
 	for _, text := range []string{"", "   ", "->", `"->"`, "!= == ()", "NOT token", "!token NOT auth", `!"exit code"`, "+ *"} {
-		_, err := Search(context.Background(), l.reader, adapter.Pi(), disk{}, Request{Text: text})
+		_, err := Search(context.Background(), l.reader, pi.New(), disk{}, Request{Text: text})
 		var e *TextError
 		if !errors.As(err, &e) || e.Reason == "" || e.Hint == "" {
 			t.Errorf("Search(%q): error %v, want a TextError with a hint", text, err)
@@ -385,7 +385,7 @@ func TestSearchCancelled(t *testing.T) {
 	l := shelf(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Search(ctx, l.reader, adapter.Pi(), disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
+	if _, err := Search(ctx, l.reader, pi.New(), disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search with a cancelled context: error %v", err)
 	}
 }

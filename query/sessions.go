@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/session"
 )
@@ -313,7 +314,7 @@ func Facts(s *session.Summary, defaultRoot string) SessionHit {
 		Created: Time{s.Created()}, Modified: Time{s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
 	}
-	if dir, argv := adapter.ResumeCommand(*s, defaultRoot); len(argv) > 0 {
+	if dir, argv := pi.ResumeCommand(*s, defaultRoot); len(argv) > 0 {
 		hit.Resume = &Resume{dir, argv}
 	}
 	return hit

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 )
 
 // What is found does not depend on how many documents are scored at a time.
@@ -40,7 +40,7 @@ func TestWindows(t *testing.T) {
 		if err != nil {
 			return answer{}
 		}
-		s, err := newSearcher(t.Context(), l.reader, adapter.Pi(), disk{}, &req, q)
+		s, err := newSearcher(t.Context(), l.reader, pi.New(), disk{}, &req, q)
 		if err != nil {
 			t.Fatal(err)
 		}

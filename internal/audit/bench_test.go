@@ -10,6 +10,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -45,7 +46,7 @@ func BenchmarkFacts(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					p := adapter.Pi().Parse(adapter.State{})
+					p := pi.New().Parse(adapter.State{})
 					finder := p.(adapter.FactFinder)
 					var facts session.Facts
 					for lines := jsonl.NewReader(f, 0, 0); ; {

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -92,7 +93,7 @@ func eachWord(text []byte, visit func([]byte)) {
 // during the visit.
 func eachPart(r io.Reader, visit func(*session.Part)) error {
 	lines := jsonl.NewReader(r, 0, 0)
-	parser := adapter.Pi().Parse(adapter.State{})
+	parser := pi.New().Parse(adapter.State{})
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

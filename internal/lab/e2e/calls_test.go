@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/query"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,7 +38,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	type call struct{ Tool, Arguments, Status, FirstLine string }
 	calls := func(req query.AuditRequest) (list []call) {
 		t.Helper()
-		answer, err := query.Calls(t.Context(), r, adapter.Pi(), disk{}, req, true)
+		answer, err := query.Calls(t.Context(), r, pi.New(), disk{}, req, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Tools = []string{"read"}
 	check("calls of a tool", []call{read}, calls(req))
 
-	table, err := query.Commands(t.Context(), r, adapter.Pi(), disk{}, request())
+	table, err := query.Commands(t.Context(), r, pi.New(), disk{}, request())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestFindingByNameAndText(t *testing.T) {
 	if _, err := query.FindEntry(rec, rec.Tree(), "aa000009"); err == nil {
 		t.Error("FindEntry of an entry that is not there is no error")
 	}
-	list, err := query.Sessions(t.Context(), r, adapter.Pi(), disk{}, query.SessionsRequest{
+	list, err := query.Sessions(t.Context(), r, pi.New(), disk{}, query.SessionsRequest{
 		Request: query.Request{Text: "kubectl", Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Hit == nil || list.Sessions[0].Hit.EntryID != "aa000003" {
 		t.Fatalf("Sessions: %+v, %v", list, err)
@@ -152,7 +152,7 @@ func TestFindingByNameAndText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, f)
+	c := query.NewConversation(pi.New(), rec, f)
 	for row, err := range c.TreeRows(true) {
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query"
 
@@ -107,7 +107,7 @@ func readRecord(t *testing.T, path string) *session.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := query.ReadRecord(adapter.Pi(), path, bytes.NewReader(data), info.ModTime())
+	rec, err := query.ReadRecord(pi.New(), path, bytes.NewReader(data), info.ModTime())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestObstaclesEqualPi(t *testing.T) {
 		if len(data) == 0 {
 			t.Skip("pi begins a new session in an empty file")
 		}
-		why := adapter.Obstacle(readRecord(t, path), data, "/none/sessions")
+		why := pi.Obstacle(readRecord(t, path), data, "/none/sessions")
 		if (want.OpenError != "") != (why != "") {
 			t.Errorf("pi says %q, pigrep %q", want.OpenError, why)
 		}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 
@@ -73,7 +74,7 @@ func Main() int {
 		Home:    home,
 		WorkDir: workDir, ConfigDir: configDir,
 		Now:     time.Now,
-		Adapter: adapter.Pi(),
+		Adapter: pi.New(),
 	}
 	log.SetFlags(0)
 	log.SetOutput(engineLog{app})

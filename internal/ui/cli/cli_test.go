@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -42,7 +43,7 @@ func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
 		Home:    home,
 		WorkDir: home,
 		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
-		Adapter: adapter.Pi(),
+		Adapter: pi.New(),
 	}, out, errs
 }
 

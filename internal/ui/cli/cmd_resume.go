@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
@@ -172,20 +172,20 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	r := &printer.Resume{Session: printer.SessionFacts{
 		SessionHit: query.Facts(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
-	head := make([]byte, adapter.HeadLength)
+	head := make([]byte, pi.HeadLength)
 	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, &problem{code: codeIO, message: "read the session", err: err}
 	} else {
 		head = head[:n]
 	}
-	if why := adapter.Obstacle(rec, head, a.defaultRoot()); why != "" {
+	if why := pi.Obstacle(rec, head, a.defaultRoot()); why != "" {
 		return nil, &problem{code: codeCannotResume, message: "pi cannot resume " + rec.Path + ": " + why, hint: obstacleHint(rec, a.defaultRoot())}
 	}
 	r.Fork = o.fork || o.in != ""
 	if r.Fork {
-		r.Argv = adapter.ForkCommand(rec.Summary, a.defaultRoot())
+		r.Argv = pi.ForkCommand(rec.Summary, a.defaultRoot())
 	} else {
-		r.Argv = adapter.OpenCommand(rec.Summary, a.defaultRoot())
+		r.Argv = pi.OpenCommand(rec.Summary, a.defaultRoot())
 	}
 	if err := o.chooseDir(a, rec, r); err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ const justNow = time.Minute
 func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
 	var list []string
 	rec := t.Record
-	if adapter.Rewrites(rec.Summary) {
+	if pi.Rewrites(rec.Summary) {
 		if r.Fork {
 			list = append(list, fmt.Sprintf("it is of format %d: pi may copy such entries into a fork unconverted, and not restore them; resuming it once without --fork converts it", rec.Version))
 		} else {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
@@ -249,12 +249,10 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 // stores lists what pi keeps, and which of it exists. What is private is not
 // looked at, not even for that.
 func (a *App) stores() []printer.Store {
-	dir := adapter.AgentDir(a.environment())
 	var list []printer.Store
-	for _, s := range adapter.PiStores {
+	for _, s := range pi.New().Stores(a.environment()) {
 		row := printer.Store{
-			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage),
-			Path: filepath.Join(dir, filepath.FromSlash(s.Path)),
+			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
 		}
 		if s.Coverage != adapter.Private {
 			_, err := os.Stat(row.Path)

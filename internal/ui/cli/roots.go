@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -33,7 +34,7 @@ func (a *App) absolute(path string) string { return adapter.Absolute(path, a.env
 
 // defaultRoot is the session root that pi uses when nothing else is set.
 func (a *App) defaultRoot() string {
-	return filepath.Join(adapter.AgentDir(a.environment()), "sessions")
+	return filepath.Join(pi.AgentDir(a.environment()), "sessions")
 }
 
 // place is where sessions are read from and where their index is.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 
@@ -28,14 +28,14 @@ func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := query.ReadRecord(adapter.Pi(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
+	rec, err := query.ReadRecord(pi.New(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(rec.Problems) > 0 {
 		t.Fatalf("problems: %v", rec.Problems)
 	}
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := query.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	return c, SessionFacts{
 		SessionHit: query.Facts(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
@@ -227,11 +227,11 @@ func TestExportHTMLEscapes(t *testing.T) {
 		`{"type":"session_info","id":"g","name":` + e + `}`,
 	}
 	data := []byte(strings.Join(lines, "\n") + "\n")
-	rec, err := query.ReadRecord(adapter.Pi(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
+	rec, err := query.ReadRecord(pi.New(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := query.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := query.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	var b bytes.Buffer
 	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
@@ -19,13 +20,13 @@ import (
 // there are none.
 func factsOf(t *testing.T, lines ...string) []*session.EntryFacts {
 	t.Helper()
-	p := Pi().Parse(State{})
+	p := New().Parse(adapter.State{})
 	var list []*session.EntryFacts
 	for i, data := range lines {
-		line := Line{Data: []byte(data), Raw: []byte(data), Offset: int64(1000 * i), Number: i + 1, Ended: true}
+		line := adapter.Line{Data: []byte(data), Raw: []byte(data), Offset: int64(1000 * i), Number: i + 1, Ended: true}
 		p.Parse(line, func(e *session.Entry) {
 			var kept *session.EntryFacts
-			if f := p.(FactFinder).Facts(line, e); f != nil {
+			if f := p.(adapter.FactFinder).Facts(line, e); f != nil {
 				c := *f
 				c.Calls = slices.Clone(f.Calls)
 				for k := range c.Calls {
@@ -140,11 +141,11 @@ func TestFactsOfAnything(t *testing.T) {
 				line = line[:at] + values[rnd.IntN(len(values))] + line[min(end, len(line)):]
 			}
 		}
-		p := Pi().Parse(State{})
-		l := Line{Data: []byte(line), Raw: []byte(line), Number: 1, Ended: true}
+		p := New().Parse(adapter.State{})
+		l := adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 1, Ended: true}
 		p.Parse(l, func(e *session.Entry) {
 			before := clone(e)
-			f := p.(FactFinder).Facts(l, e)
+			f := p.(adapter.FactFinder).Facts(l, e)
 			if diff := gocmp.Diff(before, clone(e), cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("the entry of %q has changed:\n%s", line, diff)
 			}

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"github.com/cespare/xxhash/v2"
@@ -8,7 +8,7 @@ import (
 
 // copyHash returns what an entry has in common with its copies: all of it but
 // what a copy may change.
-func (p *piParser) copyHash(all []member) uint64 {
+func (p *parser) copyHash(all []member) uint64 {
 	h := p.hash
 	h.Reset()
 	for _, m := range all {
@@ -25,7 +25,7 @@ func (p *piParser) copyHash(all []member) uint64 {
 }
 
 // hashCompact hashes JSON without the white space outside its strings.
-func (p *piParser) hashCompact(h *xxhash.Digest, raw []byte) {
+func (p *parser) hashCompact(h *xxhash.Digest, raw []byte) {
 	if !p.scan.Spaced {
 		h.Write(raw)
 		return

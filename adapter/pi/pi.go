@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -7,24 +7,30 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
-// PiName identifies the session files of pi.
-const PiName = "pi.sessions_jsonl.v1"
+// Name identifies the session files of pi.
+const Name = "pi.sessions_jsonl.v1"
 
-type pi struct{}
+// Agent is the pi coding agent, in every version from 0.7 on, and the programs
+// made with its agent library.
+type Agent struct{}
 
-// Pi returns the adapter for session files of the pi coding agent, of every
-// version from 0.7 on, and of programs made with its agent library.
-func Pi() Adapter { return pi{} }
+// New returns the adapter for pi.
+func New() Agent { return Agent{} }
 
-func (pi) Name() string { return PiName }
+// Name implements adapter.Adapter.
+func (Agent) Name() string { return Name }
 
-func (pi) Parse(state State) Parser { return &piParser{state: state, hash: xxhash.New()} }
+// Parse implements adapter.Adapter.
+func (Agent) Parse(state adapter.State) adapter.Parser {
+	return &parser{state: state, hash: xxhash.New()}
+}
 
-// piParser reads lines of a pi session file.
+// parser reads lines of a pi session file.
 //
 //	line ─ scanner.check ─▶ object ─ collect ─▶ members ─ entry ─▶ parts
 //	                       (checked           (spans,     (text in the line
@@ -32,8 +38,8 @@ func (pi) Parse(state State) Parser { return &piParser{state: state, hash: xxhas
 //
 // Everything it hands out lies in the line, in the arena or in slices that it
 // uses again, except the short strings of an entry, which are its own.
-type piParser struct {
-	state   State
+type parser struct {
+	state   adapter.State
 	scan    jsonl.Scanner
 	obj     jsonl.Object
 	arena   jsonl.Arena
@@ -54,12 +60,12 @@ type unknown struct {
 	block bool
 }
 
-func (p *piParser) State() State { return p.state }
+func (p *parser) State() adapter.State { return p.state }
 
-func (p *piParser) Reset(state State) { p.state = state }
+func (p *parser) Reset(state adapter.State) { p.state = state }
 
 // Parse implements Parser.
-func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
+func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
 	p.obj.Data = line.Data
 	start := 0
@@ -71,12 +77,12 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 			return problem
 		}
 	}
-	var problems []ParseError
+	var problems []adapter.ParseError
 	notObject := false
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
 		end, err := p.obj.Check(&p.scan, i)
 		if err != nil {
-			return append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
+			return append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
 		}
 		switch v := jsonl.At(i, end); {
 		case line.Data[i] == '{':
@@ -88,7 +94,7 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 			}
 			notObject = false
 		case !notObject:
-			problems = append(problems, ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
+			problems = append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
 			notObject = true // one problem for all that follow one another
 		}
 		i = end
@@ -97,11 +103,11 @@ func (p *piParser) Parse(line Line, emit func(*session.Entry)) []ParseError {
 }
 
 // torn returns the problem with an unterminated line, nil when it is complete.
-func (p *piParser) torn(line Line, start int) []ParseError {
+func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
 		end, err := p.obj.Check(&p.scan, i)
 		if err != nil || line.Data[i] != '{' && !p.isTransaction(jsonl.At(i, end)) {
-			return []ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
+			return []adapter.ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
 		}
 		i = end
 	}
@@ -113,7 +119,7 @@ const reasonNotObject = "not an object"
 
 // isTransaction reports whether v is an array of objects of the fourth format,
 // which were written together.
-func (p *piParser) isTransaction(v jsonl.Value) bool {
+func (p *parser) isTransaction(v jsonl.Value) bool {
 	if p.obj.Kind(v) != '[' {
 		return false
 	}
@@ -128,7 +134,7 @@ func (p *piParser) isTransaction(v jsonl.Value) bool {
 }
 
 // object reads one object of a line.
-func (p *piParser) object(line Line, v jsonl.Value, emit func(*session.Entry)) {
+func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
 	p.arena.Reset()
 	p.members = p.members[:0]
 	all := p.collect(v)
@@ -197,7 +203,7 @@ func fourthKind(typ, kind string) string {
 }
 
 // header reads the header of a session.
-func (p *piParser) header(all []member, offset int64, fourth bool) session.Header {
+func (p *parser) header(all []member, offset int64, fourth bool) session.Header {
 	h := session.Header{
 		ID:      p.string(find(all, "id")),
 		CWD:     p.string(find(all, "cwd")),
@@ -234,7 +240,7 @@ type member struct {
 }
 
 // collect returns the members of an object, on top of p.members.
-func (p *piParser) collect(v jsonl.Value) []member {
+func (p *parser) collect(v jsonl.Value) []member {
 	base := len(p.members)
 	var places map[string]int
 	for m := p.obj.MembersOf(v); m.Next(); {
@@ -284,7 +290,7 @@ func find(all []member, key string) jsonl.Value {
 }
 
 // string returns the text of a string value as a string of its own.
-func (p *piParser) string(v jsonl.Value) string { return string(p.obj.Text(v, &p.arena)) }
+func (p *parser) string(v jsonl.Value) string { return string(p.obj.Text(v, &p.arena)) }
 
 // Limits of the strings that are kept for the next time.
 const (
@@ -294,7 +300,7 @@ const (
 
 // name is string for the few texts that come again and again, and allocates
 // each of them once.
-func (p *piParser) name(v jsonl.Value) string {
+func (p *parser) name(v jsonl.Value) string {
 	text := p.obj.Text(v, &p.arena)
 	if len(text) == 0 {
 		return ""
@@ -313,7 +319,7 @@ func (p *piParser) name(v jsonl.Value) string {
 	return s
 }
 
-func (p *piParser) isTrue(v jsonl.Value) bool { return p.obj.Kind(v) == 't' }
+func (p *parser) isTrue(v jsonl.Value) bool { return p.obj.Kind(v) == 't' }
 
 // splitModel splits "provider/model", as version 0.7 writes it. A name without
 // a slash is a model.

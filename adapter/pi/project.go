@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"slices"
@@ -23,7 +23,7 @@ func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) 
 
 // project fills the entry from its members. The fourth format, of the agent
 // library, says with kind what a line is.
-func (p *piParser) project(all []member, kind string) {
+func (p *parser) project(all []member, kind string) {
 	e := &p.entry
 	for k := range all {
 		v := all[k].val
@@ -47,7 +47,7 @@ func (p *piParser) project(all []member, kind string) {
 }
 
 // byType projects an entry by its type.
-func (p *piParser) byType(all []member, kind string) {
+func (p *parser) byType(all []member, kind string) {
 	e := &p.entry
 	var details, system jsonl.Value
 	for k := range all {
@@ -182,7 +182,7 @@ func (p *piParser) byType(all []member, kind string) {
 
 // meta projects what says which model, level or tools are in force: one line
 // each for what was done, the model, the level, the tools and the note.
-func (p *piParser) meta(all []member) {
+func (p *parser) meta(all []member) {
 	e := &p.entry
 	e.Provider = p.name(find(all, "provider"))
 	if e.Model = p.name(find(all, "modelId")); e.Model == "" {
@@ -214,7 +214,7 @@ func (p *piParser) meta(all []member) {
 
 // fact projects the lines of the fourth format that name the session, label an
 // entry or move the leaf.
-func (p *piParser) fact(all []member, kind string) {
+func (p *parser) fact(all []member, kind string) {
 	e := &p.entry
 	switch {
 	case kind == "lane":
@@ -243,7 +243,7 @@ func (p *piParser) fact(all []member, kind string) {
 }
 
 // rest puts all members under other, except the keys of every entry and these.
-func (p *piParser) rest(all []member, except ...string) {
+func (p *parser) rest(all []member, except ...string) {
 	for k := range all {
 		key := string(all[k].key)
 		switch key {
@@ -257,7 +257,7 @@ func (p *piParser) rest(all []member, except ...string) {
 }
 
 // message projects a message, or the system message that a compaction keeps.
-func (p *piParser) message(v jsonl.Value, inCompaction bool) {
+func (p *parser) message(v jsonl.Value, inCompaction bool) {
 	if p.obj.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return

@@ -1,14 +1,13 @@
-package adapter
+package pi
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"path/filepath"
-	"runtime"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 )
 
@@ -19,9 +18,9 @@ const (
 )
 
 // AgentDir returns the directory in which pi keeps its files.
-func AgentDir(env Environment) string {
+func AgentDir(env adapter.Environment) string {
 	if dir := env.Getenv(agentDirVariable); dir != "" {
-		return Absolute(dir, env)
+		return adapter.Absolute(dir, env)
 	}
 	return filepath.Join(env.Home, ".pi", "agent")
 }
@@ -31,15 +30,15 @@ func AgentDir(env Environment) string {
 //
 // A settings file that cannot be read or understood is an error; the roots
 // returned with it are those that the other sources name.
-func (pi) Roots(env Environment) ([]Root, error) {
-	var roots []Root
+func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	var roots []adapter.Root
 	add := func(dir, origin string) {
 		for _, r := range roots {
 			if r.Path == dir {
 				return
 			}
 		}
-		roots = append(roots, Root{Path: dir, Origin: origin})
+		roots = append(roots, adapter.Root{Path: dir, Origin: origin})
 	}
 	agentDir := AgentDir(env)
 	origin := "default"
@@ -48,7 +47,7 @@ func (pi) Roots(env Environment) ([]Root, error) {
 	}
 	add(filepath.Join(agentDir, "sessions"), origin)
 	if dir := env.Getenv(sessionDirVariable); dir != "" {
-		add(Absolute(dir, env), "$"+sessionDirVariable)
+		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
 	}
 	var problems []error
 	for _, path := range []string{
@@ -61,14 +60,14 @@ func (pi) Roots(env Environment) ([]Root, error) {
 			continue
 		}
 		if dir != "" {
-			add(Absolute(dir, env), "sessionDir in "+path)
+			add(adapter.Absolute(dir, env), "sessionDir in "+path)
 		}
 	}
 	return roots, errors.Join(problems...)
 }
 
 // sessionDir returns the setting of that name, "" when there is none.
-func sessionDir(path string, env Environment) (string, error) {
+func sessionDir(path string, env adapter.Environment) (string, error) {
 	data, err := env.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -77,7 +76,7 @@ func sessionDir(path string, env Environment) (string, error) {
 		return "", fmt.Errorf("read settings: %w", err)
 	}
 	data = []byte(strings.TrimPrefix(string(data), string(jsonl.ByteOrderMark)))
-	p := &piParser{obj: jsonl.Object{Data: data}}
+	p := &parser{obj: jsonl.Object{Data: data}}
 	end, err := p.obj.Check(&p.scan, 0)
 	if err == nil && jsonl.SkipPadding(data, end) != len(data) {
 		err = jsonl.ErrSyntax
@@ -87,26 +86,4 @@ func sessionDir(path string, env Environment) (string, error) {
 	}
 	start := jsonl.SkipPadding(data, 0)
 	return p.string(find(p.collect(jsonl.At(start, end)), "sessionDir")), nil
-}
-
-// Absolute expands a path as pi does: a leading ~ is the home directory, file:
-// URLs are paths, and what is relative is so to the working directory.
-func Absolute(path string, env Environment) string {
-	switch {
-	case path == "~":
-		path = env.Home
-	case strings.HasPrefix(path, "~/"), runtime.GOOS == "windows" && strings.HasPrefix(path, `~\`):
-		path = filepath.Join(env.Home, path[2:])
-	case strings.HasPrefix(path, "file://"):
-		if u, err := url.Parse(path); err == nil && (u.Host == "" || u.Host == "localhost") {
-			path = u.Path
-			if runtime.GOOS == "windows" {
-				path = filepath.FromSlash(strings.TrimPrefix(path, "/"))
-			}
-		}
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(env.WorkDir, path)
-	}
-	return filepath.Clean(path)
 }

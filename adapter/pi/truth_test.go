@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -172,9 +173,9 @@ func TestEntriesReadAgainAlone(t *testing.T) {
 		}
 		entries, _, state := parseFile(t, bytes.NewReader(data))
 		for _, e := range entries {
-			p := Pi().Parse(State{Header: state.Header})
+			p := New().Parse(adapter.State{Header: state.Header})
 			again := 0
-			problems := p.Parse(Line{
+			problems := p.Parse(adapter.Line{
 				Data:   data[e.Offset : e.Offset+int64(e.Length)],
 				Offset: e.Offset,
 				Number: e.Line,
@@ -217,12 +218,12 @@ func TestReadingOn(t *testing.T) {
 		lines := readLines(t, jsonl.NewReader(strings.NewReader(file), 0, 0))
 		for k := range lines {
 			var got []session.Entry
-			var problems []ParseError
+			var problems []adapter.ParseError
 			collect := func(e *session.Entry) { got = append(got, clone(e)) }
-			p := Pi().Parse(State{})
+			p := New().Parse(adapter.State{})
 			for i, line := range lines {
 				if i == k {
-					p = Pi().Parse(p.State())
+					p = New().Parse(p.State())
 				}
 				problems = append(problems, p.Parse(line, collect)...)
 			}

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"errors"
@@ -11,16 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/adapter"
 	"pigrep/internal/session"
 )
 
 // environment is a machine with these variables and settings files.
-func environment(t *testing.T, variables, files map[string]string) Environment {
+func environment(t *testing.T, variables, files map[string]string) adapter.Environment {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of this test are those of Unix")
 	}
-	return Environment{
+	return adapter.Environment{
 		Home:    "/home/u",
 		WorkDir: "/work/app",
 		Getenv:  func(name string) string { return variables[name] },
@@ -44,33 +45,33 @@ func TestRoots(t *testing.T) {
 		global  = "/home/u/.pi/agent/settings.json"
 		project = "/work/app/.pi/settings.json"
 	)
-	standard := Root{"/home/u/.pi/agent/sessions", "default"}
+	standard := adapter.Root{Path: "/home/u/.pi/agent/sessions", Origin: "default"}
 	tests := []struct {
 		name             string
 		variables, files map[string]string
-		want             []Root
+		want             []adapter.Root
 		problem          string
 	}{
-		{"default", nil, nil, []Root{standard}, ""},
-		{"agent directory", map[string]string{"PI_CODING_AGENT_DIR": "~/pi"}, nil, []Root{{"/home/u/pi/sessions", "$PI_CODING_AGENT_DIR"}}, ""},
+		{"default", nil, nil, []adapter.Root{standard}, ""},
+		{"agent directory", map[string]string{"PI_CODING_AGENT_DIR": "~/pi"}, nil, []adapter.Root{{Path: "/home/u/pi/sessions", Origin: "$PI_CODING_AGENT_DIR"}}, ""},
 		{"agent directory, its settings", map[string]string{"PI_CODING_AGENT_DIR": "file:///opt/my%20pi"}, map[string]string{"/opt/my pi/settings.json": `{"sessionDir":"/s"}`},
-			[]Root{{"/opt/my pi/sessions", "$PI_CODING_AGENT_DIR"}, {"/s", "sessionDir in /opt/my pi/settings.json"}}, ""},
-		{"session directory", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "store"}, nil, []Root{standard, {"/work/app/store", "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
+			[]adapter.Root{{Path: "/opt/my pi/sessions", Origin: "$PI_CODING_AGENT_DIR"}, {Path: "/s", Origin: "sessionDir in /opt/my pi/settings.json"}}, ""},
+		{"session directory", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "store"}, nil, []adapter.Root{standard, {Path: "/work/app/store", Origin: "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
 		{"settings", nil, map[string]string{global: `{"theme":"x","sessionDir":"~/all"}`, project: "\ufeff {\"sessionDir\": \"./mine/\"} \n"},
-			[]Root{standard, {"/home/u/all", "sessionDir in " + global}, {"/work/app/mine", "sessionDir in " + project}}, ""},
+			[]adapter.Root{standard, {Path: "/home/u/all", Origin: "sessionDir in " + global}, {Path: "/work/app/mine", Origin: "sessionDir in " + project}}, ""},
 		{"twice the same", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "/s"}, map[string]string{global: `{"sessionDir":"/s/"}`},
-			[]Root{standard, {"/s", "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
-		{"the default by name", nil, map[string]string{global: `{"sessionDir":"~/.pi/agent/sessions"}`}, []Root{standard}, ""},
-		{"home", nil, map[string]string{global: `{"sessionDir":"~"}`}, []Root{standard, {"/home/u", "sessionDir in " + global}}, ""},
-		{"no string", nil, map[string]string{global: `{"sessionDir":null}`, project: `[]`}, []Root{standard}, ""},
+			[]adapter.Root{standard, {Path: "/s", Origin: "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
+		{"the default by name", nil, map[string]string{global: `{"sessionDir":"~/.pi/agent/sessions"}`}, []adapter.Root{standard}, ""},
+		{"home", nil, map[string]string{global: `{"sessionDir":"~"}`}, []adapter.Root{standard, {Path: "/home/u", Origin: "sessionDir in " + global}}, ""},
+		{"no string", nil, map[string]string{global: `{"sessionDir":null}`, project: `[]`}, []adapter.Root{standard}, ""},
 		{"broken settings", nil, map[string]string{global: `{"sessionDir":"/a",}`, project: `{"sessionDir":"/b"}`},
-			[]Root{standard, {"/b", "sessionDir in " + project}}, "read settings " + global + ": not JSON"},
-		{"more than settings", nil, map[string]string{global: `{} {}`}, []Root{standard}, "not JSON"},
-		{"unreadable settings", nil, map[string]string{global: "unreadable"}, []Root{standard}, "read settings: permission denied"},
+			[]adapter.Root{standard, {Path: "/b", Origin: "sessionDir in " + project}}, "read settings " + global + ": not JSON"},
+		{"more than settings", nil, map[string]string{global: `{} {}`}, []adapter.Root{standard}, "not JSON"},
+		{"unreadable settings", nil, map[string]string{global: "unreadable"}, []adapter.Root{standard}, "read settings: permission denied"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Pi().Roots(environment(t, tt.variables, tt.files))
+			got, err := New().Roots(environment(t, tt.variables, tt.files))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("Roots (-want +got):\n%s", diff)
 			}
@@ -79,40 +80,17 @@ func TestRoots(t *testing.T) {
 			}
 		})
 	}
-	_, err := Pi().Roots(environment(t, nil, map[string]string{global: "unreadable"}))
+	_, err := New().Roots(environment(t, nil, map[string]string{global: "unreadable"}))
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Roots: error %v does not unwrap", err)
 	}
 }
 
-func TestAbsolute(t *testing.T) {
-	env := environment(t, nil, nil)
-	for path, want := range map[string]string{
-		"/a/../b/":              "/b",
-		"a":                     "/work/app/a",
-		".":                     "/work/app",
-		"":                      "/work/app",
-		"~":                     "/home/u",
-		"~/x":                   "/home/u/x",
-		"~x":                    "/work/app/~x",
-		"a/~":                   "/work/app/a/~",
-		"file:///a/b%20c":       "/a/b c",
-		"file://localhost/a":    "/a",
-		"file://elsewhere/a":    "/work/app/file:/elsewhere/a",
-		"file:///a%zz":          "/work/app/file:/a%zz",
-		"/with space/é":         "/with space/é",
-		"~/.pi/agent/sessions/": "/home/u/.pi/agent/sessions",
-	} {
-		if got := Absolute(path, env); got != want {
-			t.Errorf("Absolute(%q) = %q, want %q", path, got, want)
-		}
-	}
-}
-
 func TestStores(t *testing.T) {
-	byName := make(map[string]Store)
-	for _, s := range PiStores {
-		if s.Name == "" || s.Role == "" || s.Format == "" || s.Path == "" || filepath.IsAbs(s.Path) || strings.Contains(s.Path, `\`) {
+	byName := make(map[string]adapter.Store)
+	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
+	for _, s := range New().Stores(env) {
+		if s.Name == "" || s.Role == "" || s.Format == "" || !strings.HasPrefix(s.Path, AgentDir(env)+string(filepath.Separator)) {
 			t.Errorf("store %+v is not complete", s)
 		}
 		if _, twice := byName[s.Name]; twice {
@@ -120,16 +98,16 @@ func TestStores(t *testing.T) {
 		}
 		byName[s.Name] = s
 	}
-	for name, want := range map[string]Coverage{
-		"sessions": Searched, "settings": Catalogued, "auth": Private, "models": Catalogued, "themes": Catalogued, "tools": Catalogued,
-		"bin": Catalogued, "prompts": Catalogued, "debug log": Catalogued, "npm": Catalogued,
+	for name, want := range map[string]adapter.Coverage{
+		"sessions": adapter.Searched, "settings": adapter.Catalogued, "auth": adapter.Private, "models": adapter.Catalogued, "themes": adapter.Catalogued, "tools": adapter.Catalogued,
+		"bin": adapter.Catalogued, "prompts": adapter.Catalogued, "debug log": adapter.Catalogued, "npm": adapter.Catalogued,
 	} {
 		if got := byName[name].Coverage; got != want {
 			t.Errorf("store %q is %q, want %q", name, got, want)
 		}
 	}
-	if got := byName["sessions"].Format; got != Pi().Name() {
-		t.Errorf("sessions have the format %q, want %q", got, Pi().Name())
+	if got := byName["sessions"].Format; got != New().Name() {
+		t.Errorf("sessions have the format %q, want %q", got, New().Name())
 	}
 }
 

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -24,9 +25,9 @@ func clone(e *session.Entry) session.Entry {
 }
 
 // readLines reads all lines, with copies of their data.
-func readLines(t testing.TB, r *jsonl.Reader) []Line {
+func readLines(t testing.TB, r *jsonl.Reader) []adapter.Line {
 	t.Helper()
-	var lines []Line
+	var lines []adapter.Line
 	for {
 		line, err := r.Next()
 		if err == io.EOF {
@@ -41,11 +42,11 @@ func readLines(t testing.TB, r *jsonl.Reader) []Line {
 }
 
 // parseFile parses a session file.
-func parseFile(t testing.TB, r io.Reader) ([]session.Entry, []ParseError, State) {
+func parseFile(t testing.TB, r io.Reader) ([]session.Entry, []adapter.ParseError, adapter.State) {
 	t.Helper()
 	var entries []session.Entry
-	var problems []ParseError
-	p := Pi().Parse(State{})
+	var problems []adapter.ParseError
+	p := New().Parse(adapter.State{})
 	for _, line := range readLines(t, jsonl.NewReader(r, 0, 0)) {
 		problems = append(problems, p.Parse(line, func(e *session.Entry) { entries = append(entries, clone(e)) })...)
 	}
@@ -53,7 +54,7 @@ func parseFile(t testing.TB, r io.Reader) ([]session.Entry, []ParseError, State)
 }
 
 // parseAll parses lines, each of them ended.
-func parseAll(t testing.TB, lines ...string) ([]session.Entry, []ParseError) {
+func parseAll(t testing.TB, lines ...string) ([]session.Entry, []adapter.ParseError) {
 	t.Helper()
 	entries, problems, _ := parseFile(t, strings.NewReader(strings.Join(lines, "\n")+"\n"))
 	return entries, problems
@@ -91,7 +92,7 @@ func TestHugeLineMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.TotalAlloc
 	}
-	p := Pi().Parse(State{})
+	p := New().Parse(adapter.State{})
 	before := allocated()
 	r := jsonl.NewReader(io.NewSectionReader(bytes.NewReader(file), 0, int64(len(file))), 0, 0)
 	parts := 0

@@ -1,22 +1,14 @@
-package adapter
+package pi
 
 import (
 	"bytes"
 	"strconv"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
-
-// FactFinder is a Parser that can tell what an entry says about the use of
-// tools and of tokens.
-type FactFinder interface {
-	// Facts returns the facts of an entry that Parse is handing over, nil when
-	// it has none. It may be called during emit only, with the line that is
-	// being parsed; the facts are valid as long as the entry.
-	Facts(line Line, e *session.Entry) *session.EntryFacts
-}
 
 // Figures beyond these cannot be right, and would spoil every sum.
 const (
@@ -25,7 +17,7 @@ const (
 )
 
 // Facts implements FactFinder.
-func (p *piParser) Facts(line Line, e *session.Entry) *session.EntryFacts {
+func (p *parser) Facts(line adapter.Line, e *session.Entry) *session.EntryFacts {
 	switch e.Type {
 	case "label", "session_info", "model_change", "thinking_level_change", "custom", "custom_message", "context_edit", "leaf":
 		return nil
@@ -60,7 +52,7 @@ func (p *piParser) Facts(line Line, e *session.Entry) *session.EntryFacts {
 
 var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
 
-func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []member) {
+func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all []member) {
 	var usage session.Usage
 	if p.usage(find(all, "usage"), &usage) {
 		f.HasUsage, f.Usage = true, usage
@@ -136,7 +128,7 @@ func (p *piParser) messageFacts(f *session.EntryFacts, e *session.Entry, all []m
 
 // callFacts tells a call. The parts are those of the entry that are left: the
 // calls stand among them in the same order.
-func (p *piParser) callFacts(all []member, e *session.Entry, parts *[]session.Part) session.EntryCall {
+func (p *parser) callFacts(all []member, e *session.Entry, parts *[]session.Part) session.EntryCall {
 	c := session.EntryCall{Part: -1, Tool: p.name(find(all, "name")), ID: p.string(find(all, "id")), Outcome: unknownOutcome}
 	for i := range *parts {
 		part := &(*parts)[i]
@@ -186,7 +178,7 @@ func isShell(tool string) bool {
 }
 
 // command reads a shell command: a text, or a list of words.
-func (p *piParser) command(v jsonl.Value) []byte {
+func (p *parser) command(v jsonl.Value) []byte {
 	switch p.obj.Kind(v) {
 	case '"':
 		if text := p.obj.Text(v, &p.arena); len(text) > 0 {
@@ -210,7 +202,7 @@ func (p *piParser) command(v jsonl.Value) []byte {
 }
 
 // texts appends the strings of a value, a string or a list of them.
-func (p *piParser) texts(list []string, v jsonl.Value) []string {
+func (p *parser) texts(list []string, v jsonl.Value) []string {
 	for e := p.obj.ElementsOf(v); e.Next() && len(list) < maxPaths; {
 		if p.obj.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
 			if s := p.name(e.Val); s != "" && len(s) <= maxPath {
@@ -228,7 +220,7 @@ const (
 )
 
 // usage reads tokens and cost. It reports whether there are any.
-func (p *piParser) usage(v jsonl.Value, u *session.Usage) bool {
+func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
 	switch p.obj.Kind(v) {
 	case 0, 'n':
 		return false
@@ -260,7 +252,7 @@ func (p *piParser) usage(v jsonl.Value, u *session.Usage) bool {
 	return true
 }
 
-func (p *piParser) tokens(v jsonl.Value, u *session.Usage) int64 {
+func (p *parser) tokens(v jsonl.Value, u *session.Usage) int64 {
 	if c := p.obj.Kind(v); c == 0 || c == 'n' {
 		return 0
 	}
@@ -272,7 +264,7 @@ func (p *piParser) tokens(v jsonl.Value, u *session.Usage) int64 {
 	return n
 }
 
-func (p *piParser) cost(v jsonl.Value, u *session.Usage) float64 {
+func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
 	switch p.obj.Kind(v) {
 	case 0, 'n':
 		return 0
@@ -289,7 +281,7 @@ func (p *piParser) cost(v jsonl.Value, u *session.Usage) float64 {
 }
 
 // millis reads a duration.
-func (p *piParser) millis(v jsonl.Value) int32 {
+func (p *parser) millis(v jsonl.Value) int32 {
 	n, ok := p.integer(v)
 	if !ok || n < 0 || n >= 1<<31 {
 		return session.Unknown

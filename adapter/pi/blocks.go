@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 // content projects the content of a message: a text, or a list of blocks.
-func (p *piParser) content(kind session.Kind, v jsonl.Value) {
+func (p *parser) content(kind session.Kind, v jsonl.Value) {
 	for blocks := p.obj.ElementsOf(v); blocks.Next(); {
 		switch p.obj.Kind(blocks.Val) {
 		case '"':
@@ -23,7 +23,7 @@ func (p *piParser) content(kind session.Kind, v jsonl.Value) {
 }
 
 // textBlock projects the text of a text block.
-func (p *piParser) textBlock(kind session.Kind, v jsonl.Value) {
+func (p *parser) textBlock(kind session.Kind, v jsonl.Value) {
 	if kind == session.KindOther {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return
@@ -53,7 +53,7 @@ func cut(text []byte, n int) []byte {
 }
 
 // structured projects a block that is an object.
-func (p *piParser) structured(kind session.Kind, v jsonl.Value) {
+func (p *parser) structured(kind session.Kind, v jsonl.Value) {
 	base := len(p.members)
 	all := p.collect(v)
 	typ := p.name(find(all, "type"))
@@ -117,14 +117,14 @@ func (p *piParser) structured(kind session.Kind, v jsonl.Value) {
 }
 
 // image notes the type of an image.
-func (p *piParser) image(mimeType jsonl.Value) {
+func (p *parser) image(mimeType jsonl.Value) {
 	if s := p.name(mimeType); s != "" {
 		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
 	}
 }
 
 // call projects a tool call, or one that a tool made.
-func (p *piParser) call(all []member) {
+func (p *parser) call(all []member) {
 	name, arguments := find(all, "name"), find(all, "arguments")
 	tool := p.name(name)
 	id := p.string(find(all, "id"))
@@ -139,7 +139,7 @@ func (p *piParser) call(all []member) {
 }
 
 // nested projects the calls that a tool made itself.
-func (p *piParser) nested(v jsonl.Value) {
+func (p *parser) nested(v jsonl.Value) {
 	base := len(p.members)
 	for _, m := range p.collect(v) {
 		switch string(m.key) {
@@ -155,7 +155,7 @@ func (p *piParser) nested(v jsonl.Value) {
 	p.members = p.members[:base]
 }
 
-func (p *piParser) nestedCalls(v jsonl.Value) {
+func (p *parser) nestedCalls(v jsonl.Value) {
 	for calls := p.obj.ElementsOf(v); calls.Next(); {
 		if p.obj.Kind(calls.Val) != '{' {
 			p.unknown = append(p.unknown, unknown{Value: calls.Val})
@@ -177,7 +177,7 @@ func (p *piParser) nestedCalls(v jsonl.Value) {
 
 // attachments projects what a user of the first format attached: the name of
 // each file and the text found in it, never the file itself.
-func (p *piParser) attachments(v jsonl.Value) {
+func (p *parser) attachments(v jsonl.Value) {
 	for files := p.obj.ElementsOf(v); files.Next(); {
 		base := len(p.members)
 		all := p.collect(files.Val)
@@ -204,14 +204,14 @@ func (p *piParser) attachments(v jsonl.Value) {
 }
 
 // join puts two texts on lines of one.
-func (p *piParser) join(a, b []byte) []byte {
+func (p *parser) join(a, b []byte) []byte {
 	text := append(p.arena.Room(len(a)+1+len(b)), a...)
 	text = append(text, '\n')
 	return p.arena.Keep(append(text, b...))
 }
 
 // shell projects what the person ran.
-func (p *piParser) shell(command, output jsonl.Value) {
+func (p *parser) shell(command, output jsonl.Value) {
 	for _, v := range []jsonl.Value{command, output} {
 		if c := p.obj.Kind(v); c != '"' && c != 0 {
 			p.unknown = append(p.unknown, unknown{Value: v})
@@ -229,7 +229,7 @@ func (p *piParser) shell(command, output jsonl.Value) {
 }
 
 // failure projects the error that ended a reply, after the reason for its end.
-func (p *piParser) failure(message, reason jsonl.Value) {
+func (p *parser) failure(message, reason jsonl.Value) {
 	text := p.obj.Text(message, &p.arena)
 	if len(text) == 0 {
 		if c := p.obj.Kind(message); c == '{' || c == '[' {
@@ -247,7 +247,7 @@ func (p *piParser) failure(message, reason jsonl.Value) {
 }
 
 // replacement projects what an edit of the context puts in place of an entry.
-func (p *piParser) replacement(v jsonl.Value) {
+func (p *parser) replacement(v jsonl.Value) {
 	if p.obj.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return

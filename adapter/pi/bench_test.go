@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -17,7 +18,7 @@ import (
 // real sessions among the fixtures are used where there are any.
 func BenchmarkParse(b *testing.B) {
 	data := benchmarkSession(b)
-	p := Pi().Parse(State{})
+	p := New().Parse(adapter.State{})
 	r := jsonl.NewReader(nil, 0, 0)
 	var text int
 	count := func(e *session.Entry) {

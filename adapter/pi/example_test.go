@@ -1,4 +1,4 @@
-package adapter_test
+package pi_test
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -17,7 +18,7 @@ func Example() {
 {"type":"message","id":"e3","parentId":"e2"
 `)
 	lines := jsonl.NewReader(file, 0, 0)
-	parser := adapter.Pi().Parse(adapter.State{})
+	parser := pi.New().Parse(adapter.State{})
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

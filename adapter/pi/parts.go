@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 
 // part adds a part with the text of a string. A value of another shape is
 // unknown.
-func (p *piParser) part(kind session.Kind, v jsonl.Value) {
+func (p *parser) part(kind session.Kind, v jsonl.Value) {
 	if c := p.obj.Kind(v); c == '{' || c == '[' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return
@@ -19,7 +19,7 @@ func (p *piParser) part(kind session.Kind, v jsonl.Value) {
 
 // add adds a part, unless its text is empty. The parts of a tool result name
 // its tool and the call that it answers.
-func (p *piParser) add(kind session.Kind, text []byte) {
+func (p *parser) add(kind session.Kind, text []byte) {
 	if len(text) == 0 {
 		return
 	}
@@ -31,27 +31,27 @@ func (p *piParser) add(kind session.Kind, text []byte) {
 }
 
 // details adds the strings of details that no part so far holds.
-func (p *piParser) details(v jsonl.Value) {
+func (p *parser) details(v jsonl.Value) {
 	if !v.Empty() {
 		p.leafPart(session.KindDetails, []unknown{{Value: v}}, p.entry.Parts)
 	}
 }
 
 // strings adds the strings of a value.
-func (p *piParser) strings(kind session.Kind, v jsonl.Value) {
+func (p *parser) strings(kind session.Kind, v jsonl.Value) {
 	if !v.Empty() {
 		p.leafPart(kind, []unknown{{Value: v}}, nil)
 	}
 }
 
 // other adds the strings that no rule names, in file order.
-func (p *piParser) other() {
+func (p *parser) other() {
 	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
 	p.leafPart(session.KindOther, p.unknown, nil)
 }
 
 // leafPart adds one part with the strings of the values, save those held.
-func (p *piParser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
+func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
 	size := 0
 	for _, v := range values {
 		switch p.obj.Kind(v.Value) {

@@ -1,23 +1,17 @@
-package adapter
+package pi
 
 import (
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
 
-// Viewer is an Adapter that can lay entries out for a person.
-type Viewer interface {
-	// View parses a line as the Parser of the state does, and hands each entry
-	// over with its view; both are valid only during emit.
-	View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError
-}
-
 // View implements Viewer.
-func (pi) View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
-	p := &piParser{state: state, hash: xxhash.New()}
+func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
+	p := &parser{state: state, hash: xxhash.New()}
 	return p.Parse(line, func(e *session.Entry) {
 		start := int(e.Offset - line.Offset)
 		emit(e, p.view(e, jsonl.At(start, start+e.Length)))
@@ -26,7 +20,7 @@ func (pi) View(state State, line Line, emit func(*session.Entry, *session.View))
 
 // view makes the view of the entry that was just projected. Where the shape of
 // the entry is not one of pi's, the parts stand in for it.
-func (p *piParser) view(e *session.Entry, v jsonl.Value) *session.View {
+func (p *parser) view(e *session.Entry, v jsonl.Value) *session.View {
 	view := &session.View{}
 	all := p.collect(v)
 	done := map[session.Kind]bool{}
@@ -52,7 +46,7 @@ func (p *piParser) view(e *session.Entry, v jsonl.Value) *session.View {
 }
 
 // viewMessage adds the blocks of a message. The kinds it has dealt with are done.
-func (p *piParser) viewMessage(view *session.View, e *session.Entry, all []member, done map[session.Kind]bool) {
+func (p *parser) viewMessage(view *session.View, e *session.Entry, all []member, done map[session.Kind]bool) {
 	switch e.Role {
 	case "bashExecution":
 		p.viewShell(view, all)
@@ -86,7 +80,7 @@ func (p *piParser) viewMessage(view *session.View, e *session.Entry, all []membe
 
 // viewContent adds the blocks of a content: a text, or a list of blocks. Blocks
 // of an unknown kind are left to the part that holds them.
-func (p *piParser) viewContent(view *session.View, kind session.Kind, v jsonl.Value, done map[session.Kind]bool) {
+func (p *parser) viewContent(view *session.View, kind session.Kind, v jsonl.Value, done map[session.Kind]bool) {
 	if kind == session.KindOther {
 		return
 	}
@@ -119,7 +113,7 @@ func (p *piParser) viewContent(view *session.View, kind session.Kind, v jsonl.Va
 	}
 }
 
-func (p *piParser) viewImage(mimeType, data jsonl.Value) *session.Image {
+func (p *parser) viewImage(mimeType, data jsonl.Value) *session.Image {
 	image := &session.Image{MimeType: p.name(mimeType)}
 	if p.obj.Kind(data) == '"' {
 		image.Base64 = p.obj.Data[data.Start+1 : data.End-1]
@@ -131,7 +125,7 @@ func (p *piParser) viewImage(mimeType, data jsonl.Value) *session.Image {
 	return image
 }
 
-func (p *piParser) viewCall(all []member) *session.Call {
+func (p *parser) viewCall(all []member) *session.Call {
 	call := &session.Call{ID: p.string(find(all, "id")), Tool: p.name(find(all, "name"))}
 	if status := find(all, "status"); p.obj.Kind(status) == '"' {
 		call.Failed = p.name(status) == "error"
@@ -155,7 +149,7 @@ func (p *piParser) viewCall(all []member) *session.Call {
 	return call
 }
 
-func (p *piParser) viewAttachments(view *session.View, v jsonl.Value) {
+func (p *parser) viewAttachments(view *session.View, v jsonl.Value) {
 	for files := p.obj.ElementsOf(v); files.Next(); {
 		base := len(p.members)
 		all := p.collect(files.Val)
@@ -177,7 +171,7 @@ func (p *piParser) viewAttachments(view *session.View, v jsonl.Value) {
 	}
 }
 
-func (p *piParser) viewShell(view *session.View, all []member) {
+func (p *parser) viewShell(view *session.View, all []member) {
 	s := &session.Shell{
 		Command:   p.string(find(all, "command")),
 		Cancelled: p.isTrue(find(all, "cancelled")),

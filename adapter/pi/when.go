@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"strconv"
@@ -12,7 +12,7 @@ const maxTime = 8_640_000_000_000_000
 
 // when reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
 // and returns those milliseconds; 0 when it is absent or unreadable.
-func (p *piParser) when(v jsonl.Value) int64 {
+func (p *parser) when(v jsonl.Value) int64 {
 	switch p.obj.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[':
 		return 0
@@ -35,7 +35,7 @@ func (p *piParser) when(v jsonl.Value) int64 {
 }
 
 // integer reads a number, without its fraction.
-func (p *piParser) integer(v jsonl.Value) (int64, bool) {
+func (p *parser) integer(v jsonl.Value) (int64, bool) {
 	switch p.obj.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[', '"':
 		return 0, false

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"strings"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -407,7 +408,7 @@ func TestPieces(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			p := Pi().Parse(State{})
+			p := New().Parse(adapter.State{})
 			for _, line := range readLines(t, jsonl.NewReader(strings.NewReader(tt.file), 0, 0)) {
 				problems := p.Parse(line, func(e *session.Entry) {
 					got = append(got, e.Type+e.ID)

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -97,7 +97,7 @@ func saysSession(head []byte, offset int64) bool {
 	if offset >= int64(len(head)) {
 		return false
 	}
-	p := &piParser{obj: jsonl.Object{Data: head[offset:]}}
+	p := &parser{obj: jsonl.Object{Data: head[offset:]}}
 	end, err := p.obj.Check(&p.scan, 0)
 	if err != nil {
 		return false

@@ -1,4 +1,4 @@
-package adapter
+package pi
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -463,9 +464,9 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, ended := range []bool{true, false} {
-			p := Pi().Parse(State{})
+			p := New().Parse(adapter.State{})
 			var whole, alone []string
-			line := Line{Data: data, Offset: 100, Number: 1, Ended: ended}
+			line := adapter.Line{Data: data, Offset: 100, Number: 1, Ended: ended}
 			problems := p.Parse(line, func(e *session.Entry) {
 				if string(data[e.Offset-100]) != "{" || data[e.Offset-100+int64(e.Length)-1] != '}' {
 					t.Fatalf("entry at %d, %d bytes of %q", e.Offset-100, e.Length, data)
@@ -477,7 +478,7 @@ func FuzzParse(f *testing.F) {
 					whole = append(whole, partString(part))
 				}
 				one := bytes.Clone(data[e.Offset-100 : e.Offset-100+int64(e.Length)])
-				Pi().Parse(State{Header: p.State().Header}).Parse(Line{Data: one, Offset: e.Offset, Number: 1, Ended: true}, func(e *session.Entry) {
+				New().Parse(adapter.State{Header: p.State().Header}).Parse(adapter.Line{Data: one, Offset: e.Offset, Number: 1, Ended: true}, func(e *session.Entry) {
 					for _, part := range e.Parts {
 						alone = append(alone, partString(part))
 					}
