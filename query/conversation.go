@@ -124,9 +124,9 @@ func (c *Conversation) Through(path []int, i int) []int {
 func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	isTalk := func(i int) bool {
 		switch node := &c.Record.Nodes[i]; node.Type {
-		case "message":
-			return node.Role != "system"
-		case "compaction", "branch_summary", "custom_message":
+		case session.TypeMessage:
+			return node.Role != session.RoleSystem
+		case session.TypeCompaction, session.TypeBranchSummary, session.TypeCustomMessage:
 			return true
 		}
 		return false
@@ -226,15 +226,15 @@ func (c *Conversation) OpenCalls() ([]string, error) {
 	path := c.Tree.Path()
 	for at := len(path) - 1; at >= 0; at-- {
 		switch n := &c.Record.Nodes[path[at]]; n.Role {
-		case "user":
+		case session.RoleUser:
 			return nil, nil
-		case "toolResult":
+		case session.RoleToolResult:
 			e, err := c.Read(path[at])
 			if err != nil {
 				return nil, err
 			}
 			answered[e.ToolCallID] = true
-		case "assistant":
+		case session.RoleAssistant:
 			e, err := c.Read(path[at])
 			if err != nil {
 				return nil, err

@@ -49,7 +49,7 @@ func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *
 	model = o.name(model)
 	if f.HasUsage {
 		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Source: e.Type, Usage: f.Usage}
-		if e.Type == "message" {
+		if e.Type == session.TypeMessage {
 			u.Source = e.Role
 		}
 		u.Source = o.name(u.Source)

@@ -48,8 +48,8 @@ type Header struct {
 // The strings and slices of an Entry that a parser hands out, Parts included,
 // are valid only until the parser reads on; keep copies.
 type Entry struct {
-	Type string // entry type as written: message, compaction, label, …
-	Role string // role of a message entry: user, assistant, toolResult, …
+	Type string // TypeMessage, TypeCompaction, …, else as written
+	Role string // of a message entry: RoleUser, RoleAssistant, …, else as written
 
 	ID        string // "@<byte offset>" when the file gives none
 	ParentID  string // "" when absent or null
