@@ -31,6 +31,7 @@ var layers = map[string]int{
 	"pigrep/adapter":                 2,
 	"pigrep/adapter/jsonl":           0,
 	"pigrep/adapter/pi":              3,
+	"pigrep/adapter/agents":          4,
 	"pigrep/scope":                   1,
 	"pigrep/internal/audit":          1,
 	"pigrep/internal/session":        0,
@@ -182,6 +183,17 @@ func TestGlobalsStayInTheCommand(t *testing.T) {
 				}
 				return true
 			})
+		}
+	}
+}
+
+// Only the list of agents names them.
+func TestAgentsAreNamedInOnePlace(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			if below(imp, []string{"pigrep/adapter/pi"}) && p.ImportPath != "pigrep/adapter/agents" {
+				t.Errorf("%s imports %s, which only adapter/agents may", p.ImportPath, imp)
+			}
 		}
 	}
 }

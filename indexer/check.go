@@ -206,7 +206,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
-	parser := a.Parse(adapter.State{})
+	parser := a.Parse(adapter.State{Path: rec.Path})
 	lines := jsonl.NewReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
 	var analyzer analysis.Analyzer
 	for {

@@ -43,7 +43,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if rec.Facts == nil {
 		rec.Facts = &session.Facts{}
 	}
-	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
+	parser := w.Adapter.Parse(adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
 	lines := &w.lines
 	if s.File.Size > smallFile {
 		lines = new(jsonl.Reader)

@@ -238,8 +238,7 @@ func entryID(o *index.Outline, offset int64) string {
 // entry reads the entry at an offset, and hands it over. What cannot be read any
 // more is left out, and said once.
 func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)) {
-	viewer, ok := f.a.(adapter.Viewer)
-	if !ok || f.broken {
+	if f.broken {
 		return
 	}
 	fail := func(err error) {
@@ -261,7 +260,7 @@ func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)
 	}
 	found := false
 	line := adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}
-	viewer.View(adapter.State{Header: f.Header}, line, func(e *session.Entry, v *session.View) {
+	adapter.View(f.a, adapter.State{Path: f.Path, Header: f.Header}, line, func(e *session.Entry, v *session.View) {
 		if e.ID == n.ID {
 			found = true
 			visit(e, v)

@@ -24,14 +24,14 @@ type Conversation struct {
 	Tree   *session.Tree
 	Redact bool // entries are read with their secrets masked
 
-	viewer adapter.Viewer
-	file   io.ReaderAt
+	adapter adapter.Adapter
+	file    io.ReaderAt
 }
 
 // NewConversation returns the conversation that the record describes and the
 // file holds. The caller closes the file.
-func NewConversation(v adapter.Viewer, rec *session.Record, file io.ReaderAt) *Conversation {
-	return &Conversation{Record: rec, Tree: rec.Tree(), viewer: v, file: file}
+func NewConversation(a adapter.Adapter, rec *session.Record, file io.ReaderAt) *Conversation {
+	return &Conversation{Record: rec, Tree: rec.Tree(), adapter: a, file: file}
 }
 
 // Entry is an entry of a conversation as it is shown. It stays valid.
@@ -61,9 +61,9 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n), Raw: raw,
 	}
 	count := 0
-	state := adapter.State{Header: c.Record.Header}
+	state := adapter.State{Path: c.Record.Path, Header: c.Record.Header}
 	line := adapter.Line{Data: raw, Raw: raw, Offset: n.Offset, Number: n.Line, Ended: true}
-	problems := c.viewer.View(state, line, func(parsed *session.Entry, view *session.View) {
+	problems := adapter.View(c.adapter, state, line, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 		count++
 	})
@@ -189,7 +189,7 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
 	lines := jsonl.NewReader(r, 0, 0)
-	parser := a.Parse(adapter.State{})
+	parser := a.Parse(adapter.State{Path: path})
 	finder, _ := parser.(adapter.FactFinder)
 	for {
 		line, err := lines.Next()

@@ -167,7 +167,7 @@ func (r *entryReader) entry(c *candidate, guess int64, use func(*session.Entry))
 // parse hands over the entry of a candidate and the line that it is parsed from,
 // which begins with the entry, or fails with errChanged.
 func (r *entryReader) parse(c *candidate, data []byte, number int, use func(adapter.Line, *session.Entry)) error {
-	state := adapter.State{Lines: number - 1}
+	state := adapter.State{Path: r.file.Path, Lines: number - 1}
 	if r.file.Header.Offset <= c.offset {
 		state.Header = r.file.Header
 	}

@@ -81,9 +81,10 @@ func (w *grepWorker) read() error {
 		return err
 	}
 	if t.scan || t.Known == nil {
-		return w.scan(adapter.State{}, 0)
+		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
 	w.head = t.Known.Header
+	w.parser.Reset(adapter.State{Path: t.Path, Header: session.Header{Version: 1}})
 	if err := w.skipEntries(); err != nil {
 		return err
 	}
@@ -92,18 +93,18 @@ func (w *grepWorker) read() error {
 	}
 	rec, err := w.reader.Record(t.Known.File)
 	if err != nil || rec == nil {
-		return w.scan(adapter.State{}, 0)
+		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
 	if err := w.entries(rec); err != nil {
 		if errors.Is(err, ErrChanged) && w.sent == 0 {
-			return w.scan(adapter.State{}, 0)
+			return w.scan(adapter.State{Path: t.Path}, 0)
 		}
 		return err
 	}
 	if t.Indexed >= w.file.Size() {
 		return nil
 	}
-	state := adapter.State{Header: rec.Header, Lines: rec.Lines}
+	state := adapter.State{Path: t.Path, Header: rec.Header, Lines: rec.Lines}
 	for i := range rec.Nodes {
 		if rec.Nodes[i].Offset >= t.Indexed {
 			break

@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -216,7 +215,7 @@ func (s *searcher) session(g *sessionGroup) (SessionHit, error) {
 }
 
 func (s *searcher) resume(rec *session.Record) *Resume {
-	dir, argv := pi.ResumeCommand(rec.Summary, s.req.DefaultRoot)
+	dir, argv := s.req.Resume.command(&rec.Summary)
 	if len(argv) == 0 {
 		return nil
 	}

@@ -39,8 +39,8 @@ type Request struct {
 	Explain    bool // hits say how they came to their scores
 	Redact     bool // what looks like a secret is masked in what is shown
 
-	Now         time.Time // what relative dates in the text count from
-	DefaultRoot string    // the session root that pi would use, for the resume command
+	Now    time.Time  // what relative dates in the text count from
+	Resume ResumeFunc // how a session is resumed; nil leaves that out
 
 	Expand func(path string) string // makes a path in the text absolute; nil leaves it as it is
 }
@@ -173,6 +173,17 @@ type Fragment struct {
 type Resume struct {
 	Dir  string   `json:"dir,omitempty"`
 	Argv []string `json:"argv"`
+}
+
+// ResumeFunc returns the command that resumes a session, and the directory to run
+// it in; no argv when it cannot be resumed.
+type ResumeFunc func(*session.Summary) (dir string, argv []string)
+
+func (f ResumeFunc) command(s *session.Summary) (dir string, argv []string) {
+	if f == nil {
+		return "", nil
+	}
+	return f(s)
 }
 
 // SessionHit is a session with hits. Its JSON is the session of the contract.

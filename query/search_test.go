@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -255,7 +254,9 @@ func TestSearchErrors(t *testing.T) {
 
 func TestSearchHit(t *testing.T) {
 	l := shelf(t)
-	resp := l.search(Request{Text: "getUserName src/auth/login.ts", DefaultRoot: "/home/u/.pi/agent/sessions"})
+	resp := l.search(Request{Text: "getUserName src/auth/login.ts", Resume: func(s *session.Summary) (string, []string) {
+		return s.CWD, []string{"agent", s.Path}
+	}})
 	h := resp.Hits[0]
 	h.Score = 0
 	if h.Offset == 0 || h.Length == 0 {
@@ -272,7 +273,7 @@ func TestSearchHit(t *testing.T) {
 			{strings.Index(text, "getUserName"), strings.Index(text, " helper")},
 			{strings.Index(text, "src/"), strings.Index(text, " renews")},
 		}},
-		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session-dir", filepath.Dir(l.path("auth")), "--session", l.path("auth")}},
+		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"agent", l.path("auth")}},
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)

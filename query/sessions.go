@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"pigrep/adapter"
-	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/session"
 )
@@ -285,7 +284,7 @@ func filesWith(r *index.Reader, tests []test) (map[uint32]bool, error) {
 
 // listed makes a row of the list from the summary alone.
 func (l *sessionLister) listed(i int) ListedSession {
-	s := describe(l.lineage, i, l.req.DefaultRoot)
+	s := describe(l.lineage, i, l.req.Resume)
 	if l.req.Redact {
 		s.Redact()
 	}
@@ -293,13 +292,13 @@ func (l *sessionLister) listed(i int) ListedSession {
 }
 
 // Describe returns what a list says about session i of the lineage.
-func (l *Lineage) Describe(i int, defaultRoot string) SessionHit {
-	return describe(l, i, defaultRoot).SessionHit
+func (l *Lineage) Describe(i int, resume ResumeFunc) SessionHit {
+	return describe(l, i, resume).SessionHit
 }
 
-func describe(l *Lineage, i int, defaultRoot string) ListedSession {
+func describe(l *Lineage, i int, resume ResumeFunc) ListedSession {
 	s := &l.sessions[i]
-	d := ListedSession{SessionHit: Facts(s, defaultRoot)}
+	d := ListedSession{SessionHit: Facts(s, resume)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path
@@ -308,13 +307,13 @@ func describe(l *Lineage, i int, defaultRoot string) ListedSession {
 }
 
 // Facts returns what a summary says about a session.
-func Facts(s *session.Summary, defaultRoot string) SessionHit {
+func Facts(s *session.Summary, resume ResumeFunc) SessionHit {
 	hit := SessionHit{
 		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
 		Created: Time{s.Created()}, Modified: Time{s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
 	}
-	if dir, argv := pi.ResumeCommand(*s, defaultRoot); len(argv) > 0 {
+	if dir, argv := resume.command(s); len(argv) > 0 {
 		hit.Resume = &Resume{dir, argv}
 	}
 	return hit

@@ -22,7 +22,7 @@ type Agent struct{}
 // New returns the adapter for pi.
 func New() Agent { return Agent{} }
 
-// Name implements adapter.Adapter.
+// Name implements adapter.Agent.
 func (Agent) Name() string { return Name }
 
 // Parse implements adapter.Adapter.

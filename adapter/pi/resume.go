@@ -2,9 +2,11 @@ package pi
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -17,58 +19,69 @@ const libraryVersion = 4
 // when it opens them.
 const currentVersion = 3
 
-// ResumeCommand returns the command that resumes a session and the directory to
-// run it in; no argv when pi cannot resume it. The default root is
-// <agentDir>/sessions, absolute.
+const program = "pi"
+
+// ResumeCommand implements adapter.Resumer.
 //
 // Pi takes the path of a session file wherever it lies, and runs its tools in the
 // working directory of the session. What it begins from there, it puts into its
 // default place, unless it is told of another. Only files in the agent directory
 // itself go by their id: on its start, pi moves them away and would then begin an
 // empty session under the old path.
-func ResumeCommand(s session.Summary, defaultRoot string) (dir string, argv []string) {
+func (Agent) ResumeCommand(env adapter.Environment, s *session.Summary) (dir string, argv []string) {
 	if s.Version == 0 || s.Version == libraryVersion {
 		return "", nil
 	}
-	if inAgentDir(s.Path, defaultRoot) {
+	agentDir := agentDir(env)
+	if filepath.Dir(s.Path) == agentDir {
 		if s.ID == "" {
 			return "", nil
 		}
-		return s.CWD, []string{"pi", "--session", s.ID}
+		return s.CWD, []string{program, "--session", s.ID}
 	}
-	return s.CWD, resumeArgs(s.Path, defaultRoot, "--session")
+	return s.CWD, resumeArgs(s.Path, agentDir, "--session")
 }
 
-// OpenCommand returns the command that resumes a session which pi opens, to be
-// run where it belongs.
-func OpenCommand(s session.Summary, defaultRoot string) []string {
-	return resumeArgs(s.Path, defaultRoot, "--session")
+// Resume implements adapter.Resumer.
+func (Agent) Resume(env adapter.Environment, rec *session.Record, head []byte, fork bool) (*adapter.Resumption, error) {
+	agentDir := agentDir(env)
+	if why := obstacle(rec, head, agentDir); why != "" {
+		o := &adapter.Obstacle{Program: program, Reason: why}
+		if filepath.Dir(rec.Path) == agentDir && rec.Version > 0 && rec.Version != libraryVersion {
+			o.Hint = "start pi once, then: pigrep resume " + rec.ID
+		}
+		return nil, o
+	}
+	r := &adapter.Resumption{Install: "npm install -g @earendil-works/pi-coding-agent"}
+	old := rec.Version > 0 && rec.Version < currentVersion
+	if fork {
+		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
+		if old {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("it is of format %d: pi may copy such entries into a fork unconverted, and not restore them; resuming it once without --fork converts it", rec.Version))
+		}
+		return r, nil
+	}
+	r.Argv = resumeArgs(rec.Path, agentDir, "--session")
+	if old {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("it is of format %d: pi rewrites the file in its new format when it opens it", rec.Version))
+	}
+	return r, nil
 }
 
-// ForkCommand returns the command that goes on with a copy of a session, in
-// whatever directory it is run.
-func ForkCommand(s session.Summary, defaultRoot string) []string {
-	return resumeArgs(s.Path, defaultRoot, "--fork")
-}
-
-func resumeArgs(path, defaultRoot, flag string) []string {
-	argv := []string{"pi"}
-	if !strings.HasPrefix(path, filepath.Clean(defaultRoot)+string(filepath.Separator)) {
+func resumeArgs(path, agentDir, flag string) []string {
+	argv := []string{program}
+	if !strings.HasPrefix(path, sessionsIn(agentDir)+string(filepath.Separator)) {
 		argv = append(argv, "--session-dir", filepath.Dir(path))
 	}
 	return append(argv, flag, path)
 }
 
-func inAgentDir(path, defaultRoot string) bool {
-	return filepath.Dir(path) == filepath.Dir(filepath.Clean(defaultRoot))
-}
-
 // headerReach is how far into a file pi looks for the header.
 const headerReach = 1 << 20
 
-// Obstacle says why pi does not open a session file, or not as that session; ""
-// when it does. The head is how the file begins, HeadLength bytes or all of it.
-func Obstacle(rec *session.Record, head []byte, defaultRoot string) string {
+// obstacle says why pi does not open a session file, or not as that session; ""
+// when it does.
+func obstacle(rec *session.Record, head []byte, agentDir string) string {
 	switch h := &rec.Header; {
 	case h.Version == libraryVersion && !saysSession(head, h.Offset):
 		return "it is of format 4, which pi's agent library wrote and the pi command does not open"
@@ -82,14 +95,11 @@ func Obstacle(rec *session.Record, head []byte, defaultRoot string) string {
 		return "something else stands before its header, and so it is no session to pi"
 	case h.Offset > headerReach:
 		return "its header is not in the first MiB, which is as far as pi looks"
-	case inAgentDir(rec.Path, defaultRoot):
+	case filepath.Dir(rec.Path) == agentDir:
 		return "it lies in the agent directory itself: pi moves it into sessions/ when it starts, and would begin a new session under the old path"
 	}
 	return ""
 }
-
-// HeadLength is how much of a file Obstacle wants to see.
-const HeadLength = 64 << 10
 
 // saysSession reports whether the header calls itself a session, as pi's own do
 // whatever their version. Those of the agent library do not.
@@ -121,6 +131,3 @@ func startsOtherwise(rec *session.Record) bool {
 	}
 	return false
 }
-
-// Rewrites reports whether pi rewrites the session file when it opens it.
-func Rewrites(s session.Summary) bool { return s.Version > 0 && s.Version < currentVersion }

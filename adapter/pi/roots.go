@@ -11,21 +11,25 @@ import (
 	"pigrep/adapter/jsonl"
 )
 
-// Environment variables of pi.
-const (
-	agentDirVariable   = "PI_CODING_AGENT_DIR"
-	sessionDirVariable = "PI_CODING_AGENT_SESSION_DIR"
-)
-
-// AgentDir returns the directory in which pi keeps its files.
-func AgentDir(env adapter.Environment) string {
+// agentDir returns the directory in which pi keeps its files.
+func agentDir(env adapter.Environment) string {
 	if dir := env.Getenv(agentDirVariable); dir != "" {
 		return adapter.Absolute(dir, env)
 	}
 	return filepath.Join(env.Home, ".pi", "agent")
 }
 
-// Roots implements Adapter. Pi itself uses one of these places at a time; a
+// The directories of an agent directory that hold session files. Pi writes to the
+// first; some extensions keep the sessions of subagents in the other.
+var sessionDirs = []string{"sessions", "subagent-sessions"}
+
+// sessionsIn is where pi keeps sessions when nothing else is set.
+func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
+
+// SessionDirs implements adapter.Layout.
+func (Agent) SessionDirs(string) []string { return sessionDirs }
+
+// Roots implements adapter.Agent. Pi itself uses one of these places at a time; a
 // person who changed the setting has sessions in several, so all count.
 //
 // A settings file that cannot be read or understood is an error; the roots
@@ -40,18 +44,19 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 		}
 		roots = append(roots, adapter.Root{Path: dir, Origin: origin})
 	}
-	agentDir := AgentDir(env)
+	dir := agentDir(env)
 	origin := "default"
 	if env.Getenv(agentDirVariable) != "" {
 		origin = "$" + agentDirVariable
 	}
-	add(filepath.Join(agentDir, "sessions"), origin)
+	add(sessionsIn(dir), origin)
+	roots[0].Usual = true
 	if dir := env.Getenv(sessionDirVariable); dir != "" {
 		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
 	}
 	var problems []error
 	for _, path := range []string{
-		filepath.Join(agentDir, "settings.json"),
+		filepath.Join(dir, "settings.json"),
 		filepath.Join(env.WorkDir, ".pi", "settings.json"),
 	} {
 		dir, err := sessionDir(path, env)

@@ -45,7 +45,7 @@ func TestRoots(t *testing.T) {
 		global  = "/home/u/.pi/agent/settings.json"
 		project = "/work/app/.pi/settings.json"
 	)
-	standard := adapter.Root{Path: "/home/u/.pi/agent/sessions", Origin: "default"}
+	standard := adapter.Root{Path: "/home/u/.pi/agent/sessions", Origin: "default", Usual: true}
 	tests := []struct {
 		name             string
 		variables, files map[string]string
@@ -53,9 +53,9 @@ func TestRoots(t *testing.T) {
 		problem          string
 	}{
 		{"default", nil, nil, []adapter.Root{standard}, ""},
-		{"agent directory", map[string]string{"PI_CODING_AGENT_DIR": "~/pi"}, nil, []adapter.Root{{Path: "/home/u/pi/sessions", Origin: "$PI_CODING_AGENT_DIR"}}, ""},
+		{"agent directory", map[string]string{"PI_CODING_AGENT_DIR": "~/pi"}, nil, []adapter.Root{{Path: "/home/u/pi/sessions", Origin: "$PI_CODING_AGENT_DIR", Usual: true}}, ""},
 		{"agent directory, its settings", map[string]string{"PI_CODING_AGENT_DIR": "file:///opt/my%20pi"}, map[string]string{"/opt/my pi/settings.json": `{"sessionDir":"/s"}`},
-			[]adapter.Root{{Path: "/opt/my pi/sessions", Origin: "$PI_CODING_AGENT_DIR"}, {Path: "/s", Origin: "sessionDir in /opt/my pi/settings.json"}}, ""},
+			[]adapter.Root{{Path: "/opt/my pi/sessions", Origin: "$PI_CODING_AGENT_DIR", Usual: true}, {Path: "/s", Origin: "sessionDir in /opt/my pi/settings.json"}}, ""},
 		{"session directory", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "store"}, nil, []adapter.Root{standard, {Path: "/work/app/store", Origin: "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
 		{"settings", nil, map[string]string{global: `{"theme":"x","sessionDir":"~/all"}`, project: "\ufeff {\"sessionDir\": \"./mine/\"} \n"},
 			[]adapter.Root{standard, {Path: "/home/u/all", Origin: "sessionDir in " + global}, {Path: "/work/app/mine", Origin: "sessionDir in " + project}}, ""},
@@ -90,7 +90,7 @@ func TestStores(t *testing.T) {
 	byName := make(map[string]adapter.Store)
 	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
 	for _, s := range New().Stores(env) {
-		if s.Name == "" || s.Role == "" || s.Format == "" || !strings.HasPrefix(s.Path, AgentDir(env)+string(filepath.Separator)) {
+		if s.Name == "" || s.Role == "" || s.Format == "" || !strings.HasPrefix(s.Path, agentDir(env)+string(filepath.Separator)) {
 			t.Errorf("store %+v is not complete", s)
 		}
 		if _, twice := byName[s.Name]; twice {
@@ -113,6 +113,7 @@ func TestStores(t *testing.T) {
 
 func TestResumeCommand(t *testing.T) {
 	const root = "/home/u/.pi/agent/sessions"
+	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
 	summary := func(path string, version int) session.Summary {
 		return session.Summary{Path: path, Header: session.Header{ID: "01a1f7de", CWD: "/w", Version: version, Timestamp: time.Unix(1, 0)}}
 	}
@@ -134,7 +135,7 @@ func TestResumeCommand(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir, argv := ResumeCommand(tt.s, root)
+			dir, argv := New().ResumeCommand(env, &tt.s)
 			if dir != tt.dir || !cmp.Equal(argv, tt.argv) {
 				t.Errorf("ResumeCommand(%s) = %q, %q, want %q, %q", tt.s.Path, dir, argv, tt.dir, tt.argv)
 			}

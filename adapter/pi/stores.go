@@ -6,9 +6,9 @@ import (
 	"pigrep/adapter"
 )
 
-// Stores returns the catalogue of pi's stores.
+// Stores implements adapter.Keeper.
 func (Agent) Stores(env adapter.Environment) []adapter.Store {
-	dir := AgentDir(env)
+	dir := agentDir(env)
 	list := make([]adapter.Store, 0, len(stores))
 	for _, s := range stores {
 		list = append(list, adapter.Store{

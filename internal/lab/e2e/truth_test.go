@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -321,9 +322,10 @@ func TestObstaclesEqualPi(t *testing.T) {
 		if len(data) == 0 {
 			t.Skip("pi begins a new session in an empty file")
 		}
-		why := pi.Obstacle(readRecord(t, path), data, "/none/sessions")
-		if (want.OpenError != "") != (why != "") {
-			t.Errorf("pi says %q, pigrep %q", want.OpenError, why)
+		env := adapter.Environment{Home: "/none", Getenv: func(string) string { return "" }}
+		_, why := pi.New().Resume(env, readRecord(t, path), data, false)
+		if (want.OpenError != "") != (why != nil) {
+			t.Errorf("pi says %q, pigrep %v", want.OpenError, why)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (a *App) chooseMeaning(x *answerer, e *query.AmbiguousError) (path, entry s
 	}
 	sessions := make([]query.ListedSession, len(meanings))
 	for i, m := range meanings {
-		sessions[i].SessionHit = query.Facts(m.Session, a.defaultRoot())
+		sessions[i].SessionHit = query.Facts(m.Session, x.agents.ResumeCommand)
 		if m.EntryID != "" {
 			sessions[i].Hit = &query.Hit{Kind: "entry", Fragment: query.Fragment{Text: m.EntryID}}
 		}

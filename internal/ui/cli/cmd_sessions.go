@@ -79,15 +79,16 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	base.Text, base.Limit, base.DefaultRoot = strings.TrimSpace(o.query), o.limit, a.defaultRoot()
-	req := query.SessionsRequest{Request: base, Named: o.named, Forks: o.forks}
+	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit
 	p, err := o.place(a)
 	if err != nil {
 		return err
 	}
+	base.Resume = p.agents.ResumeCommand
+	req := query.SessionsRequest{Request: base, Named: o.named, Forks: o.forks}
 	var list *query.SessionList
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = query.Sessions(ctx, r, a.Adapter, disk{}, req); err != nil {
+		if list, err = query.Sessions(ctx, r, p.agents, disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
 		return nil

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pigrep/adapter/pi"
 	"pigrep/internal/files"
 
 	"github.com/spf13/cobra"
@@ -57,7 +56,7 @@ func runSkill(a *App, o *skillOptions) error {
 		_, err := a.out.Write(skillText)
 		return err
 	}
-	path := filepath.Join(pi.AgentDir(a.environment()), "skills", "pigrep", "SKILL.md")
+	path := filepath.Join(a.registry().SkillDir(), "pigrep", "SKILL.md")
 	had, err := os.ReadFile(path)
 	question := fmt.Sprintf("write %s?", path)
 	switch {

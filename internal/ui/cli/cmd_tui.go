@@ -109,7 +109,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 		return tui.Options{}, err
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
-	ui.Request = query.Request{Scope: wideEnough(req), Sort: order, Excludes: req.Excludes, DefaultRoot: a.defaultRoot(), Expand: a.absolute}
+	ui.Request = query.Request{Scope: wideEnough(req), Sort: order, Excludes: req.Excludes, Expand: a.absolute}
 	return ui, nil
 }
 
@@ -134,6 +134,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if err != nil {
 		return err
 	}
+	ui.Request.Resume = p.agents.ResumeCommand
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}

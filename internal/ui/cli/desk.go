@@ -49,7 +49,7 @@ func (d *desk) open() (x *answerer, give func(), err error) {
 	held, err := d.index.take()
 	switch {
 	case held != nil:
-		return &answerer{reader: held.Reader}, func() { d.index.give(held) }, nil
+		return &answerer{reader: held.Reader, agents: d.place.agents}, func() { d.index.give(held) }, nil
 	case errors.Is(err, index.ErrNoIndex):
 		return nil, nil, tui.ErrNoIndex
 	}
@@ -62,7 +62,7 @@ func (d *desk) search(ctx context.Context, req query.Request) (*query.Response, 
 		return nil, err
 	}
 	defer give()
-	return query.Search(ctx, x.reader, d.app.Adapter, disk{}, req)
+	return query.Search(ctx, x.reader, d.place.agents, disk{}, req)
 }
 
 func (d *desk) sessions(ctx context.Context, req query.SessionsRequest) (*query.SessionList, error) {
@@ -73,7 +73,7 @@ func (d *desk) sessions(ctx context.Context, req query.SessionsRequest) (*query.
 	defer give()
 	// The scope is about text, and there is none to look for.
 	req.Scope = ""
-	return query.Sessions(ctx, x.reader, d.app.Adapter, disk{}, req)
+	return query.Sessions(ctx, x.reader, d.place.agents, disk{}, req)
 }
 
 func (d *desk) facets(context.Context) ([]query.Facet, error) {

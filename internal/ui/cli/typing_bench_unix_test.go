@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/adapter/pi"
+	"pigrep/adapter/agents"
 	"pigrep/internal/ui/tui"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,7 +34,7 @@ func BenchmarkTyping(b *testing.B) {
 	if o.indexDir == "" {
 		b.Skip("names no sessions and no index")
 	}
-	a := &App{Getenv: os.Getenv, Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Adapter: pi.New()}
+	a := &App{Getenv: os.Getenv, Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
 	p, err := o.place(a)
 	if err != nil {
 		b.Fatal(err)

@@ -13,7 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/scope"
@@ -89,10 +88,6 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 	if err != nil {
 		return nil, nameError(x, err)
 	}
-	viewer, ok := s.Adapter.(adapter.Viewer)
-	if !ok {
-		return nil, fmt.Errorf("read %s: its format cannot be shown", sum.Path)
-	}
 	rec, err := x.Reader.Record(sum.File)
 	if err != nil {
 		return nil, err
@@ -104,7 +99,7 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{Conversation: query.NewConversation(viewer, rec, file), file: file, entry: -1}
+	c := &conversation{Conversation: query.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
 	c.Redact = !s.Reveal
 	if entry != "" {
 		if c.entry, err = findEntry(c.Conversation, entry); err != nil {
@@ -113,7 +108,7 @@ func (s *server) openSession(x *Index, name, entry string) (*conversation, error
 		}
 	}
 	lineage := query.NewLineage(x.Reader.Summaries())
-	row := query.ListedSession{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), "")}
+	row := query.ListedSession{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), nil)}
 	row.Resume = nil
 	if c.Redact {
 		row.Redact()

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/adapter"
 	"pigrep/adapter/pi"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 
@@ -37,7 +39,7 @@ func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
 	}
 	c := query.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	return c, SessionFacts{
-		SessionHit: query.Facts(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
+		SessionHit: query.Facts(&rec.Summary, resumed), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
 		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
 		Children: []Relative{
@@ -45,6 +47,11 @@ func conversation(t *testing.T) (*query.Conversation, SessionFacts) {
 		},
 		Twins: []string{"/home/u/copy.jsonl"},
 	}
+}
+
+// resumed is how pi resumes a session.
+func resumed(s *session.Summary) (string, []string) {
+	return pi.New().ResumeCommand(adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}, s)
 }
 
 func entriesOf(c *query.Conversation, list []int) iter.Seq2[*query.Entry, error] {
@@ -233,7 +240,7 @@ func TestExportHTMLEscapes(t *testing.T) {
 	}
 	c := query.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	var b bytes.Buffer
-	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
+	s := &Show{Session: SessionFacts{SessionHit: query.Facts(&rec.Summary, resumed)}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {
 		t.Fatal(err)
 	}
