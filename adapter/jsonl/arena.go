@@ -1,7 +1,7 @@
 package jsonl
 
-// Arena hands out memory for decoded text and takes all of it back at once.
-type Arena struct {
+// arena hands out memory for decoded text and takes all of it back at once.
+type arena struct {
 	blocks [][]byte
 	small  int // the block that small requests are served from
 	last   int // the block that room chose
@@ -15,8 +15,8 @@ const (
 	arenaMaxKept = 8       // blocks
 )
 
-// Reset takes back everything that was handed out.
-func (a *Arena) Reset() {
+// reset takes back everything that was handed out.
+func (a *arena) reset() {
 	kept := a.blocks[:0]
 	for _, b := range a.blocks {
 		if cap(b) <= arenaKept && len(kept) < arenaMaxKept {
@@ -28,9 +28,9 @@ func (a *Arena) Reset() {
 	a.small = 0
 }
 
-// Room returns an empty slice with space for n bytes. Keep must follow before
-// the next Room.
-func (a *Arena) Room(n int) []byte {
+// room returns an empty slice with space for n bytes. keep must follow before
+// the next room.
+func (a *arena) room(n int) []byte {
 	// A small request that does not fit gives the rest of a block up, which
 	// is little; a large one leaves it to the small ones.
 	first := 0
@@ -58,12 +58,20 @@ func (a *Arena) Room(n int) []byte {
 	return a.blocks[a.last]
 }
 
-// Keep claims the text, which was appended to what Room returned last. A text
+// keep claims the text, which was appended to what room returned last. A text
 // that outgrew its room lies elsewhere and is only passed through.
-func (a *Arena) Keep(text []byte) []byte {
+func (a *arena) keep(text []byte) []byte {
 	b := a.blocks[a.last]
 	if n := len(b) + len(text); n <= cap(b) && len(text) > 0 && &b[:n][len(b)] == &text[0] {
 		a.blocks[a.last] = b[:n]
 	}
 	return text[:len(text):len(text)]
 }
+
+// Room returns an empty slice with space for n bytes, to write a text in. Keep must
+// follow before anything else is read.
+func (s *Scanner) Room(n int) []byte { return s.arena.room(n + decodeSlack) }
+
+// Keep claims the text, which was appended to what Room returned last. It is valid
+// until the next Check.
+func (s *Scanner) Keep(text []byte) []byte { return s.arena.keep(text) }

@@ -22,13 +22,14 @@ const (
 // Leaves makes the text of a value of any shape from its leaves, in file
 // order. It takes one pass and no recursion, whatever the value.
 //
-// With named set it writes "name: value" for every leaf, where the name is the
-// keys and the element numbers on the way to it, joined by dots, and every value
-// stands as it is written, strings decoded. Otherwise it writes the strings alone,
-// without signatures and half-written arguments. It never writes the data of an
-// image. Each leaf is on its own line.
+// A named text has "name: value" for every leaf, where the name is the keys and the
+// element numbers on the way to it, joined by dots, and every value stands as it is
+// written, strings decoded. Another text has the strings alone. Neither has the
+// data of an image. Each leaf is on its own line.
 type Leaves struct {
-	o     *Object
+	Omit []string // keys of strings that only a named text has
+
+	s     *Scanner
 	named bool
 	held  [][]byte // texts that already hold some of the strings
 
@@ -59,12 +60,10 @@ type written struct {
 	data bool // a string under the key "data"
 }
 
-const manyKeys = 32 // more keys than this are looked up in a map
-
 // Begin starts a text in the room given. A named text may already have a first
-// line.
-func (w *Leaves) Begin(o *Object, room []byte, named bool, held [][]byte) {
-	w.o, w.out, w.named, w.held = o, room, named, held
+// line; of another, strings that one of the texts held has are left out.
+func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
+	w.s, w.out, w.named, w.held = s, room, named, held
 	w.budget = heldBudget
 	w.dropped = w.dropped[:0]
 }
@@ -78,7 +77,7 @@ func (w *Leaves) End() []byte {
 			out = out[:copy(out, out[1:])]
 		}
 	}
-	w.o, w.out, w.held = nil, nil, nil
+	w.s, w.out, w.held = nil, nil, nil
 	return out
 }
 
@@ -98,7 +97,7 @@ func (w *Leaves) without() []byte {
 
 // Add writes the leaves of v. The type and id of a block are not written.
 func (w *Leaves) Add(v Value, block bool) {
-	data := w.o.Data
+	data := w.s.data
 	w.name, w.frames, w.keys = w.name[:0], w.frames[:0], w.keys[:0]
 	w.names = v.End - v.Start + nameSlack
 	i, wanted := v.Start, true
@@ -126,7 +125,7 @@ func (w *Leaves) Add(v Value, block bool) {
 				i, wanted = w.member(inside)
 			}
 		case '"':
-			s := w.o.valueAt(i)
+			s := w.s.valueAt(i)
 			w.text(s)
 			i, wanted = s.End, false
 		default:
@@ -154,7 +153,7 @@ func (w *Leaves) Add(v Value, block bool) {
 // member begins the member or element at i. It returns where its value starts
 // and true, or where it ends and false if it is not to be written.
 func (w *Leaves) member(i int) (int, bool) {
-	data := w.o.Data
+	data := w.s.data
 	f := &w.frames[len(w.frames)-1]
 	w.name = w.name[:f.name]
 	if f.array {
@@ -181,12 +180,14 @@ func (w *Leaves) member(i int) (int, bool) {
 		return i, true
 	}
 	switch string(key) {
-	case "type", "data", "id", "textSignature", "thinkingSignature", "thoughtSignature", "partialJson",
-		"mimeType", "media_type", "mediaType":
+	case "type", "data", "id", "mimeType", "media_type", "mediaType":
 	default:
-		return i, true
+		if w.named || !w.omits(key) {
+			return i, true
+		}
+		return w.s.valueAt(i).End, false
 	}
-	end = w.o.valueAt(i).End
+	end = w.s.valueAt(i).End
 	switch string(key) {
 	case "type":
 		f.image = f.image || string(data[i+1:end-1]) == "image"
@@ -198,10 +199,17 @@ func (w *Leaves) member(i int) (int, bool) {
 		return pick(i, end, !f.image)
 	case "id":
 		return pick(i, end, !f.block)
-	case "textSignature", "thinkingSignature", "thoughtSignature", "partialJson":
-		return pick(i, end, w.named)
 	}
 	return i, true
+}
+
+func (w *Leaves) omits(key []byte) bool {
+	for _, o := range w.Omit {
+		if string(key) == o {
+			return true
+		}
+	}
+	return false
 }
 
 // pick returns where a wanted value starts, or where an unwanted one ends.
@@ -270,7 +278,7 @@ func (w *Leaves) close() {
 // flat writes the leaves of the array or object at i under one name, and returns
 // where it ends.
 func (w *Leaves) flat(i int) int {
-	data := w.o.Data
+	data := w.s.data
 	depth := 0
 	for {
 		switch data[i] {
@@ -280,7 +288,7 @@ func (w *Leaves) flat(i int) int {
 				i = next + 1
 				continue
 			}
-			w.text(Value{Extent: Extent{i, end}})
+			w.text(at(i, end))
 			i = end
 		case '{', '[':
 			depth++
@@ -335,7 +343,7 @@ func (w *Leaves) text(v Value) {
 	start := len(w.out)
 	w.line()
 	text := len(w.out)
-	w.out = w.o.appendText(w.out, v)
+	w.out = w.s.appendText(w.out, v)
 	if w.isHeld(w.out[text:]) {
 		w.out = w.out[:start]
 	}

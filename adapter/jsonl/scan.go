@@ -41,8 +41,7 @@ type Value struct {
 	form form
 }
 
-// At returns the value between two places of a line that was checked.
-func At(start, end int) Value { return Value{Extent: Extent{start, end}} }
+func at(start, end int) Value { return Value{Extent: Extent{start, end}} }
 
 // Empty reports whether there is no value.
 func (v Value) Empty() bool { return v.End == 0 }
@@ -63,14 +62,47 @@ type note struct {
 	text Extent // in texts, of a decoded string
 }
 
-// Scanner holds what the last check noted. The zero value is ready.
+// Scanner checks the JSON values of a line, one after the other, and reads them
+// in place. What it returns lies in the line or in memory that it uses again, and
+// is valid until the next Check, but for strings. The zero value is ready; it is
+// not safe for concurrent use.
 type Scanner struct {
+	data []byte // the line
+
+	// What the last check noted.
 	objects []uint64 // one bit a level: 1 is an object
 	long    []note   // by start
 	texts   []byte
 	open    [notedDepth]int
-	Spaced  bool // white space stands outside strings
+	spaced  bool // white space stands outside strings
+
+	arena  arena
+	fields []Field           // of the objects that were read
+	names  map[string]string // short strings that come again and again
 }
+
+// Reset makes the scanner read another line.
+func (s *Scanner) Reset(line []byte) { s.data = line }
+
+// Check checks the value that starts at i, after white space.
+func (s *Scanner) Check(i int) (Value, error) {
+	s.arena.reset()
+	if cap(s.fields) > keptFields {
+		s.fields = nil
+	}
+	s.fields = s.fields[:0]
+	end, err := s.check(s.data, i)
+	if err != nil {
+		return Value{}, err
+	}
+	for isSpace(s.data[i]) {
+		i++
+	}
+	return at(i, end), nil
+}
+
+// keptFields is how many fields are kept for the next check.
+const keptFields = 64 << 10
 
 // Memory for texts.
 const (
@@ -78,14 +110,14 @@ const (
 	keptTexts  = 4 << 20 // more is not kept for the next check
 )
 
-// Check checks the value that starts at i and returns where it ends. On an
+// check checks the value that starts at i and returns where it ends. On an
 // error, it returns where that is.
-func (s *Scanner) Check(data []byte, i int) (int, error) {
+func (s *Scanner) check(data []byte, i int) (int, error) {
 	s.long, s.texts = s.long[:0], s.texts[:0]
 	if cap(s.texts) > keptTexts {
 		s.texts = nil
 	}
-	s.Spaced = false
+	s.spaced = false
 	depth := 0
 	before := 0 // bytes of texts, before the string at hand
 	var inObject bool
@@ -220,7 +252,7 @@ func (s *Scanner) space(data []byte, i int) int {
 		return i
 	}
 	for i < len(data) && isSpace(data[i]) {
-		s.Spaced = true
+		s.spaced = true
 		i++
 	}
 	return i

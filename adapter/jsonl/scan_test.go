@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var s Scanner
-		_, err := s.Check([]byte(tt.json), 0)
+		_, err := s.check([]byte(tt.json), 0)
 		if !errors.Is(err, tt.err) {
 			t.Errorf("check(%q) = %v, want %v", tt.json, err, tt.err)
 		}
@@ -48,7 +48,7 @@ func TestCheckFindsTheEnd(t *testing.T) {
 				continue
 			}
 			var sc Scanner
-			end, err := sc.Check([]byte("  "+s+after), 2)
+			end, err := sc.check([]byte("  "+s+after), 2)
 			if err != nil || end != 2+len(s) {
 				t.Errorf("check(%q) = %d, %v, want %d", s+after, end, err, 2+len(s))
 			}
@@ -61,7 +61,7 @@ func TestCheckTruncated(t *testing.T) {
 	const whole = `{"a":[1.5e-3,true,null,"x\u00e9\n\"y","` + "é" + `long enough for words of eight"],"b":{"c":[{}]}}`
 	for n := range len(whole) {
 		var s Scanner
-		if _, err := s.Check([]byte(whole[:n]), 0); !errors.Is(err, errTruncated) {
+		if _, err := s.check([]byte(whole[:n]), 0); !errors.Is(err, errTruncated) {
 			t.Errorf("check(%q) = %v, want %v", whole[:n], err, errTruncated)
 		}
 	}
@@ -79,7 +79,7 @@ func TestDeepNesting(t *testing.T) {
 		{strings.Repeat(`{"a":`, depth), errTruncated},
 	} {
 		var s Scanner
-		if end, err := s.Check([]byte(test.json), 0); !errors.Is(err, test.err) || end != len(test.json) {
+		if end, err := s.check([]byte(test.json), 0); !errors.Is(err, test.err) || end != len(test.json) {
 			t.Errorf("check(%.10s…) = %d, %v, want %d, %v", test.json, end, err, len(test.json), test.err)
 		}
 	}
@@ -87,18 +87,18 @@ func TestDeepNesting(t *testing.T) {
 
 // stringsOf decodes every string of a checked value, keys included, with the
 // functions that the parser uses.
-func stringsOf(o *Object, v Value, a *Arena, visit func(string)) {
-	switch o.Kind(v) {
+func stringsOf(s *Scanner, v Value, visit func(string)) {
+	switch s.Kind(v) {
 	case '"':
-		visit(string(o.Text(v, a)))
+		visit(string(s.Text(v)))
 	case '{':
-		for m := o.MembersOf(v); m.Next(); {
+		for m := s.Members(v); m.Next(); {
 			visit(string(appendValid(nil, m.Key)))
-			stringsOf(o, m.Val, a, visit)
+			stringsOf(s, m.Val, visit)
 		}
 	case '[':
-		for e := o.ElementsOf(v); e.Next(); {
-			stringsOf(o, e.Val, a, visit)
+		for e := s.Elements(v); e.Next(); {
+			stringsOf(s, e.Val, visit)
 		}
 	}
 }
@@ -132,9 +132,9 @@ func standardStrings(data []byte) ([]string, error) {
 func compareWithStandard(t *testing.T, data []byte) {
 	t.Helper()
 	var s Scanner
-	o := Object{Data: data}
-	end, err := o.Check(&s, 0)
-	got := err == nil && skipAllSpace(data[end:])
+	s.Reset(data)
+	v, err := s.Check(0)
+	got := err == nil && skipAllSpace(data[v.End:])
 	want := json.Valid(data)
 	if want && !got || got && !want && nesting(data) < 10_000 {
 		t.Fatalf("check(%q) = %v, want valid %t", data, err, want)
@@ -146,9 +146,8 @@ func compareWithStandard(t *testing.T, data []byte) {
 	if err != nil {
 		t.Fatalf("encoding/json on %q: %v", data, err)
 	}
-	start := SkipPadding(data, 0)
 	var gotStrings []string
-	stringsOf(&o, Value{Extent: Extent{start, end}}, &Arena{}, func(s string) { gotStrings = append(gotStrings, s) })
+	stringsOf(&s, v, func(s string) { gotStrings = append(gotStrings, s) })
 	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
 		t.Fatalf("strings of %q (-want +got):\n%s", data, diff)
 	}

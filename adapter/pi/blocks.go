@@ -10,8 +10,8 @@ import (
 
 // content projects the content of a message: a text, or a list of blocks.
 func (p *parser) content(kind session.Kind, v jsonl.Value) {
-	for blocks := p.obj.ElementsOf(v); blocks.Next(); {
-		switch p.obj.Kind(blocks.Val) {
+	for blocks := p.json.Elements(v); blocks.Next(); {
+		switch p.json.Kind(blocks.Val) {
 		case '"':
 			p.textBlock(kind, blocks.Val)
 		case '{':
@@ -30,7 +30,7 @@ func (p *parser) textBlock(kind session.Kind, v jsonl.Value) {
 	}
 	before := len(p.entry.Parts)
 	p.part(kind, v)
-	if kind == session.KindPrompt && p.obj.Kind(v) == '"' {
+	if kind == session.KindPrompt && p.json.Kind(v) == '"' {
 		if len(p.prompt) > 0 {
 			p.prompt = append(p.prompt, ' ')
 		}
@@ -54,20 +54,18 @@ func cut(text []byte, n int) []byte {
 
 // structured projects a block that is an object.
 func (p *parser) structured(kind session.Kind, v jsonl.Value) {
-	base := len(p.members)
-	all := p.collect(v)
-	typ := p.name(find(all, "type"))
+	all := p.json.Fields(v)
+	typ := p.json.Name(all.Find("type"))
 	switch typ {
 	case "text", "thinking", "image", "toolCall":
 	default:
 		p.unknown = append(p.unknown, unknown{Value: v, block: true})
-		p.members = p.members[:base]
 		return
 	}
 	for k := range all {
-		v := all[k].val
+		v := all[k].Val
 		known := true
-		key := string(all[k].key)
+		key := string(all[k].Key)
 		if key == "type" || key == "id" {
 			continue
 		}
@@ -83,7 +81,7 @@ func (p *parser) structured(kind session.Kind, v jsonl.Value) {
 		case "thinking":
 			switch key {
 			case "thinking":
-				if !p.isTrue(find(all, "redacted")) {
+				if !p.json.IsTrue(all.Find("redacted")) {
 					p.part(session.KindThinking, v)
 				}
 			case "thinkingSignature", "redacted":
@@ -95,7 +93,7 @@ func (p *parser) structured(kind session.Kind, v jsonl.Value) {
 			case "mimeType":
 				p.image(v)
 			case "data":
-				known = p.obj.Kind(v) == '"'
+				known = p.json.Kind(v) == '"'
 			default:
 				known = false
 			}
@@ -113,79 +111,73 @@ func (p *parser) structured(kind session.Kind, v jsonl.Value) {
 	if typ == "toolCall" {
 		p.call(all)
 	}
-	p.members = p.members[:base]
 }
 
 // image notes the type of an image.
 func (p *parser) image(mimeType jsonl.Value) {
-	if s := p.name(mimeType); s != "" {
+	if s := p.json.Name(mimeType); s != "" {
 		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
 	}
 }
 
 // call projects a tool call, or one that a tool made.
-func (p *parser) call(all []member) {
-	name, arguments := find(all, "name"), find(all, "arguments")
-	tool := p.name(name)
-	id := p.string(find(all, "id"))
-	room := p.arena.Room(len(tool) + arguments.End - arguments.Start + 64)
-	p.leaves.Begin(&p.obj, append(room, tool...), true, nil)
-	if !arguments.Empty() && p.obj.Kind(arguments) != 'n' {
+func (p *parser) call(all jsonl.Fields) {
+	name, arguments := all.Find("name"), all.Find("arguments")
+	tool := p.json.Name(name)
+	id := p.json.String(all.Find("id"))
+	room := p.json.Room(len(tool) + arguments.End - arguments.Start + 64)
+	p.leaves.Begin(&p.json, append(room, tool...), true, nil)
+	if !arguments.Empty() && p.json.Kind(arguments) != 'n' {
 		p.leaves.Add(arguments, false)
 	}
-	if text := p.arena.Keep(p.leaves.End()); len(text) > 0 {
+	if text := p.json.Keep(p.leaves.End()); len(text) > 0 {
 		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Text: text, Tool: tool, ToolCallID: id})
 	}
 }
 
 // nested projects the calls that a tool made itself.
 func (p *parser) nested(v jsonl.Value) {
-	base := len(p.members)
-	for _, m := range p.collect(v) {
-		switch string(m.key) {
+	for _, m := range p.json.Fields(v) {
+		switch string(m.Key) {
 		case "calls":
-			p.nestedCalls(m.val)
+			p.nestedCalls(m.Val)
 		default:
-			p.unknown = append(p.unknown, unknown{Value: m.val})
+			p.unknown = append(p.unknown, unknown{Value: m.Val})
 		}
 	}
-	if p.obj.Kind(v) != '{' {
+	if p.json.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 	}
-	p.members = p.members[:base]
 }
 
 func (p *parser) nestedCalls(v jsonl.Value) {
-	for calls := p.obj.ElementsOf(v); calls.Next(); {
-		if p.obj.Kind(calls.Val) != '{' {
+	for calls := p.json.Elements(v); calls.Next(); {
+		if p.json.Kind(calls.Val) != '{' {
 			p.unknown = append(p.unknown, unknown{Value: calls.Val})
 			continue
 		}
-		base := len(p.members)
-		all := p.collect(calls.Val)
+		all := p.json.Fields(calls.Val)
 		p.call(all)
 		for _, m := range all {
-			switch string(m.key) {
+			switch string(m.Key) {
 			case "id", "name", "arguments", "status", "durationMs", "argumentsBytes":
 			default:
-				p.unknown = append(p.unknown, unknown{Value: m.val})
+				p.unknown = append(p.unknown, unknown{Value: m.Val})
 			}
 		}
-		p.members = p.members[:base]
 	}
 }
 
 // attachments projects what a user of the first format attached: the name of
 // each file and the text found in it, never the file itself.
 func (p *parser) attachments(v jsonl.Value) {
-	for files := p.obj.ElementsOf(v); files.Next(); {
-		base := len(p.members)
-		all := p.collect(files.Val)
-		if strings.HasPrefix(p.name(find(all, "mimeType")), "image/") {
-			p.image(find(all, "mimeType"))
+	for files := p.json.Elements(v); files.Next(); {
+		all := p.json.Fields(files.Val)
+		if strings.HasPrefix(p.json.Name(all.Find("mimeType")), "image/") {
+			p.image(all.Find("mimeType"))
 		}
-		name := p.obj.Text(find(all, "fileName"), &p.arena)
-		text := p.obj.Text(find(all, "extractedText"), &p.arena)
+		name := p.json.Text(all.Find("fileName"))
+		text := p.json.Text(all.Find("extractedText"))
 		if len(name) > 0 && len(text) > 0 {
 			text = p.join(name, text)
 		} else if len(text) == 0 {
@@ -193,31 +185,30 @@ func (p *parser) attachments(v jsonl.Value) {
 		}
 		p.add(session.KindPrompt, text)
 		for _, m := range all {
-			switch string(m.key) {
+			switch string(m.Key) {
 			case "id", "type", "fileName", "mimeType", "size", "content", "extractedText", "preview":
 			default:
-				p.unknown = append(p.unknown, unknown{Value: m.val})
+				p.unknown = append(p.unknown, unknown{Value: m.Val})
 			}
 		}
-		p.members = p.members[:base]
 	}
 }
 
 // join puts two texts on lines of one.
 func (p *parser) join(a, b []byte) []byte {
-	text := append(p.arena.Room(len(a)+1+len(b)), a...)
+	text := append(p.json.Room(len(a)+1+len(b)), a...)
 	text = append(text, '\n')
-	return p.arena.Keep(append(text, b...))
+	return p.json.Keep(append(text, b...))
 }
 
 // shell projects what the person ran.
 func (p *parser) shell(command, output jsonl.Value) {
 	for _, v := range []jsonl.Value{command, output} {
-		if c := p.obj.Kind(v); c != '"' && c != 0 {
+		if c := p.json.Kind(v); c != '"' && c != 0 {
 			p.unknown = append(p.unknown, unknown{Value: v})
 		}
 	}
-	a, b := p.obj.Text(command, &p.arena), p.obj.Text(output, &p.arena)
+	a, b := p.json.Text(command), p.json.Text(output)
 	switch {
 	case len(a) == 0:
 		p.add(session.KindShell, b)
@@ -230,35 +221,33 @@ func (p *parser) shell(command, output jsonl.Value) {
 
 // failure projects the error that ended a reply, after the reason for its end.
 func (p *parser) failure(message, reason jsonl.Value) {
-	text := p.obj.Text(message, &p.arena)
+	text := p.json.Text(message)
 	if len(text) == 0 {
-		if c := p.obj.Kind(message); c == '{' || c == '[' {
+		if c := p.json.Kind(message); c == '{' || c == '[' {
 			p.unknown = append(p.unknown, unknown{Value: message})
 		}
 		return
 	}
 	p.entry.IsError = true
-	if why := p.obj.Text(reason, &p.arena); len(why) > 0 {
-		joined := append(p.arena.Room(len(why)+2+len(text)), why...)
+	if why := p.json.Text(reason); len(why) > 0 {
+		joined := append(p.json.Room(len(why)+2+len(text)), why...)
 		joined = append(joined, ": "...)
-		text = p.arena.Keep(append(joined, text...))
+		text = p.json.Keep(append(joined, text...))
 	}
 	p.add(session.KindError, text)
 }
 
 // replacement projects what an edit of the context puts in place of an entry.
 func (p *parser) replacement(v jsonl.Value) {
-	if p.obj.Kind(v) != '{' {
+	if p.json.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
-	base := len(p.members)
-	for _, m := range p.collect(v) {
-		if string(m.key) == "content" {
-			p.content(session.KindNote, m.val)
+	for _, m := range p.json.Fields(v) {
+		if string(m.Key) == "content" {
+			p.content(session.KindNote, m.Val)
 			continue
 		}
-		p.unknown = append(p.unknown, unknown{Value: m.val})
+		p.unknown = append(p.unknown, unknown{Value: m.Val})
 	}
-	p.members = p.members[:base]
 }

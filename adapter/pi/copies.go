@@ -1,34 +1,21 @@
 package pi
 
-import (
-	"github.com/cespare/xxhash/v2"
-
-	"pigrep/adapter/jsonl"
-)
+import "pigrep/adapter/jsonl"
 
 // copyHash returns what an entry has in common with its copies: all of it but
 // what a copy may change.
-func (p *parser) copyHash(all []member) uint64 {
+func (p *parser) copyHash(all jsonl.Fields) uint64 {
 	h := p.hash
 	h.Reset()
 	for _, m := range all {
-		switch string(m.key) {
+		switch string(m.Key) {
 		case "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "firstKeptEntryIndex":
 			continue
 		}
-		h.Write(m.key)
+		h.Write(m.Key)
 		h.WriteString(":")
-		p.hashCompact(h, p.obj.Raw(m.val))
+		p.json.WriteCompact(h, m.Val)
 		h.WriteString(",")
 	}
 	return max(h.Sum64(), 1)
-}
-
-// hashCompact hashes JSON without the white space outside its strings.
-func (p *parser) hashCompact(h *xxhash.Digest, raw []byte) {
-	if !p.scan.Spaced {
-		h.Write(raw)
-		return
-	}
-	jsonl.WriteCompact(h, raw)
 }

@@ -29,21 +29,18 @@ func (p *parser) Facts(line adapter.Line, e *session.Entry) *session.EntryFacts 
 	f := &p.facts
 	calls := f.Calls[:0]
 	*f = session.EntryFacts{Calls: calls, Outcome: unknownOutcome}
-	base := len(p.members)
-	start := int(e.Offset - line.Offset)
-	all := p.collect(jsonl.At(start, start+e.Length))
-	f.HasUsage = p.usage(find(all, "usage"), &f.Usage)
+	all := p.json.Fields(p.value)
+	f.HasUsage = p.usage(all.Find("usage"), &f.Usage)
 	switch e.Type {
 	case "message":
-		if message := find(all, "message"); p.obj.Kind(message) == '{' {
-			p.messageFacts(f, e, p.collect(message))
+		if message := all.Find("message"); p.json.Kind(message) == '{' {
+			p.messageFacts(f, e, p.json.Fields(message))
 		}
 	case "compaction", "branch_summary":
-		details := p.collect(find(all, "details"))
-		f.ReadFiles = p.texts(nil, find(details, "readFiles"))
-		f.ModifiedFiles = p.texts(nil, find(details, "modifiedFiles"))
+		details := p.json.Fields(all.Find("details"))
+		f.ReadFiles = p.texts(nil, details.Find("readFiles"))
+		f.ModifiedFiles = p.texts(nil, details.Find("modifiedFiles"))
 	}
-	p.members = p.members[:base]
 	if !f.HasUsage && !f.IsResult && len(f.Calls)+len(f.ReadFiles)+len(f.ModifiedFiles) == 0 {
 		return nil
 	}
@@ -52,28 +49,26 @@ func (p *parser) Facts(line adapter.Line, e *session.Entry) *session.EntryFacts 
 
 var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
 
-func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all []member) {
+func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all jsonl.Fields) {
 	var usage session.Usage
-	if p.usage(find(all, "usage"), &usage) {
+	if p.usage(all.Find("usage"), &usage) {
 		f.HasUsage, f.Usage = true, usage
 	}
 	switch e.Role {
 	case "assistant":
 		parts := e.Parts
-		for blocks := p.obj.ElementsOf(find(all, "content")); blocks.Next(); {
-			if p.obj.Kind(blocks.Val) != '{' {
+		for blocks := p.json.Elements(all.Find("content")); blocks.Next(); {
+			if p.json.Kind(blocks.Val) != '{' {
 				continue
 			}
-			base := len(p.members)
-			if block := p.collect(blocks.Val); p.name(find(block, "type")) == "toolCall" {
+			if block := p.json.Fields(blocks.Val); p.json.Name(block.Find("type")) == "toolCall" {
 				f.Calls = append(f.Calls, p.callFacts(block, e, &parts))
 			}
-			p.members = p.members[:base]
 		}
 	case "toolResult":
 		f.IsResult = true
 		f.Failed = e.IsError
-		f.Duration = p.millis(find(all, "durationMs"))
+		f.Duration = p.millis(all.Find("durationMs"))
 		for i := range e.Parts {
 			if part := &e.Parts[i]; part.Kind == session.KindResult {
 				f.Bytes += int64(len(part.Text))
@@ -82,34 +77,30 @@ func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all []mem
 				}
 			}
 		}
-		base := len(p.members)
-		if n, ok := p.integer(find(p.collect(find(all, "details")), "exitCode")); ok && int64(int32(n)) == n {
+		if n, ok := p.json.Int(p.json.Fields(all.Find("details")).Find("exitCode")); ok && int64(int32(n)) == n {
 			f.Exit = int32(n)
 		}
 		parts := e.Parts
-		for calls := p.obj.ElementsOf(find(p.collect(find(all, "nestedCalls")), "calls")); calls.Next(); {
-			if p.obj.Kind(calls.Val) != '{' {
+		for calls := p.json.Elements(p.json.Fields(all.Find("nestedCalls")).Find("calls")); calls.Next(); {
+			if p.json.Kind(calls.Val) != '{' {
 				continue
 			}
-			inner := len(p.members)
-			call := p.collect(calls.Val)
+			call := p.json.Fields(calls.Val)
 			c := p.callFacts(call, e, &parts)
 			c.Kind = session.CallNested
-			c.Failed = p.name(find(call, "status")) == "error"
-			c.Duration = p.millis(find(call, "durationMs"))
+			c.Failed = p.json.Name(call.Find("status")) == "error"
+			c.Duration = p.millis(call.Find("durationMs"))
 			f.Calls = append(f.Calls, c)
-			p.members = p.members[:inner]
 		}
-		p.members = p.members[:base]
 	case "bashExecution":
 		c := session.EntryCall{
 			Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
-			Command: p.obj.Text(find(all, "command"), &p.arena),
+			Command: p.json.Text(all.Find("command")),
 		}
 		if c.Command == nil {
 			c.Command = []byte{}
 		}
-		if n, ok := p.integer(find(all, "exitCode")); ok && int64(int32(n)) == n {
+		if n, ok := p.json.Int(all.Find("exitCode")); ok && int64(int32(n)) == n {
 			c.Exit = int32(n)
 		}
 		c.Failed = e.IsError
@@ -128,8 +119,8 @@ func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all []mem
 
 // callFacts tells a call. The parts are those of the entry that are left: the
 // calls stand among them in the same order.
-func (p *parser) callFacts(all []member, e *session.Entry, parts *[]session.Part) session.EntryCall {
-	c := session.EntryCall{Part: -1, Tool: p.name(find(all, "name")), ID: p.string(find(all, "id")), Outcome: unknownOutcome}
+func (p *parser) callFacts(all jsonl.Fields, e *session.Entry, parts *[]session.Part) session.EntryCall {
+	c := session.EntryCall{Part: -1, Tool: p.json.Name(all.Find("name")), ID: p.json.String(all.Find("id")), Outcome: unknownOutcome}
 	for i := range *parts {
 		part := &(*parts)[i]
 		if part.Kind == session.KindCall && part.Tool == c.Tool && part.ToolCallID == c.ID {
@@ -139,31 +130,27 @@ func (p *parser) callFacts(all []member, e *session.Entry, parts *[]session.Part
 			break
 		}
 	}
-	arguments := find(all, "arguments")
-	if p.obj.Kind(arguments) != '{' {
+	arguments := all.Find("arguments")
+	if p.json.Kind(arguments) != '{' {
 		return c
 	}
-	base := len(p.members)
-	for _, m := range p.collect(arguments) {
-		switch string(m.key) {
+	for _, m := range p.json.Fields(arguments) {
+		switch string(m.Key) {
 		case "command", "cmd", "script":
 			if isShell(c.Tool) && c.Command == nil {
-				c.Command = p.command(m.val)
+				c.Command = p.command(m.Val)
 			}
 		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
 			"target_file", "paths", "files", "file_paths":
-			c.Paths = p.texts(c.Paths, m.val)
+			c.Paths = p.texts(c.Paths, m.Val)
 		case "edits":
-			for edits := p.obj.ElementsOf(m.val); edits.Next(); {
-				inner := len(p.members)
-				if v := find(p.collect(edits.Val), "path"); p.obj.Kind(v) == '"' {
+			for edits := p.json.Elements(m.Val); edits.Next(); {
+				if v := p.json.Fields(edits.Val).Find("path"); p.json.Kind(v) == '"' {
 					c.Paths = p.texts(c.Paths, v)
 				}
-				p.members = p.members[:inner]
 			}
 		}
 	}
-	p.members = p.members[:base]
 	return c
 }
 
@@ -179,19 +166,19 @@ func isShell(tool string) bool {
 
 // command reads a shell command: a text, or a list of words.
 func (p *parser) command(v jsonl.Value) []byte {
-	switch p.obj.Kind(v) {
+	switch p.json.Kind(v) {
 	case '"':
-		if text := p.obj.Text(v, &p.arena); len(text) > 0 {
+		if text := p.json.Text(v); len(text) > 0 {
 			return text
 		}
 		return []byte{}
 	case '[':
 		var words []byte
-		for e := p.obj.ElementsOf(v); e.Next(); {
+		for e := p.json.Elements(v); e.Next(); {
 			if len(words) > 0 {
 				words = append(words, ' ')
 			}
-			word := p.obj.Text(e.Val, &p.arena)
+			word := p.json.Text(e.Val)
 			words = append(words, '\'')
 			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
 			words = append(words, '\'')
@@ -203,9 +190,9 @@ func (p *parser) command(v jsonl.Value) []byte {
 
 // texts appends the strings of a value, a string or a list of them.
 func (p *parser) texts(list []string, v jsonl.Value) []string {
-	for e := p.obj.ElementsOf(v); e.Next() && len(list) < maxPaths; {
-		if p.obj.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
-			if s := p.name(e.Val); s != "" && len(s) <= maxPath {
+	for e := p.json.Elements(v); e.Next() && len(list) < maxPaths; {
+		if p.json.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
+			if s := p.json.Name(e.Val); s != "" && len(s) <= maxPath {
 				list = append(list, s)
 			}
 		}
@@ -221,7 +208,7 @@ const (
 
 // usage reads tokens and cost. It reports whether there are any.
 func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
-	switch p.obj.Kind(v) {
+	switch p.json.Kind(v) {
 	case 0, 'n':
 		return false
 	case '{':
@@ -229,34 +216,32 @@ func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
 		u.Unusable = true
 		return true
 	}
-	base := len(p.members)
-	all := p.collect(v)
-	u.Input = p.tokens(find(all, "input"), u)
-	u.Output = p.tokens(find(all, "output"), u)
-	u.CacheRead = p.tokens(find(all, "cacheRead"), u)
-	u.CacheWrite = p.tokens(find(all, "cacheWrite"), u)
-	switch cost := find(all, "cost"); p.obj.Kind(cost) {
+	all := p.json.Fields(v)
+	u.Input = p.tokens(all.Find("input"), u)
+	u.Output = p.tokens(all.Find("output"), u)
+	u.CacheRead = p.tokens(all.Find("cacheRead"), u)
+	u.CacheWrite = p.tokens(all.Find("cacheWrite"), u)
+	switch cost := all.Find("cost"); p.json.Kind(cost) {
 	case '{':
-		parts := p.collect(cost)
-		if total := find(parts, "total"); p.obj.Kind(total) != 0 && p.obj.Kind(total) != 'n' {
+		parts := p.json.Fields(cost)
+		if total := parts.Find("total"); p.json.Kind(total) != 0 && p.json.Kind(total) != 'n' {
 			u.Cost = p.cost(total, u)
 			break
 		}
 		for _, key := range [...]string{"input", "output", "cacheRead", "cacheWrite"} {
-			u.Cost += p.cost(find(parts, key), u)
+			u.Cost += p.cost(parts.Find(key), u)
 		}
 	default:
 		u.Cost = p.cost(cost, u)
 	}
-	p.members = p.members[:base]
 	return true
 }
 
 func (p *parser) tokens(v jsonl.Value, u *session.Usage) int64 {
-	if c := p.obj.Kind(v); c == 0 || c == 'n' {
+	if c := p.json.Kind(v); c == 0 || c == 'n' {
 		return 0
 	}
-	n, ok := p.integer(v)
+	n, ok := p.json.Int(v)
 	if !ok || n < 0 || n > maxTokens {
 		u.Unusable = true
 		return 0
@@ -265,14 +250,14 @@ func (p *parser) tokens(v jsonl.Value, u *session.Usage) int64 {
 }
 
 func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
-	switch p.obj.Kind(v) {
+	switch p.json.Kind(v) {
 	case 0, 'n':
 		return 0
 	case '"', '{', '[', 't', 'f':
 		u.Unusable = true
 		return 0
 	}
-	cost, err := strconv.ParseFloat(string(p.obj.Raw(v)), 64)
+	cost, err := strconv.ParseFloat(string(p.json.Raw(v)), 64)
 	if err != nil || cost < 0 || cost > maxCost {
 		u.Unusable = true
 		return 0
@@ -282,7 +267,7 @@ func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
 
 // millis reads a duration.
 func (p *parser) millis(v jsonl.Value) int32 {
-	n, ok := p.integer(v)
+	n, ok := p.json.Int(v)
 	if !ok || n < 0 || n >= 1<<31 {
 		return session.Unknown
 	}

@@ -102,7 +102,7 @@ func (o *oracle) addCall(kind, text, tool string) {
 	o.texts = append(o.texts, text)
 }
 
-var noText = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson"}
+var noTextKeys = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson"}
 
 func isImage(d *dict) bool {
 	for _, key := range []string{"mimeType", "media_type", "mediaType"} {
@@ -127,7 +127,7 @@ func leaves(v node) []string {
 		}
 	case *dict:
 		for _, key := range v.keys {
-			if _, isText := v.values[key].(string); isText && (slices.Contains(noText, key) || key == "data" && isImage(v)) {
+			if _, isText := v.values[key].(string); isText && (slices.Contains(noTextKeys, key) || key == "data" && isImage(v)) {
 				continue
 			}
 			all = append(all, leaves(v.values[key])...)

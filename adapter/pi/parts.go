@@ -10,11 +10,11 @@ import (
 // part adds a part with the text of a string. A value of another shape is
 // unknown.
 func (p *parser) part(kind session.Kind, v jsonl.Value) {
-	if c := p.obj.Kind(v); c == '{' || c == '[' {
+	if c := p.json.Kind(v); c == '{' || c == '[' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
-	p.add(kind, p.obj.Text(v, &p.arena))
+	p.add(kind, p.json.Text(v))
 }
 
 // add adds a part, unless its text is empty. The parts of a tool result name
@@ -54,7 +54,7 @@ func (p *parser) other() {
 func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
 	size := 0
 	for _, v := range values {
-		switch p.obj.Kind(v.Value) {
+		switch p.json.Kind(v.Value) {
 		case '"', '{', '[':
 			size += v.End - v.Start
 		}
@@ -66,9 +66,9 @@ func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Pa
 	for i := range held {
 		p.held = append(p.held, held[i].Text)
 	}
-	p.leaves.Begin(&p.obj, p.arena.Room(size+jsonl.DecodeSlack), false, p.held)
+	p.leaves.Begin(&p.json, p.json.Room(size), false, p.held)
 	for _, v := range values {
 		p.leaves.Add(v.Value, v.block)
 	}
-	p.add(kind, p.arena.Keep(p.leaves.End()))
+	p.add(kind, p.json.Keep(p.leaves.End()))
 }

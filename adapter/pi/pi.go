@@ -27,28 +27,33 @@ func (Agent) Name() string { return Name }
 
 // Parse implements adapter.Adapter.
 func (Agent) Parse(state adapter.State) adapter.Parser {
-	return &parser{state: state, hash: xxhash.New()}
+	return newParser(state)
 }
+
+func newParser(state adapter.State) *parser {
+	return &parser{state: state, hash: xxhash.New(), leaves: jsonl.Leaves{Omit: noText}}
+}
+
+// noText are keys of strings that are no text, wherever they stand: signatures and
+// half-written arguments.
+var noText = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson"}
 
 // parser reads lines of a pi session file.
 //
-//	line ─ scanner.check ─▶ object ─ collect ─▶ members ─ entry ─▶ parts
-//	                       (checked           (spans,     (text in the line
-//	                        bytes)             no copies)  or in the arena)
+//	line ─ Check ─▶ value ─ Fields ─▶ fields ─▶ entry, parts
+//	              (checked          (spans,    (text in the line
+//	               bytes)            no copies) or in memory of the scanner)
 //
-// Everything it hands out lies in the line, in the arena or in slices that it
-// uses again, except the short strings of an entry, which are its own.
+// Everything it hands out lies in the line, in the scanner's memory or in slices
+// that it uses again, except the short strings of an entry, which are its own.
 type parser struct {
 	state   adapter.State
-	scan    jsonl.Scanner
-	obj     jsonl.Object
-	arena   jsonl.Arena
+	json    jsonl.Scanner
 	leaves  jsonl.Leaves
-	members []member          // stack of the members of the objects being read
-	unknown []unknown         // of the entry, for its part "other"
-	held    [][]byte          // texts of parts that details may repeat
-	names   map[string]string // short strings that come again and again
-	prompt  []byte            // the entry's UserText
+	value   jsonl.Value // of the entry
+	unknown []unknown   // of the entry, for its part "other"
+	held    [][]byte    // texts of parts that details may repeat
+	prompt  []byte      // the entry's UserText
 	entry   session.Entry
 	facts   session.EntryFacts
 	hash    *xxhash.Digest
@@ -67,7 +72,7 @@ func (p *parser) Reset(state adapter.State) { p.state = state }
 // Parse implements Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
-	p.obj.Data = line.Data
+	p.json.Reset(line.Data)
 	start := 0
 	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
 		start = len(jsonl.ByteOrderMark)
@@ -80,16 +85,16 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 	var problems []adapter.ParseError
 	notObject := false
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		end, err := p.obj.Check(&p.scan, i)
+		v, err := p.json.Check(i)
 		if err != nil {
 			return append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: err.Error()})
 		}
-		switch v := jsonl.At(i, end); {
+		switch {
 		case line.Data[i] == '{':
 			p.object(line, v, emit)
 			notObject = false
 		case p.isTransaction(v):
-			for e := p.obj.ElementsOf(v); e.Next(); {
+			for e := p.json.Elements(v); e.Next(); {
 				p.object(line, e.Val, emit)
 			}
 			notObject = false
@@ -97,7 +102,7 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 			problems = append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
 			notObject = true // one problem for all that follow one another
 		}
-		i = end
+		i = v.End
 	}
 	return problems
 }
@@ -105,11 +110,11 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 // torn returns the problem with an unterminated line, nil when it is complete.
 func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
-		end, err := p.obj.Check(&p.scan, i)
-		if err != nil || line.Data[i] != '{' && !p.isTransaction(jsonl.At(i, end)) {
+		v, err := p.json.Check(i)
+		if err != nil || line.Data[i] != '{' && !p.isTransaction(v) {
 			return []adapter.ParseError{{Line: line.Number, Offset: line.Offset + int64(i), Reason: "unfinished last line", Torn: true}}
 		}
-		i = end
+		i = v.End
 	}
 	return nil
 }
@@ -120,12 +125,12 @@ const reasonNotObject = "not an object"
 // isTransaction reports whether v is an array of objects of the fourth format,
 // which were written together.
 func (p *parser) isTransaction(v jsonl.Value) bool {
-	if p.obj.Kind(v) != '[' {
+	if p.json.Kind(v) != '[' {
 		return false
 	}
 	n := 0
-	for e := p.obj.ElementsOf(v); e.Next(); n++ {
-		m := p.obj.MembersOf(e.Val)
+	for e := p.json.Elements(v); e.Next(); n++ {
+		m := p.json.Members(e.Val)
 		if !m.Next() || string(m.Key) != "kind" {
 			return false
 		}
@@ -135,10 +140,9 @@ func (p *parser) isTransaction(v jsonl.Value) bool {
 
 // object reads one object of a line.
 func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Entry)) {
-	p.arena.Reset()
-	p.members = p.members[:0]
-	all := p.collect(v)
-	typ, kind := p.name(find(all, "type")), p.name(find(all, "kind"))
+	p.value = v
+	all := p.json.Fields(v)
+	typ, kind := p.json.Name(all.Find("type")), p.json.Name(all.Find("kind"))
 	if typ == "session" || typ == "" && kind == "header" {
 		if p.state.Header.Version == 0 {
 			p.state.Header = p.header(all, line.Offset+int64(v.Start), kind == "header")
@@ -165,7 +169,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if e.ID == "" {
 		e.ID = madeUpID(e.Offset)
 	}
-	own := p.when(find(all, "timestamp"))
+	own := p.json.Time(all.Find("timestamp"))
 	if own == 0 && !e.MessageTime.IsZero() {
 		own = e.MessageTime.UnixMilli()
 	}
@@ -203,10 +207,10 @@ func fourthKind(typ, kind string) string {
 }
 
 // header reads the header of a session.
-func (p *parser) header(all []member, offset int64, fourth bool) session.Header {
+func (p *parser) header(all jsonl.Fields, offset int64, fourth bool) session.Header {
 	h := session.Header{
-		ID:      p.string(find(all, "id")),
-		CWD:     p.string(find(all, "cwd")),
+		ID:      p.json.String(all.Find("id")),
+		CWD:     p.json.String(all.Find("cwd")),
 		Version: 1,
 		Offset:  offset,
 	}
@@ -214,112 +218,24 @@ func (p *parser) header(all []member, offset int64, fourth bool) session.Header 
 		h.Version = 4
 	}
 	for _, key := range []string{"version", "v"} {
-		if n, ok := p.integer(find(all, key)); ok && n > 0 && n < 1<<31 {
+		if n, ok := p.json.Int(all.Find(key)); ok && n > 0 && n < 1<<31 {
 			h.Version = int(n)
 			break
 		}
 	}
 	for _, key := range []string{"timestamp", "createdAt"} {
-		if ms := p.when(find(all, key)); ms != 0 {
+		if ms := p.json.Time(all.Find(key)); ms != 0 {
 			h.Timestamp = time.UnixMilli(ms).UTC()
 			break
 		}
 	}
 	for _, key := range []string{"parentSession", "branchedFrom", "legacyParentSessionPath", "parentSessionId"} {
-		if h.ParentSession = p.string(find(all, key)); h.ParentSession != "" {
+		if h.ParentSession = p.json.String(all.Find(key)); h.ParentSession != "" {
 			break
 		}
 	}
 	return h
 }
-
-// member is one member of an object; of several with the same key the last.
-type member struct {
-	key []byte
-	val jsonl.Value
-}
-
-// collect returns the members of an object, on top of p.members.
-func (p *parser) collect(v jsonl.Value) []member {
-	base := len(p.members)
-	var places map[string]int
-	for m := p.obj.MembersOf(v); m.Next(); {
-		if k := place(p.members[base:], m.Key, &places); k >= 0 {
-			p.members[base+k].val = m.Val
-			continue
-		}
-		p.members = append(p.members, member{m.Key, m.Val})
-	}
-	return p.members[base:len(p.members):len(p.members)]
-}
-
-const manyKeys = 32 // more keys than this are looked up in a map
-
-// place returns the index of the member with this key, or -1. It fills the map
-// once there are many.
-func place(all []member, key []byte, places *map[string]int) int {
-	if len(all) < manyKeys {
-		for k := range all {
-			if bytes.Equal(all[k].key, key) {
-				return k
-			}
-		}
-		return -1
-	}
-	if *places == nil {
-		*places = make(map[string]int, 2*manyKeys)
-		for k := range all {
-			(*places)[string(all[k].key)] = k
-		}
-	}
-	if k, ok := (*places)[string(key)]; ok {
-		return k
-	}
-	(*places)[string(key)] = len(all)
-	return -1
-}
-
-// find returns the value of the member with this key.
-func find(all []member, key string) jsonl.Value {
-	for k := range all {
-		if string(all[k].key) == key {
-			return all[k].val
-		}
-	}
-	return jsonl.Value{}
-}
-
-// string returns the text of a string value as a string of its own.
-func (p *parser) string(v jsonl.Value) string { return string(p.obj.Text(v, &p.arena)) }
-
-// Limits of the strings that are kept for the next time.
-const (
-	longestName = 64
-	mostNames   = 1000
-)
-
-// name is string for the few texts that come again and again, and allocates
-// each of them once.
-func (p *parser) name(v jsonl.Value) string {
-	text := p.obj.Text(v, &p.arena)
-	if len(text) == 0 {
-		return ""
-	}
-	if s, ok := p.names[string(text)]; ok {
-		return s
-	}
-	s := string(text)
-	if len(s) > longestName {
-		return s
-	}
-	if p.names == nil || len(p.names) >= mostNames {
-		p.names = make(map[string]string)
-	}
-	p.names[s] = s
-	return s
-}
-
-func (p *parser) isTrue(v jsonl.Value) bool { return p.obj.Kind(v) == 't' }
 
 // splitModel splits "provider/model", as version 0.7 writes it. A name without
 // a slash is a model.

@@ -23,16 +23,16 @@ func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) 
 
 // project fills the entry from its members. The fourth format, of the agent
 // library, says with kind what a line is.
-func (p *parser) project(all []member, kind string) {
+func (p *parser) project(all jsonl.Fields, kind string) {
 	e := &p.entry
 	for k := range all {
-		v := all[k].val
-		switch string(all[k].key) {
+		v := all[k].Val
+		switch string(all[k].Key) {
 		case "id":
-			e.ID = p.string(v)
+			e.ID = p.json.String(v)
 		case "parentId":
 			e.HasParent = true
-			e.ParentID = p.string(v)
+			e.ParentID = p.json.String(v)
 		}
 	}
 	switch {
@@ -47,12 +47,12 @@ func (p *parser) project(all []member, kind string) {
 }
 
 // byType projects an entry by its type.
-func (p *parser) byType(all []member, kind string) {
+func (p *parser) byType(all jsonl.Fields, kind string) {
 	e := &p.entry
 	var details, system jsonl.Value
 	for k := range all {
-		v := all[k].val
-		key := string(all[k].key)
+		v := all[k].Val
+		key := string(all[k].Key)
 		switch key {
 		case "type", "id", "parentId", "timestamp":
 			continue
@@ -80,9 +80,9 @@ func (p *parser) byType(all []member, kind string) {
 			case "systemMessage":
 				system = v
 			case "firstKeptEntryId":
-				e.FirstKeptID = p.string(v)
+				e.FirstKeptID = p.json.String(v)
 			case "firstKeptEntryIndex":
-				if n, ok := p.integer(v); ok && n >= 0 && n < 1<<31 {
+				if n, ok := p.json.Int(v); ok && n >= 0 && n < 1<<31 {
 					e.FirstKeptIndex = int(n)
 				}
 			case "tokensBefore", "fromHook", "usage":
@@ -102,7 +102,7 @@ func (p *parser) byType(all []member, kind string) {
 		case "custom":
 			switch key {
 			case "customType":
-				e.CustomType = p.name(v)
+				e.CustomType = p.json.Name(v)
 			case "data":
 			default:
 				known = false
@@ -110,7 +110,7 @@ func (p *parser) byType(all []member, kind string) {
 		case "custom_message":
 			switch key {
 			case "customType":
-				e.CustomType = p.name(v)
+				e.CustomType = p.json.Name(v)
 			case "content":
 				p.content(session.KindNote, v)
 			case "details":
@@ -122,7 +122,7 @@ func (p *parser) byType(all []member, kind string) {
 		case "context_edit":
 			switch key {
 			case "targetId":
-				e.TargetID = p.string(v)
+				e.TargetID = p.json.String(v)
 			case "replacement":
 				p.replacement(v)
 			default:
@@ -131,9 +131,9 @@ func (p *parser) byType(all []member, kind string) {
 		case "label":
 			switch key {
 			case "targetId":
-				e.TargetID = p.string(v)
+				e.TargetID = p.json.String(v)
 			case "label":
-				e.Label = p.string(v)
+				e.Label = p.json.String(v)
 				p.part(session.KindLabel, v)
 			default:
 				known = false
@@ -141,7 +141,7 @@ func (p *parser) byType(all []member, kind string) {
 		case "session_info":
 			switch key {
 			case "name":
-				e.Name = p.string(v)
+				e.Name = p.json.String(v)
 				p.part(session.KindTitle, v)
 			default:
 				known = false
@@ -157,7 +157,7 @@ func (p *parser) byType(all []member, kind string) {
 		case "leaf":
 			switch key {
 			case "targetId":
-				e.TargetID = p.string(v)
+				e.TargetID = p.json.String(v)
 			default:
 				known = false
 			}
@@ -170,7 +170,7 @@ func (p *parser) byType(all []member, kind string) {
 	}
 	switch e.Type {
 	case "custom":
-		p.strings(session.KindData, find(all, "data"))
+		p.strings(session.KindData, all.Find("data"))
 	case "model_change", "thinking_level_change", "usage", "active_tools_change":
 		p.meta(all)
 	}
@@ -182,18 +182,18 @@ func (p *parser) byType(all []member, kind string) {
 
 // meta projects what says which model, level or tools are in force: one line
 // each for what was done, the model, the level, the tools and the note.
-func (p *parser) meta(all []member) {
+func (p *parser) meta(all jsonl.Fields) {
 	e := &p.entry
-	e.Provider = p.name(find(all, "provider"))
-	if e.Model = p.name(find(all, "modelId")); e.Model == "" {
-		e.Model = p.name(find(all, "model"))
+	e.Provider = p.json.Name(all.Find("provider"))
+	if e.Model = p.json.Name(all.Find("modelId")); e.Model == "" {
+		e.Model = p.json.Name(all.Find("model"))
 		if e.Provider == "" {
 			e.Provider, e.Model = splitModel(e.Model)
 		}
 	}
 	var lines []string
 	if e.Type == "usage" {
-		lines = append(lines, p.name(find(all, "kind")))
+		lines = append(lines, p.json.Name(all.Find("kind")))
 	}
 	model := e.Model
 	if e.Provider != "" && e.Model != "" {
@@ -201,11 +201,11 @@ func (p *parser) meta(all []member) {
 	} else if model == "" {
 		model = e.Provider
 	}
-	lines = append(lines, model, p.name(find(all, "thinkingLevel")))
-	for tools := p.obj.ElementsOf(find(all, "activeToolNames")); tools.Next(); {
-		lines = append(lines, p.name(tools.Val))
+	lines = append(lines, model, p.json.Name(all.Find("thinkingLevel")))
+	for tools := p.json.Elements(all.Find("activeToolNames")); tools.Next(); {
+		lines = append(lines, p.json.Name(tools.Val))
 	}
-	lines = append(lines, p.string(find(all, "note")))
+	lines = append(lines, p.json.String(all.Find("note")))
 	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
 	if len(lines) > 0 {
 		e.Parts = append(e.Parts, session.Part{Kind: session.KindMeta, Text: []byte(strings.Join(lines, "\n"))})
@@ -214,78 +214,77 @@ func (p *parser) meta(all []member) {
 
 // fact projects the lines of the fourth format that name the session, label an
 // entry or move the leaf.
-func (p *parser) fact(all []member, kind string) {
+func (p *parser) fact(all jsonl.Fields, kind string) {
 	e := &p.entry
 	switch {
 	case kind == "lane":
-		e.TargetID = p.string(find(all, "leafId"))
-	case kind == "fact" && p.name(find(all, "fact")) == "name":
+		e.TargetID = p.json.String(all.Find("leafId"))
+	case kind == "fact" && p.json.Name(all.Find("fact")) == "name":
 		e.Type = "session_info"
-		e.Name = p.string(find(all, "name"))
-		p.part(session.KindTitle, find(all, "name"))
-	case kind == "fact" && p.name(find(all, "fact")) == "label":
+		e.Name = p.json.String(all.Find("name"))
+		p.part(session.KindTitle, all.Find("name"))
+	case kind == "fact" && p.json.Name(all.Find("fact")) == "label":
 		e.Type = "label"
-		e.TargetID = p.string(find(all, "targetId"))
-		e.Label = p.string(find(all, "label"))
-		p.part(session.KindLabel, find(all, "label"))
-	case kind == "value" && p.name(find(all, "namespace")) == "pi.session.name":
+		e.TargetID = p.json.String(all.Find("targetId"))
+		e.Label = p.json.String(all.Find("label"))
+		p.part(session.KindLabel, all.Find("label"))
+	case kind == "value" && p.json.Name(all.Find("namespace")) == "pi.session.name":
 		e.Type = "session_info"
-		e.Name = p.string(find(all, "value"))
-		p.part(session.KindTitle, find(all, "value"))
-	case kind == "value" && p.name(find(all, "namespace")) == "pi.entry.label":
+		e.Name = p.json.String(all.Find("value"))
+		p.part(session.KindTitle, all.Find("value"))
+	case kind == "value" && p.json.Name(all.Find("namespace")) == "pi.entry.label":
 		e.Type = "label"
-		e.TargetID = p.string(find(all, "key"))
-		e.Label = p.string(find(all, "value"))
-		p.part(session.KindLabel, find(all, "value"))
+		e.TargetID = p.json.String(all.Find("key"))
+		e.Label = p.json.String(all.Find("value"))
+		p.part(session.KindLabel, all.Find("value"))
 	default:
 		p.rest(all, "kind", "seq", "lane")
 	}
 }
 
 // rest puts all members under other, except the keys of every entry and these.
-func (p *parser) rest(all []member, except ...string) {
+func (p *parser) rest(all jsonl.Fields, except ...string) {
 	for k := range all {
-		key := string(all[k].key)
+		key := string(all[k].Key)
 		switch key {
 		case "type", "id", "parentId", "timestamp":
 			continue
 		}
 		if !slices.Contains(except, key) {
-			p.unknown = append(p.unknown, unknown{Value: all[k].val})
+			p.unknown = append(p.unknown, unknown{Value: all[k].Val})
 		}
 	}
 }
 
 // message projects a message, or the system message that a compaction keeps.
 func (p *parser) message(v jsonl.Value, inCompaction bool) {
-	if p.obj.Kind(v) != '{' {
+	if p.json.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return
 	}
 	e := &p.entry
-	base := len(p.members)
-	all := p.collect(v)
-	role := p.name(find(all, "role"))
+	all := p.json.Fields(v)
+	role := p.json.Name(all.Find("role"))
 	kind := scope.OfRole(role)
 	if inCompaction {
 		role, kind = "system", session.KindSystem
 	} else {
 		e.Role = role
-		if ms := p.when(find(all, "timestamp")); ms != 0 {
+		if ms := p.json.Time(all.Find("timestamp")); ms != 0 {
 			e.MessageTime = time.UnixMilli(ms).UTC()
 		}
 	}
 	if role == "toolResult" {
-		e.Tool = p.name(find(all, "toolName"))
-		e.ToolCallID = p.string(find(all, "toolCallId"))
+		e.Tool = p.json.Name(all.Find("toolName"))
+		e.ToolCallID = p.json.String(all.Find("toolCallId"))
 	}
-	p.content(kind, find(all, "content"))
+	p.content(kind, all.Find("content"))
 
 	system := len(p.unknown)
 	for k := range all {
-		v := all[k].val
+		v := all[k].Val
 		known := true
-		key := string(all[k].key)
+		key := string(all[k].Key)
 		switch key {
 		case "role", "id", "timestamp", "content", "details":
 			continue
@@ -301,11 +300,11 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 		case "assistant":
 			switch key {
 			case "provider":
-				e.Provider = p.name(v)
+				e.Provider = p.json.Name(v)
 			case "model":
-				e.Model = p.name(v)
+				e.Model = p.json.Name(v)
 			case "errorMessage":
-				p.failure(v, find(all, "stopReason"))
+				p.failure(v, all.Find("stopReason"))
 			case "api", "usage", "stopReason", "rawStopReason", "responseId", "responseModel",
 				"thinkingLevel", "providerThinkingLevel", "endTurn", "durationMs":
 			default:
@@ -314,7 +313,7 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 		case "toolResult":
 			switch key {
 			case "isError":
-				e.IsError = p.isTrue(v)
+				e.IsError = p.json.IsTrue(v)
 			case "nestedCalls":
 				p.nested(v)
 			case "toolName", "toolCallId", "durationMs", "usage":
@@ -325,7 +324,7 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 			switch key {
 			case "command", "output":
 			case "exitCode":
-				n, ok := p.integer(v)
+				n, ok := p.json.Int(v)
 				e.IsError = ok && n != 0
 			case "cancelled", "truncated", "fullOutputPath", "excludeFromContext":
 			default:
@@ -334,7 +333,7 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 		case "custom", "hookMessage":
 			switch key {
 			case "customType":
-				e.CustomType = p.name(v)
+				e.CustomType = p.json.Name(v)
 			case "display":
 			default:
 				known = false
@@ -356,7 +355,7 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 	}
 	switch role {
 	case "bashExecution":
-		p.shell(find(all, "command"), find(all, "output"))
+		p.shell(all.Find("command"), all.Find("output"))
 	case "system":
 		// Sections and tools repeat most of the content.
 		p.leafPart(session.KindSystem, p.unknown[system:], e.Parts)
@@ -364,6 +363,5 @@ func (p *parser) message(v jsonl.Value, inCompaction bool) {
 	case "user":
 		e.UserText = string(p.prompt)
 	}
-	p.details(find(all, "details"))
-	p.members = p.members[:base]
+	p.details(all.Find("details"))
 }

@@ -107,12 +107,10 @@ func saysSession(head []byte, offset int64) bool {
 	if offset >= int64(len(head)) {
 		return false
 	}
-	p := &parser{obj: jsonl.Object{Data: head[offset:]}}
-	end, err := p.obj.Check(&p.scan, 0)
-	if err != nil {
-		return false
-	}
-	return p.string(find(p.collect(jsonl.At(0, end)), "type")) == "session"
+	var json jsonl.Scanner
+	json.Reset(head[offset:])
+	v, err := json.Check(0)
+	return err == nil && json.String(json.Fields(v).Find("type")) == "session"
 }
 
 // startsOtherwise reports whether the first thing that pi can parse is not the

@@ -81,14 +81,14 @@ func sessionDir(path string, env adapter.Environment) (string, error) {
 		return "", fmt.Errorf("read settings: %w", err)
 	}
 	data = []byte(strings.TrimPrefix(string(data), string(jsonl.ByteOrderMark)))
-	p := &parser{obj: jsonl.Object{Data: data}}
-	end, err := p.obj.Check(&p.scan, 0)
-	if err == nil && jsonl.SkipPadding(data, end) != len(data) {
+	var json jsonl.Scanner
+	json.Reset(data)
+	v, err := json.Check(0)
+	if err == nil && jsonl.SkipPadding(data, v.End) != len(data) {
 		err = jsonl.ErrSyntax
 	}
 	if err != nil {
 		return "", fmt.Errorf("read settings %s: %w", path, err)
 	}
-	start := jsonl.SkipPadding(data, 0)
-	return p.string(find(p.collect(jsonl.At(start, end)), "sessionDir")), nil
+	return json.String(json.Fields(v).Find("sessionDir")), nil
 }

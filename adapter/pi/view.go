@@ -1,8 +1,6 @@
 package pi
 
 import (
-	"github.com/cespare/xxhash/v2"
-
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
@@ -11,29 +9,26 @@ import (
 
 // View implements Viewer.
 func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
-	p := &parser{state: state, hash: xxhash.New()}
-	return p.Parse(line, func(e *session.Entry) {
-		start := int(e.Offset - line.Offset)
-		emit(e, p.view(e, jsonl.At(start, start+e.Length)))
-	})
+	p := newParser(state)
+	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e, p.value)) })
 }
 
 // view makes the view of the entry that was just projected. Where the shape of
 // the entry is not one of pi's, the parts stand in for it.
 func (p *parser) view(e *session.Entry, v jsonl.Value) *session.View {
 	view := &session.View{}
-	all := p.collect(v)
+	all := p.json.Fields(v)
 	done := map[session.Kind]bool{}
 	switch e.Type {
 	case "message":
-		message := find(all, "message")
-		if p.obj.Kind(message) == '{' {
-			p.viewMessage(view, e, p.collect(message), done)
+		message := all.Find("message")
+		if p.json.Kind(message) == '{' {
+			p.viewMessage(view, e, p.json.Fields(message), done)
 		}
 	case "custom_message":
-		p.viewContent(view, session.KindNote, find(all, "content"), done)
+		p.viewContent(view, session.KindNote, all.Find("content"), done)
 	case "compaction":
-		if n, ok := p.integer(find(all, "tokensBefore")); ok {
+		if n, ok := p.json.Int(all.Find("tokensBefore")); ok {
 			view.TokensBefore = n
 		}
 	}
@@ -46,7 +41,7 @@ func (p *parser) view(e *session.Entry, v jsonl.Value) *session.View {
 }
 
 // viewMessage adds the blocks of a message. The kinds it has dealt with are done.
-func (p *parser) viewMessage(view *session.View, e *session.Entry, all []member, done map[session.Kind]bool) {
+func (p *parser) viewMessage(view *session.View, e *session.Entry, all jsonl.Fields, done map[session.Kind]bool) {
 	switch e.Role {
 	case "bashExecution":
 		p.viewShell(view, all)
@@ -54,26 +49,24 @@ func (p *parser) viewMessage(view *session.View, e *session.Entry, all []member,
 	case "system":
 		// Its parts say all.
 	case "compactionSummary", "branchSummary":
-		if n, ok := p.integer(find(all, "tokensBefore")); ok {
+		if n, ok := p.json.Int(all.Find("tokensBefore")); ok {
 			view.TokensBefore = n
 		}
 	default:
 		kind := scope.OfRole(e.Role)
-		p.viewContent(view, kind, find(all, "content"), done)
+		p.viewContent(view, kind, all.Find("content"), done)
 		if kind == session.KindPrompt {
-			p.viewAttachments(view, find(all, "attachments"))
+			p.viewAttachments(view, all.Find("attachments"))
 		}
-		if nested := find(all, "nestedCalls"); p.obj.Kind(nested) == '{' && e.Role == "toolResult" {
-			base := len(p.members)
-			for calls := p.obj.ElementsOf(find(p.collect(nested), "calls")); calls.Next(); {
-				if p.obj.Kind(calls.Val) != '{' {
+		if nested := all.Find("nestedCalls"); p.json.Kind(nested) == '{' && e.Role == "toolResult" {
+			for calls := p.json.Elements(p.json.Fields(nested).Find("calls")); calls.Next(); {
+				if p.json.Kind(calls.Val) != '{' {
 					continue
 				}
-				call := p.viewCall(p.collect(calls.Val))
+				call := p.viewCall(p.json.Fields(calls.Val))
 				call.Nested = true
 				view.Blocks = append(view.Blocks, session.Block{Kind: session.KindCall, Call: call})
 			}
-			p.members = p.members[:base]
 		}
 	}
 }
@@ -86,37 +79,36 @@ func (p *parser) viewContent(view *session.View, kind session.Kind, v jsonl.Valu
 	}
 	done[kind], done[session.KindThinking], done[session.KindCall] = true, true, true
 	add := func(kind session.Kind, text jsonl.Value) {
-		if s := p.obj.Text(text, &p.arena); len(s) > 0 {
+		if s := p.json.Text(text); len(s) > 0 {
 			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Text: s})
 		}
 	}
-	for blocks := p.obj.ElementsOf(v); blocks.Next(); {
-		if p.obj.Kind(blocks.Val) == '"' {
+	for blocks := p.json.Elements(v); blocks.Next(); {
+		if p.json.Kind(blocks.Val) == '"' {
 			add(kind, blocks.Val)
 			continue
 		}
-		base := len(p.members)
-		all := p.collect(blocks.Val)
-		switch p.name(find(all, "type")) {
+		all := p.json.Fields(blocks.Val)
+		switch p.json.Name(all.Find("type")) {
 		case "text":
-			add(kind, find(all, "text"))
+			add(kind, all.Find("text"))
 		case "thinking":
-			if !p.isTrue(find(all, "redacted")) {
-				add(session.KindThinking, find(all, "thinking"))
+			if !p.json.IsTrue(all.Find("redacted")) {
+				add(session.KindThinking, all.Find("thinking"))
 			}
 		case "image":
-			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Image: p.viewImage(find(all, "mimeType"), find(all, "data"))})
+			view.Blocks = append(view.Blocks, session.Block{Kind: kind, Image: p.viewImage(all.Find("mimeType"), all.Find("data"))})
 		case "toolCall":
 			view.Blocks = append(view.Blocks, session.Block{Kind: session.KindCall, Call: p.viewCall(all)})
 		}
-		p.members = p.members[:base]
 	}
 }
 
 func (p *parser) viewImage(mimeType, data jsonl.Value) *session.Image {
-	image := &session.Image{MimeType: p.name(mimeType)}
-	if p.obj.Kind(data) == '"' {
-		image.Base64 = p.obj.Data[data.Start+1 : data.End-1]
+	image := &session.Image{MimeType: p.json.Name(mimeType)}
+	if p.json.Kind(data) == '"' {
+		raw := p.json.Raw(data)
+		image.Base64 = raw[1 : len(raw)-1]
 		image.Size = len(image.Base64) / 4 * 3
 		for i := len(image.Base64); i > 0 && i > len(image.Base64)-2 && image.Base64[i-1] == '='; i-- {
 			image.Size--
@@ -125,37 +117,34 @@ func (p *parser) viewImage(mimeType, data jsonl.Value) *session.Image {
 	return image
 }
 
-func (p *parser) viewCall(all []member) *session.Call {
-	call := &session.Call{ID: p.string(find(all, "id")), Tool: p.name(find(all, "name"))}
-	if status := find(all, "status"); p.obj.Kind(status) == '"' {
-		call.Failed = p.name(status) == "error"
+func (p *parser) viewCall(all jsonl.Fields) *session.Call {
+	call := &session.Call{ID: p.json.String(all.Find("id")), Tool: p.json.Name(all.Find("name"))}
+	if status := all.Find("status"); p.json.Kind(status) == '"' {
+		call.Failed = p.json.Name(status) == "error"
 	}
-	arguments := find(all, "arguments")
+	arguments := all.Find("arguments")
 	if arguments.Empty() {
 		return call
 	}
-	call.Raw = p.obj.Raw(arguments)
-	base := len(p.members)
-	for _, m := range p.collect(arguments) {
-		a := session.Argument{Name: string(m.key)}
-		if a.Text = p.obj.Kind(m.val) == '"'; a.Text {
-			a.Value = p.obj.Text(m.val, &p.arena)
+	call.Raw = p.json.Raw(arguments)
+	for _, m := range p.json.Fields(arguments) {
+		a := session.Argument{Name: string(m.Key)}
+		if a.Text = p.json.Kind(m.Val) == '"'; a.Text {
+			a.Value = p.json.Text(m.Val)
 		} else {
-			a.Value = p.obj.Raw(m.val)
+			a.Value = p.json.Raw(m.Val)
 		}
 		call.Arguments = append(call.Arguments, a)
 	}
-	p.members = p.members[:base]
 	return call
 }
 
 func (p *parser) viewAttachments(view *session.View, v jsonl.Value) {
-	for files := p.obj.ElementsOf(v); files.Next(); {
-		base := len(p.members)
-		all := p.collect(files.Val)
-		name := p.obj.Text(find(all, "fileName"), &p.arena)
-		text := p.obj.Text(find(all, "extractedText"), &p.arena)
-		image := p.viewImage(find(all, "mimeType"), find(all, "content"))
+	for files := p.json.Elements(v); files.Next(); {
+		all := p.json.Fields(files.Val)
+		name := p.json.Text(all.Find("fileName"))
+		text := p.json.Text(all.Find("extractedText"))
+		image := p.viewImage(all.Find("mimeType"), all.Find("content"))
 		if len(text) > 0 {
 			image = nil
 			if len(name) > 0 {
@@ -167,19 +156,18 @@ func (p *parser) viewAttachments(view *session.View, v jsonl.Value) {
 		if image != nil || len(text) > 0 {
 			view.Blocks = append(view.Blocks, session.Block{Kind: session.KindPrompt, Text: text, Image: image})
 		}
-		p.members = p.members[:base]
 	}
 }
 
-func (p *parser) viewShell(view *session.View, all []member) {
+func (p *parser) viewShell(view *session.View, all jsonl.Fields) {
 	s := &session.Shell{
-		Command:   p.string(find(all, "command")),
-		Cancelled: p.isTrue(find(all, "cancelled")),
-		Truncated: p.isTrue(find(all, "truncated")),
-		Output:    p.string(find(all, "fullOutputPath")),
+		Command:   p.json.String(all.Find("command")),
+		Cancelled: p.json.IsTrue(all.Find("cancelled")),
+		Truncated: p.json.IsTrue(all.Find("truncated")),
+		Output:    p.json.String(all.Find("fullOutputPath")),
 	}
-	s.ExitCode, s.HasExit = p.integer(find(all, "exitCode"))
+	s.ExitCode, s.HasExit = p.json.Int(all.Find("exitCode"))
 	view.Blocks = append(view.Blocks, session.Block{
-		Kind: session.KindShell, Text: p.obj.Text(find(all, "output"), &p.arena), Shell: s,
+		Kind: session.KindShell, Text: p.json.Text(all.Find("output")), Shell: s,
 	})
 }

@@ -9,48 +9,32 @@ import (
 	"unicode/utf8"
 )
 
-// Object is a line, or a piece of one, that the scanner has checked, with what
-// it noted. The methods that read it trust it to be JSON.
-type Object struct {
-	Data  []byte
-	long  []note
-	texts []byte
-}
-
-// Check checks the value that starts at i and takes up what the scanner noted. It
-// returns where the value ends or, with an error, where that is.
-func (o *Object) Check(s *Scanner, i int) (int, error) {
-	end, err := s.Check(o.Data, i)
-	o.long, o.texts = s.long, s.texts
-	return end, err
-}
-
 // Kind returns the first byte of the value, which tells what it is: one of
 // { [ " t f n - 0…9, and 0 when there is no value.
-func (o *Object) Kind(v Value) byte {
+func (s *Scanner) Kind(v Value) byte {
 	if v.Empty() {
 		return 0
 	}
-	return o.Data[v.Start]
+	return s.data[v.Start]
 }
 
 // Raw returns the bytes of a value as they stand in the line.
-func (o *Object) Raw(v Value) []byte { return o.Data[v.Start:v.End] }
+func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
 
 // Members walks the members of an object.
 type Members struct {
-	o   *Object
+	s   *Scanner
 	i   int
 	Key []byte // valid until the next call of Next
 	Val Value
 }
 
-// MembersOf returns an iterator over v's members; over none when v is no object.
-func (o *Object) MembersOf(v Value) Members {
-	if o.Kind(v) != '{' {
-		return Members{o: o, i: -1}
+// Members returns an iterator over v's members; over none when v is no object.
+func (s *Scanner) Members(v Value) Members {
+	if s.Kind(v) != '{' {
+		return Members{s: s, i: -1}
 	}
-	return Members{o: o, i: v.Start + 1}
+	return Members{s: s, i: v.Start + 1}
 }
 
 // Next goes on to the next member. It reports whether there is one.
@@ -58,7 +42,7 @@ func (m *Members) Next() bool {
 	if m.i < 0 {
 		return false
 	}
-	data := m.o.Data
+	data := m.s.data
 	i := skipSpace(data, m.i)
 	if data[i] == ',' {
 		i = skipSpace(data, i+1)
@@ -74,43 +58,43 @@ func (m *Members) Next() bool {
 	}
 	i = skipSpace(data, end)
 	i = skipSpace(data, i+1)
-	m.Val = m.o.valueAt(i)
+	m.Val = m.s.valueAt(i)
 	m.i = m.Val.End
 	return true
 }
 
 // Elements walks the elements of an array.
 type Elements struct {
-	o   *Object
+	s   *Scanner
 	i   int
 	Val Value
 }
 
-// ElementsOf returns an iterator over v's elements; over v alone when it is an
+// Elements returns an iterator over v's elements; over v alone when it is an
 // object or a string, over none otherwise. So a content that is one block reads
 // as a list of one.
-func (o *Object) ElementsOf(v Value) Elements {
-	switch o.Kind(v) {
+func (s *Scanner) Elements(v Value) Elements {
+	switch s.Kind(v) {
 	case '[':
-		return Elements{o: o, i: v.Start + 1}
+		return Elements{s: s, i: v.Start + 1}
 	case '{', '"':
-		return Elements{o: o, i: -1 - v.Start}
+		return Elements{s: s, i: -1 - v.Start}
 	}
-	return Elements{o: o, i: -1 - len(o.Data)}
+	return Elements{s: s, i: -1 - len(s.data)}
 }
 
 // Next goes on to the next element. It reports whether there is one.
 func (e *Elements) Next() bool {
 	if e.i < 0 {
 		i := -1 - e.i
-		e.i = -1 - len(e.o.Data)
-		if i == len(e.o.Data) {
+		e.i = -1 - len(e.s.data)
+		if i == len(e.s.data) {
 			return false
 		}
-		e.Val = e.o.valueAt(i)
+		e.Val = e.s.valueAt(i)
 		return true
 	}
-	data := e.o.Data
+	data := e.s.data
 	i := skipSpace(data, e.i)
 	if data[i] == ',' {
 		i = skipSpace(data, i+1)
@@ -119,46 +103,46 @@ func (e *Elements) Next() bool {
 		e.i = -1 - len(data)
 		return false
 	}
-	e.Val = e.o.valueAt(i)
+	e.Val = e.s.valueAt(i)
 	e.i = e.Val.End
 	return true
 }
 
 // valueAt returns the value that starts at i.
-func (o *Object) valueAt(i int) Value {
-	data := o.Data
+func (s *Scanner) valueAt(i int) Value {
+	data := s.data
 	switch data[i] {
 	case '"':
 		near := data[:min(len(data), i+longValue)]
 		if end := skipString(near, i); end <= len(near) {
-			return Value{Extent: Extent{i, end}}
+			return at(i, end)
 		}
-		if n := o.noted(i); n != nil {
+		if n := s.noted(i); n != nil {
 			return n.Value
 		}
-		return Value{Extent: Extent{i, skipString(data, i)}}
+		return at(i, skipString(data, i))
 	case '{', '[':
-		if n := o.noted(i); n != nil {
+		if n := s.noted(i); n != nil {
 			return n.Value
 		}
-		return Value{Extent: Extent{i, skipContainer(data, i)}}
+		return at(i, skipContainer(data, i))
 	}
-	return Value{Extent: Extent{i, skipScalar(data, i)}}
+	return at(i, skipScalar(data, i))
 }
 
 // noted returns what the scanner noted of the value at i, nil when it did not.
-func (o *Object) noted(i int) *note {
-	lo, hi := 0, len(o.long)
+func (s *Scanner) noted(i int) *note {
+	lo, hi := 0, len(s.long)
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
-		if o.long[mid].Start < i {
+		if s.long[mid].Start < i {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	if lo < len(o.long) && o.long[lo].Start == i {
-		return &o.long[lo]
+	if lo < len(s.long) && s.long[lo].Start == i {
+		return &s.long[lo]
 	}
 	return nil
 }
@@ -172,8 +156,13 @@ func SkipPadding(data []byte, i int) int {
 	return i
 }
 
-// WriteCompact writes JSON without the white space outside its strings.
-func WriteCompact(w io.Writer, raw []byte) {
+// WriteCompact writes a value without the white space outside its strings.
+func (s *Scanner) WriteCompact(w io.Writer, v Value) {
+	raw := s.Raw(v)
+	if !s.spaced {
+		w.Write(raw)
+		return
+	}
 	from := 0
 	for i := 0; i < len(raw); {
 		switch {
@@ -261,37 +250,36 @@ func skipScalar(data []byte, i int) int {
 	return i
 }
 
-// Text decodes a string value. The result lies in the line, in texts or in the
-// arena; it is nil when v is no string.
-func (o *Object) Text(v Value, a *Arena) []byte {
-	if o.Kind(v) != '"' {
+// Text decodes a string value. The result is nil when v is no string.
+func (s *Scanner) Text(v Value) []byte {
+	if s.Kind(v) != '"' {
 		return nil
 	}
 	if v.form&decoded != 0 {
-		return o.decoded(v)
+		return s.decoded(v)
 	}
-	raw := o.Data[v.Start+1 : v.End-1]
+	raw := s.data[v.Start+1 : v.End-1]
 	if v.form&formKnown == 0 {
 		v.form = formOf(raw)
 	}
 	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
 		return raw[:len(raw):len(raw)]
 	}
-	return a.Keep(appendDecoded(a.Room(len(raw)+DecodeSlack), raw))
+	return s.arena.keep(appendDecoded(s.arena.room(len(raw)+decodeSlack), raw))
 }
 
 // decoded returns the text that the scanner has of a string.
-func (o *Object) decoded(v Value) []byte {
-	at := o.noted(v.Start).text
-	return o.texts[at.Start:at.End:at.End]
+func (s *Scanner) decoded(v Value) []byte {
+	at := s.noted(v.Start).text
+	return s.texts[at.Start:at.End:at.End]
 }
 
 // appendText appends the text of a string value.
-func (o *Object) appendText(dst []byte, v Value) []byte {
+func (s *Scanner) appendText(dst []byte, v Value) []byte {
 	if v.form&decoded != 0 {
-		return append(dst, o.decoded(v)...)
+		return append(dst, s.decoded(v)...)
 	}
-	return appendDecoded(dst, o.Data[v.Start+1:v.End-1])
+	return appendDecoded(dst, s.data[v.Start+1:v.End-1])
 }
 
 func formOf(raw []byte) form {
@@ -307,8 +295,8 @@ func formOf(raw []byte) form {
 	return f
 }
 
-// DecodeSlack is the room beyond its text that makes decoding fast.
-const DecodeSlack = 8
+// decodeSlack is the room beyond its text that makes decoding fast.
+const decodeSlack = 8
 
 // appendDecoded appends the text that the inside of a JSON string stands for.
 // Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.

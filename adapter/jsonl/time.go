@@ -1,23 +1,18 @@
-package pi
+package jsonl
 
-import (
-	"strconv"
-	"time"
+import "time"
 
-	"pigrep/adapter/jsonl"
-)
-
-// The last instant that pi can write: the range of a JavaScript Date.
+// The last instant of a JavaScript Date.
 const maxTime = 8_640_000_000_000_000
 
-// when reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
+// Time reads a timestamp, ISO 8601 text or a number of milliseconds since 1970,
 // and returns those milliseconds; 0 when it is absent or unreadable.
-func (p *parser) when(v jsonl.Value) int64 {
-	switch p.obj.Kind(v) {
+func (s *Scanner) Time(v Value) int64 {
+	switch s.Kind(v) {
 	case 0, 't', 'f', 'n', '{', '[':
 		return 0
 	case '"':
-		text := p.obj.Text(v, &p.arena)
+		text := s.Text(v)
 		if ms, ok := plainTime(text); ok {
 			return ms
 		}
@@ -27,31 +22,14 @@ func (p *parser) when(v jsonl.Value) int64 {
 		}
 		return t.UnixMilli()
 	}
-	ms, _ := p.integer(v)
+	ms, _ := s.Int(v)
 	if ms > maxTime || ms < -maxTime {
 		return 0
 	}
 	return ms
 }
 
-// integer reads a number, without its fraction.
-func (p *parser) integer(v jsonl.Value) (int64, bool) {
-	switch p.obj.Kind(v) {
-	case 0, 't', 'f', 'n', '{', '[', '"':
-		return 0, false
-	}
-	raw := string(p.obj.Raw(v))
-	if n, err := strconv.ParseInt(raw, 10, 64); err == nil {
-		return n, true
-	}
-	f, err := strconv.ParseFloat(raw, 64)
-	if err != nil || f > 1<<62 || f < -1<<62 {
-		return 0, false
-	}
-	return int64(f), true
-}
-
-// plainTime reads the one form that pi writes, 2026-01-15T10:30:03.000Z.
+// plainTime reads the form that JavaScript writes, 2026-01-15T10:30:03.000Z.
 func plainTime(b []byte) (int64, bool) {
 	if len(b) != len("2026-01-15T10:30:03.000Z") ||
 		b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' || b[19] != '.' || b[23] != 'Z' {
