@@ -27,6 +27,7 @@ type State struct {
 	Header   session.Header // Version 0: no header seen yet
 	Lines    int            // physical lines before the next one
 	LastTime int64          // Unix milliseconds of the entry before, 0 when none
+	Facts    bool           // entries come with their facts
 }
 
 // Line is one physical line of a session file.
@@ -57,15 +58,6 @@ type ParseError struct {
 
 func (e ParseError) Error() string {
 	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
-}
-
-// FactFinder is a Parser that can tell what an entry says about the use of
-// tools and of tokens.
-type FactFinder interface {
-	// Facts returns the facts of an entry that Parse is handing over, nil when
-	// it has none. It may be called during emit only, with the line that is
-	// being parsed; the facts are valid as long as the entry.
-	Facts(line Line, e *session.Entry) *session.EntryFacts
 }
 
 // Viewer is an Adapter that can lay entries out for a person.

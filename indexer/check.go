@@ -206,7 +206,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
-	parser := a.Parse(adapter.State{Path: rec.Path})
+	parser := a.Parse(adapter.State{Path: rec.Path, Facts: true})
 	lines := jsonl.NewReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
 	var analyzer analysis.Analyzer
 	for {
@@ -220,7 +220,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
-			addFacts(folder, parser, line, e, want)
+			addFacts(folder, parser, e, want)
 			for i := range e.Parts {
 				d := document(e, i, rec.File)
 				p, tokens := printOf(&analyzer, &d)

@@ -189,8 +189,7 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
 	lines := jsonl.NewReader(r, 0, 0)
-	parser := a.Parse(adapter.State{Path: path})
-	finder, _ := parser.(adapter.FactFinder)
+	parser := a.Parse(adapter.State{Path: path, Facts: true})
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -201,11 +200,8 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			rec.Add(e)
-			if finder == nil {
-				return
-			}
-			if facts := finder.Facts(line, e); facts != nil && facts.HasUsage {
-				rec.AddUsage(facts.Usage)
+			if e.Facts != nil && e.Facts.HasUsage {
+				rec.AddUsage(e.Facts.Usage)
 			}
 		})
 		for _, p := range problems {

@@ -30,6 +30,7 @@ type entryReader struct {
 	handle SessionFile
 	buf    []byte
 	parser adapter.Parser
+	facts  bool // entries are read with their facts
 
 	most int // bytes of an entry; 0 for any
 	size int // of the line last read
@@ -49,7 +50,7 @@ func (s *searcher) reader() *entryReader {
 		s.readers = s.readers[:n-1]
 		return r
 	}
-	return &entryReader{src: s.src, parser: s.a.Parse(adapter.State{}), marks: newHighlighter(s.plans)}
+	return &entryReader{src: s.src, facts: needFacts(s.plans), parser: s.a.Parse(adapter.State{}), marks: newHighlighter(s.plans)}
 }
 
 // done takes back a reader.
@@ -161,13 +162,13 @@ func (r *entryReader) entry(c *candidate, guess int64, use func(*session.Entry))
 	if err != nil {
 		return err
 	}
-	return r.parse(c, data, number, func(_ adapter.Line, e *session.Entry) { use(e) })
+	return r.parse(c, data, number, use)
 }
 
-// parse hands over the entry of a candidate and the line that it is parsed from,
-// which begins with the entry, or fails with errChanged.
-func (r *entryReader) parse(c *candidate, data []byte, number int, use func(adapter.Line, *session.Entry)) error {
-	state := adapter.State{Path: r.file.Path, Lines: number - 1}
+// parse hands over the entry of a candidate, with which the data begins, or fails
+// with errChanged.
+func (r *entryReader) parse(c *candidate, data []byte, number int, use func(*session.Entry)) error {
+	state := adapter.State{Path: r.file.Path, Lines: number - 1, Facts: r.facts}
 	if r.file.Header.Offset <= c.offset {
 		state.Header = r.file.Header
 	}
@@ -177,7 +178,7 @@ func (r *entryReader) parse(c *candidate, data []byte, number int, use func(adap
 	r.parser.Parse(line, func(e *session.Entry) {
 		if e.Offset == c.offset && !same && int(c.part) < len(e.Parts) && (c.copy == 0 || e.Copy == c.copy) && r.isNode(e) {
 			same = true
-			use(line, e)
+			use(e)
 		}
 	})
 	if !same {

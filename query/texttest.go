@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
@@ -31,14 +30,10 @@ type textTest interface {
 // A partView is a part that was read again, with what text tests ask for.
 type partView struct {
 	file             *file
-	line             adapter.Line
-	parser           adapter.Parser
 	entry            *session.Entry
 	part             int
 	folder, commands *folder
 	folded           []byte // of the part's text; nil until it is asked for
-	facts            *session.EntryFacts
-	asked            bool // for the facts
 }
 
 func (v *partView) text() []byte { return v.entry.Parts[v.part].Text }
@@ -51,12 +46,15 @@ func (v *partView) fold() []byte {
 	return v.folded
 }
 
-// factsOf returns what the entry says about the use of tools, nil for nothing.
-func (v *partView) factsOf() *session.EntryFacts {
-	if f, ok := v.parser.(adapter.FactFinder); ok && !v.asked {
-		v.asked, v.facts = true, f.Facts(v.line, v.entry)
-	}
-	return v.facts
+// needFacts reports whether a plan looks at what entries say about the use of tools.
+func needFacts(plans []*plan) bool {
+	return slices.ContainsFunc(plans, func(p *plan) bool {
+		switch p.find.(type) {
+		case *commandTest, *fileTest:
+			return true
+		}
+		return false
+	})
 }
 
 // newTextTest returns the textTest of a field, nil when it needs none.
@@ -177,7 +175,7 @@ func (f *commandTest) docs(seg *segment) (bitset, error) {
 }
 
 func (f *commandTest) holds(v *partView) bool {
-	facts := v.factsOf()
+	facts := v.entry.Facts
 	if facts == nil {
 		return false
 	}
@@ -242,7 +240,7 @@ func (f *fileTest) docs(seg *segment) (bitset, error) {
 }
 
 func (f *fileTest) holds(v *partView) bool {
-	facts := v.factsOf()
+	facts := v.entry.Facts
 	if facts == nil {
 		return false
 	}

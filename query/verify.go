@@ -8,7 +8,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"pigrep/adapter"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 )
@@ -172,11 +171,11 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 		r.most = most
 		data, number, err := r.read(first.offset, s.lengthOf(first))
 		if err == nil && !s.ruledOut(r, round, some, data) {
-			err = r.parse(first, data, number, func(line adapter.Line, e *session.Entry) {
+			err = r.parse(first, data, number, func(e *session.Entry) {
 				for _, k := range some {
 					looks[k].gone = int(s.found.at(round[k]).part) >= len(e.Parts)
 					if !looks[k].gone {
-						looks[k].whole = s.wholeIn(r, s.found.at(round[k]), line, e)
+						looks[k].whole = s.wholeIn(r, s.found.at(round[k]), e)
 					}
 				}
 			})
@@ -191,8 +190,8 @@ func (s *searcher) lookAt(round []int32, most int) ([]look, error) {
 }
 
 // wholeIn returns the words to be verified that a candidate has in its entry.
-func (s *searcher) wholeIn(r *entryReader, c *candidate, line adapter.Line, e *session.Entry) (whole uint64) {
-	v := partView{file: r.file, line: line, parser: r.parser, entry: e, part: int(c.part), folder: &r.folder, commands: &r.commands}
+func (s *searcher) wholeIn(r *entryReader, c *candidate, e *session.Entry) (whole uint64) {
+	v := partView{file: r.file, entry: e, part: int(c.part), folder: &r.folder, commands: &r.commands}
 	for _, p := range s.plans {
 		if p.verify && c.mask&p.bit != 0 && p.holds(&v) {
 			whole |= p.bit

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
@@ -16,27 +15,27 @@ const (
 	maxCost   = 1_000_000_000
 )
 
-// Facts implements FactFinder.
-func (p *parser) Facts(line adapter.Line, e *session.Entry) *session.EntryFacts {
+var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
+// factsOf returns the facts of the entry that has been read, nil when it has none.
+func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
+	e := &p.entry
 	switch e.Type {
-	case "label", "session_info", "model_change", "thinking_level_change", "custom", "custom_message", "context_edit", "leaf":
+	case session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
+		session.TypeCustomMessage, session.TypeContextEdit, session.TypeLeaf:
 		return nil
-	case "message":
-		if e.Role == "user" || e.Role == "system" {
+	case session.TypeMessage:
+		if e.Role == session.RoleUser || e.Role == session.RoleSystem {
 			return nil
 		}
 	}
 	f := &p.facts
-	calls := f.Calls[:0]
-	*f = session.EntryFacts{Calls: calls, Outcome: unknownOutcome}
-	all := p.json.Fields(p.value)
+	*f = session.EntryFacts{Calls: f.Calls[:0], Outcome: unknownOutcome}
 	f.HasUsage = p.usage(all.Find("usage"), &f.Usage)
 	switch e.Type {
-	case "message":
-		if message := all.Find("message"); p.json.Kind(message) == '{' {
-			p.messageFacts(f, e, p.json.Fields(message))
-		}
-	case "compaction", "branch_summary":
+	case session.TypeMessage:
+		p.messageFacts(f)
+	case session.TypeCompaction, session.TypeBranchSummary:
 		details := p.json.Fields(all.Find("details"))
 		f.ReadFiles = p.texts(nil, details.Find("readFiles"))
 		f.ModifiedFiles = p.texts(nil, details.Find("modifiedFiles"))
@@ -47,94 +46,95 @@ func (p *parser) Facts(line adapter.Line, e *session.Entry) *session.EntryFacts 
 	return f
 }
 
-var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
-
-func (p *parser) messageFacts(f *session.EntryFacts, e *session.Entry, all jsonl.Fields) {
+func (p *parser) messageFacts(f *session.EntryFacts) {
+	m := &p.message
 	var usage session.Usage
-	if p.usage(all.Find("usage"), &usage) {
+	if p.usage(m.fields.Find("usage"), &usage) {
 		f.HasUsage, f.Usage = true, usage
 	}
-	switch e.Role {
-	case "assistant":
-		parts := e.Parts
-		for blocks := p.json.Elements(all.Find("content")); blocks.Next(); {
-			if p.json.Kind(blocks.Val) != '{' {
-				continue
-			}
-			if block := p.json.Fields(blocks.Val); p.json.Name(block.Find("type")) == "toolCall" {
-				f.Calls = append(f.Calls, p.callFacts(block, e, &parts))
+	switch m.role {
+	case session.RoleAssistant:
+		for i := range p.blocks {
+			if b := &p.blocks[i]; b.sort == callBlock {
+				f.Calls = append(f.Calls, p.callFacts(&b.call))
 			}
 		}
-	case "toolResult":
-		f.IsResult = true
-		f.Failed = e.IsError
-		f.Duration = p.millis(all.Find("durationMs"))
-		for i := range e.Parts {
-			if part := &e.Parts[i]; part.Kind == session.KindResult {
-				f.Bytes += int64(len(part.Text))
-				if code, ok := exitCode(part.Text); ok && f.Failed {
-					f.Exit = code
-				}
+	case session.RoleToolResult:
+		p.resultFacts(f)
+	case session.RoleShell:
+		f.Calls = append(f.Calls, p.shellFacts())
+	}
+}
+
+func (p *parser) resultFacts(f *session.EntryFacts) {
+	e, m := &p.entry, &p.message
+	f.IsResult = true
+	f.Failed = e.IsError
+	f.Duration = p.millis(m.fields.Find("durationMs"))
+	for i := range e.Parts {
+		if part := &e.Parts[i]; part.Kind == session.KindResult {
+			f.Bytes += int64(len(part.Text))
+			if code, ok := exitCode(part.Text); ok && f.Failed {
+				f.Exit = code
 			}
 		}
-		if n, ok := p.json.Int(p.json.Fields(all.Find("details")).Find("exitCode")); ok && int64(int32(n)) == n {
-			f.Exit = int32(n)
+	}
+	if n, ok := p.json.Int(p.json.Fields(m.fields.Find("details")).Find("exitCode")); ok && int64(int32(n)) == n {
+		f.Exit = int32(n)
+	}
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.sort != callBlock || !b.call.nested {
+			continue
 		}
-		parts := e.Parts
-		for calls := p.json.Elements(p.json.Fields(all.Find("nestedCalls")).Find("calls")); calls.Next(); {
-			if p.json.Kind(calls.Val) != '{' {
-				continue
-			}
-			call := p.json.Fields(calls.Val)
-			c := p.callFacts(call, e, &parts)
-			c.Kind = session.CallNested
-			c.Failed = p.json.Name(call.Find("status")) == "error"
-			c.Duration = p.millis(call.Find("durationMs"))
-			f.Calls = append(f.Calls, c)
-		}
-	case "bashExecution":
-		c := session.EntryCall{
-			Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
-			Command: p.json.Text(all.Find("command")),
-		}
-		if c.Command == nil {
-			c.Command = []byte{}
-		}
-		if n, ok := p.json.Int(all.Find("exitCode")); ok && int64(int32(n)) == n {
-			c.Exit = int32(n)
-		}
-		c.Failed = e.IsError
-		for i := range e.Parts {
-			if e.Parts[i].Kind == session.KindShell {
-				c.Part = i
-				c.Bytes = int64(len(e.Parts[i].Text))
-				if n := len(c.Command); n > 0 {
-					c.Bytes = max(0, c.Bytes-int64(n)-1) // and the newline between the two
-				}
-			}
-		}
+		c := p.callFacts(&b.call)
+		c.Kind = session.CallNested
+		c.Failed = p.failed(&b.call)
+		c.Duration = p.millis(b.call.duration)
 		f.Calls = append(f.Calls, c)
 	}
 }
 
-// callFacts tells a call. The parts are those of the entry that are left: the
-// calls stand among them in the same order.
-func (p *parser) callFacts(all jsonl.Fields, e *session.Entry, parts *[]session.Part) session.EntryCall {
-	c := session.EntryCall{Part: -1, Tool: p.json.Name(all.Find("name")), ID: p.json.String(all.Find("id")), Outcome: unknownOutcome}
-	for i := range *parts {
-		part := &(*parts)[i]
-		if part.Kind == session.KindCall && part.Tool == c.Tool && part.ToolCallID == c.ID {
-			c.Part = len(e.Parts) - len(*parts) + i
-			c.Text = bytes.TrimPrefix(part.Text[min(len(c.Tool), len(part.Text)):], []byte("\n"))
-			*parts = (*parts)[i+1:]
-			break
+// failed reports whether a nested call failed.
+func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" }
+
+// shellFacts returns the facts of what the person ran.
+func (p *parser) shellFacts() session.EntryCall {
+	e, fields := &p.entry, p.message.fields
+	c := session.EntryCall{
+		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
+		Command: p.json.Text(fields.Find("command")),
+	}
+	if c.Command == nil {
+		c.Command = []byte{}
+	}
+	if n, ok := p.json.Int(fields.Find("exitCode")); ok && int64(int32(n)) == n {
+		c.Exit = int32(n)
+	}
+	c.Failed = e.IsError
+	for i := range e.Parts {
+		if e.Parts[i].Kind == session.KindShell {
+			c.Part = i
+			c.Bytes = int64(len(e.Parts[i].Text))
+			if n := len(c.Command); n > 0 {
+				c.Bytes = max(0, c.Bytes-int64(n)-1) // and the newline between the two
+			}
 		}
 	}
-	arguments := all.Find("arguments")
-	if p.json.Kind(arguments) != '{' {
+	return c
+}
+
+// callFacts returns the facts of a call.
+func (p *parser) callFacts(call *call) session.EntryCall {
+	c := session.EntryCall{Part: call.part, Tool: call.tool, ID: call.id, Outcome: unknownOutcome}
+	if c.Part >= 0 {
+		text := p.entry.Parts[c.Part].Text
+		c.Text = bytes.TrimPrefix(text[min(len(c.Tool), len(text)):], []byte("\n"))
+	}
+	if p.json.Kind(call.arguments) != '{' {
 		return c
 	}
-	for _, m := range p.json.Fields(arguments) {
+	for _, m := range p.json.Fields(call.arguments) {
 		switch string(m.Key) {
 		case "command", "cmd", "script":
 			if isShell(c.Tool) && c.Command == nil {

@@ -20,13 +20,13 @@ import (
 // there are none.
 func factsOf(t *testing.T, lines ...string) []*session.EntryFacts {
 	t.Helper()
-	p := New().Parse(adapter.State{})
+	p := New().Parse(adapter.State{Facts: true})
 	var list []*session.EntryFacts
 	for i, data := range lines {
 		line := adapter.Line{Data: []byte(data), Raw: []byte(data), Offset: int64(1000 * i), Number: i + 1, Ended: true}
 		p.Parse(line, func(e *session.Entry) {
 			var kept *session.EntryFacts
-			if f := p.(adapter.FactFinder).Facts(line, e); f != nil {
+			if f := e.Facts; f != nil {
 				c := *f
 				c.Calls = slices.Clone(f.Calls)
 				for k := range c.Calls {
@@ -106,7 +106,8 @@ func TestFactsOfUsage(t *testing.T) {
 	}
 }
 
-// Taking the facts changes nothing of the entry, whatever the bytes.
+// Facts come when they are asked for, and change nothing else of an entry, whatever
+// the bytes.
 func TestFactsOfAnything(t *testing.T) {
 	lines := []string{
 		`{"type":"message","id":"1","timestamp":5,"message":{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"bash","arguments":{"command":["x"],"paths":["a","b"],"edits":[{"path":"z"}]}}],"usage":{"input":1,"cost":{"total":1}}}}`,
@@ -141,22 +142,33 @@ func TestFactsOfAnything(t *testing.T) {
 				line = line[:at] + values[rnd.IntN(len(values))] + line[min(end, len(line)):]
 			}
 		}
-		p := New().Parse(adapter.State{})
 		l := adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 1, Ended: true}
-		p.Parse(l, func(e *session.Entry) {
-			before := clone(e)
-			f := p.(adapter.FactFinder).Facts(l, e)
-			if diff := gocmp.Diff(before, clone(e), cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("the entry of %q has changed:\n%s", line, diff)
+		var without []session.Entry
+		New().Parse(adapter.State{}).Parse(l, func(e *session.Entry) {
+			if e.Facts != nil {
+				t.Fatalf("nobody asked for the facts of %q", line)
 			}
-			if f == nil {
+			without = append(without, clone(e))
+		})
+		n := 0
+		New().Parse(adapter.State{Facts: true}).Parse(l, func(e *session.Entry) {
+			with := clone(e)
+			with.Facts = nil
+			if diff := gocmp.Diff(without[n], with, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("with facts, the entry of %q is another:\n%s", line, diff)
+			}
+			n++
+			if e.Facts == nil {
 				return
 			}
-			for _, c := range f.Calls {
-				if c.Part >= len(e.Parts) {
+			for _, c := range e.Facts.Calls {
+				if c.Part >= len(e.Parts) || c.Part >= 0 && (e.Parts[c.Part].Kind != session.KindShell && e.Parts[c.Part].ToolCallID != c.ID) {
 					t.Fatalf("part %d of %d in %q", c.Part, len(e.Parts), line)
 				}
 			}
 		})
+		if n != len(without) {
+			t.Fatalf("%d entries with facts, %d without in %q", n, len(without), line)
+		}
 	}
 }

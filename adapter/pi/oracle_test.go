@@ -435,10 +435,10 @@ func TestPartsAsOracle(t *testing.T) {
 func TestPartsAsOracleSmall(t *testing.T) {
 	file := strings.Join([]string{
 		`{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/w"}`,
-		message(`{"role":"user","content":[{"type":"text","text":"fix\nit"},{"type":"image","data":"QUJD","mimeType":"image/png"}]}`),
-		message(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a","edits":[{"a":"b"},[],{}],"n":1.50,"t":true,"z":null}}],"stopReason":"error","errorMessage":"529"}`),
-		message(`{"role":"toolResult","toolName":"edit","toolCallId":"c","content":[{"type":"text","text":"ok a"}],"details":{"x":"a","y":["b",{"z":"c"}]},"more":{"k":"v"}}`),
-		message(`{"role":"bashExecution","command":"ls","output":"a\n"}`) + message(`{"role":"artifact","f":"x","content":"y"}`),
+		messageLine(`{"role":"user","content":[{"type":"text","text":"fix\nit"},{"type":"image","data":"QUJD","mimeType":"image/png"}]}`),
+		messageLine(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a","edits":[{"a":"b"},[],{}],"n":1.50,"t":true,"z":null}}],"stopReason":"error","errorMessage":"529"}`),
+		messageLine(`{"role":"toolResult","toolName":"edit","toolCallId":"c","content":[{"type":"text","text":"ok a"}],"details":{"x":"a","y":["b",{"z":"c"}]},"more":{"k":"v"}}`),
+		messageLine(`{"role":"bashExecution","command":"ls","output":"a\n"}`) + messageLine(`{"role":"artifact","f":"x","content":"y"}`),
 		"garbage", "", "\x00",
 		`{"type":"custom","data":{"a":["b"],"a":"c"}}`,
 		`{"type":"strange","a":{"b":["c","d",{"e":"f","textSignature":"S"}]}}`,
@@ -451,13 +451,13 @@ func TestPartsAsOracleSmall(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`""`, `"\ud83d\ude00"`, `"\ud83d"`, "\"\xff\xfe\"", "\"caf\xc3\"", `"` + strings.Repeat(`é\n`, 100) + `"`, `"` + strings.Repeat("\xff", 200) + `"`} {
-		f.Add([]byte(message(`{"role":"user","content":` + s + `}`)))
+		f.Add([]byte(messageLine(`{"role":"user","content":` + s + `}`)))
 	}
 	for _, s := range []string{
 		`{}`, `{"type":"session"}`, `{"kind":"header"}`, `[{"kind":"entry"}]`, `{"type":"custom","data":[[[{"a":{"a":[]}}]]]}`, "1e400 {}", `{"a":1}{"b":2}x`,
 		`{"type":"custom","data":{"data":"x","type":"image"}}`, `{"type":"custom","data":{"mimeType":"image/x","data":{"a":"b"}}}`,
-		message(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":{"a":{"b":[1,{"c":"d"}]},"a":2}}]}`),
-		message(`{"role":"toolResult","details":{"a":"b"},"content":["a","b"],"nestedCalls":{"calls":[{"name":"x","arguments":[]}]}}`),
+		messageLine(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":{"a":{"b":[1,{"c":"d"}]},"a":2}}]}`),
+		messageLine(`{"role":"toolResult","details":{"a":"b"},"content":["a","b"],"nestedCalls":{"calls":[{"name":"x","arguments":[]}]}}`),
 		`{"type":"message","timestamp":1e3,"message":{"role":"bashExecution","command":1,"output":{"a":"b"},"exitCode":1e30}}`,
 	} {
 		f.Add([]byte(s))
@@ -537,15 +537,15 @@ func TestPartsAsOracleRandom(t *testing.T) {
 		case 0:
 			file = `{"type":"custom","data":` + tree(r, 5) + `}`
 		case 1:
-			file = message(`{"role":"toolResult","toolName":"t","details":` + tree(r, 5) + `,"content":[{"type":"text","text":"w1 w12 w23"},` + tree(r, 3) + `]}`)
+			file = messageLine(`{"role":"toolResult","toolName":"t","details":` + tree(r, 5) + `,"content":[{"type":"text","text":"w1 w12 w23"},` + tree(r, 3) + `]}`)
 		case 2:
-			file = message(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":` + tree(r, 5) + `,"more":` + tree(r, 2) + `}]}`)
+			file = messageLine(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":` + tree(r, 5) + `,"more":` + tree(r, 2) + `}]}`)
 		case 3:
-			file = message(`{"role":"artifact","x":` + tree(r, 4) + `,"y":` + tree(r, 4) + `}`)
+			file = messageLine(`{"role":"artifact","x":` + tree(r, 4) + `,"y":` + tree(r, 4) + `}`)
 		case 4:
 			file = `{"type":"strange","x":` + tree(r, 5) + `,"y":` + tree(r, 2) + `}`
 		case 5:
-			file = message(`{"role":"user","content":`+tree(r, 3)+`,"z":`+tree(r, 3)+`}`) + strings.Repeat(" ", r.IntN(2)) + `{"type":"custom","data":` + tree(r, 2) + `}`
+			file = messageLine(`{"role":"user","content":`+tree(r, 3)+`,"z":`+tree(r, 3)+`}`) + strings.Repeat(" ", r.IntN(2)) + `{"type":"custom","data":` + tree(r, 2) + `}`
 		}
 		compareWithOracle(t, file, []byte(file))
 		if t.Failed() {

@@ -86,7 +86,7 @@ func TestDeepNesting(t *testing.T) {
 // again at most.
 func TestHugeLineMemory(t *testing.T) {
 	const long = 60 << 20
-	file := []byte("{}\n" + message(`{"role":"user","content":"`+strings.Repeat(`line\n`, long/6)+`"}`) + "\n{}\n")
+	file := []byte("{}\n" + messageLine(`{"role":"user","content":"`+strings.Repeat(`line\n`, long/6)+`"}`) + "\n{}\n")
 	allocated := func() uint64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

@@ -31,7 +31,7 @@ func shown(e session.Entry) []string {
 }
 
 // message wraps a message in an entry.
-func message(m string) string {
+func messageLine(m string) string {
 	return `{"type":"message","id":"e","parentId":"p","timestamp":"2026-01-02T03:04:05.678Z","message":` + m + `}`
 }
 
@@ -40,71 +40,71 @@ func TestParts(t *testing.T) {
 		name, entry string
 		want        []string
 	}{
-		{"user, content a string", message(`{"role":"user","content":"hi\nthere"}`), []string{"prompt: hi\nthere"}},
-		{"user, blocks", message(`{"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"text","text":"two"}]}`),
+		{"user, content a string", messageLine(`{"role":"user","content":"hi\nthere"}`), []string{"prompt: hi\nthere"}},
+		{"user, blocks", messageLine(`{"role":"user","content":[{"type":"text","text":"one"},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"text","text":"two"}]}`),
 			[]string{"prompt: one", "prompt: two"}},
-		{"user, content one block", message(`{"role":"user","content":{"type":"text","text":"one"}}`), []string{"prompt: one"}},
-		{"user, a string among blocks", message(`{"role":"user","content":["one",{"type":"text","text":"two"}]}`), []string{"prompt: one", "prompt: two"}},
-		{"content null", message(`{"role":"user","content":null}`), nil},
-		{"content absent", message(`{"role":"user"}`), nil},
-		{"content empty", message(`{"role":"user","content":""}`), nil},
-		{"content of numbers", message(`{"role":"user","content":[1,null,true,[]]}`), nil},
-		{"attachments", message(`{"role":"user","content":"see","attachments":[
+		{"user, content one block", messageLine(`{"role":"user","content":{"type":"text","text":"one"}}`), []string{"prompt: one"}},
+		{"user, a string among blocks", messageLine(`{"role":"user","content":["one",{"type":"text","text":"two"}]}`), []string{"prompt: one", "prompt: two"}},
+		{"content null", messageLine(`{"role":"user","content":null}`), nil},
+		{"content absent", messageLine(`{"role":"user"}`), nil},
+		{"content empty", messageLine(`{"role":"user","content":""}`), nil},
+		{"content of numbers", messageLine(`{"role":"user","content":[1,null,true,[]]}`), nil},
+		{"attachments", messageLine(`{"role":"user","content":"see","attachments":[
 			{"id":"1","type":"image","fileName":"a.png","mimeType":"image/png","size":3,"content":"QUJD","preview":"QUJD"},
 			{"id":"2","type":"document","fileName":"b.txt","mimeType":"text/plain","content":"QUJD","extractedText":"inside"},
 			{"id":"3","extractedText":"no name"}]}`),
 			[]string{"prompt: see", "prompt: a.png", "prompt: b.txt\ninside", "prompt: no name"}},
 
-		{"assistant", message(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"SIG"},{"type":"text","text":"yes","textSignature":"SIG"},
+		{"assistant", messageLine(`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"SIG"},{"type":"text","text":"yes","textSignature":"SIG"},
 			{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"ls -la","timeout":5},"thoughtSignature":"SIG","partialJson":"{\"comm"}],
 			"api":"a","provider":"p","model":"m","usage":{"input":1},"stopReason":"toolUse","responseId":"r","responseModel":"rm","durationMs":7}`),
 			[]string{"thinking: hm", "reply: yes", "call(bash c1): bash\ncommand: ls -la\ntimeout: 5"}},
-		{"redacted thinking", message(`{"role":"assistant","content":[{"type":"thinking","thinking":"","redacted":true,"thinkingSignature":"SIG"}]}`), nil},
-		{"error", message(`{"role":"assistant","content":[],"stopReason":"error","errorMessage":"529 overloaded"}`), []string{"error: error: 529 overloaded"}},
-		{"error without a reason", message(`{"role":"assistant","errorMessage":"529"}`), []string{"error: 529"}},
-		{"error before the content", message(`{"errorMessage":"529","stopReason":"aborted","content":"x","role":"assistant"}`), []string{"reply: x", "error: aborted: 529"}},
-		{"diagnostics", message(`{"role":"assistant","content":"x","diagnostics":[{"type":"d","error":{"message":"odd"}}]}`), []string{"reply: x", "other: d\nodd"}},
+		{"redacted thinking", messageLine(`{"role":"assistant","content":[{"type":"thinking","thinking":"","redacted":true,"thinkingSignature":"SIG"}]}`), nil},
+		{"error", messageLine(`{"role":"assistant","content":[],"stopReason":"error","errorMessage":"529 overloaded"}`), []string{"error: error: 529 overloaded"}},
+		{"error without a reason", messageLine(`{"role":"assistant","errorMessage":"529"}`), []string{"error: 529"}},
+		{"error before the content", messageLine(`{"errorMessage":"529","stopReason":"aborted","content":"x","role":"assistant"}`), []string{"reply: x", "error: aborted: 529"}},
+		{"diagnostics", messageLine(`{"role":"assistant","content":"x","diagnostics":[{"type":"d","error":{"message":"odd"}}]}`), []string{"reply: x", "other: d\nodd"}},
 
-		{"call arguments", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a.ts",
+		{"call arguments", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a.ts",
 			"edits":[{"old":"x\n\ty","new":"z"},{"old":"","new":"w"}],"o":{"deep":{"list":[1,true,null,"s",1e400]}},"e":{},"l":[]}}]}`),
 			[]string{"call(edit c): edit\npath: a.ts\nedits.0.old: x\n\ty\nedits.0.new: z\nedits.1.old: \nedits.1.new: w\no.deep.list.0: 1\no.deep.list.1: true\no.deep.list.2: null\no.deep.list.3: s\no.deep.list.4: 1e400\ne: {}\nl: []"}},
-		{"call, arguments a string", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":"{half"}]}`), []string{"call(n c): n\n{half"}},
-		{"call, arguments a list", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":["a",["b"]]}]}`), []string{"call(n c): n\n0: a\n1.0: b"}},
-		{"call, no arguments", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{}},{"type":"toolCall","name":"o"}]}`), []string{"call(n c): n", "call(o ): o"}},
-		{"call, the last of the same keys", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{"a":"1","b":{"x":"2","x":"3"},"a":"4","\u0062":"5"}}]}`),
+		{"call, arguments a string", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":"{half"}]}`), []string{"call(n c): n\n{half"}},
+		{"call, arguments a list", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":["a",["b"]]}]}`), []string{"call(n c): n\n0: a\n1.0: b"}},
+		{"call, no arguments", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{}},{"type":"toolCall","name":"o"}]}`), []string{"call(n c): n", "call(o ): o"}},
+		{"call, the last of the same keys", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{"a":"1","b":{"x":"2","x":"3"},"a":"4","\u0062":"5"}}]}`),
 			[]string{"call(n c): n\na: 4\nb: 5"}},
-		{"call, an image among the arguments", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{"i":{"data":"QUJD","type":"image","alt":"cat"},"f":{"data":"text","mimeType":"text/plain"}}}]}`),
+		{"call, an image among the arguments", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{"i":{"data":"QUJD","type":"image","alt":"cat"},"f":{"data":"text","mimeType":"text/plain"}}}]}`),
 			[]string{"call(n c): n\ni.type: image\ni.alt: cat\nf.data: text\nf.mimeType: text/plain"}},
-		{"call, more in the block", message(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{},"argumentsError":"bad","namespace":"ns"}]}`), []string{"call(n c): n", "other: bad\nns"}},
+		{"call, more in the block", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{},"argumentsError":"bad","namespace":"ns"}]}`), []string{"call(n c): n", "other: bad\nns"}},
 
-		{"result", message(`{"role":"toolResult","toolCallId":"c1","toolName":"edit","content":[{"type":"text","text":"done: src/a.ts"},{"type":"image","data":"QUJD","mimeType":"image/png"}],
+		{"result", messageLine(`{"role":"toolResult","toolCallId":"c1","toolName":"edit","content":[{"type":"text","text":"done: src/a.ts"},{"type":"image","data":"QUJD","mimeType":"image/png"}],
 			"details":{"diff":"-a\n+b","path":"src/a.ts","n":3},"isError":false,"durationMs":3,"usage":{}}`),
 			[]string{"result(edit c1): done: src/a.ts", "details(edit c1): -a\n+b"}},
-		{"details before the content", message(`{"role":"toolResult","details":"a word","content":"has a word","toolName":"t","toolCallId":"c"}`), []string{"result(t c): has a word"}},
-		{"details with an image", message(`{"role":"toolResult","content":"x","details":{"content":[{"type":"image","data":"QUJD","mimeType":"image/png"},{"data":"QUJD","mimeType":"image/png","k":"v"}]}}`),
+		{"details before the content", messageLine(`{"role":"toolResult","details":"a word","content":"has a word","toolName":"t","toolCallId":"c"}`), []string{"result(t c): has a word"}},
+		{"details with an image", messageLine(`{"role":"toolResult","content":"x","details":{"content":[{"type":"image","data":"QUJD","mimeType":"image/png"},{"data":"QUJD","mimeType":"image/png","k":"v"}]}}`),
 			[]string{"result: x", "details: image\nimage/png\nimage/png\nv"}},
-		{"nested calls", message(`{"role":"toolResult","toolCallId":"c1","toolName":"code","content":"ok","nestedCalls":{"complete":false,"calls":[
+		{"nested calls", messageLine(`{"role":"toolResult","toolCallId":"c1","toolName":"code","content":"ok","nestedCalls":{"complete":false,"calls":[
 			{"id":"c1/0","name":"bash","arguments":{"command":"make"},"status":"ok","durationMs":1},{"id":"c1/1","name":"read","status":"error","error":"no such file","argumentsBytes":9000}]}}`),
 			[]string{"result(code c1): ok", "call(bash c1/0): bash\ncommand: make", "call(read c1/1): read", "other(code c1): no such file"}},
 
-		{"shell", message(`{"role":"bashExecution","command":"make","output":"ok\n","exitCode":0,"cancelled":false,"truncated":true,"fullOutputPath":"/tmp/x","excludeFromContext":true}`), []string{"shell: make\nok\n"}},
-		{"shell without output", message(`{"role":"bashExecution","command":"make","output":""}`), []string{"shell: make"}},
-		{"custom role", message(`{"role":"custom","customType":"t","content":"note","display":true,"details":{"a":"more"}}`), []string{"note: note", "details: more"}},
-		{"hookMessage role", message(`{"role":"hookMessage","customType":"t","content":[{"type":"text","text":"note"}]}`), []string{"note: note"}},
-		{"summary roles", message(`{"role":"compactionSummary","summary":"short","tokensBefore":4}`), []string{"summary: short"}},
-		{"branch summary role", message(`{"role":"branchSummary","summary":"short","fromId":"abc"}`), []string{"summary: short"}},
-		{"system", message(`{"role":"system","content":"You are pi. Use grep.","sections":{"preamble":"You are pi.","tools":"Use find."},"toolsAdded":[{"name":"grep","description":"finds text"}],"toolsRemoved":[]}`),
+		{"shell", messageLine(`{"role":"bashExecution","command":"make","output":"ok\n","exitCode":0,"cancelled":false,"truncated":true,"fullOutputPath":"/tmp/x","excludeFromContext":true}`), []string{"shell: make\nok\n"}},
+		{"shell without output", messageLine(`{"role":"bashExecution","command":"make","output":""}`), []string{"shell: make"}},
+		{"custom role", messageLine(`{"role":"custom","customType":"t","content":"note","display":true,"details":{"a":"more"}}`), []string{"note: note", "details: more"}},
+		{"hookMessage role", messageLine(`{"role":"hookMessage","customType":"t","content":[{"type":"text","text":"note"}]}`), []string{"note: note"}},
+		{"summary roles", messageLine(`{"role":"compactionSummary","summary":"short","tokensBefore":4}`), []string{"summary: short"}},
+		{"branch summary role", messageLine(`{"role":"branchSummary","summary":"short","fromId":"abc"}`), []string{"summary: short"}},
+		{"system", messageLine(`{"role":"system","content":"You are pi. Use grep.","sections":{"preamble":"You are pi.","tools":"Use find."},"toolsAdded":[{"name":"grep","description":"finds text"}],"toolsRemoved":[]}`),
 			[]string{"system: You are pi. Use grep.", "system: Use find.\nfinds text"}},
-		{"unknown role", message(`{"role":"artifact","filename":"x.html","content":"emu","n":1,"k":{"l":["m"]}}`), []string{"other: x.html\nemu\nm"}},
-		{"unknown role, blocks", message(`{"role":"artifact","content":[{"type":"text","text":"emu"},{"type":"image","data":"QUJD","mimeType":"image/png"},{"type":"thinking","thinking":"hm"}]}`), []string{"thinking: hm", "other: emu"}},
-		{"no role", message(`{"content":"who"}`), []string{"other: who"}},
-		{"unknown block", message(`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"server_tool","id":"x","query":"q","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"text","text":"b"}]}`),
+		{"unknown role", messageLine(`{"role":"artifact","filename":"x.html","content":"emu","n":1,"k":{"l":["m"]}}`), []string{"other: x.html\nemu\nm"}},
+		{"unknown role, blocks", messageLine(`{"role":"artifact","content":[{"type":"text","text":"emu"},{"type":"image","data":"QUJD","mimeType":"image/png"},{"type":"thinking","thinking":"hm"}]}`), []string{"thinking: hm", "other: emu"}},
+		{"no role", messageLine(`{"content":"who"}`), []string{"other: who"}},
+		{"unknown block", messageLine(`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"server_tool","id":"x","query":"q","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"text","text":"b"}]}`),
 			[]string{"reply: a", "reply: b", "other: q\nbase64\nimage/png"}},
-		{"block without a type", message(`{"role":"assistant","content":[{"text":"a"}]}`), []string{"other: a"}},
+		{"block without a type", messageLine(`{"role":"assistant","content":[{"text":"a"}]}`), []string{"other: a"}},
 		{"unknown members", `{"type":"message","id":"e","extra":"top","message":{"role":"user","content":[{"type":"text","text":"a","cache":{"kind":"c"}}],"more":"m"},"end":"z"}`,
 			[]string{"prompt: a", "other: top\nc\nm\nz"}},
-		{"text of another shape", message(`{"role":"user","content":[{"type":"text","text":{"value":"v"}}]}`), []string{"other: v"}},
-		{"message of another shape", message(`"hello"`), []string{"other: hello"}},
+		{"text of another shape", messageLine(`{"role":"user","content":[{"type":"text","text":{"value":"v"}}]}`), []string{"other: v"}},
+		{"message of another shape", messageLine(`"hello"`), []string{"other: hello"}},
 		{"no message", `{"type":"message","id":"m"}`, nil},
 
 		{"compaction", `{"type":"compaction","id":"c","summary":"did a.go","firstKeptEntryId":"k","tokensBefore":1,"details":{"readFiles":["a.go"],"modifiedFiles":["b.go"]},"fromHook":true,
@@ -140,8 +140,8 @@ func TestParts(t *testing.T) {
 		{"record", `{"kind":"record","id":"r","lane":"main","type":"operation_started","seq":3,"timestamp":1768473003000,"intent":{"kind":"run","systemPromptOverride":"be brief"}}`, []string{"other: run\nbe brief"}},
 		{"entry of the fourth format", `{"kind":"entry","lane":"main","type":"message","id":"e","parentId":null,"seq":1,"timestamp":1768473003000,"message":{"role":"user","content":"hi"}}`, []string{"prompt: hi"}},
 
-		{"strings", message(`{"role":"user","content":"\u00e9\ud83d\ude00\ud800 \u0000 \"q\" \\ \/"}`), []string{"prompt: é😀\ufffd \x00 \"q\" \\ /"}},
-		{"the last of the same keys", message(`{"role":"user","content":"first","content":"last","role":"assistant"}`), []string{"reply: last"}},
+		{"strings", messageLine(`{"role":"user","content":"\u00e9\ud83d\ude00\ud800 \u0000 \"q\" \\ \/"}`), []string{"prompt: é😀\ufffd \x00 \"q\" \\ /"}},
+		{"the last of the same keys", messageLine(`{"role":"user","content":"first","content":"last","role":"assistant"}`), []string{"reply: last"}},
 		{"escaped keys", `{"t\u0079pe":"message","message":{"r\u006fle":"user","content":"x"}}`, []string{"prompt: x"}},
 	}
 	for _, tt := range tests {
@@ -174,22 +174,22 @@ func TestEntryFacts(t *testing.T) {
 		name, entry string
 		want        session.Entry
 	}{
-		{"user", message(`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"QQ=="},{"type":"text","text":"b"},{"type":"image","mimeType":"image/jpeg"}],"timestamp":1768473003001}`),
+		{"user", messageLine(`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"QQ=="},{"type":"text","text":"b"},{"type":"image","mimeType":"image/jpeg"}],"timestamp":1768473003001}`),
 			session.Entry{Type: "message", Role: "user", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, MimeTypes: []string{"image/png", "image/jpeg"},
 				MessageTime: at("2026-01-15T10:30:03.001Z"), UserText: "a b"}},
-		{"assistant", message(`{"role":"assistant","content":[],"provider":"p","model":"m"}`),
+		{"assistant", messageLine(`{"role":"assistant","content":[],"provider":"p","model":"m"}`),
 			session.Entry{Type: "message", Role: "assistant", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, Provider: "p", Model: "m"}},
-		{"failed", message(`{"role":"assistant","errorMessage":"x"}`),
+		{"failed", messageLine(`{"role":"assistant","errorMessage":"x"}`),
 			session.Entry{Type: "message", Role: "assistant", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, IsError: true}},
-		{"error message empty", message(`{"role":"assistant","errorMessage":""}`),
+		{"error message empty", messageLine(`{"role":"assistant","errorMessage":""}`),
 			session.Entry{Type: "message", Role: "assistant", ID: "e", ParentID: "p", HasParent: true, Timestamp: now}},
-		{"result", message(`{"role":"toolResult","toolName":"bash","toolCallId":"c","isError":true}`),
+		{"result", messageLine(`{"role":"toolResult","toolName":"bash","toolCallId":"c","isError":true}`),
 			session.Entry{Type: "message", Role: "toolResult", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, Tool: "bash", ToolCallID: "c", IsError: true}},
-		{"shell that failed", message(`{"role":"bashExecution","exitCode":3}`),
+		{"shell that failed", messageLine(`{"role":"bashExecution","exitCode":3}`),
 			session.Entry{Type: "message", Role: "bashExecution", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, IsError: true}},
-		{"shell that did not", message(`{"role":"bashExecution","exitCode":null}`),
+		{"shell that did not", messageLine(`{"role":"bashExecution","exitCode":null}`),
 			session.Entry{Type: "message", Role: "bashExecution", ID: "e", ParentID: "p", HasParent: true, Timestamp: now}},
-		{"custom role", message(`{"role":"custom","customType":"t"}`),
+		{"custom role", messageLine(`{"role":"custom","customType":"t"}`),
 			session.Entry{Type: "message", Role: "custom", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, CustomType: "t"}},
 		{"custom", `{"type":"custom","customType":"t","id":"x","parentId":null}`,
 			session.Entry{Type: "custom", ID: "x", HasParent: true, Timestamp: at("2026-01-01T00:00:00Z"), CustomType: "t"}},
@@ -234,7 +234,7 @@ func TestEntryFacts(t *testing.T) {
 }
 
 func TestUserTextIsBounded(t *testing.T) {
-	entries, _ := parseAll(t, message(`{"role":"user","content":["`+strings.Repeat("é", maxPrompt)+`","more"]}`))
+	entries, _ := parseAll(t, messageLine(`{"role":"user","content":["`+strings.Repeat("é", maxPrompt)+`","more"]}`))
 	got := entries[0].UserText
 	if len(got) > maxPrompt+1 || !strings.HasPrefix(got, "éé") || strings.ContainsRune(got, '\ufffd') {
 		t.Errorf("UserText has %d bytes", len(got))
@@ -247,7 +247,7 @@ func TestUserTextIsBounded(t *testing.T) {
 // Names of leaves do not make a text many times as long as the arguments.
 func TestCallTextIsBounded(t *testing.T) {
 	arguments := `{"` + strings.Repeat("k", 1000) + `":[` + strings.Repeat("1,", 100_000) + `1]}`
-	entries, _ := parseAll(t, message(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":`+arguments+`}]}`))
+	entries, _ := parseAll(t, messageLine(`{"role":"assistant","content":[{"type":"toolCall","name":"n","arguments":`+arguments+`}]}`))
 	text := entries[0].Parts[0].Text
 	if len(text) > 3*len(arguments)+64<<10 {
 		t.Errorf("%d bytes of arguments became %d", len(arguments), len(text))

@@ -46,8 +46,7 @@ func BenchmarkFacts(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					p := pi.New().Parse(adapter.State{})
-					finder := p.(adapter.FactFinder)
+					p := pi.New().Parse(adapter.State{Facts: fold})
 					var facts session.Facts
 					for lines := jsonl.NewReader(f, 0, 0); ; {
 						line, err := lines.Next()
@@ -60,7 +59,7 @@ func BenchmarkFacts(b *testing.B) {
 						p.Parse(line, func(e *session.Entry) {
 							if fold {
 								h := p.State().Header
-								o.Add(&facts, &h, e, finder.Facts(line, e))
+								o.Add(&facts, &h, e)
 							}
 						})
 					}

@@ -86,6 +86,7 @@ type Entry struct {
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 when absent
 
 	Parts []Part
+	Facts *EntryFacts // when the parser was asked for them, and there are any
 }
 
 // Part is one searchable piece of an entry.
