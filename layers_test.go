@@ -195,7 +195,7 @@ var (
 	formatWords = []string{
 		"compaction", "branch_summary", "custom_message", "session_info", "context_edit", "model_change",
 		"thinking_level_change", "active_tools_change", "assistant", "toolResult", "bashExecution", "hookMessage",
-		"compactionSummary", "branchSummary", "toolCall", "partialJson", "firstKeptEntryId",
+		"compactionSummary", "branchSummary", "toolCall", "partialJson", "partialArgs", "firstKeptEntryId",
 	}
 	commonWords = []string{"message", "custom", "label", "leaf", "lane", "usage", "session", "user", "system"}
 )

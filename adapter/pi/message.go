@@ -181,7 +181,7 @@ func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
 		return string(key) == "mimeType" || string(key) == "data" && p.json.Kind(v) == '"'
 	case "toolCall":
 		switch string(key) {
-		case "name", "arguments", "thoughtSignature", "partialJson":
+		case "name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex":
 			return true
 		}
 	}

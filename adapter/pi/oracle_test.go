@@ -102,7 +102,7 @@ func (o *oracle) addCall(kind, text, tool string) {
 	o.texts = append(o.texts, text)
 }
 
-var noTextKeys = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson"}
+var noTextKeys = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson", "partialArgs", "streamIndex"}
 
 func isImage(d *dict) bool {
 	for _, key := range []string{"mimeType", "media_type", "mediaType"} {
@@ -213,7 +213,7 @@ func (o *oracle) block(kind string, v node) {
 			known = append(known, "data")
 		}
 	case "toolCall":
-		known = []string{"name", "arguments", "thoughtSignature", "partialJson"}
+		known = []string{"name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex"}
 		o.call(d)
 	default:
 		rest := &dict{values: d.values, keys: slices.DeleteFunc(slices.Clone(d.keys), func(k string) bool {

@@ -15,9 +15,12 @@ func newParser(state adapter.State) *parser {
 	return &parser{state: state, hash: xxhash.New(), leaves: jsonl.Leaves{Omit: noText}}
 }
 
-// noText are keys of strings that are no text, wherever they stand: signatures and
-// half-written arguments.
-var noText = []string{"textSignature", "thinkingSignature", "thoughtSignature", "partialJson"}
+// noText are keys of strings that are no text, wherever they stand: signatures, and
+// what streaming leaves behind in a call, which says its arguments again.
+var noText = []string{
+	"textSignature", "thinkingSignature", "thoughtSignature",
+	"partialJson", "partialArgs", "streamIndex",
+}
 
 // parser reads lines of a pi session file.
 //

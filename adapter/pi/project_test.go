@@ -68,6 +68,13 @@ func TestParts(t *testing.T) {
 		{"call arguments", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"edit","arguments":{"path":"a.ts",
 			"edits":[{"old":"x\n\ty","new":"z"},{"old":"","new":"w"}],"o":{"deep":{"list":[1,true,null,"s",1e400]}},"e":{},"l":[]}}]}`),
 			[]string{"call(edit c): edit\npath: a.ts\nedits.0.old: x\n\ty\nedits.0.new: z\nedits.1.old: \nedits.1.new: w\no.deep.list.0: 1\no.deep.list.1: true\no.deep.list.2: null\no.deep.list.3: s\no.deep.list.4: 1e400\ne: {}\nl: []"}},
+		{"call, left-overs of streaming", messageLine(`{"role":"assistant","content":[
+			{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"},"partialArgs":"{\"command\":\"ls\"}","streamIndex":0},
+			{"type":"toolCall","id":"d","name":"read","arguments":{"partialArgs":"mine"},"partialJson":"{\"pa","partialArgs":{"path":"x"},"streamIndex":"1"}]}`),
+			[]string{"call(bash c): bash\ncommand: ls", "call(read d): read\npartialArgs: mine"}},
+		{"call in details, left-overs of streaming", messageLine(`{"role":"toolResult","toolName":"subagent","content":"done","details":{"messages":[
+			{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"ls"},"partialArgs":"{\"com","partialJson":"{\"","streamIndex":"0"}]}]}}`),
+			[]string{"result(subagent ): done", "details(subagent ): assistant\ntoolCall\nc\nbash\nls"}},
 		{"call, arguments a string", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":"{half"}]}`), []string{"call(n c): n\n{half"}},
 		{"call, arguments a list", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":["a",["b"]]}]}`), []string{"call(n c): n\n0: a\n1.0: b"}},
 		{"call, no arguments", messageLine(`{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"n","arguments":{}},{"type":"toolCall","name":"o"}]}`), []string{"call(n c): n", "call(o ): o"}},
