@@ -216,7 +216,7 @@ var formatExceptions = map[string]string{
 func TestFormatsStayInTheirAdapters(t *testing.T) {
 	needed := make(map[string]bool)
 	for _, p := range packages(t) {
-		if below(p.ImportPath, []string{"pigrep/adapter/pi", "pigrep/internal/lab"}) {
+		if isAgent(p.ImportPath) || below(p.ImportPath, []string{"pigrep/internal/lab"}) {
 			continue
 		}
 		for _, name := range p.GoFiles {
@@ -249,11 +249,16 @@ func TestFormatsStayInTheirAdapters(t *testing.T) {
 func TestAgentsAreNamedInOnePlace(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imp := range p.Imports {
-			if below(imp, []string{"pigrep/adapter/pi"}) && p.ImportPath != "pigrep/adapter/agents" {
+			if isAgent(imp) && p.ImportPath != "pigrep/adapter/agents" {
 				t.Errorf("%s imports %s, which only adapter/agents may", p.ImportPath, imp)
 			}
 		}
 	}
+}
+
+// isAgent reports whether a package is the adapter of an agent.
+func isAgent(path string) bool {
+	return strings.HasPrefix(path, "pigrep/adapter/") && !below(path, []string{"pigrep/adapter/jsonl", "pigrep/adapter/agents"})
 }
 
 type foreignWord struct {

@@ -41,7 +41,7 @@ func line(data string, offset int64, number int, ended bool) Line {
 	return Line{Data: []byte(data), Offset: offset, Number: number, Ended: ended}
 }
 
-func TestLineReader(t *testing.T) {
+func TestReader(t *testing.T) {
 	tests := []struct {
 		name, file string
 		want       []Line
@@ -77,7 +77,7 @@ func TestLineReader(t *testing.T) {
 }
 
 // Reading on after every line gives what reading in one go gives.
-func TestLineReaderReadsOn(t *testing.T) {
+func TestReaderReadsOn(t *testing.T) {
 	const file = "\ufeffone\r\n\n\r\nfour\nfive"
 	want := readLines(t, NewReader(strings.NewReader(file), 0, 0))
 	for k := range want {
@@ -116,7 +116,7 @@ func (c *chunks) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func TestLineReaderSplitAnywhere(t *testing.T) {
+func TestReaderSplitAnywhere(t *testing.T) {
 	file := "\ufeff{\"a\":1}\r\n\r\n\nx\u2028é\r\r\nlast\r"
 	want := readLines(t, NewReader(strings.NewReader(file), 0, 0))
 	for i := range len(file) {
@@ -129,7 +129,7 @@ func TestLineReaderSplitAnywhere(t *testing.T) {
 	}
 }
 
-func TestLineReaderAtBufferSizes(t *testing.T) {
+func TestReaderAtBufferSizes(t *testing.T) {
 	var lengths []int
 	for _, size := range []int{firstBuffer / 2, firstBuffer, 2 * firstBuffer, 3 * firstBuffer} {
 		lengths = append(lengths, size-2, size-1, size, size+1)
@@ -158,7 +158,7 @@ func TestLineReaderAtBufferSizes(t *testing.T) {
 	}
 }
 
-func TestLineReaderError(t *testing.T) {
+func TestReaderError(t *testing.T) {
 	broken := errors.New("broken")
 	r := NewReader(io.MultiReader(strings.NewReader("a\nhalf"), iotest.ErrReader(broken)), 0, 0)
 	if got, err := r.Next(); err != nil || string(got.Data) != "a" {
@@ -178,7 +178,7 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-func TestLineReaderStuck(t *testing.T) {
+func TestReaderStuck(t *testing.T) {
 	if _, err := NewReader(stuck{}, 0, 0).Next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("Next() = %v, want %v", err, io.ErrNoProgress)
 	}
@@ -186,7 +186,7 @@ func TestLineReaderStuck(t *testing.T) {
 
 // The buffer follows the longest line, not the file, and a huge line does not
 // leave a huge buffer behind.
-func TestLineReaderMemory(t *testing.T) {
+func TestReaderMemory(t *testing.T) {
 	const long = 40 << 20
 	file := io.MultiReader(
 		strings.NewReader(strings.Repeat("short\n", 50_000)),
@@ -259,7 +259,7 @@ func referenceLines(file []byte) []Line {
 	return lines
 }
 
-func FuzzLineReader(f *testing.F) {
+func FuzzReader(f *testing.F) {
 	for _, s := range []string{"", "\n", "a\r\nb", "\xef\xbb\xbf{}\r\n", "\xef\xbb\nx", "\r", "a\r\r\n\x00", "long enough for some buffers\nto fill\n"} {
 		f.Add([]byte(s), byte(1), byte(7), byte(3))
 	}

@@ -217,8 +217,10 @@ func TestProgramWithAnotherAgent(t *testing.T) {
 		var out, errs bytes.Buffer
 		a := &cli.App{
 			Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs},
-			Getenv:  func(name string) string { return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name] },
-			Home:    home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Agents: allAgents(),
+			Getenv: func(name string) string {
+				return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
+			},
+			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Agents: allAgents(),
 		}
 		a.Run(t.Context(), args)
 		return out.String() + errs.String()
