@@ -99,7 +99,7 @@ docs:
 
 # The tests of the whole are what most of query and indexer is for.
 cover:
-	@for pkg in adapter scope index indexer query; do \
+	@for pkg in adapter adapter/jsonl adapter/pi scope index indexer query; do \
 		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
 		echo "$$pkg $$(go tool cover -func=cover.out | tail -1 | tr -s '\t' ' ')"; \
 	done; rm -f cover.out cover.log

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -39,7 +40,10 @@ var layers = map[string]int{
 	"pigrep/query/literal":           40,
 	"pigrep/indexer":                 40,
 	"pigrep/index":                   30,
+	"pigrep/adapter/agents":          25,
+	"pigrep/adapter/pi":              24,
 	"pigrep/adapter":                 20,
+	"pigrep/adapter/jsonl":           0,
 	"pigrep/scope":                   10,
 	"pigrep/internal/audit":          10,
 	"pigrep/internal/session":        0,
@@ -194,6 +198,126 @@ func TestGlobalsStayInTheCommand(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Words that agents write into their files. Some mean nothing else: no literal may
+// be one of them. The others are also names of flags, rows and members of JSON, so
+// no Type or Role may be compared with them.
+var (
+	formatWords = []string{
+		"compaction", "branch_summary", "custom_message", "session_info", "context_edit", "model_change",
+		"thinking_level_change", "active_tools_change", "assistant", "toolResult", "bashExecution", "hookMessage",
+		"compactionSummary", "branchSummary", "toolCall", "partialJson", "partialArgs", "firstKeptEntryId",
+	}
+	commonWords = []string{"message", "custom", "label", "leaf", "lane", "usage", "session", "user", "system"}
+)
+
+// Parts of literals that name a directory or a variable of an agent.
+var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-sessions"}
+
+// formatExceptions says which of these may stand outside the adapters all the same.
+var formatExceptions = map[string]string{
+	"internal/ui/printer/show_text.go": "compaction", // a heading, which happens to be the type
+	"internal/audit/rules.go":          ".pi/",       // where many agents keep credentials: a rule for reviewers
+	"internal/ui/cli/cmd_mcp.go":       ".pi/",       // where MCP clients keep their settings
+	"internal/ui/cli/cmd_skill.go":     ".pi/",       // an example in its help
+}
+
+// Only the adapter of an agent knows the words and places of its files; the rest
+// speaks of the types and roles in internal/session/vocabulary.go.
+func TestFormatsStayInTheirAdapters(t *testing.T) {
+	needed := make(map[string]bool)
+	for _, p := range packages(t) {
+		if isAgent(p.ImportPath) || below(p.ImportPath, []string{"pigrep/internal/lab"}) {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			own := strings.TrimPrefix(p.ImportPath, "pigrep/") + "/" + name
+			if own == "internal/session/vocabulary.go" {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range foreignWords(file) {
+				if except, ok := formatExceptions[own]; ok && strings.Contains(f.text, except) {
+					needed[own] = true
+					continue
+				}
+				t.Errorf("%s: %q is a word of an agent: use a name of internal/session, or ask the adapter", set.Position(f.at), f.text)
+			}
+		}
+	}
+	for own := range formatExceptions {
+		if !needed[own] {
+			t.Errorf("%s needs no exception", own)
+		}
+	}
+}
+
+// Only the list of agents names them.
+func TestAgentsAreNamedInOnePlace(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			if isAgent(imp) && p.ImportPath != "pigrep/adapter/agents" {
+				t.Errorf("%s imports %s, which only adapter/agents may", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
+// isAgent reports whether a package is the adapter of an agent.
+func isAgent(path string) bool {
+	return strings.HasPrefix(path, "pigrep/adapter/") && !below(path, []string{"pigrep/adapter/jsonl", "pigrep/adapter/agents"})
+}
+
+type foreignWord struct {
+	at   token.Pos
+	text string
+}
+
+// foreignWords returns the literals of a file that only an adapter may have.
+func foreignWords(file *ast.File) []foreignWord {
+	var list []foreignWord
+	text := func(e ast.Expr) string {
+		lit, ok := e.(*ast.BasicLit)
+		if !ok || lit.Kind != token.STRING {
+			return ""
+		}
+		s, _ := strconv.Unquote(lit.Value)
+		return s
+	}
+	isTypeOrRole := func(e ast.Expr) bool {
+		sel, ok := e.(*ast.SelectorExpr)
+		return ok && (sel.Sel.Name == "Type" || sel.Sel.Name == "Role")
+	}
+	compared := func(with, e ast.Expr) {
+		if s := text(e); isTypeOrRole(with) && slices.Contains(commonWords, s) {
+			list = append(list, foreignWord{e.Pos(), s})
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BasicLit:
+			s := text(n)
+			if slices.Contains(formatWords, s) || slices.ContainsFunc(formatNames, func(part string) bool { return strings.Contains(s, part) }) {
+				list = append(list, foreignWord{n.Pos(), s})
+			}
+		case *ast.BinaryExpr:
+			compared(n.X, n.Y)
+			compared(n.Y, n.X)
+		case *ast.SwitchStmt:
+			for _, c := range n.Body.List {
+				for _, e := range c.(*ast.CaseClause).List {
+					compared(n.Tag, e)
+				}
+			}
+		}
+		return true
+	})
+	return list
 }
 
 func TestFilesAreShort(t *testing.T) {

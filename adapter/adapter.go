@@ -1,56 +1,37 @@
-// Package adapter turns the bytes of session files into entries and their
-// searchable parts. It knows the formats and nothing else: it sees bytes, never
-// the file system, the environment or the clock.
+// Package adapter says what a session file is to the rest of the program: an
+// Adapter makes a Parser, which turns the lines of a session file into entries and
+// searchable parts; an Agent has one such format, and knows where its files are;
+// the Registry finds the agent of a file. Agents see bytes, never the file system,
+// the environment or the clock. The package imports jsonl and the nouns, and knows
+// no agent: each is a package below it.
 package adapter
 
 import (
 	"fmt"
 
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
-// Adapter knows one agent's session files.
+// Adapter reads session files: those of one agent, or those of all of them, as the
+// Registry does.
 type Adapter interface {
-	// Name identifies the format, for instance "pi.sessions_jsonl.v1".
-	Name() string
-	// Roots lists where this agent keeps session files, in order of
-	// precedence, given what the environment says. It does not look whether
-	// they exist. With an error, the roots that are known still count.
-	Roots(env Environment) ([]Root, error)
 	// Parse returns a parser for one session file that reads on at the state.
-	// The zero State starts at the beginning of the file.
+	// A State with only a path starts at the beginning of the file.
 	Parse(state State) Parser
-}
-
-// Environment is what an adapter may know of the machine.
-type Environment struct {
-	Home     string                            // the user's home directory
-	WorkDir  string                            // the process's working directory, absolute
-	Getenv   func(name string) string          // environment variables
-	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
-}
-
-// Root is a place where session files may be.
-type Root struct {
-	Path   string // absolute
-	Origin string // where the path came from, for people: "default", "$PI_CODING_AGENT_SESSION_DIR", "sessionDir in /…/settings.json", …
 }
 
 // State is what a parser must know of the lines before, to read on mid-file.
 type State struct {
+	Path     string         // of the file, absolute
 	Header   session.Header // Version 0: no header seen yet
 	Lines    int            // physical lines before the next one
 	LastTime int64          // Unix milliseconds of the entry before, 0 when none
+	Facts    bool           // entries come with their facts
 }
 
 // Line is one physical line of a session file.
-type Line struct {
-	Data   []byte // without its line end; valid until the next line is read
-	Raw    []byte // every byte of it, byte order mark and line end included
-	Offset int64  // of its first byte in the file
-	Number int    // 1-based
-	Ended  bool   // a "\n" followed it
-}
+type Line = jsonl.Line
 
 // Parser turns the lines of one file, in order, into entries.
 type Parser interface {
@@ -77,4 +58,26 @@ type ParseError struct {
 
 func (e ParseError) Error() string {
 	return fmt.Sprintf("line %d, offset %d: %s", e.Line, e.Offset, e.Reason)
+}
+
+// Viewer is an Adapter that can lay entries out for a person.
+type Viewer interface {
+	// View parses a line as the Parser of the state does, and hands each entry
+	// over with its view; both are valid only during emit.
+	View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError
+}
+
+// View lays out the entries of a line. Those of an adapter that is no Viewer are
+// shown part by part.
+func View(a Adapter, state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
+	if v, ok := a.(Viewer); ok {
+		return v.View(state, line, emit)
+	}
+	return a.Parse(state).Parse(line, func(e *session.Entry) {
+		view := &session.View{}
+		for i := range e.Parts {
+			view.Blocks = append(view.Blocks, session.Block{Kind: e.Parts[i].Kind, Text: e.Parts[i].Text})
+		}
+		emit(e, view)
+	})
 }

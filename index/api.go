@@ -5,7 +5,7 @@ import "pigrep/internal/session"
 // SchemaVersion says how documents, records and summaries are written. It must
 // change with anything that makes an index differ, the analysis of texts
 // included: an index of another version is rebuilt.
-const SchemaVersion = 13
+const SchemaVersion = 14
 
 // Document is what the index holds for one part.
 type Document struct {

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"pigrep/internal/files"
-
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/files"
 )
 
 const (

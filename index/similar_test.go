@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"pigrep/index"
 	"pigrep/internal/session"
-
-	"pgregory.net/rapid"
 )
 
 // What Similar looks up is what the automaton finds within one edit.

@@ -7,13 +7,14 @@ import (
 	"io"
 	"reflect"
 
+	"github.com/cespare/xxhash/v2"
+
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // Finding is something wrong with an index.
@@ -205,8 +206,8 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	want := &session.Record{Facts: &session.Facts{}}
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
-	parser := a.Parse(adapter.State{})
-	lines := adapter.NewLineReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
+	parser := a.Parse(adapter.State{Path: rec.Path, Facts: true})
+	lines := jsonl.NewReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
 	var analyzer analysis.Analyzer
 	for {
 		line, err := lines.Next()
@@ -219,7 +220,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
-			addFacts(folder, parser, line, e, want)
+			addFacts(folder, parser, e, want)
 			for i := range e.Parts {
 				d := document(e, i, rec.File)
 				p, tokens := printOf(&analyzer, &d)

@@ -15,6 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
@@ -106,8 +107,8 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 			b := w.NewBatch()
 			b.DeleteDocuments(rec.File)
 			var docs []index.Document
-			adapter.Pi().Parse(adapter.State{})
-			parser := adapter.Pi().Parse(adapter.State{})
+			pi.New().Parse(adapter.State{})
+			parser := pi.New().Parse(adapter.State{})
 			offset := int64(0)
 			for i, l := range strings.SplitAfter(text, "\n") {
 				parser.Parse(adapter.Line{Data: []byte(l), Raw: []byte(l), Offset: offset, Number: i + 1, Ended: true}, func(e *session.Entry) {

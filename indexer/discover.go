@@ -54,9 +54,6 @@ type DirError struct {
 	Err error
 }
 
-// The directories of an agent directory that hold session files.
-var agentSubdirs = []string{"sessions", "subagent-sessions"}
-
 // headerSearch bounds how far a file lying directly in an agent directory is
 // read in search of a session header.
 const headerSearch = 1 << 20
@@ -126,15 +123,26 @@ func (w *walker) root(path string) error {
 	if !info.IsDir() {
 		return &fs.PathError{Op: "read", Path: path, Err: errors.New("not a directory")}
 	}
-	if sub, err := os.Stat(filepath.Join(path, agentSubdirs[0])); err == nil && sub.IsDir() {
-		return w.agentDir(path)
+	if dirs := sessionDirs(w.adapter, path); len(dirs) > 0 {
+		if sub, err := os.Stat(filepath.Join(path, dirs[0])); err == nil && sub.IsDir() {
+			return w.agentDir(path, dirs)
+		}
 	}
 	return w.dir(path, false)
 }
 
-func (w *walker) agentDir(path string) error {
+// sessionDirs names the directories that hold session files, if the path is an
+// agent directory.
+func sessionDirs(a adapter.Adapter, path string) []string {
+	if l, ok := a.(adapter.Layout); ok {
+		return l.SessionDirs(path)
+	}
+	return nil
+}
+
+func (w *walker) agentDir(path string, dirs []string) error {
 	w.found.agents = append(w.found.agents, path)
-	for _, name := range agentSubdirs {
+	for _, name := range dirs {
 		dir := filepath.Join(path, name)
 		info, err := os.Stat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -314,7 +322,7 @@ func (w *walker) beginsWithHeader(path string) bool {
 	}
 	defer f.Close()
 	r := bufio.NewReader(io.LimitReader(f, headerSearch))
-	parser := w.adapter.Parse(adapter.State{})
+	parser := w.adapter.Parse(adapter.State{Path: path})
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if text := bytes.TrimSpace(line); len(text) > 0 {

@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
-	"pigrep/indexer"
-
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/adapter/pi"
+	"pigrep/indexer"
 )
 
 // tree makes the files and links named below a directory; a name that ends in
@@ -43,7 +44,7 @@ func found(t *testing.T, base string, roots ...string) []string {
 		list = append(list, adapter.Root{Path: filepath.Join(base, r)})
 	}
 	var names []string
-	for _, f := range indexer.Discover(adapter.Pi(), list).Files {
+	for _, f := range indexer.Discover(pi.New(), list).Files {
 		rel, err := filepath.Rel(base, f.Path)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +102,7 @@ func TestAgentDirectoryHoldsOtherLines(t *testing.T) {
 func TestRootsThatCannotBeUsed(t *testing.T) {
 	base := t.TempDir()
 	tree(t, base, "file.jsonl")
-	got := indexer.Discover(adapter.Pi(), []adapter.Root{{Path: filepath.Join(base, "missing")}, {Path: filepath.Join(base, "file.jsonl")}})
+	got := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "missing")}, {Path: filepath.Join(base, "file.jsonl")}})
 	if !errors.Is(got.Roots[0].Err, fs.ErrNotExist) {
 		t.Errorf("missing root: %v", got.Roots[0].Err)
 	}

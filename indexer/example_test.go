@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/indexer"
 )
 
@@ -35,7 +36,7 @@ func ExampleUpdate() {
 	}
 	update := func() {
 		res, err := indexer.Update(context.Background(), indexer.Options{
-			Dir: filepath.Join(dir, "index"), Adapter: adapter.Pi(), Roots: []adapter.Root{{Path: root, Origin: "example"}},
+			Dir: filepath.Join(dir, "index"), Adapter: pi.New(), Roots: []adapter.Root{{Path: root, Origin: "example"}},
 			Now: time.Now, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
@@ -42,10 +43,10 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	if rec.Facts == nil {
 		rec.Facts = &session.Facts{}
 	}
-	parser := w.Adapter.Parse(adapter.State{Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec)})
+	parser := w.Adapter.Parse(adapter.State{Path: rec.Path, Header: rec.Header, Lines: rec.Lines, LastTime: lastTime(rec), Facts: true})
 	lines := &w.lines
 	if s.File.Size > smallFile {
-		lines = new(adapter.LineReader)
+		lines = new(jsonl.Reader)
 	}
 	seek := func() {
 		at := rec.Checkpoint.Offset
@@ -97,7 +98,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		if len(line.Raw) > longLine {
 			// Its bytes and its text are not needed any more, and committing
 			// what it says takes as much memory again.
-			parser, lines = w.Adapter.Parse(parser.State()), new(adapter.LineReader)
+			parser, lines = w.Adapter.Parse(parser.State()), new(jsonl.Reader)
 			seek()
 		}
 		if w.batch.Size() >= w.limit {
@@ -164,7 +165,7 @@ func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
 		w.addEntry(e, rec)
-		addFacts(w.folder, parser, line, e, rec)
+		addFacts(w.folder, parser, e, rec)
 	})
 	for _, p := range problems {
 		if !p.Torn {
@@ -187,20 +188,15 @@ func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
 
 // addFacts adds what an audit asks of an entry, which the parser is just handing
 // over.
-func addFacts(o *audit.Folder, parser adapter.Parser, line adapter.Line, e *session.Entry, rec *session.Record) {
-	finder, ok := parser.(adapter.FactFinder)
-	if !ok {
+func addFacts(o *audit.Folder, parser adapter.Parser, e *session.Entry, rec *session.Record) {
+	if e.Facts == nil {
 		return
 	}
-	facts := finder.Facts(line, e)
-	if facts == nil {
-		return
-	}
-	if facts.HasUsage {
-		rec.AddUsage(facts.Usage)
+	if e.Facts.HasUsage {
+		rec.AddUsage(e.Facts.Usage)
 	}
 	header := parser.State().Header
-	o.Add(rec.Facts, &header, e, facts)
+	o.Add(rec.Facts, &header, e)
 }
 
 // document makes the document of one part of an entry.

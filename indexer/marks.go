@@ -4,9 +4,9 @@ import (
 	"errors"
 	"io"
 
-	"pigrep/internal/session"
-
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/session"
 )
 
 // marks gathers, line by line, the hashes that prove the bytes before a

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 )
@@ -34,6 +35,6 @@ func TestPanicIsAnError(t *testing.T) {
 	if _, err := indexer.Update(t.Context(), o); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "a bug") {
 		t.Errorf("got %v, want an error that names %s and the bug", err, path)
 	}
-	o.Adapter = adapter.Pi()
+	o.Adapter = pi.New()
 	update(t, o)
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/internal/session"
-
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/internal/session"
 )
 
 // Change is what happened to a session file since it was indexed.

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 )
 
 func options(dir, root string) indexer.Options {
 	return indexer.Options{
-		Dir: dir, Adapter: adapter.Pi(), Roots: []adapter.Root{{Path: root}}, Now: time.Now,
+		Dir: dir, Adapter: pi.New(), Roots: []adapter.Root{{Path: root}}, Now: time.Now,
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), PID: 1,
 	}
 }

@@ -12,11 +12,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/internal/audit"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Options say what to index, and where.
@@ -366,10 +367,10 @@ type worker struct {
 	*update
 	batch   *index.Batch
 	folder  *audit.Folder
-	lines   adapter.LineReader // of small files
-	dirty   bool               // the batch holds something
-	bytes   int64              // of session files that are in it
-	limit   int                // text that it takes
+	lines   jsonl.Reader // of small files
+	dirty   bool         // the batch holds something
+	bytes   int64        // of session files that are in it
+	limit   int          // text that it takes
 	entries int
 }
 

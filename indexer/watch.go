@@ -6,9 +6,9 @@ import (
 	"errors"
 	"time"
 
-	"pigrep/index"
-
 	"github.com/fsnotify/fsnotify"
+
+	"pigrep/index"
 )
 
 // A watch keeps an index equal to the session files:

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"pigrep/adapter"
 	"pigrep/index"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // maxVain is how often a path that is no session file of ours makes the watcher
@@ -56,7 +56,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 			return false // a file that is none of ours
 		}
 	case w.agents[dir]:
-		if !isSession(e.Name) && !slices.Contains(agentSubdirs, filepath.Base(e.Name)) {
+		if !isSession(e.Name) && !slices.Contains(sessionDirs(w.Adapter, dir), filepath.Base(e.Name)) {
 			return false
 		}
 	default:

@@ -14,11 +14,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pigrep/adapter"
-	"pigrep/index"
-
 	"github.com/fsnotify/fsnotify"
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/adapter/pi"
+	"pigrep/index"
 )
 
 // fakeNotifier tells what a test lets it tell.
@@ -70,7 +71,7 @@ func (n *fakeNotifier) WatchList() []string {
 
 func testOptions(t *testing.T, root string) WatchOptions {
 	return WatchOptions{Options: Options{
-		Dir: filepath.Join(t.TempDir(), "index"), Adapter: adapter.Pi(), Roots: []adapter.Root{{Path: root}}, Now: time.Now, PID: 1,
+		Dir: filepath.Join(t.TempDir(), "index"), Adapter: pi.New(), Roots: []adapter.Root{{Path: root}}, Now: time.Now, PID: 1,
 	}}
 }
 
@@ -363,9 +364,9 @@ func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	busy := filepath.Join(root, "b.jsonl")
 	w := &watcher{untold: make(map[string]time.Time)}
 	w.Tell, w.Now = func(WatchEvent) {}, time.Now
-	before := Discover(adapter.Pi(), []adapter.Root{{Path: root}})
+	before := Discover(pi.New(), []adapter.Root{{Path: root}})
 	write(t, busy, 2)
-	w.found = Discover(adapter.Pi(), []adapter.Root{{Path: root}})
+	w.found = Discover(pi.New(), []adapter.Root{{Path: root}})
 	now := time.Now()
 	w.noteUntold(before, now)
 	w.pollIfUntold(now.Add(time.Second))

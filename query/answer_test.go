@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
@@ -85,7 +85,7 @@ func TestSearchSort(t *testing.T) {
 func TestSearchSortReadsLittle(t *testing.T) {
 	l := diary(t, 40)
 	req := Request{Text: "weather", Sort: rank.Newest, Limit: 3}
-	in, err := req.Resolve(t.Context(), l.Reader, adapter.Pi(), Disk{})
+	in, err := req.Resolve(t.Context(), l.Reader, pi.New(), Disk{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/lab/stories"
 )
@@ -65,7 +65,7 @@ func BenchmarkSearch(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: c.text}); err != nil {
+				if _, err := Search(context.Background(), l.Reader, pi.New(), Disk{}, Request{Text: c.text}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/indexer"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -67,14 +68,14 @@ func ExampleSearch() {
 	}
 	now := func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) }
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: filepath.Join(dir, "index"), Adapter: adapter.Pi(), Roots: []adapter.Root{{Path: root, Origin: "example"}},
+		Dir: filepath.Join(dir, "index"), Adapter: pi.New(), Roots: []adapter.Root{{Path: root, Origin: "example"}},
 		Now: now, Logger: slog.New(slog.DiscardHandler), PID: os.Getpid(),
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer res.Reader.Close()
-	answer, err := query.Search(context.Background(), res.Reader, adapter.Pi(), files{}, query.Request{Text: "get_user_name name", Flat: true, Env: filter.Env{Now: now()}})
+	answer, err := query.Search(context.Background(), res.Reader, pi.New(), files{}, query.Request{Text: "get_user_name name", Flat: true, Env: filter.Env{Now: now()}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/query/syntax"
 	"pigrep/query/words"
 )
@@ -16,7 +16,7 @@ import (
 // Whatever is typed, a search ends with an answer or with a TextError.
 func checkSearch(t *testing.T, l *library, text string) {
 	t.Helper()
-	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: text})
+	resp, err := Search(context.Background(), l.Reader, pi.New(), Disk{}, Request{Text: text})
 	if err != nil {
 		var e *words.TextError
 		if !errors.As(err, &e) || e.Hint == "" || !utf8.ValidString(e.Reason) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/lab/stories"
 )
 
@@ -38,7 +38,7 @@ func newLibrary(t testing.TB, list ...story) *library {
 // search answers a request, or ends the test.
 func (l *library) search(req Request) *Response {
 	l.t.Helper()
-	resp, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, req)
+	resp, err := Search(context.Background(), l.Reader, pi.New(), Disk{}, req)
 	if err != nil {
 		l.t.Fatalf("Search(%q): %v", req.Text, err)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 )
@@ -85,7 +85,7 @@ func TestRedactedEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, file)
+	c := entry.NewConversation(pi.New(), rec, file)
 	c.Redact = true
 	for i := range rec.Nodes {
 		e, err := c.Read(i)

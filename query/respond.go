@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
@@ -98,7 +97,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	if err != nil {
 		return SessionHit{}, err
 	}
-	hit := Describe(&rec.Summary, s.req.DefaultRoot)
+	hit := Describe(&rec.Summary, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
 	hit.Score, hit.Hits, hit.HitsAny = rank.Rounded(x.Score), x.Total, x.TotalAny
 	for i := range s.reader.Summaries() {
@@ -165,7 +164,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		Branch:      entry.BranchName(node.Active),
 		InContext:   node.InContext,
 		Label:       rec.Labels[node.ID],
-		Resume:      resume(&rec.Summary, s.req.DefaultRoot),
+		Resume:      resume(&rec.Summary, s.req.Resume),
 	}
 	for _, e := range h.Missing {
 		hit.Missing = append(hit.Missing, e.Text())
@@ -213,17 +212,20 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 }
 
 // Describe returns what a summary says about a session.
-func Describe(s *session.Summary, defaultRoot string) SessionHit {
+func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{
 		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
 		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
-		Resume: resume(s, defaultRoot),
+		Resume: resume(s, how),
 	}
 }
 
-func resume(s *session.Summary, defaultRoot string) *Resume {
-	dir, argv := adapter.ResumeCommand(*s, defaultRoot)
+func resume(s *session.Summary, how ResumeFunc) *Resume {
+	if how == nil {
+		return nil
+	}
+	dir, argv := how(s)
 	if len(argv) == 0 {
 		return nil
 	}

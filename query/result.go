@@ -24,9 +24,9 @@ type Request struct {
 	Explain    bool // hits say how they came to their scores
 	Redact     bool // what looks like a secret is masked in what is shown
 
-	Env         filter.Env                    // what fields in the text are read with
-	DefaultRoot string                        // the session root of the agent, for the resume command
-	Only        func(s *session.Summary) bool // nil: all; else the sessions that are searched
+	Env    filter.Env                    // what fields in the text are read with
+	Resume ResumeFunc                    // how sessions are resumed; nil: hits say nothing of it
+	Only   func(s *session.Summary) bool // nil: all; else the sessions that are searched
 }
 
 // The limits of a request that names none.
@@ -128,6 +128,10 @@ type Resume struct {
 	Dir  string   `json:"dir,omitempty"`
 	Argv []string `json:"argv"`
 }
+
+// ResumeFunc returns the command that resumes a session, and the directory to run
+// it in; no argv when it cannot be resumed.
+type ResumeFunc func(*session.Summary) (dir string, argv []string)
 
 // SessionHit is a session with hits. Its JSON is the session of the contract.
 type SessionHit struct {

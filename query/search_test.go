@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/match"
@@ -244,7 +243,7 @@ func TestSearchTimesOfEntries(t *testing.T) {
 func TestSearchErrors(t *testing.T) {
 	l := shelf(t)
 	for _, text := range []string{"", "   ", "->", `"->"`, "!= == ()", "NOT token", "!token NOT auth", `!"exit code"`, "+ *"} {
-		_, err := Search(context.Background(), l.Reader, adapter.Pi(), Disk{}, Request{Text: text})
+		_, err := Search(context.Background(), l.Reader, pi.New(), Disk{}, Request{Text: text})
 		var e *words.TextError
 		if !errors.As(err, &e) || e.Reason == "" || e.Hint == "" {
 			t.Errorf("Search(%q): error %v, want a TextError with a hint", text, err)
@@ -258,7 +257,9 @@ func TestSearchErrors(t *testing.T) {
 
 func TestSearchHit(t *testing.T) {
 	l := shelf(t)
-	resp := l.search(Request{Text: "getUserName src/auth/login.ts", DefaultRoot: "/home/u/.pi/agent/sessions"})
+	resp := l.search(Request{Text: "getUserName src/auth/login.ts", Resume: func(s *session.Summary) (string, []string) {
+		return s.CWD, []string{"agent", s.Path}
+	}})
 	h := resp.Hits[0]
 	h.Score = 0
 	if h.Offset == 0 || h.Length == 0 {
@@ -275,7 +276,7 @@ func TestSearchHit(t *testing.T) {
 			{strings.Index(text, "getUserName"), strings.Index(text, " helper")},
 			{strings.Index(text, "src/"), strings.Index(text, " renews")},
 		}},
-		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"pi", "--session-dir", filepath.Dir(l.Path("auth")), "--session", l.Path("auth")}},
+		Resume: &Resume{Dir: "/home/u/app", Argv: []string{"agent", l.Path("auth")}},
 	}
 	if diff := cmp.Diff(want, h); diff != "" {
 		t.Errorf("hit (-want +got):\n%s", diff)
@@ -388,7 +389,7 @@ func TestSearchCancelled(t *testing.T) {
 	l := shelf(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Search(ctx, l.Reader, adapter.Pi(), Disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
+	if _, err := Search(ctx, l.Reader, pi.New(), Disk{}, Request{Text: "token"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Search with a cancelled context: error %v", err)
 	}
 }

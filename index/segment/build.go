@@ -8,11 +8,10 @@ import (
 	"hash/crc32"
 	"slices"
 
+	engine "github.com/blevesearch/bleve_index_api"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/golang/snappy"
-
-	engine "github.com/blevesearch/bleve_index_api"
 )
 
 // The layout of a zap segment, version 17, as far as these documents need it. Documents are numbered from 0. A varint

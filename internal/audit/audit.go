@@ -34,7 +34,8 @@ type Folder struct {
 func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
 
 // Add folds the next entry of a file. It keeps nothing of the entry's memory.
-func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *session.EntryFacts) {
+func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry) {
+	f := e.Facts
 	if f == nil {
 		return
 	}
@@ -49,7 +50,7 @@ func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry, f *
 	model = o.name(model)
 	if f.HasUsage {
 		u := session.UsageFact{Offset: e.Offset, Time: at, Copy: e.Copy, Source: e.Type, Usage: f.Usage}
-		if e.Type == "message" {
+		if e.Type == session.TypeMessage {
 			u.Source = e.Role
 		}
 		u.Source = o.name(u.Source)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -44,10 +46,9 @@ func BenchmarkFacts(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					p := adapter.Pi().Parse(adapter.State{})
-					finder := p.(adapter.FactFinder)
+					p := pi.New().Parse(adapter.State{Facts: fold})
 					var facts session.Facts
-					for lines := adapter.NewLineReader(f, 0, 0); ; {
+					for lines := jsonl.NewReader(f, 0, 0); ; {
 						line, err := lines.Next()
 						if err == io.EOF {
 							break
@@ -58,7 +59,7 @@ func BenchmarkFacts(b *testing.B) {
 						p.Parse(line, func(e *session.Entry) {
 							if fold {
 								h := p.State().Header
-								o.Add(&facts, &h, e, finder.Facts(line, e))
+								o.Add(&facts, &h, e)
 							}
 						})
 					}

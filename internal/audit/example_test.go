@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -13,11 +14,11 @@ import (
 func ExampleFolder() {
 	line := `{"type":"message","id":"e1","parentId":null,"timestamp":"2026-01-15T10:30:05.000Z","message":{"role":"assistant",` +
 		`"content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"cd /tmp && sudo rm -rf build | tee log"}}]}}`
-	parser := adapter.Pi().Parse(adapter.State{Header: session.Header{Version: 3, CWD: "/home/u/app"}})
+	parser := pi.New().Parse(adapter.State{Header: session.Header{Version: 3, CWD: "/home/u/app"}, Facts: true})
 	at := adapter.Line{Data: []byte(line), Raw: []byte(line), Number: 2, Ended: true}
 	facts, folder, header := &session.Facts{}, audit.NewFolder(), parser.State().Header
 	parser.Parse(at, func(e *session.Entry) {
-		folder.Add(facts, &header, e, parser.(adapter.FactFinder).Facts(at, e))
+		folder.Add(facts, &header, e)
 	})
 	for _, c := range facts.Calls {
 		fmt.Println(c.Tool, c.Programs, audit.RuleIDs(c.Rules))

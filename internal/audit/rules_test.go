@@ -21,7 +21,7 @@ func rulesOf(t *testing.T, text string) []string {
 		call = session.EntryCall{Tool: tool, Paths: []string{path}}
 	}
 	var facts session.Facts
-	NewFolder().Add(&facts, &session.Header{CWD: cwd}, &session.Entry{}, &session.EntryFacts{Calls: []session.EntryCall{call}})
+	NewFolder().Add(&facts, &session.Header{CWD: cwd}, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}})
 	if len(facts.Calls) != 1 {
 		t.Fatalf("%q gives %d calls", text, len(facts.Calls))
 	}

@@ -23,12 +23,12 @@ func (r *Record) Add(e *Entry) {
 	}
 	r.Nodes = append(r.Nodes, r.node(e))
 	switch e.Type {
-	case "message":
+	case TypeMessage:
 		r.Messages++
 		r.addMessage(e)
-	case "session_info":
+	case TypeSessionInfo:
 		r.Name = strings.Clone(strings.TrimSpace(e.Name))
-	case "label":
+	case TypeLabel:
 		r.addLabel(e)
 	}
 }
@@ -57,7 +57,7 @@ func (r *Record) addLabel(e *Entry) {
 }
 
 func (r *Record) addMessage(e *Entry) {
-	if e.Role != "user" && e.Role != "assistant" {
+	if e.Role != RoleUser && e.Role != RoleAssistant {
 		return
 	}
 	at := e.MessageTime
@@ -67,10 +67,10 @@ func (r *Record) addMessage(e *Entry) {
 	if at.After(r.LastMessage) {
 		r.LastMessage = at
 	}
-	if e.Role == "user" && r.FirstPrompt == "" {
+	if e.Role == RoleUser && r.FirstPrompt == "" {
 		r.FirstPrompt = shorten(e.UserText, MaxFirstPrompt)
 	}
-	if e.Role == "assistant" && e.Model != "" {
+	if e.Role == RoleAssistant && e.Model != "" {
 		model := e.Model
 		if e.Provider != "" {
 			model = e.Provider + "/" + model
@@ -100,7 +100,7 @@ func (r *Record) node(e *Entry) Node {
 	if !e.Timestamp.IsZero() {
 		n.Time = e.Timestamp.UnixMilli()
 	}
-	if e.Type == "compaction" && e.FirstKeptID == "" && e.FirstKeptIndex > 0 {
+	if e.Type == TypeCompaction && e.FirstKeptID == "" && e.FirstKeptIndex > 0 {
 		// Version 1 counts the parsed lines, the header being number 0. To
 		// have kept that means, to the pi of today, to have kept none.
 		if i := e.FirstKeptIndex - 1; i < len(r.Nodes) {
@@ -187,14 +187,14 @@ func shorten(s string, limit int) string {
 // entry has.
 func intern(s string) string {
 	switch s {
-	case "message":
-		return "message"
-	case "user":
-		return "user"
-	case "assistant":
-		return "assistant"
-	case "toolResult":
-		return "toolResult"
+	case TypeMessage:
+		return TypeMessage
+	case RoleUser:
+		return RoleUser
+	case RoleAssistant:
+		return RoleAssistant
+	case RoleToolResult:
+		return RoleToolResult
 	}
 	return strings.Clone(s)
 }

@@ -48,8 +48,8 @@ type Header struct {
 // The strings and slices of an Entry that a parser hands out, Parts included,
 // are valid only until the parser reads on; keep copies.
 type Entry struct {
-	Type string // entry type as written: message, compaction, label, …
-	Role string // role of a message entry: user, assistant, toolResult, …
+	Type string // TypeMessage, TypeCompaction, …, else as written
+	Role string // of a message entry: RoleUser, RoleAssistant, …, else as written
 
 	ID        string // "@<byte offset>" when the file gives none
 	ParentID  string // "" when absent or null
@@ -86,6 +86,7 @@ type Entry struct {
 	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 when absent
 
 	Parts []Part
+	Facts *EntryFacts // when the parser was asked for them, and there are any
 }
 
 // Part is one searchable piece of an entry.

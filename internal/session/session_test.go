@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/internal/session"
-
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
 )
 
 // record folds entries given as "id parent [type [target]]", "-" for an absent

@@ -55,7 +55,7 @@ func (t *Tree) Leaf() int {
 	if last < 0 {
 		return -1
 	}
-	if n := &t.nodes[last]; n.Type == "leaf" || n.Type == "lane" {
+	if n := &t.nodes[last]; n.Type == TypeLeaf || n.Type == TypeLane {
 		if i, ok := t.byID[n.TargetID]; ok {
 			return i
 		}
@@ -203,7 +203,7 @@ func (t *Tree) Through(i int) []int {
 func (t *Tree) markContext() {
 	last := -1
 	for at, i := range t.path {
-		if t.nodes[i].Type == "compaction" {
+		if t.nodes[i].Type == TypeCompaction {
 			last = at
 		}
 	}
@@ -218,11 +218,11 @@ func (t *Tree) markContext() {
 		}
 	}
 	for at, i := range t.path[keep:] {
-		older := t.nodes[i].Type == "compaction" && keep+at != last
+		older := t.nodes[i].Type == TypeCompaction && keep+at != last
 		t.context[i] = !older
 	}
 	for _, i := range t.path {
-		if t.nodes[i].Type == "context_edit" {
+		if t.nodes[i].Type == TypeContextEdit {
 			if target, ok := t.byID[t.nodes[i].TargetID]; ok {
 				t.context[target] = false
 			}

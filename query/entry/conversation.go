@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -24,8 +25,8 @@ type Conversation struct {
 
 // NewConversation returns the conversation that the record describes and the
 // file holds. The caller closes the file.
-func NewConversation(v adapter.Viewer, rec *session.Record, file io.ReaderAt) *Conversation {
-	return &Conversation{Record: rec, Tree: rec.Tree(), reader: Reader{viewer: v, session: &rec.Summary, file: file}}
+func NewConversation(a adapter.Adapter, rec *session.Record, file io.ReaderAt) *Conversation {
+	return &Conversation{Record: rec, Tree: rec.Tree(), reader: Reader{adapter: a, session: &rec.Summary, file: file}}
 }
 
 // Entry is an entry of a conversation as it is shown. It stays valid.
@@ -79,9 +80,9 @@ func (c *Conversation) Through(path []int, i int) []int {
 func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	isTalk := func(i int) bool {
 		switch node := &c.Record.Nodes[i]; node.Type {
-		case "message":
-			return node.Role != "system"
-		case "compaction", "branch_summary", "custom_message":
+		case session.TypeMessage:
+			return node.Role != session.RoleSystem
+		case session.TypeCompaction, session.TypeBranchSummary, session.TypeCustomMessage:
 			return true
 		}
 		return false
@@ -143,9 +144,8 @@ func BranchName(active bool) string {
 func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
-	lines := adapter.NewLineReader(r, 0, 0)
-	parser := a.Parse(adapter.State{})
-	finder, _ := parser.(adapter.FactFinder)
+	lines := jsonl.NewReader(r, 0, 0)
+	parser := a.Parse(adapter.State{Path: path, Facts: true})
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -156,11 +156,8 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			rec.Add(e)
-			if finder == nil {
-				return
-			}
-			if facts := finder.Facts(line, e); facts != nil && facts.HasUsage {
-				rec.AddUsage(facts.Usage)
+			if e.Facts != nil && e.Facts.HasUsage {
+				rec.AddUsage(e.Facts.Usage)
 			}
 		})
 		for _, p := range problems {
@@ -181,15 +178,15 @@ func (c *Conversation) OpenCalls() ([]string, error) {
 	path := c.Tree.Path()
 	for at := len(path) - 1; at >= 0; at-- {
 		switch n := &c.Record.Nodes[path[at]]; n.Role {
-		case "user":
+		case session.RoleUser:
 			return nil, nil
-		case "toolResult":
+		case session.RoleToolResult:
 			e, err := c.Read(path[at])
 			if err != nil {
 				return nil, err
 			}
 			answered[e.ToolCallID] = true
-		case "assistant":
+		case session.RoleAssistant:
 			e, err := c.Read(path[at])
 			if err != nil {
 				return nil, err

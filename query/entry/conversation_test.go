@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 )
 
 const talk = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T00:00:00.000Z","cwd":"/p"}
@@ -20,11 +20,11 @@ const talk = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T00:
 
 func converse(t *testing.T, indexed, now string) *Conversation {
 	t.Helper()
-	rec, err := ReadRecord(adapter.Pi(), "/s.jsonl", strings.NewReader(indexed), time.Unix(1, 0))
+	rec, err := ReadRecord(pi.New(), "/s.jsonl", strings.NewReader(indexed), time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader([]byte(now)))
+	return NewConversation(pi.New(), rec, bytes.NewReader([]byte(now)))
 }
 
 func TestConversationReads(t *testing.T) {

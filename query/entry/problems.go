@@ -5,14 +5,15 @@ import (
 	"io"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
 // Problems reads a session file from its first byte on and hands over every piece
 // of it that is left out. What a last line without a newline lacks is none.
-func Problems(a adapter.Adapter, r io.Reader, emit func(session.Problem)) error {
-	lines := adapter.NewLineReader(r, 0, 0)
-	parser := a.Parse(adapter.State{})
+func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Problem)) error {
+	lines := jsonl.NewReader(r, 0, 0)
+	parser := a.Parse(adapter.State{Path: path})
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {

@@ -43,11 +43,12 @@ type Identity struct {
 // asked for, and makes sure that each is the one that was indexed. It keeps one file
 // open at a time. It is used by one goroutine.
 type Reader struct {
-	Limit int // longest entry to read, in bytes; 0: any
+	Limit int  // longest entry to read, in bytes; 0: any
+	Facts bool // Read and Parse hand entries over with their facts
 
 	src     Source
-	parser  adapter.Parser
-	viewer  adapter.Viewer // nil when entries of the format cannot be shown
+	adapter adapter.Adapter
+	parser  adapter.Parser // nil until the first entry
 	session *session.Summary
 	file    io.ReaderAt // nil until the first read
 	opened  File        // the file, when the reader has to close it
@@ -57,8 +58,7 @@ type Reader struct {
 
 // NewReader returns a reader that opens files of the source.
 func NewReader(src Source, a adapter.Adapter) *Reader {
-	viewer, _ := a.(adapter.Viewer)
-	return &Reader{src: src, parser: a.Parse(adapter.State{}), viewer: viewer}
+	return &Reader{src: src, adapter: a}
 }
 
 // Use makes the reader read entries of a session from now on. With nil it closes its
@@ -84,7 +84,7 @@ func (r *Reader) Read(ref Ref, id Identity, use func(*session.Entry)) error {
 	if err != nil {
 		return err
 	}
-	return r.Parse(ref, id, data, func(_ adapter.Line, e *session.Entry) { use(e) })
+	return r.Parse(ref, id, data, use)
 }
 
 // JSON reads the bytes of the entry at a place: its JSON object, or with an unknown
@@ -110,16 +110,20 @@ func (r *Reader) json(ref Ref) ([]byte, error) {
 	return r.buf, err
 }
 
-// Parse hands over the entry that begins the JSON, and the line that it is parsed
-// from, if it is the one that was indexed, and fails with ErrChanged otherwise.
-func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(adapter.Line, *session.Entry)) error {
+// Parse hands over the entry that begins the JSON, if it is the one that was indexed,
+// and fails with ErrChanged otherwise.
+func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entry)) error {
 	state, line := r.at(ref, data)
-	r.parser.Reset(state)
+	if r.parser == nil {
+		r.parser = r.adapter.Parse(state)
+	} else {
+		r.parser.Reset(state)
+	}
 	same := false
 	r.parser.Parse(line, func(e *session.Entry) {
 		if !same && id.is(e, ref) {
 			same = true
-			use(line, e)
+			use(e)
 		}
 	})
 	if !same {
@@ -128,9 +132,6 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(adapter.Line,
 	return nil
 }
 
-// Parser returns the parser of Parse, for facts of the entry that it hands over.
-func (r *Reader) Parser() adapter.Parser { return r.parser }
-
 // View is Read for an entry laid out for a person. Both are valid during the call
 // only.
 func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.View)) error {
@@ -138,12 +139,9 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	if err != nil {
 		return err
 	}
-	if r.viewer == nil {
-		return fmt.Errorf("read %s: its format cannot be shown", r.session.Path)
-	}
 	state, line := r.at(ref, data)
 	same := false
-	r.viewer.View(state, line, func(e *session.Entry, v *session.View) {
+	adapter.View(r.adapter, state, line, func(e *session.Entry, v *session.View) {
 		if !same && id.is(e, ref) {
 			same = true
 			use(e, v)
@@ -164,7 +162,7 @@ func (id Identity) is(e *session.Entry, ref Ref) bool {
 // at returns the line of an entry and the state in which it is parsed.
 func (r *Reader) at(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
-	state := adapter.State{Lines: number - 1}
+	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}
 	if r.session.Header.Offset <= ref.Offset {
 		state.Header = r.session.Header
 	}

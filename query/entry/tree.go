@@ -1,6 +1,10 @@
 package entry
 
-import "iter"
+import (
+	"iter"
+
+	"pigrep/internal/session"
+)
 
 // TreeRow is a line of a tree as it is shown: an entry, or several that lie
 // between and say nothing of its shape.
@@ -100,12 +104,12 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 func (c *Conversation) shapes(i, next int) bool {
 	n := &c.Record.Nodes[i]
 	switch {
-	case n.Role == "user" || n.Role == "bashExecution" || n.Type == "compaction" || n.Type == "branch_summary":
+	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary:
 		return true
 	case c.Record.Labels[n.ID] != "" || len(c.Tree.Children(i)) > 1:
 		return true
-	case n.Role != "assistant":
-		return next < 0 && n.Type == "message"
+	case n.Role != session.RoleAssistant:
+		return next < 0 && n.Type == session.TypeMessage
 	}
-	return next < 0 || c.Record.Nodes[next].Role == "user"
+	return next < 0 || c.Record.Nodes[next].Role == session.RoleUser
 }

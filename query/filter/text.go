@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
@@ -33,21 +32,19 @@ type Text interface {
 	// Cost is what Holds costs for a byte of an entry, 1 for a usual regular
 	// expression; 0 when it is not worth counting.
 	Cost() int
+	// OfFacts reports whether Holds asks for the facts of the entry.
+	OfFacts() bool
 }
 
 // A Part is a part of an entry that was read again, with what Texts ask for.
 type Part struct {
 	Session  *session.Summary
-	Line     adapter.Line // that the entry was parsed from
-	Parser   adapter.Parser
-	Entry    *session.Entry
-	Number   int // of the part
+	Entry    *session.Entry // with its facts
+	Number   int            // of the part
 	Folder   *analysis.Folder
 	Commands *analysis.Folder // whose memory is free while that of Folder is in use
 
 	folded []byte // of the part's text; nil until it is asked for
-	facts  *session.EntryFacts
-	asked  bool // for the facts
 }
 
 func (p *Part) text() []byte { return p.Entry.Parts[p.Number].Text }
@@ -59,14 +56,6 @@ func (p *Part) Folded() []byte {
 		p.folded = p.Folder.Fold(p.text())
 	}
 	return p.folded
-}
-
-// factsOf returns what the entry says about the use of tools, nil for nothing.
-func (p *Part) factsOf() *session.EntryFacts {
-	if f, ok := p.Parser.(adapter.FactFinder); ok && !p.asked {
-		p.asked, p.facts = true, f.Facts(p.Line, p.Entry)
-	}
-	return p.facts
 }
 
 // NewText returns the Text of a field, nil when it needs none.
@@ -148,6 +137,8 @@ func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return b, nil
 }
 
+func (f *expressionTest) OfFacts() bool { return false }
+
 func (f *expressionTest) Cost() int { return f.cost }
 
 func (f *expressionTest) Holds(p *Part) bool { return f.re.Match(p.text()) }
@@ -182,10 +173,12 @@ func (f *commandTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return docs, err
 }
 
+func (f *commandTest) OfFacts() bool { return true }
+
 func (f *commandTest) Cost() int { return 0 }
 
 func (f *commandTest) Holds(p *Part) bool {
-	facts := p.factsOf()
+	facts := p.Entry.Facts
 	if facts == nil {
 		return false
 	}
@@ -234,10 +227,12 @@ func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return docs, nil
 }
 
+func (f *fileTest) OfFacts() bool { return true }
+
 func (f *fileTest) Cost() int { return 0 }
 
 func (f *fileTest) Holds(p *Part) bool {
-	facts := p.factsOf()
+	facts := p.Entry.Facts
 	if facts == nil {
 		return false
 	}

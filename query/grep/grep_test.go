@@ -24,6 +24,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/indexer"
@@ -71,7 +73,7 @@ func (s *grepShelf) roots() []adapter.Root { return []adapter.Root{{Path: s.root
 
 func (s *grepShelf) update() {
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: s.index, Adapter: adapter.Pi(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
+		Dir: s.index, Adapter: pi.New(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -93,7 +95,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		known = reader
 	}
 	var files []File
-	for _, step := range indexer.Plan(indexer.Discover(adapter.Pi(), s.roots()), known) {
+	for _, step := range indexer.Plan(indexer.Discover(pi.New(), s.roots()), known) {
 		f := File{Path: step.File.Path, Known: step.Known}
 		switch step.Change {
 		case indexer.Unchanged, indexer.Touched:
@@ -106,7 +108,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		files = append(files, f)
 	}
 	var list []*Match
-	sum, err := Run(context.Background(), reader, adapter.Pi(), stories.Disk{}, files, req, func(m *Match) error {
+	sum, err := Run(context.Background(), reader, pi.New(), stories.Disk{}, files, req, func(m *Match) error {
 		list = append(list, m)
 		return nil
 	})
@@ -621,7 +623,7 @@ func TestGrepGivenUp(t *testing.T) {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
 	var files []File
-	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		files = append(files, File{Path: f.Path})
 	}
 	for n := range 20 {
@@ -631,7 +633,7 @@ func TestGrepGivenUp(t *testing.T) {
 		if n%2 == 0 {
 			req.Idle = cancel // before a file is done
 		}
-		_, err := Run(ctx, nil, adapter.Pi(), stories.Disk{}, files, req, func(*Match) error {
+		_, err := Run(ctx, nil, pi.New(), stories.Disk{}, files, req, func(*Match) error {
 			if seen++; seen > n {
 				cancel()
 			}
@@ -733,13 +735,13 @@ func TestGrepOfFixtures(t *testing.T) {
 	s := newGrepShelf(t)
 	s.root = filepath.Join(root, "real")
 	s.update()
-	for _, f := range indexer.Discover(adapter.Pi(), s.roots()).Files {
+	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		data, err := os.Open(f.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := adapter.Pi().Parse(adapter.State{})
-		lines := adapter.NewLineReader(bufio.NewReader(data), 0, 0)
+		p := pi.New().Parse(adapter.State{})
+		lines := jsonl.NewReader(bufio.NewReader(data), 0, 0)
 		for {
 			line, err := lines.Next()
 			if err == io.EOF {

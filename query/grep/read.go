@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/literal"
@@ -27,7 +28,7 @@ type worker struct {
 	*run
 	ctx    context.Context
 	finder *finder
-	parser adapter.Parser // of the entries that the index names
+	reread *entry.Reader  // of the entries that the index names
 	cursor literal.Cursor // in raw bytes
 	buf    []byte
 
@@ -44,8 +45,7 @@ type worker struct {
 func newWorker(ctx context.Context, g *run) *worker {
 	return &worker{
 		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
-		// Headers are no entries; what this parser reads is never the first line.
-		parser: g.adapter.Parse(adapter.State{Header: session.Header{Version: 1}}),
+		reread: entry.NewReader(g.src, g.adapter),
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *worker) read() error {
 		return err
 	}
 	if t.scan || t.Known == nil {
-		return w.scan(adapter.State{}, 0)
+		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
 	w.head = t.Known.Header
 	if err := w.skipEntries(); err != nil {
@@ -93,18 +93,18 @@ func (w *worker) read() error {
 	}
 	rec, err := w.reader.Record(t.Known.File)
 	if err != nil || rec == nil {
-		return w.scan(adapter.State{}, 0)
+		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
 	if err := w.entries(rec); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
-			return w.scan(adapter.State{}, 0)
+			return w.scan(adapter.State{Path: t.Path}, 0)
 		}
 		return err
 	}
 	if t.Indexed >= w.file.Size() {
 		return nil
 	}
-	state := adapter.State{Header: rec.Header, Lines: rec.Lines}
+	state := adapter.State{Path: t.Path, Header: rec.Header, Lines: rec.Lines}
 	for i := range rec.Nodes {
 		if rec.Nodes[i].Offset >= t.Indexed {
 			break
@@ -186,6 +186,7 @@ func (w *worker) entries(rec *session.Record) error {
 		w.task.skipped = true
 		return nil
 	}
+	w.reread.Use(&rec.Summary)
 	list := w.task.entries
 	for len(list) > 0 {
 		if err := w.ctx.Err(); err != nil {
@@ -237,20 +238,11 @@ func (w *worker) node(rec *session.Record, n *session.Node, data []byte) error {
 	if w.JSON != nil && !w.mayMatch(data) {
 		return nil
 	}
-	found := 0
 	var err error
-	w.parser.Parse(adapter.Line{Data: data, Raw: data, Offset: n.Offset, Number: n.Line, Ended: true}, func(e *session.Entry) {
-		found++
-		if err == nil && e.Offset == n.Offset && e.Length == n.Length {
-			err = w.entry(e, rec.TimeOf(n))
-		} else if err == nil {
-			err = entry.ErrChanged
-		}
+	changed := w.reread.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
+		err = w.entry(e, rec.TimeOf(n))
 	})
-	if err == nil && found != 1 {
-		err = entry.ErrChanged
-	}
-	return err
+	return cmp.Or(changed, err)
 }
 
 // scan searches the file from an offset on, where the parser is in the state
@@ -318,7 +310,7 @@ func (w *worker) header(state adapter.State, from int64) (session.Header, error)
 		return state.Header, nil
 	}
 	parser := w.adapter.Parse(state)
-	lines := adapter.NewLineReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
+	lines := jsonl.NewReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
 			return session.Header{}, err
@@ -430,7 +422,7 @@ func (s *lineScan) entries(parser adapter.Parser, line adapter.Line, skipping bo
 // readTo brings last to the line at an offset.
 func (s *lineScan) readTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
-	lines := adapter.NewLineReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
+	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
 	for {
 		if err := s.w.ctx.Err(); err != nil {
 			return err

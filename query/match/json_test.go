@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index/analysis"
 	"pigrep/internal/session"
 )
@@ -113,7 +114,7 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 			rt.Fatal(err)
 		}
 		var text string
-		parser := adapter.Pi().Parse(adapter.State{Header: session.Header{Version: 3}})
+		parser := pi.New().Parse(adapter.State{Header: session.Header{Version: 3}})
 		parser.Parse(adapter.Line{Data: raw, Raw: raw, Number: 2, Offset: 100, Ended: true}, func(e *session.Entry) {
 			if len(e.Parts) > 0 {
 				text = string(e.Parts[0].Text)

@@ -9,7 +9,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/internal/lab/stories"
@@ -216,7 +216,7 @@ func firstStage(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: adapter.Pi(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
+	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
 }
 
 // Every query over every library gives what the model gives: the same hits, the

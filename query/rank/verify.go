@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
@@ -166,23 +165,24 @@ func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 		entries = append(entries, order[:n])
 		order = order[n:]
 	}
+	facts := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.OfFacts() })
 	return looks, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
 		some := entries[k]
 		first := round[some[0]]
 		w.use(&s.files[first.file])
-		w.Limit = most
+		w.Limit, w.Facts = most, facts
 		ref, id, err := w.ref(first, s.lengthOf(first))
 		var data []byte
 		if err == nil {
 			data, err = w.JSON(ref)
 		}
 		if err == nil && !s.ruledOut(w, round, some, data) {
-			err = w.Parse(ref, id, data, func(line adapter.Line, e *session.Entry) {
+			err = w.Parse(ref, id, data, func(e *session.Entry) {
 				for _, k := range some {
 					if int(round[k].part) >= len(e.Parts) {
 						looks[k].lost = entry.ErrChanged
 					} else {
-						looks[k].whole = s.wholeIn(w, round[k], line, e)
+						looks[k].whole = s.wholeIn(w, round[k], e)
 					}
 				}
 			})
@@ -198,8 +198,8 @@ func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 }
 
 // wholeIn returns the words to be verified that a candidate has in its entry.
-func (s *search) wholeIn(r *Worker, c *Candidate, line adapter.Line, e *session.Entry) (whole uint64) {
-	v := filter.Part{Session: r.file.Summary, Line: line, Parser: r.Parser(), Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
+func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
+	v := filter.Part{Session: r.file.Summary, Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && holds(p, &v) {
 			whole |= p.Bit

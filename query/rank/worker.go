@@ -50,7 +50,7 @@ func (r *readers) Worker() *Worker {
 // Done takes back a Worker.
 func (r *readers) Done(w *Worker) {
 	w.use(nil)
-	w.Limit = 0
+	w.Limit, w.Facts = 0, false
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.idle = append(r.idle, w)

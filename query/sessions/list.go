@@ -19,11 +19,11 @@ import (
 type Request struct {
 	Text string
 	filter.Spec
-	Sort        rank.Sort  // with a text
-	Limit       int        // 0: all, with a text 20
-	Env         filter.Env // what fields in the text are read with
-	DefaultRoot string     // the session root of the agent, for the resume command
-	Redact      bool       // what looks like a secret is masked in what is shown
+	Sort   rank.Sort        // with a text
+	Limit  int              // 0: all, with a text 20
+	Env    filter.Env       // what fields in the text are read with
+	Resume query.ResumeFunc // how sessions are resumed; nil: the list says nothing of it
+	Redact bool             // what looks like a secret is masked in what is shown
 
 	Named bool // only sessions with a name
 	Forks bool // only sessions that are forks or were forked, families together
@@ -32,7 +32,7 @@ type Request struct {
 // Of returns the request for the sessions that a search would find.
 func Of(r query.Request) Request {
 	return Request{
-		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, DefaultRoot: r.DefaultRoot, Redact: r.Redact,
+		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,
 	}
 }
 
@@ -109,7 +109,7 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
 	req := query.Request{
 		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
-		Env: l.req.Env, DefaultRoot: l.req.DefaultRoot, Redact: l.req.Redact,
+		Env: l.req.Env, Resume: l.req.Resume, Redact: l.req.Redact,
 	}
 	narrowed := l.req.Named || l.req.Forks
 	if narrowed {
@@ -248,7 +248,7 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 
 // listed makes a row of the list from the summary alone.
 func (l *sessionLister) listed(i int) Session {
-	s := describe(l.lineage, i, l.req.DefaultRoot)
+	s := describe(l.lineage, i, l.req.Resume)
 	if l.req.Redact {
 		s.Redact()
 	}
@@ -256,13 +256,13 @@ func (l *sessionLister) listed(i int) Session {
 }
 
 // Describe returns what a list says about session i of the lineage.
-func (l *Lineage) Describe(i int, defaultRoot string) query.SessionHit {
-	return describe(l, i, defaultRoot).SessionHit
+func (l *Lineage) Describe(i int, how query.ResumeFunc) query.SessionHit {
+	return describe(l, i, how).SessionHit
 }
 
-func describe(l *Lineage, i int, defaultRoot string) Session {
+func describe(l *Lineage, i int, how query.ResumeFunc) Session {
 	s := &l.sessions[i]
-	d := Session{SessionHit: query.Describe(s, defaultRoot)}
+	d := Session{SessionHit: query.Describe(s, how)}
 	d.Forks = len(l.forks[i])
 	if p := l.Parent(i); p != nil {
 		d.ParentPath = p.Path

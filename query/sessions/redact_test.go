@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/lab/stories"
 )
 
 func TestListMasksFirstPrompts(t *testing.T) {
 	l := stories.New(t, stories.Story{Name: "s", Entries: []stories.Turn{stories.Prompt("connect with DB_PASSWORD=hunter2hunter2 please")}})
-	list, err := List(t.Context(), l.Reader, adapter.Pi(), stories.Disk{}, Request{Redact: true})
+	list, err := List(t.Context(), l.Reader, pi.New(), stories.Disk{}, Request{Redact: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -35,7 +35,7 @@ func eachFile(dir string, visit func(io.Reader) error) error {
 // decodeAll decodes every line with encoding/json, the yardstick for CPU.
 func decodeAll(dir string) error {
 	return eachFile(dir, func(r io.Reader) error {
-		lines := adapter.NewLineReader(r, 0, 0)
+		lines := jsonl.NewReader(r, 0, 0)
 		for {
 			line, err := lines.Next()
 			if err == io.EOF {

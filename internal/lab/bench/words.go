@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 )
 
@@ -90,8 +92,8 @@ func eachWord(text []byte, visit func([]byte)) {
 // eachPart visits the parts of the entries of a session file. They are valid only
 // during the visit.
 func eachPart(r io.Reader, visit func(*session.Part)) error {
-	lines := adapter.NewLineReader(r, 0, 0)
-	parser := adapter.Pi().Parse(adapter.State{})
+	lines := jsonl.NewReader(r, 0, 0)
+	parser := pi.New().Parse(adapter.State{})
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/query/audit"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
@@ -41,7 +41,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	type call struct{ Tool, Arguments, Status, FirstLine string }
 	calls := func(req audit.Request) (list []call) {
 		t.Helper()
-		answer, err := audit.Calls(t.Context(), r, adapter.Pi(), disk{}, req, true)
+		answer, err := audit.Calls(t.Context(), r, pi.New(), disk{}, req, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	req.Tools = []string{"read"}
 	check("calls of a tool", []call{read}, calls(req))
 
-	table, err := audit.Commands(t.Context(), r, adapter.Pi(), disk{}, request())
+	table, err := audit.Commands(t.Context(), r, pi.New(), disk{}, request())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestFindingByNameAndText(t *testing.T) {
 	if _, err := sessions.FindEntry(rec, rec.Tree(), "aa000009"); err == nil {
 		t.Error("FindEntry of an entry that is not there is no error")
 	}
-	list, err := sessions.List(t.Context(), r, adapter.Pi(), disk{}, sessions.Request{
+	list, err := sessions.List(t.Context(), r, pi.New(), disk{}, sessions.Request{
 		Text: "kubectl", Env: filter.Env{Now: time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)}})
 	if err != nil || len(list.Sessions) != 1 || list.Sessions[0].Hit == nil || list.Sessions[0].Hit.EntryID != "aa000003" {
 		t.Fatalf("Sessions: %+v, %v", list, err)
@@ -155,7 +155,7 @@ func TestFindingByNameAndText(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, f)
+	c := entry.NewConversation(pi.New(), rec, f)
 	for row, err := range c.TreeRows(true) {
 		if err != nil {
 			t.Fatal(err)

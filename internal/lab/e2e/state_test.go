@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/session"
@@ -40,7 +41,7 @@ func update(t testing.TB, dir, root string) *indexer.Result {
 func options(dir, root string) indexer.Options {
 	return indexer.Options{
 		Dir:     dir,
-		Adapter: adapter.Pi(),
+		Adapter: pi.New(),
 		Roots:   []adapter.Root{{Path: root, Origin: "test"}},
 		Now:     time.Now,
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -237,7 +238,7 @@ func queries(r *index.Reader) []string {
 // may differ in.
 func answer(t testing.TB, r *index.Reader, text string) string {
 	t.Helper()
-	resp, err := query.Search(context.Background(), r, adapter.Pi(), disk{}, query.Request{Text: text, Spec: filter.Spec{Scope: scope.All}})
+	resp, err := query.Search(context.Background(), r, pi.New(), disk{}, query.Request{Text: text, Spec: filter.Spec{Scope: scope.All}})
 	if err != nil {
 		return "error: " + err.Error()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 )
@@ -107,7 +108,7 @@ func readRecord(t *testing.T, path string) *session.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := entry.ReadRecord(adapter.Pi(), path, bytes.NewReader(data), info.ModTime())
+	rec, err := entry.ReadRecord(pi.New(), path, bytes.NewReader(data), info.ModTime())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,9 +322,10 @@ func TestObstaclesEqualPi(t *testing.T) {
 		if len(data) == 0 {
 			t.Skip("pi begins a new session in an empty file")
 		}
-		why := adapter.Obstacle(readRecord(t, path), data, "/none/sessions")
-		if (want.OpenError != "") != (why != "") {
-			t.Errorf("pi says %q, pigrep %q", want.OpenError, why)
+		env := adapter.Environment{Home: "/none", Getenv: func(string) string { return "" }}
+		_, why := pi.New().Resume(env, readRecord(t, path), data, false)
+		if (want.OpenError != "") != (why != nil) {
+			t.Errorf("pi says %q, pigrep %v", want.OpenError, why)
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
@@ -208,7 +209,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 		l.t.Fatal(err)
 	}
 	rec := &session.Record{Summary: session.Summary{File: l.Writer.NextFile(), Path: path}}
-	parser := adapter.Pi().Parse(adapter.State{})
+	parser := pi.New().Parse(adapter.State{})
 	offset := int64(0)
 	for i, line := range strings.SplitAfter(text, "\n") {
 		if line == "" {

@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 )
@@ -40,7 +41,7 @@ type App struct {
 	// ConfigDir is the user's directory for settings, "" when there is none.
 	ConfigDir string
 	Now       func() time.Time
-	Adapter   adapter.Adapter
+	Agents    []adapter.Agent
 
 	out     *bufio.Writer    // results; flushed at the end of the run
 	bounded *printer.Bounded // bounds what goes to out; nil without a bound
@@ -72,8 +73,8 @@ func Main() int {
 		Getenv:  os.Getenv,
 		Home:    home,
 		WorkDir: workDir, ConfigDir: configDir,
-		Now:     time.Now,
-		Adapter: adapter.Pi(),
+		Now:    time.Now,
+		Agents: agents.All(),
 	}
 	log.SetFlags(0)
 	log.SetOutput(engineLog{app})

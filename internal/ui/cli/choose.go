@@ -62,7 +62,7 @@ func (a *App) chooseMeaning(x *answerer, e *sessions.AmbiguousError) (path, entr
 	}
 	list := make([]sessions.Session, len(meanings))
 	for i, m := range meanings {
-		list[i].SessionHit = query.Describe(m.Session, a.defaultRoot())
+		list[i].SessionHit = query.Describe(m.Session, x.agents.ResumeCommand)
 		if m.EntryID != "" {
 			list[i].Hit = &query.Hit{Kind: "entry", Fragment: match.Fragment{Text: m.EntryID}}
 		}

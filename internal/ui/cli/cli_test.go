@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -44,7 +45,7 @@ func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
 		Home:    home,
 		WorkDir: home,
 		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
-		Adapter: adapter.Pi(),
+		Agents:  agents.All(),
 	}, out, errs
 }
 
@@ -208,14 +209,14 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// brokenAdapter stands for any bug below.
-type brokenAdapter struct{ adapter.Adapter }
+// brokenAgent stands for any bug below.
+type brokenAgent struct{ adapter.Agent }
 
-func (brokenAdapter) Roots(adapter.Environment) ([]adapter.Root, error) { panic("a bug") }
+func (brokenAgent) Roots(adapter.Environment) ([]adapter.Root, error) { panic("a bug") }
 
 func TestPanicIsOneLine(t *testing.T) {
 	a, _, errs := testApp(t)
-	a.Adapter = brokenAdapter{a.Adapter}
+	a.Agents = []adapter.Agent{brokenAgent{a.Agents[0]}}
 	if got := a.Run(t.Context(), []string{"words"}); got != exitError {
 		t.Errorf("exit code %d, want %d", got, exitError)
 	}

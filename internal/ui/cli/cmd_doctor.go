@@ -61,7 +61,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 		return err
 	}
 	opt := indexer.Options{
-		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Logger: a.logger(),
+		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
 		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
 	}
 	report, err := indexer.Check(ctx, opt, o.deep)

@@ -252,7 +252,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	start := a.Now()
 	out := printer.NewGrep(p, options)
 	first := true
-	sum, err := grep.Run(ctx, known.reader, a.Adapter, disk{}, known.files(), req, func(m *grep.Match) error {
+	sum, err := grep.Run(ctx, known.reader, where.agents, disk{}, known.files(), req, func(m *grep.Match) error {
 		if err := out.Match(m); err != nil || !first {
 			return err
 		}
@@ -316,10 +316,10 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles,
 	var err error
 	switch {
 	case o.noIndex:
-		k.found = indexer.Discover(a.Adapter, p.roots)
+		k.found = indexer.Discover(p.agents, p.roots)
 	case o.noUpdate:
 		k.reader, err = index.Open(p.indexDir)
-		k.found = indexer.Discover(a.Adapter, p.roots)
+		k.found = indexer.Discover(p.agents, p.roots)
 	default:
 		var res *indexer.Result
 		res, err = a.update(ctx, p, false)

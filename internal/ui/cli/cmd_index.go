@@ -145,7 +145,7 @@ func stateOf(r *index.Reader) query.IndexState {
 
 // dryRun shows the plan of an update. Nothing is written.
 func dryRun(a *App, p *place, out printer.Printer) error {
-	found := indexer.Discover(a.Adapter, p.roots)
+	found := indexer.Discover(p.agents, p.roots)
 	x := &printer.Index{DryRun: true, Dir: p.indexDir}
 	reader, err := index.Open(p.indexDir)
 	var known indexer.Index

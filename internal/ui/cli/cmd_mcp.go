@@ -24,12 +24,6 @@ import (
 	"pigrep/query"
 )
 
-// The variables that pi sets for the processes it starts: the session it is in.
-const (
-	envSessionID   = "PI_SESSION_ID"
-	envSessionFile = "PI_SESSION_FILE"
-)
-
 type mcpOptions struct {
 	sharedOptions
 	reveal      bool
@@ -59,7 +53,7 @@ Nothing is ever written but the index, which is kept up to date.
 
 Answers are short (maxBytes, 24 kB unless asked for more) and lead on with a
 cursor. What looks like a secret is masked, and the session the agent runs in
-($` + envSessionID + `, $` + envSessionFile + `) is left out unless it asks.`,
+(` + currentVariables() + `) is left out unless it asks.`,
 		Example: `pigrep mcp --print-config pi
 pigrep mcp --print-config claude > .mcp.json`,
 		Args:              noArgs,
@@ -96,7 +90,7 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 	zone := (&auditOptions{}).zone(a)
 	now := func() time.Time { return a.Now().In(zone) }
 	return mcp.Config{
-		Version: buildVersion(a).Version, Adapter: a.Adapter, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
+		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
 		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			l, err := f.open(ctx)
@@ -115,7 +109,7 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 			then := *a
 			then.Now = func() time.Time { return now.In(zone) }
 			req, err := agentFilters(filters).request(&then)
-			req.DefaultRoot, req.Env.Expand = a.defaultRoot(), a.absolute
+			req.Resume, req.Env.Expand = p.agents.ResumeCommand, a.absolute
 			return req, agentError(context.Background(), err)
 		},
 		Status: func(context.Context) (json.RawMessage, error) {
@@ -130,16 +124,27 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 	}
 }
 
-// currentSession is the session of pi that this process runs in.
-func (a *App) currentSession() mcp.Session {
-	s := mcp.Session{ID: a.Getenv(envSessionID)}
-	if path := a.Getenv(envSessionFile); path != "" {
-		s.Path = a.absolute(path)
-		if real, err := filepath.EvalSymlinks(s.Path); err == nil {
-			s.Path = real
+// currentVariables names the variables by which agents tell the processes they
+// start which session these are in.
+func currentVariables() string {
+	var names []string
+	for _, v := range agentVariables() {
+		if !v.Path {
+			names = append(names, "$"+v.Name)
 		}
 	}
-	return s
+	return strings.Join(names, ", ")
+}
+
+// currentSession is the session that this process runs in.
+func (a *App) currentSession() mcp.Session {
+	id, path := a.registry().Current()
+	if path != "" {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+	}
+	return mcp.Session{ID: id, Path: path}
 }
 
 // agentFilters are the flags that mean the same as filters of an agent.
@@ -280,7 +285,13 @@ func (o *mcpOptions) serverArgs(a *App) []string {
 // elsewhere.
 func (a *App) serverEnv() map[string]string {
 	env := make(map[string]string)
-	for _, name := range []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", envIndexDir} {
+	names := []string{envIndexDir}
+	for _, v := range agentVariables() {
+		if v.Path {
+			names = append(names, v.Name)
+		}
+	}
+	for _, name := range names {
 		if value := a.Getenv(name); value != "" {
 			env[name] = a.absolute(value)
 		}

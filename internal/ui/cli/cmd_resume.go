@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,9 +137,9 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		}
 		// Then it is a word to search for.
 	}
-	req.Text, req.DefaultRoot = strings.Join(o.words, " "), a.defaultRoot()
+	req.Text, req.Resume = strings.Join(o.words, " "), x.agents.ResumeCommand
 	req.Limit = maxChoices
-	list, err := sessions.List(ctx, x.reader, a.Adapter, disk{}, sessions.Of(req))
+	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.Of(req))
 	if err != nil {
 		if e, ok := errors.AsType[*words.TextError](err); ok {
 			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
@@ -173,7 +175,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, a.defaultRoot()), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+		SessionHit: query.Describe(&rec.Summary, t.agents.ResumeCommand), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}}
 	head := make([]byte, adapter.HeadLength)
 	if n, err := t.file.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -181,39 +183,33 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	} else {
 		head = head[:n]
 	}
-	if why := adapter.Obstacle(rec, head, a.defaultRoot()); why != "" {
-		return nil, &problem{code: codeCannotResume, message: "pi cannot resume " + rec.Path + ": " + why, hint: obstacleHint(rec, a.defaultRoot())}
-	}
 	r.Fork = o.fork || o.in != ""
-	if r.Fork {
-		r.Argv = adapter.ForkCommand(rec.Summary, a.defaultRoot())
-	} else {
-		r.Argv = adapter.OpenCommand(rec.Summary, a.defaultRoot())
+	how, err := t.agents.Resume(rec, head, r.Fork)
+	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
+		return nil, &problem{code: codeCannotResume, message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
+			hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` read it all the same")}
 	}
+	if err != nil {
+		return nil, err
+	}
+	r.Argv = how.Argv
 	if err := o.chooseDir(a, rec, r); err != nil {
 		return nil, err
 	}
 	if _, err := o.lookPath(r.Argv[0]); err != nil {
 		if o.exec {
-			return nil, &problem{code: codeCannotResume, message: "pi is not on your PATH", hint: "npm install -g @earendil-works/pi-coding-agent"}
+			return nil, &problem{code: codeCannotResume, message: r.Argv[0] + " is not on your PATH", hint: how.Install}
 		}
-		r.Warnings = append(r.Warnings, "pi is not on your PATH")
+		r.Warnings = append(r.Warnings, r.Argv[0]+" is not on your PATH")
 	}
 	warnings, err := o.warnings(a, t, r)
-	r.Warnings = append(r.Warnings, warnings...)
+	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
 	r.Command = shellOf(o.goos).command(r.Dir, r.Argv)
 	return r, err
 }
 
-// codeCannotResume is the error of a session that pi does not resume.
+// codeCannotResume is the error of a session that its agent does not resume.
 const codeCannotResume = "cannot-resume"
-
-func obstacleHint(rec *session.Record, defaultRoot string) string {
-	if filepath.Dir(rec.Path) == filepath.Dir(defaultRoot) && rec.Version > 0 && rec.Version != 4 {
-		return "start pi once, then: pigrep resume " + rec.ID
-	}
-	return "`pigrep show` and `pigrep export` read it all the same"
-}
 
 // chooseDir finds the directory to run pi in.
 func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
@@ -267,13 +263,6 @@ const justNow = time.Minute
 func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
 	var list []string
 	rec := t.Record
-	if adapter.Rewrites(rec.Summary) {
-		if r.Fork {
-			list = append(list, fmt.Sprintf("it is of format %d: pi may copy such entries into a fork unconverted, and not restore them; resuming it once without --fork converts it", rec.Version))
-		} else {
-			list = append(list, fmt.Sprintf("it is of format %d: pi rewrites the file in its new format when it opens it", rec.Version))
-		}
-	}
 	info, err := t.file.Stat()
 	if err != nil {
 		return nil, err

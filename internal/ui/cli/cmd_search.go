@@ -118,12 +118,12 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err != nil {
 		return err
 	}
-	req.DefaultRoot = a.defaultRoot()
+	req.Resume = p.agents.ResumeCommand
 	debug.SetGCPercent(searchGC)
 	var res *query.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()
-		if res, err = query.Search(ctx, r, a.Adapter, disk{}, req); err != nil {
+		if res, err = query.Search(ctx, r, p.agents, disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
 		a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "hits", res.TotalAny)

@@ -79,16 +79,16 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	base.Text, base.Limit, base.DefaultRoot = strings.TrimSpace(o.query), o.limit, a.defaultRoot()
-	req := sessions.Of(base)
-	req.Named, req.Forks = o.named, o.forks
+	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit
 	p, err := o.place(a)
 	if err != nil {
 		return err
 	}
+	req := sessions.Of(base)
+	req.Named, req.Forks, req.Resume = o.named, o.forks, p.agents.ResumeCommand
 	var list *sessions.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
-		if list, err = sessions.List(ctx, r, a.Adapter, disk{}, req); err != nil {
+		if list, err = sessions.List(ctx, r, p.agents, disk{}, req); err != nil {
 			return searchProblem(ctx, err)
 		}
 		return nil

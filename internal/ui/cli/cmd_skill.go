@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"pigrep/adapter"
 	"pigrep/internal/files"
 )
 
@@ -57,7 +56,7 @@ func runSkill(a *App, o *skillOptions) error {
 		_, err := a.out.Write(skillText)
 		return err
 	}
-	path := filepath.Join(adapter.AgentDir(a.environment()), "skills", "pigrep", "SKILL.md")
+	path := filepath.Join(a.registry().SkillDir(), "pigrep", "SKILL.md")
 	had, err := os.ReadFile(path)
 	question := fmt.Sprintf("write %s?", path)
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -93,7 +92,7 @@ func (a *App) status(p *place) (*printer.Status, error) {
 	s := &printer.Status{Dir: p.indexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
-	looking.Go(func() { found = indexer.Discover(a.Adapter, p.roots) })
+	looking.Go(func() { found = indexer.Discover(p.agents, p.roots) })
 	reader, err := index.Open(p.indexDir)
 	looking.Wait()
 	for _, r := range found.Roots {
@@ -202,7 +201,7 @@ func (a *App) allSkipped(p *place) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		err := skippedLines(a.Adapter, sum.Path, func(p session.Problem) {
+		err := skippedLines(p.agents.Agent(sum.Path), sum.Path, func(p session.Problem) {
 			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		})
 		if err != nil {
@@ -218,7 +217,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 		return err
 	}
 	defer f.Close()
-	return entry.Problems(ad, f, emit)
+	return entry.Problems(ad, path, f, emit)
 }
 
 // compareFiles says what happened to the files since they were indexed.
@@ -246,15 +245,13 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing
 }
 
-// stores lists what pi keeps, and which of it exists. What is private is not
+// stores lists what agents keep, and which of it exists. What is private is not
 // looked at, not even for that.
 func (a *App) stores() []printer.Store {
-	dir := adapter.AgentDir(a.environment())
 	var list []printer.Store
-	for _, s := range adapter.PiStores {
+	for _, s := range a.registry().Stores() {
 		row := printer.Store{
-			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage),
-			Path: filepath.Join(dir, filepath.FromSlash(s.Path)),
+			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,
 		}
 		if s.Coverage != adapter.Private {
 			_, err := os.Stat(row.Path)

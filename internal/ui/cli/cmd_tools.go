@@ -288,7 +288,7 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 		return nil, err
 	}
 	if run.state.PendingFiles > 0 {
-		for _, step := range indexer.Plan(indexer.Discover(a.Adapter, p.roots), run.reader) {
+		for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), run.reader) {
 			switch step.Change {
 			case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
 			case indexer.New:
@@ -355,7 +355,7 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) 
 
 func runTools(ctx context.Context, a *App, o *auditOptions) error {
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Tools(ctx, run.reader, a.Adapter, disk{}, run.req)
+		t, err := audit.Tools(ctx, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
@@ -392,7 +392,7 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands = o.raw && !ruled
-		l, err := audit.Calls(ctx, run.reader, a.Adapter, disk{}, run.req, results)
+		l, err := audit.Calls(ctx, run.reader, run.agents, disk{}, run.req, results)
 		if err != nil {
 			return nil, err
 		}
@@ -405,7 +405,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
-		t, err := audit.Commands(ctx, run.reader, a.Adapter, disk{}, run.req)
+		t, err := audit.Commands(ctx, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}

@@ -112,7 +112,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 		return tui.Options{}, err
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
-	ui.Request = query.Request{Sort: order, DefaultRoot: a.defaultRoot(), Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	ui.Request = query.Request{Sort: order, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	return ui, nil
 }
 
@@ -137,6 +137,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if err != nil {
 		return err
 	}
+	ui.Request.Resume = p.agents.ResumeCommand
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +36,7 @@ func newVersionCommand(a *App) *cobra.Command {
 
 func buildVersion(a *App) *printer.Version {
 	v := &printer.Version{
-		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: a.Adapter.Name(),
+		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.registry().Names(), " "),
 	}
 	if v.Version == "" {
 		v.Version = "dev"

@@ -50,7 +50,7 @@ func (d *desk) open() (x *answerer, give func(), err error) {
 	held, err := d.index.take()
 	switch {
 	case held != nil:
-		return &answerer{reader: held.Reader}, func() { d.index.give(held) }, nil
+		return &answerer{reader: held.Reader, agents: d.place.agents}, func() { d.index.give(held) }, nil
 	case errors.Is(err, index.ErrNoIndex):
 		return nil, nil, tui.ErrNoIndex
 	}
@@ -63,7 +63,7 @@ func (d *desk) search(ctx context.Context, req query.Request) (*query.Response, 
 		return nil, err
 	}
 	defer give()
-	return query.Search(ctx, x.reader, d.app.Adapter, disk{}, req)
+	return query.Search(ctx, x.reader, d.place.agents, disk{}, req)
 }
 
 func (d *desk) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
@@ -74,7 +74,7 @@ func (d *desk) sessions(ctx context.Context, req sessions.Request) (*sessions.Re
 	defer give()
 	// The scope is about text, and there is none to look for.
 	req.Scope = ""
-	return sessions.List(ctx, x.reader, d.app.Adapter, disk{}, req)
+	return sessions.List(ctx, x.reader, d.place.agents, disk{}, req)
 }
 
 func (d *desk) facets(context.Context) ([]sessions.Facet, error) {

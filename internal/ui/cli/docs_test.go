@@ -19,7 +19,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/index"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/tui"
@@ -115,7 +115,7 @@ func screenOf(t *testing.T, command string, width, height int) string {
 	a := &App{
 		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: width},
 		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
-		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Adapter: adapter.Pi(),
+		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Agents: agents.All(),
 	}
 	args := wordsOf(command)
 	if args[0] == "tui" {

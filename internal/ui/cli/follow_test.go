@@ -15,7 +15,7 @@ import (
 func testFollower(t *testing.T, sessions int) (*follower, *App, *place) {
 	t.Helper()
 	a, _, _ := testApp(t)
-	p := &place{indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: filepath.Join(a.Home, "sessions")}}}
+	p := &place{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: filepath.Join(a.Home, "sessions")}}}
 	writeSessions(t, p.roots[0].Path, sessions)
 	f := (&sharedOptions{}).follow(t.Context(), a, p)
 	t.Cleanup(func() { f.Close() })

@@ -38,7 +38,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	if err := os.CopyFS(g.dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
+	p := &place{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
 	g.f = (&sharedOptions{}).follow(t.Context(), a, p)
 	g.f.patience = time.Minute // the first index may take long on a busy machine
 	config := a.mcpConfig(g.f, p, false)
@@ -632,7 +632,7 @@ func TestCurrentSessionFromTheEnvironment(t *testing.T) {
 		{"", gone, mcp.Session{Path: gone}}, // not written yet
 	} {
 		a.Getenv = func(name string) string {
-			return map[string]string{envSessionID: test.id, envSessionFile: test.path}[name]
+			return map[string]string{"PI_SESSION_ID": test.id, "PI_SESSION_FILE": test.path}[name]
 		}
 		if got := a.currentSession(); got != test.want {
 			t.Errorf("with %q and %q: %+v, want %+v", test.id, test.path, got, test.want)

@@ -12,10 +12,11 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
+	"pigrep/indexer"
 )
 
-// The environment variables that pigrep itself reads; those of pi are the
-// adapter's.
+// The environment variables that pigrep itself reads; those of agents are the
+// adapters'.
 const (
 	envIndexDir = "PIGREP_INDEX_DIR"
 	// "stock" lets the engine build its segments by itself, should ours be in
@@ -31,14 +32,16 @@ func (a *App) environment() adapter.Environment {
 // absolute resolves a path that a person typed, as pi would.
 func (a *App) absolute(path string) string { return adapter.Absolute(path, a.environment()) }
 
-// defaultRoot is the session root that pi uses when nothing else is set.
-func (a *App) defaultRoot() string {
-	return filepath.Join(adapter.AgentDir(a.environment()), "sessions")
+// registry finds the agent of a session file. Until it is told the roots in use,
+// it takes every file for one of the first agent.
+func (a *App) registry() *adapter.Registry {
+	return adapter.NewRegistry(a.environment(), a.Agents...)
 }
 
 // place is where sessions are read from and where their index is.
 type place struct {
 	roots    []adapter.Root
+	agents   *adapter.Registry // of the files in the roots
 	indexDir string
 }
 
@@ -53,6 +56,7 @@ func (o *sharedOptions) place(a *App) (*place, error) {
 			p.roots, err = []adapter.Root{samples}, nil
 		}
 	}
+	p.agents = a.registry().In(p.roots)
 	p.indexDir = o.indexDir
 	if p.indexDir == "" {
 		p.indexDir = a.Getenv(envIndexDir)
@@ -68,17 +72,18 @@ func (o *sharedOptions) place(a *App) (*place, error) {
 	return p, err
 }
 
-// roots returns the session roots that were named, else those that the adapter
-// knows.
+// roots returns the session roots that were named, else those that the agents
+// know.
 func (o *sharedOptions) roots(a *App) []adapter.Root {
 	var roots []adapter.Root
 	for _, dir := range o.sessionDir {
-		roots = append(roots, adapter.Root{Path: a.absolute(dir), Origin: "--session-dir"})
+		path := a.absolute(dir)
+		roots = append(roots, adapter.Root{Path: path, Origin: "--session-dir", Agent: indexer.AgentOf(a.registry(), path)})
 	}
 	if len(roots) > 0 {
 		return roots
 	}
-	roots, err := a.Adapter.Roots(a.environment())
+	roots, err := a.registry().Roots()
 	if err != nil {
 		// The roots that the other sources name are there all the same.
 		a.advise("mend it, or name the directory of the sessions: --session-dir DIR", "%v", err)
@@ -124,7 +129,7 @@ func (p *place) check(a *App, named bool) error {
 			return err
 		}
 		missing = append(missing, err)
-		if root.Path != a.defaultRoot() {
+		if !root.Usual {
 			set = append(set, err)
 		}
 	}

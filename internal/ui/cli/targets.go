@@ -34,6 +34,7 @@ const (
 // target is a session that a person named, open for reading.
 type target struct {
 	*entry.Conversation
+	agents  *adapter.Registry
 	lineage *sessions.Lineage // of the indexed sessions
 	index   int               // of the session in the lineage, -1 when it is not indexed
 	shortID func(id string) string
@@ -92,11 +93,7 @@ func isFile(path string) bool {
 // openTarget opens the session file and, of its session record, the one that the
 // index has or, when the file is not indexed, one made now.
 func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
-	viewer, ok := a.Adapter.(adapter.Viewer)
-	if !ok {
-		return nil, fmt.Errorf("read %s: its format cannot be shown", path)
-	}
-	t := &target{lineage: sessions.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: sessions.ShortIDs(x.reader.Summaries())}
+	t := &target{agents: x.agents, lineage: sessions.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: sessions.ShortIDs(x.reader.Summaries())}
 	file, info, err := openSession(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.lineage.IndexOf(path) >= 0 {
@@ -124,13 +121,13 @@ func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
 		}
 	}
 	if rec == nil || rec.Size != info.Size() && info.Size() < rec.Checkpoint.Offset {
-		rec, err = entry.ReadRecord(a.Adapter, path, bufio.NewReaderSize(file, 1<<20), info.ModTime())
+		rec, err = entry.ReadRecord(x.agents, path, bufio.NewReaderSize(file, 1<<20), info.ModTime())
 		if err != nil {
 			file.Close()
 			return nil, &problem{code: codeIO, message: "read the session", err: err}
 		}
 	}
-	t.Conversation = entry.NewConversation(viewer, rec, file)
+	t.Conversation = entry.NewConversation(x.agents, rec, file)
 	if entryID != "" {
 		if t.entry, err = sessions.FindEntry(rec, t.Tree, entryID); err != nil {
 			file.Close()
@@ -218,7 +215,7 @@ const maxCandidates = 10
 func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.SessionFacts, error) {
 	rec := t.Record
 	f := printer.SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, a.defaultRoot()),
+		SessionHit: query.Describe(&rec.Summary, x.agents.ResumeCommand),
 		ShortID:    t.shortID(rec.ID), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	for i := range rec.Nodes {

@@ -3,8 +3,11 @@ package cli
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 	"pigrep/query/syntax"
@@ -99,14 +102,11 @@ func exitCodesTopic() string {
 	return b.String()
 }
 
-// variables is the table of environment variables.
+// variables is the table of environment variables, those of agents aside.
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir goes before it"},
 	{envConfig, "the settings file, in place of pigrep/config.toml in the user's directory for settings; " + noSettings + " for none"},
 	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
-	{"PI_CODING_AGENT_DIR", "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched"},
-	{"PI_CODING_AGENT_SESSION_DIR", "one more directory with sessions, as pi reads it"},
-	{envSessionID + ", " + envSessionFile, "the session of pi that mcp runs in, which it leaves out"},
 	{"XDG_CONFIG_HOME, HOME", "the user's directory for settings on Linux; on macOS and Windows the system knows"},
 	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},
 	{"NO_COLOR", "no colours, with any value; --color goes before it"},
@@ -118,10 +118,29 @@ var variables = [][2]string{
 	{"COLUMNS", "the width to lay text out for, in place of the terminal's"},
 }
 
+// agentVariables are the environment variables of all agents.
+func agentVariables() []adapter.Variable {
+	return adapter.NewRegistry(adapter.Environment{}, agents.All()...).Variables()
+}
+
+// agentRows are the rows of these variables; those with one use share a row.
+func agentRows() [][2]string {
+	var rows [][2]string
+	for _, v := range agentVariables() {
+		if n := len(rows); n > 0 && rows[n-1][1] == v.Use {
+			rows[n-1][0] += ", " + v.Name
+			continue
+		}
+		rows = append(rows, [2]string{v.Name, v.Use})
+	}
+	return rows
+}
+
 func environmentTopic() string {
 	var b strings.Builder
 	b.WriteString("Flags go before the environment, the environment before the settings file\n(`pigrep config` shows all three) and before pi's own settings.\n\n")
-	for _, v := range variables {
+	ours := slices.IndexFunc(variables, func(v [2]string) bool { return v[0] == envBuilder }) + 1
+	for _, v := range slices.Insert(slices.Clone(variables), ours, agentRows()...) {
 		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
 	}
 	return b.String()

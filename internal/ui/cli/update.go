@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
@@ -22,6 +23,7 @@ import (
 // it is.
 type answerer struct {
 	reader  *index.Reader
+	agents  *adapter.Registry
 	state   query.IndexState // of a response, without what the response itself knows
 	errors  []indexer.FileError
 	rebuilt string
@@ -144,6 +146,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early
 	}
 	return &answerer{
 		reader:  res.Reader,
+		agents:  p.agents,
 		errors:  res.Errors,
 		rebuilt: res.Rebuilt,
 		state: query.IndexState{
@@ -155,7 +158,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early
 // indexing returns the options for indexing the place.
 func (a *App) indexing(p *place) indexer.Options {
 	return indexer.Options{
-		Dir: p.indexDir, Adapter: a.Adapter, Roots: p.roots, Now: a.Now, Logger: a.logger(),
+		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
 		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
 	}
 }
@@ -218,8 +221,8 @@ func openAsIs(a *App, p *place) (*answerer, error) {
 	if err != nil {
 		return nil, indexProblem(err)
 	}
-	found := indexer.Discover(a.Adapter, p.roots)
-	x := &answerer{reader: reader, errors: unusable(found)}
+	found := indexer.Discover(p.agents, p.roots)
+	x := &answerer{reader: reader, agents: p.agents, errors: unusable(found)}
 	lag := indexer.Behind(found, reader.Summaries())
 	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
 	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0

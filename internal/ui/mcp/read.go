@@ -13,7 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"pigrep/adapter"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -91,10 +90,6 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if err != nil {
 		return nil, nameError(x, err)
 	}
-	viewer, ok := s.Adapter.(adapter.Viewer)
-	if !ok {
-		return nil, fmt.Errorf("read %s: its format cannot be shown", sum.Path)
-	}
 	rec, err := x.Reader.Record(sum.File)
 	if err != nil {
 		return nil, err
@@ -106,7 +101,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{Conversation: entry.NewConversation(viewer, rec, file), file: file, entry: -1}
+	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
 	c.Redact = !s.Reveal
 	if entryID != "" {
 		if c.entry, err = findEntry(c.Conversation, entryID); err != nil {
@@ -115,7 +110,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		}
 	}
 	lineage := sessions.NewLineage(x.Reader.Summaries())
-	row := sessions.Session{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), "")}
+	row := sessions.Session{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), nil)}
 	row.Resume = nil
 	if c.Redact {
 		row.Redact()

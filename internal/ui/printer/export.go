@@ -82,7 +82,7 @@ func isBareID(r rune) bool {
 func entryTitle(e *entry.Entry) string {
 	what := headOf(e)
 	switch {
-	case e.Role == "toolResult":
+	case e.Role == session.RoleToolResult:
 		what = "result " + oneLine(e.Tool)
 	case what == "":
 		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
@@ -96,7 +96,7 @@ func entryTitle(e *entry.Entry) string {
 // entryNotes are the facts beside the heading of an exported entry.
 func entryNotes(e *entry.Entry, branches bool) []string {
 	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
-	if e.Model != "" && e.Type == "message" {
+	if e.Model != "" && e.Type == session.TypeMessage {
 		notes = append(notes, oneLine(e.Model))
 	}
 	if e.Labelled != "" {
@@ -105,7 +105,7 @@ func entryNotes(e *entry.Entry, branches bool) []string {
 	if branches && e.Branch == entry.BranchAbandoned {
 		notes = append(notes, "abandoned branch")
 	}
-	if e.Role == "toolResult" && e.IsError {
+	if e.Role == session.RoleToolResult && e.IsError {
 		notes = append(notes, "error")
 	}
 	return notes
@@ -186,7 +186,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		if len(block.Text) > 0 {
 			b.WriteString("\n" + escapeMarkdown(oneLine(string(block.Text))) + "\n")
 		}
-	case isProse(block.Kind) && e.Role != "toolResult":
+	case isProse(block.Kind) && e.Role != session.RoleToolResult:
 		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
 	case block.Kind == session.KindThinking:
 		b.WriteString("<details><summary>thinking</summary>\n\n")

@@ -85,9 +85,9 @@ func exportHTML(w io.Writer, s *Show) error {
 func htmlEntry(b *strings.Builder, e *entry.Entry, anchor string, branches bool) {
 	classes := []string{}
 	switch {
-	case e.Role == "user":
+	case e.Role == session.RoleUser:
 		classes = append(classes, "prompt")
-	case e.Role == "assistant":
+	case e.Role == session.RoleAssistant:
 		classes = append(classes, "reply")
 	}
 	if e.IsError {
@@ -134,7 +134,7 @@ func htmlBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		b.WriteString("<details><summary>thinking</summary>\n")
 		htmlProse(b, block.Text)
 		b.WriteString("</details>\n")
-	case isProse(block.Kind) && e.Role != "toolResult":
+	case isProse(block.Kind) && e.Role != session.RoleToolResult:
 		htmlProse(b, block.Text)
 	case isRemark(block):
 		fmt.Fprintf(b, "<div class=\"text\">%s</div>\n", html.EscapeString(oneLine(string(block.Text))))

@@ -16,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
+	"pigrep/adapter/pi"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -29,16 +31,16 @@ func conversation(t *testing.T) (*entry.Conversation, SessionFacts) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := entry.ReadRecord(adapter.Pi(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
+	rec, err := entry.ReadRecord(pi.New(), "/home/u/.pi/agent/sessions/--p--/login.jsonl", bytes.NewReader(data), now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(rec.Problems) > 0 {
 		t.Fatalf("problems: %v", rec.Problems)
 	}
-	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := entry.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	return c, SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, "/home/u/.pi/agent/sessions"), ShortID: "01a1f7e5", Version: 3,
+		SessionHit: query.Describe(&rec.Summary, resumed), ShortID: "01a1f7e5", Version: 3,
 		Entries: len(rec.Nodes), Abandoned: 2,
 		Parent: &Relative{SessionPath: "/home/u/old/parent.jsonl", SessionID: "9470c69e", ShortID: "9470c69e", Title: "Login", State: "moved", Shared: 5},
 		Children: []Relative{
@@ -46,6 +48,11 @@ func conversation(t *testing.T) (*entry.Conversation, SessionFacts) {
 		},
 		Twins: []string{"/home/u/copy.jsonl"},
 	}
+}
+
+// resumed is how pi resumes a session.
+func resumed(s *session.Summary) (string, []string) {
+	return pi.New().ResumeCommand(adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}, s)
 }
 
 func entriesOf(c *entry.Conversation, list []int) iter.Seq2[*entry.Entry, error] {
@@ -228,13 +235,13 @@ func TestExportHTMLEscapes(t *testing.T) {
 		`{"type":"session_info","id":"g","name":` + e + `}`,
 	}
 	data := []byte(strings.Join(lines, "\n") + "\n")
-	rec, err := entry.ReadRecord(adapter.Pi(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
+	rec, err := entry.ReadRecord(pi.New(), "/"+evil, bytes.NewReader(data), time.Unix(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := entry.NewConversation(adapter.Pi().(adapter.Viewer), rec, bytes.NewReader(data))
+	c := entry.NewConversation(pi.New(), rec, bytes.NewReader(data))
 	var b bytes.Buffer
-	s := &Show{Session: SessionFacts{SessionHit: query.Describe(&rec.Summary, "/x")}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
+	s := &Show{Session: SessionFacts{SessionHit: query.Describe(&rec.Summary, resumed)}, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}
 	if err := Export(&b, "html", s); err != nil {
 		t.Fatal(err)
 	}

@@ -205,9 +205,9 @@ const relativeTitle = 32
 
 // heads names what an entry is, above its text.
 var heads = map[string]string{
-	"user": "prompt", "assistant": "reply", "bashExecution": "shell", "custom": "note", "hookMessage": "note",
-	"compaction": "compaction", "branch_summary": "branch summary", "custom_message": "note",
-	"compactionSummary": "compaction", "branchSummary": "branch summary", "system": "system prompt",
+	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
+	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
+	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
 }
 
 // headOf says what an entry is, "" when there is no better word than its type or
@@ -216,44 +216,44 @@ func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":
 		return heads[e.Role]
-	case e.Type == "custom":
+	case e.Type == session.TypeCustom:
 		return "" // as a role it is another thing
 	}
 	return heads[e.Type]
 }
 
 func (p *transcript) entry(e *entry.Entry) {
-	if e.Role == "toolResult" {
+	if e.Role == session.RoleToolResult {
 		p.result(e)
 		return
 	}
 	switch e.Type {
-	case "message", "compaction", "branch_summary":
+	case session.TypeMessage, session.TypeCompaction, session.TypeBranchSummary:
 		p.release()
 	}
 	lines := p.lineLimit(e, promptLines)
 	switch {
-	case e.Role == "user":
+	case e.Role == session.RoleUser:
 		p.said(e, session.KindPrompt, lines)
-	case e.Role == "assistant":
+	case e.Role == session.RoleAssistant:
 		p.reply(e)
-	case e.Role == "bashExecution":
+	case e.Role == session.RoleShell:
 		p.shell(e)
-	case e.Role == "system" && e.Type == "message":
+	case e.Role == session.RoleSystem && e.Type == session.TypeMessage:
 		p.aside(e, "system prompt")
-	case e.Type == "compaction" || e.Type == "branch_summary" || e.Role == "compactionSummary" || e.Role == "branchSummary":
+	case e.Type == session.TypeCompaction || e.Type == session.TypeBranchSummary || e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary:
 		p.summary(e)
-	case e.Type == "message" || e.Type == "custom_message":
+	case e.Type == session.TypeMessage || e.Type == session.TypeCustomMessage:
 		if len(e.View.Blocks) > 0 {
 			p.said(e, session.KindNote, p.lineLimit(e, summaryLines))
 		}
-	case e.Type == "label":
+	case e.Type == session.TypeLabel:
 		if e.Label == "" {
 			p.remark(e, "label cleared on "+oneLine(e.TargetID))
 		} else {
 			p.remark(e, "label "+oneLine(e.Label)+" on "+oneLine(e.TargetID))
 		}
-	case e.Type == "session_info":
+	case e.Type == session.TypeSessionInfo:
 		p.remark(e, "named "+oneLine(e.Name))
 	default:
 		p.other(e)
@@ -283,7 +283,7 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 		mark = p.style(matchLook, FocusMark)
 	}
 	facts := []string{p.when(e.Time), oneLine(e.ID)}
-	if e.Role == "assistant" && e.Model != "" && p.Width == 0 {
+	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
 		facts = append(facts, oneLine(e.Model))
 	}
 	facts = append(facts, p.standing(e)...)

@@ -105,15 +105,15 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 	what = headOf(e)
 	switch {
-	case e.Role == "toolResult":
+	case e.Role == session.RoleToolResult:
 		what = "result " + oneLine(e.Tool)
 	case what == "":
 		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
 	}
 	switch e.Type {
-	case "label":
+	case session.TypeLabel:
 		return what, oneLine(e.Label) + " on " + oneLine(e.TargetID)
-	case "session_info":
+	case session.TypeSessionInfo:
 		return "name", oneLine(e.Name)
 	}
 	thought := ""
@@ -127,7 +127,7 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 			} else {
 				text += p.callSummary(b.Call, false)
 			}
-			if e.Role == "toolResult" {
+			if e.Role == session.RoleToolResult {
 				return what, text
 			}
 			return "call", text

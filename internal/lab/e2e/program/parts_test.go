@@ -182,7 +182,7 @@ func (p *partList) block(kind string, b map[string]any) {
 		p.unknown(b, []string{"type", "thinking", "thinkingSignature", "redacted"})
 	case "toolCall":
 		p.call(b)
-		p.unknown(b, []string{"type", "id", "name", "arguments", "thoughtSignature", "namespace", "argumentsError", "partialJson"})
+		p.unknown(b, []string{"type", "id", "name", "arguments", "thoughtSignature", "namespace", "argumentsError", "partialJson", "partialArgs", "streamIndex"})
 	default:
 		p.leaves("other", b)
 	}
@@ -246,7 +246,7 @@ func values(v any, key string, visit func(key, s string)) {
 	case string:
 		lower := strings.ToLower(key)
 		if key != "type" && key != "role" && key != "timestamp" && key != "data" && lower != "id" && !strings.HasSuffix(key, "Id") &&
-			!strings.HasSuffix(lower, "signature") && key != "partialJson" {
+			!strings.HasSuffix(lower, "signature") && key != "partialJson" && key != "partialArgs" && key != "streamIndex" {
 			visit(key, v)
 		}
 	case []any:

@@ -1,0 +1,403 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Kind returns the first byte of the value, which tells what it is: one of
+// { [ " t f n - 0…9, and 0 when there is no value.
+func (s *Scanner) Kind(v Value) byte {
+	if v.Empty() {
+		return 0
+	}
+	return s.data[v.Start]
+}
+
+// Raw returns the bytes of a value as they stand in the line.
+func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
+
+// Members walks the members of an object.
+type Members struct {
+	s   *Scanner
+	i   int
+	Key []byte // valid until the next call of Next
+	Val Value
+}
+
+// Members returns an iterator over v's members; over none when v is no object.
+func (s *Scanner) Members(v Value) Members {
+	if s.Kind(v) != '{' {
+		return Members{s: s, i: -1}
+	}
+	return Members{s: s, i: v.Start + 1}
+}
+
+// Next goes on to the next member. It reports whether there is one.
+func (m *Members) Next() bool {
+	if m.i < 0 {
+		return false
+	}
+	data := m.s.data
+	i := skipSpace(data, m.i)
+	if data[i] == ',' {
+		i = skipSpace(data, i+1)
+	}
+	if data[i] == '}' {
+		m.i = -1
+		return false
+	}
+	end := skipString(data, i)
+	m.Key = data[i+1 : end-1]
+	if bytes.IndexByte(m.Key, '\\') >= 0 {
+		m.Key = appendDecoded(nil, m.Key)
+	}
+	i = skipSpace(data, end)
+	i = skipSpace(data, i+1)
+	m.Val = m.s.valueAt(i)
+	m.i = m.Val.End
+	return true
+}
+
+// Elements walks the elements of an array.
+type Elements struct {
+	s   *Scanner
+	i   int
+	Val Value
+}
+
+// Elements returns an iterator over v's elements; over v alone when it is an
+// object or a string, over none otherwise. So a content that is one block reads
+// as a list of one.
+func (s *Scanner) Elements(v Value) Elements {
+	switch s.Kind(v) {
+	case '[':
+		return Elements{s: s, i: v.Start + 1}
+	case '{', '"':
+		return Elements{s: s, i: -1 - v.Start}
+	}
+	return Elements{s: s, i: -1 - len(s.data)}
+}
+
+// Next goes on to the next element. It reports whether there is one.
+func (e *Elements) Next() bool {
+	if e.i < 0 {
+		i := -1 - e.i
+		e.i = -1 - len(e.s.data)
+		if i == len(e.s.data) {
+			return false
+		}
+		e.Val = e.s.valueAt(i)
+		return true
+	}
+	data := e.s.data
+	i := skipSpace(data, e.i)
+	if data[i] == ',' {
+		i = skipSpace(data, i+1)
+	}
+	if data[i] == ']' {
+		e.i = -1 - len(data)
+		return false
+	}
+	e.Val = e.s.valueAt(i)
+	e.i = e.Val.End
+	return true
+}
+
+// valueAt returns the value that starts at i.
+func (s *Scanner) valueAt(i int) Value {
+	data := s.data
+	switch data[i] {
+	case '"':
+		near := data[:min(len(data), i+longValue)]
+		if end := skipString(near, i); end <= len(near) {
+			return at(i, end)
+		}
+		if n := s.noted(i); n != nil {
+			return n.Value
+		}
+		return at(i, skipString(data, i))
+	case '{', '[':
+		if n := s.noted(i); n != nil {
+			return n.Value
+		}
+		return at(i, skipContainer(data, i))
+	}
+	return at(i, skipScalar(data, i))
+}
+
+// noted returns what the scanner noted of the value at i, nil when it did not.
+func (s *Scanner) noted(i int) *note {
+	lo, hi := 0, len(s.long)
+	for lo < hi {
+		mid := int(uint(lo+hi) >> 1)
+		if s.long[mid].Start < i {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	if lo < len(s.long) && s.long[lo].Start == i {
+		return &s.long[lo]
+	}
+	return nil
+}
+
+// SkipPadding skips what may stand between the objects of a line. Zero bytes do:
+// a crash can leave them.
+func SkipPadding(data []byte, i int) int {
+	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
+		i++
+	}
+	return i
+}
+
+// WriteCompact writes a value without the white space outside its strings.
+func (s *Scanner) WriteCompact(w io.Writer, v Value) {
+	raw := s.Raw(v)
+	if !s.spaced {
+		w.Write(raw)
+		return
+	}
+	from := 0
+	for i := 0; i < len(raw); {
+		switch {
+		case raw[i] == '"':
+			i = skipString(raw, i)
+		case isSpace(raw[i]):
+			w.Write(raw[from:i])
+			for i < len(raw) && isSpace(raw[i]) {
+				i++
+			}
+			from = i
+		default:
+			i++
+		}
+	}
+	w.Write(raw[from:])
+}
+
+func skipSpace(data []byte, i int) int {
+	for isSpace(data[i]) {
+		i++
+	}
+	return i
+}
+
+// skipString returns the place after the string whose opening quote is at i, or
+// a place after the data if the string does not end in it.
+func skipString(data []byte, i int) int {
+	i++
+	for {
+		if i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i:])
+			quote := w ^ ones*'"'
+			slash := w ^ ones*'\\'
+			m := ((quote-ones)&^quote | (slash-ones)&^slash) & highs
+			if m == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(m) >> 3
+		} else {
+			for i < len(data) && data[i] != '"' && data[i] != '\\' {
+				i++
+			}
+			if i >= len(data) {
+				return len(data) + 1
+			}
+		}
+		if data[i] == '"' {
+			return i + 1
+		}
+		i += 2
+	}
+}
+
+// skipContainer returns the place after the array or object at i.
+func skipContainer(data []byte, i int) int {
+	depth := 0
+	for {
+		switch data[i] {
+		case '"':
+			i = skipString(data, i)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+			if depth == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+}
+
+// skipScalar returns the place after the number, true, false or null at i.
+func skipScalar(data []byte, i int) int {
+	for i < len(data) {
+		switch data[i] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r':
+			return i
+		}
+		i++
+	}
+	return i
+}
+
+// Text decodes a string value. The result is nil when v is no string.
+func (s *Scanner) Text(v Value) []byte {
+	if s.Kind(v) != '"' {
+		return nil
+	}
+	if v.form&decoded != 0 {
+		return s.decoded(v)
+	}
+	raw := s.data[v.Start+1 : v.End-1]
+	if v.form&formKnown == 0 {
+		v.form = formOf(raw)
+	}
+	if v.form&escaped == 0 && (v.form&notASCII == 0 || utf8.Valid(raw)) {
+		return raw[:len(raw):len(raw)]
+	}
+	return s.arena.keep(appendDecoded(s.arena.room(len(raw)+decodeSlack), raw))
+}
+
+// decoded returns the text that the scanner has of a string.
+func (s *Scanner) decoded(v Value) []byte {
+	at := s.noted(v.Start).text
+	return s.texts[at.Start:at.End:at.End]
+}
+
+// appendText appends the text of a string value.
+func (s *Scanner) appendText(dst []byte, v Value) []byte {
+	if v.form&decoded != 0 {
+		return append(dst, s.decoded(v)...)
+	}
+	return appendDecoded(dst, s.data[v.Start+1:v.End-1])
+}
+
+func formOf(raw []byte) form {
+	f := formKnown
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		f |= escaped
+	}
+	for _, c := range raw {
+		if c >= utf8.RuneSelf {
+			return f | notASCII
+		}
+	}
+	return f
+}
+
+// decodeSlack is the room beyond its text that makes decoding fast.
+const decodeSlack = 8
+
+// appendDecoded appends the text that the inside of a JSON string stands for.
+// Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
+func appendDecoded(dst, raw []byte) []byte {
+	for i := 0; i < len(raw); {
+		// Plain ASCII goes over eight bytes at a time, what follows it included,
+		// to be written over.
+		n, room := len(dst), dst[:cap(dst)]
+		for i+8 <= len(raw) && n+8 <= len(room) {
+			w := binary.LittleEndian.Uint64(raw[i:])
+			binary.LittleEndian.PutUint64(room[n:], w)
+			slash := w ^ ones*'\\'
+			m := ((slash-ones)&^slash | w) & highs
+			if m == 0 {
+				i, n = i+8, n+8
+				continue
+			}
+			k := bits.TrailingZeros64(m) >> 3
+			i, n = i+k, n+k
+			if raw[i] != '\\' {
+				break
+			}
+			c := unescaped[raw[i+1]]
+			if c == 0 {
+				break
+			}
+			room[n] = c
+			i, n = i+2, n+1
+		}
+		dst = room[:n]
+		if i == len(raw) {
+			break
+		}
+		switch c := raw[i]; {
+		case c == '\\' && raw[i+1] != 'u':
+			dst = append(dst, unescaped[raw[i+1]])
+			i += 2
+		case c == '\\':
+			var r rune
+			r, i = unescape(raw, i)
+			dst = utf8.AppendRune(dst, r)
+		case c < utf8.RuneSelf:
+			dst = append(dst, c)
+			i++
+		default:
+			r, size := utf8.DecodeRune(raw[i:])
+			if r == utf8.RuneError && size == 1 {
+				dst = append(dst, "\uFFFD"...)
+			} else {
+				dst = append(dst, raw[i:i+size]...)
+			}
+			i += size
+		}
+	}
+	return dst
+}
+
+// unescape reads the character that begins with \u at i, and returns the place
+// after it. The escape is known to be good, the one after it need not be.
+func unescape(raw []byte, i int) (rune, int) {
+	r := hex4(raw[i+2:])
+	i += 6
+	if !utf16.IsSurrogate(r) {
+		return r, i
+	}
+	if i+6 <= len(raw) && raw[i] == '\\' && checkHex(raw, i) == nil {
+		if pair := utf16.DecodeRune(r, hex4(raw[i+2:])); pair != utf8.RuneError {
+			return pair, i + 6
+		}
+	}
+	return utf8.RuneError, i
+}
+
+var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case c <= '9':
+			c -= '0'
+		default:
+			c = c | 0x20 - 'a' + 10
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+func appendValid(dst, b []byte) []byte {
+	if utf8.Valid(b) {
+		return append(dst, b...)
+	}
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, "\uFFFD"...)
+		} else {
+			dst = append(dst, b[:n]...)
+		}
+		b = b[n:]
+	}
+	return dst
+}

@@ -1,0 +1,88 @@
+package jsonl
+
+import (
+	"strings"
+	"testing"
+)
+
+func checked(t *testing.T, s *Scanner, data string) Value {
+	t.Helper()
+	s.Reset([]byte(data))
+	v, err := s.Check(0)
+	if err != nil {
+		t.Fatalf("Check(%s): %v", data, err)
+	}
+	return v
+}
+
+func TestFields(t *testing.T) {
+	var s Scanner
+	v := checked(t, &s, ` {"a":1,"b":{"c":"d"},"a":"last","\u0065":true}`)
+	if v.Start != 1 {
+		t.Errorf("the value starts at %d, want 1", v.Start)
+	}
+	fields := s.Fields(v)
+	inner := s.Fields(fields.Find("b"))
+	if len(fields) != 3 || s.String(fields.Find("a")) != "last" || !s.IsTrue(fields.Find("e")) || s.Name(inner.Find("c")) != "d" {
+		t.Errorf("fields %v, inner %v", fields, inner)
+	}
+	if !fields.Find("z").Empty() || s.Kind(fields.Find("z")) != 0 || s.String(fields.Find("z")) != "" || len(s.Fields(inner.Find("c"))) > 0 {
+		t.Error("there is a value that is not there")
+	}
+}
+
+func TestInt(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "-7": -7, "7.9": 7, "1e3": 1000, "9007199254740993": 9007199254740993} {
+		var s Scanner
+		if n, ok := s.Int(checked(t, &s, text)); !ok || n != want {
+			t.Errorf("Int(%s) = %d, %t, want %d", text, n, ok, want)
+		}
+	}
+	for _, text := range []string{`"1"`, "1e300", "-1e300", "null", "true", "[]", "{}"} {
+		var s Scanner
+		if n, ok := s.Int(checked(t, &s, text)); ok {
+			t.Errorf("Int(%s) = %d, want none", text, n)
+		}
+	}
+}
+
+func TestWriteCompact(t *testing.T) {
+	for text, want := range map[string]string{
+		"{ \"a b\" :\t[ 1 , \"x \\\" y\" ]\r\n}": `{"a b":[1,"x \" y"]}`,
+		`{"a":[1,"  "]}`:                         `{"a":[1,"  "]}`,
+	} {
+		var s Scanner
+		var b strings.Builder
+		v := checked(t, &s, text)
+		if s.WriteCompact(&b, v); b.String() != want {
+			t.Errorf("WriteCompact(%s) = %s, want %s", text, b.String(), want)
+		}
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	const value = `{"type":"x","id":"i","a":["b",{"c":"d\n","n":1.50,"e":[],"z":""}],"sig":"S","k":1,"k":"last",` +
+		`"image":{"data":"QUJD","mimeType":"image/png","alt":"cat"},"plain":{"data":"text"}}`
+	for _, test := range []struct {
+		name         string
+		named, block bool
+		held         [][]byte
+		want         string
+	}{
+		{"strings", false, false, nil, "x|i|b|d\n|last|image/png|cat|text"},
+		{"of a block", false, true, nil, "b|d\n|last|image/png|cat|text"},
+		{"not held", false, true, [][]byte{[]byte("a cat"), []byte("lastly")}, "b|d\n|image/png|text"},
+		{"named", true, false, nil, "type: x|id: i|a.0: b|a.1.c: d\n|a.1.n: 1.50|a.1.e: []|a.1.z: |sig: S|k: last|image.mimeType: image/png|image.alt: cat|plain.data: text"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var s Scanner
+			v := checked(t, &s, value)
+			w := Leaves{Omit: []string{"sig"}}
+			w.Begin(&s, s.Room(len(value)), test.named, test.held)
+			w.Add(v, test.block)
+			if got, want := string(w.End()), strings.ReplaceAll(test.want, "|", "\n"); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}

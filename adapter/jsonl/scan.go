@@ -1,0 +1,490 @@
+package jsonl
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"unicode/utf8"
+)
+
+// The scanner checks one JSON value in one pass over its bytes, as strictly as
+// JSON.parse does, and finds its end. It makes no tree: it only notes where the
+// long values near the top end, so that the code which then looks for the wanted
+// members can jump over the others. Depth costs one bit a level.
+//
+// Most long strings are wanted, and those with escapes have to be decoded. So
+// that is done in the same pass.
+
+const (
+	longValue  = 128 // bytes; a shorter one is cheap to cross again
+	notedDepth = 8   // what lies deeper is not noted
+)
+
+// ErrSyntax says that something is no JSON at all.
+var ErrSyntax = errors.New("not JSON")
+
+// Further errors of the scanner.
+var (
+	errTruncated = errors.New("JSON ends early")
+	errControl   = errors.New("control character in a JSON string")
+	errEscape    = errors.New("bad escape in a JSON string")
+	errNumber    = errors.New("bad number")
+)
+
+// Extent is a range of bytes of the line.
+type Extent struct{ Start, End int }
+
+// Value is a JSON value in the bytes of a line that the scanner has checked.
+// The zero value means there is none.
+type Value struct {
+	Extent
+	form form
+}
+
+func at(start, end int) Value { return Value{Extent: Extent{start, end}} }
+
+// Empty reports whether there is no value.
+func (v Value) Empty() bool { return v.End == 0 }
+
+// form says what a string holds, where that is known.
+type form uint8
+
+const (
+	formKnown form = 1 << iota // the other bits are right
+	escaped                    // has a backslash
+	notASCII                   // has a byte over 0x7f
+	decoded                    // the Scanner has its text
+)
+
+// note is a long value that the scanner came across.
+type note struct {
+	Value
+	text Extent // in texts, of a decoded string
+}
+
+// Scanner checks the JSON values of a line, one after the other, and reads them
+// in place. What it returns lies in the line or in memory that it uses again, and
+// is valid until the next Check, but for strings. The zero value is ready; it is
+// not safe for concurrent use.
+type Scanner struct {
+	data []byte // the line
+
+	// What the last check noted.
+	objects []uint64 // one bit a level: 1 is an object
+	long    []note   // by start
+	texts   []byte
+	open    [notedDepth]int
+	spaced  bool // white space stands outside strings
+
+	arena  arena
+	fields []Field           // of the objects that were read
+	names  map[string]string // short strings that come again and again
+}
+
+// Reset makes the scanner read another line.
+func (s *Scanner) Reset(line []byte) { s.data = line }
+
+// Check checks the value that starts at i, after white space.
+func (s *Scanner) Check(i int) (Value, error) {
+	s.arena.reset()
+	if cap(s.fields) > keptFields {
+		s.fields = nil
+	}
+	s.fields = s.fields[:0]
+	end, err := s.check(s.data, i)
+	if err != nil {
+		return Value{}, err
+	}
+	for isSpace(s.data[i]) {
+		i++
+	}
+	return at(i, end), nil
+}
+
+// keptFields is how many fields are kept for the next check.
+const keptFields = 64 << 10
+
+// Memory for texts.
+const (
+	firstTexts = 16 << 10
+	keptTexts  = 4 << 20 // more is not kept for the next check
+)
+
+// check checks the value that starts at i and returns where it ends. On an
+// error, it returns where that is.
+func (s *Scanner) check(data []byte, i int) (int, error) {
+	s.long, s.texts = s.long[:0], s.texts[:0]
+	if cap(s.texts) > keptTexts {
+		s.texts = nil
+	}
+	s.spaced = false
+	depth := 0
+	before := 0 // bytes of texts, before the string at hand
+	var inObject bool
+	var err error
+
+value:
+	i = s.space(data, i)
+	if i == len(data) {
+		return i, errTruncated
+	}
+	switch c := data[i]; c {
+	case '{', '[':
+		inObject = c == '{'
+		if depth>>6 == len(s.objects) {
+			s.objects = append(s.objects, 0)
+		}
+		if inObject {
+			s.objects[depth>>6] |= 1 << (depth & 63)
+		} else {
+			s.objects[depth>>6] &^= 1 << (depth & 63)
+		}
+		if depth < notedDepth {
+			s.open[depth] = len(s.long)
+			s.long = append(s.long, note{Value: Value{Extent: Extent{Start: i}}})
+		}
+		depth++
+		i = s.space(data, i+1)
+		if i == len(data) {
+			return i, errTruncated
+		}
+		if data[i] == c+2 { // '}' is '{'+2, ']' is '['+2
+			goto closed
+		}
+		if inObject {
+			goto key
+		}
+		goto value
+	case '"':
+		before = len(s.texts)
+		end, form, err := s.string(data, i+1)
+		if err != nil {
+			return end, err
+		}
+		if end-i >= longValue && depth <= notedDepth {
+			s.long = append(s.long, note{Value{Extent{i, end}, form}, Extent{before, len(s.texts)}})
+		} else {
+			s.texts = s.texts[:before]
+		}
+		i = end
+	case 't':
+		if i, err = checkWord(data, i, "true"); err != nil {
+			return i, err
+		}
+	case 'f':
+		if i, err = checkWord(data, i, "false"); err != nil {
+			return i, err
+		}
+	case 'n':
+		if i, err = checkWord(data, i, "null"); err != nil {
+			return i, err
+		}
+	default:
+		if i, err = checkNumber(data, i); err != nil {
+			return i, err
+		}
+	}
+
+after:
+	if depth == 0 {
+		return i, nil
+	}
+	i = s.space(data, i)
+	if i == len(data) {
+		return i, errTruncated
+	}
+	switch c := data[i]; {
+	case c == ',':
+		i++
+		if inObject {
+			goto key
+		}
+		goto value
+	case c == '}' && inObject, c == ']' && !inObject:
+		goto closed
+	}
+	return i, ErrSyntax
+
+key:
+	i = s.space(data, i)
+	if i == len(data) {
+		return i, errTruncated
+	}
+	if data[i] != '"' {
+		return i, ErrSyntax
+	}
+	before = len(s.texts)
+	if i, _, err = s.string(data, i+1); err != nil {
+		return i, err
+	}
+	s.texts = s.texts[:before]
+	i = s.space(data, i)
+	if i == len(data) {
+		return i, errTruncated
+	}
+	if data[i] != ':' {
+		return i, ErrSyntax
+	}
+	i++
+	goto value
+
+closed:
+	i++
+	depth--
+	if depth < notedDepth {
+		// A short one cannot hold a long one, so it is the last that was noted.
+		if at := s.open[depth]; i-s.long[at].Start < longValue {
+			s.long = s.long[:at]
+		} else {
+			s.long[at].End = i
+		}
+	}
+	if depth > 0 {
+		d := depth - 1
+		inObject = s.objects[d>>6]>>(d&63)&1 == 1
+	}
+	goto after
+}
+
+// space returns the first place from i on that is no white space.
+func (s *Scanner) space(data []byte, i int) int {
+	if i < len(data) && data[i] > ' ' {
+		return i
+	}
+	for i < len(data) && isSpace(data[i]) {
+		s.spaced = true
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+// Constants for looking at eight bytes at once.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// string checks the string whose first byte after the quote is at i and returns
+// the place after its closing quote, and what the string holds. When it has escapes
+// its text is appended to texts; of one that is not UTF-8 the form does not say so.
+func (s *Scanner) string(data []byte, i int) (int, form, error) {
+	start := i
+	seen := uint64(0) // its high bits tell of bytes over 0x7f
+	for {
+		if i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i:])
+			m := specials(w)
+			if m == 0 {
+				seen |= w
+				i += 8
+				continue
+			}
+			seen |= w & (m&-m - 1)
+			i += bits.TrailingZeros64(m) >> 3
+		} else {
+			for i < len(data) && !special(data[i]) {
+				seen |= uint64(data[i])
+				i++
+			}
+			if i == len(data) {
+				return i, 0, errTruncated
+			}
+		}
+		switch data[i] {
+		case '"':
+			return i + 1, formOfSeen(seen), nil
+		case '\\':
+			return s.escapedString(data, start, i, seen)
+		}
+		return i, 0, errControl
+	}
+}
+
+// escapedString is string from the first backslash on, which is at i.
+func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, form, error) {
+	from := len(s.texts)
+	out := s.room(from+i-start+textSlack, len(data)-i)
+	n := from + copy(out[from:], data[start:i])
+	for {
+		if n+textSlack > len(out) {
+			s.texts = out[:n]
+			out = s.room(n+textSlack, len(data)-i)
+		}
+		if i+8 <= len(data) {
+			// What follows a special byte is written too, to be written over.
+			w := binary.LittleEndian.Uint64(data[i:])
+			binary.LittleEndian.PutUint64(out[n:], w)
+			m := specials(w)
+			if m == 0 {
+				seen |= w
+				i, n = i+8, n+8
+				continue
+			}
+			seen |= w & (m&-m - 1)
+			k := bits.TrailingZeros64(m) >> 3
+			i, n = i+k, n+k
+		} else {
+			for i < len(data) && !special(data[i]) {
+				seen |= uint64(data[i])
+				out[n] = data[i]
+				i, n = i+1, n+1
+			}
+			if i == len(data) {
+				return i, 0, errTruncated
+			}
+		}
+		switch data[i] {
+		case '\\':
+			if i+1 == len(data) {
+				return i, 0, errTruncated
+			}
+			c := unescaped[data[i+1]]
+			if c == 0 {
+				if err := checkHex(data, i); err != nil {
+					return i, 0, err
+				}
+				var r rune
+				r, i = unescape(data, i)
+				n = len(utf8.AppendRune(out[:n], r))
+				continue
+			}
+			out[n] = c
+			i, n = i+2, n+1
+			// They often stand together: as the indentation of code.
+			for i+1 < len(data) && data[i] == '\\' && unescaped[data[i+1]] != 0 && n < len(out) {
+				out[n] = unescaped[data[i+1]]
+				i, n = i+2, n+1
+			}
+		case '"':
+			f := formOfSeen(seen) | escaped
+			if f&notASCII == 0 || utf8.Valid(out[from:n]) {
+				s.texts = out[:n]
+				f |= decoded
+			}
+			return i + 1, f, nil
+		default:
+			return i, 0, errControl
+		}
+	}
+}
+
+// textSlack is the room that a step of decoding may need.
+const textSlack = 16
+
+// room returns texts with room for n bytes. The text of what is left of the line
+// takes up to so many more. Memory of long lines is taken at once, so that it is
+// not copied, and most of what is not needed of it is never touched.
+func (s *Scanner) room(n, more int) []byte {
+	if n > cap(s.texts) {
+		size := n + more + textSlack
+		if n < firstTexts {
+			size = min(size, firstTexts)
+		}
+		grown := make([]byte, size)
+		copy(grown, s.texts)
+		s.texts = grown[:len(s.texts)]
+	}
+	return s.texts[:cap(s.texts)]
+}
+
+// specials returns a word whose lowest bit set belongs to the first quote,
+// backslash or control character of w. Borrows disturb what is above it.
+func specials(w uint64) uint64 {
+	quote := w ^ ones*'"'
+	slash := w ^ ones*'\\'
+	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & highs
+}
+
+func special(c byte) bool { return c < ' ' || c == '"' || c == '\\' }
+
+func formOfSeen(seen uint64) form {
+	if seen&highs != 0 {
+		return formKnown | notASCII
+	}
+	return formKnown
+}
+
+// checkHex checks the escape at i, which is none of two characters.
+func checkHex(data []byte, i int) error {
+	if data[i+1] != 'u' {
+		return errEscape
+	}
+	for k := i + 2; k < i+6; k++ {
+		if k >= len(data) {
+			return errTruncated
+		}
+		if !isHex(data[k]) {
+			return errEscape
+		}
+	}
+	return nil
+}
+
+func isHex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f'
+}
+
+func checkWord(data []byte, i int, word string) (int, error) {
+	for k := range len(word) {
+		if i+k == len(data) {
+			return i, errTruncated
+		}
+		if data[i+k] != word[k] {
+			return i, ErrSyntax
+		}
+	}
+	return i + len(word), nil
+}
+
+func checkNumber(data []byte, i int) (int, error) {
+	start := i
+	if data[i] == '-' {
+		i++
+	}
+	first := i
+	if i = digits(data, i); i == first {
+		switch {
+		case i == len(data):
+			return start, errTruncated
+		case first == start:
+			return start, ErrSyntax
+		}
+		return start, errNumber
+	}
+	if data[first] == '0' && i > first+1 {
+		return start, errNumber
+	}
+	if i < len(data) && data[i] == '.' {
+		point := i + 1
+		if i = digits(data, point); i == point {
+			return start, numberError(data, i)
+		}
+	}
+	if i < len(data) && data[i]|0x20 == 'e' {
+		i++
+		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+			i++
+		}
+		exponent := i
+		if i = digits(data, exponent); i == exponent {
+			return start, numberError(data, i)
+		}
+	}
+	return i, nil
+}
+
+func numberError(data []byte, i int) error {
+	if i == len(data) {
+		return errTruncated
+	}
+	return errNumber
+}
+
+func digits(data []byte, i int) int {
+	for i < len(data) && '0' <= data[i] && data[i] <= '9' {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,21 @@
+package pi
+
+import "pigrep/adapter/jsonl"
+
+// copyHash returns what an entry has in common with its copies: all of it but
+// what a copy may change.
+func (p *parser) copyHash(all jsonl.Fields) uint64 {
+	h := p.hash
+	h.Reset()
+	for _, m := range all {
+		switch string(m.Key) {
+		case "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "firstKeptEntryIndex":
+			continue
+		}
+		h.Write(m.Key)
+		h.WriteString(":")
+		p.json.WriteCompact(h, m.Val)
+		h.WriteString(",")
+	}
+	return max(h.Sum64(), 1)
+}

@@ -1,0 +1,219 @@
+package pi
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+)
+
+// The order of an entry's parts is fixed, whatever the order of its members, so
+// that a part keeps its number: what the content holds, block by block; then the
+// text of other known members; then details; then other.
+
+// Types of pi's that nothing but their text is known of outside.
+const (
+	typeModelChange       = "model_change"
+	typeThinkingChange    = "thinking_level_change"
+	typeUsage             = "usage"
+	typeActiveToolsChange = "active_tools_change"
+)
+
+// madeUpID is the id of an entry that the file gives none.
+func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) }
+
+// read fills the entry from its fields. The fourth format, of the agent library,
+// says with kind what a line is.
+func (p *parser) read(all jsonl.Fields, kind string) {
+	e := &p.entry
+	e.ID = p.json.String(all.Find("id"))
+	if parent := all.Find("parentId"); !parent.Empty() {
+		e.HasParent = true
+		e.ParentID = p.json.String(parent)
+	}
+	switch kind {
+	case "fact", "value", "lane":
+		p.fact(all, kind)
+	case "record", "list", "usage":
+		p.notKnown(all, func(key []byte) bool { return isEntryKey(key) || isFourthKey(key) })
+	default:
+		p.notKnown(all, func(key []byte) bool {
+			return isEntryKey(key) || kind != "" && isFourthKey(key) || isKeyOfType(p.entry.Type, key)
+		})
+		p.readType(all)
+	}
+	p.other()
+}
+
+// notKnown notes the values that no rule names.
+func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
+	for k := range all {
+		if !isKnown(all[k].Key) {
+			p.unknown = append(p.unknown, unknown{Value: all[k].Val})
+		}
+	}
+}
+
+// isEntryKey reports whether all entries may have a member with this key.
+func isEntryKey(key []byte) bool {
+	switch string(key) {
+	case "type", "id", "parentId", "timestamp":
+		return true
+	}
+	return false
+}
+
+// isKeyOfType reports whether a rule names the member of entries of a type.
+func isKeyOfType(typ string, key []byte) bool {
+	switch typ {
+	case session.TypeMessage:
+		return string(key) == "message" || string(key) == "terminate"
+	case session.TypeCompaction:
+		switch string(key) {
+		case "summary", "details", "systemMessage", "firstKeptEntryId", "firstKeptEntryIndex", "tokensBefore", "fromHook", "usage":
+			return true
+		}
+	case session.TypeBranchSummary:
+		switch string(key) {
+		case "summary", "details", "fromId", "fromHook", "usage":
+			return true
+		}
+	case session.TypeCustom:
+		return string(key) == "customType" || string(key) == "data"
+	case session.TypeCustomMessage:
+		switch string(key) {
+		case "customType", "content", "details", "display":
+			return true
+		}
+	case session.TypeContextEdit:
+		return string(key) == "targetId" || string(key) == "replacement"
+	case session.TypeLabel:
+		return string(key) == "targetId" || string(key) == "label"
+	case session.TypeSessionInfo:
+		return string(key) == "name"
+	case session.TypeLeaf:
+		return string(key) == "targetId"
+	case typeModelChange, typeThinkingChange, typeUsage, typeActiveToolsChange:
+		switch string(key) {
+		case "provider", "modelId", "model", "thinkingLevel", "note", "activeToolNames", "kind", "usage":
+			return true
+		}
+	}
+	return false
+}
+
+// readType reads what entries of this type say.
+func (p *parser) readType(all jsonl.Fields) {
+	e := &p.entry
+	switch e.Type {
+	case session.TypeMessage:
+		if v := all.Find("message"); !v.Empty() {
+			p.readMessage(v)
+		}
+	case session.TypeCompaction:
+		p.readCompaction(all)
+	case session.TypeBranchSummary:
+		p.part(session.KindSummary, all.Find("summary"))
+		p.details(all.Find("details"))
+	case session.TypeCustom:
+		e.CustomType = p.json.Name(all.Find("customType"))
+		p.strings(session.KindData, all.Find("data"))
+	case session.TypeCustomMessage:
+		e.CustomType = p.json.Name(all.Find("customType"))
+		p.readContent(all.Find("content"))
+		p.writeBlocks(session.KindNote)
+		p.details(all.Find("details"))
+	case session.TypeContextEdit:
+		e.TargetID = p.json.String(all.Find("targetId"))
+		p.readReplacement(all.Find("replacement"))
+	case session.TypeLabel:
+		p.label(all.Find("targetId"), all.Find("label"))
+	case session.TypeSessionInfo:
+		p.title(all.Find("name"))
+	case session.TypeLeaf:
+		e.TargetID = p.json.String(all.Find("targetId"))
+	case typeModelChange, typeThinkingChange, typeUsage, typeActiveToolsChange:
+		p.readMeta(all)
+	}
+}
+
+func (p *parser) readCompaction(all jsonl.Fields) {
+	e := &p.entry
+	p.part(session.KindSummary, all.Find("summary"))
+	e.FirstKeptID = p.json.String(all.Find("firstKeptEntryId"))
+	if n, ok := p.json.Int(all.Find("firstKeptEntryIndex")); ok && n >= 0 && n < 1<<31 {
+		e.FirstKeptIndex = int(n)
+	}
+	p.details(all.Find("details"))
+	if v := all.Find("systemMessage"); !v.Empty() {
+		p.readSystem(v)
+	}
+}
+
+// readReplacement reads what an edit of the context puts in place of an entry.
+func (p *parser) readReplacement(v jsonl.Value) {
+	if p.json.Kind(v) != '{' {
+		if !v.Empty() {
+			p.unknown = append(p.unknown, unknown{Value: v})
+		}
+		return
+	}
+	all := p.json.Fields(v)
+	p.notKnown(all, func(key []byte) bool { return string(key) == "content" })
+	p.readContent(all.Find("content"))
+	p.writeBlocks(session.KindNote)
+}
+
+func (p *parser) label(target, label jsonl.Value) {
+	p.entry.TargetID = p.json.String(target)
+	p.entry.Label = p.json.String(label)
+	p.part(session.KindLabel, label)
+}
+
+func (p *parser) title(name jsonl.Value) {
+	p.entry.Name = p.json.String(name)
+	p.part(session.KindTitle, name)
+}
+
+// readMeta reads what says which model, level or tools are in force: one line
+// each for what was done, the model, the level, the tools and the note.
+func (p *parser) readMeta(all jsonl.Fields) {
+	e := &p.entry
+	e.Provider = p.json.Name(all.Find("provider"))
+	if e.Model = p.json.Name(all.Find("modelId")); e.Model == "" {
+		e.Model = p.json.Name(all.Find("model"))
+		if e.Provider == "" {
+			e.Provider, e.Model = splitModel(e.Model)
+		}
+	}
+	var lines []string
+	if e.Type == typeUsage {
+		lines = append(lines, p.json.Name(all.Find("kind")))
+	}
+	model := e.Model
+	if e.Provider != "" && e.Model != "" {
+		model = e.Provider + "/" + e.Model
+	} else if model == "" {
+		model = e.Provider
+	}
+	lines = append(lines, model, p.json.Name(all.Find("thinkingLevel")))
+	for tools := p.json.Elements(all.Find("activeToolNames")); tools.Next(); {
+		lines = append(lines, p.json.Name(tools.Val))
+	}
+	lines = append(lines, p.json.String(all.Find("note")))
+	lines = slices.DeleteFunc(lines, func(s string) bool { return s == "" })
+	if len(lines) > 0 {
+		e.Parts = append(e.Parts, session.Part{Kind: session.KindMeta, Text: []byte(strings.Join(lines, "\n"))})
+	}
+}
+
+// splitModel splits "provider/model", as version 0.7 writes it. A name without
+// a slash is a model.
+func splitModel(s string) (provider, model string) {
+	if provider, model, ok := strings.Cut(s, "/"); ok {
+		return provider, model
+	}
+	return "", s
+}

@@ -1,0 +1,288 @@
+package pi
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+)
+
+// Figures beyond these cannot be right, and would spoil every sum.
+const (
+	maxTokens = 1_000_000_000_000
+	maxCost   = 1_000_000_000
+)
+
+var unknownOutcome = session.Outcome{Exit: session.Unknown, Duration: session.Unknown}
+
+// factsOf returns the facts of the entry that has been read, nil when it has none.
+func (p *parser) factsOf(all jsonl.Fields) *session.EntryFacts {
+	e := &p.entry
+	switch e.Type {
+	case session.TypeLabel, session.TypeSessionInfo, typeModelChange, typeThinkingChange, session.TypeCustom,
+		session.TypeCustomMessage, session.TypeContextEdit, session.TypeLeaf:
+		return nil
+	case session.TypeMessage:
+		if e.Role == session.RoleUser || e.Role == session.RoleSystem {
+			return nil
+		}
+	}
+	f := &p.facts
+	*f = session.EntryFacts{Calls: f.Calls[:0], Outcome: unknownOutcome}
+	f.HasUsage = p.usage(all.Find("usage"), &f.Usage)
+	switch e.Type {
+	case session.TypeMessage:
+		p.messageFacts(f)
+	case session.TypeCompaction, session.TypeBranchSummary:
+		details := p.json.Fields(all.Find("details"))
+		f.ReadFiles = p.texts(nil, details.Find("readFiles"))
+		f.ModifiedFiles = p.texts(nil, details.Find("modifiedFiles"))
+	}
+	if !f.HasUsage && !f.IsResult && len(f.Calls)+len(f.ReadFiles)+len(f.ModifiedFiles) == 0 {
+		return nil
+	}
+	return f
+}
+
+func (p *parser) messageFacts(f *session.EntryFacts) {
+	m := &p.message
+	var usage session.Usage
+	if p.usage(m.fields.Find("usage"), &usage) {
+		f.HasUsage, f.Usage = true, usage
+	}
+	switch m.role {
+	case session.RoleAssistant:
+		for i := range p.blocks {
+			if b := &p.blocks[i]; b.sort == callBlock {
+				f.Calls = append(f.Calls, p.callFacts(&b.call))
+			}
+		}
+	case session.RoleToolResult:
+		p.resultFacts(f)
+	case session.RoleShell:
+		f.Calls = append(f.Calls, p.shellFacts())
+	}
+}
+
+func (p *parser) resultFacts(f *session.EntryFacts) {
+	e, m := &p.entry, &p.message
+	f.IsResult = true
+	f.Failed = e.IsError
+	f.Duration = p.millis(m.fields.Find("durationMs"))
+	for i := range e.Parts {
+		if part := &e.Parts[i]; part.Kind == session.KindResult {
+			f.Bytes += int64(len(part.Text))
+			if code, ok := exitCode(part.Text); ok && f.Failed {
+				f.Exit = code
+			}
+		}
+	}
+	if n, ok := p.json.Int(p.json.Fields(m.fields.Find("details")).Find("exitCode")); ok && int64(int32(n)) == n {
+		f.Exit = int32(n)
+	}
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		if b.sort != callBlock || !b.call.nested {
+			continue
+		}
+		c := p.callFacts(&b.call)
+		c.Kind = session.CallNested
+		c.Failed = p.failed(&b.call)
+		c.Duration = p.millis(b.call.duration)
+		f.Calls = append(f.Calls, c)
+	}
+}
+
+// failed reports whether a nested call failed.
+func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" }
+
+// shellFacts returns the facts of what the person ran.
+func (p *parser) shellFacts() session.EntryCall {
+	e, fields := &p.entry, p.message.fields
+	c := session.EntryCall{
+		Kind: session.CallShell, Part: -1, Tool: session.ShellTool, Outcome: unknownOutcome,
+		Command: p.json.Text(fields.Find("command")),
+	}
+	if c.Command == nil {
+		c.Command = []byte{}
+	}
+	if n, ok := p.json.Int(fields.Find("exitCode")); ok && int64(int32(n)) == n {
+		c.Exit = int32(n)
+	}
+	c.Failed = e.IsError
+	for i := range e.Parts {
+		if e.Parts[i].Kind == session.KindShell {
+			c.Part = i
+			c.Bytes = int64(len(e.Parts[i].Text))
+			if n := len(c.Command); n > 0 {
+				c.Bytes = max(0, c.Bytes-int64(n)-1) // and the newline between the two
+			}
+		}
+	}
+	return c
+}
+
+// callFacts returns the facts of a call.
+func (p *parser) callFacts(call *call) session.EntryCall {
+	c := session.EntryCall{Part: call.part, Tool: call.tool, ID: call.id, Outcome: unknownOutcome}
+	if c.Part >= 0 {
+		text := p.entry.Parts[c.Part].Text
+		c.Text = bytes.TrimPrefix(text[min(len(c.Tool), len(text)):], []byte("\n"))
+	}
+	if p.json.Kind(call.arguments) != '{' {
+		return c
+	}
+	for _, m := range p.json.Fields(call.arguments) {
+		switch string(m.Key) {
+		case "command", "cmd", "script":
+			if isShell(c.Tool) && c.Command == nil {
+				c.Command = p.command(m.Val)
+			}
+		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
+			"target_file", "paths", "files", "file_paths":
+			c.Paths = p.texts(c.Paths, m.Val)
+		case "edits":
+			for edits := p.json.Elements(m.Val); edits.Next(); {
+				if v := p.json.Fields(edits.Val).Find("path"); p.json.Kind(v) == '"' {
+					c.Paths = p.texts(c.Paths, v)
+				}
+			}
+		}
+	}
+	return c
+}
+
+// isShell reports whether tools of this name run shell commands.
+func isShell(tool string) bool {
+	switch strings.ToLower(tool) {
+	case "bash", "shell", "sh", "zsh", "terminal", "exec", "exec_command", "execute_command", "run_command",
+		"run_shell_command", "run_terminal_cmd", "local_shell":
+		return true
+	}
+	return false
+}
+
+// command reads a shell command: a text, or a list of words.
+func (p *parser) command(v jsonl.Value) []byte {
+	switch p.json.Kind(v) {
+	case '"':
+		if text := p.json.Text(v); len(text) > 0 {
+			return text
+		}
+		return []byte{}
+	case '[':
+		var words []byte
+		for e := p.json.Elements(v); e.Next(); {
+			if len(words) > 0 {
+				words = append(words, ' ')
+			}
+			word := p.json.Text(e.Val)
+			words = append(words, '\'')
+			words = append(words, bytes.ReplaceAll(word, []byte("'"), []byte(`'\''`))...)
+			words = append(words, '\'')
+		}
+		return append([]byte{}, words...)
+	}
+	return nil
+}
+
+// texts appends the strings of a value, a string or a list of them.
+func (p *parser) texts(list []string, v jsonl.Value) []string {
+	for e := p.json.Elements(v); e.Next() && len(list) < maxPaths; {
+		if p.json.Kind(e.Val) == '"' && e.Val.End-e.Val.Start <= 4*maxPath {
+			if s := p.json.Name(e.Val); s != "" && len(s) <= maxPath {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// Limits of the paths of a call that are looked at.
+const (
+	maxPaths = 1000
+	maxPath  = 4096
+)
+
+// usage reads tokens and cost. It reports whether there are any.
+func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {
+	switch p.json.Kind(v) {
+	case 0, 'n':
+		return false
+	case '{':
+	default:
+		u.Unusable = true
+		return true
+	}
+	all := p.json.Fields(v)
+	u.Input = p.tokens(all.Find("input"), u)
+	u.Output = p.tokens(all.Find("output"), u)
+	u.CacheRead = p.tokens(all.Find("cacheRead"), u)
+	u.CacheWrite = p.tokens(all.Find("cacheWrite"), u)
+	switch cost := all.Find("cost"); p.json.Kind(cost) {
+	case '{':
+		parts := p.json.Fields(cost)
+		if total := parts.Find("total"); p.json.Kind(total) != 0 && p.json.Kind(total) != 'n' {
+			u.Cost = p.cost(total, u)
+			break
+		}
+		for _, key := range [...]string{"input", "output", "cacheRead", "cacheWrite"} {
+			u.Cost += p.cost(parts.Find(key), u)
+		}
+	default:
+		u.Cost = p.cost(cost, u)
+	}
+	return true
+}
+
+func (p *parser) tokens(v jsonl.Value, u *session.Usage) int64 {
+	if c := p.json.Kind(v); c == 0 || c == 'n' {
+		return 0
+	}
+	n, ok := p.json.Int(v)
+	if !ok || n < 0 || n > maxTokens {
+		u.Unusable = true
+		return 0
+	}
+	return n
+}
+
+func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
+	switch p.json.Kind(v) {
+	case 0, 'n':
+		return 0
+	case '"', '{', '[', 't', 'f':
+		u.Unusable = true
+		return 0
+	}
+	cost, err := strconv.ParseFloat(string(p.json.Raw(v)), 64)
+	if err != nil || cost < 0 || cost > maxCost {
+		u.Unusable = true
+		return 0
+	}
+	return cost + 0 // of a negative zero, zero
+}
+
+// millis reads a duration.
+func (p *parser) millis(v jsonl.Value) int32 {
+	n, ok := p.json.Int(v)
+	if !ok || n < 0 || n >= 1<<31 {
+		return session.Unknown
+	}
+	return int32(n)
+}
+
+// exitCode reads the exit code that pi's bash tool puts at the end of a failed
+// command's output.
+func exitCode(text []byte) (int32, bool) {
+	const phrase = "Command exited with code "
+	text = bytes.TrimRight(text[max(0, len(text)-len(phrase)-16):], "\n ")
+	_, digits, ok := bytes.Cut(text, []byte(phrase))
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(digits), 10, 32)
+	return int32(n), err == nil
+}

@@ -1,0 +1,71 @@
+package pi
+
+import (
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+)
+
+// The fourth format is that of the agent library. Its lines say with kind what
+// they are, and those that were written together stand in one array.
+
+// fourthKind returns what kind of line of the fourth format this is, "" when it
+// is none: other formats have members of that name too.
+func fourthKind(typ, kind string) string {
+	switch kind {
+	case "entry", "record":
+		if typ != typeUsage {
+			return kind
+		}
+	case "lane", "fact", "value", "list", "usage":
+		if typ == "" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// isFourthKey reports whether all lines of the fourth format may have a member
+// with this key.
+func isFourthKey(key []byte) bool {
+	return string(key) == "kind" || string(key) == "seq" || string(key) == "lane"
+}
+
+// isTransaction reports whether v is an array of objects of the fourth format,
+// which were written together.
+func (p *parser) isTransaction(v jsonl.Value) bool {
+	if p.json.Kind(v) != '[' {
+		return false
+	}
+	n := 0
+	for e := p.json.Elements(v); e.Next(); n++ {
+		m := p.json.Members(e.Val)
+		if !m.Next() || string(m.Key) != "kind" {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// fact reads the lines that name the session, label an entry or move the leaf.
+func (p *parser) fact(all jsonl.Fields, kind string) {
+	e := &p.entry
+	fact, namespace := p.json.Name(all.Find("fact")), p.json.Name(all.Find("namespace"))
+	switch {
+	case kind == "lane":
+		e.TargetID = p.json.String(all.Find("leafId"))
+	case kind == "fact" && fact == "name":
+		e.Type = session.TypeSessionInfo
+		p.title(all.Find("name"))
+	case kind == "fact" && fact == "label":
+		e.Type = session.TypeLabel
+		p.label(all.Find("targetId"), all.Find("label"))
+	case kind == "value" && namespace == "pi.session.name":
+		e.Type = session.TypeSessionInfo
+		p.title(all.Find("value"))
+	case kind == "value" && namespace == "pi.entry.label":
+		e.Type = session.TypeLabel
+		p.label(all.Find("key"), all.Find("value"))
+	default:
+		p.notKnown(all, func(key []byte) bool { return isEntryKey(key) || isFourthKey(key) })
+	}
+}

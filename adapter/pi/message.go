@@ -1,0 +1,253 @@
+package pi
+
+import (
+	"strings"
+	"time"
+
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+	"pigrep/scope"
+)
+
+// message is what a message says, with the blocks of the parser. Each is read
+// once: its parts, its facts and its view are all made from that.
+type message struct {
+	role   string
+	kind   session.Kind // of its text
+	fields jsonl.Fields // none when the entry has no message
+}
+
+// block is a piece of what an entry says.
+type block struct {
+	sort     blockSort
+	value    jsonl.Value // the text of text and thinking
+	text     []byte      // what was written of it; of a file its name and its text
+	mimeType jsonl.Value // of an image or a file
+	data     jsonl.Value // of an image or a file
+	withText bool        // a file whose text is known
+	call     call
+}
+
+type blockSort uint8
+
+const (
+	textBlock blockSort = iota
+	thinkingBlock
+	imageBlock
+	callBlock
+	fileBlock // an attachment
+)
+
+// call is a call of a tool.
+type call struct {
+	id, tool  string
+	arguments jsonl.Value
+	status    jsonl.Value // of a nested call
+	duration  jsonl.Value // of a nested call
+	nested    bool        // another tool made it
+	part      int         // the number of its part, -1 when it has none
+}
+
+// readMessage reads the message of an entry, and writes its parts.
+func (p *parser) readMessage(v jsonl.Value) {
+	if p.json.Kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{Value: v})
+		return
+	}
+	e, all := &p.entry, p.json.Fields(v)
+	p.message = message{role: p.json.Name(all.Find("role")), fields: all}
+	m := &p.message
+	m.kind = scope.OfRole(m.role)
+	e.Role = m.role
+	if ms := p.json.Time(all.Find("timestamp")); ms != 0 {
+		e.MessageTime = time.UnixMilli(ms).UTC()
+	}
+	p.readContent(all.Find("content"))
+	switch m.role {
+	case session.RoleUser:
+		p.readAttachments(all.Find("attachments"))
+	case session.RoleAssistant:
+		e.Provider = p.json.Name(all.Find("provider"))
+		e.Model = p.json.Name(all.Find("model"))
+	case session.RoleToolResult:
+		e.Tool = p.json.Name(all.Find("toolName"))
+		e.ToolCallID = p.json.String(all.Find("toolCallId"))
+		e.IsError = p.json.IsTrue(all.Find("isError"))
+		p.readNested(all.Find("nestedCalls"))
+	case session.RoleShell:
+		n, ok := p.json.Int(all.Find("exitCode"))
+		e.IsError = ok && n != 0
+	case session.RoleCustom, session.RoleHook:
+		e.CustomType = p.json.Name(all.Find("customType"))
+	}
+	p.writeMessage(m)
+}
+
+// readSystem reads the system message that a compaction keeps.
+func (p *parser) readSystem(v jsonl.Value) {
+	if p.json.Kind(v) != '{' {
+		p.unknown = append(p.unknown, unknown{Value: v})
+		return
+	}
+	all := p.json.Fields(v)
+	p.readContent(all.Find("content"))
+	p.writeMessage(&message{role: session.RoleSystem, kind: session.KindSystem, fields: all})
+}
+
+// isKeyOfRole reports whether a rule names the member of messages of a role.
+func isKeyOfRole(role string, key []byte) bool {
+	switch string(key) {
+	case "role", "id", "timestamp", "content", "details":
+		return true
+	}
+	switch role {
+	case session.RoleUser:
+		return string(key) == "attachments"
+	case session.RoleAssistant:
+		switch string(key) {
+		case "provider", "model", "errorMessage", "api", "usage", "stopReason", "rawStopReason", "responseId",
+			"responseModel", "thinkingLevel", "providerThinkingLevel", "endTurn", "durationMs":
+			return true
+		}
+	case session.RoleToolResult:
+		switch string(key) {
+		case "isError", "nestedCalls", "toolName", "toolCallId", "durationMs", "usage":
+			return true
+		}
+	case session.RoleShell:
+		switch string(key) {
+		case "command", "output", "exitCode", "cancelled", "truncated", "fullOutputPath", "excludeFromContext":
+			return true
+		}
+	case session.RoleCustom, session.RoleHook:
+		return string(key) == "customType" || string(key) == "display"
+	case session.RoleCompactionSummary, session.RoleBranchSummary:
+		return string(key) == "summary" || string(key) == "fromId" || string(key) == "tokensBefore"
+	}
+	return false
+}
+
+// readContent reads the content of a message: a text, or a list of blocks.
+func (p *parser) readContent(v jsonl.Value) {
+	for blocks := p.json.Elements(v); blocks.Next(); {
+		switch p.json.Kind(blocks.Val) {
+		case '"':
+			p.blocks = append(p.blocks, block{sort: textBlock, value: blocks.Val})
+		case '{':
+			p.readBlock(blocks.Val)
+		case '[':
+			p.unknown = append(p.unknown, unknown{Value: blocks.Val})
+		}
+	}
+}
+
+// readBlock reads a block that is an object.
+func (p *parser) readBlock(v jsonl.Value) {
+	all := p.json.Fields(v)
+	typ := p.json.Name(all.Find("type"))
+	switch typ {
+	case "text":
+		p.blocks = append(p.blocks, block{sort: textBlock, value: all.Find("text")})
+	case "thinking":
+		if !p.json.IsTrue(all.Find("redacted")) {
+			p.blocks = append(p.blocks, block{sort: thinkingBlock, value: all.Find("thinking")})
+		}
+	case "image":
+		p.blocks = append(p.blocks, block{sort: imageBlock, mimeType: all.Find("mimeType"), data: all.Find("data")})
+	case "toolCall":
+		p.readCall(all, false)
+	default:
+		p.unknown = append(p.unknown, unknown{Value: v, block: true})
+		return
+	}
+	for k := range all {
+		if !p.isKeyOfBlock(typ, all[k].Key, all[k].Val) {
+			p.unknown = append(p.unknown, unknown{Value: all[k].Val})
+		}
+	}
+}
+
+// isKeyOfBlock reports whether a rule names the member of blocks of a type.
+func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
+	if string(key) == "type" || string(key) == "id" {
+		return true
+	}
+	switch typ {
+	case "text":
+		return string(key) == "text" || string(key) == "textSignature"
+	case "thinking":
+		return string(key) == "thinking" || string(key) == "thinkingSignature" || string(key) == "redacted"
+	case "image":
+		return string(key) == "mimeType" || string(key) == "data" && p.json.Kind(v) == '"'
+	case "toolCall":
+		switch string(key) {
+		case "name", "arguments", "thoughtSignature", "partialJson", "partialArgs", "streamIndex":
+			return true
+		}
+	}
+	return false
+}
+
+// readCall reads a call of a tool, or one that a tool made.
+func (p *parser) readCall(all jsonl.Fields, nested bool) {
+	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
+		id: p.json.String(all.Find("id")), tool: p.json.Name(all.Find("name")), arguments: all.Find("arguments"),
+		status: all.Find("status"), duration: all.Find("durationMs"), nested: nested,
+	}})
+}
+
+// readNested reads the calls that a tool made itself.
+func (p *parser) readNested(v jsonl.Value) {
+	if p.json.Kind(v) != '{' {
+		if !v.Empty() {
+			p.unknown = append(p.unknown, unknown{Value: v})
+		}
+		return
+	}
+	all := p.json.Fields(v)
+	p.notKnown(all, func(key []byte) bool { return string(key) == "calls" })
+	for calls := p.json.Elements(all.Find("calls")); calls.Next(); {
+		if p.json.Kind(calls.Val) != '{' {
+			p.unknown = append(p.unknown, unknown{Value: calls.Val})
+			continue
+		}
+		call := p.json.Fields(calls.Val)
+		p.readCall(call, true)
+		p.notKnown(call, func(key []byte) bool {
+			switch string(key) {
+			case "id", "name", "arguments", "status", "durationMs", "argumentsBytes":
+				return true
+			}
+			return false
+		})
+	}
+}
+
+// readAttachments reads what a user of the first format attached: the name of each
+// file and the text found in it, never the file itself.
+func (p *parser) readAttachments(v jsonl.Value) {
+	for files := p.json.Elements(v); files.Next(); {
+		all := p.json.Fields(files.Val)
+		name, text := p.json.Text(all.Find("fileName")), p.json.Text(all.Find("extractedText"))
+		b := block{sort: fileBlock, text: text, mimeType: all.Find("mimeType"), data: all.Find("content"), withText: len(text) > 0}
+		switch {
+		case len(text) == 0:
+			b.text = name
+		case len(name) > 0:
+			b.text = p.join(name, "\n", text)
+		}
+		p.blocks = append(p.blocks, b)
+		p.notKnown(all, func(key []byte) bool {
+			switch string(key) {
+			case "id", "type", "fileName", "mimeType", "size", "content", "extractedText", "preview":
+				return true
+			}
+			return false
+		})
+	}
+}
+
+// isImage reports whether a file is an image, as its type says.
+func (p *parser) isImage(b *block) bool {
+	return strings.HasPrefix(p.json.Name(b.mimeType), "image/")
+}

@@ -1,0 +1,21 @@
+package pi
+
+import "pigrep/adapter"
+
+// Name identifies the session files of pi.
+const Name = "pi.sessions_jsonl.v1"
+
+// Agent is the pi coding agent, in every version from 0.7 on, and the programs
+// made with its agent library.
+type Agent struct{}
+
+// New returns the adapter for pi.
+func New() Agent { return Agent{} }
+
+// Name implements adapter.Agent.
+func (Agent) Name() string { return Name }
+
+// Parse implements adapter.Adapter.
+func (Agent) Parse(state adapter.State) adapter.Parser {
+	return newParser(state)
+}

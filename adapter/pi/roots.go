@@ -1,0 +1,94 @@
+package pi
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+)
+
+// agentDir returns the directory in which pi keeps its files.
+func agentDir(env adapter.Environment) string {
+	if dir := env.Getenv(agentDirVariable); dir != "" {
+		return adapter.Absolute(dir, env)
+	}
+	return filepath.Join(env.Home, ".pi", "agent")
+}
+
+// The directories of an agent directory that hold session files. Pi writes to the
+// first; some extensions keep the sessions of subagents in the other.
+var sessionDirs = []string{"sessions", "subagent-sessions"}
+
+// sessionsIn is where pi keeps sessions when nothing else is set.
+func sessionsIn(agentDir string) string { return filepath.Join(agentDir, sessionDirs[0]) }
+
+// SessionDirs implements adapter.Layout.
+func (Agent) SessionDirs(string) []string { return sessionDirs }
+
+// Roots implements adapter.Agent. Pi itself uses one of these places at a time; a
+// person who changed the setting has sessions in several, so all count.
+//
+// A settings file that cannot be read or understood is an error; the roots
+// returned with it are those that the other sources name.
+func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	var roots []adapter.Root
+	add := func(dir, origin string) {
+		for _, r := range roots {
+			if r.Path == dir {
+				return
+			}
+		}
+		roots = append(roots, adapter.Root{Path: dir, Origin: origin})
+	}
+	dir := agentDir(env)
+	origin := "default"
+	if env.Getenv(agentDirVariable) != "" {
+		origin = "$" + agentDirVariable
+	}
+	add(sessionsIn(dir), origin)
+	roots[0].Usual = true
+	if dir := env.Getenv(sessionDirVariable); dir != "" {
+		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
+	}
+	var problems []error
+	for _, path := range []string{
+		filepath.Join(dir, "settings.json"),
+		filepath.Join(env.WorkDir, ".pi", "settings.json"),
+	} {
+		dir, err := sessionDir(path, env)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		if dir != "" {
+			add(adapter.Absolute(dir, env), "sessionDir in "+path)
+		}
+	}
+	return roots, errors.Join(problems...)
+}
+
+// sessionDir returns the setting of that name, "" when there is none.
+func sessionDir(path string, env adapter.Environment) (string, error) {
+	data, err := env.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read settings: %w", err)
+	}
+	data = []byte(strings.TrimPrefix(string(data), string(jsonl.ByteOrderMark)))
+	var json jsonl.Scanner
+	json.Reset(data)
+	v, err := json.Check(0)
+	if err == nil && jsonl.SkipPadding(data, v.End) != len(data) {
+		err = jsonl.ErrSyntax
+	}
+	if err != nil {
+		return "", fmt.Errorf("read settings %s: %w", path, err)
+	}
+	return json.String(json.Fields(v).Find("sessionDir")), nil
+}

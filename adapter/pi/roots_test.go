@@ -1,0 +1,144 @@
+package pi
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// environment is a machine with these variables and settings files.
+func environment(t *testing.T, variables, files map[string]string) adapter.Environment {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the paths of this test are those of Unix")
+	}
+	return adapter.Environment{
+		Home:    "/home/u",
+		WorkDir: "/work/app",
+		Getenv:  func(name string) string { return variables[name] },
+		ReadFile: func(path string) ([]byte, error) {
+			if filepath.Base(path) != "settings.json" {
+				t.Errorf("%s was read", path)
+			}
+			if s, ok := files[path]; ok {
+				if s == "unreadable" {
+					return nil, fs.ErrPermission
+				}
+				return []byte(s), nil
+			}
+			return nil, fs.ErrNotExist
+		},
+	}
+}
+
+func TestRoots(t *testing.T) {
+	const (
+		global  = "/home/u/.pi/agent/settings.json"
+		project = "/work/app/.pi/settings.json"
+	)
+	standard := adapter.Root{Path: "/home/u/.pi/agent/sessions", Origin: "default", Usual: true}
+	tests := []struct {
+		name             string
+		variables, files map[string]string
+		want             []adapter.Root
+		problem          string
+	}{
+		{"default", nil, nil, []adapter.Root{standard}, ""},
+		{"agent directory", map[string]string{"PI_CODING_AGENT_DIR": "~/pi"}, nil, []adapter.Root{{Path: "/home/u/pi/sessions", Origin: "$PI_CODING_AGENT_DIR", Usual: true}}, ""},
+		{"agent directory, its settings", map[string]string{"PI_CODING_AGENT_DIR": "file:///opt/my%20pi"}, map[string]string{"/opt/my pi/settings.json": `{"sessionDir":"/s"}`},
+			[]adapter.Root{{Path: "/opt/my pi/sessions", Origin: "$PI_CODING_AGENT_DIR", Usual: true}, {Path: "/s", Origin: "sessionDir in /opt/my pi/settings.json"}}, ""},
+		{"session directory", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "store"}, nil, []adapter.Root{standard, {Path: "/work/app/store", Origin: "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
+		{"settings", nil, map[string]string{global: `{"theme":"x","sessionDir":"~/all"}`, project: "\ufeff {\"sessionDir\": \"./mine/\"} \n"},
+			[]adapter.Root{standard, {Path: "/home/u/all", Origin: "sessionDir in " + global}, {Path: "/work/app/mine", Origin: "sessionDir in " + project}}, ""},
+		{"twice the same", map[string]string{"PI_CODING_AGENT_SESSION_DIR": "/s"}, map[string]string{global: `{"sessionDir":"/s/"}`},
+			[]adapter.Root{standard, {Path: "/s", Origin: "$PI_CODING_AGENT_SESSION_DIR"}}, ""},
+		{"the default by name", nil, map[string]string{global: `{"sessionDir":"~/.pi/agent/sessions"}`}, []adapter.Root{standard}, ""},
+		{"home", nil, map[string]string{global: `{"sessionDir":"~"}`}, []adapter.Root{standard, {Path: "/home/u", Origin: "sessionDir in " + global}}, ""},
+		{"no string", nil, map[string]string{global: `{"sessionDir":null}`, project: `[]`}, []adapter.Root{standard}, ""},
+		{"broken settings", nil, map[string]string{global: `{"sessionDir":"/a",}`, project: `{"sessionDir":"/b"}`},
+			[]adapter.Root{standard, {Path: "/b", Origin: "sessionDir in " + project}}, "read settings " + global + ": not JSON"},
+		{"more than settings", nil, map[string]string{global: `{} {}`}, []adapter.Root{standard}, "not JSON"},
+		{"unreadable settings", nil, map[string]string{global: "unreadable"}, []adapter.Root{standard}, "read settings: permission denied"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := New().Roots(environment(t, tt.variables, tt.files))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("Roots (-want +got):\n%s", diff)
+			}
+			if (err != nil) != (tt.problem != "") || err != nil && !strings.Contains(err.Error(), tt.problem) {
+				t.Errorf("Roots: error %v, want %q", err, tt.problem)
+			}
+		})
+	}
+	_, err := New().Roots(environment(t, nil, map[string]string{global: "unreadable"}))
+	if !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Roots: error %v does not unwrap", err)
+	}
+}
+
+func TestStores(t *testing.T) {
+	byName := make(map[string]adapter.Store)
+	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
+	for _, s := range New().Stores(env) {
+		if s.Name == "" || s.Role == "" || s.Format == "" || !strings.HasPrefix(s.Path, agentDir(env)+string(filepath.Separator)) {
+			t.Errorf("store %+v is not complete", s)
+		}
+		if _, twice := byName[s.Name]; twice {
+			t.Errorf("store %s is listed twice", s.Name)
+		}
+		byName[s.Name] = s
+	}
+	for name, want := range map[string]adapter.Coverage{
+		"sessions": adapter.Searched, "settings": adapter.Catalogued, "auth": adapter.Private, "models": adapter.Catalogued, "themes": adapter.Catalogued, "tools": adapter.Catalogued,
+		"bin": adapter.Catalogued, "prompts": adapter.Catalogued, "debug log": adapter.Catalogued, "npm": adapter.Catalogued,
+	} {
+		if got := byName[name].Coverage; got != want {
+			t.Errorf("store %q is %q, want %q", name, got, want)
+		}
+	}
+	if got := byName["sessions"].Format; got != New().Name() {
+		t.Errorf("sessions have the format %q, want %q", got, New().Name())
+	}
+}
+
+func TestResumeCommand(t *testing.T) {
+	const root = "/home/u/.pi/agent/sessions"
+	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
+	summary := func(path string, version int) session.Summary {
+		return session.Summary{Path: path, Header: session.Header{ID: "01a1f7de", CWD: "/w", Version: version, Timestamp: time.Unix(1, 0)}}
+	}
+	noID := summary("/home/u/.pi/agent/x.jsonl", 3)
+	noID.ID = ""
+	tests := []struct {
+		name string
+		s    session.Summary
+		dir  string
+		argv []string
+	}{
+		{"default root", summary(root+"/--w--/x.jsonl", 3), "/w", []string{"pi", "--session", root + "/--w--/x.jsonl"}},
+		{"another root", summary("/flat/x.jsonl", 1), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
+		{"in the agent directory", summary("/home/u/.pi/agent/x.jsonl", 2), "/w", []string{"pi", "--session", "01a1f7de"}},
+		{"in the agent directory, no id", noID, "", nil},
+		{"no header", summary("/flat/x.jsonl", 0), "", nil},
+		{"of the agent library", summary("/flat/x.jsonl", 4), "", nil},
+		{"of a later pi", summary("/flat/x.jsonl", 5), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir, argv := New().ResumeCommand(env, &tt.s)
+			if dir != tt.dir || !cmp.Equal(argv, tt.argv) {
+				t.Errorf("ResumeCommand(%s) = %q, %q, want %q, %q", tt.s.Path, dir, argv, tt.dir, tt.argv)
+			}
+		})
+	}
+}

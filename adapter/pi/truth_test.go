@@ -1,0 +1,241 @@
+package pi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+)
+
+// fixtures lists the session files that $PIGREP_FIXTURES holds, snapshots
+// included. Without it the test is skipped.
+func fixtures(t *testing.T) []string {
+	t.Helper()
+	root := os.Getenv("PIGREP_FIXTURES")
+	if root == "" {
+		t.Skip("PIGREP_FIXTURES is not set")
+	}
+	var files []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && (strings.HasSuffix(path, ".jsonl") || strings.HasSuffix(path, ".snapshot")) {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatalf("no session files in %s", root)
+	}
+	return files
+}
+
+// truthEntry is an entry as pi itself reports it.
+type truthEntry struct {
+	Type, ID, ParentID, Timestamp, Role string
+	ParentIndex                         *int
+}
+
+type truth struct {
+	OpenError   string
+	IDsFromFile bool
+	SessionID   string
+	CWD         string
+	SessionName *string
+	Labels      map[string]string
+	Entries     []truthEntry
+}
+
+// newestTruth returns what the newest version of pi that could open the file
+// reports; false when there is none.
+func newestTruth(t *testing.T, path string) (truth, bool) {
+	t.Helper()
+	data, err := os.ReadFile(path + ".truth.json")
+	if err != nil {
+		return truth{}, false
+	}
+	var all struct{ Readers map[string]truth }
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	versions := slices.SortedFunc(maps.Keys(all.Readers), func(a, b string) int { return -compareVersions(a, b) })
+	for _, v := range versions {
+		if r := all.Readers[v]; r.OpenError == "" {
+			return r, true
+		}
+	}
+	return truth{}, false
+}
+
+func compareVersions(a, b string) int {
+	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(x, y string) int {
+		i, _ := strconv.Atoi(x)
+		j, _ := strconv.Atoi(y)
+		return cmp.Compare(i, j)
+	})
+}
+
+// Every entry that pi reports is there, with the same facts and in the same
+// order. What pi drops, as objects that share a line, comes on top.
+func TestEntriesAsPiReports(t *testing.T) {
+	compared := 0
+	for _, path := range fixtures(t) {
+		want, ok := newestTruth(t, path)
+		if !ok {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, problems, state := parseFile(t, bytes.NewReader(data))
+		if state.Header.Version == 0 {
+			continue // pi starts a new session in its place
+		}
+		onLine := make(map[int]int)
+		for _, e := range entries {
+			onLine[e.Line]++
+		}
+		for _, p := range problems {
+			onLine[p.Line]++
+		}
+		var got []truthEntry
+		for _, e := range entries {
+			if onLine[e.Line] == 1 {
+				got = append(got, asTruth(e, want))
+			}
+		}
+		// Pi takes any value for an entry, numbers too.
+		want.Entries = slices.DeleteFunc(want.Entries, func(e truthEntry) bool {
+			return e.Type == "" && e.ID == "" && e.ParentIndex == nil
+		})
+		for i := range want.Entries {
+			want.Entries[i].ParentIndex = nil
+		}
+		if diff := gocmp.Diff(want.Entries, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: entries (-pi +ours):\n%s", path, diff)
+		}
+		if state.Header.ID != want.SessionID {
+			t.Errorf("%s: session id %q, pi says %q", path, state.Header.ID, want.SessionID)
+		}
+		name := ""
+		for _, e := range entries {
+			if e.Type == "session_info" {
+				name = strings.TrimSpace(e.Name)
+			}
+		}
+		if want.SessionName != nil && name != *want.SessionName {
+			t.Errorf("%s: name %q, pi says %q", path, name, *want.SessionName)
+		}
+		compared++
+	}
+	if compared < 50 {
+		t.Errorf("only %d files were compared", compared)
+	}
+}
+
+// asTruth writes an entry as pi reports it after it has migrated the file.
+func asTruth(e session.Entry, of truth) truthEntry {
+	r := truthEntry{Type: e.Type, ID: e.ID, ParentID: e.ParentID, Role: e.Role}
+	if e.Copy != 0 {
+		r.Timestamp = e.Timestamp.Format("2006-01-02T15:04:05.000Z")
+	}
+	if r.Role == "hookMessage" {
+		r.Role = "custom"
+	}
+	if !of.IDsFromFile {
+		r.ID, r.ParentID = "", ""
+	}
+	return r
+}
+
+// An entry that is read again alone gives the same parts.
+func TestEntriesReadAgainAlone(t *testing.T) {
+	for _, path := range fixtures(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, _, state := parseFile(t, bytes.NewReader(data))
+		for _, e := range entries {
+			p := New().Parse(adapter.State{Header: state.Header})
+			again := 0
+			problems := p.Parse(adapter.Line{
+				Data:   data[e.Offset : e.Offset+int64(e.Length)],
+				Offset: e.Offset,
+				Number: e.Line,
+				Ended:  true,
+			}, func(got *session.Entry) {
+				again++
+				got.Timestamp = e.Timestamp // may come from the entry before
+				if diff := gocmp.Diff(e, *got, cmpopts.EquateEmpty(), gocmp.Comparer(bytes.Equal)); diff != "" {
+					t.Errorf("%s: entry at %d, read alone (-first +again):\n%s", path, e.Offset, diff)
+				}
+			})
+			if again != 1 || len(problems) > 0 {
+				t.Errorf("%s: entry at %d, read alone, gives %d entries and %v", path, e.Offset, again, problems)
+			}
+		}
+	}
+}
+
+// Reading on in the middle of a file gives what reading it in one go gives.
+func TestReadingOn(t *testing.T) {
+	files := map[string]string{
+		"inline": strings.Join([]string{
+			`{"type":"early"}`, `{"type":"session","version":2,"id":"s","timestamp":"2026-01-01T00:00:00Z"}`, `{"type":"a"}{"type":"b","timestamp":5}`, "oops", "",
+			`{"type":"c"}`, `{"type":"session","id":"other"}`, `{"type":"d"}`, `{"type":"e"`,
+		}, "\n"),
+	}
+	if os.Getenv("PIGREP_FIXTURES") != "" {
+		for _, path := range fixtures(t) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(data) < 8_000 {
+				files[path] = string(data)
+			}
+		}
+	}
+	for name, file := range files {
+		want, wantProblems, end := parseFile(t, strings.NewReader(file))
+		lines := readLines(t, jsonl.NewReader(strings.NewReader(file), 0, 0))
+		for k := range lines {
+			var got []session.Entry
+			var problems []adapter.ParseError
+			collect := func(e *session.Entry) { got = append(got, clone(e)) }
+			p := New().Parse(adapter.State{})
+			for i, line := range lines {
+				if i == k {
+					p = New().Parse(p.State())
+				}
+				problems = append(problems, p.Parse(line, collect)...)
+			}
+			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), gocmp.Comparer(bytes.Equal)); diff != "" {
+				t.Errorf("%s, read on at line %d (-whole +parts):\n%s", name, k, diff)
+			}
+			if diff := gocmp.Diff(wantProblems, problems); diff != "" {
+				t.Errorf("%s, read on at line %d: problems (-whole +parts):\n%s", name, k, diff)
+			}
+			if p.State() != end {
+				t.Errorf("%s, read on at line %d: state %+v, want %+v", name, k, p.State(), end)
+			}
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package pi
+
+import (
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// View implements adapter.Viewer.
+func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Entry, *session.View)) []adapter.ParseError {
+	p := newParser(state)
+	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
+}
+
+// view makes the view of the entry that has been read. Where the shape of the entry
+// is not one of pi's, the parts stand in for it.
+func (p *parser) view(e *session.Entry) *session.View {
+	view := &session.View{}
+	var done map[session.Kind]bool // kinds whose parts are in the view already
+	switch e.Type {
+	case session.TypeMessage:
+		done = p.viewMessage(view)
+	case session.TypeCustomMessage:
+		done = p.viewBlocks(view, session.KindNote)
+	case session.TypeCompaction:
+		view.TokensBefore, _ = p.json.Int(p.fields.Find("tokensBefore"))
+	}
+	for i := range e.Parts {
+		if part := &e.Parts[i]; !done[part.Kind] {
+			view.Blocks = append(view.Blocks, session.Block{Kind: part.Kind, Text: part.Text})
+		}
+	}
+	return view
+}
+
+// viewMessage adds the blocks of a message. It returns the kinds that it has dealt
+// with.
+func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
+	m := &p.message
+	switch m.role {
+	case session.RoleShell:
+		p.viewShell(view)
+		return map[session.Kind]bool{session.KindShell: true}
+	case session.RoleSystem:
+		// Its parts say all.
+	case session.RoleCompactionSummary, session.RoleBranchSummary:
+		view.TokensBefore, _ = p.json.Int(m.fields.Find("tokensBefore"))
+	default:
+		if m.kind != session.KindOther && m.fields != nil {
+			return p.viewBlocks(view, m.kind)
+		}
+	}
+	return nil
+}
+
+// viewBlocks adds the blocks that were read. Those of an unknown sort are left to
+// the part that holds them. It returns the kinds that it has dealt with.
+func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[session.Kind]bool) {
+	for i := range p.blocks {
+		b := &p.blocks[i]
+		shown := session.Block{Kind: kind, Text: b.text}
+		switch b.sort {
+		case thinkingBlock:
+			shown.Kind = session.KindThinking
+		case imageBlock:
+			shown.Image = p.viewImage(b)
+		case callBlock:
+			shown.Kind, shown.Call = session.KindCall, p.viewCall(&b.call)
+		case fileBlock:
+			if !b.withText {
+				shown.Image = p.viewImage(b)
+			}
+		}
+		if len(shown.Text) > 0 || shown.Image != nil || shown.Call != nil {
+			view.Blocks = append(view.Blocks, shown)
+		}
+	}
+	return map[session.Kind]bool{kind: true, session.KindThinking: true, session.KindCall: true}
+}
+
+func (p *parser) viewImage(b *block) *session.Image {
+	image := &session.Image{MimeType: p.json.Name(b.mimeType)}
+	if p.json.Kind(b.data) == '"' {
+		raw := p.json.Raw(b.data)
+		image.Base64 = raw[1 : len(raw)-1]
+		image.Size = len(image.Base64) / 4 * 3
+		for i := len(image.Base64); i > 0 && i > len(image.Base64)-2 && image.Base64[i-1] == '='; i-- {
+			image.Size--
+		}
+	}
+	return image
+}
+
+func (p *parser) viewCall(c *call) *session.Call {
+	call := &session.Call{ID: c.id, Tool: c.tool, Nested: c.nested, Failed: p.failed(c)}
+	if c.arguments.Empty() {
+		return call
+	}
+	call.Raw = p.json.Raw(c.arguments)
+	for _, m := range p.json.Fields(c.arguments) {
+		a := session.Argument{Name: string(m.Key)}
+		if a.Text = p.json.Kind(m.Val) == '"'; a.Text {
+			a.Value = p.json.Text(m.Val)
+		} else {
+			a.Value = p.json.Raw(m.Val)
+		}
+		call.Arguments = append(call.Arguments, a)
+	}
+	return call
+}
+
+func (p *parser) viewShell(view *session.View) {
+	fields := p.message.fields
+	s := &session.Shell{
+		Command:   p.json.String(fields.Find("command")),
+		Cancelled: p.json.IsTrue(fields.Find("cancelled")),
+		Truncated: p.json.IsTrue(fields.Find("truncated")),
+		Output:    p.json.String(fields.Find("fullOutputPath")),
+	}
+	s.ExitCode, s.HasExit = p.json.Int(fields.Find("exitCode"))
+	view.Blocks = append(view.Blocks, session.Block{
+		Kind: session.KindShell, Text: p.json.Text(fields.Find("output")), Shell: s,
+	})
+}

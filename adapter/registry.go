@@ -1,0 +1,211 @@
+package adapter
+
+import (
+	"bytes"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+)
+
+// Registry knows all agents, and finds the one whose file a path names. It is an
+// Adapter, a Viewer and a Layout itself, so those who read session files need not
+// know that there are several agents. It never changes, and is safe for concurrent
+// use.
+type Registry struct {
+	env    Environment
+	agents []Agent
+	roots  []Root
+}
+
+// NewRegistry returns the registry of these agents, of which there must be one at
+// least. Files of which nothing is known are taken for those of the first.
+func NewRegistry(env Environment, agents ...Agent) *Registry {
+	return &Registry{env: env, agents: agents}
+}
+
+// In returns a registry that finds the agent of a file by the roots, whose agents
+// are known.
+func (r *Registry) In(roots []Root) *Registry {
+	return &Registry{env: r.env, agents: r.agents, roots: roots}
+}
+
+// Roots lists where all agents keep session files, agent by agent. With an error,
+// the roots that are known still count.
+func (r *Registry) Roots() ([]Root, error) {
+	var roots []Root
+	var problems []error
+	for _, a := range r.agents {
+		own, err := a.Roots(r.env)
+		for _, root := range own {
+			root.Agent = a.Name()
+			roots = append(roots, root)
+		}
+		problems = append(problems, err)
+	}
+	return roots, errors.Join(problems...)
+}
+
+// Agent returns the agent whose file this is: that of the deepest root above it.
+func (r *Registry) Agent(path string) Agent { return r.agents[r.find(path)] }
+
+// find returns the number of the agent whose file this is.
+func (r *Registry) find(path string) int {
+	if len(r.agents) == 1 {
+		return 0
+	}
+	deepest, found := 0, 0
+	for _, root := range r.roots {
+		if len(root.Path) <= deepest || !within(root.Path, path) {
+			continue
+		}
+		for i, a := range r.agents {
+			if a.Name() == root.Agent {
+				deepest, found = len(root.Path), i
+			}
+		}
+	}
+	return found
+}
+
+func within(dir, path string) bool {
+	dir = strings.TrimSuffix(filepath.Clean(dir), string(filepath.Separator)) // that a root of the disk ends with
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == filepath.Separator)
+}
+
+// Recognize returns the agent whose files begin like this: the first that finds a
+// session header. It is nil when none does.
+func (r *Registry) Recognize(head []byte) Agent {
+	for _, a := range r.agents {
+		parser := a.Parse(State{})
+		for lines := jsonl.NewReader(bytes.NewReader(head), 0, 0); ; {
+			line, err := lines.Next()
+			if err != nil {
+				break
+			}
+			parser.Parse(line, func(*session.Entry) {})
+			if parser.State().Header.Version != 0 {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// Names returns the names of the agents.
+func (r *Registry) Names() []string {
+	names := make([]string, len(r.agents))
+	for i, a := range r.agents {
+		names[i] = a.Name()
+	}
+	return names
+}
+
+// Parse implements Adapter.
+func (r *Registry) Parse(state State) Parser {
+	i := r.find(state.Path)
+	if len(r.agents) == 1 {
+		return r.agents[i].Parse(state)
+	}
+	return &anyParser{registry: r, agent: i, Parser: r.agents[i].Parse(state)}
+}
+
+// anyParser is the parser of the agent whose file is being read.
+type anyParser struct {
+	Parser
+	registry *Registry
+	agent    int
+}
+
+func (p *anyParser) Reset(state State) {
+	if i := p.registry.find(state.Path); i != p.agent {
+		p.agent, p.Parser = i, p.registry.agents[i].Parse(state)
+		return
+	}
+	p.Parser.Reset(state)
+}
+
+// View implements Viewer.
+func (r *Registry) View(state State, line Line, emit func(*session.Entry, *session.View)) []ParseError {
+	return View(r.Agent(state.Path), state, line, emit)
+}
+
+// SessionDirs implements Layout.
+func (r *Registry) SessionDirs(root string) []string {
+	if l, ok := r.Agent(root).(Layout); ok {
+		return l.SessionDirs(root)
+	}
+	return nil
+}
+
+// Stores lists what all agents keep.
+func (r *Registry) Stores() []Store {
+	var list []Store
+	for _, a := range r.agents {
+		if k, ok := a.(Keeper); ok {
+			list = append(list, k.Stores(r.env)...)
+		}
+	}
+	return list
+}
+
+// ResumeCommand returns the command with which its agent resumes a session, and
+// the directory to run it in; no argv when it cannot.
+func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string) {
+	if a, ok := r.Agent(s.Path).(Resumer); ok {
+		return a.ResumeCommand(r.env, s)
+	}
+	return "", nil
+}
+
+// Resume returns how the agent of a session goes on with it, or with a copy of it.
+// The head is how the file begins, HeadLength bytes or all of it.
+func (r *Registry) Resume(rec *session.Record, head []byte, fork bool) (*Resumption, error) {
+	agent := r.Agent(rec.Path)
+	if a, ok := agent.(Resumer); ok {
+		return a.Resume(r.env, rec, head, fork)
+	}
+	return nil, &Obstacle{Program: agent.Name(), Reason: "sessions of this agent cannot be resumed"}
+}
+
+// Variables lists the environment variables of all agents.
+func (r *Registry) Variables() []Variable {
+	var list []Variable
+	for _, h := range r.hosts() {
+		list = append(list, h.Variables()...)
+	}
+	return list
+}
+
+// Current returns the session that this process was started in, by id and by
+// path; both are "" when it was started in none.
+func (r *Registry) Current() (id, path string) {
+	for _, h := range r.hosts() {
+		if id, path := h.Current(r.env); id != "" || path != "" {
+			return id, path
+		}
+	}
+	return "", ""
+}
+
+// SkillDir is the directory in which the first agent that has one looks for
+// skills.
+func (r *Registry) SkillDir() string {
+	if hosts := r.hosts(); len(hosts) > 0 {
+		return hosts[0].SkillDir(r.env)
+	}
+	return ""
+}
+
+func (r *Registry) hosts() []Host {
+	var list []Host
+	for _, a := range r.agents {
+		if h, ok := a.(Host); ok {
+			list = append(list, h)
+		}
+	}
+	return list
+}

@@ -1,0 +1,141 @@
+package adapter_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+)
+
+// scribe is an agent whose files begin with its name, and have an entry a line.
+type scribe string
+
+func (s scribe) Name() string { return string(s) }
+
+func (s scribe) Roots(env adapter.Environment) ([]adapter.Root, error) {
+	roots := []adapter.Root{{Path: filepath.Join(env.Home, string(s)), Origin: "default"}}
+	if s == "broken" {
+		return roots, fmt.Errorf("no settings")
+	}
+	return roots, nil
+}
+
+func (s scribe) Parse(state adapter.State) adapter.Parser { return &scribeParser{s, state} }
+
+type scribeParser struct {
+	agent scribe
+	state adapter.State
+}
+
+func (p *scribeParser) State() adapter.State { return p.state }
+
+func (p *scribeParser) Reset(state adapter.State) { p.state = state }
+
+func (p *scribeParser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
+	if string(line.Data) == string(p.agent) {
+		p.state.Header.Version = 1
+		return nil
+	}
+	emit(&session.Entry{ID: string(p.agent), Parts: []session.Part{{Kind: session.KindReply, Text: line.Data}}})
+	return nil
+}
+
+var home = filepath.FromSlash("/home/u")
+
+func registry(agents ...adapter.Agent) *adapter.Registry {
+	return adapter.NewRegistry(adapter.Environment{Home: home}, agents...)
+}
+
+func TestRegistryRoots(t *testing.T) {
+	roots, err := registry(scribe("one"), scribe("broken"), scribe("two")).Roots()
+	if err == nil || err.Error() != "no settings" {
+		t.Errorf("error %v, want that of the broken one", err)
+	}
+	var got []string
+	for _, r := range roots {
+		got = append(got, r.Agent+" "+filepath.ToSlash(r.Path))
+	}
+	want := []string{"one /home/u/one", "broken /home/u/broken", "two /home/u/two"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("roots (-want +got):\n%s", diff)
+	}
+}
+
+// A file belongs to the agent of the deepest root above it, and to the first agent
+// when there is none.
+func TestRegistryFindsTheAgentOfAFile(t *testing.T) {
+	root := func(path, agent string) adapter.Root {
+		return adapter.Root{Path: filepath.FromSlash(path), Agent: agent}
+	}
+	r := registry(scribe("one"), scribe("two")).In([]adapter.Root{
+		root("/all", "two"), root("/all/inner", "one"), root("/unknown", ""), root("/unknown/two", "two"), root("/gone", "three"),
+	})
+	for path, want := range map[string]string{
+		"/all/a.jsonl": "two", "/all": "two", "/all/inner/a.jsonl": "one", "/all/inner2/a.jsonl": "two", "/allx/a.jsonl": "one",
+		"/unknown/a.jsonl": "one", "/unknown/two/a.jsonl": "two", "/gone/a.jsonl": "one", "": "one",
+	} {
+		if got := r.Agent(filepath.FromSlash(path)).Name(); got != want {
+			t.Errorf("Agent(%q) = %s, want %s", path, got, want)
+		}
+	}
+}
+
+// One parser reads files of several agents, one after the other.
+func TestRegistryParses(t *testing.T) {
+	r := registry(scribe("one"), scribe("two")).In([]adapter.Root{{Path: home, Agent: "two"}})
+	elsewhere, inside := filepath.FromSlash("/elsewhere"), filepath.Join(home, "a.jsonl")
+	parser := r.Parse(adapter.State{Path: elsewhere})
+	for _, test := range []struct {
+		path string
+		want string
+	}{{elsewhere, "one"}, {inside, "two"}, {inside, "two"}, {elsewhere, "one"}} {
+		parser.Reset(adapter.State{Path: test.path, Lines: 7})
+		if s := parser.State(); s.Path != test.path || s.Lines != 7 {
+			t.Errorf("state %+v after Reset to %s", s, test.path)
+		}
+		parser.Parse(adapter.Line{Data: []byte("x"), Ended: true}, func(e *session.Entry) {
+			if e.ID != test.want {
+				t.Errorf("%s was parsed by %s, want %s", test.path, e.ID, test.want)
+			}
+		})
+	}
+}
+
+func TestRegistryRecognizes(t *testing.T) {
+	r := registry(scribe("one"), scribe("two"))
+	for head, want := range map[string]string{
+		"one\nx\n": "one", "two\nx\n": "two", "x\ntwo\n": "two", "x\n": "", "": "", "two": "two",
+	} {
+		got := ""
+		if a := r.Recognize([]byte(head)); a != nil {
+			got = a.Name()
+		}
+		if got != want {
+			t.Errorf("Recognize(%q) = %q, want %q", head, got, want)
+		}
+	}
+}
+
+// An agent that only parses can do all that needs no more.
+func TestRegistryOfAPlainAgent(t *testing.T) {
+	r := registry(scribe("one"))
+	r.View(adapter.State{}, adapter.Line{Data: []byte("x"), Ended: true}, func(e *session.Entry, v *session.View) {
+		if len(v.Blocks) != 1 || v.Blocks[0].Kind != session.KindReply || string(v.Blocks[0].Text) != "x" {
+			t.Errorf("view %+v of entry %s", v, e.ID)
+		}
+	})
+	if _, argv := r.ResumeCommand(&session.Summary{}); argv != nil {
+		t.Errorf("it is resumed by %q", argv)
+	}
+	if _, err := r.Resume(&session.Record{}, nil, false); err == nil || !strings.HasPrefix(err.Error(), "one cannot resume it: ") {
+		t.Errorf("Resume: error %v", err)
+	}
+	if id, path := r.Current(); id != "" || path != "" || len(r.Stores()) > 0 || len(r.Variables()) > 0 || r.SkillDir() != "" || r.SessionDirs("/") != nil {
+		t.Error("it has what it does not say")
+	}
+}
