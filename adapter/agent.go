@@ -4,35 +4,34 @@ import (
 	"pigrep/internal/session"
 )
 
-// Agent is a program whose session files can be read. What else it offers, it says
-// by being a Viewer, Layout, Keeper, Resumer or Host.
+// Agent is a program whose session files can be read. It may also implement Viewer,
+// Layout, Keeper, Resumer and Host.
 type Agent interface {
 	Adapter
 	// Name identifies the agent and the format of its files, for instance
-	// "pi.sessions_jsonl.v1". It changes when old files would be read
-	// differently.
+	// "pi.sessions_jsonl.v1".
 	Name() string
-	// Roots lists where this agent keeps session files, in order of
-	// precedence, given what the environment says. It does not look whether
-	// they exist. With an error, the roots that are known still count.
+	// Roots lists where this agent keeps session files in this environment, in
+	// order of precedence. It does not check whether they exist. The roots
+	// returned with an error are valid.
 	Roots(env Environment) ([]Root, error)
 }
 
 // Root is a place where session files may be.
 type Root struct {
 	Path   string // absolute
-	Origin string // where the path came from, for people: "default", "$PI_CODING_AGENT_SESSION_DIR", "sessionDir in /…/settings.json", …
-	Agent  string // Name of the agent whose files are there, which the Registry knows; "" when nobody does
-	Usual  bool   // the agent uses it by itself: it is missing until the agent is first used
+	Origin string // the source of the path, for people: "default", "$VARIABLE", "setting in /…/settings.json", …
+	Agent  string // Name of the agent whose files are there, set by the Registry; "" when unknown
+	Usual  bool   // the agent's own choice, which does not exist until the agent is first used
 }
 
-// Layout is an Adapter whose agent keeps sessions in a directory with other
-// files, which are none of pigrep's business.
+// Layout is an Adapter for an agent that keeps sessions in a directory with other
+// files, which must not be read.
 type Layout interface {
-	// SessionDirs names the directories in an agent directory that hold
-	// session files. A root in which the first of them exists is an agent
-	// directory: of that, only these are read, and session files that lie
-	// directly in it.
+	// SessionDirs returns the names of the directories in an agent directory
+	// that contain session files. A root with the first of them is an agent
+	// directory: only these directories are read, and session files directly
+	// in it.
 	SessionDirs(root string) []string
 }
 
@@ -44,50 +43,49 @@ type Keeper interface {
 // Resumer is an Agent that can go on with a session.
 type Resumer interface {
 	// ResumeCommand returns the command that resumes a session and the
-	// directory to run it in, as far as the summary tells; no argv when the
-	// agent cannot.
+	// directory to run it in, judging by the summary alone; no argv when the
+	// agent cannot resume it.
 	ResumeCommand(env Environment, s *session.Summary) (dir string, argv []string)
-	// Resume returns how to go on with a session, or with a copy of it. The
-	// head is how the file begins, HeadLength bytes or all of it. The error is
-	// an Obstacle when the agent would not open the file, or not as that
-	// session.
+	// Resume returns how to continue a session, or a fork of it. The head is
+	// the start of the file, up to HeadLength bytes. The error is an *Obstacle
+	// if the agent would not open the file, or not as that session.
 	Resume(env Environment, rec *session.Record, head []byte, fork bool) (*Resumption, error)
 }
 
-// HeadLength is how much of a file Resume wants to see.
+// HeadLength is how much of a file Resume needs.
 const HeadLength = 64 << 10
 
-// Resumption is how to go on with a session.
+// Resumption is how to continue a session.
 type Resumption struct {
-	Argv     []string // to be run in the directory where it is to go on
+	Argv     []string // to be run in the directory where the session continues
 	Install  string   // the command that installs the program
-	Warnings []string // what a person would not expect of it
+	Warnings []string // effects that a person would not expect
 }
 
-// An Obstacle is why an agent does not open a session file, or not as that
+// An Obstacle is the reason why an agent does not open a session file, or not as that
 // session.
 type Obstacle struct {
 	Program string
 	Reason  string
-	Hint    string // what helps, "" when nothing does
+	Hint    string // what to do about it, "" when nothing helps
 }
 
 func (o *Obstacle) Error() string { return o.Program + " cannot resume it: " + o.Reason }
 
 // Host is an Agent that pigrep can be used from.
 type Host interface {
-	// Variables lists the environment variables of the agent that are read.
+	// Variables lists the agent's environment variables that pigrep reads.
 	Variables() []Variable
-	// Current returns the session that this process was started in, by id and
-	// by path; either may be unknown.
+	// Current returns the id and the path of the session that this process
+	// was started in; either may be unknown.
 	Current(env Environment) (id, path string)
-	// SkillDir is the directory in which the agent looks for skills.
+	// SkillDir returns the directory where the agent looks for skills.
 	SkillDir(env Environment) string
 }
 
 // Variable is an environment variable of an agent.
 type Variable struct {
 	Name string
-	Use  string // for people; the same for variables that belong together
-	Path bool   // its value says where session files are
+	Use  string // for people; variables that belong together share it
+	Path bool   // its value is where session files are
 }

@@ -15,8 +15,8 @@ type Environment struct {
 	ReadFile func(path string) ([]byte, error) // settings files only; fs.ErrNotExist when absent
 }
 
-// Absolute expands a path as pi does: a leading ~ is the home directory, file:
-// URLs are paths, and what is relative is so to the working directory.
+// Absolute expands a path as agents do: a leading ~ is the home directory, file: URLs
+// are paths, and relative paths start at the working directory.
 func Absolute(path string, env Environment) string {
 	switch {
 	case path == "~":

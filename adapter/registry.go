@@ -10,30 +10,28 @@ import (
 	"pigrep/internal/session"
 )
 
-// Registry knows all agents, and finds the one whose file a path names. It is an
-// Adapter, a Viewer and a Layout itself, so those who read session files need not
-// know that there are several agents. It never changes, and is safe for concurrent
-// use.
+// Registry knows all agents and finds the agent of a file. It is itself an Adapter, a
+// Viewer and a Layout, so code that reads session files need not know that there are
+// several agents. It is immutable and safe for concurrent use.
 type Registry struct {
 	env    Environment
 	agents []Agent
 	roots  []Root
 }
 
-// NewRegistry returns the registry of these agents, of which there must be one at
-// least. Files of which nothing is known are taken for those of the first.
+// NewRegistry returns the registry of these agents, at least one. The first gets the
+// files that no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
 	return &Registry{env: env, agents: agents}
 }
 
-// In returns a registry that finds the agent of a file by the roots, whose agents
-// are known.
+// In returns a registry that assigns files to agents by these roots.
 func (r *Registry) In(roots []Root) *Registry {
 	return &Registry{env: r.env, agents: r.agents, roots: roots}
 }
 
-// Roots lists where all agents keep session files, agent by agent. With an error,
-// the roots that are known still count.
+// Roots lists where all agents keep session files, agent by agent. The roots returned
+// with an error are valid.
 func (r *Registry) Roots() ([]Root, error) {
 	var roots []Root
 	var problems []error
@@ -48,10 +46,10 @@ func (r *Registry) Roots() ([]Root, error) {
 	return roots, errors.Join(problems...)
 }
 
-// Agent returns the agent whose file this is: that of the deepest root above it.
+// Agent returns the agent of a file: that of the deepest root above it.
 func (r *Registry) Agent(path string) Agent { return r.agents[r.find(path)] }
 
-// find returns the number of the agent whose file this is.
+// find returns the index of the agent of a file.
 func (r *Registry) find(path string) int {
 	if len(r.agents) == 1 {
 		return 0
@@ -76,8 +74,8 @@ func within(dir, path string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// Recognize returns the agent whose files begin like this: the first that finds a
-// session header. It is nil when none does.
+// Recognize returns the first agent that finds a session header at the start of a
+// file, nil when none does.
 func (r *Registry) Recognize(head []byte) Agent {
 	for _, a := range r.agents {
 		parser := a.Parse(State{})
@@ -113,7 +111,7 @@ func (r *Registry) Parse(state State) Parser {
 	return &anyParser{registry: r, agent: i, Parser: r.agents[i].Parse(state)}
 }
 
-// anyParser is the parser of the agent whose file is being read.
+// anyParser is the parser of the agent of the current file.
 type anyParser struct {
 	Parser
 	registry *Registry
@@ -141,7 +139,7 @@ func (r *Registry) SessionDirs(root string) []string {
 	return nil
 }
 
-// Stores lists what all agents keep.
+// Stores lists the stores of all agents.
 func (r *Registry) Stores() []Store {
 	var list []Store
 	for _, a := range r.agents {
@@ -152,8 +150,8 @@ func (r *Registry) Stores() []Store {
 	return list
 }
 
-// ResumeCommand returns the command with which its agent resumes a session, and
-// the directory to run it in; no argv when it cannot.
+// ResumeCommand returns the command that resumes a session and the directory to run
+// it in; no argv when its agent cannot resume it.
 func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string) {
 	if a, ok := r.Agent(s.Path).(Resumer); ok {
 		return a.ResumeCommand(r.env, s)
@@ -161,8 +159,8 @@ func (r *Registry) ResumeCommand(s *session.Summary) (dir string, argv []string)
 	return "", nil
 }
 
-// Resume returns how the agent of a session goes on with it, or with a copy of it.
-// The head is how the file begins, HeadLength bytes or all of it.
+// Resume returns how to continue a session, or a fork of it. The head is the start of
+// the file, up to HeadLength bytes. The error may be an *Obstacle.
 func (r *Registry) Resume(rec *session.Record, head []byte, fork bool) (*Resumption, error) {
 	agent := r.Agent(rec.Path)
 	if a, ok := agent.(Resumer); ok {
@@ -180,8 +178,8 @@ func (r *Registry) Variables() []Variable {
 	return list
 }
 
-// Current returns the session that this process was started in, by id and by
-// path; both are "" when it was started in none.
+// Current returns the id and the path of the session that this process was started
+// in; both are "" when there is none.
 func (r *Registry) Current() (id, path string) {
 	for _, h := range r.hosts() {
 		if id, path := h.Current(r.env); id != "" || path != "" {
@@ -191,8 +189,7 @@ func (r *Registry) Current() (id, path string) {
 	return "", ""
 }
 
-// SkillDir is the directory in which the first agent that has one looks for
-// skills.
+// SkillDir returns the directory where the first Host looks for skills.
 func (r *Registry) SkillDir() string {
 	if hosts := r.hosts(); len(hosts) > 0 {
 		return hosts[0].SkillDir(r.env)

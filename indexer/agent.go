@@ -8,15 +8,15 @@ import (
 	"pigrep/adapter"
 )
 
-// AgentOf returns the name of the agent whose session files lie below a directory,
-// as the first of them that any agent knows begins; "" when there is none. It looks
-// at a few files only.
+// AgentOf returns the name of the agent whose session files are below a directory,
+// judging by the first file that any agent recognizes; "" when there is none among
+// the first files.
 func AgentOf(r *adapter.Registry, dir string) string {
 	if names := r.Names(); len(names) == 1 {
 		return names[0]
 	}
 	name, looks := "", 0
-	// What cannot be read is told when it is indexed.
+	// Indexing reports what cannot be read.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !isSession(d.Name()) {
 			return nil
@@ -33,10 +33,10 @@ func AgentOf(r *adapter.Registry, dir string) string {
 	return name
 }
 
-// maxHeads is how many files tell whose a directory is.
+// maxHeads is how many files are looked at.
 const maxHeads = 20
 
-// headOf returns how a file begins, nil when it cannot be read.
+// headOf returns the start of a file, nil when it cannot be read.
 func headOf(path string) []byte {
 	f, err := openSession(path)
 	if err != nil {

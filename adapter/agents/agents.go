@@ -1,5 +1,5 @@
-// Package agents lists the agents whose sessions pigrep finds. It is the one place
-// that names them: it imports the package of each, and nothing else does.
+// Package agents lists the agents whose sessions pigrep finds. It is the only package
+// that imports the packages of agents.
 package agents
 
 import (
@@ -7,6 +7,6 @@ import (
 	"pigrep/adapter/pi"
 )
 
-// All returns the agents, in the order in which they are listed. Files of which
-// nothing is known are taken for those of the first.
+// All returns the agents in the order in which they are listed. The first gets the
+// files that no root assigns to another.
 func All() []adapter.Agent { return []adapter.Agent{pi.New()} }

@@ -1,6 +1,6 @@
 package jsonl
 
-// arena hands out memory for decoded text and takes all of it back at once.
+// arena allocates memory for decoded text and frees all of it at once.
 type arena struct {
 	blocks [][]byte
 	small  int // the block that small requests are served from
@@ -11,11 +11,11 @@ const (
 	arenaFirst   = 8 << 10 // the first block: many parsers read one entry
 	arenaBlock   = 64 << 10
 	arenaSmall   = 4 << 10
-	arenaKept    = 4 << 20 // larger blocks are let go by reset
+	arenaKept    = 4 << 20 // reset releases larger blocks
 	arenaMaxKept = 8       // blocks
 )
 
-// reset takes back everything that was handed out.
+// reset frees everything that was allocated.
 func (a *arena) reset() {
 	kept := a.blocks[:0]
 	for _, b := range a.blocks {
@@ -31,8 +31,8 @@ func (a *arena) reset() {
 // room returns an empty slice with space for n bytes. keep must follow before
 // the next room.
 func (a *arena) room(n int) []byte {
-	// A small request that does not fit gives the rest of a block up, which
-	// is little; a large one leaves it to the small ones.
+	// A small request that does not fit abandons the rest of a block, which is
+	// little. A large request leaves that rest to small ones.
 	first := 0
 	if n <= arenaSmall {
 		first = a.small
@@ -59,7 +59,7 @@ func (a *arena) room(n int) []byte {
 }
 
 // keep claims the text, which was appended to what room returned last. A text
-// that outgrew its room lies elsewhere and is only passed through.
+// that outgrew its room lies elsewhere and is returned as it is.
 func (a *arena) keep(text []byte) []byte {
 	b := a.blocks[a.last]
 	if n := len(b) + len(text); n <= cap(b) && len(text) > 0 && &b[:n][len(b)] == &text[0] {

@@ -7,27 +7,26 @@ import (
 )
 
 const (
-	// Objects nested deeper than this are not told apart: their leaves go
-	// under the name of the last one that is.
+	// Leaves of objects nested deeper than this share the name of the last
+	// object that has one.
 	namedDepth = 100
-	// Names may take this much more than the value they are part of; then
-	// they are left out, so that a huge flat value cannot make a text many
-	// times its size.
+	// Names may take this many bytes more than the value itself. After that
+	// they are left out, so that the text of a huge flat value stays in
+	// proportion.
 	nameSlack = 64 << 10
-	// Bytes of text that are searched for the leaves of one value. What is
-	// left after that counts as not held.
+	// Bytes of held text that are searched for the leaves of one value. Leaves
+	// beyond that count as not held.
 	heldBudget = 256 << 20
 )
 
-// Leaves makes the text of a value of any shape from its leaves, in file
-// order. It takes one pass and no recursion, whatever the value.
+// Leaves makes a text from the leaves of a value of any shape, in file order, each on
+// its own line. It needs one pass and no recursion, whatever the value.
 //
-// A named text has "name: value" for every leaf, where the name is the keys and the
-// element numbers on the way to it, joined by dots, and every value stands as it is
-// written, strings decoded. Another text has the strings alone. Neither has the
-// data of an image. Each leaf is on its own line.
+// A named text has "name: value" for every leaf. The name joins the keys and element
+// numbers on the way to the leaf with dots. Strings are decoded, other values are
+// copied. A text without names has only the strings. Neither has image data.
 type Leaves struct {
-	Omit []string // keys of strings that only a named text has
+	Omit []string // keys whose strings only a named text includes
 
 	s     *Scanner
 	named bool
@@ -53,15 +52,15 @@ type frame struct {
 	found map[string]int // the keys, once there are many
 }
 
-// written says where in out the text of a member is.
+// written records where in out the text of a member is.
 type written struct {
 	key  []byte
 	text Extent
 	data bool // a string under the key "data"
 }
 
-// Begin starts a text in the room given. A named text may already have a first
-// line; of another, strings that one of the texts held has are left out.
+// Begin starts a text in the given room, which may already contain the first line of
+// a named text. Strings that one of the held texts contains are left out.
 func (w *Leaves) Begin(s *Scanner, room []byte, named bool, held [][]byte) {
 	w.s, w.out, w.named, w.held = s, room, named, held
 	w.budget = heldBudget
@@ -81,7 +80,7 @@ func (w *Leaves) End() []byte {
 	return out
 }
 
-// without returns out without the dropped ranges, which may hold one another.
+// without returns out without the dropped ranges, which may be nested.
 func (w *Leaves) without() []byte {
 	slices.SortFunc(w.dropped, func(a, b Extent) int { return a.Start - b.Start })
 	n, from := 0, 0
@@ -133,7 +132,7 @@ func (w *Leaves) Add(v Value, block bool) {
 			w.literal(data[i:end])
 			i, wanted = end, false
 		}
-		// Either the value of a wanted member starts at i, or a value ended.
+		// Now either a wanted value starts at i, or a value has just ended.
 		for !wanted {
 			if len(w.frames) == 0 {
 				return
@@ -150,8 +149,8 @@ func (w *Leaves) Add(v Value, block bool) {
 	}
 }
 
-// member begins the member or element at i. It returns where its value starts
-// and true, or where it ends and false if it is not to be written.
+// member begins the member or element at i. If its value is wanted, it returns where
+// the value starts and true, else where it ends and false.
 func (w *Leaves) member(i int) (int, bool) {
 	data := w.s.data
 	f := &w.frames[len(w.frames)-1]
@@ -227,8 +226,7 @@ func (w *Leaves) dot() {
 	}
 }
 
-// forget drops what was written for an earlier member with the same key: the
-// last one counts.
+// forget drops the text of an earlier member with the same key: the last one counts.
 func (w *Leaves) forget(f *frame, key []byte) {
 	same := w.keys[f.keys:]
 	if len(same) < manyKeys {
@@ -252,7 +250,7 @@ func (w *Leaves) forget(f *frame, key []byte) {
 	f.found[string(key)] = len(same)
 }
 
-// endMember notes where the text of the member that is being written ends.
+// endMember records the end of the current member's text.
 func (w *Leaves) endMember() {
 	if f := &w.frames[len(w.frames)-1]; !f.array {
 		w.keys[len(w.keys)-1].text.End = len(w.out)
@@ -263,7 +261,7 @@ func (w *Leaves) endMember() {
 func (w *Leaves) close() {
 	f := &w.frames[len(w.frames)-1]
 	if f.image {
-		// The data came before it was clear that this is an image.
+		// The data was written before it was clear that this is an image.
 		for _, k := range w.keys[f.keys:] {
 			if k.data {
 				w.dropped = append(w.dropped, k.text)
@@ -324,7 +322,7 @@ func (w *Leaves) line() {
 	w.out = append(w.out, ": "...)
 }
 
-// literal writes a leaf that is no string, as it stands.
+// literal copies a leaf that is not a string.
 func (w *Leaves) literal(raw ...[]byte) {
 	if !w.named {
 		return

@@ -1,8 +1,8 @@
-// Package jsonl reads files of JSON lines in place: it cuts a file into lines at
-// their offsets, a torn last one included, checks JSON as strictly as JSON.parse
-// does, and reads members, strings and the leaves of any value out of the bytes of
-// a line, mostly without copying them. It imports nothing of the project, and knows
-// no agent.
+// Package jsonl reads files of JSON lines in place. Reader cuts a file into lines and
+// keeps their offsets, including a torn last line. Scanner, the central type, checks
+// JSON as strictly as JSON.parse does and reads values from the bytes of a line,
+// mostly without copying. Leaves turns a value of any shape into text. The package
+// imports nothing of the project and knows no agent.
 package jsonl
 
 import (
@@ -14,36 +14,36 @@ import (
 // Sizes of a Reader's buffer.
 const (
 	firstBuffer = 64 << 10
-	keptBuffer  = 16 << 20 // a larger buffer is let go once its line is done
-	maxEmpty    = 100      // reads in a row that give nothing before a reader counts as stuck
+	keptBuffer  = 16 << 20 // a larger buffer is released once its line is done
+	maxEmpty    = 100      // empty reads in a row before a reader counts as stuck
 )
 
-// ByteOrderMark is what some files begin with; it is no part of their first line.
+// ByteOrderMark may stand at the start of a file. It is not part of the first line.
 var ByteOrderMark = []byte("\xef\xbb\xbf")
 
 // Line is one physical line of a session file.
 type Line struct {
 	Data   []byte // without its line end; valid until the next line is read
-	Raw    []byte // every byte of it, byte order mark and line end included
+	Raw    []byte // all of its bytes, with byte order mark and line end
 	Offset int64  // of its first byte in the file
 	Number int    // 1-based
 	Ended  bool   // a "\n" followed it
 }
 
-// Reader cuts a session file into physical lines, at "\n" only. Its memory
-// is bounded by the longest line. It is not safe for concurrent use.
+// Reader cuts a session file into physical lines, at "\n" only. The longest line
+// bounds its memory. It is not safe for concurrent use.
 type Reader struct {
 	r      io.Reader
-	buf    []byte // buf[start:end] is read and not yet handed out
+	buf    []byte // buf[start:end] is read but not yet returned
 	start  int
 	end    int
 	offset int64 // of buf[start] in the file
-	lines  int   // handed out, those before the first included
-	err    error // what the reader said last; given out after its bytes
+	lines  int   // returned so far, including those before the first
+	err    error // from the last read; returned after its bytes
 }
 
-// NewReader reads lines from r, whose first byte is the given offset of the
-// file and follows that many complete lines. Both are 0 for a whole file.
+// NewReader reads lines from r, which starts at the given offset of the file, after
+// that many complete lines. Both are 0 for a whole file.
 func NewReader(r io.Reader, offset int64, lines int) *Reader {
 	return &Reader{r: r, offset: offset, lines: lines}
 }
@@ -55,9 +55,8 @@ func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
 
 // Next returns the next line. Its data lacks the "\n", one "\r" before it, and a
 // byte order mark at the start of the file; it stays valid until the next call.
-// The error is io.EOF after the last line, or what the reader failed with; the
-// bytes read before a failure that end no line are not handed out, since nobody
-// knows what would have followed them.
+// The error is io.EOF after the last line, or the reader's own. Bytes of a line that
+// a failed read cuts short are not returned: nobody knows how the line goes on.
 func (l *Reader) Next() (Line, error) {
 	if left := l.end - l.start; len(l.buf) > keptBuffer && left < keptBuffer/4 {
 		l.buf = append(make([]byte, 0, max(firstBuffer, left)), l.buf[l.start:l.end]...)
@@ -81,7 +80,7 @@ func (l *Reader) Next() (Line, error) {
 	}
 }
 
-// take hands out buf[start:end] as a line.
+// take returns buf[start:end] as a line.
 func (l *Reader) take(end int, ended bool) Line {
 	l.lines++
 	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Number: l.lines, Ended: ended}
@@ -102,10 +101,9 @@ func (l *Reader) take(end int, ended bool) Line {
 	return line
 }
 
-// makeRoom makes sure that something can be read after l.end, and returns how
-// far it moved the bytes. The buffer doubles while it is small. A large one grows
-// once, to the length of the line, where that can be found out, and by a quarter
-// otherwise, so that a huge line does not need twice its size.
+// makeRoom makes space after l.end and returns how far it moved the bytes. A small
+// buffer doubles. A large one grows to the length of the line if that can be found
+// out, else by a quarter, so that a huge line does not need twice its size.
 func (l *Reader) makeRoom() (moved int) {
 	if l.end < len(l.buf) {
 		return 0
@@ -130,7 +128,7 @@ func (l *Reader) makeRoom() (moved int) {
 }
 
 // ahead returns how many bytes follow up to and with the next "\n", or the end
-// of the file. It needs a reader that can read elsewhere, as files can.
+// of the file. The reader must support reading at an offset, as files do.
 func (l *Reader) ahead() (int, bool) {
 	r, ok := l.r.(interface {
 		io.ReaderAt

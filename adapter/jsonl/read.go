@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Kind returns the first byte of the value, which tells what it is: one of
-// { [ " t f n - 0…9, and 0 when there is no value.
+// Kind returns the first byte of the value, which determines its type: one of
+// { [ " t f n - 0…9. It is 0 when there is no value.
 func (s *Scanner) Kind(v Value) byte {
 	if v.Empty() {
 		return 0
@@ -18,7 +18,7 @@ func (s *Scanner) Kind(v Value) byte {
 	return s.data[v.Start]
 }
 
-// Raw returns the bytes of a value as they stand in the line.
+// Raw returns the bytes of a value in the line.
 func (s *Scanner) Raw(v Value) []byte { return s.data[v.Start:v.End] }
 
 // Members walks the members of an object.
@@ -37,7 +37,7 @@ func (s *Scanner) Members(v Value) Members {
 	return Members{s: s, i: v.Start + 1}
 }
 
-// Next goes on to the next member. It reports whether there is one.
+// Next advances to the next member. It reports whether there is one.
 func (m *Members) Next() bool {
 	if m.i < 0 {
 		return false
@@ -70,9 +70,8 @@ type Elements struct {
 	Val Value
 }
 
-// Elements returns an iterator over v's elements; over v alone when it is an
-// object or a string, over none otherwise. So a content that is one block reads
-// as a list of one.
+// Elements returns an iterator over v's elements. An object or a string counts as a
+// list of one, so a content may be a single block. Other values have no elements.
 func (s *Scanner) Elements(v Value) Elements {
 	switch s.Kind(v) {
 	case '[':
@@ -83,7 +82,7 @@ func (s *Scanner) Elements(v Value) Elements {
 	return Elements{s: s, i: -1 - len(s.data)}
 }
 
-// Next goes on to the next element. It reports whether there is one.
+// Next advances to the next element. It reports whether there is one.
 func (e *Elements) Next() bool {
 	if e.i < 0 {
 		i := -1 - e.i
@@ -130,7 +129,7 @@ func (s *Scanner) valueAt(i int) Value {
 	return at(i, skipScalar(data, i))
 }
 
-// noted returns what the scanner noted of the value at i, nil when it did not.
+// noted returns the note of the value at i, nil when there is none.
 func (s *Scanner) noted(i int) *note {
 	lo, hi := 0, len(s.long)
 	for lo < hi {
@@ -147,8 +146,8 @@ func (s *Scanner) noted(i int) *note {
 	return nil
 }
 
-// SkipPadding skips what may stand between the objects of a line. Zero bytes do:
-// a crash can leave them.
+// SkipPadding skips white space and zero bytes, which a crash can leave between the
+// objects of a line.
 func SkipPadding(data []byte, i int) int {
 	for i < len(data) && (isSpace(data[i]) || data[i] == 0) {
 		i++
@@ -188,8 +187,8 @@ func skipSpace(data []byte, i int) int {
 	return i
 }
 
-// skipString returns the place after the string whose opening quote is at i, or
-// a place after the data if the string does not end in it.
+// skipString returns the index after the string whose opening quote is at i, or one
+// beyond the data if the string does not end there.
 func skipString(data []byte, i int) int {
 	i++
 	for {
@@ -218,7 +217,7 @@ func skipString(data []byte, i int) int {
 	}
 }
 
-// skipContainer returns the place after the array or object at i.
+// skipContainer returns the index after the array or object at i.
 func skipContainer(data []byte, i int) int {
 	depth := 0
 	for {
@@ -238,7 +237,7 @@ func skipContainer(data []byte, i int) int {
 	}
 }
 
-// skipScalar returns the place after the number, true, false or null at i.
+// skipScalar returns the index after the number, true, false or null at i.
 func skipScalar(data []byte, i int) int {
 	for i < len(data) {
 		switch data[i] {
@@ -268,7 +267,7 @@ func (s *Scanner) Text(v Value) []byte {
 	return s.arena.keep(appendDecoded(s.arena.room(len(raw)+decodeSlack), raw))
 }
 
-// decoded returns the text that the scanner has of a string.
+// decoded returns the text of a string that the check decoded.
 func (s *Scanner) decoded(v Value) []byte {
 	at := s.noted(v.Start).text
 	return s.texts[at.Start:at.End:at.End]
@@ -295,15 +294,15 @@ func formOf(raw []byte) form {
 	return f
 }
 
-// decodeSlack is the room beyond its text that makes decoding fast.
+// decodeSlack is extra room that makes decoding fast.
 const decodeSlack = 8
 
-// appendDecoded appends the text that the inside of a JSON string stands for.
-// Every byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
+// appendDecoded appends the text of a JSON string, given without its quotes. Every
+// byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
 func appendDecoded(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
-		// Plain ASCII goes over eight bytes at a time, what follows it included,
-		// to be written over.
+		// Plain ASCII is copied eight bytes at a time. That may copy too much, which
+		// is then overwritten.
 		n, room := len(dst), dst[:cap(dst)]
 		for i+8 <= len(raw) && n+8 <= len(room) {
 			w := binary.LittleEndian.Uint64(raw[i:])
@@ -354,8 +353,8 @@ func appendDecoded(dst, raw []byte) []byte {
 	return dst
 }
 
-// unescape reads the character that begins with \u at i, and returns the place
-// after it. The escape is known to be good, the one after it need not be.
+// unescape reads the character that starts with \u at i, and returns the index after
+// it. The escape is known to be valid; one that follows need not be.
 func unescape(raw []byte, i int) (rune, int) {
 	r := hex4(raw[i+2:])
 	i += 6

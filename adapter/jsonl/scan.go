@@ -7,20 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// The scanner checks one JSON value in one pass over its bytes, as strictly as
-// JSON.parse does, and finds its end. It makes no tree: it only notes where the
-// long values near the top end, so that the code which then looks for the wanted
-// members can jump over the others. Depth costs one bit a level.
+// The scanner checks a JSON value in one pass over its bytes, as strictly as
+// JSON.parse does, and finds its end. It builds no tree. It only notes where long
+// values near the top end, so that later reads can jump over them. Depth costs one
+// bit a level.
 //
-// Most long strings are wanted, and those with escapes have to be decoded. So
-// that is done in the same pass.
+// Most long strings are read later, and those with escapes must be decoded then. The
+// same pass decodes them.
 
 const (
-	longValue  = 128 // bytes; a shorter one is cheap to cross again
-	notedDepth = 8   // what lies deeper is not noted
+	longValue  = 128 // bytes; shorter values are cheap to skip
+	notedDepth = 8   // deeper values are not noted
 )
 
-// ErrSyntax says that something is no JSON at all.
+// ErrSyntax means that the bytes are not JSON.
 var ErrSyntax = errors.New("not JSON")
 
 // Further errors of the scanner.
@@ -46,39 +46,39 @@ func at(start, end int) Value { return Value{Extent: Extent{start, end}} }
 // Empty reports whether there is no value.
 func (v Value) Empty() bool { return v.End == 0 }
 
-// form says what a string holds, where that is known.
+// form describes a string, where that is known.
 type form uint8
 
 const (
 	formKnown form = 1 << iota // the other bits are right
 	escaped                    // has a backslash
 	notASCII                   // has a byte over 0x7f
-	decoded                    // the Scanner has its text
+	decoded                    // the scanner has its text
 )
 
-// note is a long value that the scanner came across.
+// note is a long value that the scanner passed.
 type note struct {
 	Value
 	text Extent // in texts, of a decoded string
 }
 
 // Scanner checks the JSON values of a line, one after the other, and reads them
-// in place. What it returns lies in the line or in memory that it uses again, and
-// is valid until the next Check, but for strings. The zero value is ready; it is
+// in place. Except for strings, what it returns points into the line or into reused
+// memory, and is valid until the next Check. The zero value is ready to use. It is
 // not safe for concurrent use.
 type Scanner struct {
 	data []byte // the line
 
-	// What the last check noted.
+	// Results of the last check.
 	objects []uint64 // one bit a level: 1 is an object
 	long    []note   // by start
 	texts   []byte
 	open    [notedDepth]int
-	spaced  bool // white space stands outside strings
+	spaced  bool // there is white space outside strings
 
 	arena  arena
-	fields []Field           // of the objects that were read
-	names  map[string]string // short strings that come again and again
+	fields []Field           // of objects read so far
+	names  map[string]string // short strings that repeat
 }
 
 // Reset makes the scanner read another line.
@@ -110,8 +110,8 @@ const (
 	keptTexts  = 4 << 20 // more is not kept for the next check
 )
 
-// check checks the value that starts at i and returns where it ends. On an
-// error, it returns where that is.
+// check checks the value that starts at i and returns where it ends, or where the
+// error is.
 func (s *Scanner) check(data []byte, i int) (int, error) {
 	s.long, s.texts = s.long[:0], s.texts[:0]
 	if cap(s.texts) > keptTexts {
@@ -119,7 +119,7 @@ func (s *Scanner) check(data []byte, i int) (int, error) {
 	}
 	s.spaced = false
 	depth := 0
-	before := 0 // bytes of texts, before the string at hand
+	before := 0 // bytes of texts before the current string
 	var inObject bool
 	var err error
 
@@ -232,7 +232,7 @@ closed:
 	i++
 	depth--
 	if depth < notedDepth {
-		// A short one cannot hold a long one, so it is the last that was noted.
+		// A short value cannot contain a long one, so its note is the last.
 		if at := s.open[depth]; i-s.long[at].Start < longValue {
 			s.long = s.long[:at]
 		} else {
@@ -246,7 +246,7 @@ closed:
 	goto after
 }
 
-// space returns the first place from i on that is no white space.
+// space returns the first index from i on that is not white space.
 func (s *Scanner) space(data []byte, i int) int {
 	if i < len(data) && data[i] > ' ' {
 		return i
@@ -266,12 +266,12 @@ const (
 	highs = 0x8080808080808080
 )
 
-// string checks the string whose first byte after the quote is at i and returns
-// the place after its closing quote, and what the string holds. When it has escapes
-// its text is appended to texts; of one that is not UTF-8 the form does not say so.
+// string checks the string whose first byte after the quote is at i. It returns the
+// index after the closing quote, and the form of the string. If it has escapes, its
+// text is appended to texts; the form says so only if the text is UTF-8.
 func (s *Scanner) string(data []byte, i int) (int, form, error) {
 	start := i
-	seen := uint64(0) // its high bits tell of bytes over 0x7f
+	seen := uint64(0) // its high bits: there are bytes over 0x7f
 	for {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
@@ -302,7 +302,7 @@ func (s *Scanner) string(data []byte, i int) (int, form, error) {
 	}
 }
 
-// escapedString is string from the first backslash on, which is at i.
+// escapedString continues string at the first backslash, which is at i.
 func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, form, error) {
 	from := len(s.texts)
 	out := s.room(from+i-start+textSlack, len(data)-i)
@@ -313,7 +313,7 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 			out = s.room(n+textSlack, len(data)-i)
 		}
 		if i+8 <= len(data) {
-			// What follows a special byte is written too, to be written over.
+			// This also writes what follows a special byte; it is overwritten.
 			w := binary.LittleEndian.Uint64(data[i:])
 			binary.LittleEndian.PutUint64(out[n:], w)
 			m := specials(w)
@@ -352,7 +352,7 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 			}
 			out[n] = c
 			i, n = i+2, n+1
-			// They often stand together: as the indentation of code.
+			// Escapes often follow one another, as in the indentation of code.
 			for i+1 < len(data) && data[i] == '\\' && unescaped[data[i+1]] != 0 && n < len(out) {
 				out[n] = unescaped[data[i+1]]
 				i, n = i+2, n+1
@@ -370,12 +370,12 @@ func (s *Scanner) escapedString(data []byte, start, i int, seen uint64) (int, fo
 	}
 }
 
-// textSlack is the room that a step of decoding may need.
+// textSlack is the room that one step of decoding may need.
 const textSlack = 16
 
-// room returns texts with room for n bytes. The text of what is left of the line
-// takes up to so many more. Memory of long lines is taken at once, so that it is
-// not copied, and most of what is not needed of it is never touched.
+// room returns texts with room for n bytes. The rest of the line may need up to more
+// bytes. Memory for long lines is allocated at once, which avoids copies; pages that
+// are not needed are mostly never touched.
 func (s *Scanner) room(n, more int) []byte {
 	if n > cap(s.texts) {
 		size := n + more + textSlack
@@ -389,8 +389,8 @@ func (s *Scanner) room(n, more int) []byte {
 	return s.texts[:cap(s.texts)]
 }
 
-// specials returns a word whose lowest bit set belongs to the first quote,
-// backslash or control character of w. Borrows disturb what is above it.
+// specials returns a word whose lowest set bit marks the first quote, backslash or
+// control character of w. Borrows make the bits above it meaningless.
 func specials(w uint64) uint64 {
 	quote := w ^ ones*'"'
 	slash := w ^ ones*'\\'
@@ -406,7 +406,7 @@ func formOfSeen(seen uint64) form {
 	return formKnown
 }
 
-// checkHex checks the escape at i, which is none of two characters.
+// checkHex checks the escape at i, which is not a two-character escape.
 func checkHex(data []byte, i int) error {
 	if data[i+1] != 'u' {
 		return errEscape

@@ -2,8 +2,8 @@ package pi
 
 import "pigrep/adapter/jsonl"
 
-// copyHash returns what an entry has in common with its copies: all of it but
-// what a copy may change.
+// copyHash returns a hash that an entry shares with its copies: of all members but
+// those that copying may change.
 func (p *parser) copyHash(all jsonl.Fields) uint64 {
 	h := p.hash
 	h.Reset()

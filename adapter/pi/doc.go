@@ -1,5 +1,5 @@
-// Package pi knows what the pi coding agent keeps on disk: its session files of
-// all versions and dialects, its directories, settings and variables, and how it
-// opens a session again. It is the only package that does. Its central type is
-// Agent, an adapter.Adapter; it imports the adapter package, jsonl and the nouns.
+// Package pi reads what the pi coding agent keeps on disk: session files of all
+// versions and dialects, directories, settings and environment variables; and it
+// knows how pi resumes a session. No other package does. Its central type is Agent,
+// an adapter.Agent. It imports adapter, jsonl, scope and the nouns.
 package pi

@@ -9,11 +9,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// The order of an entry's parts is fixed, whatever the order of its members, so
-// that a part keeps its number: what the content holds, block by block; then the
-// text of other known members; then details; then other.
+// The order of an entry's parts does not depend on the order of its members, so that
+// a part keeps its number: the content, block by block; then the text of other known
+// members; then details; then other.
 
-// Types of pi's that nothing but their text is known of outside.
+// Types of pi's that the rest of the program does not know.
 const (
 	typeModelChange       = "model_change"
 	typeThinkingChange    = "thinking_level_change"
@@ -21,11 +21,11 @@ const (
 	typeActiveToolsChange = "active_tools_change"
 )
 
-// madeUpID is the id of an entry that the file gives none.
+// madeUpID is the id of an entry without one.
 func madeUpID(offset int64) string { return "@" + strconv.FormatInt(offset, 10) }
 
-// read fills the entry from its fields. The fourth format, of the agent library,
-// says with kind what a line is.
+// read fills the entry from its fields. The kind is that of a line in the fourth
+// format, "" in others.
 func (p *parser) read(all jsonl.Fields, kind string) {
 	e := &p.entry
 	e.ID = p.json.String(all.Find("id"))
@@ -47,7 +47,7 @@ func (p *parser) read(all jsonl.Fields, kind string) {
 	p.other()
 }
 
-// notKnown notes the values that no rule names.
+// notKnown records the values that no rule covers.
 func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
 	for k := range all {
 		if !isKnown(all[k].Key) {
@@ -56,7 +56,7 @@ func (p *parser) notKnown(all jsonl.Fields, isKnown func(key []byte) bool) {
 	}
 }
 
-// isEntryKey reports whether all entries may have a member with this key.
+// isEntryKey reports whether entries of every type have this key.
 func isEntryKey(key []byte) bool {
 	switch string(key) {
 	case "type", "id", "parentId", "timestamp":
@@ -65,7 +65,7 @@ func isEntryKey(key []byte) bool {
 	return false
 }
 
-// isKeyOfType reports whether a rule names the member of entries of a type.
+// isKeyOfType reports whether a rule covers the key in entries of a type.
 func isKeyOfType(typ string, key []byte) bool {
 	switch typ {
 	case session.TypeMessage:
@@ -104,7 +104,7 @@ func isKeyOfType(typ string, key []byte) bool {
 	return false
 }
 
-// readType reads what entries of this type say.
+// readType reads the members that depend on the type of the entry.
 func (p *parser) readType(all jsonl.Fields) {
 	e := &p.entry
 	switch e.Type {
@@ -152,7 +152,7 @@ func (p *parser) readCompaction(all jsonl.Fields) {
 	}
 }
 
-// readReplacement reads what an edit of the context puts in place of an entry.
+// readReplacement reads the replacement for an entry in an edit of the context.
 func (p *parser) readReplacement(v jsonl.Value) {
 	if p.json.Kind(v) != '{' {
 		if !v.Empty() {
@@ -177,8 +177,8 @@ func (p *parser) title(name jsonl.Value) {
 	p.part(session.KindTitle, name)
 }
 
-// readMeta reads what says which model, level or tools are in force: one line
-// each for what was done, the model, the level, the tools and the note.
+// readMeta reads a change of model, thinking level or tools, or a use of tokens. The
+// text has a line each for the kind of use, model, level, tools and note.
 func (p *parser) readMeta(all jsonl.Fields) {
 	e := &p.entry
 	e.Provider = p.json.Name(all.Find("provider"))

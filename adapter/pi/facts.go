@@ -9,7 +9,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Figures beyond these cannot be right, and would spoil every sum.
+// Larger figures cannot be right and would spoil every sum.
 const (
 	maxTokens = 1_000_000_000_000
 	maxCost   = 1_000_000_000
@@ -98,7 +98,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 // failed reports whether a nested call failed.
 func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" }
 
-// shellFacts returns the facts of what the person ran.
+// shellFacts returns the facts of a command that the person ran.
 func (p *parser) shellFacts() session.EntryCall {
 	e, fields := &p.entry, p.message.fields
 	c := session.EntryCall{
@@ -200,7 +200,7 @@ func (p *parser) texts(list []string, v jsonl.Value) []string {
 	return list
 }
 
-// Limits of the paths of a call that are looked at.
+// Limits of the paths of a call; others are ignored.
 const (
 	maxPaths = 1000
 	maxPath  = 4096
@@ -262,7 +262,7 @@ func (p *parser) cost(v jsonl.Value, u *session.Usage) float64 {
 		u.Unusable = true
 		return 0
 	}
-	return cost + 0 // of a negative zero, zero
+	return cost + 0 // turns negative zero into zero
 }
 
 // millis reads a duration.

@@ -5,11 +5,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// The fourth format is that of the agent library. Its lines say with kind what
-// they are, and those that were written together stand in one array.
+// The fourth format is that of the agent library. Each line has a kind, and lines
+// written together form one array.
 
-// fourthKind returns what kind of line of the fourth format this is, "" when it
-// is none: other formats have members of that name too.
+// fourthKind returns the kind of a line in the fourth format, "" for lines of other
+// formats, which may have a member of that name too.
 func fourthKind(typ, kind string) string {
 	switch kind {
 	case "entry", "record":
@@ -24,14 +24,12 @@ func fourthKind(typ, kind string) string {
 	return ""
 }
 
-// isFourthKey reports whether all lines of the fourth format may have a member
-// with this key.
+// isFourthKey reports whether lines of every kind have this key.
 func isFourthKey(key []byte) bool {
 	return string(key) == "kind" || string(key) == "seq" || string(key) == "lane"
 }
 
-// isTransaction reports whether v is an array of objects of the fourth format,
-// which were written together.
+// isTransaction reports whether v is an array of lines in the fourth format.
 func (p *parser) isTransaction(v jsonl.Value) bool {
 	if p.json.Kind(v) != '[' {
 		return false

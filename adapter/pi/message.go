@@ -9,19 +9,19 @@ import (
 	"pigrep/scope"
 )
 
-// message is what a message says, with the blocks of the parser. Each is read
-// once: its parts, its facts and its view are all made from that.
+// message is the one interpretation of a message, together with the blocks of the
+// parser. Its parts, facts and view are all made from it.
 type message struct {
 	role   string
 	kind   session.Kind // of its text
 	fields jsonl.Fields // none when the entry has no message
 }
 
-// block is a piece of what an entry says.
+// block is a piece of a content, an attachment or a nested call.
 type block struct {
 	sort     blockSort
 	value    jsonl.Value // the text of text and thinking
-	text     []byte      // what was written of it; of a file its name and its text
+	text     []byte      // its text once written; of a file its name and text
 	mimeType jsonl.Value // of an image or a file
 	data     jsonl.Value // of an image or a file
 	withText bool        // a file whose text is known
@@ -48,7 +48,7 @@ type call struct {
 	part      int         // the number of its part, -1 when it has none
 }
 
-// readMessage reads the message of an entry, and writes its parts.
+// readMessage reads the message of an entry and writes its parts.
 func (p *parser) readMessage(v jsonl.Value) {
 	if p.json.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
@@ -83,7 +83,7 @@ func (p *parser) readMessage(v jsonl.Value) {
 	p.writeMessage(m)
 }
 
-// readSystem reads the system message that a compaction keeps.
+// readSystem reads the system message in a compaction and writes its parts.
 func (p *parser) readSystem(v jsonl.Value) {
 	if p.json.Kind(v) != '{' {
 		p.unknown = append(p.unknown, unknown{Value: v})
@@ -94,7 +94,7 @@ func (p *parser) readSystem(v jsonl.Value) {
 	p.writeMessage(&message{role: session.RoleSystem, kind: session.KindSystem, fields: all})
 }
 
-// isKeyOfRole reports whether a rule names the member of messages of a role.
+// isKeyOfRole reports whether a rule covers the key in messages of a role.
 func isKeyOfRole(role string, key []byte) bool {
 	switch string(key) {
 	case "role", "id", "timestamp", "content", "details":
@@ -167,7 +167,7 @@ func (p *parser) readBlock(v jsonl.Value) {
 	}
 }
 
-// isKeyOfBlock reports whether a rule names the member of blocks of a type.
+// isKeyOfBlock reports whether a rule covers the key in blocks of a type.
 func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
 	if string(key) == "type" || string(key) == "id" {
 		return true
@@ -188,7 +188,7 @@ func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
 	return false
 }
 
-// readCall reads a call of a tool, or one that a tool made.
+// readCall reads a call of a tool. A nested one was made by another tool.
 func (p *parser) readCall(all jsonl.Fields, nested bool) {
 	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
 		id: p.json.String(all.Find("id")), tool: p.json.Name(all.Find("name")), arguments: all.Find("arguments"),
@@ -196,7 +196,7 @@ func (p *parser) readCall(all jsonl.Fields, nested bool) {
 	}})
 }
 
-// readNested reads the calls that a tool made itself.
+// readNested reads the calls that a tool made.
 func (p *parser) readNested(v jsonl.Value) {
 	if p.json.Kind(v) != '{' {
 		if !v.Empty() {
@@ -247,7 +247,7 @@ func (p *parser) readAttachments(v jsonl.Value) {
 	}
 }
 
-// isImage reports whether a file is an image, as its type says.
+// isImage reports whether the type of a file is that of an image.
 func (p *parser) isImage(b *block) bool {
 	return strings.HasPrefix(p.json.Name(b.mimeType), "image/")
 }

@@ -15,8 +15,8 @@ func newParser(state adapter.State) *parser {
 	return &parser{state: state, hash: xxhash.New(), leaves: jsonl.Leaves{Omit: noText}}
 }
 
-// noText are keys of strings that are no text, wherever they stand: signatures, and
-// what streaming leaves behind in a call, which says its arguments again.
+// noText lists keys of strings that are not text, wherever they appear: signatures,
+// and what streaming leaves behind in a call, a copy of its arguments.
 var noText = []string{
 	"textSignature", "thinkingSignature", "thoughtSignature",
 	"partialJson", "partialArgs", "streamIndex",
@@ -28,15 +28,15 @@ var noText = []string{
 //	              (checked         (spans,           ├─▶ facts, when they are wanted
 //	               bytes)           no copies)       └─▶ view, when it is wanted
 //
-// Everything it hands out lies in the line, in the scanner's memory or in slices
-// that it uses again, except the short strings of an entry, which are its own.
+// What it emits points into the line, into the scanner's memory or into slices that
+// it reuses. Only the short strings of an entry are copies.
 type parser struct {
 	state  adapter.State
 	json   jsonl.Scanner
 	leaves jsonl.Leaves
 	hash   *xxhash.Digest
 
-	// Of the entry that is being read.
+	// Of the current entry.
 	entry   session.Entry
 	fields  jsonl.Fields
 	message message
@@ -48,7 +48,7 @@ type parser struct {
 	held  [][]byte // texts of parts that details may repeat
 }
 
-// unknown is a value that no rule names.
+// unknown is a value that no rule covers.
 type unknown struct {
 	jsonl.Value
 	block bool
@@ -58,7 +58,7 @@ func (p *parser) State() adapter.State { return p.state }
 
 func (p *parser) Reset(state adapter.State) { p.state = state }
 
-// Parse implements Parser.
+// Parse implements adapter.Parser.
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
 	p.json.Reset(line.Data)
@@ -89,14 +89,14 @@ func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.P
 			notObject = false
 		case !notObject:
 			problems = append(problems, adapter.ParseError{Line: line.Number, Offset: line.Offset + int64(i), Reason: reasonNotObject})
-			notObject = true // one problem for all that follow one another
+			notObject = true // several in a row are one problem
 		}
 		i = v.End
 	}
 	return problems
 }
 
-// torn returns the problem with an unterminated line, nil when it is complete.
+// torn returns the problem with an unterminated line, nil when its JSON is complete.
 func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
 	for i := jsonl.SkipPadding(line.Data, start); i < len(line.Data); i = jsonl.SkipPadding(line.Data, i) {
 		v, err := p.json.Check(i)
@@ -108,7 +108,7 @@ func (p *parser) torn(line adapter.Line, start int) []adapter.ParseError {
 	return nil
 }
 
-// reasonNotObject is the reason of a problem with JSON of another kind.
+// reasonNotObject is the reason of a problem with JSON that is not an object.
 const reasonNotObject = "not an object"
 
 // object reads one object of a line.

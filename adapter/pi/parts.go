@@ -8,7 +8,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// maxPrompt bounds Entry.UserText, which is for showing.
+// maxPrompt bounds Entry.UserText, which is only shown.
 const maxPrompt = 64 << 10
 
 // writeMessage writes the parts of a message whose blocks have been read.
@@ -37,8 +37,8 @@ func (p *parser) writeMessage(m *message) {
 	p.details(m.fields.Find("details"))
 }
 
-// writeBlocks writes the parts of the blocks that have been read. The kind is that
-// of text.
+// writeBlocks writes the parts of the blocks that have been read. Text becomes parts
+// of the given kind.
 func (p *parser) writeBlocks(kind session.Kind) {
 	for i := range p.blocks {
 		switch b := &p.blocks[i]; b.sort {
@@ -87,7 +87,7 @@ func cut(text []byte, n int) []byte {
 	return text[:n]
 }
 
-// writeImage notes the type of an image.
+// writeImage records the type of an image.
 func (p *parser) writeImage(b *block) {
 	if s := p.json.Name(b.mimeType); s != "" {
 		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
@@ -114,7 +114,7 @@ func (p *parser) join(a []byte, between string, b []byte) []byte {
 	return p.json.Keep(append(text, b...))
 }
 
-// writeShell writes what the person ran.
+// writeShell writes a command that the person ran, with its output.
 func (p *parser) writeShell(command, output jsonl.Value) {
 	for _, v := range []jsonl.Value{command, output} {
 		if c := p.json.Kind(v); c != '"' && c != 0 {
@@ -132,7 +132,7 @@ func (p *parser) writeShell(command, output jsonl.Value) {
 	}
 }
 
-// writeFailure writes the error that ended a reply, after the reason for its end.
+// writeFailure writes the error that ended a reply, preceded by the stop reason.
 func (p *parser) writeFailure(message, reason jsonl.Value) {
 	text := p.json.Text(message)
 	if len(text) == 0 {
@@ -173,7 +173,7 @@ func (p *parser) add(kind session.Kind, text []byte) {
 	p.entry.Parts = append(p.entry.Parts, part)
 }
 
-// details adds the strings of details that no part so far holds.
+// details adds the strings of details that no part so far contains.
 func (p *parser) details(v jsonl.Value) {
 	if !v.Empty() {
 		p.leafPart(session.KindDetails, []unknown{{Value: v}}, p.entry.Parts)
@@ -187,13 +187,14 @@ func (p *parser) strings(kind session.Kind, v jsonl.Value) {
 	}
 }
 
-// other adds the strings that no rule names, in file order.
+// other adds the strings that no rule covers, in file order.
 func (p *parser) other() {
 	slices.SortFunc(p.unknown, func(a, b unknown) int { return a.Start - b.Start })
 	p.leafPart(session.KindOther, p.unknown, nil)
 }
 
-// leafPart adds one part with the strings of the values, save those held.
+// leafPart adds one part with the strings of the values, except those that a held
+// part contains.
 func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
 	size := 0
 	for _, v := range values {

@@ -5,8 +5,8 @@ import "pigrep/adapter"
 // Name identifies the session files of pi.
 const Name = "pi.sessions_jsonl.v1"
 
-// Agent is the pi coding agent, in every version from 0.7 on, and the programs
-// made with its agent library.
+// Agent is the pi coding agent, in every version since 0.7, and programs made with
+// its agent library.
 type Agent struct{}
 
 // New returns the adapter for pi.

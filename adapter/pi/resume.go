@@ -23,11 +23,11 @@ const program = "pi"
 
 // ResumeCommand implements adapter.Resumer.
 //
-// Pi takes the path of a session file wherever it lies, and runs its tools in the
-// working directory of the session. What it begins from there, it puts into its
-// default place, unless it is told of another. Only files in the agent directory
-// itself go by their id: on its start, pi moves them away and would then begin an
-// empty session under the old path.
+// Pi accepts the path of a session file anywhere, and runs its tools in the session's
+// working directory. New sessions started from there go to pi's default directory
+// unless --session-dir names another. Files directly in the agent directory must be
+// named by id: pi moves them when it starts, and would then create an empty session
+// at the old path.
 func (Agent) ResumeCommand(env adapter.Environment, s *session.Summary) (dir string, argv []string) {
 	if s.Version == 0 || s.Version == libraryVersion {
 		return "", nil
@@ -79,7 +79,7 @@ func resumeArgs(path, agentDir, flag string) []string {
 // headerReach is how far into a file pi looks for the header.
 const headerReach = 1 << 20
 
-// obstacle says why pi does not open a session file, or not as that session; ""
+// obstacle returns why pi does not open a session file, or not as that session; ""
 // when it does.
 func obstacle(rec *session.Record, head []byte, agentDir string) string {
 	switch h := &rec.Header; {
@@ -101,8 +101,8 @@ func obstacle(rec *session.Record, head []byte, agentDir string) string {
 	return ""
 }
 
-// saysSession reports whether the header calls itself a session, as pi's own do
-// whatever their version. Those of the agent library do not.
+// saysSession reports whether the type of the header is session. That holds for all
+// versions of pi, not for the agent library.
 func saysSession(head []byte, offset int64) bool {
 	if offset >= int64(len(head)) {
 		return false

@@ -7,12 +7,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter"
-	"pigrep/internal/session"
 )
 
 // environment is a machine with these variables and settings files.
@@ -83,62 +81,5 @@ func TestRoots(t *testing.T) {
 	_, err := New().Roots(environment(t, nil, map[string]string{global: "unreadable"}))
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Roots: error %v does not unwrap", err)
-	}
-}
-
-func TestStores(t *testing.T) {
-	byName := make(map[string]adapter.Store)
-	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
-	for _, s := range New().Stores(env) {
-		if s.Name == "" || s.Role == "" || s.Format == "" || !strings.HasPrefix(s.Path, agentDir(env)+string(filepath.Separator)) {
-			t.Errorf("store %+v is not complete", s)
-		}
-		if _, twice := byName[s.Name]; twice {
-			t.Errorf("store %s is listed twice", s.Name)
-		}
-		byName[s.Name] = s
-	}
-	for name, want := range map[string]adapter.Coverage{
-		"sessions": adapter.Searched, "settings": adapter.Catalogued, "auth": adapter.Private, "models": adapter.Catalogued, "themes": adapter.Catalogued, "tools": adapter.Catalogued,
-		"bin": adapter.Catalogued, "prompts": adapter.Catalogued, "debug log": adapter.Catalogued, "npm": adapter.Catalogued,
-	} {
-		if got := byName[name].Coverage; got != want {
-			t.Errorf("store %q is %q, want %q", name, got, want)
-		}
-	}
-	if got := byName["sessions"].Format; got != New().Name() {
-		t.Errorf("sessions have the format %q, want %q", got, New().Name())
-	}
-}
-
-func TestResumeCommand(t *testing.T) {
-	const root = "/home/u/.pi/agent/sessions"
-	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
-	summary := func(path string, version int) session.Summary {
-		return session.Summary{Path: path, Header: session.Header{ID: "01a1f7de", CWD: "/w", Version: version, Timestamp: time.Unix(1, 0)}}
-	}
-	noID := summary("/home/u/.pi/agent/x.jsonl", 3)
-	noID.ID = ""
-	tests := []struct {
-		name string
-		s    session.Summary
-		dir  string
-		argv []string
-	}{
-		{"default root", summary(root+"/--w--/x.jsonl", 3), "/w", []string{"pi", "--session", root + "/--w--/x.jsonl"}},
-		{"another root", summary("/flat/x.jsonl", 1), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
-		{"in the agent directory", summary("/home/u/.pi/agent/x.jsonl", 2), "/w", []string{"pi", "--session", "01a1f7de"}},
-		{"in the agent directory, no id", noID, "", nil},
-		{"no header", summary("/flat/x.jsonl", 0), "", nil},
-		{"of the agent library", summary("/flat/x.jsonl", 4), "", nil},
-		{"of a later pi", summary("/flat/x.jsonl", 5), "/w", []string{"pi", "--session-dir", "/flat", "--session", "/flat/x.jsonl"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			dir, argv := New().ResumeCommand(env, &tt.s)
-			if dir != tt.dir || !cmp.Equal(argv, tt.argv) {
-				t.Errorf("ResumeCommand(%s) = %q, %q, want %q, %q", tt.s.Path, dir, argv, tt.dir, tt.argv)
-			}
-		})
 	}
 }

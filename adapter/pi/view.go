@@ -11,8 +11,8 @@ func (Agent) View(state adapter.State, line adapter.Line, emit func(*session.Ent
 	return p.Parse(line, func(e *session.Entry) { emit(e, p.view(e)) })
 }
 
-// view makes the view of the entry that has been read. Where the shape of the entry
-// is not one of pi's, the parts stand in for it.
+// view makes the view of the entry that has been read. Parts fill in for what has no
+// blocks.
 func (p *parser) view(e *session.Entry) *session.View {
 	view := &session.View{}
 	var done map[session.Kind]bool // kinds whose parts are in the view already
@@ -32,8 +32,8 @@ func (p *parser) view(e *session.Entry) *session.View {
 	return view
 }
 
-// viewMessage adds the blocks of a message. It returns the kinds that it has dealt
-// with.
+// viewMessage adds the blocks of a message. It returns the kinds whose parts are
+// then in the view.
 func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 	m := &p.message
 	switch m.role {
@@ -41,7 +41,7 @@ func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 		p.viewShell(view)
 		return map[session.Kind]bool{session.KindShell: true}
 	case session.RoleSystem:
-		// Its parts say all.
+		// Its parts are enough.
 	case session.RoleCompactionSummary, session.RoleBranchSummary:
 		view.TokensBefore, _ = p.json.Int(m.fields.Find("tokensBefore"))
 	default:
@@ -52,8 +52,8 @@ func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 	return nil
 }
 
-// viewBlocks adds the blocks that were read. Those of an unknown sort are left to
-// the part that holds them. It returns the kinds that it has dealt with.
+// viewBlocks adds the blocks that were read. Unknown ones appear as the part that has
+// their text. It returns the kinds whose parts are then in the view.
 func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[session.Kind]bool) {
 	for i := range p.blocks {
 		b := &p.blocks[i]

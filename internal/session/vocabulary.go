@@ -1,9 +1,8 @@
 package session
 
 // The entry types that the program knows. Every adapter maps what its agent writes
-// to these; a type that means none of them stays as it is written, and such an
-// entry is searched, shown and counted as any other. The values appear in JSON
-// output.
+// to these. Other types pass as they are written; their entries are searched, shown
+// and counted like all others. The values appear in JSON output.
 const (
 	TypeMessage       = "message"        // of a conversation; its role says whose
 	TypeCompaction    = "compaction"     // a summary takes the place of what comes before FirstKeptID
@@ -17,8 +16,8 @@ const (
 	TypeLane          = "lane"           // makes TargetID the leaf of one of several lanes
 )
 
-// The roles that the program knows, of message entries. What holds for types
-// holds for roles. Package scope says which kind the text of each becomes.
+// The roles of message entries that the program knows. Adapters map to them as they
+// map to types. Package scope has the kind of text of each role.
 const (
 	RoleUser              = "user"
 	RoleAssistant         = "assistant"
