@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	"pigrep/internal/lab/corpus"
-	"pigrep/query"
+	language "pigrep/query"
 )
 
-// asked returns the questions about the sessions of the repository and a small
+// asked returns the queries for the sessions of the repository and for a small
 // generated corpus.
-func asked(t *testing.T, generated string) []*question {
+func asked(t *testing.T, generated string) []*query {
 	t.Helper()
-	var all []*question
+	var all []*query
 	for name, dir := range map[string]string{"testdata": filepath.Join("..", "..", "..", "testdata", "sessions"), "generated": generated} {
 		tree, err := newTree(name, dir)
 		if err != nil {
@@ -27,24 +27,24 @@ func asked(t *testing.T, generated string) []*question {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, questions(s)...)
+		all = append(all, queries(s)...)
 	}
-	slices.SortFunc(all, func(a, b *question) int { return strings.Compare(a.line(), b.line()) })
+	slices.SortFunc(all, func(a, b *query) int { return strings.Compare(a.line(), b.line()) })
 	return all
 }
 
-func TestQuestions(t *testing.T) {
+func TestQueries(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: 2_000_000, Builtin: true}); err != nil {
 		t.Fatal(err)
 	}
 	all := asked(t, dir)
 	if len(all) < 500 {
-		t.Errorf("%d questions, want 500 at least", len(all))
+		t.Errorf("%d queries, want 500 at least", len(all))
 	}
 	again := asked(t, dir)
-	if !slices.EqualFunc(all, again, func(a, b *question) bool { return a.line() == b.line() }) {
-		t.Error("the same corpora give other questions the second time")
+	if !slices.EqualFunc(all, again, func(a, b *query) bool { return a.line() == b.line() }) {
+		t.Error("the same corpora give different queries the second time")
 	}
 
 	commands := map[string]int{}
@@ -54,26 +54,26 @@ func TestQuestions(t *testing.T) {
 		lines.WriteString(q.line() + "\n")
 		for _, a := range q.args {
 			if strings.HasSuffix(a, "-dir") || a == "-o" && q.words[0] == "export" || a == "--exec" || a == "--rebuild" {
-				t.Errorf("%s has %s, which could write where a comparison must not", q.line(), a)
+				t.Errorf("%s has %s: a query must not write or run anything", q.line(), a)
 			}
 		}
 	}
 	for _, c := range []string{"search", "grep", "sessions", "show", "resume", "export", "tools", "tools calls", "tools commands", "tools files", "usage", "index", "doctor", "mcp", ""} {
 		if commands[c] == 0 {
-			t.Errorf("no question for the command %q", c)
+			t.Errorf("no query for the command %q", c)
 		}
 	}
-	for _, f := range query.Fields {
+	for _, f := range language.Fields {
 		if n := strings.Count(lines.String(), f.Name+":"); n < 4 {
-			t.Errorf("the field %s is in %d questions, want 4 at least", f.Name, n)
+			t.Errorf("the field %s is in %d queries, want 4 at least", f.Name, n)
 		}
 	}
 }
 
-func TestQuestionsOfAnEmptySample(t *testing.T) {
+func TestQueriesOfAnEmptySample(t *testing.T) {
 	s := &sample{corpus: "none", byShape: map[string][]string{}}
-	if n := len(questions(s)); n < 500 {
-		t.Errorf("%d questions of nothing, want 500 at least: what a corpus has none of must be invented", n)
+	if n := len(queries(s)); n < 500 {
+		t.Errorf("%d queries for an empty sample, want 500 at least", n)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestDifferenceIsShort(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
+func TestNormal(t *testing.T) {
 	for _, c := range []struct{ old, new string }{
 		{`/w/index/old/x is not an index`, `/w/index/new/x is not an index`},
 		{"time=2026-11-21T23:10:52.358Z level=DEBUG msg=a took=1.5ms n=1", "time=2026-11-22T00:00:00.1Z level=DEBUG msg=a took=489µs n=1"},
@@ -129,7 +129,7 @@ func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
 	} {
 		old, new := normal(answer{Stdout: c.old, Stderr: c.old}, "/w/index/old/x"), normal(answer{Stdout: c.new, Stderr: c.new}, "/w/index/new/x")
 		if d := difference(old, new); d != "" {
-			t.Errorf("these must count as the same:\n%s\n%s\n%s", c.old, c.new, d)
+			t.Errorf("these must count as equal:\n%s\n%s\n%s", c.old, c.new, d)
 		}
 	}
 	for _, c := range []struct{ old, new string }{
@@ -147,19 +147,19 @@ func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(&out, false)
-	q := func(command string) *question {
-		return &question{corpus: "c", words: []string{command}, args: []string{command}}
+	q := func(command string) *query {
+		return &query{corpus: "c", words: []string{command}, args: []string{command}}
 	}
 	tree := &corpusTree{name: "c"}
-	r.add(tree, []*result{{question: q("grep")}, {question: q("grep"), difference: "x\n", reason: "meant so"}})
+	r.add(tree, []*result{{query: q("grep")}, {query: q("grep"), difference: "x\n", reason: "new wording"}})
 	if !r.finish() {
-		t.Error("a difference that is meant makes the run fail")
+		t.Error("an intended difference makes the run fail")
 	}
-	r.add(tree, []*result{{question: q("show"), difference: "the difference\n"}})
+	r.add(tree, []*result{{query: q("show"), difference: "the difference\n"}})
 	if r.finish() {
 		t.Error("a difference does not make the run fail")
 	}
-	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × meant so\n"} {
+	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × new wording\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
 		}
