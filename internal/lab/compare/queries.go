@@ -69,7 +69,7 @@ var (
 )
 
 // makers is the table that all queries come from.
-var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers)
+var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers, outputMakers)
 
 // queries returns all queries for a corpus, without duplicates.
 func queries(s *sample) []*query {

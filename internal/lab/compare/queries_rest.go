@@ -50,6 +50,13 @@ var sessionMakers = []maker{
 			ask("--tree", s.path)
 		}
 	}},
+	{name: "show filter", command: "show", forms: []string{"--json", "", "--json", "people"}, make: func(p *picker, ask func(...string)) {
+		if s := p.someSessions(1); len(s) == 1 {
+			for _, f := range filters(p) {
+				ask(append(slices.Clone(f), s[0].path)...)
+			}
+		}
+	}},
 	{name: "show entry", command: "show", forms: []string{"--json", "", "people", "--json"}, make: func(p *picker, ask func(...string)) {
 		flags := []string{"", "--around 0", "--around 5", "--raw", "--full", "--around 1 --all", "--around 2 --raw", "--branch any", "--redact --around 1"}
 		for i, e := range p.someEntries(24) {
@@ -93,7 +100,9 @@ var sessionMakers = []maker{
 			ask(run...)
 		}
 		ask("zzzznothing")
-		ask("--kind", "prompt", "error")
+		for _, f := range filters(p) {
+			ask(append(slices.Clone(f), "error")...)
+		}
 	}},
 	{name: "export", command: "export", forms: asIs, make: func(p *picker, ask func(...string)) {
 		flags := []string{"--format md", "--format html", "--format json", "--format txt", "", "--all --format json", "--redact --format html", "--kind prompt,reply --format txt", "--branch any --format md", "--role user --format html", "--redact --all", "--format pdf"}
@@ -102,6 +111,11 @@ var sessionMakers = []maker{
 		}
 		for _, e := range p.someEntries(3) {
 			ask("--leaf", e.id, "--format", "txt", e.session.path)
+		}
+		if s := p.someSessions(1); len(s) == 1 {
+			for i, f := range filters(p) {
+				ask(append(slices.Clone(f), "--format", []string{"txt", "json", "md", "html"}[i%4], s[0].path)...)
+			}
 		}
 		ask("zzzz")
 	}},
@@ -188,12 +202,12 @@ var auditMakers = []maker{
 		}
 	}},
 	{name: "index", command: "index", forms: []string{"--json", "", "people", "--jsonl"}, make: func(p *picker, ask func(...string)) {
-		for range 4 {
-			ask("--dry-run")
+		for _, flags := range []string{"", "", " --verbose", " --quiet --color always"} {
+			ask(strings.Fields("--dry-run" + flags)...)
 		}
 	}},
 	{name: "status", command: "status", forms: []string{"--json", "", "--jsonl", "--json"}, make: func(p *picker, ask func(...string)) {
-		for _, flags := range []string{"--quiet", "--quiet", "--quiet", "--stores"} {
+		for _, flags := range []string{"--quiet", "--quiet", "--skipped", "--stores", "--skipped", "--verbose"} {
 			ask(flags)
 		}
 	}},
@@ -217,7 +231,29 @@ var auditMakers = []maker{
 		for _, tool := range []string{"list_sessions", "list_tool_calls", "usage", "status", "search", "nothing"} {
 			ask(mcpInput(tool, map[string]any{}))
 		}
-	}},
+	}}}
+
+// outputMakers try the flags of all commands.
+var outputMakers = []maker{
+	output("search", "timeout"), output("grep -m 2", "timeout"), output("sessions", "timeout"), output("sessions -n 3"), output("show", "0"), output("resume", "timeout"),
+	output("tools"), output("tools calls -n 5"), output("tools commands"), output("tools files"), output("usage"),
+}
+
+// output returns the maker for a command with a few of its flags.
+func output(command string, args ...string) maker {
+	words := strings.Fields(command)
+	at := len(words)
+	for i, w := range words {
+		if strings.HasPrefix(w, "-") {
+			at = i
+			break
+		}
+	}
+	return maker{name: "output " + command, command: strings.Join(words[:at], " "), forms: asIs, make: func(p *picker, ask func(...string)) {
+		for _, flags := range []string{"--verbose", "--quiet", "--color always", "--color never --verbose", "--quiet --json", "--json --jsonl", "--ui", "--nonsense", "--max-bytes 900 --json", "--redact --color always"} {
+			ask(slices.Concat(words[at:], strings.Fields(flags), args)...)
+		}
+	}}
 }
 
 // mcpInput returns the messages of a client that calls one tool.
