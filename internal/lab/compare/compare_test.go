@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,9 +93,9 @@ func TestDifference(t *testing.T) {
 		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
 		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
 		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
-		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `+ {"a": 1}`}},
-		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a"}},
-		{"long line", answer{Stdout: long + "a"}, answer{Stdout: long + "b"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
+		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `\ no newline at the end`, `+ {"a": 1}`, `\ no newline at the end`}},
+		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a", `\ no newline at the end`}},
+		{"long line", answer{Stdout: long + "a\n"}, answer{Stdout: long + "b\n"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
 	} {
 		var want string
 		if c.want != nil {
@@ -162,6 +163,66 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × new wording\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// standIn writes a shell script that answers in place of a build and logs each run.
+func standIn(t *testing.T, name, body string) (path, log string) {
+	t.Helper()
+	path, log = filepath.Join(t.TempDir(), name), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"$*\" >>"+log+"\n"+body), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, log
+}
+
+func TestCompare(t *testing.T) {
+	old, oldLog := standIn(t, "old", `echo '{"answer":1}'`)
+	same, _ := standIn(t, "same", `echo '{"answer":1}'`)
+	other, _ := standIn(t, "other", `case "$*" in *--fork*) echo '{"answer":2}';; *) echo '{"answer":1}';; esac`)
+	allow := filepath.Join(t.TempDir(), "allow")
+	if err := os.WriteFile(allow, []byte("# what changed\n\nresume.*--fork\tanother answer to forks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	run := func(new, allow string) (bool, string) {
+		t.Helper()
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: old, new: new, work: work, only: "pigrep resume --json", allow: allow}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, out.String()
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ:\n%s", out)
+	}
+	runs, err := os.ReadFile(oldLog)
+	if err != nil || !strings.Contains(string(runs), "resume --session-dir") {
+		t.Fatalf("the old build ran %q, %v; want the directories behind the command", runs, err)
+	}
+
+	ok, out := run(other, "")
+	if ok || !strings.Contains(out, `-   "answer": 1`) {
+		t.Errorf("a difference is not shown:\n%s", out)
+	}
+	if again, err := os.ReadFile(oldLog); err != nil || len(again) != len(runs) {
+		t.Errorf("the second comparison ran the old build again: %s, %v", again[len(runs):], err)
+	}
+	if ok, out := run(other, allow); !ok || !strings.Contains(out, "× another answer to forks") {
+		t.Errorf("an intended difference is not counted as one:\n%s", out)
+	}
+}
+
+func TestAllowancesNeedAReason(t *testing.T) {
+	for _, text := range []string{"resume", "resume\t", "(\treason"} {
+		path := filepath.Join(t.TempDir(), "allow")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAllowances(path); err == nil || !strings.Contains(err.Error(), path+":1: ") {
+			t.Errorf("allowance %q: error %v, want one that names the line", text, err)
 		}
 	}
 }

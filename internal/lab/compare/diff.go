@@ -95,6 +95,9 @@ func unified(old, new string) string {
 	show := func(mark, line string, from int) {
 		if shown++; shown <= shownLines {
 			fmt.Fprintf(&out, "%s %s\n", mark, clip(line, from))
+			if mark != " " && !strings.HasSuffix(line, "\n") {
+				fmt.Fprintln(&out, "\\ no newline at the end")
+			}
 		}
 	}
 	for _, line := range a[max(0, at-around):at] {

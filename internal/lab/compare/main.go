@@ -34,7 +34,7 @@ import (
 )
 
 func main() {
-	var o options
+	o := options{fixtures: os.Getenv("PIGREP_FIXTURES")}
 	flag.StringVar(&o.old, "old", "", "the build whose answers are right")
 	flag.StringVar(&o.new, "new", "", "the build to compare with it")
 	flag.StringVar(&o.work, "work", "", "keep the generated corpus, the indexes and the old build's answers in this directory")
@@ -58,9 +58,9 @@ func main() {
 }
 
 type options struct {
-	old, new, work, roots, only, allow string
-	megabytes                          int64
-	list, verbose                      bool
+	old, new, work, fixtures, roots, only, allow string
+	megabytes                                    int64
+	list, verbose                                bool
 }
 
 // compare reports whether all answers are equal, intended differences aside.
@@ -102,7 +102,7 @@ func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
 		}
 		more = append(more, root)
 	}
-	trees, err := findTrees(o.work, repository, os.Getenv("PIGREP_FIXTURES"), o.megabytes, more)
+	trees, err := findTrees(o.work, repository, o.fixtures, o.megabytes, more)
 	if err != nil {
 		return false, err
 	}

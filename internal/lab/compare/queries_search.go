@@ -92,8 +92,9 @@ var searchMakers = []maker{
 				ask(string(runes[len(runes)-1:]), "error")
 			}
 		}
-		ask("连接")
-		ask("連接")
+		for _, w := range append(p.shape("han", 12), "连接", "连接超时") {
+			ask(otherHan.Replace(w))
+		}
 		ask("CAFÉ")
 		ask(`"連 接"`)
 	}},
@@ -206,6 +207,13 @@ var searchMakers = []maker{
 		}
 	}},
 }
+
+// otherHan replaces frequent characters by their traditional or simplified form.
+var otherHan = strings.NewReplacer(
+	"连", "連", "連", "连", "据", "據", "據", "据", "库", "庫", "庫", "库", "错", "錯", "錯", "错", "误", "誤", "誤", "误", "测", "測", "測", "测", "试", "試", "試", "试",
+	"设", "設", "設", "设", "读", "讀", "讀", "读", "写", "寫", "寫", "写", "进", "進", "進", "进", "线", "線", "線", "线", "网", "網", "網", "网", "数", "數", "數", "数",
+	"务", "務", "務", "务", "个", "個", "個", "个", "时", "時", "時", "时", "这", "這", "這", "这", "请", "請", "請", "请", "检", "檢", "檢", "检", "关", "關", "關", "关",
+)
 
 // respell returns an identifier in another spelling.
 func respell(id string, way int) string {

@@ -80,7 +80,7 @@ func (r *report) show(res *result) {
 // finish prints the table and reports whether nothing differs.
 func (r *report) finish() bool {
 	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "corpus\tcommand\tquestions\tequal\tdifferent\tintended")
+	fmt.Fprintln(w, "corpus\tcommand\tqueries\tequal\tdifferent\tintended")
 	var sum tally
 	for _, row := range r.rows {
 		row.print(w)
