@@ -6,9 +6,10 @@
 # make torture the long form of the tests that kill, damage and crowd
 # make fuzz    each fuzz target for FUZZTIME
 # make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
+# make compare check that this build gives the same answers as the program OLD; WORK keeps its answers for the next time
 # make docs    write the generated pages and screens anew
 # make cover   how much of each package its own tests and those of the whole run
-.PHONY: build try bench torture check fmt vet staticcheck vuln test race fuzz cross dist man docs cover
+.PHONY: build try bench compare torture check fmt vet staticcheck vuln test race fuzz cross dist man docs cover
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
@@ -27,6 +28,9 @@ try: build
 
 bench:
 	go run ./internal/lab/bench -sizes $(SIZE) -out docs/BENCHMARKS.md
+
+compare: build
+	go run ./internal/lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
 
 # A hole that became known is said and fails nothing: it comes without a change here.
 check: fmt vet staticcheck race

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,11 +14,11 @@ import (
 	"pigrep/query/syntax"
 )
 
-// asked returns the questions about the sessions of the repository and a small
+// asked returns the queries for the sessions of the repository and for a small
 // generated corpus.
-func asked(t *testing.T, generated string) []*question {
+func asked(t *testing.T, generated string) []*query {
 	t.Helper()
-	var all []*question
+	var all []*query
 	for name, dir := range map[string]string{"testdata": filepath.Join("..", "..", "..", "testdata", "sessions"), "generated": generated} {
 		tree, err := newTree(name, dir)
 		if err != nil {
@@ -27,24 +28,24 @@ func asked(t *testing.T, generated string) []*question {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, questions(s)...)
+		all = append(all, queries(s)...)
 	}
-	slices.SortFunc(all, func(a, b *question) int { return strings.Compare(a.line(), b.line()) })
+	slices.SortFunc(all, func(a, b *query) int { return strings.Compare(a.line(), b.line()) })
 	return all
 }
 
-func TestQuestions(t *testing.T) {
+func TestQueries(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: 2_000_000, Builtin: true}); err != nil {
 		t.Fatal(err)
 	}
 	all := asked(t, dir)
 	if len(all) < 500 {
-		t.Errorf("%d questions, want 500 at least", len(all))
+		t.Errorf("%d queries, want 500 at least", len(all))
 	}
 	again := asked(t, dir)
-	if !slices.EqualFunc(all, again, func(a, b *question) bool { return a.line() == b.line() }) {
-		t.Error("the same corpora give other questions the second time")
+	if !slices.EqualFunc(all, again, func(a, b *query) bool { return a.line() == b.line() }) {
+		t.Error("the same corpora give different queries the second time")
 	}
 
 	commands := map[string]int{}
@@ -54,26 +55,26 @@ func TestQuestions(t *testing.T) {
 		lines.WriteString(q.line() + "\n")
 		for _, a := range q.args {
 			if strings.HasSuffix(a, "-dir") || a == "-o" && q.words[0] == "export" || a == "--exec" || a == "--rebuild" {
-				t.Errorf("%s has %s, which could write where a comparison must not", q.line(), a)
+				t.Errorf("%s has %s: a query must not write or run anything", q.line(), a)
 			}
 		}
 	}
 	for _, c := range []string{"search", "grep", "sessions", "show", "resume", "export", "tools", "tools calls", "tools commands", "tools files", "usage", "index", "doctor", "mcp", ""} {
 		if commands[c] == 0 {
-			t.Errorf("no question for the command %q", c)
+			t.Errorf("no query for the command %q", c)
 		}
 	}
 	for _, f := range syntax.Fields {
 		if n := strings.Count(lines.String(), f.Name+":"); n < 4 {
-			t.Errorf("the field %s is in %d questions, want 4 at least", f.Name, n)
+			t.Errorf("the field %s is in %d queries, want 4 at least", f.Name, n)
 		}
 	}
 }
 
-func TestQuestionsOfAnEmptySample(t *testing.T) {
+func TestQueriesOfAnEmptySample(t *testing.T) {
 	s := &sample{corpus: "none", byShape: map[string][]string{}}
-	if n := len(questions(s)); n < 500 {
-		t.Errorf("%d questions of nothing, want 500 at least: what a corpus has none of must be invented", n)
+	if n := len(queries(s)); n < 500 {
+		t.Errorf("%d queries for an empty sample, want 500 at least", n)
 	}
 }
 
@@ -92,9 +93,9 @@ func TestDifference(t *testing.T) {
 		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
 		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
 		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
-		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `+ {"a": 1}`}},
-		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a"}},
-		{"long line", answer{Stdout: long + "a"}, answer{Stdout: long + "b"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
+		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `\ no newline at the end`, `+ {"a": 1}`, `\ no newline at the end`}},
+		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a", `\ no newline at the end`}},
+		{"long line", answer{Stdout: long + "a\n"}, answer{Stdout: long + "b\n"}, []string{"stdout", "@@ line 1 @@", "- …" + strings.Repeat("x", 100) + "a", "+ …" + strings.Repeat("x", 100) + "b"}},
 	} {
 		var want string
 		if c.want != nil {
@@ -119,7 +120,7 @@ func TestDifferenceIsShort(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
+func TestNormal(t *testing.T) {
 	for _, c := range []struct{ old, new string }{
 		{`/w/index/old/x is not an index`, `/w/index/new/x is not an index`},
 		{"time=2026-11-21T23:10:52.358Z level=DEBUG msg=a took=1.5ms n=1", "time=2026-11-22T00:00:00.1Z level=DEBUG msg=a took=489µs n=1"},
@@ -129,7 +130,7 @@ func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
 	} {
 		old, new := normal(answer{Stdout: c.old, Stderr: c.old}, "/w/index/old/x"), normal(answer{Stdout: c.new, Stderr: c.new}, "/w/index/new/x")
 		if d := difference(old, new); d != "" {
-			t.Errorf("these must count as the same:\n%s\n%s\n%s", c.old, c.new, d)
+			t.Errorf("these must count as equal:\n%s\n%s\n%s", c.old, c.new, d)
 		}
 	}
 	for _, c := range []struct{ old, new string }{
@@ -147,21 +148,81 @@ func TestOnlyWhatMustDiffersIsAllowed(t *testing.T) {
 func TestReport(t *testing.T) {
 	var out bytes.Buffer
 	r := newReport(&out, false)
-	q := func(command string) *question {
-		return &question{corpus: "c", words: []string{command}, args: []string{command}}
+	q := func(command string) *query {
+		return &query{corpus: "c", words: []string{command}, args: []string{command}}
 	}
 	tree := &corpusTree{name: "c"}
-	r.add(tree, []*result{{question: q("grep")}, {question: q("grep"), difference: "x\n", reason: "meant so"}})
+	r.add(tree, []*result{{query: q("grep")}, {query: q("grep"), difference: "x\n", reason: "new wording"}})
 	if !r.finish() {
-		t.Error("a difference that is meant makes the run fail")
+		t.Error("an intended difference makes the run fail")
 	}
-	r.add(tree, []*result{{question: q("show"), difference: "the difference\n"}})
+	r.add(tree, []*result{{query: q("show"), difference: "the difference\n"}})
 	if r.finish() {
 		t.Error("a difference does not make the run fail")
 	}
-	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × meant so\n"} {
+	for _, want := range []string{"different: c: pigrep show\n", "the difference\n", "intended: 1 × new wording\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// standIn writes a shell script that answers in place of a build and logs each run.
+func standIn(t *testing.T, name, body string) (path, log string) {
+	t.Helper()
+	path, log = filepath.Join(t.TempDir(), name), filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\necho \"$*\" >>"+log+"\n"+body), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path, log
+}
+
+func TestCompare(t *testing.T) {
+	old, oldLog := standIn(t, "old", `echo '{"answer":1}'`)
+	same, _ := standIn(t, "same", `echo '{"answer":1}'`)
+	other, _ := standIn(t, "other", `case "$*" in *--fork*) echo '{"answer":2}';; *) echo '{"answer":1}';; esac`)
+	allow := filepath.Join(t.TempDir(), "allow")
+	if err := os.WriteFile(allow, []byte("# what changed\n\nresume.*--fork\tanother answer to forks\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	work := t.TempDir()
+	run := func(new, allow string) (bool, string) {
+		t.Helper()
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: old, new: new, work: work, only: "pigrep resume --json", allow: allow}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, out.String()
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ:\n%s", out)
+	}
+	runs, err := os.ReadFile(oldLog)
+	if err != nil || !strings.Contains(string(runs), "resume --session-dir") {
+		t.Fatalf("the old build ran %q, %v; want the directories behind the command", runs, err)
+	}
+
+	ok, out := run(other, "")
+	if ok || !strings.Contains(out, `-   "answer": 1`) {
+		t.Errorf("a difference is not shown:\n%s", out)
+	}
+	if again, err := os.ReadFile(oldLog); err != nil || len(again) != len(runs) {
+		t.Errorf("the second comparison ran the old build again: %s, %v", again[len(runs):], err)
+	}
+	if ok, out := run(other, allow); !ok || !strings.Contains(out, "× another answer to forks") {
+		t.Errorf("an intended difference is not counted as one:\n%s", out)
+	}
+}
+
+func TestAllowancesNeedAReason(t *testing.T) {
+	for _, text := range []string{"resume", "resume\t", "(\treason"} {
+		path := filepath.Join(t.TempDir(), "allow")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readAllowances(path); err == nil || !strings.Contains(err.Error(), path+":1: ") {
+			t.Errorf("allowance %q: error %v, want one that names the line", text, err)
 		}
 	}
 }

@@ -12,29 +12,30 @@ import (
 	"unicode/utf8"
 )
 
-// allowed is what must differ between two runs, and is made alike before two
-// answers are compared. Everything else counts, the order of JSON fields too.
-var allowed = []struct {
+// normalised lists what differs between two runs of the same build. It is replaced
+// before answers are compared; everything else counts, the order of JSON fields
+// included.
+var normalised = []struct {
 	why     string
 	pattern *regexp.Regexp
 	put     func(match string) string
 }{
-	{"--verbose says when and how long", regexp.MustCompile(`(?m)^time=\S+ level=`), constant("time=TIME level=")},
-	{"--verbose says when and how long", regexp.MustCompile(`\btook=\S+`), constant("took=TIME")},
-	{"how many batches an index took depends on how its workers shared the files", regexp.MustCompile(`"generations?":\d+`), constant(`"generation":0`)},
-	{"how many batches an index took depends on how its workers shared the files", regexp.MustCompile(`\bgeneration \d+`), constant("generation 0")},
-	{"so does its size, and status says when it was written", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
-	{"so does its size, and status says when it was written", regexp.MustCompile(`(?m)^(size|share|updated)\t.*$`), constant("size\t0")},
-	{"a server says which version it is", regexp.MustCompile(`"serverInfo":\{[^}]*\}`), constant(`"serverInfo":{}`)},
-	{"a cursor holds a random number of the index", regexp.MustCompile(`(Next page: cursor |"nextCursor":")[\w-]+`), plainCursor},
+	{"--verbose prints times", regexp.MustCompile(`(?m)^time=\S+ level=`), constant("time=TIME level=")},
+	{"--verbose prints times", regexp.MustCompile(`\btook=\S+`), constant("took=TIME")},
+	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`"generations?":\d+`), constant(`"generation":0`)},
+	{"the number of batches depends on how the workers share the files", regexp.MustCompile(`\bgeneration \d+`), constant("generation 0")},
+	{"so does the size of the index, and status prints when it was written", regexp.MustCompile(`"sizeBytes":\d+,("newest":"[^"]*",)?"updated":"[^"]*"`), constant(`"sizeBytes":0`)},
+	{"so does the size of the index, and status prints when it was written", regexp.MustCompile(`(?m)^(size|share|updated)\t.*$`), constant("size\t0")},
+	{"a server names its version", regexp.MustCompile(`"serverInfo":\{[^}]*\}`), constant(`"serverInfo":{}`)},
+	{"a cursor contains a random number of its index", regexp.MustCompile(`(Next page: cursor |"nextCursor":")[\w-]+`), plainCursor},
 }
 
 func constant(text string) func(string) string { return func(string) string { return text } }
 
 var cursorIndex = regexp.MustCompile(`"[gr]":\d+,`)
 
-// plainCursor writes the position that a cursor stands for, without generation
-// and number of its index and the checksum behind.
+// plainCursor decodes the position in a cursor and drops the generation, the
+// random number and the checksum.
 func plainCursor(match string) string {
 	at := strings.LastIndexAny(match, ` "`) + 1
 	data, err := base64.RawURLEncoding.DecodeString(match[at:])
@@ -45,19 +46,19 @@ func plainCursor(match string) string {
 	return match[:at] + cursorIndex.ReplaceAllString(position, "")
 }
 
-// normal returns the answer without what must differ. The two indexes are in
-// different directories.
+// normal returns the answer with all that is normalised replaced, and the path of
+// its index.
 func normal(a answer, indexDir string) answer {
 	for _, text := range []*string{&a.Stdout, &a.Stderr} {
 		*text = strings.ReplaceAll(*text, indexDir, "INDEX")
-		for _, n := range allowed {
+		for _, n := range normalised {
 			*text = n.pattern.ReplaceAllStringFunc(*text, n.put)
 		}
 	}
 	return a
 }
 
-// difference describes how two answers differ, or is empty.
+// difference describes how two answers differ; "" when they are equal.
 func difference(old, new answer) string {
 	var b strings.Builder
 	if old.Code != new.Code {
@@ -71,7 +72,7 @@ func difference(old, new answer) string {
 	return b.String()
 }
 
-// How much of a difference is shown.
+// Limits of what is shown of a difference.
 const (
 	around      = 3
 	windowLines = 60
@@ -79,8 +80,8 @@ const (
 	shownRunes  = 200
 )
 
-// unified returns the lines around the first that differs. JSON is laid out with
-// a field a line, unless it differs in nothing but its layout.
+// unified returns a short diff around the first line that differs. JSON is
+// indented first, one field a line, unless only its white space differs.
 func unified(old, new string) string {
 	a, b := layOut(old), layOut(new)
 	at := firstDifference(a, b)
@@ -94,6 +95,9 @@ func unified(old, new string) string {
 	show := func(mark, line string, from int) {
 		if shown++; shown <= shownLines {
 			fmt.Fprintf(&out, "%s %s\n", mark, clip(line, from))
+			if mark != " " && !strings.HasSuffix(line, "\n") {
+				fmt.Fprintln(&out, "\\ no newline at the end")
+			}
 		}
 	}
 	for _, line := range a[max(0, at-around):at] {
@@ -129,8 +133,8 @@ func unified(old, new string) string {
 	return out.String()
 }
 
-// common returns the length of the longest common subsequence of each pair of
-// tails.
+// common returns the length of the longest common subsequence of a[i:] and b[j:],
+// for all i and j.
 func common(a, b []string) [][]int {
 	length := make([][]int, len(a)+1)
 	for i := range length {
@@ -164,7 +168,7 @@ func samePrefix(a, b string) int {
 	return i
 }
 
-// clip shortens a long line to what is around the byte that differs.
+// clip shortens a long line to the part around the byte at from.
 func clip(line string, from int) string {
 	line = strings.TrimSuffix(line, "\n")
 	start := 0
@@ -184,8 +188,7 @@ func clip(line string, from int) string {
 	return strings.NewReplacer("\x1b", "␛", "\r", "␍", "\x00", "␀").Replace(text)
 }
 
-// layOut returns the lines of a text, each JSON object among them with a field a
-// line.
+// layOut returns the lines of a text, with each JSON object indented.
 func layOut(text string) []string {
 	var lines []string
 	for _, line := range strings.SplitAfter(text, "\n") {

@@ -1,19 +1,18 @@
 //go:build linux
 
-// Command compare proves that two builds of pigrep give the same bytes. Each
-// indexes the same session files from nothing; then both answer the same
-// questions, and standard output, standard error and exit code are compared.
+// Command compare checks that two builds of pigrep give the same bytes. Each
+// build indexes the same session files from scratch and answers the same queries;
+// stdout, stderr and the exit code must be equal.
 //
 //	go run ./internal/lab/compare -old OLD -new NEW -work DIR
 //
-// The files are testdata/sessions, those below $PIGREP_FIXTURES, those named with
-// -roots, and a generated corpus. The questions are made by the table of makers
-// from words and names that occur in them, and are the same in every run. With
-// -work the corpus and the answers of the old build are kept for the next run.
+// The session files are testdata/sessions, those below $PIGREP_FIXTURES, those
+// below -roots, and a generated corpus. The makers build the queries from words
+// and names that occur in these files; the list is the same in every run. -work
+// keeps the generated corpus and the old build's answers for the next run.
 //
-// A line of the report, and what -only and -allow match, is the name of a corpus,
-// a colon and the command as it can be typed. The command imports nothing of what
-// it compares.
+// -only and -allow match the line of a query: the corpus, a colon, and the command
+// as typed in a shell. The package imports none of the code that it compares.
 package main
 
 import (
@@ -35,16 +34,16 @@ import (
 )
 
 func main() {
-	var o options
-	flag.StringVar(&o.old, "old", "", "the program whose answers are right")
-	flag.StringVar(&o.new, "new", "", "the program to compare with it")
-	flag.StringVar(&o.work, "work", "", "keep the generated corpus, the indexes and the old answers in this directory")
-	flag.Int64Var(&o.megabytes, "corpus", 300, "megabytes of generated session files; 0 for none")
-	flag.StringVar(&o.roots, "roots", "", "more directories with session files, separated by commas")
-	flag.StringVar(&o.only, "only", "", "only commands whose line matches this expression")
-	flag.StringVar(&o.allow, "allow", "", "a file of differences that are meant: an expression for the line of the command, a tab, the reason")
-	flag.BoolVar(&o.list, "list", false, "print the lines of the commands and run none")
-	flag.BoolVar(&o.verbose, "v", false, "show every difference, not the first ones of a command")
+	o := options{fixtures: os.Getenv("PIGREP_FIXTURES")}
+	flag.StringVar(&o.old, "old", "", "the build whose answers are right")
+	flag.StringVar(&o.new, "new", "", "the build to compare with it")
+	flag.StringVar(&o.work, "work", "", "keep the generated corpus, the indexes and the old build's answers in this directory")
+	flag.Int64Var(&o.megabytes, "corpus", 300, "size of the generated corpus in megabytes; 0 leaves it out")
+	flag.StringVar(&o.roots, "roots", "", "more directories of session files, comma-separated")
+	flag.StringVar(&o.only, "only", "", "run only the queries whose line matches this regular expression")
+	flag.StringVar(&o.allow, "allow", "", "a file of intended differences, one a line: a regular expression for the line of a query, a tab, the reason")
+	flag.BoolVar(&o.list, "list", false, "print the lines of the queries, run nothing")
+	flag.BoolVar(&o.verbose, "v", false, "show every difference, not just the first of each command")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -59,13 +58,12 @@ func main() {
 }
 
 type options struct {
-	old, new, work, roots, only, allow string
-	megabytes                          int64
-	list, verbose                      bool
+	old, new, work, fixtures, roots, only, allow string
+	megabytes                                    int64
+	list, verbose                                bool
 }
 
-// compare reports whether all answers are the same, but for those that are
-// allowed to differ.
+// compare reports whether all answers are equal, intended differences aside.
 func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
@@ -104,7 +102,7 @@ func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
 		}
 		more = append(more, root)
 	}
-	trees, err := findTrees(o.work, repository, os.Getenv("PIGREP_FIXTURES"), o.megabytes, more)
+	trees, err := findTrees(o.work, repository, o.fixtures, o.megabytes, more)
 	if err != nil {
 		return false, err
 	}
@@ -122,8 +120,8 @@ func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		var asked []*question
-		for _, q := range questions(sample) {
+		var asked []*query
+		for _, q := range queries(sample) {
 			if only.MatchString(q.line()) {
 				asked = append(asked, q)
 			}
@@ -144,7 +142,7 @@ func compare(ctx context.Context, o *options, out io.Writer) (bool, error) {
 	return s.report.finish(), nil
 }
 
-// lock keeps two runs from sharing a directory.
+// lock keeps two runs out of the same work directory.
 func lock(work string) (func(), error) {
 	f, err := os.Create(filepath.Join(work, "lock"))
 	if err != nil {
@@ -152,12 +150,12 @@ func lock(work string) (func(), error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("another run works in %s: %w", work, err)
+		return nil, fmt.Errorf("another run uses %s: %w", work, err)
 	}
 	return func() { f.Close() }, nil
 }
 
-// findRepository returns the directory above the present one that has go.mod.
+// findRepository returns the nearest directory with a go.mod, from here upwards.
 func findRepository() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
@@ -171,7 +169,7 @@ func findRepository() (string, error) {
 	return "", err
 }
 
-// allowance is a difference that is meant.
+// allowance is an intended difference.
 type allowance struct {
 	line   *regexp.Regexp
 	reason string
@@ -194,7 +192,7 @@ func readAllowances(path string) ([]allowance, error) {
 		}
 		pattern, reason, ok := strings.Cut(lines.Text(), "\t")
 		if !ok || strings.TrimSpace(reason) == "" {
-			return nil, fmt.Errorf("%s:%d: want an expression, a tab and a reason", path, n)
+			return nil, fmt.Errorf("%s:%d: want a regular expression, a tab and a reason", path, n)
 		}
 		re, err := regexp.Compile(pattern)
 		if err != nil {
@@ -205,7 +203,7 @@ func readAllowances(path string) ([]allowance, error) {
 	return list, lines.Err()
 }
 
-// suite compares two programs corpus by corpus.
+// suite compares two builds, one corpus after the other.
 type suite struct {
 	ctx      context.Context
 	old, new *program
@@ -213,13 +211,13 @@ type suite struct {
 	report   *report
 }
 
-// compareTree has both programs index a corpus and asks them the questions.
-func (s *suite) compareTree(t *corpusTree, asked []*question) error {
+// compareTree indexes a corpus with both builds and runs the queries.
+func (s *suite) compareTree(t *corpusTree, asked []*query) error {
 	if len(asked) == 0 {
 		return nil
 	}
 	for _, p := range []*program{s.old, s.new} {
-		fmt.Fprintf(os.Stderr, "%s: the %s program indexes\n", t.name, p.side)
+		fmt.Fprintf(os.Stderr, "%s: indexing with the %s build\n", t.name, p.side)
 		if _, err := p.build(s.ctx, t); err != nil {
 			return err
 		}
@@ -251,7 +249,7 @@ func (s *suite) compareTree(t *corpusTree, asked []*question) error {
 					return err
 				}
 			}
-			fmt.Fprintf(os.Stderr, "%s: %d questions in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
+			fmt.Fprintf(os.Stderr, "%s: %d queries in %.1f s\n", t.name, len(asked), time.Since(start).Seconds())
 			s.report.add(t, results)
 			return nil
 		case <-time.After(3 * time.Second):
@@ -260,10 +258,11 @@ func (s *suite) compareTree(t *corpusTree, asked []*question) error {
 	}
 }
 
-// ask puts one question to both programs, and once more when they differ: a
-// difference that does not come again is still one, but another kind of mistake.
-func (s *suite) ask(t *corpusTree, q *question) (*result, error) {
-	r := &result{question: q}
+// ask runs one query on both builds. When the answers differ, the new build runs
+// it again: a difference that changes from run to run still counts, but is another
+// kind of bug.
+func (s *suite) ask(t *corpusTree, q *query) (*result, error) {
+	r := &result{query: q}
 	old, err := s.old.ask(s.ctx, t, q)
 	if err != nil {
 		return nil, err

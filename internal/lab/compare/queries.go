@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// question is one call of pigrep, without the flags that say where sessions and
-// index are.
-type question struct {
+// query is one run of pigrep, without the flags for the session and index
+// directories.
+type query struct {
 	corpus string
 	words  []string // of the command
 	args   []string // these, and what follows
 	stdin  string
-	people bool // text for people, with colours
-	builds bool // makes the index, and is asked first
+	people bool // text with colours
+	builds bool // builds the index, and comes first
 }
 
-func buildQuestion(corpus string) *question {
+func buildQuery(corpus string) *query {
 	words := []string{"index"}
-	return &question{corpus: corpus, words: words, args: append(words, "--json"), builds: true}
+	return &query{corpus: corpus, words: words, args: append(words, "--json"), builds: true}
 }
 
-// line returns the command as it can be typed, with the corpus before it.
-func (q *question) line() string {
+// line returns the corpus, a colon, and the command as typed in a shell.
+func (q *query) line() string {
 	var b strings.Builder
 	b.WriteString(q.corpus + ": ")
 	if q.stdin != "" {
@@ -44,7 +44,7 @@ func (q *question) line() string {
 
 var plainArg = regexp.MustCompile(`^[\pL\pN@%+=:,./_-]+$`)
 
-// quote returns the argument as a shell takes it.
+// quote returns the argument quoted for a shell.
 func quote(arg string) string {
 	if plainArg.MatchString(arg) {
 		return arg
@@ -52,13 +52,13 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// maker makes the questions of one kind for a command. Forms are the flags that
-// its questions get by turns; a form "people" stands for text as on a terminal.
+// maker makes the queries of one kind for a command.
 type maker struct {
 	name    string
 	command string
-	forms   []string
+	forms   []string // output flags, used in turn; "people" stands for text with colours
 	make    func(p *picker, ask func(args ...string))
+	feed    func(p *picker, ask func(stdin string, args ...string)) // in place of make
 }
 
 var (
@@ -68,43 +68,50 @@ var (
 	asIs        = []string{""}
 )
 
-// makers is the table of all questions.
-var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers)
+// makers is the table that all queries come from.
+var makers = slices.Concat(searchMakers, grepMakers, sessionMakers, auditMakers, outputMakers)
 
-// questions returns all that are asked of a corpus, each once.
-func questions(s *sample) []*question {
-	all := []*question{buildQuestion(s.corpus)}
+// queries returns all queries for a corpus, without duplicates.
+func queries(s *sample) []*query {
+	all := []*query{buildQuery(s.corpus)}
 	seen := map[string]bool{}
 	for i := range makers {
 		m := &makers[i]
 		n := 0
-		m.make(s.picker(m.name), func(args ...string) {
-			form := m.forms[n%len(m.forms)]
+		add := func(stdin string, args ...string) {
+			q := m.query(s.corpus, n, stdin, args)
 			n++
-			q := &question{corpus: s.corpus, words: strings.Fields(m.command), args: strings.Fields(m.command)}
-			if rest, ok := strings.CutPrefix(args[0], "stdin:"); ok {
-				q.stdin, args = rest, args[1:]
-			}
-			if form == "people" {
-				q.people, form = true, ""
-			}
-			q.args = append(q.args, strings.Fields(form)...)
-			// The index is up to date, so that a comparison with the files, which
-			// every fifth makes, changes nothing.
-			if n%5 != 0 && !slices.Contains(withoutUpdate, m.command) {
-				q.args = append(q.args, "--no-update")
-			}
-			q.args = append(q.args, args...)
 			if line := q.line(); !seen[line] {
 				seen[line] = true
 				all = append(all, q)
 			}
-		})
+		}
+		if m.feed != nil {
+			m.feed(s.picker(m.name), add)
+		} else {
+			m.make(s.picker(m.name), func(args ...string) { add("", args...) })
+		}
 	}
 	return all
 }
 
-// withoutUpdate are the commands that know no --no-update.
+// query returns the n-th query of a maker.
+func (m *maker) query(corpus string, n int, stdin string, args []string) *query {
+	words := strings.Fields(m.command)
+	q := &query{corpus: corpus, words: words, args: slices.Clone(words), stdin: stdin}
+	form := m.forms[n%len(m.forms)]
+	if q.people = form == "people"; !q.people {
+		q.args = append(q.args, strings.Fields(form)...)
+	}
+	// The index is complete, so one query in five may look for changed files.
+	if n%5 != 4 && !slices.Contains(withoutUpdate, m.command) {
+		q.args = append(q.args, "--no-update")
+	}
+	q.args = append(q.args, args...)
+	return q
+}
+
+// withoutUpdate lists the commands without --no-update.
 var withoutUpdate = []string{"index", "doctor", "status"}
 
 // fieldValues returns values for each field of the query language.
@@ -149,7 +156,7 @@ func wordsOf(list []string) []string {
 	return unique(all)
 }
 
-// eachField calls with every field and value, in an order that stays.
+// eachField visits every field and value, ordered by field.
 func eachField(p *picker, visit func(field, value string)) {
 	values := fieldValues(p)
 	names := make([]string, 0, len(values))
@@ -166,7 +173,7 @@ func eachField(p *picker, visit func(field, value string)) {
 	}
 }
 
-// filters are the filter flags, each with values of the corpus.
+// filters returns the filter flags with values from the corpus.
 func filters(p *picker) [][]string {
 	v := fieldValues(p)
 	first := func(name string) string { return v[name][0] }
@@ -189,7 +196,7 @@ func filters(p *picker) [][]string {
 	return list
 }
 
-// fits says whether the command has the filter.
+// fits reports whether the command has the filter flag.
 func fits(command string, filter []string) bool {
 	switch filter[0] {
 	case "--scope", "--kind", "--role":

@@ -9,7 +9,7 @@ import (
 )
 
 var grepMakers = []maker{
-	{"grep word", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep word", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		flags := []string{"", "-i", "-w", "-F", "-s", "-S", "-c", "-l", "-o", "-n", "--vimgrep", "-i -w", "-c -i", "-o -n", "-l -w"}
 		for i, w := range some(p, p.rare, 30) {
 			ask(append(strings.Fields(flags[i%len(flags)]), w)...)
@@ -21,7 +21,7 @@ var grepMakers = []maker{
 			ask(append(strings.Fields([]string{"-c", "-l", "-m 1", "-m 2 -w"}[i%4]), w)...)
 		}
 	}},
-	{"grep text", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep text", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		for i, line := range p.lines(14) {
 			ask(append(strings.Fields([]string{"-F", "-F -i", "-F -w", "-F -o"}[i%4]+" -m 20"), "--", line)...)
 		}
@@ -30,7 +30,7 @@ var grepMakers = []maker{
 			ask("-m", "20", "-i", strings.Join(run, ".{1,3}"))
 		}
 	}},
-	{"grep regexp", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep regexp", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		w := p.words(30)
 		for i := 0; i+3 <= 30; i += 3 {
 			a, b, c := w[i], w[i+1], w[i+2]
@@ -53,7 +53,7 @@ var grepMakers = []maker{
 			}
 		}
 	}},
-	{"grep multiline", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep multiline", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		for _, run := range p.runs(2, 4) {
 			ask("-U", "-m", "5", run[0]+`\s+`+run[1])
 		}
@@ -64,19 +64,19 @@ var grepMakers = []maker{
 			}
 		}
 	}},
-	{"grep context", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep context", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		flags := []string{"-C 1", "-C 3", "-A 2", "-B 2", "-A 1 -B 4", "-C 2 -n", "-C 1 -o", "-C 1 -i", "-C 1 -w --redact", "-U -C 1", "-C 1 --vimgrep"}
 		for i, w := range some(p, slices.Concat(p.rare, p.medium), 2*len(flags)) {
 			ask(append(strings.Fields(flags[i%len(flags)]+" -m 3"), w)...)
 		}
 	}},
-	{"grep patterns", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep patterns", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		for i, run := range p.runs(3, 9) {
 			ask(append(strings.Fields([]string{"", "-c", "-w", "-F -o", "-l"}[i%5]+" -m 4"), "-e", run[0], "-e", run[1], "-e", run[2])...)
 		}
 		ask("-e", "ENOENT", "-e", "EACCES", "-c")
 	}},
-	{"grep filter", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep filter", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		list := filters(p)
 		words := some(p, p.medium, 2*len(list))
 		if len(words) == 0 {
@@ -87,14 +87,14 @@ var grepMakers = []maker{
 			ask(append(append([]string{"-c"}, f...), words[(2*i+1)%len(words)][:3])...)
 		}
 	}},
-	{"grep shape", "grep", jsonForms, func(p *picker, ask func(...string)) {
+	{name: "grep shape", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		for _, shape := range []string{"camel", "snake", "path", "flag", "uuid", "han", "kana", "hangul", "cyrillic", "accented", "symbol", "code"} {
 			for i, w := range p.shape(shape, 3) {
 				ask(append(strings.Fields([]string{"-F", "-w", "-i"}[i%3]+" -m 6"), "--", regexp.QuoteMeta(w))...)
 			}
 		}
 	}},
-	{"grep flag", "grep", []string{"--json", "", "--jsonl", "people"}, func(p *picker, ask func(...string)) {
+	{name: "grep flag", command: "grep", forms: []string{"--json", "", "--jsonl", "people"}, make: func(p *picker, ask func(...string)) {
 		w := p.or(p.rare, "word", 12)
 		for i, flags := range []string{"--no-index", "--no-index -i", "--redact", "--max-bytes 3000", "--max-bytes 1 -m 2", "--quiet", "--color always -n", "--color never", "-l --max-bytes 500", "-c --redact", "-s -o", "-m 0"} {
 			ask(append(strings.Fields(flags), w[i%len(w)])...)
@@ -102,7 +102,7 @@ var grepMakers = []maker{
 		ask("--redact", "-m", "5", "(?i)(api[_-]?key|token|password|secret)")
 		ask("--redact", "-U", "-m", "5", "BEGIN [A-Z ]*KEY")
 	}},
-	{"grep malformed", "grep", []string{"--json", ""}, func(p *picker, ask func(...string)) {
+	{name: "grep malformed", command: "grep", forms: []string{"--json", ""}, make: func(p *picker, ask func(...string)) {
 		for _, args := range [][]string{
 			{"-m", "1", ""}, {"-l", ""}, {"--", "("}, {"--", "["}, {"--", "a{2,1}"}, {"--", `\`}, {"--", "*"}, {"--", "(?<=a)b"}, {"--", `(a)\1`}, {"--", "a{1001}"}, {"-F", "-m", "1", "--", "("}, {"-m", "x", "a"}, {"-m", "-1", "a"},
 			{"-A", "x", "a"}, {"-c", "-l", "error"}, {"-m", "1", "-e", "a", "--", "b"}, {"-c", "-e", ""}, {"--nonsense", "a"}, {"-U", "-m", "1", "--", `\n`}, {"--", `a\nb`}, {"--", "\xff"}, {"--", "nowhere-at-all-zzz"}, {"-w", "-m", "1", "--", `^`}, {"-i", "-s", "Error", "-m", "1"},

@@ -8,12 +8,12 @@ import (
 )
 
 var searchMakers = []maker{
-	{"word", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "word", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, w := range p.words(42) {
 			ask(w)
 		}
 	}},
-	{"words", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "words", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, n := range []int{2, 3, 5, 9} {
 			for _, run := range p.runs(n, 8) {
 				ask(strings.Join(run, " "))
@@ -23,14 +23,14 @@ var searchMakers = []maker{
 			ask(p.words(3)...)
 		}
 	}},
-	{"sentence", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "sentence", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, line := range p.lines(14) {
 			ask("--", line)
 		}
 		ask("how did we fix the connection error")
 		ask("why does the test fail on windows?")
 	}},
-	{"typo", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "typo", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, w := range p.words(12) {
 			ask(p.typo(w))
 		}
@@ -39,7 +39,7 @@ var searchMakers = []maker{
 			ask(run...)
 		}
 	}},
-	{"prefix", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "prefix", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		ask("c*")
 		ask("a* b*")
 		for i, w := range p.words(12) {
@@ -49,13 +49,13 @@ var searchMakers = []maker{
 			ask(run[0], run[1][:2]+"*")
 		}
 	}},
-	{"fuzzy", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "fuzzy", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for i, w := range p.words(12) {
 			ask(p.typo(w) + []string{"~", "~2", "~1"}[i%3])
 		}
 		ask("x~3")
 	}},
-	{"phrase", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "phrase", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for i, run := range p.runs(2, 7) {
 			if i%2 == 1 {
 				slices.Reverse(run)
@@ -69,21 +69,21 @@ var searchMakers = []maker{
 			ask("--", `"`+strings.NewReplacer(`"`, ``, `\`, ``).Replace(line)+`"`)
 		}
 	}},
-	{"identifier", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "identifier", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, shape := range []string{"camel", "pascal", "snake", "kebab"} {
 			for i, id := range p.shape(shape, 5) {
 				ask(respell(id, i))
 			}
 		}
 	}},
-	{"shape", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "shape", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, shape := range []string{"path", "dotted", "flag", "code", "number", "version", "url", "hex", "symbol"} {
 			for _, w := range p.shape(shape, 4) {
 				ask("--", w)
 			}
 		}
 	}},
-	{"script", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "script", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, shape := range []string{"han", "kana", "hangul", "cyrillic", "accented"} {
 			for _, w := range p.shape(shape, 4) {
 				runes := []rune(w)
@@ -92,12 +92,13 @@ var searchMakers = []maker{
 				ask(string(runes[len(runes)-1:]), "error")
 			}
 		}
-		ask("连接")
-		ask("連接")
+		for _, w := range append(p.shape("han", 12), "连接", "连接超时") {
+			ask(otherHan.Replace(w))
+		}
 		ask("CAFÉ")
 		ask(`"連 接"`)
 	}},
-	{"id", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "id", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for i, u := range p.shape("uuid", 4) {
 			ask(u[:[]int{36, 8, 13, 24}[i%4]])
 		}
@@ -109,7 +110,7 @@ var searchMakers = []maker{
 			ask(e.id[:min(len(e.id), 8-i%3)])
 		}
 	}},
-	{"boolean", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "boolean", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		for _, w := range p.runs(3, 3) {
 			ask("+"+w[0], w[1], w[2])
 			ask(w[0], "!"+w[1])
@@ -126,10 +127,10 @@ var searchMakers = []maker{
 			ask(w[0], "&&", w[1], "||", w[2])
 		}
 	}},
-	{"field", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "field", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		eachField(p, func(field, value string) { ask(field + ":" + value) })
 	}},
-	{"field and word", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "field and word", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		words := p.words(200)
 		i := 0
 		eachField(p, func(field, value string) {
@@ -141,7 +142,7 @@ var searchMakers = []maker{
 			}
 		})
 	}},
-	{"fields", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "fields", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		words := p.words(8)
 		ask("kind:call tool:bash " + words[0])
 		ask("kind:result is:error")
@@ -154,18 +155,18 @@ var searchMakers = []maker{
 		ask("KIND:call " + words[6])
 		ask("kinds:call " + words[7])
 	}},
-	{"filter", "search", searchForms, func(p *picker, ask func(...string)) {
+	{name: "filter", command: "search", forms: searchForms, make: func(p *picker, ask func(...string)) {
 		list := filters(p)
-		words := p.words(3 * len(list))
+		words, frequent := p.words(3*len(list)), p.or(p.frequent, "word", len(list))
 		for i, f := range list {
-			ask(append(slices.Clone(f), words[(3*i+1)%len(words)])...)
+			ask(append(slices.Clone(f), frequent[i%len(frequent)])...)
 			if i%3 == 0 {
-				ask(append(slices.Clone(f), words[(3*i+2)%len(words)], words[(3*i)%len(words)])...)
+				ask(append(slices.Clone(f), words[(3*i+1)%len(words)], words[(3*i)%len(words)])...)
 			}
 		}
 		ask("--kind", "call", "--tool", "bash", "--since", "2026-01-01", "--branch", "active", words[2])
 	}},
-	{"search flag", "search", []string{"--json", "--json", "--jsonl", "", "--json", "people"}, func(p *picker, ask func(...string)) {
+	{name: "search flag", command: "search", forms: []string{"--json", "--json", "--jsonl", "", "--json", "people"}, make: func(p *picker, ask func(...string)) {
 		w := p.words(30)
 		for i, flags := range []string{
 			"-n 1", "-n 3", "-n 100", "-n 0", "--per-session 1", "--per-session 20", "--flat -n 5", "--flat -n 50", "--flat --sort newest",
@@ -179,7 +180,7 @@ var searchMakers = []maker{
 		ask("--redact", "password token secret")
 		ask("--flat", "--redact", "Authorization Bearer")
 	}},
-	{"malformed", "search", []string{"--json", "", "people"}, func(p *picker, ask func(...string)) {
+	{name: "malformed", command: "search", forms: []string{"--json", "", "people"}, make: func(p *picker, ask func(...string)) {
 		w := p.words(2)
 		for _, text := range []string{
 			"", " ", "(", ")", "(a", "a)", `"`, `"a`, `"" a`, "AND", "OR", "NOT", "a AND", "OR b", "()", "!", "+", "*", "~", "~2", "a~9", "**", "a**b", "?",
@@ -191,7 +192,7 @@ var searchMakers = []maker{
 		ask("--", strings.Repeat("(", 300)+w[0])
 		ask("--", strings.Repeat("x", 3000))
 	}},
-	{"wrong flag", "search", []string{"--json", "", "--jsonl"}, func(p *picker, ask func(...string)) {
+	{name: "wrong flag", command: "search", forms: []string{"--json", "", "--jsonl"}, make: func(p *picker, ask func(...string)) {
 		for _, flags := range []string{
 			"--nonsense x", "-n x y", "-n -1 y", "--sort best y", "--kind nothing y", "--role nobody y", "--scope most y", "--branch old y", "--since whenever y",
 			"--until 2026-99-99 y", "--per-session -3 y", "--color sometimes y", "-C -2 y", "--session zzzzzzzz y", "--cwd /nowhere/at/all y", "--tool nothing y",
@@ -200,14 +201,21 @@ var searchMakers = []maker{
 			ask(strings.Fields(flags)...)
 		}
 	}},
-	{"short form", "", []string{"--json", "", "people"}, func(p *picker, ask func(...string)) {
+	{name: "short form", command: "", forms: []string{"--json", "", "people"}, make: func(p *picker, ask func(...string)) {
 		for _, run := range p.runs(2, 6) {
 			ask(run...)
 		}
 	}},
 }
 
-// respell writes an identifier in another of its spellings.
+// otherHan replaces frequent characters by their traditional or simplified form.
+var otherHan = strings.NewReplacer(
+	"连", "連", "連", "连", "据", "據", "據", "据", "库", "庫", "庫", "库", "错", "錯", "錯", "错", "误", "誤", "誤", "误", "测", "測", "測", "测", "试", "試", "試", "试",
+	"设", "設", "設", "设", "读", "讀", "讀", "读", "写", "寫", "寫", "写", "进", "進", "進", "进", "线", "線", "線", "线", "网", "網", "網", "网", "数", "數", "數", "数",
+	"务", "務", "務", "务", "个", "個", "個", "个", "时", "時", "時", "时", "这", "這", "這", "这", "请", "請", "請", "请", "检", "檢", "檢", "检", "关", "關", "關", "关",
+)
+
+// respell returns an identifier in another spelling.
 func respell(id string, way int) string {
 	var parts []string
 	word := ""

@@ -10,12 +10,12 @@ import (
 	"text/tabwriter"
 )
 
-// result is what became of a question.
+// result is the outcome of one query.
 type result struct {
-	*question
-	difference string // empty when the answers are the same
-	reason     string // why the difference is meant
-	unsteady   bool   // the new program does not always answer like that
+	*query
+	difference string // empty when the answers are equal
+	reason     string // of an intended difference
+	unsteady   bool   // the new build answers differently each time
 	commands   [2]string
 }
 
@@ -26,10 +26,10 @@ func (r *result) command() string {
 	return strings.Join(r.words, " ")
 }
 
-// shownEach is how many differences of a command are shown.
+// shownEach limits the differences shown for a command and corpus.
 const shownEach = 3
 
-// report adds up results and prints differences as they come.
+// report counts results and prints differences as they arrive.
 type report struct {
 	out     io.Writer
 	all     bool
@@ -37,7 +37,7 @@ type report struct {
 	reasons map[string]int
 }
 
-// tally is one line of the table.
+// tally is one row of the table.
 type tally struct {
 	corpus, command            string
 	asked, different, intended int
@@ -72,15 +72,15 @@ func (r *report) add(t *corpusTree, results []*result) {
 func (r *report) show(res *result) {
 	fmt.Fprintf(r.out, "different: %s\n", res.line())
 	if res.unsteady {
-		fmt.Fprintln(r.out, "the new program answers in another way when it is asked again")
+		fmt.Fprintln(r.out, "the new build gives another answer when it runs again")
 	}
 	fmt.Fprintf(r.out, "old: %s\nnew: %s\n%s\n", res.commands[0], res.commands[1], res.difference)
 }
 
-// finish prints the table and says whether nothing differs.
+// finish prints the table and reports whether nothing differs.
 func (r *report) finish() bool {
 	w := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "corpus\tcommand\tquestions\tequal\tdifferent\tintended")
+	fmt.Fprintln(w, "corpus\tcommand\tqueries\tequal\tdifferent\tintended")
 	var sum tally
 	for _, row := range r.rows {
 		row.print(w)

@@ -18,16 +18,16 @@ import (
 	"time"
 )
 
-// answer is all that a run of pigrep leaves behind.
+// answer is everything a run of pigrep outputs.
 type answer struct {
 	Stdout, Stderr string
 	Code           int
 }
 
-// program is one of the two builds.
+// program is one of the two builds under comparison.
 type program struct {
-	path, key string // key is the hash of its bytes
-	side      string // old or new, of the same length since --max-bytes counts paths
+	path, key string // key is a hash of its bytes
+	side      string // old or new: of equal length, because --max-bytes counts paths
 	work      string
 }
 
@@ -52,9 +52,9 @@ func (p *program) indexDir(t *corpusTree) string {
 	return filepath.Join(p.work, "index", p.side, t.name)
 }
 
-// command returns the arguments of a question with the directories put in. They
-// stand before the rest, where no -- can end the flags.
-func (p *program) command(t *corpusTree, q *question) []string {
+// command returns the arguments of a query with the directory flags added right
+// after the command's name, before any -- ends the flags.
+func (p *program) command(t *corpusTree, q *query) []string {
 	n := len(q.words)
 	args := slices.Clone(q.args[:n])
 	for _, root := range t.roots {
@@ -65,8 +65,8 @@ func (p *program) command(t *corpusTree, q *question) []string {
 
 const timeLimit = 2 * time.Minute
 
-// run asks a question of the index as it is.
-func (p *program) run(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+// run runs a query.
+func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
@@ -90,9 +90,9 @@ func (p *program) run(ctx context.Context, t *corpusTree, q *question) (answer, 
 	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}, nil
 }
 
-// environment is the same for every run, whoever runs it. The time zone is not
-// that of the data; the number of processors decides how many workers build the
-// index.
+// environment fixes everything an answer may depend on. The time zone differs from
+// that of the data, so that a missing conversion shows. GOMAXPROCS sets the number
+// of workers that build the index.
 func environment(home string, people bool) []string {
 	env := []string{"PATH=/usr/bin:/bin", "HOME=" + home, "TZ=Europe/Berlin", "LANG=C.UTF-8", "COLUMNS=100", "TERM=xterm-256color", "PIGREP_CONFIG=none", "GOMAXPROCS=2"}
 	if people {
@@ -101,8 +101,8 @@ func environment(home string, people bool) []string {
 	return env
 }
 
-// build makes the index of a corpus from nothing, unless this program made it
-// already, and returns what it said.
+// build indexes a corpus from scratch, unless the index of this program is already
+// there, and returns the answer of the index command.
 func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	dir := p.indexDir(t)
 	record := dir + ".built"
@@ -122,7 +122,7 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return answer{}, err
 	}
-	a, err := p.run(ctx, t, buildQuestion(t.name))
+	a, err := p.run(ctx, t, buildQuery(t.name))
 	if err != nil {
 		return answer{}, err
 	}
@@ -130,21 +130,21 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	return a, save(record, &built)
 }
 
-// cachePath is where the answer of this program is kept.
-func (p *program) cachePath(t *corpusTree, q *question) string {
+// cachePath returns the file that holds the answer.
+func (p *program) cachePath(t *corpusTree, q *query) string {
 	sum := sha256.Sum256([]byte(strings.Join(environment("", q.people), " ") + q.line()))
 	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
 }
 
-// cached returns the kept answer. Text for people says how long ago something
-// was, and is never kept.
-func (p *program) cached(t *corpusTree, q *question) (answer, bool) {
+// cached returns the answer of an earlier run. Text for people contains ages ("2
+// weeks ago") and is never cached.
+func (p *program) cached(t *corpusTree, q *query) (answer, bool) {
 	var a answer
 	return a, !q.people && load(p.cachePath(t, q), &a) == nil
 }
 
-// ask returns the kept answer, or asks and keeps it.
-func (p *program) ask(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+// ask returns the cached answer, or runs the query and caches its answer.
+func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (answer, error) {
 	if a, ok := p.cached(t, q); ok {
 		return a, nil
 	}
@@ -155,8 +155,9 @@ func (p *program) ask(ctx context.Context, t *corpusTree, q *question) (answer, 
 	return a, save(p.cachePath(t, q), &a)
 }
 
-// askNow asks, or returns what the program said while it made the index.
-func (p *program) askNow(ctx context.Context, t *corpusTree, q *question) (answer, error) {
+// askNow runs the query; for the one that builds the index it returns the answer
+// of that build.
+func (p *program) askNow(ctx context.Context, t *corpusTree, q *query) (answer, error) {
 	if q.builds {
 		return p.build(ctx, t)
 	}
@@ -172,7 +173,7 @@ func load(path string, value any) error {
 	return gob.NewDecoder(f).Decode(value)
 }
 
-// save writes the file under another name first, so that a file is whole.
+// save replaces the file in one step: an interrupted run leaves no partial answer.
 func save(path string, value any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
@@ -187,8 +188,8 @@ func save(path string, value any) error {
 	return os.Rename(path+".part", path)
 }
 
-// typed returns the whole command, to be pasted.
-func (p *program) typed(t *corpusTree, q *question) string {
+// typed returns the complete command, ready to paste into a shell.
+func (p *program) typed(t *corpusTree, q *query) string {
 	var b strings.Builder
 	if q.stdin != "" {
 		b.WriteString("printf %s " + quote(q.stdin) + " | ")

@@ -17,21 +17,21 @@ import (
 	"unicode"
 )
 
-// The sample reads this much of a corpus at most, and of each file and line.
+// Limits of what the sample reads of a corpus, of a file, and of the lines.
 const (
 	sampleBytes = 24 << 20
 	sampleFile  = 1 << 20
 	sampleLine  = 256 << 10
 )
 
-// sample is what queries are made from: names, words and texts that occur in a
-// corpus. It reads the files as plain JSON, so that a mistake in the code that is
-// compared cannot hide a query. All lists are sorted and without duplicates.
+// sample holds names, words and texts of a corpus, the material for queries. It
+// parses the files as plain JSON, independent of the code under comparison. All
+// lists are sorted and have no duplicates.
 type sample struct {
 	corpus   string
 	sessions []sessionInfo
 	entries  []entryInfo
-	texts    []string // of messages, as they stand
+	texts    []string // of messages, unchanged
 
 	cwds, models, tools, labels, titles []string
 	times                               []string // of entries, to the millisecond
@@ -52,7 +52,7 @@ type entryInfo struct {
 	line     int
 }
 
-// shapes are the forms of words that the analysis of texts treats in its own way.
+// shapes are kinds of words that the analysis handles in different ways.
 var shapes = map[string]*regexp.Regexp{
 	"camel":    regexp.MustCompile(`\b[a-z]+(?:[A-Z][a-z0-9]+)+\b`),
 	"pascal":   regexp.MustCompile(`\b(?:[A-Z][a-z0-9]+){2,}\b`),
@@ -75,7 +75,7 @@ var shapes = map[string]*regexp.Regexp{
 	"symbol":   regexp.MustCompile(`[\x{2000}-\x{2bff}\x{1f300}-\x{1faff}]`),
 }
 
-// invented stands in for what a corpus has none of.
+// invented fills in where a corpus has too few examples.
 var invented = map[string][]string{
 	"camel": {"getUserName", "parseConfig", "readLine"}, "pascal": {"HttpServer", "UserName", "ReadCloser"},
 	"snake": {"get_user_name", "max_size", "read_line"}, "kebab": {"no-cache", "dry-run", "re-index"},
@@ -90,7 +90,7 @@ var invented = map[string][]string{
 	"word": {"timeout", "connection", "error", "server"}, "time": {"2026-01-15T09:00:00.000Z", "2026-06-01T18:30:00.000Z"},
 }
 
-// takeSample reads a seeded choice of the files.
+// takeSample reads a seeded selection of the files.
 func takeSample(c *corpusTree) (*sample, error) {
 	s := &sample{corpus: c.name, byShape: map[string][]string{}}
 	files := slices.Clone(c.files)
@@ -132,7 +132,7 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// sortWords divides the words into rare, medium and frequent ones.
+// sortWords classifies the words by their number of texts.
 func (s *sample) sortWords(words map[string]int) {
 	type count struct {
 		word string
@@ -182,7 +182,7 @@ func (s *sample) readFile(name string, words map[string]int) (int64, error) {
 	return read, nil
 }
 
-// readLine takes what it knows from a line, and nothing from one it does not.
+// readLine collects what it recognises in a line and ignores the rest.
 func (s *sample) readLine(line []byte, number int, file *sessionInfo, words map[string]int) {
 	var e struct {
 		Type, ID, CWD, Timestamp, Name, Label, ModelID, Summary string
@@ -261,7 +261,7 @@ func (s *sample) addText(text string, words map[string]int) {
 	}
 }
 
-// plainWords returns the words of letters alone, as they stand.
+// plainWords returns the words that consist of ASCII letters.
 func plainWords(text string) []string {
 	var list []string
 	for _, f := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -272,8 +272,8 @@ func plainWords(text string) []string {
 	return list
 }
 
-// rng depends on the corpus's name and the purpose alone, so that one more maker
-// leaves the queries of the others as they are.
+// rng depends on the purpose alone, so a new maker does not change the queries of
+// the others.
 func (s *sample) rng(purpose string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(purpose))
@@ -288,7 +288,7 @@ type picker struct {
 
 func (s *sample) picker(purpose string) *picker { return &picker{s, s.rng(purpose)} }
 
-// some returns n different elements, or all in another order when there are fewer.
+// some returns n different elements in random order, or all when there are fewer.
 func some[T any](p *picker, list []T, n int) []T {
 	perm := p.rng.Perm(len(list))
 	picked := make([]T, 0, n)
@@ -298,7 +298,7 @@ func some[T any](p *picker, list []T, n int) []T {
 	return picked
 }
 
-// or returns n picks of the list, filled up with invented ones of the kind.
+// or returns n elements of the list, topped up with invented ones of the kind.
 func (p *picker) or(list []string, kind string, n int) []string {
 	picked := some(p, list, n)
 	for _, more := range invented[kind] {
@@ -311,7 +311,7 @@ func (p *picker) or(list []string, kind string, n int) []string {
 
 func (p *picker) shape(name string, n int) []string { return p.or(p.byShape[name], name, n) }
 
-// words returns n words, rare, medium and frequent ones by turns.
+// words returns n words, alternating between rare, medium and frequent.
 func (p *picker) words(n int) []string {
 	classes := [][]string{p.or(p.rare, "word", n), p.or(p.medium, "word", n), p.or(p.frequent, "word", n)}
 	var list []string
@@ -323,7 +323,7 @@ func (p *picker) words(n int) []string {
 	return list
 }
 
-// runs returns n runs of so many words that stand one after the other in a text.
+// runs returns n runs of consecutive words of a text, each of the given length.
 func (p *picker) runs(words, n int) [][]string {
 	var list [][]string
 	for _, t := range some(p, p.texts, 20*n) {
@@ -338,7 +338,7 @@ func (p *picker) runs(words, n int) [][]string {
 	return list
 }
 
-// lines returns n lines of texts, cut to a length people type.
+// lines returns up to n lines of texts, cut to a length that people type.
 func (p *picker) lines(n int) []string {
 	var list []string
 	for _, t := range some(p, p.texts, 20*n) {
@@ -351,7 +351,8 @@ func (p *picker) lines(n int) []string {
 	return list
 }
 
-// typo returns the word with a letter exchanged, left out, doubled or replaced.
+// typo returns the word with two letters swapped, or one dropped, doubled or
+// replaced.
 func (p *picker) typo(word string) string {
 	if len(word) < 4 {
 		return word + "x"

@@ -14,12 +14,12 @@ import (
 	"pigrep/internal/lab/corpus"
 )
 
-// corpusTree is a set of session directories that are indexed together.
+// corpusTree is a set of session directories with one index.
 type corpusTree struct {
 	name  string
 	roots []string
 	files []string // sorted
-	key   string   // of paths, sizes and times, all that an answer can depend on
+	key   string   // a hash of paths, sizes and times
 }
 
 func newTree(name string, roots ...string) (*corpusTree, error) {
@@ -53,8 +53,8 @@ func newTree(name string, roots ...string) (*corpusTree, error) {
 	return t, nil
 }
 
-// findTrees returns the corpora in the order in which they are compared: the
-// small ones first, since most mistakes show there.
+// findTrees returns the corpora in the order of comparison, the small ones first:
+// most differences show there.
 func findTrees(work, repository, fixtures string, megabytes int64, more []string) ([]*corpusTree, error) {
 	var trees []*corpusTree
 	add := func(name string, roots ...string) error {
@@ -105,7 +105,7 @@ func findTrees(work, repository, fixtures string, megabytes int64, more []string
 	return trees, nil
 }
 
-// existing returns the directories that the patterns match.
+// existing returns the directories that match the patterns.
 func existing(patterns ...string) []string {
 	var dirs []string
 	for _, pattern := range patterns {
@@ -119,11 +119,12 @@ func existing(patterns ...string) []string {
 	return dirs
 }
 
-// generate makes the corpus, unless it is there. A file beside it says that it is
-// whole; it is made in its place, since forks name their parents by path.
+// generate writes the corpus, unless it exists. A file beside it marks it as
+// complete; it cannot be renamed into place, because forks name their parents by
+// path.
 func generate(dir string, megabytes int64) error {
-	whole := dir + ".whole"
-	if _, err := os.Stat(whole); err == nil {
+	complete := dir + ".complete"
+	if _, err := os.Stat(complete); err == nil {
 		return nil
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -132,11 +133,11 @@ func generate(dir string, megabytes int64) error {
 	if _, err := corpus.Generate(dir, corpus.Options{Seed: 1, Bytes: megabytes * 1_000_000}); err != nil {
 		return err
 	}
-	return os.WriteFile(whole, nil, 0o644)
+	return os.WriteFile(complete, nil, 0o644)
 }
 
-// lifecycle copies the stages of files into one flat directory of session files
-// and returns it, or "" when there are none. Their times stay.
+// lifecycle copies the snapshots of changing files into one flat directory of
+// session files, with their times, and returns it; "" when there are none.
 func lifecycle(fixtures, dir string) (string, error) {
 	stages, _ := filepath.Glob(filepath.Join(fixtures, "pi", "lifecycle", "*", "*.snapshot"))
 	if len(stages) == 0 {
