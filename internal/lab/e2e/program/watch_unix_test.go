@@ -272,29 +272,17 @@ func TestWatcherThatIsStuckOrDead(t *testing.T) {
 	}
 }
 
-// A directory that cannot be read any more keeps what is indexed of it, is said
-// once, and is followed again when it can.
+// A directory that cannot be read any more keeps what is indexed of it, is reported
+// once, and is followed again when it can be read.
 func TestWatchOfAnUnreadableDirectory(t *testing.T) {
 	home, file, where := oneSession(t)
 	beside := filepath.Join(home, "sessions", "q", "beside.jsonl")
 	writeSession(t, beside, "another hyrax")
-	var asNobody []func(*exec.Cmd)
+	var obeying []func(*exec.Cmd)
 	if os.Geteuid() == 0 { // who may read everything
-		const nobody = 65534
-		for _, dir := range []string{scratch, home, filepath.Dir(home)} {
-			if err := os.Chmod(dir, 0o755); err != nil {
-				t.Fatal(err)
-			}
-		}
-		binary(t)
-		if err := os.Chown(home, nobody, nobody); err != nil {
-			t.Fatal(err)
-		}
-		asNobody = append(asNobody, func(c *exec.Cmd) {
-			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-		})
+		obeying = append(obeying, func(c *exec.Cmd) { c.SysProcAttr = unprivileged() })
 	}
-	w := startWatcher(t, home, where, asNobody...)
+	w := startWatcher(t, home, where, obeying...)
 	if err := os.Chmod(filepath.Dir(file), 0); err != nil {
 		t.Fatal(err)
 	}
