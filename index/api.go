@@ -1,11 +1,12 @@
 package index
 
-import "pigrep/internal/session"
+import (
+	"pigrep/index/format"
+	"pigrep/internal/session"
+)
 
-// SchemaVersion says how documents, records and summaries are written. It must
-// change with anything that makes an index differ, the analysis of texts
-// included: an index of another version is rebuilt.
-const SchemaVersion = 13
+// SchemaVersion is the version of everything in an index.
+const SchemaVersion = format.SchemaVersion
 
 // Document is what the index holds for one part.
 type Document struct {

@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 
+	"pigrep/index/record"
 	"pigrep/internal/session"
 )
 
@@ -73,7 +74,7 @@ func (b *Batch) Put(base, full *session.Record) {
 	s := last.Summary
 	c := b.change(s.File)
 	c.put, c.summary = true, &s
-	b.builder.put(recordID(s.File), encodeRecord(base, full))
+	b.builder.put(recordID(s.File), record.Encode(base, full))
 	b.putFacts(base, full)
 }
 

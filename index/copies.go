@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
+	"pigrep/index/format"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
@@ -171,7 +172,7 @@ func (s *Segment) MayBeCopy() []uint64 {
 // addCopies puts the file copies into the directory of a new generation with these
 // segments.
 func addCopies(dir string, segments []*Segment, before *generation) (err error) {
-	defer contain("look for copies", &err)()
+	defer format.Contain("look for copies", &err)()
 	c := copyFinder{segments: segments, sets: make([]copyMarks, len(segments))}
 	marks, lengths := make([]fileMark, len(segments)), make([]int, len(segments))
 	for i, s := range segments {

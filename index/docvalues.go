@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"pigrep/index/format"
 	"sync"
 
 	zap "github.com/blevesearch/zapx/v17"
@@ -58,7 +59,7 @@ type fieldAt struct {
 
 // readFields reads the directory of a segment's fields.
 func readFields(z *zap.Segment) (map[Field]fieldAt, error) {
-	bad := damaged("fields of a segment")
+	bad := format.Damaged("fields of a segment")
 	data := z.Data()
 	count, at, ok := readUvarint(data, z.SectionsIndexOffset())
 	if !ok || count > uint64(len(data))/8 {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/index/format"
 	"pigrep/internal/files"
 
 	"github.com/cespare/xxhash/v2"
@@ -78,7 +79,7 @@ func readManifest(dir string, number uint64) (*generation, error) {
 }
 
 func (g *generation) differs(name string) error {
-	return damaged("%s in generation %d is not as it was written", name, g.number)
+	return format.Damaged("%s in generation %d is not as it was written", name, g.number)
 }
 
 // markOf returns what the manifest says of a file, nothing when it does not know it.
@@ -92,13 +93,13 @@ func (g *generation) markOf(name string) fileMark {
 }
 
 func (g *generation) decode(text string) error {
-	bad := damaged("manifest of generation %d", g.number)
+	bad := format.Damaged("manifest of generation %d", g.number)
 	var version uint64
 	if n, _ := fmt.Sscanf(text, "pigrep index %d\n", &version); n != 1 {
 		return bad
 	}
 	if version != SchemaVersion {
-		return versionError(version)
+		return format.OtherVersion(version)
 	}
 	end := strings.LastIndex(text, "end ")
 	if end < 0 || text[end:] != fmt.Sprintf("end %016x\n", xxhash.Sum64String(text[:end])) {
@@ -128,7 +129,7 @@ func (g *generation) segmentMarks() (marks []fileMark) {
 // when it fails, and returns the table. Of what is in these segments, which are open,
 // nothing is read again.
 func (g *generation) open(have []*Segment) (segments []*Segment, table []byte, err error) {
-	defer contain(fmt.Sprintf("open generation %d", g.number), &err)()
+	defer format.Contain(fmt.Sprintf("open generation %d", g.number), &err)()
 	deleted, table, err := g.readState()
 	if err != nil {
 		return nil, nil, err
@@ -157,7 +158,7 @@ func openMarked(dir string, mark fileMark, have []*Segment, buf []byte) (*Segmen
 	case err != nil:
 		return nil, err
 	case got != mark:
-		return nil, damaged("%s is not as it was written", mark.name)
+		return nil, format.Damaged("%s is not as it was written", mark.name)
 	}
 	s, err := openSegment(path)
 	if err != nil {
@@ -211,7 +212,7 @@ func currentNumber(dir string) (uint64, error) {
 	digits, _, _ := strings.Cut(string(data), " ")
 	number, err := strconv.ParseUint(digits, 10, 63)
 	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
-		return 0, damaged("file %s", currentName)
+		return 0, format.Damaged("file %s", currentName)
 	}
 	return number, nil
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"pigrep/index/format"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -62,12 +63,12 @@ func (s *Segment) dictionary(f Field) (d dictionary, ok bool, err error) {
 	}
 	size, at, ok := readUvarint(s.data, field.dict)
 	if !ok || size < dictHeader+dictFooter || size > uint64(len(s.data))-at {
-		return d, false, damaged("dictionary of %s", f)
+		return d, false, format.Damaged("dictionary of %s", f)
 	}
 	d.data = s.data[at : at+size]
 	terms, root := binary.LittleEndian.Uint64(d.data[size-16:]), binary.LittleEndian.Uint64(d.data[size-8:])
 	if root >= size-dictFooter || terms > maxTerms {
-		return d, false, damaged("dictionary of %s", f)
+		return d, false, format.Damaged("dictionary of %s", f)
 	}
 	d.terms, d.root = int(terms), int(root)
 	return d, root != 1, nil
@@ -145,7 +146,7 @@ func (d *dictionary) target(at, size, bottom int) int {
 // end when that is asked for. When more than most terms have it, ok is false and
 // nothing is said. The needle has 1 to 254 bytes; the bitmap is the caller's.
 func (s *Segment) Infix(f Field, needle []byte, atEnd bool, most int) (docs *roaring.Bitmap, ok bool, err error) {
-	defer contain("search the terms", &err)()
+	defer format.Contain("search the terms", &err)()
 	docs = roaring.New()
 	d, have, err := s.dictionary(f)
 	if err != nil || !have || len(needle) == 0 || len(needle) > 254 {
@@ -266,7 +267,7 @@ func (w *infixWalk) add(value uint64) {
 	}
 	var docs roaring.Bitmap
 	if _, err := docs.FromBuffer(bitmap); err != nil {
-		w.err = damaged("postings: %v", err)
+		w.err = format.Damaged("postings: %v", err)
 		return
 	}
 	w.docs.Or(&docs)

@@ -15,6 +15,8 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
 )
@@ -25,7 +27,7 @@ import (
 type liveState struct {
 	generation *generation // nil before the first commit of a new index
 	segments   []*Segment
-	table      *table
+	table      *record.Table
 }
 
 // readLive opens the state that the writers of before left, an empty one when
@@ -42,7 +44,7 @@ func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 		w.last = max(w.last, numbers[0])
 	}
 	if w.last == 0 || rebuild {
-		return &liveState{table: &table{next: 1}}, nil
+		return &liveState{table: &record.Table{Next: 1}}, nil
 	}
 	l := &liveState{}
 	var table []byte
@@ -50,10 +52,10 @@ func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 		l.segments, table, err = l.generation.open(have)
 	}
 	if err == nil {
-		l.table, err = decodeTable(table)
+		l.table, err = record.DecodeTable(table)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = damaged("generation %d is not complete: %v", w.last, err)
+		err = format.Damaged("generation %d is not complete: %v", w.last, err)
 	}
 	if err != nil {
 		return nil, errors.Join(err, release(l.segments))
@@ -75,7 +77,7 @@ func retain(segments ...*Segment) []*Segment {
 }
 
 func release(segments []*Segment) (err error) {
-	defer contain("close", &err)()
+	defer format.Contain("close", &err)()
 	for _, s := range segments {
 		err = errors.Join(err, s.zap.Close())
 	}
@@ -85,7 +87,7 @@ func release(segments []*Segment) (err error) {
 // advance makes a generation of the segments and the table, and when that is on
 // disk the live state. The segments are released when it fails. Files that are
 // written to disk with it are closed.
-func (w *Writer) advance(segments []*Segment, t *table, written ...*os.File) error {
+func (w *Writer) advance(segments []*Segment, t *record.Table, written ...*os.File) error {
 	w.last++ // even if this fails: its directory may be there
 	g := &generation{number: w.last}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, g.number))
@@ -114,7 +116,7 @@ func (w *Writer) advance(segments []*Segment, t *table, written ...*os.File) err
 
 // write makes a generation. All of that must be on disk before it has its name;
 // what can be waited for together is.
-func (w *Writer) write(g *generation, segments []*Segment, t *table, written []*os.File) error {
+func (w *Writer) write(g *generation, segments []*Segment, t *record.Table, written []*os.File) error {
 	if err := w.ours(); err != nil {
 		for _, f := range written {
 			err = errors.Join(err, f.Close())
@@ -215,7 +217,7 @@ func (w *Writer) writeSegment(base *zap.SegmentBase) (*Segment, *os.File, error)
 // without returns the segments without the documents that have one of the ids;
 // those that have none left go. They are the caller's to release.
 func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
-	defer contain("find the documents that go", &err)()
+	defer format.Contain("find the documents that go", &err)()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, release(left))
@@ -253,9 +255,9 @@ func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
 
 // going returns the ids of the older documents that a batch takes out, or takes
 // the place of.
-func (t *table) going(b *Batch) (ids []idRange) {
-	for i := range t.rows {
-		old := &t.rows[i].Summary
+func going(t *record.Table, b *Batch) (ids []idRange) {
+	for i := range t.Rows {
+		old := &t.Rows[i].Summary
 		c := b.files[old.File]
 		if c == nil {
 			continue
@@ -277,7 +279,7 @@ func (t *table) going(b *Batch) (ids []idRange) {
 			ids = append(ids, oneID(id))
 		}
 		if c.drop {
-			for _, kind := range factKinds {
+			for _, kind := range record.FactKinds {
 				ids = append(ids, factIDs(kind, old.File))
 			}
 		}
@@ -318,7 +320,7 @@ func (w *Writer) Record(file uint32) (r *session.Record, err error) {
 	if err != nil || b == nil {
 		return nil, err
 	}
-	if r, err = decodeRecord(b, true); r != nil {
+	if r, err = record.Decode(b, true); r != nil {
 		r.Facts, err = readFacts(segments, file)
 	}
 	return r, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"pigrep/index/format"
 	"runtime"
 	"slices"
 
@@ -127,7 +128,7 @@ func (w *Writer) merge(ctx context.Context, list []*Segment) error {
 }
 
 func (w *Writer) mergeFiles(ctx context.Context, list []*Segment) (merged *Segment, err error) {
-	defer contain("merge segments", &err)()
+	defer format.Contain("merge segments", &err)()
 	var segments []zapapi.Segment
 	var drops []*roaring.Bitmap
 	for _, s := range list {

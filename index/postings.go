@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"pigrep/index/format"
 	"runtime/debug"
 	"sync"
 
@@ -59,7 +60,7 @@ type list struct {
 	freqs       []byte          // the frequencies, nil when there are none
 }
 
-var errPostings = damaged("postings")
+var errPostings = format.Damaged("postings")
 
 // readList reads the list that the dictionary's value stands for.
 func readList(data []byte, value uint64) (*list, error) {
@@ -72,7 +73,7 @@ func readList(data []byte, value uint64) (*list, error) {
 	}
 	l := &list{docs: roaring.New()}
 	if _, err := l.docs.FromBuffer(bitmap); err != nil {
-		return nil, damaged("postings: %v", err)
+		return nil, format.Damaged("postings: %v", err)
 	}
 	if freqs == 0 {
 		return l, nil
@@ -154,7 +155,7 @@ func eachRun(data []byte, value uint64, visit func(first, last uint32)) error {
 // during the visit only.
 func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []byte)) (err error) {
 	var visiting bool
-	defer containUnless(&visiting, "look up keywords", &err)()
+	defer format.ContainUnless(&visiting, "look up keywords", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err
@@ -187,7 +188,7 @@ func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []by
 // Mark sets the bits of the live documents that have the term at a place. The set has
 // a bit for each document, in words of 64, and none is set of what is not live.
 func (s *Segment) Mark(at Place, set []uint64) (err error) {
-	defer contain("read postings", &err)()
+	defer format.Contain("read postings", &err)()
 	if at == 0 {
 		return nil
 	}
@@ -195,7 +196,7 @@ func (s *Segment) Mark(at Place, set []uint64) (err error) {
 	if at&oneHitBit != 0 {
 		doc := uint32(at & oneHitMask)
 		if int(doc) >= s.length {
-			return damaged("document number %d", doc)
+			return format.Damaged("document number %d", doc)
 		}
 		if dead == nil || dead[doc/64]>>(doc%64)&1 == 0 {
 			set[doc/64] |= 1 << (doc % 64)
@@ -304,7 +305,7 @@ func (p *Postings) Err() error { return p.err }
 func (p *Postings) contain(before bool) {
 	debug.SetPanicOnFault(before)
 	if r := recover(); r != nil {
-		p.err = damaged("read postings: %v", r)
+		p.err = format.Damaged("read postings: %v", r)
 	}
 }
 
@@ -355,7 +356,7 @@ func (p *Postings) decode() (live int) {
 	length, least := uint32(p.segment.length), p.least
 	for _, doc := range b.docs[:n] {
 		if doc < least || doc >= length {
-			p.err, p.docs = damaged("document number %d", doc), nil
+			p.err, p.docs = format.Damaged("document number %d", doc), nil
 			return 0
 		}
 		least = doc + 1

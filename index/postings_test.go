@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"pigrep/index/format"
 	"slices"
 	"sync"
 	"testing"
@@ -212,7 +213,7 @@ func FuzzPostings(f *testing.F) {
 				t.Logf("contained: %v", err)
 			}
 		}()
-		defer contain("read", &err)()
+		defer format.Contain("read", &err)()
 		countList(data, at)
 		s := &Segment{data: data, length: 1000, deleted: roaring.BitmapOf(5)}
 		set := make([]uint64, (s.length+63)/64)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/blevesearch/vellum/levenshtein"
 
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 )
 
@@ -64,7 +66,7 @@ func open(dir string, have []*Segment) (*Reader, error) {
 			continue // a writer has published, and removed what was being opened
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			err = damaged("generation %d is not complete: %v", number, err)
+			err = format.Damaged("generation %d is not complete: %v", number, err)
 		}
 		return nil, err
 	}
@@ -89,7 +91,7 @@ func (r *Reader) load(have []*Segment) error {
 	if r.segments, table, err = r.generation.open(have); err != nil {
 		return err
 	}
-	if r.summaries, err = decodeSummaries(table); err != nil {
+	if r.summaries, err = record.DecodeSummaries(table); err != nil {
 		return err
 	}
 	for i := range r.summaries {
@@ -127,19 +129,19 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return decodeRecord(b, false)
+	return record.Decode(b, false)
 }
 
 // Outline returns the session record of a file, an unterminated last line
 // included, without decoding its entries; nil when there is none. It is mostly
 // in the last segment with documents of the file: near, when not nil, is where
 // it is looked for first.
-func (r *Reader) Outline(file uint32, near *Segment) (*Outline, error) {
+func (r *Reader) Outline(file uint32, near *Segment) (*record.Outline, error) {
 	b, err := storedIn(r.segments, recordID(file), near)
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return decodeOutline(b, false)
+	return record.DecodeOutline(b)
 }
 
 // Close ends reading. Nothing of the reader may be used afterwards.

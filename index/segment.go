@@ -19,6 +19,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/golang/snappy"
 
+	"pigrep/index/format"
 	"pigrep/index/segment"
 )
 
@@ -53,7 +54,7 @@ type Segment struct {
 // segmentOf returns a segment without knowledge of what is deleted.
 func segmentOf(z *zap.Segment) (*Segment, error) {
 	if z.NumDocs() > math.MaxInt32 || z.NumDocs() > uint64(len(z.Data())) {
-		return nil, damaged("segment with %d documents", z.NumDocs())
+		return nil, format.Damaged("segment with %d documents", z.NumDocs())
 	}
 	fields, err := readFields(z)
 	if err != nil {
@@ -77,7 +78,7 @@ func openSegment(path string) (*Segment, error) {
 	case errors.As(err, &system):
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	case err != nil:
-		return nil, damaged("open %s: %v", path, err)
+		return nil, format.Damaged("open %s: %v", path, err)
 	}
 	s, err := segmentOf(z)
 	if err != nil {
@@ -107,11 +108,11 @@ func (s *Segment) dict(f Field) (fst *vellum.FST, err error) {
 	}
 	size, at, ok := readUvarint(s.data, field.dict)
 	if !ok || size == 0 || size > uint64(len(s.data))-at {
-		return nil, damaged("dictionary of %s", f)
+		return nil, format.Damaged("dictionary of %s", f)
 	}
 	fst, err = vellum.Load(s.data[at : at+size])
 	if err != nil {
-		return nil, damaged("dictionary of %s: %v", f, err)
+		return nil, format.Damaged("dictionary of %s: %v", f, err)
 	}
 	s.dicts[f] = fst
 	return fst, nil
@@ -123,7 +124,7 @@ type Place uint64
 
 // Place looks up a term.
 func (s *Segment) Place(f Field, term []byte) (p Place, err error) {
-	defer contain("look up a term", &err)()
+	defer format.Contain("look up a term", &err)()
 	return s.place(f, term)
 }
 
@@ -134,7 +135,7 @@ func (s *Segment) place(f Field, term []byte) (Place, error) {
 	}
 	value, ok, err := fst.Get(term)
 	if err != nil {
-		return 0, damaged("look up a term of %s: %v", f, err)
+		return 0, format.Damaged("look up a term of %s: %v", f, err)
 	}
 	if !ok {
 		return 0, nil
@@ -162,7 +163,7 @@ func (s *Segment) list(f Field, term []byte) (*list, error) {
 
 // Postings returns the live documents that have the term.
 func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
-	defer contain("look up a term", &err)()
+	defer format.Contain("look up a term", &err)()
 	l, err := s.list(f, term)
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
 
 // PostingsAt is Postings for a term whose place is known.
 func (s *Segment) PostingsAt(at Place) (p *Postings, err error) {
-	defer contain("read postings", &err)()
+	defer format.Contain("read postings", &err)()
 	l, err := s.listAt(at)
 	if err != nil {
 		return nil, err
@@ -182,7 +183,7 @@ func (s *Segment) PostingsAt(at Place) (p *Postings, err error) {
 
 // CountAt returns the number of live documents that have the term at a place.
 func (s *Segment) CountAt(at Place) (n int, err error) {
-	defer contain("count documents", &err)()
+	defer format.Contain("count documents", &err)()
 	if at != 0 && s.deleted == nil && at&oneHitBit == 0 {
 		n, ok := countList(s.data, uint64(at))
 		if !ok {
@@ -209,7 +210,7 @@ func (s *Segment) Bitmap(f Field, term []byte) (*roaring.Bitmap, error) {
 
 // BitmapAt is Bitmap for a term whose place is known.
 func (s *Segment) BitmapAt(at Place) (b *roaring.Bitmap, err error) {
-	defer contain("look up a keyword", &err)()
+	defer format.Contain("look up a keyword", &err)()
 	l, err := s.listAt(at)
 	if err != nil {
 		return nil, err
@@ -239,7 +240,7 @@ func (s *Segment) live(b *roaring.Bitmap) error {
 	it := b.Iterator()
 	for it.AdvanceIfNeeded(uint32(s.length) &^ 0xffff); it.HasNext(); {
 		if doc := it.Next(); int(doc) >= s.length {
-			return damaged("document number %d", doc)
+			return format.Damaged("document number %d", doc)
 		}
 	}
 	return nil
@@ -268,7 +269,7 @@ func (s *Segment) dead() []uint64 {
 // term, deleted ones included. The term is valid during the visit only.
 func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
 	var visiting bool
-	defer containUnless(&visiting, "list terms", &err)()
+	defer format.ContainUnless(&visiting, "list terms", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err
@@ -278,7 +279,7 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 		term, value := it.Current()
 		count, ok := countList(s.data, value)
 		if !ok {
-			return damaged("postings of a term of %s", f)
+			return format.Damaged("postings of a term of %s", f)
 		}
 		visiting = true
 		more := visit(term, count)
@@ -294,7 +295,7 @@ func iteratorError(f Field, err error) error {
 	if errors.Is(err, vellum.ErrIteratorDone) {
 		return nil
 	}
-	return damaged("dictionary of %s: %v", f, err)
+	return format.Damaged("dictionary of %s: %v", f, err)
 }
 
 // prefixEnd returns the smallest key after all that begin with the prefix, nil
@@ -407,7 +408,7 @@ func (s *Segment) storedParts(doc uint32) (id, description, values []byte, ok bo
 // stored returns what is stored under an id of the engine, nil when there is
 // nothing.
 func (s *Segment) stored(id string) (b []byte, err error) {
-	defer contain("read a session record", &err)()
+	defer format.Contain("read a session record", &err)()
 	l, err := s.list(fieldID, []byte(id))
 	if err != nil || l == nil {
 		return nil, err
@@ -478,7 +479,7 @@ func (s *Segment) documentsOf(ids idRange, visit func(doc uint32)) error {
 	return iteratorError(fieldID, err)
 }
 
-var errStored = damaged("session record: stored values")
+var errStored = format.Damaged("session record: stored values")
 
 // Copies visits the given documents, in ascending order, that have a value in
 // FieldCopy: the entry's Copy.
@@ -490,7 +491,7 @@ func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (er
 		}
 	}
 	var visiting bool
-	defer containUnless(&visiting, "read which entries are copies", &err)()
+	defer format.ContainUnless(&visiting, "read which entries are copies", &err)()
 	bad := false
 	err = s.values(FieldCopy, docs, func(doc uint32, value []byte) {
 		copy, ok := parseCopy(value)
@@ -500,7 +501,7 @@ func (s *Segment) Copies(docs []uint32, visit func(doc uint32, copy uint64)) (er
 		visiting = false
 	})
 	if bad && err == nil {
-		err = damaged("values of %s", FieldCopy)
+		err = format.Damaged("values of %s", FieldCopy)
 	}
 	return err
 }
@@ -538,7 +539,7 @@ func (s *Segment) Files() (FileRuns, error) {
 }
 
 func (s *Segment) readFiles() (runs FileRuns, err error) {
-	defer contain("read the files of documents", &err)()
+	defer format.Contain("read the files of documents", &err)()
 	fst, err := s.dict(FieldFile)
 	if err != nil || fst == nil {
 		return FileRuns{{0, NoFile}}, err
@@ -550,7 +551,7 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 		term, value := it.Current()
 		number, err2 := strconv.ParseUint(string(term), 16, 32)
 		if err2 != nil {
-			return nil, damaged("file number %q", term)
+			return nil, format.Damaged("file number %q", term)
 		}
 		file := uint32(number)
 		err2 = eachRun(s.data, value, func(first, last uint32) {
@@ -569,7 +570,7 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 	next := uint32(0) // the document behind the last piece
 	for _, p := range pieces {
 		if p.first < next || int(p.last) >= s.length {
-			return nil, damaged("documents of file %d", p.file)
+			return nil, format.Damaged("documents of file %d", p.file)
 		}
 		if p.first > next {
 			runs = append(runs, FileRun{next, NoFile})

@@ -2,6 +2,7 @@ package index
 
 import (
 	"math"
+	"pigrep/index/format"
 	"slices"
 
 	"github.com/blevesearch/vellum"
@@ -12,7 +13,7 @@ import (
 // false. Swapping two neighbours is one edit. The count is that of Terms.
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
 	var visiting bool
-	defer containUnless(&visiting, "list similar terms", &err)()
+	defer format.ContainUnless(&visiting, "list similar terms", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err
@@ -28,7 +29,7 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 		found, value := it.Current()
 		count, ok := countList(s.data, value)
 		if !ok {
-			return damaged("postings of a term of %s", f)
+			return format.Damaged("postings of a term of %s", f)
 		}
 		visiting = true
 		more := visit(found, int(it.EditDistance()), count)
@@ -101,7 +102,7 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 // which costs a twentieth of Fuzzy's walk through the dictionary.
 func (s *Segment) Similar(f Field, term []byte, visit func(term []byte)) (err error) {
 	var visiting bool
-	defer containUnless(&visiting, "list similar terms", &err)()
+	defer format.ContainUnless(&visiting, "list similar terms", &err)()
 	fst, err := s.dict(f)
 	if err != nil || fst == nil {
 		return err

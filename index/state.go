@@ -3,6 +3,8 @@ package index
 import (
 	"os"
 	"path/filepath"
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"slices"
 	"unsafe"
 
@@ -18,7 +20,7 @@ import (
 //
 // Its hash is in the manifest.
 
-func encodeState(segments []*Segment, t *table) ([]byte, error) {
+func encodeState(segments []*Segment, t *record.Table) ([]byte, error) {
 	var list []byte
 	n := uint64(0)
 	for _, s := range segments {
@@ -29,29 +31,29 @@ func encodeState(segments []*Segment, t *table) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = appendString(appendString(list, s.mark.name), string(docs))
+		list = format.AppendString(format.AppendString(list, s.mark.name), string(docs))
 		n++
 	}
-	return slices.Concat(appendUint(nil, n), list, t.encode()), nil
+	return slices.Concat(format.AppendUint(nil, n), list, t.Encode()), nil
 }
 
 // decodeState is the reverse of encodeState. The table is part of b.
 func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
-	bad := damaged("state of a generation")
-	d := &decoder{s: unsafe.String(unsafe.SliceData(b), len(b))}
-	n := d.items(2)
+	bad := format.Damaged("state of a generation")
+	d := format.NewDecoder(unsafe.String(unsafe.SliceData(b), len(b)))
+	n := d.Items(2)
 	deleted = make(map[string]*roaring.Bitmap, n)
 	for range n {
-		name, docs := d.string(), roaring.New()
-		if err := docs.UnmarshalBinary([]byte(d.string())); err != nil || d.bad {
+		name, docs := d.String(), roaring.New()
+		if err := docs.UnmarshalBinary([]byte(d.String())); err != nil || d.Failed() {
 			return nil, nil, bad
 		}
 		deleted[name] = docs
 	}
-	if d.bad {
+	if d.Failed() {
 		return nil, nil, bad
 	}
-	return deleted, b[d.pos:], nil
+	return deleted, b[d.Offset():], nil
 }
 
 // readState reads the state of the generation.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"pigrep/index/format"
 	"pigrep/internal/files"
 )
 
@@ -297,7 +298,7 @@ func isTrigrams(path string) bool {
 
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
 func (s *Segment) makeTrigrams() (t *trigrams, err error) {
-	defer contain("read the terms of "+s.mark.name, &err)()
+	defer format.Contain("read the terms of "+s.mark.name, &err)()
 	d, have, err := s.dictionary(FieldText)
 	if err != nil || !have {
 		return nil, err

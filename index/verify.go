@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"pigrep/index/format"
 	"slices"
 )
 
@@ -75,10 +76,10 @@ func (r *Reader) Verify(ctx context.Context) []error {
 // be gone by now.
 func (s *Segment) verify(ctx context.Context) (err error) {
 	name := filepath.Base(s.path)
-	defer contain("verify "+name, &err)()
+	defer format.Contain("verify "+name, &err)()
 	defer s.Trim()
 	if len(s.data) < crc32.Size {
-		return damaged("%s is too short", name)
+		return format.Damaged("%s is too short", name)
 	}
 	body, want := s.data[:len(s.data)-crc32.Size], s.data[len(s.data)-crc32.Size:]
 	sum := crc32.NewIEEE()
@@ -89,7 +90,7 @@ func (s *Segment) verify(ctx context.Context) (err error) {
 		sum.Write(piece)
 	}
 	if binary.BigEndian.Uint32(want) != sum.Sum32() {
-		return damaged("%s does not have the checksum it was written with", name)
+		return format.Damaged("%s does not have the checksum it was written with", name)
 	}
 	return nil
 }

@@ -1,17 +1,16 @@
 package index
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
@@ -91,7 +90,7 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 // ours fails when the directory was deleted: what is there now may be another writer's.
 func (w *Writer) ours() error {
 	if now, err := os.Stat(filepath.Join(w.dir, lockName)); err != nil || !os.SameFile(now, w.locked) {
-		return damaged("its directory was deleted")
+		return format.Damaged("its directory was deleted")
 	}
 	return nil
 }
@@ -113,7 +112,7 @@ func (w *Writer) open(opt WriterOptions) error {
 	if err := w.readSegments(); err != nil {
 		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(live.segments))
 	}
-	w.live, w.next = live, live.table.next
+	w.live, w.next = live, live.table.Next
 	return nil
 }
 
@@ -121,9 +120,9 @@ func (w *Writer) open(opt WriterOptions) error {
 func (w *Writer) Summaries() []session.Summary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make([]session.Summary, len(w.live.table.rows))
+	list := make([]session.Summary, len(w.live.table.Rows))
 	for i := range list {
-		list[i] = w.live.table.rows[i].Summary
+		list[i] = w.live.table.Rows[i].Summary
 	}
 	return list
 }
@@ -172,13 +171,11 @@ func (w *Writer) commit(b *Batch) error {
 		return w.failed
 	}
 	w.pruning.Wait()
-	segments, err := w.live.without(w.live.table.going(b))
+	segments, err := w.live.without(going(w.live.table, b))
 	if err != nil {
 		return w.fail(err)
 	}
-	w.mu.Lock()
-	table := w.live.table.with(b.files, w.next)
-	w.mu.Unlock()
+	table := w.changed(b)
 	var written []*os.File
 	if base != nil {
 		s, f, err := w.writeSegment(base)
@@ -196,37 +193,20 @@ func (w *Writer) commit(b *Batch) error {
 	return nil
 }
 
-// with returns the table after the changes.
-func (t *table) with(files map[uint32]*change, next uint32) *table {
-	n := &table{next: max(next, t.next)}
-	added := make([]row, 0, len(files))
-	for file, c := range files {
-		n.next = max(n.next, file+1)
+// changed returns the table after the changes of a batch.
+func (w *Writer) changed(b *Batch) *record.Table {
+	w.mu.Lock()
+	next := w.next
+	w.mu.Unlock()
+	var put []*session.Summary
+	for file, c := range b.files {
+		next = max(next, file+1)
 		if c.put {
-			added = append(added, row{*c.summary, appendSummary(nil, c.summary)})
+			put = append(put, c.summary)
 		}
 	}
-	slices.SortFunc(added, compareRows)
-	n.rows = make([]row, 0, len(t.rows)+len(added))
-	for _, old := range t.rows {
-		if c := files[old.File]; c != nil && (c.put || c.drop) {
-			continue
-		}
-		for len(added) > 0 && compareRows(added[0], old) < 0 {
-			n.rows = append(n.rows, added[0])
-			added = added[1:]
-		}
-		n.rows = append(n.rows, old)
-	}
-	n.rows = append(n.rows, added...)
-	return n
-}
-
-func compareRows(a, b row) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.File, b.File)
+	gone := func(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
+	return w.live.table.With(put, gone, next)
 }
 
 // fail makes the writer unusable.

@@ -1,8 +1,7 @@
-package index
+package record
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/index/format"
 	"pigrep/internal/session"
 )
 
@@ -77,31 +77,31 @@ func TestRecordRoundTrip(t *testing.T) {
 			{base, full, base, full},
 			{new(session.Record), nil, new(session.Record), new(session.Record)},
 		} {
-			b := encodeRecord(test.base, test.full)
+			b := Encode(test.base, test.full)
 			for _, want := range []struct {
 				base   bool
 				record *session.Record
 			}{{true, test.wantBase}, {false, test.wantFull}} {
-				got, err := decodeRecord(b, want.base)
+				got, err := Decode(b, want.base)
 				if err != nil {
-					t.Fatalf("decodeRecord: %v", err)
+					t.Fatalf("Decode: %v", err)
 				}
 				if diff := cmp.Diff(want.record, got); diff != "" {
-					t.Fatalf("decodeRecord(base %t): %s", want.base, diff)
+					t.Fatalf("Decode(base %t): %s", want.base, diff)
 				}
 			}
-			if got := encodeRecord(test.base, test.full); !bytes.Equal(got, b) {
+			if got := Encode(test.base, test.full); !bytes.Equal(got, b) {
 				t.Fatal("the same record is encoded in two ways")
 			}
 		}
 	}
 }
 
-func anyTable(rnd *rand.Rand, n int) *table {
-	t := &table{next: rnd.Uint32()}
+func anyTable(rnd *rand.Rand, n int) *Table {
+	t := &Table{Next: rnd.Uint32()}
 	for range n {
 		s := anyRecord(rnd).Summary
-		t.rows = append(t.rows, row{s, appendSummary(nil, &s)})
+		t.Rows = append(t.Rows, Row{s, appendSummary(nil, &s)})
 	}
 	return t
 }
@@ -110,23 +110,23 @@ func TestTableRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 20 {
 		want := anyTable(rnd, n)
-		b := want.encode()
-		got, err := decodeTable(b)
+		b := want.Encode()
+		got, err := DecodeTable(b)
 		if err != nil {
-			t.Fatalf("decodeTable: %v", err)
+			t.Fatalf("DecodeTable: %v", err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(table{}, row{}), cmp.Transformer("empty", func(r []row) []row {
-			return append([]row{}, r...)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Table{}, Row{}), cmp.Transformer("empty", func(r []Row) []Row {
+			return append([]Row{}, r...)
 		})); diff != "" {
-			t.Fatalf("decodeTable: %s", diff)
+			t.Fatalf("DecodeTable: %s", diff)
 		}
-		list, err := decodeSummaries(b)
+		list, err := DecodeSummaries(b)
 		if err != nil || len(list) != n {
-			t.Fatalf("decodeSummaries: %d, %v, want %d", len(list), err, n)
+			t.Fatalf("DecodeSummaries: %d, %v, want %d", len(list), err, n)
 		}
 		for i := range list {
-			if diff := cmp.Diff(want.rows[i].Summary, list[i]); diff != "" {
-				t.Fatalf("decodeSummaries[%d]: %s", i, diff)
+			if diff := cmp.Diff(want.Rows[i].Summary, list[i]); diff != "" {
+				t.Fatalf("DecodeSummaries[%d]: %s", i, diff)
 			}
 		}
 	}
@@ -135,14 +135,14 @@ func TestTableRoundTrip(t *testing.T) {
 // Bytes that are not as they were written are noticed, whatever they are.
 func TestDamagedEncodings(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	tab, rec := anyTable(rnd, 3).encode(), encodeRecord(anyRecord(rnd), anyRecord(rnd))
+	tab, rec := anyTable(rnd, 3).Encode(), Encode(anyRecord(rnd), anyRecord(rnd))
 	check := func(what string, b []byte) {
 		t.Helper()
-		if _, err := decodeSummaries(b); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("decodeSummaries of %s: %v, want ErrDamaged", what, err)
+		if _, err := DecodeSummaries(b); !errors.Is(err, format.ErrDamaged) {
+			t.Fatalf("DecodeSummaries of %s: %v, want ErrDamaged", what, err)
 		}
-		if _, err := decodeRecord(b, false); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("decodeRecord of %s: %v, want ErrDamaged", what, err)
+		if _, err := Decode(b, false); !errors.Is(err, format.ErrDamaged) {
+			t.Fatalf("Decode of %s: %v, want ErrDamaged", what, err)
 		}
 	}
 	for _, b := range [][]byte{tab, rec} {
@@ -156,12 +156,12 @@ func TestDamagedEncodings(t *testing.T) {
 }
 
 func TestOtherVersion(t *testing.T) {
-	other := seal(appendUint(nil, SchemaVersion+1))
-	if _, err := decodeSummaries(other); !errors.Is(err, ErrVersion) {
-		t.Errorf("decodeSummaries: %v, want ErrVersion", err)
+	other := format.Seal(format.AppendUint(nil, format.SchemaVersion+1))
+	if _, err := DecodeSummaries(other); !errors.Is(err, format.ErrVersion) {
+		t.Errorf("DecodeSummaries: %v, want ErrVersion", err)
 	}
-	if _, err := decodeRecord(other, true); !errors.Is(err, ErrVersion) {
-		t.Errorf("decodeRecord: %v, want ErrVersion", err)
+	if _, err := Decode(other, true); !errors.Is(err, format.ErrVersion) {
+		t.Errorf("Decode: %v, want ErrVersion", err)
 	}
 }
 
@@ -169,38 +169,38 @@ func TestOtherVersion(t *testing.T) {
 // the checksum that finds them wrong.
 func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	strip := func(b []byte) []byte { return b[:len(b)-checksumLen] }
-	f.Add(strip(anyTable(rnd, 2).encode()))
-	f.Add(strip(encodeRecord(anyRecord(rnd), nil)))
-	f.Add(strip(encodeRecord(anyRecord(rnd), anyRecord(rnd))))
-	f.Add(binary.AppendUvarint([]byte{SchemaVersion}, 1<<62))
+	strip := func(b []byte) []byte { return b[:len(b)-len(format.Seal(nil))] }
+	f.Add(strip(anyTable(rnd, 2).Encode()))
+	f.Add(strip(Encode(anyRecord(rnd), nil)))
+	f.Add(strip(Encode(anyRecord(rnd), anyRecord(rnd))))
+	f.Add(format.AppendUint([]byte{format.SchemaVersion}, 1<<62))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := seal(bytes.Clone(body))
-		if tab, err := decodeTable(b); err == nil {
-			if again, err := decodeTable(tab.encode()); err != nil {
-				t.Errorf("decodeTable of what encode made: %v", err)
-			} else if len(again.rows) != len(tab.rows) {
-				t.Errorf("%d rows, again %d", len(tab.rows), len(again.rows))
+		b := format.Seal(bytes.Clone(body))
+		if tab, err := DecodeTable(b); err == nil {
+			if again, err := DecodeTable(tab.Encode()); err != nil {
+				t.Errorf("DecodeTable of what encode made: %v", err)
+			} else if len(again.Rows) != len(tab.Rows) {
+				t.Errorf("%d rows, again %d", len(tab.Rows), len(again.Rows))
 			}
-		} else if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
-			t.Errorf("decodeTable: %v", err)
+		} else if !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {
+			t.Errorf("DecodeTable: %v", err)
 		}
-		if rec, err := decodeRecord(b, true); err == nil {
-			again, err := decodeRecord(encodeRecord(rec, nil), true)
+		if rec, err := Decode(b, true); err == nil {
+			again, err := Decode(Encode(rec, nil), true)
 			if err != nil {
-				t.Errorf("decodeRecord of what encodeRecord made: %v", err)
+				t.Errorf("Decode of what Encode made: %v", err)
 			} else if diff := cmp.Diff(rec, again); diff != "" {
 				t.Errorf("record changed: %s", diff)
 			}
-		} else if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
-			t.Errorf("decodeRecord: %v", err)
+		} else if !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {
+			t.Errorf("Decode: %v", err)
 		}
 	})
 }
 
 // realisticTable is a table as of n sessions of people.
 func realisticTable(n int) []byte {
-	t := &table{next: uint32(n + 1)}
+	t := &Table{Next: uint32(n + 1)}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	prompt := string(bytes.Repeat([]byte("please fix it "), 17))
 	for i := range n {
@@ -212,9 +212,9 @@ func realisticTable(n int) []byte {
 			Header: session.Header{ID: fmt.Sprintf("01a1f7de-0000-7000-8000-%012x", i), CWD: "/home/user/src/app", Version: 3, Timestamp: at},
 			Name:   "a name", FirstPrompt: prompt, LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
 		}
-		t.rows = append(t.rows, row{s, appendSummary(nil, &s)})
+		t.Rows = append(t.Rows, Row{s, appendSummary(nil, &s)})
 	}
-	return t.encode()
+	return t.Encode()
 }
 
 func BenchmarkDecodeSummaries(b *testing.B) {
@@ -222,7 +222,7 @@ func BenchmarkDecodeSummaries(b *testing.B) {
 	b.SetBytes(int64(len(blob)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := decodeSummaries(blob); err != nil {
+		if _, err := DecodeSummaries(blob); err != nil {
 			b.Fatal(err)
 		}
 	}

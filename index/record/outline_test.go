@@ -1,4 +1,4 @@
-package index
+package record
 
 import (
 	"fmt"
@@ -41,13 +41,13 @@ func treeRecord(rnd *rand.Rand, n int) *session.Record {
 	return r
 }
 
-// An outline must tell of every entry what the whole record and its tree tell,
-// and of no other place anything.
+// An outline must have every entry as the whole record and its tree have it, and
+// nothing at any other offset.
 func TestOutline(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, nodeGroup - 1, nodeGroup, nodeGroup + 1, 3*nodeGroup - 1, 10 * nodeGroup, 1000} {
 		rec := treeRecord(rnd, n)
-		o, err := decodeOutline(encodeRecord(rec, nil), false)
+		o, err := DecodeOutline(Encode(rec, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,10 +74,10 @@ func TestOutline(t *testing.T) {
 
 func BenchmarkOutline(b *testing.B) {
 	rec := treeRecord(rand.New(rand.NewPCG(1, 2)), 10_000)
-	blob := encodeRecord(rec, nil)
+	blob := Encode(rec, nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		o, err := decodeOutline(blob, false)
+		o, err := DecodeOutline(blob)
 		if err != nil {
 			b.Fatal(err)
 		}

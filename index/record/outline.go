@@ -1,9 +1,9 @@
-package index
+package record
 
 import (
-	"encoding/binary"
 	"sort"
 
+	"pigrep/index/format"
 	"pigrep/internal/session"
 )
 
@@ -72,8 +72,8 @@ func appendNodes(b []byte, r *session.Record) []byte {
 			}
 		}
 	}
-	b = appendStrings(b, names)
-	b = appendUint(b, uint64(len(r.Nodes)))
+	b = format.AppendStrings(b, names)
+	b = format.AppendUint(b, uint64(len(r.Nodes)))
 
 	tree := r.Tree()
 	var rows []byte
@@ -81,8 +81,8 @@ func appendNodes(b []byte, r *session.Record) []byte {
 	for i := range r.Nodes {
 		n := &r.Nodes[i]
 		if i%nodeGroup == 0 {
-			b = binary.LittleEndian.AppendUint64(b, uint64(n.Offset))
-			b = binary.LittleEndian.AppendUint64(b, uint64(len(rows)))
+			b = format.AppendFixed(b, uint64(n.Offset))
+			b = format.AppendFixed(b, uint64(len(rows)))
 			above = &session.Node{}
 		}
 		flag := func(bit uint64, set bool) uint64 {
@@ -96,53 +96,52 @@ func appendNodes(b []byte, r *session.Record) []byte {
 		flags := flag(nodeHasParent, n.HasParent) | flag(nodeParentAbove, isAbove) | flag(nodeParentNamed, isNamed) |
 			flag(nodeTarget, n.TargetID != "") | flag(nodeFirstKept, n.FirstKept != "") |
 			flag(nodeActive, tree.Active(i)) | flag(nodeInContext, tree.InContext(i))
-		rows = appendUint(rows, flags)
-		rows = appendUint(rows, number[n.Type])
-		rows = appendUint(rows, number[n.Role])
-		rows = appendString(rows, n.ID)
+		rows = format.AppendUint(rows, flags)
+		rows = format.AppendUint(rows, number[n.Type])
+		rows = format.AppendUint(rows, number[n.Role])
+		rows = format.AppendString(rows, n.ID)
 		if isNamed {
-			rows = appendString(rows, n.ParentID)
+			rows = format.AppendString(rows, n.ParentID)
 		}
 		if n.TargetID != "" {
-			rows = appendString(rows, n.TargetID)
+			rows = format.AppendString(rows, n.TargetID)
 		}
 		if n.FirstKept != "" {
-			rows = appendString(rows, n.FirstKept)
+			rows = format.AppendString(rows, n.FirstKept)
 		}
-		rows = appendInt(rows, n.Time-above.Time)
-		rows = appendInt(rows, n.Offset-above.Offset)
-		rows = appendInt(rows, int64(n.Length))
-		rows = appendInt(rows, int64(n.Line)-int64(above.Line))
+		rows = format.AppendInt(rows, n.Time-above.Time)
+		rows = format.AppendInt(rows, n.Offset-above.Offset)
+		rows = format.AppendInt(rows, int64(n.Length))
+		rows = format.AppendInt(rows, int64(n.Line)-int64(above.Line))
 		above = n
 	}
-	b = appendUint(b, uint64(len(rows)))
+	b = format.AppendUint(b, uint64(len(rows)))
 	return append(b, rows...)
 }
 
 // nodes takes up the entries that follow without decoding them.
 func (d *decoder) nodes() (n nodes) {
-	n.names = d.strings()
-	count := d.uint()
+	n.names = d.Strings()
+	count := d.Uint()
 	groups := count / nodeGroup
 	if count%nodeGroup > 0 {
 		groups++
 	}
-	if left := uint64(len(d.s) - d.pos); groups > left/minGroupsLen || count > left/minNodeLen {
-		d.fail()
+	if left := uint64(d.Left()); groups > left/minGroupsLen || count > left/minNodeLen {
+		d.Fail()
 		return nodes{}
 	}
 	n.count = int(count)
-	n.groups = d.s[d.pos : d.pos+int(groups)*groupRowLen]
-	d.pos += len(n.groups)
-	n.rows = d.string()
+	n.groups = d.Bytes(int(groups) * groupRowLen)
+	n.rows = d.String()
 	return n
 }
 
 // group returns the offset of the first entry of a group, and where the group
 // starts.
 func (n *nodes) group(g int) (offset int64, start uint64) {
-	d := decoder{s: n.groups, pos: g * groupRowLen}
-	return int64(d.fixed()), d.fixed()
+	d := format.NewDecoder(n.groups[g*groupRowLen:])
+	return int64(d.Fixed()), d.Fixed()
 }
 
 // all decodes all entries.
@@ -154,12 +153,12 @@ func (n *nodes) all() ([]session.Node, error) {
 		return nil, nil
 	}
 	list := make([]session.Node, n.count)
-	d := decoder{s: n.rows}
+	d := decoder{format.NewDecoder(n.rows)}
 	e := Entry{}
 	for i := range list {
 		if i%nodeGroup == 0 {
 			offset, start := n.group(i / nodeGroup)
-			if start != uint64(d.pos) {
+			if start != uint64(d.Offset()) {
 				return nil, errRecord
 			}
 			e = Entry{}
@@ -172,7 +171,7 @@ func (n *nodes) all() ([]session.Node, error) {
 		}
 		list[i] = e.Node
 	}
-	if d.bad || d.pos != len(d.s) {
+	if !d.Done() {
 		return nil, errRecord
 	}
 	return list, nil
@@ -191,7 +190,7 @@ func (n *nodes) at(offset int64) (Entry, bool) {
 	if start > uint64(len(n.rows)) {
 		return Entry{}, false
 	}
-	d := decoder{s: n.rows, pos: int(start)}
+	d := decoder{format.NewDecoder(n.rows[start:])}
 	e := Entry{}
 	for range min(nodeGroup, n.count-g*nodeGroup) {
 		d.node(&e, n.names)
@@ -199,41 +198,41 @@ func (n *nodes) at(offset int64) (Entry, bool) {
 			break
 		}
 	}
-	return e, e.Offset == offset && !d.bad
+	return e, e.Offset == offset && !d.Failed()
 }
 
 // node decodes the entry that follows in a group; e is the one before, and is
 // overwritten.
 func (d *decoder) node(e *Entry, names []string) {
 	name := func() string {
-		i := d.uint()
+		i := d.Uint()
 		if i >= uint64(len(names)) {
-			d.fail()
+			d.Fail()
 			return ""
 		}
 		return names[i]
 	}
 	above := e.ID
-	flags := d.uint()
+	flags := d.Uint()
 	e.HasParent = flags&nodeHasParent != 0
 	e.Active, e.InContext = flags&nodeActive != 0, flags&nodeInContext != 0
 	e.Type, e.Role = name(), name()
-	e.ID = d.string()
+	e.ID = d.String()
 	e.ParentID, e.TargetID, e.FirstKept = "", "", ""
 	switch {
 	case flags&nodeParentAbove != 0:
 		e.ParentID = above
 	case flags&nodeParentNamed != 0:
-		e.ParentID = d.string()
+		e.ParentID = d.String()
 	}
 	if flags&nodeTarget != 0 {
-		e.TargetID = d.string()
+		e.TargetID = d.String()
 	}
 	if flags&nodeFirstKept != 0 {
-		e.FirstKept = d.string()
+		e.FirstKept = d.String()
 	}
-	e.Time += d.int()
-	e.Offset += d.int()
-	e.Length = int(d.int())
-	e.Line += int(d.int())
+	e.Time += d.Int()
+	e.Offset += d.Int()
+	e.Length = int(d.Int())
+	e.Line += int(d.Int())
 }
