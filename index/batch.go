@@ -1,9 +1,13 @@
 package index
 
 import (
+	"maps"
 	"math"
+	"slices"
+	"sync"
 
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -12,11 +16,15 @@ import (
 // commits before it: what it adds itself stays, in whatever order its methods are
 // called.
 type Batch struct {
-	builder builder
-	files   map[uint32]*change
-	size    int
-	closed  bool
+	documents *segment.Accumulator // nil before the first document
+	stored    map[string][]byte    // records and facts by id; the last one of an id counts
+	files     map[uint32]*change
+	size      int
+	closed    bool
 }
+
+// accumulators keeps the memory of finished batches for the next ones.
+var accumulators = sync.Pool{New: func() any { return segment.NewAccumulator() }}
 
 // change is what a batch does to one file.
 type change struct {
@@ -30,7 +38,7 @@ type change struct {
 
 // NewBatch returns an empty batch.
 func (w *Writer) NewBatch() *Batch {
-	return &Batch{builder: w.build(), files: make(map[uint32]*change)}
+	return &Batch{stored: make(map[string][]byte), files: make(map[uint32]*change)}
 }
 
 func (b *Batch) change(file uint32) *change {
@@ -46,12 +54,12 @@ func (b *Batch) change(file uint32) *change {
 // the place of every older document of its file at the same or a later offset,
 // so that a file can be read on from its checkpoint. The file's record must be
 // put in the same batch.
-func (b *Batch) Add(d *Document) (tokens int) {
+func (b *Batch) Add(d *segment.Document) (tokens int) {
 	c := b.change(d.File)
 	c.added++
 	c.from = min(c.from, d.Offset)
 	b.size += len(d.Text)
-	return b.builder.add(d)
+	return b.accumulator().Add(d)
 }
 
 // DeleteFile takes out all that older commits hold of the file.
@@ -74,8 +82,32 @@ func (b *Batch) Put(base, full *session.Record) {
 	s := last.Summary
 	c := b.change(s.File)
 	c.put, c.summary = true, &s
-	b.builder.put(recordID(s.File), record.Encode(base, full))
+	b.stored[recordID(s.File)] = record.Encode(base, full)
 	b.putFacts(base, full)
+}
+
+func (b *Batch) accumulator() *segment.Accumulator {
+	if b.documents == nil {
+		b.documents = accumulators.Get().(*segment.Accumulator)
+	}
+	return b.documents
+}
+
+// build returns a segment of everything that was added, nil when that is nothing.
+func (b *Batch) build() (*segment.Image, error) {
+	if b.documents == nil && len(b.stored) == 0 {
+		return nil, nil
+	}
+	acc := b.accumulator()
+	b.documents = nil
+	defer func() {
+		acc.Reset()
+		accumulators.Put(acc)
+	}()
+	for _, id := range slices.Sorted(maps.Keys(b.stored)) {
+		acc.AddStored([]byte(id), b.stored[id])
+	}
+	return acc.Build()
 }
 
 // Size returns the bytes of text taken in.

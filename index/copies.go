@@ -5,8 +5,10 @@ import (
 	"math/bits"
 	"os"
 	"path/filepath"
-	"pigrep/index/format"
 	"slices"
+
+	"pigrep/index/format"
+	"pigrep/index/segment"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -36,65 +38,19 @@ const (
 	copiesEach  = 24
 )
 
-// copyMarks are the documents of a segment that may be copies.
-type copyMarks struct {
-	bits   []uint64 // by document, in words of 64; nil when it is not known
-	hashes []uint64 // of those that are marked, in order
-}
-
-func newCopyMarks(documents, marked int) copyMarks {
-	return copyMarks{make([]uint64, (documents+63)/64), make([]uint64, marked)}
-}
-
-func (m *copyMarks) has(doc uint32) bool { return m.bits[doc/64]>>(doc%64)&1 != 0 }
-
-// set marks a document.
-func (m *copyMarks) set(doc uint32, hash uint64) {
-	if m.has(doc) {
-		return
-	}
-	before := bits.OnesCount64(m.bits[doc/64] & (1<<(doc%64) - 1))
-	for _, w := range m.bits[:doc/64] {
-		before += bits.OnesCount64(w)
-	}
-	m.bits[doc/64] |= 1 << (doc % 64)
-	m.hashes = slices.Insert(m.hashes, before, hash)
-}
-
-// visit visits documents, in ascending order, when all of them are marked, and
-// reports whether they are.
-func (m *copyMarks) visit(docs []uint32, visit func(doc uint32, hash uint64)) bool {
-	if m.bits == nil {
-		return false
-	}
-	for _, doc := range docs {
-		if !m.has(doc) {
-			return false
-		}
-	}
-	word, before := uint32(0), 0
-	for _, doc := range docs {
-		for ; word < doc/64; word++ {
-			before += bits.OnesCount64(m.bits[word])
-		}
-		visit(doc, m.hashes[before+bits.OnesCount64(m.bits[word]&(1<<(doc%64)-1))])
-	}
-	return true
-}
-
-func encodeCopies(marks []fileMark, lengths []int, sets []copyMarks) []byte {
+func encodeCopies(marks []fileMark, lengths []int, sets []segment.Duplicates) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 16)
 	copy(b, copiesMagic)
 	b = le.AppendUint32(b, uint32(len(marks)))
 	for i, m := range marks {
-		b = le.AppendUint64(b, uint64(m.size))
-		b = le.AppendUint64(b, m.hash)
+		b = le.AppendUint64(b, uint64(m.Size))
+		b = le.AppendUint64(b, m.Hash)
 		b = le.AppendUint32(b, uint32(lengths[i]))
-		b = le.AppendUint32(b, uint32(len(sets[i].hashes)))
+		b = le.AppendUint32(b, uint32(len(sets[i].Hashes)))
 	}
 	for _, set := range sets {
-		for _, list := range [][]uint64{set.bits, set.hashes} {
+		for _, list := range [][]uint64{set.Bits, set.Hashes} {
 			for _, w := range list {
 				b = le.AppendUint64(b, w)
 			}
@@ -106,31 +62,31 @@ func encodeCopies(marks []fileMark, lengths []int, sets []copyMarks) []byte {
 
 // decodeCopies returns the marks of each segment, nil when the bytes are not those
 // of these segments.
-func decodeCopies(b []byte, marks []fileMark) []copyMarks {
+func decodeCopies(b []byte, marks []fileMark) []segment.Duplicates {
 	le := binary.LittleEndian
 	if len(b) < copiesHead || string(b[:8]) != copiesMagic || le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) ||
 		le.Uint32(b[16:]) != uint32(len(marks)) || len(b)-copiesHead < copiesEach*len(marks) {
 		return nil
 	}
 	each, words := b[copiesHead:], b[copiesHead+copiesEach*len(marks):]
-	sets := make([]copyMarks, len(marks))
+	sets := make([]segment.Duplicates, len(marks))
 	for i, m := range marks {
 		documents, marked := int(le.Uint32(each[16:])), int(le.Uint32(each[20:]))
-		if le.Uint64(each) != uint64(m.size) || le.Uint64(each[8:]) != m.hash || len(words)/8 < (documents+63)/64+marked {
+		if le.Uint64(each) != uint64(m.Size) || le.Uint64(each[8:]) != m.Hash || len(words)/8 < (documents+63)/64+marked {
 			return nil
 		}
 		each = each[copiesEach:]
-		set, ones := newCopyMarks(documents, marked), 0
-		for k := range set.bits {
-			set.bits[k] = le.Uint64(words[8*k:])
-			ones += bits.OnesCount64(set.bits[k])
+		set, ones := segment.NewDuplicates(documents, marked), 0
+		for k := range set.Bits {
+			set.Bits[k] = le.Uint64(words[8*k:])
+			ones += bits.OnesCount64(set.Bits[k])
 		}
 		if ones != marked {
 			return nil
 		}
-		words = words[8*len(set.bits):]
-		for k := range set.hashes {
-			set.hashes[k] = le.Uint64(words[8*k:])
+		words = words[8*len(set.Bits):]
+		for k := range set.Hashes {
+			set.Hashes[k] = le.Uint64(words[8*k:])
 		}
 		words = words[8*marked:]
 		sets[i] = set
@@ -140,7 +96,7 @@ func decodeCopies(b []byte, marks []fileMark) []copyMarks {
 
 // copies reads which documents of the generation may be copies, by segment; nil
 // when that is not known.
-func (g *generation) copies() []copyMarks {
+func (g *generation) copies() []segment.Duplicates {
 	b, err := os.ReadFile(filepath.Join(g.path, copiesName))
 	if err != nil {
 		return nil
@@ -148,36 +104,15 @@ func (g *generation) copies() []copyMarks {
 	return decodeCopies(b, g.segmentMarks())
 }
 
-// loadCopies gives the segments of the reader their bits.
-func (r *Reader) loadCopies() {
-	marks, sets := r.generation.segmentMarks(), r.generation.copies()
-	if sets == nil {
-		return
-	}
-	for _, s := range r.segments {
-		if i := slices.Index(marks, s.mark); i >= 0 && len(sets[i].bits) == (s.length+63)/64 {
-			s.copied = sets[i]
-		}
-	}
-}
-
-// MayBeCopy returns a bit for each document, in words of 64, that is not set when
-// its entry has no copy in the index. It is nil when that is not known of any. The
-// slice is the segment's own and must not be changed.
-func (s *Segment) MayBeCopy() []uint64 {
-	s.reader.copies.Do(s.reader.loadCopies)
-	return s.copied.bits
-}
-
 // addCopies puts the file copies into the directory of a new generation with these
 // segments.
-func addCopies(dir string, segments []*Segment, before *generation) (err error) {
+func addCopies(dir string, segments []*segment.Segment, before *generation) (err error) {
 	defer format.Contain("look for copies", &err)()
-	c := copyFinder{segments: segments, sets: make([]copyMarks, len(segments))}
+	c := copyFinder{segments: segments, sets: make([]segment.Duplicates, len(segments))}
 	marks, lengths := make([]fileMark, len(segments)), make([]int, len(segments))
 	for i, s := range segments {
-		marks[i], lengths[i] = s.mark, s.length
-		c.documents += s.length
+		marks[i], lengths[i] = markOf(s), s.Len()
+		c.documents += s.Len()
 	}
 	if before != nil {
 		c.inherit(marks, before)
@@ -194,9 +129,9 @@ func addCopies(dir string, segments []*Segment, before *generation) (err error) 
 
 // copyFinder finds which documents of some segments may be copies.
 type copyFinder struct {
-	segments  []*Segment
-	documents int         // of all
-	sets      []copyMarks // by segment, without bits for those that were not in the generation before
+	segments  []*segment.Segment
+	documents int                  // of all
+	sets      []segment.Duplicates // by segment, without bits for those that were not in the generation before
 }
 
 // inherit takes over what the generation before knew of the segments that stay,
@@ -206,14 +141,14 @@ func (c *copyFinder) inherit(marks []fileMark, before *generation) {
 	if sets == nil {
 		return
 	}
-	inherited := make([]copyMarks, len(marks))
+	inherited := make([]segment.Duplicates, len(marks))
 	added, stay := 0, 0
 	for i, m := range marks {
-		if k := slices.Index(old, m); k >= 0 && len(sets[k].bits) == (c.segments[i].length+63)/64 {
+		if k := slices.Index(old, m); k >= 0 && len(sets[k].Bits) == (c.segments[i].Len()+63)/64 {
 			inherited[i] = sets[k]
 			stay++
 		} else {
-			added += c.segments[i].length
+			added += c.segments[i].Len()
 		}
 	}
 	if added*stay*lookupCost <= c.documents {
@@ -229,11 +164,11 @@ func (c *copyFinder) find() error {
 	hashes := make([][]uint64, len(c.segments))
 	added := 0
 	for i, s := range c.segments {
-		if c.sets[i].bits != nil {
+		if c.sets[i].Bits != nil {
 			continue
 		}
 		var err error
-		hashes[i], err = s.copyHashes()
+		hashes[i], err = copyHashes(s)
 		s.Trim()
 		if err != nil {
 			return err
@@ -243,7 +178,7 @@ func (c *copyFinder) find() error {
 	t := newHashTable(added)
 	for i, s := range c.segments {
 		for doc, h := range hashes[i] {
-			if h != 0 && !s.sameEntry(hashes[i], doc) {
+			if h != 0 && !sameEntry(s, hashes[i], doc) {
 				t.add(h)
 			}
 		}
@@ -251,7 +186,7 @@ func (c *copyFinder) find() error {
 	}
 	known := make(map[uint64]bool) // those that segments that stay have
 	for i, s := range c.segments {
-		if c.sets[i].bits == nil {
+		if c.sets[i].Bits == nil {
 			continue
 		}
 		for _, list := range hashes {
@@ -267,20 +202,20 @@ func (c *copyFinder) find() error {
 		}
 		s.Trim()
 	}
-	found := make([]copyMarks, len(c.sets))
+	found := make([]segment.Duplicates, len(c.sets))
 	for i := range c.segments {
-		if c.sets[i].bits != nil {
+		if c.sets[i].Bits != nil {
 			continue
 		}
-		found[i] = newCopyMarks(len(hashes[i]), 0)
+		found[i] = segment.NewDuplicates(len(hashes[i]), 0)
 		for doc, h := range hashes[i] {
 			if h != 0 && (known[h] || t.twice(h)) {
-				found[i].set(uint32(doc), h)
+				found[i].Mark(uint32(doc), h)
 			}
 		}
 	}
 	for i := range found {
-		if c.sets[i].bits == nil {
+		if c.sets[i].Bits == nil {
 			c.sets[i] = found[i]
 		}
 	}
@@ -291,24 +226,23 @@ func (c *copyFinder) find() error {
 // the hash to known when there are any.
 func (c *copyFinder) mark(i int, hash uint64, known map[uint64]bool) error {
 	s := c.segments[i]
-	l, err := s.list(FieldCopy, []byte(CopyTerm(hash)))
+	p, err := s.Postings(segment.FieldCopy, []byte(segment.CopyTerm(hash)))
 	if err != nil {
 		return err
 	}
-	p := newPostings(l, s)
 	for {
 		doc, _, _, ok := p.Next()
 		if !ok {
 			return p.Err()
 		}
 		known[hash] = true
-		c.sets[i].set(doc, hash)
+		c.sets[i].Mark(doc, hash)
 	}
 }
 
 // copyHashes returns the hash of each document's entry, 0 for none.
-func (s *Segment) copyHashes() ([]uint64, error) {
-	docs, hashes := make([]uint32, s.length), make([]uint64, s.length)
+func copyHashes(s *segment.Segment) ([]uint64, error) {
+	docs, hashes := make([]uint32, s.Len()), make([]uint64, s.Len())
 	for i := range docs {
 		docs[i] = uint32(i)
 	}
@@ -317,7 +251,7 @@ func (s *Segment) copyHashes() ([]uint64, error) {
 
 // sameEntry reports whether a document is of the entry of the one before it. Those
 // of an entry lie side by side.
-func (s *Segment) sameEntry(hashes []uint64, doc int) bool {
+func sameEntry(s *segment.Segment, hashes []uint64, doc int) bool {
 	if doc == 0 || hashes[doc-1] != hashes[doc] {
 		return false
 	}

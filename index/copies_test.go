@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -28,8 +28,8 @@ func TestMayBeCopy(t *testing.T) {
 				copied = 1 + rnd.Uint64N(40) // of few, or none
 			}
 			for part := range 1 + rnd.IntN(3) {
-				r.Tokens += uint64(b.Add(&index.Document{
-					ID:   index.ID{File: r.File, Offset: int64(i), Part: part},
+				r.Tokens += uint64(b.Add(&segment.Document{
+					ID:   segment.ID{File: r.File, Offset: int64(i), Part: part},
 					Kind: session.KindReply, Text: []byte("text"), Copy: copied * 0x9e3779b97f4a7c15,
 				}))
 				r.Documents++
@@ -48,7 +48,7 @@ func TestMayBeCopy(t *testing.T) {
 		entries := map[uint64]map[place]bool{}
 		marked, documents := 0, 0
 		r := openReader(t, dir)
-		visit := func(do func(s *index.Segment, doc uint32, hash uint64, at place)) {
+		visit := func(do func(s *segment.Segment, doc uint32, hash uint64, at place)) {
 			for _, s := range r.Segments() {
 				var docs []uint32
 				for doc := range uint32(s.Len()) {
@@ -64,13 +64,13 @@ func TestMayBeCopy(t *testing.T) {
 				}
 			}
 		}
-		visit(func(_ *index.Segment, _ uint32, hash uint64, at place) {
+		visit(func(_ *segment.Segment, _ uint32, hash uint64, at place) {
 			if entries[hash] == nil {
 				entries[hash] = map[place]bool{}
 			}
 			entries[hash][at] = true
 		})
-		visit(func(s *index.Segment, doc uint32, hash uint64, at place) {
+		visit(func(s *segment.Segment, doc uint32, hash uint64, at place) {
 			bits := s.MayBeCopy()
 			if (bits != nil) != known {
 				t.Fatalf("known: %t, want %t", bits != nil, known)
@@ -130,4 +130,10 @@ func TestMayBeCopy(t *testing.T) {
 	}
 	add(1)
 	check(true)
+}
+
+func flip(data []byte, at int) []byte {
+	data = append([]byte(nil), data...)
+	data[at] ^= 4
+	return data
 }

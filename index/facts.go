@@ -11,14 +11,19 @@ import (
 
 	"pigrep/index/format"
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
-// The pieces of the facts of a file are stored beside its record, under the ids
+// The record of a file, and beside it the pieces of its facts, are stored under the
+// ids
 //
+//	r:<file>
 //	f:<file>:<piece>  g:<file>:<piece>
 //
 // where f and g are the kinds of facts.
+
+func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
 
 func factsID(kind record.FactKind, file uint32, piece string) string {
 	return fmt.Sprintf("%c:%06x:%s", kind, file, piece)
@@ -33,13 +38,13 @@ func factTails(file uint32) (ids []string) {
 }
 
 // factIDs is the range of the facts of a kind of a file.
-func factIDs(kind record.FactKind, file uint32) idRange {
-	return idRange{factsID(kind, file, ""), fmt.Sprintf("%c:%06x;", kind, file)}
+func factIDs(kind record.FactKind, file uint32) segment.IDRange {
+	return segment.IDRange{Start: factsID(kind, file, ""), End: fmt.Sprintf("%c:%06x;", kind, file)}
 }
 
 // allFactIDs is the range of the facts of a kind of all files.
-func allFactIDs(kind record.FactKind) idRange {
-	return idRange{string(kind) + ":", string(kind) + ";"}
+func allFactIDs(kind record.FactKind) segment.IDRange {
+	return segment.IDRange{Start: string(kind) + ":", End: string(kind) + ";"}
 }
 
 // putFacts stores the pieces of the facts that are not stored yet, and with an
@@ -48,7 +53,7 @@ func (b *Batch) putFacts(base, full *session.Record) {
 	put := func(file uint32, piece string, f *session.Facts) {
 		for _, kind := range record.FactKinds {
 			id := factsID(kind, file, piece)
-			b.builder.put(id, record.EncodeFacts(kind, f))
+			b.stored[id] = record.EncodeFacts(kind, f)
 			b.change(file).stored = append(b.change(file).stored, id)
 		}
 	}
@@ -67,7 +72,7 @@ func (b *Batch) putFacts(base, full *session.Record) {
 
 // readFacts reads the facts of a file as of its checkpoint, with the details; nil
 // when there are none.
-func readFacts(segments []*Segment, file uint32) (f *session.Facts, err error) {
+func readFacts(segments []*segment.Segment, file uint32) (f *session.Facts, err error) {
 	defer format.Contain("read the facts of a session", &err)()
 	set := record.NewFactSet(record.FactUsages | record.FactCalls | record.FactDetails)
 	for _, s := range segments {
@@ -112,34 +117,16 @@ func (r *Reader) Facts(ctx context.Context, parts record.FactParts) (*record.Fac
 
 // addFacts adds what is stored in a segment under ids of a kind in a range, but for
 // deleted documents, and with or without those of unterminated last lines.
-func addFacts(set *record.FactSet, seg *Segment, kind record.FactKind, ids idRange, tails bool) error {
-	var docs []uint32
-	if err := seg.documentsOf(ids, func(doc uint32) { docs = append(docs, doc) }); err != nil {
-		return err
-	}
-	for _, doc := range docs {
-		if seg.deleted != nil && seg.deleted.Contains(doc) {
-			continue
-		}
-		id, _, _, ok := seg.storedParts(doc)
-		if !ok {
-			return errStored
-		}
+func addFacts(set *record.FactSet, seg *segment.Segment, kind record.FactKind, ids segment.IDRange, tails bool) error {
+	return seg.EachStored(ids, func(id, stored []byte) error {
 		number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), string(kind)+":"), ":")
 		file, err := strconv.ParseUint(number, 16, 32)
 		if err != nil {
 			return format.Damaged("read the facts of sessions: %q is no id of any", id)
 		}
 		if piece == record.Tail && !tails {
-			continue
+			return nil
 		}
-		stored, err := seg.storedAt(doc)
-		if err != nil {
-			return err
-		}
-		if err := set.Add(kind, uint32(file), piece, stored); err != nil {
-			return err
-		}
-	}
-	return nil
+		return set.Add(kind, uint32(file), piece, stored)
+	})
 }

@@ -32,69 +32,67 @@ var sameFacts = cmp.Options{cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.E
 // Facts go with their file: replaced with its record, gone with it, and those of
 // an unterminated last line are not read on from.
 func TestFactsOfFiles(t *testing.T) {
-	for _, stock := range []bool{false, true} {
-		rnd := rand.New(rand.NewPCG(11, 12))
-		dir := t.TempDir()
-		w, err := OpenWriter(dir, WriterOptions{Stock: stock})
+	rnd := rand.New(rand.NewPCG(11, 12))
+	dir := t.TempDir()
+	w, err := OpenWriter(dir, WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	want := make(map[uint32]*session.Facts)
+	for round := range 6 {
+		b := w.NewBatch()
+		for file := range uint32(5) {
+			rec := &session.Record{}
+			rec.File, rec.Path = file+1, fmt.Sprint("/s/", file)
+			switch {
+			case round == 5 && file == 2:
+				b.DeleteFile(rec.File)
+				delete(want, rec.File)
+				continue
+			case rnd.IntN(3) == 0 && round > 0:
+				continue
+			case rnd.IntN(4) > 0:
+				rec.Facts = someFacts(rnd, 1+rnd.IntN(5))
+			}
+			b.DeleteDocuments(rec.File)
+			full := rec
+			if rnd.IntN(3) == 0 {
+				full = rec.Clone()
+				full.Facts = someFacts(rnd, 2)
+				full.TailBytes = 1
+				b.Put(rec, full)
+			} else {
+				b.Put(rec, nil)
+			}
+			want[rec.File] = full.Facts
+		}
+		if err := w.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer w.Close()
-		want := make(map[uint32]*session.Facts)
-		for round := range 6 {
-			b := w.NewBatch()
-			for file := range uint32(5) {
-				rec := &session.Record{}
-				rec.File, rec.Path = file+1, fmt.Sprint("/s/", file)
-				switch {
-				case round == 5 && file == 2:
-					b.DeleteFile(rec.File)
-					delete(want, rec.File)
-					continue
-				case rnd.IntN(3) == 0 && round > 0:
-					continue
-				case rnd.IntN(4) > 0:
-					rec.Facts = someFacts(rnd, 1+rnd.IntN(5))
-				}
-				b.DeleteDocuments(rec.File)
-				full := rec
-				if rnd.IntN(3) == 0 {
-					full = rec.Clone()
-					full.Facts = someFacts(rnd, 2)
-					full.TailBytes = 1
-					b.Put(rec, full)
-				} else {
-					b.Put(rec, nil)
-				}
-				want[rec.File] = full.Facts
-			}
-			if err := w.Commit(b); err != nil {
+		set, err := r.Facts(context.Background(), FactUsages|FactDetails)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Close()
+		var got session.Facts
+		for file := range uint32(6) {
+			if err := set.Of(file, &got); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Publish(); err != nil {
-				t.Fatal(err)
+			f := want[file]
+			if f == nil {
+				f = &session.Facts{}
 			}
-			r, err := Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			set, err := r.Facts(context.Background(), FactUsages|FactDetails)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r.Close()
-			var got session.Facts
-			for file := range uint32(6) {
-				if err := set.Of(file, &got); err != nil {
-					t.Fatal(err)
-				}
-				f := want[file]
-				if f == nil {
-					f = &session.Facts{}
-				}
-				if diff := cmp.Diff(f, &got, sameFacts); diff != "" {
-					t.Fatalf("round %d, file %d (-want +got):\n%s", round, file, diff)
-				}
+			if diff := cmp.Diff(f, &got, sameFacts); diff != "" {
+				t.Fatalf("round %d, file %d (-want +got):\n%s", round, file, diff)
 			}
 		}
 	}

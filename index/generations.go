@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"pigrep/index/format"
+	"pigrep/index/segment"
 	"pigrep/internal/files"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/cespare/xxhash/v2"
 )
 
@@ -23,15 +25,10 @@ const (
 	tempExt          = ".tmp" // of what is not complete yet
 	generationName   = generationPrefix + "%06d"
 	generationPrefix = "gen-"
-	segmentName      = "%012x" // and segmentExt
-	segmentExt       = ".zap"
+	segmentName      = "%012x" // and segment.Ext
 	// keepGenerations is how many are kept: the newest, and those that a reader
 	// may have found named in current a moment ago.
 	keepGenerations = 3
-	// tailLen is how much of the end of a segment its line in a manifest
-	// covers: the footer and the directory of fields, which the engine follows
-	// without a check.
-	tailLen = 4 << 10
 )
 
 // A generation is described by its manifest, a text file:
@@ -41,8 +38,7 @@ const (
 //	file state 65536 0123456789abcdef
 //	end 0123456789abcdef
 //
-// A file line has the size and the xxhash of the file, of a segment only that of
-// its last tailLen bytes. Segments lie in a directory of their own, where
+// A file line has the size and the xxhash of the file, of a segment its fingerprint. Segments lie in a directory of their own, where
 // generations share them. The end line has the xxhash of the lines before. The first
 // line keeps its form in every version.
 type generation struct {
@@ -53,15 +49,14 @@ type generation struct {
 
 type fileMark struct {
 	name string
-	size int64
-	hash uint64
+	segment.Fingerprint
 }
 
 func (g *generation) encode() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "pigrep index %d\n", SchemaVersion)
 	for _, f := range g.files {
-		fmt.Fprintf(&b, "file %s %d %016x\n", f.name, f.size, f.hash)
+		fmt.Fprintf(&b, "file %s %d %016x\n", f.name, f.Size, f.Hash)
 	}
 	fmt.Fprintf(&b, "end %016x\n", xxhash.Sum64(b.Bytes()))
 	return b.Bytes()
@@ -107,7 +102,7 @@ func (g *generation) decode(text string) error {
 	}
 	for _, line := range strings.Split(strings.TrimSuffix(text[:end], "\n"), "\n")[1:] {
 		var f fileMark
-		if n, _ := fmt.Sscanf(line, "file %s %d %x", &f.name, &f.size, &f.hash); n != 3 || f.name != filepath.Base(f.name) {
+		if n, _ := fmt.Sscanf(line, "file %s %d %x", &f.name, &f.Size, &f.Hash); n != 3 || f.name != filepath.Base(f.name) {
 			return bad
 		}
 		g.files = append(g.files, f)
@@ -118,7 +113,7 @@ func (g *generation) decode(text string) error {
 // segmentMarks returns what the manifest says of the segments.
 func (g *generation) segmentMarks() (marks []fileMark) {
 	for _, m := range g.files {
-		if strings.HasSuffix(m.name, segmentExt) {
+		if strings.HasSuffix(m.name, segment.Ext) {
 			marks = append(marks, m)
 		}
 	}
@@ -128,68 +123,35 @@ func (g *generation) segmentMarks() (marks []fileMark) {
 // open opens the segments of the generation, which are the caller's to release even
 // when it fails, and returns the table. Of what is in these segments, which are open,
 // nothing is read again.
-func (g *generation) open(have []*Segment) (segments []*Segment, table []byte, err error) {
+func (g *generation) open(have []*segment.Segment) (segments []*segment.Segment, table []byte, err error) {
 	defer format.Contain(fmt.Sprintf("open generation %d", g.number), &err)()
 	deleted, table, err := g.readState()
 	if err != nil {
 		return nil, nil, err
 	}
 	dir := filepath.Join(filepath.Dir(g.path), segmentsName)
-	buf := make([]byte, tailLen)
 	for _, mark := range g.segmentMarks() {
-		s, err := openMarked(dir, mark, have, buf)
+		s, err := openMarked(dir, mark, have, deleted[mark.name])
 		if err != nil {
 			return segments, nil, err
 		}
-		s.deleted = deleted[mark.name]
 		segments = append(segments, s)
 	}
 	return segments, table, nil
 }
 
 // openMarked opens a segment that is as its mark says, or takes it from those that
-// are open already. It reads through buf.
-func openMarked(dir string, mark fileMark, have []*Segment, buf []byte) (*Segment, error) {
-	if i := slices.IndexFunc(have, func(s *Segment) bool { return s.mark == mark }); i >= 0 {
-		return have[i].again(), nil
+// are open already.
+func openMarked(dir string, mark fileMark, have []*segment.Segment, deleted *roaring.Bitmap) (*segment.Segment, error) {
+	if i := slices.IndexFunc(have, func(s *segment.Segment) bool { return markOf(s) == mark }); i >= 0 {
+		return have[i].Reference(deleted), nil
 	}
-	path := filepath.Join(dir, mark.name)
-	switch got, err := markFile(path, buf); {
-	case err != nil:
-		return nil, err
-	case got != mark:
-		return nil, format.Damaged("%s is not as it was written", mark.name)
-	}
-	s, err := openSegment(path)
-	if err != nil {
-		return nil, err
-	}
-	s.mark = mark
-	return s, nil
+	return segment.OpenAs(filepath.Join(dir, mark.name), mark.Fingerprint, deleted)
 }
 
-// markFile returns what a manifest says of a segment, which it reads through buf.
-func markFile(path string, buf []byte) (fileMark, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return fileMark{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fileMark{}, err
-	}
-	size := info.Size()
-	buf = buf[:min(size, tailLen)]
-	if _, err := f.ReadAt(buf, size-int64(len(buf))); err != nil {
-		return fileMark{}, fmt.Errorf("read %s: %w", filepath.Base(path), err)
-	}
-	return fileMark{filepath.Base(path), size, xxhash.Sum64(buf)}, nil
-}
-
-// markSegment returns what a manifest says of a segment.
-func markSegment(s *Segment) fileMark {
-	return fileMark{filepath.Base(s.path), int64(len(s.data)), xxhash.Sum64(s.data[max(0, len(s.data)-tailLen):])}
+// markOf returns what a manifest says of a segment.
+func markOf(s *segment.Segment) fileMark {
+	return fileMark{filepath.Base(s.Path()), s.Fingerprint()}
 }
 
 // The file current has the number of the newest generation and the xxhash of it,
@@ -253,8 +215,10 @@ func (w *Writer) publish() error {
 	if w.published != nil && w.published.number == g.number {
 		return nil
 	}
-	if err := addTrigrams(w.live.segments); err != nil {
-		return err
+	for _, s := range w.live.segments {
+		if err := s.AddTrigrams(); err != nil {
+			return err
+		}
 	}
 	if err := addCopies(g.path, w.live.segments, w.published); err != nil {
 		return err
@@ -333,7 +297,7 @@ func (w *Writer) prune(keep int) (failed error) {
 			continue
 		}
 		for _, m := range g.segmentMarks() {
-			used[strings.TrimSuffix(m.name, segmentExt)] = true
+			used[strings.TrimSuffix(m.name, segment.Ext)] = true
 		}
 	}
 	for i, name := range gone {

@@ -10,13 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
-	zap "github.com/blevesearch/zapx/v17"
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/format"
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
 )
@@ -26,14 +25,14 @@ import (
 // shares those that it does not replace.
 type liveState struct {
 	generation *generation // nil before the first commit of a new index
-	segments   []*Segment
+	segments   []*segment.Segment
 	table      *record.Table
 }
 
 // readLive opens the state that the writers of before left, an empty one when
 // there is none or the index is to be built anew. Of what is in these segments, which
 // are open, nothing is read again.
-func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
+func (w *Writer) readLive(rebuild bool, have []*segment.Segment) (*liveState, error) {
 	numbers, _, err := generations(w.dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the index directory: %w", err)
@@ -69,17 +68,17 @@ func (w *Writer) readLive(rebuild bool, have []*Segment) (*liveState, error) {
 }
 
 // retain makes the segments stay open until they are released once more.
-func retain(segments ...*Segment) []*Segment {
+func retain(segments ...*segment.Segment) []*segment.Segment {
 	for _, s := range segments {
-		s.zap.AddRef()
+		s.Retain()
 	}
 	return slices.Clone(segments)
 }
 
-func release(segments []*Segment) (err error) {
+func release(segments []*segment.Segment) (err error) {
 	defer format.Contain("close", &err)()
 	for _, s := range segments {
-		err = errors.Join(err, s.zap.Close())
+		err = errors.Join(err, s.Close())
 	}
 	return err
 }
@@ -87,7 +86,7 @@ func release(segments []*Segment) (err error) {
 // advance makes a generation of the segments and the table, and when that is on
 // disk the live state. The segments are released when it fails. Files that are
 // written to disk with it are closed.
-func (w *Writer) advance(segments []*Segment, t *record.Table, written ...*os.File) error {
+func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written ...*os.File) error {
 	w.last++ // even if this fails: its directory may be there
 	g := &generation{number: w.last}
 	g.path = filepath.Join(w.dir, fmt.Sprintf(generationName, g.number))
@@ -95,8 +94,8 @@ func (w *Writer) advance(segments []*Segment, t *record.Table, written ...*os.Fi
 		err = errors.Join(err, os.RemoveAll(g.path+tempExt), release(segments))
 		if _, err2 := os.Lstat(g.path); errors.Is(err2, fs.ErrNotExist) { // else it is complete, and names them
 			for _, s := range segments {
-				if !slices.ContainsFunc(w.live.segments, func(o *Segment) bool { return o.path == s.path }) {
-					_ = os.Remove(s.path)
+				if !slices.ContainsFunc(w.live.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }) {
+					_ = os.Remove(s.Path())
 				}
 			}
 		}
@@ -116,7 +115,7 @@ func (w *Writer) advance(segments []*Segment, t *record.Table, written ...*os.Fi
 
 // write makes a generation. All of that must be on disk before it has its name;
 // what can be waited for together is.
-func (w *Writer) write(g *generation, segments []*Segment, t *record.Table, written []*os.File) error {
+func (w *Writer) write(g *generation, segments []*segment.Segment, t *record.Table, written []*os.File) error {
 	if err := w.ours(); err != nil {
 		for _, f := range written {
 			err = errors.Join(err, f.Close())
@@ -144,9 +143,9 @@ func (w *Writer) write(g *generation, segments []*Segment, t *record.Table, writ
 			return err
 		}
 		for _, s := range segments {
-			g.files = append(g.files, s.mark)
+			g.files = append(g.files, markOf(s))
 		}
-		g.files = append(g.files, fileMark{stateName, int64(len(content)), xxhash.Sum64(content)})
+		g.files = append(g.files, fileMark{stateName, segment.Fingerprint{Size: int64(len(content)), Hash: xxhash.Sum64(content)}})
 		state, err := create(filepath.Join(temp, stateName), content)
 		if err != nil {
 			return err
@@ -192,22 +191,21 @@ func (w *Writer) readSegments() error {
 // newSegment returns the path of a segment to be made, whose number no file has.
 func (w *Writer) newSegment() string {
 	w.lastSegment++
-	return filepath.Join(w.dir, segmentsName, fmt.Sprintf(segmentName, w.lastSegment)+segmentExt)
+	return filepath.Join(w.dir, segmentsName, fmt.Sprintf(segmentName, w.lastSegment)+segment.Ext)
 }
 
 // writeSegment writes a segment into a file, which is the caller's to sync, and
 // opens it.
-func (w *Writer) writeSegment(base *zap.SegmentBase) (*Segment, *os.File, error) {
+func (w *Writer) writeSegment(image *segment.Image) (*segment.Segment, *os.File, error) {
 	path := w.newSegment()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = base.WriteTo(f)
+	_, err = image.WriteTo(f)
 	if err = errors.Join(err, f.Chmod(fileMode)); err == nil {
-		var s *Segment
-		if s, err = openSegment(path); err == nil {
-			s.mark = markSegment(s)
+		var s *segment.Segment
+		if s, err = segment.Open(path); err == nil {
 			return s, f, nil
 		}
 	}
@@ -216,36 +214,29 @@ func (w *Writer) writeSegment(base *zap.SegmentBase) (*Segment, *os.File, error)
 
 // without returns the segments without the documents that have one of the ids;
 // those that have none left go. They are the caller's to release.
-func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
-	defer format.Contain("find the documents that go", &err)()
+func (l *liveState) without(ids []segment.IDRange) (left []*segment.Segment, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, release(left))
 		}
 	}()
 	for _, s := range l.segments {
-		gone := roaring.New()
-		for _, r := range ids {
-			if err := s.documentsOf(r, func(doc uint32) { gone.Add(doc) }); err != nil {
-				return left, err
-			}
+		gone, err := s.DocumentsIn(ids)
+		if err != nil {
+			return left, err
 		}
 		if len(ids) > 0 {
 			s.Trim()
 		}
-		before := uint64(0)
-		if s.deleted != nil {
-			before = s.deleted.GetCardinality()
-			gone.Or(s.deleted)
+		if s.Deleted() != nil {
+			gone.Or(s.Deleted())
 		}
-		n := gone.GetCardinality()
-		if n >= uint64(s.length) {
+		n := int(gone.GetCardinality())
+		if n >= s.Len() {
 			continue
 		}
-		if n > before {
-			other := s.again()
-			other.deleted = gone
-			left = append(left, other)
+		if n > s.Len()-s.Live() {
+			left = append(left, s.Reference(gone))
 		} else {
 			left = append(left, retain(s)...)
 		}
@@ -255,7 +246,7 @@ func (l *liveState) without(ids []idRange) (left []*Segment, err error) {
 
 // going returns the ids of the older documents that a batch takes out, or takes
 // the place of.
-func going(t *record.Table, b *Batch) (ids []idRange) {
+func going(t *record.Table, b *Batch) (ids []segment.IDRange) {
 	for i := range t.Rows {
 		old := &t.Rows[i].Summary
 		c := b.files[old.File]
@@ -272,11 +263,11 @@ func going(t *record.Table, b *Batch) (ids []idRange) {
 			from = 0
 		}
 		if from < math.MaxInt64 {
-			ids = append(ids, documentIDs(old.File, from))
+			ids = append(ids, segment.DocumentIDs(old.File, from))
 		}
-		ids = append(ids, oneID(recordID(old.File)))
+		ids = append(ids, segment.OneID(recordID(old.File)))
 		for _, id := range append(c.stored, factTails(old.File)...) {
-			ids = append(ids, oneID(id))
+			ids = append(ids, segment.OneID(id))
 		}
 		if c.drop {
 			for _, kind := range record.FactKinds {
@@ -297,7 +288,7 @@ func (w *Writer) explain(err error) error {
 		return ErrFull
 	}
 	for _, s := range w.live.segments {
-		if err2 := s.verify(context.Background()); errors.Is(err2, ErrDamaged) {
+		if err2 := s.Verify(context.Background()); errors.Is(err2, ErrDamaged) {
 			return fmt.Errorf("%w (%v)", err2, err)
 		}
 	}
@@ -328,9 +319,9 @@ func (w *Writer) Record(file uint32) (r *session.Record, err error) {
 
 // storedIn returns what is stored under an id in one of the segments, nil when
 // there is nothing. It looks into near first, when that is not nil.
-func storedIn(segments []*Segment, id string, near *Segment) ([]byte, error) {
+func storedIn(segments []*segment.Segment, id string, near *segment.Segment) ([]byte, error) {
 	if near != nil {
-		if b, err := near.stored(id); err != nil || b != nil {
+		if b, err := near.Stored(id); err != nil || b != nil {
 			return b, err
 		}
 	}
@@ -338,7 +329,7 @@ func storedIn(segments []*Segment, id string, near *Segment) ([]byte, error) {
 		if s == near {
 			continue
 		}
-		if b, err := s.stored(id); err != nil || b != nil {
+		if b, err := s.Stored(id); err != nil || b != nil {
 			return b, err
 		}
 		s.Trim() // of many segments that have it not

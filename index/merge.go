@@ -2,17 +2,13 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"pigrep/index/format"
 	"runtime"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
+	"pigrep/index/segment"
+
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
-	zapapi "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
 )
 
 const (
@@ -51,7 +47,7 @@ func (w *Writer) Merge() error {
 	plan, err := mergeplan.Plan(segments, &options)
 	if err == nil && plan != nil {
 		for _, task := range plan.Tasks {
-			var list []*Segment
+			var list []*segment.Segment
 			for _, p := range task.Segments {
 				list = append(list, p.(planned).Segment)
 			}
@@ -68,21 +64,16 @@ func (w *Writer) Merge() error {
 
 // planned is a segment as the engine's planner sees it.
 type planned struct {
-	*Segment
+	*segment.Segment
 	number uint64
 }
 
-func (p planned) Id() uint64      { return p.number }
-func (p planned) FullSize() int64 { return int64(p.length) }
-func (p planned) LiveSize() int64 {
-	if p.deleted == nil {
-		return p.FullSize()
-	}
-	return p.FullSize() - int64(p.deleted.GetCardinality())
-}
+func (p planned) Id() uint64          { return p.number }
+func (p planned) FullSize() int64     { return int64(p.Len()) }
+func (p planned) LiveSize() int64     { return int64(p.Live()) }
 func (p planned) HasVector() bool     { return false }
-func (p planned) FileSize() int64     { return int64(len(p.data)) }
-func (p planned) LiveFileSize() int64 { return int64(len(p.data)) }
+func (p planned) FileSize() int64     { return p.Size() }
+func (p planned) LiveFileSize() int64 { return p.Size() }
 
 // Compact writes the index anew as one segment and publishes it as the only
 // generation. What was deleted is in no file of the index afterwards. Readers
@@ -96,7 +87,7 @@ func (w *Writer) Compact(ctx context.Context) error {
 	}
 	list := w.live.segments
 	var err error
-	if len(list) > 1 || len(list) == 1 && list[0].deleted != nil {
+	if len(list) > 1 || len(list) == 1 && list[0].Deleted() != nil {
 		err = w.merge(ctx, list)
 	}
 	if err == nil {
@@ -112,49 +103,17 @@ func (w *Writer) Compact(ctx context.Context) error {
 }
 
 // merge puts one segment without deleted documents in the place of several.
-func (w *Writer) merge(ctx context.Context, list []*Segment) error {
+func (w *Writer) merge(ctx context.Context, list []*segment.Segment) error {
 	w.pruning.Wait()
-	merged, err := w.mergeFiles(ctx, list)
+	merged, err := segment.Merge(ctx, list, w.newSegment())
 	if err != nil {
 		return err
 	}
-	var segments []*Segment
+	var segments []*segment.Segment
 	for _, s := range w.live.segments {
 		if !slices.Contains(list, s) {
 			segments = append(segments, s)
 		}
 	}
 	return w.advance(append(retain(segments...), merged), w.live.table)
-}
-
-func (w *Writer) mergeFiles(ctx context.Context, list []*Segment) (merged *Segment, err error) {
-	defer format.Contain("merge segments", &err)()
-	var segments []zapapi.Segment
-	var drops []*roaring.Bitmap
-	for _, s := range list {
-		segments, drops = append(segments, s.zap), append(drops, s.deleted)
-	}
-	stop := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { close(stop) })()
-	path := w.newSegment()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ctx.Err())
-			_ = os.Remove(path) // which there may not be
-		}
-	}()
-	if _, _, err := (&zap.ZapPlugin{}).Merge(segments, drops, path, stop, nil); err != nil {
-		return nil, err
-	}
-	for _, s := range list {
-		s.Trim()
-	}
-	if err := os.Chmod(path, fileMode); err != nil {
-		return nil, err
-	}
-	if merged, err = openSegment(path); err != nil {
-		return nil, err
-	}
-	merged.mark = markSegment(merged)
-	return merged, nil
 }

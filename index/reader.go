@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/blevesearch/vellum/levenshtein"
-
 	"pigrep/index/format"
 	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -27,10 +26,9 @@ type Reader struct {
 	summaries  []session.Summary
 	documents  int
 	tokens     uint64
-	segments   []*Segment
+	segments   []*segment.Segment
 
-	copies sync.Once // that segments know which documents may be copies
-	close  sync.Once
+	close sync.Once
 }
 
 // Open opens the newest generation. It never waits for a writer. Without any
@@ -49,7 +47,7 @@ func (r *Reader) Reopen() (*Reader, error) { return open(r.dir, r.segments) }
 
 // open is Open. Of what is in these segments, which are open, nothing is read
 // again.
-func open(dir string, have []*Segment) (*Reader, error) {
+func open(dir string, have []*segment.Segment) (*Reader, error) {
 	for try := 1; ; try++ {
 		number, err := currentNumber(dir)
 		if err != nil {
@@ -72,7 +70,7 @@ func open(dir string, have []*Segment) (*Reader, error) {
 	}
 }
 
-func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error) {
+func openGeneration(dir string, number uint64, have []*segment.Segment) (*Reader, error) {
 	g, err := readManifest(dir, number)
 	if err != nil {
 		return nil, err
@@ -85,7 +83,7 @@ func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error)
 	return r, nil
 }
 
-func (r *Reader) load(have []*Segment) error {
+func (r *Reader) load(have []*segment.Segment) error {
 	var table []byte
 	var err error
 	if r.segments, table, err = r.generation.open(have); err != nil {
@@ -98,10 +96,7 @@ func (r *Reader) load(have []*Segment) error {
 		r.documents += r.summaries[i].Documents
 		r.tokens += r.summaries[i].Tokens
 	}
-	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
-	for _, s := range r.segments {
-		s.automata, s.reader = a, r
-	}
+	segment.Share(r.segments, r.generation.copies)
 	return nil
 }
 
@@ -120,7 +115,7 @@ func (r *Reader) Tokens() uint64 { return r.tokens }
 
 // Segments returns the segments, each a part of the documents. Their order
 // means nothing.
-func (r *Reader) Segments() []*Segment { return r.segments }
+func (r *Reader) Segments() []*segment.Segment { return r.segments }
 
 // Record returns the session record of a file, an unterminated last line
 // included; nil when there is none.
@@ -136,7 +131,7 @@ func (r *Reader) Record(file uint32) (*session.Record, error) {
 // included, without decoding its entries; nil when there is none. It is mostly
 // in the last segment with documents of the file: near, when not nil, is where
 // it is looked for first.
-func (r *Reader) Outline(file uint32, near *Segment) (*record.Outline, error) {
+func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
 	b, err := storedIn(r.segments, recordID(file), near)
 	if err != nil || b == nil {
 		return nil, err

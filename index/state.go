@@ -3,10 +3,12 @@ package index
 import (
 	"os"
 	"path/filepath"
-	"pigrep/index/format"
-	"pigrep/index/record"
 	"slices"
 	"unsafe"
+
+	"pigrep/index/format"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/cespare/xxhash/v2"
@@ -20,18 +22,18 @@ import (
 //
 // Its hash is in the manifest.
 
-func encodeState(segments []*Segment, t *record.Table) ([]byte, error) {
+func encodeState(segments []*segment.Segment, t *record.Table) ([]byte, error) {
 	var list []byte
 	n := uint64(0)
 	for _, s := range segments {
-		if s.deleted == nil {
+		if s.Deleted() == nil {
 			continue
 		}
-		docs, err := s.deleted.ToBytes()
+		docs, err := s.Deleted().ToBytes()
 		if err != nil {
 			return nil, err
 		}
-		list = format.AppendString(format.AppendString(list, s.mark.name), string(docs))
+		list = format.AppendString(format.AppendString(list, filepath.Base(s.Path())), string(docs))
 		n++
 	}
 	return slices.Concat(format.AppendUint(nil, n), list, t.Encode()), nil
@@ -62,7 +64,7 @@ func (g *generation) readState() (deleted map[string]*roaring.Bitmap, table []by
 	if err != nil {
 		return nil, nil, err
 	}
-	if (fileMark{stateName, int64(len(b)), xxhash.Sum64(b)}) != g.markOf(stateName) {
+	if (fileMark{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}) != g.markOf(stateName) {
 		return nil, nil, g.differs(stateName)
 	}
 	return decodeState(b)

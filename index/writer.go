@@ -27,7 +27,6 @@ const (
 type WriterOptions struct {
 	Logger  *slog.Logger // nil: say nothing
 	PID     int          // of this process, for the message of ErrLocked
-	Stock   bool         // let the engine build its segments, as a reference
 	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
 	Reader  *Reader      // of the same directory, which it shares what it can with; nil: none is open
 }
@@ -39,7 +38,6 @@ type Writer struct {
 	lock   *files.Lock
 	locked fs.FileInfo // the lock's file, which somebody may delete with the directory
 	logger *slog.Logger
-	build  func() builder // makes the builder of every batch
 
 	work        sync.Mutex     // serialises commits, publishing, merging and closing, which take long
 	added       int            // documents of all commits
@@ -73,10 +71,7 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder}
-	if opt.Stock || !segment.Known() {
-		w.build = newStockBuilder
-	}
+	w = &Writer{dir: dir, lock: lock, logger: logger}
 	if w.locked, err = os.Stat(filepath.Join(dir, lockName)); err == nil {
 		err = w.open(opt)
 	}
@@ -96,7 +91,7 @@ func (w *Writer) ours() error {
 }
 
 func (w *Writer) open(opt WriterOptions) error {
-	var have []*Segment
+	var have []*segment.Segment
 	if opt.Reader != nil {
 		have = opt.Reader.segments
 	}
@@ -160,7 +155,7 @@ func (w *Writer) commit(b *Batch) error {
 	if len(b.files) == 0 {
 		return nil
 	}
-	base, err := b.builder.finish()
+	image, err := b.build()
 	if err != nil {
 		return err
 	}
@@ -177,8 +172,8 @@ func (w *Writer) commit(b *Batch) error {
 	}
 	table := w.changed(b)
 	var written []*os.File
-	if base != nil {
-		s, f, err := w.writeSegment(base)
+	if image != nil {
+		s, f, err := w.writeSegment(image)
 		if err != nil {
 			return w.fail(errors.Join(err, release(segments)))
 		}

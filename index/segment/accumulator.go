@@ -6,46 +6,36 @@
 // finds each token in it once, and adds eight bytes per posting.
 //
 //	Accumulator.AddDocument ─┐
-//	Accumulator.AddStored   ─┴─> Build: bytes, checked ──> Segment.Base ──> a file ──> Open
+//	Accumulator.AddStored   ─┴─> Build: bytes, checked ──> Image.Base ──> a file ──> Open
 //	  in the goroutine that owns the files                   commits, one at a time
 package segment
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"math"
 	"math/bits"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	engine "github.com/blevesearch/bleve_index_api"
 
 	"pigrep/index/analysis"
 )
 
-// Field is a field of the index and how it is indexed. A field with SkipFreqNorm has neither frequencies nor lengths.
-type Field struct {
-	Name    string
+// fieldOptions is a field and how it is indexed. A field with SkipFreqNorm has neither frequencies nor lengths.
+type fieldOptions struct {
+	Name    Field
 	Options engine.FieldIndexingOptions
 }
 
-// Schema names the fields that an Accumulator fills, besides _id. Every segment has all of them.
-type Schema struct {
-	Text     string  // analyzed, with frequencies and lengths
-	Keywords []Field // each value is one term
-	Cut      Keyword // that a document has besides when terms of its text were cut; none without Term
-	Stored   string  // what AddStored keeps
+// keywordTerm is a term of a keyword field.
+type keywordTerm struct {
+	field int // index in keywords
+	term  string
 }
-
-// Keyword is a term of a keyword field.
-type Keyword struct {
-	Field int // index in Schema.Keywords
-	Term  string
-}
-
-const idField = "_id"
 
 // Accumulator collects documents for one segment. It is used by one goroutine; after Build it can be used again.
 type Accumulator struct {
@@ -53,9 +43,10 @@ type Accumulator struct {
 	emit     func(analysis.Token)
 	fields   []*inverted // _id first, then by name, as the format wants it
 	id, text *inverted
-	keywords []*inverted // in the order of the schema
-	cut      Keyword
-	storedID int // number of the stored field
+	keywords []*inverted   // in the order of the table keywords
+	flag     *inverted     // of keywords
+	storedID int           // number of the stored field
+	terms    []keywordTerm // of the document being added
 
 	docs   int
 	ids    spans
@@ -87,40 +78,53 @@ func (s *spans) at(i int) []byte {
 var errTooMuch = errors.New("build a segment: too much text for one segment")
 
 // NewAccumulator returns an empty accumulator.
-func NewAccumulator(s Schema) *Accumulator {
-	a := &Accumulator{cut: s.Cut}
-	a.id = newInverted(Field{idField, engine.IndexField | engine.StoreField})
-	a.text = newInverted(Field{s.Text, engine.IndexField})
+func NewAccumulator() *Accumulator {
+	a := &Accumulator{}
+	a.id = newInverted(fieldOptions{fieldID, idOptions})
+	a.text = newInverted(fieldOptions{FieldText, engine.IndexField})
 	a.fields = append(a.fields, a.text)
-	for _, f := range s.Keywords {
-		k := newInverted(f)
+	for _, f := range keywords {
+		k := newInverted(fieldOptions{f.name, f.options})
 		a.keywords = append(a.keywords, k)
 		a.fields = append(a.fields, k)
+		if f.name == FieldFlag {
+			a.flag = k
+		}
 	}
-	a.fields = append(a.fields, newInverted(Field{s.Stored, engine.StoreField}))
-	slices.SortFunc(a.fields, func(x, y *inverted) int { return strings.Compare(x.Name, y.Name) })
+	a.fields = append(a.fields, newInverted(fieldOptions{fieldRecord, engine.StoreField}))
+	slices.SortFunc(a.fields, func(x, y *inverted) int { return cmp.Compare(x.Name, y.Name) })
 	a.fields = slices.Insert(a.fields, 0, a.id)
-	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.Name == s.Stored })
+	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.Name == fieldRecord })
 	a.emit = func(t analysis.Token) { a.text.add(t.Term) }
 	return a
 }
 
-// AddDocument adds a document and returns the number of tokens in its text. The id must be new in the segment. Nothing
-// of the arguments is kept.
-func (a *Accumulator) AddDocument(id []byte, keywords []Keyword, text []byte) (tokens int) {
+// Add adds a document and returns the number of tokens in its text. Its id must be new in the segment. Nothing of the
+// document is kept.
+func (a *Accumulator) Add(d *Document) (tokens int) {
+	a.terms = a.terms[:0]
+	for i := range keywords {
+		if v := keywords[i].value(d); v != "" {
+			a.terms = append(a.terms, keywordTerm{i, cut(v)})
+		}
+	}
+	return a.add([]byte(d.ID.String()), a.terms, d.Text)
+}
+
+func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
 	a.begin(id)
-	for _, k := range keywords {
-		a.keywords[k.Field].add([]byte(k.Term))
+	for _, k := range terms {
+		a.keywords[k.field].add([]byte(k.term))
 	}
 	tokens = a.analyzer.Walk(text, a.emit)
-	if a.cut.Term != "" && a.analyzer.Cut() {
-		a.keywords[a.cut.Field].add([]byte(a.cut.Term))
+	if a.analyzer.Cut() {
+		a.flag.add([]byte(FlagCut))
 	}
 	a.end()
 	return tokens
 }
 
-// AddStored adds a document that has nothing but an id and a value of the stored field.
+// AddStored adds a document that has nothing but an id and a stored value.
 func (a *Accumulator) AddStored(id, value []byte) {
 	a.begin(id)
 	start := len(a.values)
@@ -177,7 +181,7 @@ func reuse[T any](s []T) []T {
 
 // inverted is what one field holds: its terms, numbered as they come, and for each document the postings of it.
 type inverted struct {
-	Field
+	fieldOptions
 	seed     uint64
 	bytes    []byte   // of all terms
 	terms    []term   // by number
@@ -233,8 +237,8 @@ type posting struct{ term, freq uint32 }
 
 const firstSlots = 1 << 8
 
-func newInverted(f Field) *inverted {
-	return &inverted{Field: f, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
+func newInverted(f fieldOptions) *inverted {
+	return &inverted{fieldOptions: f, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
 }
 
 func (f *inverted) reset() {

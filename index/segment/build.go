@@ -99,8 +99,8 @@ type ordered struct {
 // hit is a posting, found by its term.
 type hit struct{ doc, freq uint32 }
 
-// Segment is a segment that is built and checked.
-type Segment struct {
+// Image is the bytes of a segment, built and checked.
+type Image struct {
 	bytes       []byte
 	crc         uint32
 	docs        int
@@ -109,14 +109,14 @@ type Segment struct {
 }
 
 // Len returns the number of documents.
-func (s *Segment) Len() int { return s.docs }
+func (s *Image) Len() int { return s.docs }
 
 // Size returns the bytes of the segment.
-func (s *Segment) Size() int { return len(s.bytes) }
+func (s *Image) Size() int { return len(s.bytes) }
 
 // Build writes the documents as a segment, which shares nothing with the accumulator, and opens it to check it against
 // them. At least one document must have been added.
-func (a *Accumulator) Build() (*Segment, error) {
+func (a *Accumulator) Build() (*Image, error) {
 	if !Known() {
 		return nil, fmt.Errorf("build a segment: unknown version %d of the format", zap.Version)
 	}
@@ -134,7 +134,7 @@ func (a *Accumulator) Build() (*Segment, error) {
 	w := &a.writer
 	w.out, w.docs = make([]byte, 0, a.sizeOfOutput()), a.docs
 	defer func() { w.out = nil }() // it is the segment's
-	s := &Segment{docs: a.docs}
+	s := &Image{docs: a.docs}
 	s.storedIndex = w.storedValues(a)
 	headers := make([]uint64, len(a.fields))
 	for i, f := range a.fields {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	api "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// Open opens a segment file.
-func Open(path string) (*zap.Segment, error) {
+// openZap opens a segment file with the engine.
+func openZap(path string) (*zap.Segment, error) {
 	opened, err := (&zap.ZapPlugin{}).Open(path)
 	if err != nil {
 		return nil, err
@@ -23,8 +24,17 @@ func Open(path string) (*zap.Segment, error) {
 	return s, nil
 }
 
-// Base returns the segment as the engine has one in memory, which can be written to a file.
-func (s *Segment) Base() (*zap.SegmentBase, error) {
+// WriteTo writes the segment as a file has it.
+func (s *Image) WriteTo(w io.Writer) (int64, error) {
+	base, err := s.base()
+	if err != nil {
+		return 0, err
+	}
+	return base.WriteTo(w)
+}
+
+// base returns the segment as the engine has one in memory, which can be written to a file.
+func (s *Image) base() (*zap.SegmentBase, error) {
 	return zap.InitSegmentBase(s.bytes, s.crc, chunkMode, uint64(s.docs), s.storedIndex, s.fieldIndex, nil, new(api.Stats))
 }
 
@@ -33,11 +43,11 @@ const probes = 64
 
 // check opens the segment as the engine will, and compares it with the accumulator: number of documents, terms of every
 // field, and in full the postings of some terms, the stored values and ids of some documents.
-func (s *Segment) check(a *Accumulator) error {
+func (s *Image) check(a *Accumulator) error {
 	if crc32.ChecksumIEEE(s.bytes) != s.crc {
 		return errors.New("wrong checksum")
 	}
-	opened, err := s.Base()
+	opened, err := s.base()
 	if err != nil {
 		return err
 	}
@@ -57,7 +67,7 @@ func (s *Segment) check(a *Accumulator) error {
 	for _, v := range a.stored {
 		var got []byte
 		err := opened.VisitStoredFields(uint64(v.doc), func(field string, _ byte, value []byte, _ []uint64) bool {
-			if field == a.fields[a.storedID].Name {
+			if field == string(a.fields[a.storedID].Name) {
 				got = append(got, value...)
 			}
 			return true
@@ -78,7 +88,7 @@ func (s *Segment) check(a *Accumulator) error {
 }
 
 func (f *inverted) check(opened api.Segment) error {
-	dictionary, err := opened.Dictionary(f.Name)
+	dictionary, err := opened.Dictionary(string(f.Name))
 	if err != nil {
 		return err
 	}

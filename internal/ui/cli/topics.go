@@ -102,7 +102,6 @@ func exitCodesTopic() string {
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir goes before it"},
 	{envConfig, "the settings file, in place of pigrep/config.toml in the user's directory for settings; " + noSettings + " for none"},
-	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
 	{"PI_CODING_AGENT_DIR", "pi's agent directory, in place of ~/.pi/agent; its sessions/ is searched"},
 	{"PI_CODING_AGENT_SESSION_DIR", "one more directory with sessions, as pi reads it"},
 	{envSessionID + ", " + envSessionFile, "the session of pi that mcp runs in, which it leaves out"},

@@ -1,9 +1,10 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
@@ -45,8 +46,10 @@ type columns struct {
 	bits  []uint64 // one for each
 }
 
+// TrigramsExt is the extension of the file with the trigrams of a segment.
+const TrigramsExt = ".tri"
+
 const (
-	trigramsExt   = ".tri"
 	trigramsMagic = "pgtrigr2"
 	trigramsHead  = 40
 
@@ -156,12 +159,12 @@ func (w *trigramWalk) set(a, b, c byte) {
 	w.rows[rowOf(a, b, c)*w.words+column/64] |= 1 << (column % 64)
 }
 
-func (t *trigrams) encode(of fileMark) []byte {
+func (t *trigrams) encode(of Fingerprint) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, 16, trigramsHead+4*len(t.first)+trigramRows*rowSize(t.words))
 	copy(b, trigramsMagic)
-	b = le.AppendUint64(b, uint64(of.size))
-	b = le.AppendUint64(b, of.hash)
+	b = le.AppendUint64(b, uint64(of.Size))
+	b = le.AppendUint64(b, of.Hash)
 	b = le.AppendUint32(b, uint32(len(t.first)))
 	b = le.AppendUint32(b, uint32(t.words))
 	for _, p := range t.first {
@@ -184,7 +187,7 @@ func rowSize(words int) int { return 8*words + 8 }
 // readColumns returns the columns of the terms of a segment, with all bits set,
 // and where in the file the rows are; nil when it has not the trigrams of the
 // segment.
-func readColumns(f io.ReaderAt, of fileMark) (c *columns, rows int64) {
+func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
 	le := binary.LittleEndian
 	b := make([]byte, usualHead)
 	n, err := f.ReadAt(b, 0)
@@ -202,7 +205,7 @@ func readColumns(f io.ReaderAt, of fileMark) (c *columns, rows int64) {
 			return nil, 0
 		}
 	}
-	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.size) || le.Uint64(b[24:]) != of.hash {
+	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.Size) || le.Uint64(b[24:]) != of.Hash {
 		return nil, 0
 	}
 	c = &columns{first: make([]uint32, count), bits: slices.Repeat([]uint64{^uint64(0)}, words)}
@@ -218,7 +221,7 @@ const usualHead = 4 << 10
 // columns returns those that may have a term with the needle, at its end when
 // that is asked for; nil when nothing is known.
 func (s *Segment) columns(needle []byte, atEnd bool) *columns {
-	if s.mark.size < minTrigramSegment {
+	if s.fingerprint.Size < minTrigramSegment {
 		return nil
 	}
 	f, err := os.Open(trigramsPath(s.path))
@@ -226,7 +229,7 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 		return nil
 	}
 	defer f.Close()
-	c, rows := readColumns(f, s.mark)
+	c, rows := readColumns(f, s.fingerprint)
 	if c == nil {
 		return nil
 	}
@@ -254,34 +257,26 @@ func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 
 // trigramsPath returns the name of the trigrams of a segment.
 func trigramsPath(segment string) string {
-	return strings.TrimSuffix(segment, segmentExt) + trigramsExt
+	return strings.TrimSuffix(segment, Ext) + TrigramsExt
 }
 
-// addTrigrams puts the trigrams of segments beside those that have none yet.
-func addTrigrams(segments []*Segment) error {
-	for _, s := range segments {
-		path := trigramsPath(s.path)
-		if s.mark.size < minTrigramSegment || isTrigrams(path) {
-			continue
-		}
-		t, err := s.makeTrigrams()
-		s.Trim()
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			continue
-		}
-		// Whole and on disk, or not at all: what is there is not made again.
-		err = files.Replace(path, fileMode, func(w io.Writer) error {
-			_, err := w.Write(t.encode(s.mark))
-			return err
-		})
-		if err != nil {
-			return err
-		}
+// AddTrigrams puts the trigrams of the segment beside it, unless they are there or
+// it needs none.
+func (s *Segment) AddTrigrams() error {
+	path := trigramsPath(s.path)
+	if s.fingerprint.Size < minTrigramSegment || isTrigrams(path) {
+		return nil
 	}
-	return nil
+	t, err := s.makeTrigrams()
+	s.Trim()
+	if err != nil || t == nil {
+		return err
+	}
+	// Whole and on disk, or not at all: what is there is not made again.
+	return files.Replace(path, fileMode, func(w io.Writer) error {
+		_, err := w.Write(t.encode(s.fingerprint))
+		return err
+	})
 }
 
 // isTrigrams reports whether a file begins as trigrams of this form do.
@@ -298,7 +293,7 @@ func isTrigrams(path string) bool {
 
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
 func (s *Segment) makeTrigrams() (t *trigrams, err error) {
-	defer format.Contain("read the terms of "+s.mark.name, &err)()
+	defer format.Contain("read the terms of "+filepath.Base(s.path), &err)()
 	d, have, err := s.dictionary(FieldText)
 	if err != nil || !have {
 		return nil, err

@@ -1,10 +1,9 @@
-package index
+package segment
 
 import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	engine "github.com/blevesearch/bleve_index_api"
 )
@@ -42,9 +41,6 @@ const (
 
 // MaxKeyword is the length in bytes at which keywords are cut.
 const MaxKeyword = 256
-
-// NoFile stands for the file of something that is not a document.
-const NoFile = ^uint32(0)
 
 const (
 	keywordOptions = engine.IndexField | engine.SkipFreqNorm
@@ -132,56 +128,21 @@ func cut(s string) string {
 	return s
 }
 
-// The engine's id of a document is its ID as text, fixed in width so that the
-// ids of a file sort by offset and then by part. A session record has the id
-// "r:" and the file number; those of its facts are in facts.go.
-
-func (id ID) String() string {
-	return fmt.Sprintf("%06x:%010x:%04x", id.File, id.Offset, id.Part)
-}
-
-func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
-
-// parseID is the inverse of ID.String; false for anything else, records included.
-func parseID(b []byte) (ID, bool) {
-	file, b, ok1 := cutHex(b)
-	offset, b, ok2 := cutHex(b)
-	part, b, ok3 := cutHex(b)
-	if !ok1 || !ok2 || !ok3 || b != nil || file > math.MaxUint32 || offset > math.MaxInt64 || part > math.MaxInt32 {
-		return ID{}, false
+// Fields lists the fields that documents are found by.
+func Fields() []Field {
+	fields := []Field{FieldText}
+	for i := range keywords {
+		fields = append(fields, keywords[i].name)
 	}
-	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, true
+	return fields
 }
 
-// cutHex parses a number in front of a colon or the end, and returns what is
-// behind it; nil when that is the end.
-func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
-	for i, c := range b {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case c == ':' && i > 0:
-			return v, b[i+1:], true
-		default:
-			return 0, nil, false
+// Keywords calls visit for each keyword that the document is indexed with, but for
+// FlagCut, which depends on its text.
+func (d *Document) Keywords(visit func(f Field, term string)) {
+	for i := range keywords {
+		if v := keywords[i].value(d); v != "" {
+			visit(keywords[i].name, cut(v))
 		}
-		if v >= 1<<60 {
-			return 0, nil, false
-		}
-		v = v<<4 | uint64(c)
 	}
-	return v, nil, len(b) > 0
 }
-
-// An idRange is the engine's ids from start on, below end.
-type idRange struct{ start, end string }
-
-// documentIDs is the range of a file's documents from an offset on.
-func documentIDs(file uint32, from int64) idRange {
-	return idRange{fmt.Sprintf("%06x:%010x:", file, from), fmt.Sprintf("%06x;", file)} // ';' follows ':'
-}
-
-// oneID is the range of one id.
-func oneID(id string) idRange { return idRange{id, id + "\x00"} }

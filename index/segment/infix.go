@@ -1,7 +1,8 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
+
 	"pigrep/index/format"
 
 	"github.com/RoaringBitmap/roaring/v2"

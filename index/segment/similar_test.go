@@ -1,12 +1,9 @@
-package index_test
+package segment
 
 import (
 	"slices"
 	"strings"
 	"testing"
-
-	"pigrep/index"
-	"pigrep/internal/session"
 
 	"pgregory.net/rapid"
 )
@@ -17,32 +14,10 @@ func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
 		word := rapid.StringMatching(`[abc1]{1,6}`)
 		words := rapid.SliceOfN(word, 1, 60).Draw(rt, "words")
 		term := word.Draw(rt, "term")
-		dir := t.TempDir()
-		w, err := index.OpenWriter(dir, index.WriterOptions{})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer w.Close()
-		b := w.NewBatch()
-		rec := &session.Record{}
-		rec.File, rec.Path, rec.Documents = w.NextFile(), "a", 1
-		rec.Tokens = uint64(b.Add(&index.Document{ID: index.ID{File: rec.File}, Kind: session.KindPrompt, Text: []byte(strings.Join(words, " "))}))
-		b.Put(rec, nil)
-		if err := w.Commit(b); err != nil {
-			rt.Fatal(err)
-		}
-		if _, err := w.Publish(); err != nil {
-			rt.Fatal(err)
-		}
-		r, err := index.Open(dir)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer r.Close()
+		seg := openFile(t, textDocuments(strings.Join(words, " "))...)
 		var want, got []string
-		seg := r.Segments()[0]
 		fuzzy := func(prefix string) (terms []string) {
-			if err := seg.Fuzzy(index.FieldText, []byte(prefix), []byte(term), 2, func(found []byte, _, _ int) bool {
+			if err := seg.Fuzzy(FieldText, []byte(prefix), []byte(term), 2, func(found []byte, _, _ int) bool {
 				terms = append(terms, string(found))
 				return true
 			}); err != nil {
@@ -55,7 +30,7 @@ func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
 		if some := fuzzy(prefix); !slices.Equal(all, some) {
 			rt.Fatalf("terms like %q that begin with %q: %q, want %q", term, prefix, some, all)
 		}
-		if err := seg.Fuzzy(index.FieldText, nil, []byte(term), 1, func(found []byte, _, _ int) bool {
+		if err := seg.Fuzzy(FieldText, nil, []byte(term), 1, func(found []byte, _, _ int) bool {
 			if string(found) != term {
 				want = append(want, string(found))
 			}
@@ -63,7 +38,7 @@ func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
 		}); err != nil {
 			rt.Fatal(err)
 		}
-		if err := seg.Similar(index.FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
+		if err := seg.Similar(FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
 			rt.Fatal(err)
 		}
 		got = slices.DeleteFunc(got, func(s string) bool { return s == term })

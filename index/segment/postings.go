@@ -1,10 +1,11 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
-	"pigrep/index/format"
 	"runtime/debug"
 	"sync"
+
+	"pigrep/index/format"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -148,6 +149,93 @@ func eachRun(data []byte, value uint64, visit func(first, last uint32)) error {
 		return errPostings
 	}
 	return nil
+}
+
+// listAt returns the postings at a place, deleted documents included; nil when
+// there are none.
+func (s *Segment) listAt(p Place) (*list, error) {
+	if p == 0 {
+		return nil, nil
+	}
+	return readList(s.data, uint64(p))
+}
+
+// list is listAt for a term.
+func (s *Segment) list(f Field, term []byte) (*list, error) {
+	p, err := s.place(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return s.listAt(p)
+}
+
+// Postings returns the live documents that have the term.
+func (s *Segment) Postings(f Field, term []byte) (p *Postings, err error) {
+	defer format.Contain("look up a term", &err)()
+	l, err := s.list(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return newPostings(l, s), nil
+}
+
+// PostingsAt is Postings for a term whose place is known.
+func (s *Segment) PostingsAt(at Place) (p *Postings, err error) {
+	defer format.Contain("read postings", &err)()
+	l, err := s.listAt(at)
+	if err != nil {
+		return nil, err
+	}
+	return newPostings(l, s), nil
+}
+
+// CountAt returns the number of live documents that have the term at a place.
+func (s *Segment) CountAt(at Place) (n int, err error) {
+	defer format.Contain("count documents", &err)()
+	if at != 0 && s.deleted == nil && at&oneHitBit == 0 {
+		n, ok := countList(s.data, uint64(at))
+		if !ok {
+			return 0, errPostings
+		}
+		return n, nil
+	}
+	l, err := s.listAt(at)
+	if err != nil {
+		return 0, err
+	}
+	return newPostings(l, s).Count(), nil
+}
+
+// Bitmap returns the live documents that have the keyword. The bitmap is the
+// caller's.
+func (s *Segment) Bitmap(f Field, term []byte) (*roaring.Bitmap, error) {
+	at, err := s.Place(f, term)
+	if err != nil {
+		return nil, err
+	}
+	return s.BitmapAt(at)
+}
+
+// BitmapAt is Bitmap for a term whose place is known.
+func (s *Segment) BitmapAt(at Place) (b *roaring.Bitmap, err error) {
+	defer format.Contain("look up a keyword", &err)()
+	l, err := s.listAt(at)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case l == nil:
+		b = roaring.New()
+	case l.docs == nil:
+		b = roaring.BitmapOf(l.doc)
+	default:
+		b = l.docs.Clone()
+		b.CloneCopyOnWriteContainers()
+	}
+	if err := s.live(b); err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // KeywordsOf visits the keywords that the documents have in a field: i is the place

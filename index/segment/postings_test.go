@@ -1,13 +1,14 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"pigrep/index/format"
 	"slices"
 	"sync"
 	"testing"
+
+	"pigrep/index/format"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/golang/snappy"
@@ -290,7 +291,7 @@ func TestPostingsOutOfOrder(t *testing.T) {
 		for docs, _, _ := p.NextBlock(); len(docs) > 0; docs, _, _ = p.NextBlock() {
 			t.Errorf("%v: read as %v", order, docs)
 		}
-		if !errors.Is(p.Err(), ErrDamaged) {
+		if !errors.Is(p.Err(), format.ErrDamaged) {
 			t.Errorf("%v: %v, want ErrDamaged", order, p.Err())
 		}
 	}

@@ -1,11 +1,15 @@
-package index
+package segment
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"sync"
+
 	"pigrep/index/format"
-	"slices"
 
 	"github.com/blevesearch/vellum"
+	"github.com/blevesearch/vellum/levenshtein"
 )
 
 // Fuzzy visits the terms of a field that begin with the prefix and are within
@@ -93,64 +97,50 @@ func (p *prefixed) WillAlwaysMatch(state int) bool {
 	return state >= 0 && p.fuzzyAutomaton.WillAlwaysMatch(state)
 }
 
-// typed is what Similar puts in the place of a character or between two.
-const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
+// automata holds the automata of the words looked for, which all segments of a
+// reader share.
+type automata struct {
+	mu   sync.Mutex
+	made map[automatonKey]*levenshtein.DFA
+}
 
-// Similar visits the terms of a field that one typing error makes of this one:
-// a character left out, two neighbours swapped, or an ASCII letter or digit too
-// many or in the place of another. It looks up what the errors could have made,
-// which costs a twentieth of Fuzzy's walk through the dictionary.
-func (s *Segment) Similar(f Field, term []byte, visit func(term []byte)) (err error) {
-	var visiting bool
-	defer format.ContainUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dict(f)
-	if err != nil || fst == nil {
-		return err
+type automatonKey struct {
+	term     string
+	distance int
+}
+
+// automatonBuilders make automata for terms within so many edits, a swap of
+// neighbours being one. Making a builder takes milliseconds.
+var automatonBuilders = [...]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
+	1: automatonBuilder(1),
+	2: automatonBuilder(2),
+}
+
+func automatonBuilder(distance uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+	return sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+		return levenshtein.NewLevenshteinAutomatonBuilder(distance, true)
+	})
+}
+
+// of returns the automaton of a term, nil when the term is too long for one.
+func (a *automata) of(term string, distance int) (*levenshtein.DFA, error) {
+	if distance < 1 || distance >= len(automatonBuilders) {
+		return nil, fmt.Errorf("terms within %d edits cannot be looked for", distance)
 	}
-	var found []string
-	// try follows the pieces from a state, and notes the term when it exists.
-	try := func(at int, before int, pieces ...[]byte) {
-		for _, p := range pieces {
-			for _, c := range p {
-				if at = fst.Accept(at, c); !fst.CanMatch(at) {
-					return
-				}
-			}
-		}
-		if fst.IsMatch(at) {
-			found = append(found, string(slices.Concat(append([][]byte{term[:before]}, pieces...)...)))
-		}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	key := automatonKey{term, distance}
+	if dfa, ok := a.made[key]; ok {
+		return dfa, nil
 	}
-	at := fst.Start() // the state after term[:i]
-	for i := 0; i <= len(term); i++ {
-		if i < len(term) {
-			try(at, i, term[i+1:])
-		}
-		if i+1 < len(term) && term[i] != term[i+1] {
-			try(at, i, []byte{term[i+1], term[i]}, term[i+2:])
-		}
-		for k := range len(typed) {
-			c := typed[k]
-			if !fst.CanMatch(fst.Accept(at, c)) {
-				continue
-			}
-			if i < len(term) && c != term[i] {
-				try(at, i, []byte{c}, term[i+1:])
-			}
-			try(at, i, []byte{c}, term[i:])
-		}
-		if i == len(term) {
-			break
-		}
-		if at = fst.Accept(at, term[i]); !fst.CanMatch(at) {
-			break
-		}
+	builder, err := automatonBuilders[distance]()
+	if err != nil {
+		return nil, err
 	}
-	slices.Sort(found)
-	visiting = true
-	for _, t := range slices.Compact(found) {
-		visit([]byte(t))
+	dfa, err := builder.BuildDfa(term, uint8(distance))
+	if err != nil && !errors.Is(err, levenshtein.ErrTooManyStates) {
+		return nil, err
 	}
-	visiting = false
-	return nil
+	a.made[key] = dfa
+	return dfa, nil
 }

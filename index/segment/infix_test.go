@@ -1,16 +1,12 @@
-package index_test
+package segment
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"pigrep/index"
 )
 
 // randomWords draws texts of words of some letters, a few of them long.
@@ -40,10 +36,10 @@ func (w randomWords) text(n int) string {
 }
 
 // checkInfix compares what Infix finds with a look at every term.
-func checkInfix(t *testing.T, seg *index.Segment, rng randomWords, rounds int) {
+func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 	t.Helper()
 	var terms []string
-	if err := seg.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+	if err := seg.Terms(FieldText, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
 		return true
 	}); err != nil {
@@ -64,7 +60,7 @@ func checkInfix(t *testing.T, seg *index.Segment, rng randomWords, rounds int) {
 		for _, term := range terms {
 			if atEnd && strings.HasSuffix(term, needle) || !atEnd && strings.Contains(term, needle) {
 				n++
-				docs, err := seg.Bitmap(index.FieldText, []byte(term))
+				docs, err := seg.Bitmap(FieldText, []byte(term))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,7 +73,7 @@ func checkInfix(t *testing.T, seg *index.Segment, rng randomWords, rounds int) {
 		if rng.IntN(4) == 0 {
 			most = max(0, n-rng.IntN(3))
 		}
-		docs, ok, err := seg.Infix(index.FieldText, []byte(needle), atEnd, most)
+		docs, ok, err := seg.Infix(FieldText, []byte(needle), atEnd, most)
 		if err != nil || ok != (n <= most) {
 			t.Fatalf("Infix(%q, %t, %d): %t, %v, and %d terms have it", needle, atEnd, most, ok, err, n)
 		}
@@ -102,15 +98,7 @@ func TestInfix(t *testing.T) {
 			for i := range texts {
 				texts[i] = rng.text(rng.IntN(60))
 			}
-			dir := tempDir(t)
-			w := openWriter(t, dir)
-			b := w.NewBatch()
-			putFile(b, w.NextFile(), "/a.jsonl", texts...)
-			commit(t, w, b)
-			publish(t, w)
-			for _, seg := range openReader(t, dir).Segments() {
-				checkInfix(t, seg, rng, 60)
-			}
+			checkInfix(t, openFile(t, textDocuments(texts...)...), rng, 60)
 		}
 	}
 }
@@ -119,44 +107,32 @@ func TestInfix(t *testing.T) {
 // when they are not as they were written, the answers are the same too.
 func TestTrigrams(t *testing.T) {
 	rng := randomWords{rand.New(rand.NewPCG(5, 6)), []rune("abcdefghijklmnopqrstuvwxyz0123456789_é日")}
-	dir := tempDir(t)
-	w := openWriter(t, dir)
-	number := 0
-	add := func(texts int) {
-		b := w.NewBatch()
-		list := make([]string, texts)
-		for i := range list {
-			list[i] = rng.text(1000)
-		}
-		number++
-		putFile(b, w.NextFile(), fmt.Sprintf("/%d.jsonl", number), list...)
-		commit(t, w, b)
-		publish(t, w)
+	texts := make([]string, 60)
+	for i := range texts {
+		texts[i] = rng.text(1000)
 	}
-	files := func() []string {
-		found, err := filepath.Glob(filepath.Join(dir, "segments", "*.tri"))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("there are no trigrams (%v)", err)
+	seg := openFile(t, textDocuments(texts...)...)
+	add := func() {
+		t.Helper()
+		if err := seg.AddTrigrams(); err != nil {
+			t.Fatal(err)
 		}
-		return found
 	}
-	add(60)
-	first := files()[0]
 	check := func() {
 		t.Helper()
-		for _, seg := range openReader(t, dir).Segments() {
-			checkInfix(t, seg, rng, 10)
-		}
+		checkInfix(t, seg, rng, 10)
 	}
 	check()
-
+	add()
+	first := trigramsPath(seg.Path())
 	before, err := os.Stat(first)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("there are no trigrams: %v", err)
 	}
-	add(1)
+	check()
+	add()
 	if after, err := os.Stat(first); err != nil || !after.ModTime().Equal(before.ModTime()) {
-		t.Errorf("trigrams of a segment that stays were made anew (%v)", err)
+		t.Errorf("trigrams that were there were made again (%v)", err)
 	}
 
 	data, err := os.ReadFile(first)
@@ -169,22 +145,22 @@ func TestTrigrams(t *testing.T) {
 		}
 		check()
 	}
-	// Those of an older form are made anew too.
+	// Those of an older form are replaced.
 	older := append([]byte("pgtrigr1"), data[8:]...)
 	if err := os.WriteFile(first, older, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	check()
-	add(1)
+	add()
 	if now, err := os.ReadFile(first); err != nil || cmp.Diff(data, now) != "" {
-		t.Errorf("trigrams of an older form were not made anew (%v)", err)
+		t.Errorf("trigrams of an older form were not replaced (%v)", err)
 	}
 
 	if err := os.Remove(first); err != nil {
 		t.Fatal(err)
 	}
 	check()
-	add(1)
+	add()
 	if _, err := os.Stat(first); err != nil {
 		t.Errorf("trigrams that are missing were not made: %v", err)
 	}
