@@ -16,7 +16,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	names := []string{lockName, currentName, manifestName, segment.Ext, segment.TrigramsExt, "`" + copiesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
+	names := []string{lockName, currentName, manifestName, segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
 	for _, f := range segment.Fields() {
 		names = append(names, "`"+string(f)+"`")
 	}

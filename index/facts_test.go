@@ -84,7 +84,7 @@ func TestFactsOfFiles(t *testing.T) {
 		r.Close()
 		var got session.Facts
 		for file := range uint32(6) {
-			if err := set.Of(file, &got); err != nil {
+			if err := set.Decode(file, &got); err != nil {
 				t.Fatal(err)
 			}
 			f := want[file]
@@ -172,7 +172,7 @@ func TestFactsThatGrow(t *testing.T) {
 		}
 		r.Close()
 		var got session.Facts
-		if err := set.Of(1, &got); err != nil {
+		if err := set.Decode(1, &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(full.Facts, &got, sameFacts); diff != "" {

@@ -55,7 +55,7 @@ func TestCommittedNotPublished(t *testing.T) {
 // stays.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
-	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri", "live/root.bolt"}
+	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri"}
 	for _, name := range left {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -174,7 +174,8 @@ func TestManyGenerations(t *testing.T) {
 	}
 }
 
-// A writer whose directory was deleted, and made anew by another, leaves that alone.
+// A writer whose directory was deleted leaves the index that another writer made in
+// its place alone.
 func TestDeletedDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	old := openWriter(t, dir)
@@ -202,7 +203,7 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 }
 
-// A reader can be verified, and is sound, when what it reads has no names any more.
+// A reader can be verified when the files that it has open are removed.
 func TestVerifyOldGeneration(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)

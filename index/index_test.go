@@ -273,7 +273,7 @@ func TestFields(t *testing.T) {
 	for f, term := range map[segment.Field]string{
 		segment.FieldFile: "000007", segment.FieldKind: "call", segment.FieldRole: "assistant", segment.FieldTool: "bash",
 		segment.FieldProvider: "p", segment.FieldModel: long[:256], segment.FieldCustom: "c", segment.FieldEntry: "0a1b2c3d",
-		segment.FieldFlag: segment.FlagError, segment.FieldCopy: segment.CopyTerm(0xfeed),
+		segment.FieldFlag: segment.FlagError, segment.FieldEntryHash: segment.EntryHashTerm(0xfeed),
 	} {
 		bm, err := s.Bitmap(f, []byte(term))
 		if err != nil || bm.GetCardinality() != 1 {
@@ -291,14 +291,14 @@ func TestFields(t *testing.T) {
 	docs, records := 0, 0
 	for doc := range uint32(s.Len()) {
 		id, ok := s.ID(doc)
-		file := files.Of(doc)
+		file := files.File(doc)
 		switch {
 		case ok && id.File == file:
 			docs++
 		case !ok && file == segment.NoFile:
 			records++
 		default:
-			t.Errorf("Files().Of(%d) = %d, ID = %v, %t", doc, file, id, ok)
+			t.Errorf("Files().File(%d) = %d, ID = %v, %t", doc, file, id, ok)
 		}
 	}
 	if docs != 2 || records != 2 {
@@ -326,7 +326,7 @@ func TestFields(t *testing.T) {
 	}
 	var copies []uint64
 	all := []uint32{0, 1, 2, 3}
-	if err := s.Copies(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
+	if err := s.EntryHashes(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]uint64{0xfeed}, copies); diff != "" {

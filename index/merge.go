@@ -6,26 +6,26 @@ import (
 	"runtime"
 	"slices"
 
-	"pigrep/index/segment"
-
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+
+	"pigrep/index/segment"
 )
 
 const (
-	// fewDocuments is how large a segment may become whatever the writer wrote.
-	// Merging so much takes some tens of milliseconds.
+	// fewDocuments is how large a merged segment may become however little the
+	// writer wrote. Merging so much takes some tens of milliseconds.
 	fewDocuments = 10_000
-	// mergeShare is how many times as large as what the writer wrote a segment may
-	// become.
+	// mergeShare is how many times as large as what the writer wrote a merged
+	// segment may become.
 	mergeShare = 4
-	// spareSegments is how many segments there may be beyond what is aimed at, so
-	// that most writers that add a little have nothing to merge.
+	// spareSegments is how many segments there may be beyond the planner's budget,
+	// so that most writers that add a little have nothing to merge.
 	spareSegments = 8
 )
 
-// Merge merges small segments when there are many. What that takes is in
-// proportion to what the writer wrote; all segments are only merged by Compact.
-// Readers see it with the next Publish. An error leaves the segments as they were.
+// Merge merges small segments if there are many. Its cost is in proportion to what
+// the writer wrote; only Compact merges all segments. Readers see the result after the
+// next Publish. An error leaves the segments as they were.
 func (w *Writer) Merge() error {
 	w.work.Lock()
 	defer w.work.Unlock()
@@ -41,7 +41,7 @@ func (w *Writer) Merge() error {
 		return mergeplan.CalcBudget(total, first, o) + spareSegments
 	}
 	var segments []mergeplan.Segment
-	for i, s := range w.live.segments {
+	for i, s := range w.head.segments {
 		segments = append(segments, planned{s, uint64(i)})
 	}
 	plan, err := mergeplan.Plan(segments, &options)
@@ -62,7 +62,7 @@ func (w *Writer) Merge() error {
 	return nil
 }
 
-// planned is a segment as the engine's planner sees it.
+// planned is a segment as the planner sees it.
 type planned struct {
 	*segment.Segment
 	number uint64
@@ -75,17 +75,17 @@ func (p planned) HasVector() bool     { return false }
 func (p planned) FileSize() int64     { return p.Size() }
 func (p planned) LiveFileSize() int64 { return p.Size() }
 
-// Compact writes the index anew as one segment and publishes it as the only
-// generation. What was deleted is in no file of the index afterwards. Readers
-// that have an older generation open keep it; on systems where it cannot be
-// removed then, the next publishing removes it.
+// Compact merges all segments into one and publishes that as the only generation.
+// Afterwards no file of the index has anything that was deleted. Readers keep an older
+// generation that they have open; on systems where open files cannot be removed, the
+// next publishing removes it.
 func (w *Writer) Compact(ctx context.Context) error {
 	w.work.Lock()
 	defer w.work.Unlock()
 	if w.failed != nil {
 		return w.failed
 	}
-	list := w.live.segments
+	list := w.head.segments
 	var err error
 	if len(list) > 1 || len(list) == 1 && list[0].Deleted() != nil {
 		err = w.merge(ctx, list)
@@ -102,7 +102,7 @@ func (w *Writer) Compact(ctx context.Context) error {
 	return nil
 }
 
-// merge puts one segment without deleted documents in the place of several.
+// merge replaces segments with one that has their live documents.
 func (w *Writer) merge(ctx context.Context, list []*segment.Segment) error {
 	w.pruning.Wait()
 	merged, err := segment.Merge(ctx, list, w.newSegment())
@@ -110,10 +110,10 @@ func (w *Writer) merge(ctx context.Context, list []*segment.Segment) error {
 		return err
 	}
 	var segments []*segment.Segment
-	for _, s := range w.live.segments {
+	for _, s := range w.head.segments {
 		if !slices.Contains(list, s) {
 			segments = append(segments, s)
 		}
 	}
-	return w.advance(append(retain(segments...), merged), w.live.table)
+	return w.advance(append(retain(segments...), merged), w.head.table)
 }

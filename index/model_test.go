@@ -171,7 +171,7 @@ func (m *model) contents() contents {
 		for f, v := range map[segment.Field]string{
 			segment.FieldFile: segment.FileTerm(id.File), segment.FieldKind: string(d.Kind), segment.FieldRole: d.Role, segment.FieldTool: d.Tool,
 			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID,
-			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldCopy: segment.CopyTerm(d.Copy),
+			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
 		} {
 			if v != "" {
 				c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, v, id))
@@ -181,7 +181,7 @@ func (m *model) contents() contents {
 			c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", segment.FieldFlag, segment.FlagCut, id))
 		}
 		if d.Copy != 0 {
-			c.Copies = append(c.Copies, fmt.Sprint(id, " ", segment.CopyTerm(d.Copy)))
+			c.Copies = append(c.Copies, fmt.Sprint(id, " ", segment.EntryHashTerm(d.Copy)))
 		}
 	}
 	c.Terms = slices.Collect(maps.Keys(terms))
@@ -260,7 +260,7 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 		})
 		for _, f := range []segment.Field{
 			segment.FieldFile, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
-			segment.FieldEntry, segment.FieldFlag, segment.FieldCopy,
+			segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
 		} {
 			walk(f, func(term string) {
 				b, err := s.Bitmap(f, []byte(term))
@@ -272,12 +272,12 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 					c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, term, id(doc)))
 					if f == segment.FieldFile {
 						c.IDs = append(c.IDs, id(doc).String())
-						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files.Of(doc)))
+						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files.File(doc)))
 					}
 				}
 				if f == segment.FieldFile {
-					if err := s.Copies(b.ToArray(), func(doc uint32, copy uint64) {
-						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", segment.CopyTerm(copy)))
+					if err := s.EntryHashes(b.ToArray(), func(doc uint32, copy uint64) {
+						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", segment.EntryHashTerm(copy)))
 					}); err != nil {
 						t.Fatalf("Copies: %v", err)
 					}

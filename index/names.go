@@ -5,13 +5,14 @@ import (
 	"pigrep/index/segment"
 )
 
-// Names that moved into the packages below, until their users have followed.
+// Names that moved to index/segment and index/record, for package query until it
+// uses the new ones. Nothing else may use them.
 type (
 	Document = segment.Document
 	Field    = segment.Field
 	FileRuns = segment.FileRuns
 	ID       = segment.ID
-	Place    = segment.Place
+	Place    = segment.PostingsOffset
 	Postings = segment.Postings
 	Segment  = segment.Segment
 
@@ -33,7 +34,6 @@ const (
 	FieldCustom   = segment.FieldCustom
 	FieldEntry    = segment.FieldEntry
 	FieldFlag     = segment.FieldFlag
-	FieldCopy     = segment.FieldCopy
 
 	FlagCut   = segment.FlagCut
 	FlagError = segment.FlagError
@@ -44,8 +44,5 @@ const (
 	FactDetails = record.FactDetails
 )
 
-var (
-	CopyTerm = segment.CopyTerm
-	Fields   = segment.Fields
-	FileTerm = segment.FileTerm
-)
+// FileTerm is segment.FileTerm.
+var FileTerm = segment.FileTerm

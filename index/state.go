@@ -6,19 +6,20 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/cespare/xxhash/v2"
+
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/index/segment"
-
-	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/cespare/xxhash/v2"
 )
 
-// The file state of a generation holds what is known beyond its segments:
+// The file state of a generation has what is known beyond its segments, in the
+// primitives of index/format:
 //
-//	uint  number of segments with deleted documents, then for each of them
+//	uint  number of segments with deleted documents, then for each:
 //	      string name, string deleted documents, as a roaring bitmap
-//	the table, to the end
+//	the table of summaries, to the end
 //
 // Its hash is in the manifest.
 
@@ -39,7 +40,7 @@ func encodeState(segments []*segment.Segment, t *record.Table) ([]byte, error) {
 	return slices.Concat(format.AppendUint(nil, n), list, t.Encode()), nil
 }
 
-// decodeState is the reverse of encodeState. The table is part of b.
+// decodeState is the inverse of encodeState. The table is a part of b.
 func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
 	bad := format.Damaged("state of a generation")
 	d := format.NewDecoder(unsafe.String(unsafe.SliceData(b), len(b)))
@@ -64,8 +65,9 @@ func (g *generation) readState() (deleted map[string]*roaring.Bitmap, table []by
 	if err != nil {
 		return nil, nil, err
 	}
-	if (fileMark{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}) != g.markOf(stateName) {
-		return nil, nil, g.differs(stateName)
+	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
+	if !slices.Contains(g.files, read) {
+		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.number)
 	}
 	return decodeState(b)
 }

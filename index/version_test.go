@@ -64,7 +64,7 @@ func TestOtherVersionOnDisk(t *testing.T) {
 }
 
 func TestManifestRoundTrip(t *testing.T) {
-	want := &generation{number: 3, files: []fileMark{{"000000000001.zap", segment.Fingerprint{Size: 4711, Hash: 99}}, {stateName, segment.Fingerprint{Size: 1}}}}
+	want := &generation{number: 3, files: []listedFile{{"000000000001.zap", segment.Fingerprint{Size: 4711, Hash: 99}}, {stateName, segment.Fingerprint{Size: 1}}}}
 	text := want.encode()
 	got := &generation{number: 3}
 	if err := got.decode(string(text)); err != nil {

@@ -86,7 +86,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		rec := r.checkRecord(reader, s, held[s.File])
 		if rec != nil {
 			rec.Facts = &session.Facts{}
-			if err := facts.Of(s.File, rec.Facts); err != nil {
+			if err := facts.Decode(s.File, rec.Facts); err != nil {
 				r.add(s.Path, "its facts cannot be read: %v", err)
 				rec = nil
 			}
@@ -140,7 +140,7 @@ func (p *print) add(f segment.Field, term []byte, freq, length uint32) {
 	*p += print(h.Sum64())
 }
 
-// copyValues stands for the values of segment.FieldCopy by document, which are
+// copyValues stands for the values of segment.FieldEntryHash by document, which are
 // kept beside its postings.
 const copyValues segment.Field = "copy values"
 
@@ -168,9 +168,9 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 				docs = append(docs, uint32(doc))
 			}
 		}
-		err := seg.Copies(docs, func(doc uint32, mark uint64) {
+		err := seg.EntryHashes(docs, func(doc uint32, mark uint64) {
 			if mark != 0 {
-				prints[doc].add(copyValues, []byte(segment.CopyTerm(mark)), 0, 0)
+				prints[doc].add(copyValues, []byte(segment.EntryHashTerm(mark)), 0, 0)
 			}
 		})
 		if err != nil {
@@ -302,7 +302,7 @@ func printOf(a *analysis.Analyzer, d *segment.Document) (print, int) {
 	}
 	d.Keywords(func(f segment.Field, term string) {
 		p.add(f, []byte(term), 0, 0)
-		if f == segment.FieldCopy {
+		if f == segment.FieldEntryHash {
 			p.add(copyValues, []byte(term), 0, 0)
 		}
 	})

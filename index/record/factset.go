@@ -117,9 +117,9 @@ func (s *FactSet) All(files []uint32) iter.Seq2[Piece, error] {
 	}
 }
 
-// Of decodes the facts of a file, an unterminated last line included, into facts
+// Decode decodes the facts of a file, an unterminated last line included, into facts
 // whose memory it uses again. What the set does not have is left out.
-func (s *FactSet) Of(file uint32, f *session.Facts) error {
+func (s *FactSet) Decode(file uint32, f *session.Facts) error {
 	reset(f)
 	for _, piece := range s.pieces(file) {
 		if err := s.decode(file, piece, f); err != nil {

@@ -59,7 +59,7 @@ func BenchmarkPostingsBlocks(b *testing.B) {
 	_ = sum
 }
 
-func BenchmarkCopies(b *testing.B) {
+func BenchmarkEntryHashes(b *testing.B) {
 	const n = 100_000
 	list, docs := make([]Document, n), make([]uint32, n)
 	for i := range list {
@@ -68,7 +68,7 @@ func BenchmarkCopies(b *testing.B) {
 	}
 	s := openFile(b, list...)
 	for b.Loop() {
-		if err := s.Copies(docs, func(uint32, uint64) {}); err != nil {
+		if err := s.EntryHashes(docs, func(uint32, uint64) {}); err != nil {
 			b.Fatal(err)
 		}
 	}

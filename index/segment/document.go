@@ -7,7 +7,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Document is what the index holds for one part.
+// Document is one part of an entry, as it is indexed.
 type Document struct {
 	ID
 	Kind       session.Kind
@@ -18,8 +18,18 @@ type Document struct {
 	CustomType string
 	EntryID    string // set on part 0 only, "" for made-up ids
 	Error      bool
-	Copy       uint64 // session.Entry.Copy
+	Copy       uint64 // session.Entry.Copy, a hash of the entry: equal for duplicates, 0 for none
 	Text       []byte
+}
+
+// Keywords visits the keywords with which the document is indexed, except FlagCut,
+// which depends on its text.
+func (d *Document) Keywords(visit func(f Field, term string)) {
+	for i := range keywords {
+		if v := keywords[i].value(d); v != "" {
+			visit(keywords[i].name, cut(v))
+		}
+	}
 }
 
 // ID addresses a document: file number, byte offset of its entry, part number.
@@ -29,18 +39,17 @@ type ID struct {
 	Part   int
 }
 
-// NoFile stands for the file of something that is not a document.
+// NoFile is the file number of what is not a document.
 const NoFile = ^uint32(0)
 
-// The engine's id of a document is its ID as text, fixed in width so that the
-// ids of a file sort by offset and then by part. Ids of
-// stored values have another form, which is their writer's.
-
+// String returns the id under which the engine knows the document. It is fixed in
+// width, so that the ids of a file sort by offset and then by part. Ids of stored
+// values have other forms; none may be that of a document.
 func (id ID) String() string {
 	return fmt.Sprintf("%06x:%010x:%04x", id.File, id.Offset, id.Part)
 }
 
-// parseID is the inverse of ID.String; false for anything else, records included.
+// parseID is the inverse of ID.String; false for anything else.
 func parseID(b []byte) (ID, bool) {
 	file, b, ok1 := cutHex(b)
 	offset, b, ok2 := cutHex(b)
@@ -51,8 +60,8 @@ func parseID(b []byte) (ID, bool) {
 	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, true
 }
 
-// cutHex parses a number in front of a colon or the end, and returns what is
-// behind it; nil when that is the end.
+// cutHex parses a number before a colon or the end, and returns what is behind it;
+// nil when that is the end.
 func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
 	for i, c := range b {
 		switch {
@@ -73,13 +82,13 @@ func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
 	return v, nil, len(b) > 0
 }
 
-// An IDRange is the engine's ids from Start on, below End.
+// IDRange is the ids from Start on, below End, in byte order.
 type IDRange struct{ Start, End string }
 
-// DocumentIDs is the range of a file's documents from an offset on.
+// DocumentIDs returns the range of a file's documents from an offset on.
 func DocumentIDs(file uint32, from int64) IDRange {
 	return IDRange{fmt.Sprintf("%06x:%010x:", file, from), fmt.Sprintf("%06x;", file)} // ';' follows ':'
 }
 
-// OneID is the range of one id.
+// OneID returns the range of one id.
 func OneID(id string) IDRange { return IDRange{id, id + "\x00"} }

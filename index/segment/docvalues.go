@@ -1,57 +1,91 @@
 package segment
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
+	"slices"
 	"sync"
 
-	"pigrep/index/format"
-
+	engine "github.com/blevesearch/bleve_index_api"
 	"github.com/golang/snappy"
+
+	"pigrep/index/format"
 )
 
-// Document values are read from the bytes of the segment too: the engine's own
-// reader fails on a merged segment in which the field has no value left, and
-// looks up each document by itself.
+// The doc values of a field are its terms by document. From the start to the end
+// that the header of the field names:
 //
-// The directory of a segment's fields, at the offset that its footer names:
+//	chunks of valueChunk document numbers each
+//	varint   end of each chunk, relative to the start
+//	8 bytes  length of these ends
+//	8 bytes  number of chunks
 //
-//	uvarint  number of fields
-//	8 bytes  offset of each field, big endian
+// and a chunk, which is empty when no document in it has a value:
 //
-// and a field:
+//	varint   number of documents that have a value, then for each:
+//	         varint document, varint end of its values in the data
+//	data, compressed with snappy: values, each followed by valueEnd
 //
-//	uvarint  length of the name, and the name
-//	uvarint  options
-//	uvarint  number of sections, then for each:
-//	         2 bytes its type, 8 bytes its offset, big endian; 0: there is none
-//
-// and the section of type 0, the inverted index:
-//
-//	uvarint  start of the document values, all bits set: there are none
-//	uvarint  end of them
-//	uvarint  offset of the dictionary
-//
-// and the document values, from start to end:
-//
-//	chunks of valueChunk documents each
-//	uvarint  end of each chunk, relative to start
-//	8 bytes  length of these ends, big endian
-//	8 bytes  number of chunks, big endian
-//
-// and a chunk:
-//
-//	uvarint  number of documents that have a value, then for each:
-//	         uvarint document, uvarint end of its values in the data
-//	snappy   the data: values, each followed by valueEnd
-const valueEnd = 0xff
+// The engine's own reader fails on a merged segment in which the field has no value
+// left, and looks up each document by itself.
+const (
+	valueChunk = 1024
+	valueEnd   = engine.DocValueTermSeparator
 
-var decodedChunks = sync.Pool{New: func() any { return new([]byte) }}
+	// maxChunk bounds the uncompressed values of a chunk.
+	maxChunk = valueChunk * 4 * (MaxKeyword + 1)
+)
 
-// values visits the values of the given documents, which ascend. A value is valid
-// during the visit only.
-func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
+// docValues writes the doc values of a field.
+func (w *writer) docValues(f *inverted) {
+	base := len(w.out)
+	w.chunks = w.chunks[:0]
+	for first := 0; first < w.docs; first += valueChunk {
+		w.value, w.chunk = w.value[:0], w.chunk[:0] // values and where they end
+		with := 0
+		for doc := first; doc < min(first+valueChunk, w.docs); doc++ {
+			from := uint32(0)
+			if doc > 0 {
+				from = f.ends[doc-1]
+			}
+			postings := f.postings[from:f.ends[doc]]
+			if len(postings) == 0 {
+				continue
+			}
+			with++
+			if len(postings) > 1 { // the values of a document are in the order of the terms
+				postings = slices.SortedFunc(slices.Values(postings), func(x, y posting) int {
+					return bytes.Compare(f.term(x.term), f.term(y.term))
+				})
+			}
+			for _, p := range postings {
+				w.value = append(append(w.value, f.term(p.term)...), valueEnd)
+			}
+			w.chunk = binary.AppendUvarint(w.chunk, uint64(doc))
+			w.chunk = binary.AppendUvarint(w.chunk, uint64(len(w.value)))
+		}
+		if with > 0 {
+			w.compress = snappy.Encode(w.compress[:cap(w.compress)], w.value)
+			w.varint(uint64(with))
+			w.out = append(w.out, w.chunk...)
+			w.out = append(w.out, w.compress...)
+		}
+		w.chunks = append(w.chunks, len(w.out)-base)
+	}
+	ends := len(w.out)
+	for _, end := range w.chunks {
+		w.varint(uint64(end))
+	}
+	w.fixed(uint64(len(w.out) - ends))
+	w.fixed(uint64(len(w.chunks)))
+}
+
+var uncompressedChunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// docValues visits the doc values of documents, whose numbers ascend. A value is
+// valid during the visit only.
+func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
 	at, ok := s.fields[f]
 	if !ok || at.values == noValues {
 		return nil
@@ -71,8 +105,8 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 	ends := data[uint64(len(data))-endsLen:]
 	data = data[:uint64(len(data))-endsLen]
 
-	memory := decodedChunks.Get().(*[]byte)
-	defer decodedChunks.Put(memory)
+	memory := uncompressedChunks.Get().(*[]byte)
+	defer uncompressedChunks.Put(memory)
 	var start uint64
 	for chunk := range chunks {
 		end, n := binary.Uvarint(ends)
@@ -98,19 +132,15 @@ func (s *Segment) values(f Field, docs []uint32, visit func(doc uint32, value []
 	return nil
 }
 
-// valuesOfChunk visits the values of documents in one chunk. It returns the
-// memory that it decoded into, for the next one.
+// valuesOfChunk visits the values of documents in one chunk. It returns the memory
+// that it uncompressed into, for the next chunk.
 func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
 	count, at, ok := readUvarint(b, 0)
 	if !ok || count > uint64(len(b))/2 {
 		return scratch, false
 	}
 	table := b[at:]
-	left := 2 * count // numbers until the data, behind the table
-	for ; left > 8 && at+8 <= uint64(len(b)); at += 8 {
-		left -= uint64(bits.OnesCount64(^binary.LittleEndian.Uint64(b[at:]) & 0x8080_8080_8080_8080)) // last bytes of numbers
-	}
-	for ; left > 0; at++ {
+	for left := 2 * count; left > 0; at++ { // numbers until the data, behind the table
 		if at == uint64(len(b)) {
 			return scratch, false
 		}
@@ -127,14 +157,12 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	}
 	var start uint64
 	for range count {
-		doc, end, n := twoUvarints(table)
-		if n <= 0 {
+		doc, n := binary.Uvarint(table)
+		end, m := binary.Uvarint(table[max(n, 0):])
+		if n <= 0 || m <= 0 || end < start || end > uint64(len(data)) {
 			return data, false
 		}
-		table = table[n:]
-		if end < start || end > uint64(len(data)) {
-			return data, false
-		}
+		table = table[n+m:]
 		for len(docs) > 0 && uint64(docs[0]) < doc {
 			docs = docs[1:]
 		}
@@ -154,32 +182,3 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 	}
 	return data, true
 }
-
-// twoUvarints reads two numbers that follow each other, and how many bytes they
-// take; 0 when they are not there.
-func twoUvarints(b []byte) (first, second uint64, size int) {
-	if len(b) >= 8 { // most take up to three bytes each
-		w := binary.LittleEndian.Uint64(b)
-		last := ^w & 0x8080_8080_8080_8080 // the last bytes of numbers
-		n := bits.TrailingZeros64(last) + 1
-		m := bits.TrailingZeros64(last&(last-1)) + 1 - n
-		if n <= 24 && m <= 24 && last != 0 {
-			return shortUvarint(w & (1<<n - 1)), shortUvarint(w >> n & (1<<m - 1)), (n + m) / 8
-		}
-	}
-	first, n := binary.Uvarint(b)
-	if n <= 0 {
-		return 0, 0, 0
-	}
-	second, m := binary.Uvarint(b[n:])
-	if m <= 0 {
-		return 0, 0, 0
-	}
-	return first, second, n + m
-}
-
-// shortUvarint is a number from its three bytes.
-func shortUvarint(w uint64) uint64 { return w&0x7f | w>>1&0x3f80 | w>>2&0x1f_c000 }
-
-// maxChunk bounds the decoded values of a chunk.
-const maxChunk = valueChunk * 4 * (MaxKeyword + 1)

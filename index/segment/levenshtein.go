@@ -6,32 +6,33 @@ import (
 	"math"
 	"sync"
 
-	"pigrep/index/format"
-
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
+
+	"pigrep/index/format"
 )
 
-// Fuzzy visits the terms of a field that begin with the prefix and are within
-// the edit distance, 1 or 2, of the term, in byte order, until visit returns
-// false. Swapping two neighbours is one edit. The count is that of Terms.
+// Fuzzy visits the terms of a field that begin with the prefix and are within the
+// Levenshtein distance, 1 or 2, of the term, in byte order, until visit returns
+// false. Swapping two neighbours is one edit. The count is the number of documents
+// that have the term, deleted ones included. The segment must be a reader's.
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dict(f)
+	fst, err := s.dictionary(f)
 	if err != nil || fst == nil {
 		return err
 	}
-	dfa, err := s.automata.of(string(term), distance)
+	dfa, err := s.automata.get(string(term), distance)
 	if err != nil || dfa == nil {
 		return err
 	}
-	// The prefix is part of the automaton: bounds would be looked at only when
-	// a term matches, after walking through all that is beyond them.
-	it, err := fst.Search(behind(prefix, dfa), nil, nil)
+	// The prefix is part of the automaton: vellum looks at a range only where a term
+	// matches, after walking through everything beyond it.
+	it, err := fst.Search(withPrefix(prefix, dfa), nil, nil)
 	for err == nil {
-		found, value := it.Current()
-		count, ok := countList(s.data, value)
+		found, at := it.Current()
+		count, ok := countPostings(s.data, PostingsOffset(at))
 		if !ok {
 			return format.Damaged("postings of a term of %s", f)
 		}
@@ -50,18 +51,17 @@ type fuzzyAutomaton interface {
 	EditDistance(state int) uint8
 }
 
-// prefixed is an automaton for what begins with a prefix and what another one
-// matches. Its states within the prefix are -1, -2, …; then they are the other's.
+// prefixed matches what begins with a prefix and what another automaton matches. Its
+// states within the prefix are -1, -2, …; after it they are those of the other.
 type prefixed struct {
 	fuzzyAutomaton
 	prefix []byte
-	after  int // the other's state after the prefix
+	after  int // state of the other after the prefix
 }
 
 const deadState = math.MinInt
 
-// behind returns the automaton that matches what dfa does and begins with prefix.
-func behind(prefix []byte, dfa fuzzyAutomaton) fuzzyAutomaton {
+func withPrefix(prefix []byte, dfa fuzzyAutomaton) fuzzyAutomaton {
 	if len(prefix) == 0 {
 		return dfa
 	}
@@ -97,43 +97,43 @@ func (p *prefixed) WillAlwaysMatch(state int) bool {
 	return state >= 0 && p.fuzzyAutomaton.WillAlwaysMatch(state)
 }
 
-// automata holds the automata of the words looked for, which all segments of a
-// reader share.
-type automata struct {
+// levenshteinCache keeps the Levenshtein automata of the terms that were looked
+// for; all segments of a reader share one. It may be used by several goroutines.
+type levenshteinCache struct {
 	mu   sync.Mutex
-	made map[automatonKey]*levenshtein.DFA
+	made map[levenshteinKey]*levenshtein.DFA
 }
 
-type automatonKey struct {
+type levenshteinKey struct {
 	term     string
 	distance int
 }
 
-// automatonBuilders make automata for terms within so many edits, a swap of
-// neighbours being one. Making a builder takes milliseconds.
-var automatonBuilders = [...]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
-	1: automatonBuilder(1),
-	2: automatonBuilder(2),
+// levenshteinBuilders make automata by distance, a swap of neighbours being one
+// edit. Making a builder takes milliseconds.
+var levenshteinBuilders = [...]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
+	1: levenshteinBuilder(1),
+	2: levenshteinBuilder(2),
 }
 
-func automatonBuilder(distance uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
+func levenshteinBuilder(distance uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
 	return sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
 		return levenshtein.NewLevenshteinAutomatonBuilder(distance, true)
 	})
 }
 
-// of returns the automaton of a term, nil when the term is too long for one.
-func (a *automata) of(term string, distance int) (*levenshtein.DFA, error) {
-	if distance < 1 || distance >= len(automatonBuilders) {
+// get returns the automaton of a term, nil when the term is too long for one.
+func (c *levenshteinCache) get(term string, distance int) (*levenshtein.DFA, error) {
+	if distance < 1 || distance >= len(levenshteinBuilders) {
 		return nil, fmt.Errorf("terms within %d edits cannot be looked for", distance)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	key := automatonKey{term, distance}
-	if dfa, ok := a.made[key]; ok {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := levenshteinKey{term, distance}
+	if dfa, ok := c.made[key]; ok {
 		return dfa, nil
 	}
-	builder, err := automatonBuilders[distance]()
+	builder, err := levenshteinBuilders[distance]()
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,6 @@ func (a *automata) of(term string, distance int) (*levenshtein.DFA, error) {
 	if err != nil && !errors.Is(err, levenshtein.ErrTooManyStates) {
 		return nil, err
 	}
-	a.made[key] = dfa
+	c.made[key] = dfa
 	return dfa, nil
 }

@@ -25,7 +25,7 @@ func (p *plugin) NewUsing(docs []engine.Document, config map[string]any) (api.Se
 			if len(docs) > 1 {
 				return nil, 0, errors.New("make a segment: a batch with a built segment has other documents")
 			}
-			base, err := c.segment.base()
+			base, err := c.segment.open()
 			return base, uint64(len(c.segment.bytes)), err
 		}
 	}

@@ -13,13 +13,13 @@ import (
 	"slices"
 	"sync"
 
-	"pigrep/index/format"
-
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/vellum"
 	"github.com/blevesearch/vellum/levenshtein"
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/index/format"
 )
 
 // Ext is the extension of a segment's file.
@@ -38,18 +38,18 @@ type Segment struct {
 	path        string
 	fingerprint Fingerprint
 	length      int
-	fields      map[Field]fieldAt
+	fields      map[Field]fieldOffsets
 	deleted     *roaring.Bitmap // nil when there are none; never changes
 
 	// Of the segments of a reader; see Share.
-	automata   *automata
+	automata   *levenshteinCache
 	duplicates func() Duplicates
 
-	mu    sync.Mutex
-	dicts map[Field]*vellum.FST // those that were asked for
+	mu           sync.Mutex
+	dictionaries map[Field]*vellum.FST // those that were asked for
 
-	deadOnce sync.Once
-	deadBits []uint64
+	deletedOnce sync.Once
+	deletedSet  []uint64 // of deletedBits
 
 	filesOnce sync.Once
 	files     FileRuns
@@ -111,13 +111,18 @@ func OpenAs(path string, want Fingerprint, deleted *roaring.Bitmap) (*Segment, e
 }
 
 func open(path string, deleted *roaring.Bitmap) (*Segment, error) {
-	z, err := openZap(path)
+	opened, err := (&zap.ZapPlugin{}).Open(path)
 	var system *fs.PathError
 	switch {
 	case errors.As(err, &system):
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	case err != nil:
 		return nil, format.Damaged("open %s: %v", path, err)
+	}
+	z, ok := opened.(*zap.Segment)
+	if !ok {
+		err := fmt.Errorf("open %s: unknown kind of segment %T", path, opened)
+		return nil, errors.Join(err, opened.Close())
 	}
 	s, err := newSegment(z, deleted)
 	if err != nil {
@@ -131,18 +136,18 @@ func newSegment(z *zap.Segment, deleted *roaring.Bitmap) (*Segment, error) {
 	if z.NumDocs() > math.MaxInt32 || z.NumDocs() > uint64(len(z.Data())) {
 		return nil, format.Damaged("segment with %d documents", z.NumDocs())
 	}
-	fields, err := readFields(z)
+	fields, err := readFieldIndex(z)
 	if err != nil {
 		return nil, err
 	}
-	return &Segment{zap: z, data: z.Data(), path: z.Path(), length: int(z.NumDocs()), fields: fields, deleted: deleted, dicts: make(map[Field]*vellum.FST)}, nil
+	return &Segment{zap: z, data: z.Data(), path: z.Path(), length: int(z.NumDocs()), fields: fields, deleted: deleted, dictionaries: make(map[Field]*vellum.FST)}, nil
 }
 
 // Reference returns a second reference to the file with these documents deleted;
 // close both.
 func (s *Segment) Reference(deleted *roaring.Bitmap) *Segment {
 	s.Retain()
-	return &Segment{zap: s.zap, data: s.data, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, deleted: deleted, dicts: make(map[Field]*vellum.FST)}
+	return &Segment{zap: s.zap, data: s.data, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, deleted: deleted, dictionaries: make(map[Field]*vellum.FST)}
 }
 
 // Retain makes the segment stay open for one Close more.
@@ -168,54 +173,30 @@ func (s *Segment) Len() int { return s.length }
 // not be changed.
 func (s *Segment) Deleted() *roaring.Bitmap { return s.deleted }
 
-// Trim lets go of the memory that reading the segment has mapped so far. It may
-// be called at any time, and is worth it when a phase of work ends.
-func (s *Segment) Trim() { Spare(s.data) }
+// Trim unmaps the pages of the file that were read so far; the next read maps them
+// again. Call it when a phase of work ends. It is safe while others read.
+//
+// Pages that were read stay mapped in pieces as large as the page cache has them,
+// up to 2 MB, and count as resident. Without Trim the peak of a search for 3 words
+// is 61 MB in 1 GB of sessions instead of 25, and 31 instead of 21 in 300 MB, for
+// 4 % to 10 % less CPU; that of a first index of 300 MB is 487 MB instead of 437.
+func (s *Segment) Trim() { dropPages(s.data) }
 
 // Share gives the segments of one reader what they have in common: the automata of
 // Fuzzy, and the possible duplicates of each. load returns the latter, one for each
 // segment or nil; it is called once, when a segment is first asked for them.
 func Share(segments []*Segment, load func() []Duplicates) {
-	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
+	a := &levenshteinCache{made: make(map[levenshteinKey]*levenshtein.DFA)}
 	all := sync.OnceValue(load)
 	for i, s := range segments {
 		s.automata = a
 		s.duplicates = func() Duplicates {
-			if list := all(); list != nil {
+			if list := all(); list != nil && len(list[i].Bits) == (s.length+63)/64 {
 				return list[i]
 			}
 			return Duplicates{}
 		}
 	}
-}
-
-// Walk calls visit for every posting of a field, of live documents only, in term
-// order. The term is valid only during the call; frequency and length are 0 for
-// keywords.
-func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) error {
-	var failed error
-	err := s.Terms(f, nil, func(term []byte, _ int) bool {
-		p, err := s.Postings(f, term)
-		if err != nil {
-			failed = err
-			return false
-		}
-		for {
-			doc, freq, length, ok := p.Next()
-			if !ok {
-				failed = p.Err()
-				return failed == nil
-			}
-			if f != FieldText {
-				freq, length = 0, 0
-			}
-			visit(term, doc, freq, length)
-		}
-	})
-	if err == nil {
-		err = failed
-	}
-	return err
 }
 
 // Verify compares every byte of the file with the checksum that it ends with:

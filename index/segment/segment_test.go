@@ -43,7 +43,7 @@ func ours(t testing.TB, a *Accumulator, samples []sample) *Image {
 
 func readOurs(t testing.TB, s *Image) contents {
 	t.Helper()
-	opened, err := s.base()
+	opened, err := s.open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,13 +80,13 @@ func compare(t testing.TB, samples []sample) {
 
 func TestOneSegment(t *testing.T) {
 	tests := map[string][]sample{
-		"one":         {{id: "a", text: "hello hello World getUserName", keywords: []keywordTerm{{inKind, "prompt"}, {inCopy, "xyz"}}}},
+		"one":         {{id: "a", text: "hello hello World getUserName", keywords: []keywordTerm{{inKind, "prompt"}, {inHash, "xyz"}}}},
 		"bare":        {{id: "a"}, {id: "b"}},
 		"stored":      {{id: "r:1", value: []byte("some value")}, {id: "a", text: "x"}, {id: "r:2", value: []byte{}}},
 		"only stored": {{id: "r:1", value: bytes.Repeat([]byte("some value "), 5000)}},
 		"keyword twice in a document": {
-			{id: "a", keywords: []keywordTerm{{inCopy, "b"}}},
-			{id: "b", keywords: []keywordTerm{{inCopy, "b"}, {inKind, "x"}}, text: "中文 text"},
+			{id: "a", keywords: []keywordTerm{{inHash, "b"}}},
+			{id: "b", keywords: []keywordTerm{{inHash, "b"}, {inKind, "x"}}, text: "中文 text"},
 		},
 		"binary": {{id: "\x01\xff", text: "a\x00b \xff", keywords: []keywordTerm{{inTool, "\x00"}, {inEntry, "é"}}}},
 	}
@@ -98,7 +98,7 @@ func TestOneSegment(t *testing.T) {
 // A keyword field may have several values in a document; doc values come in the order of the terms.
 func TestSeveralKeywords(t *testing.T) {
 	a := NewAccumulator()
-	a.add([]byte("a"), []keywordTerm{{inCopy, "z"}, {inCopy, "m"}, {inCopy, "z"}}, nil)
+	a.add([]byte("a"), []keywordTerm{{inHash, "z"}, {inHash, "m"}, {inHash, "z"}}, nil)
 	s, err := a.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestKeyOf(t *testing.T) {
 }
 
 // Terms that share their keys, or all of their bytes but the last or the first, or that differ in zeros at the end.
-func TestSimilarTerms(t *testing.T) {
+func TestTermsAlike(t *testing.T) {
 	var samples []sample
 	for i := range 300 {
 		b := bytes.Repeat([]byte("x"), i%20)
@@ -132,7 +132,7 @@ func TestSimilarTerms(t *testing.T) {
 			b[(i*7)%len(b)] = byte('a' + i%26)
 		}
 		b = append(b, bytes.Repeat([]byte{0}, i%3)...)
-		samples = append(samples, sample{id: fmt.Sprint(i), keywords: []keywordTerm{{inTool, string(b)}, {inCopy, string(b) + "y"}}})
+		samples = append(samples, sample{id: fmt.Sprint(i), keywords: []keywordTerm{{inTool, string(b)}, {inHash, string(b) + "y"}}})
 	}
 	compare(t, samples)
 }
@@ -171,7 +171,7 @@ func samplesOf(r *rand.Rand, n, textWords int) []sample {
 			s.keywords = append(s.keywords, keywordTerm{inEntry, fmt.Sprintf("%08x", r.Uint32())})
 		}
 		if r.IntN(5) > 0 {
-			s.keywords = append(s.keywords, keywordTerm{inCopy, fmt.Sprintf("c%d", r.IntN(n))})
+			s.keywords = append(s.keywords, keywordTerm{inHash, fmt.Sprintf("c%d", r.IntN(n))})
 		}
 		s.text = words(r, r.IntN(textWords))
 		list[i] = s
@@ -206,7 +206,7 @@ func TestManyDocuments(t *testing.T) {
 		if i == n-1 {
 			text += " last"
 		}
-		list[i] = sample{id: fmt.Sprintf("%08x", i), text: text, keywords: []keywordTerm{{inKind, "k"}, {inCopy, fmt.Sprintf("c%d", i/3)}}}
+		list[i] = sample{id: fmt.Sprintf("%08x", i), text: text, keywords: []keywordTerm{{inKind, "k"}, {inHash, fmt.Sprintf("c%d", i/3)}}}
 	}
 	compare(t, list)
 }
@@ -225,7 +225,7 @@ func corpus(t testing.TB) []sample {
 		for i, line := range bytes.SplitAfter(data[:min(len(data), 50_000)], []byte("\n")) {
 			list = append(list, sample{
 				id: fmt.Sprintf("%06x:%010x", len(list), i), text: string(line),
-				keywords: []keywordTerm{{inKind, filepath.Ext(path)}, {inEntry, fmt.Sprint(len(list))}, {inCopy, fmt.Sprint(len(line))}},
+				keywords: []keywordTerm{{inKind, filepath.Ext(path)}, {inEntry, fmt.Sprint(len(list))}, {inHash, fmt.Sprint(len(line))}},
 			})
 		}
 	}
@@ -262,12 +262,18 @@ func TestReuse(t *testing.T) {
 		}
 	}
 	a.Reset()
-	if a.Len() != 0 {
-		t.Errorf("Len() = %d after Reset", a.Len())
-	}
 	if _, err := a.Build(); err == nil {
 		t.Error("Build without documents: no error")
 	}
+}
+
+// memory estimates the bytes of memory that the documents take.
+func (a *Accumulator) memory() int {
+	n := len(a.values)
+	for _, f := range a.fields {
+		n += len(f.bytes) + 24*len(f.terms) + 8*len(f.slots) + 8*len(f.postings) + 4*len(f.ends) + 4*len(f.lengths)
+	}
+	return n
 }
 
 func TestSizeEstimates(t *testing.T) {
@@ -275,19 +281,19 @@ func TestSizeEstimates(t *testing.T) {
 	for _, s := range samplesOf(rand.New(rand.NewPCG(1, 1)), 2000, 200) {
 		s.addTo(a)
 	}
-	segment, err := a.Build()
+	image, err := a.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := a.Size()
-	if a.sizeOfOutput() < segment.Size() || a.sizeOfOutput() > 5*segment.Size() {
-		t.Errorf("Size() = %d, expects %d bytes for a segment of %d", a.Size(), a.sizeOfOutput(), segment.Size())
+	full := a.memory()
+	if a.sizeOfOutput() < len(image.bytes) || a.sizeOfOutput() > 5*len(image.bytes) {
+		t.Errorf("memory %d, expects %d bytes for a segment of %d", full, a.sizeOfOutput(), len(image.bytes))
 	}
 	a.Reset()
 	a.add([]byte("x"), nil, []byte("small"))
 	a.Reset()
-	if a.Size() > full/8 || cap(a.text.postings) > 1<<12 {
-		t.Errorf("Size() = %d after one small document, %d before: memory is kept", a.Size(), full)
+	if a.memory() > full/8 || cap(a.text.postings) > 1<<12 {
+		t.Errorf("%d bytes after one small document, %d before: memory is kept", a.memory(), full)
 	}
 }
 
@@ -551,7 +557,7 @@ func sourceTexts(b *testing.B) (list []sample, size int) {
 			n := min(len(text), 64+int(500*math.Exp(1.5*r.NormFloat64())))
 			list = append(list, sample{
 				id: fmt.Sprintf("%06x:%010x:%04x", size>>20, size, 0), text: string(text[:n]),
-				keywords: []keywordTerm{{inKind, "result"}, {inTool, "bash"}, {inEntry, fmt.Sprintf("%08x", r.Uint32())}, {inCopy, fmt.Sprintf("%011x", r.Uint64()>>20)}},
+				keywords: []keywordTerm{{inKind, "result"}, {inTool, "bash"}, {inEntry, fmt.Sprintf("%08x", r.Uint32())}, {inHash, fmt.Sprintf("%011x", r.Uint64()>>20)}},
 			})
 			size += n
 			text = text[n:]
@@ -586,7 +592,7 @@ func BenchmarkBuild(b *testing.B) {
 		for _, s := range list {
 			s.addTo(a)
 		}
-		return a.Size()
+		return a.memory()
 	}
 	accumulate()
 	run("accumulate", accumulate)
@@ -595,7 +601,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		return s.Size()
+		return len(s.bytes)
 	})
 	run("stock", func() int {
 		docs := make([]engine.Document, len(list))
@@ -613,7 +619,7 @@ func BenchmarkBuild(b *testing.B) {
 // One line that was appended to one file.
 func BenchmarkBuildSmall(b *testing.B) {
 	samples := []sample{
-		{id: "000001:0000000001:0000", text: "a short line", keywords: []keywordTerm{{inKind, "prompt"}, {inCopy, "copy"}}},
+		{id: "000001:0000000001:0000", text: "a short line", keywords: []keywordTerm{{inKind, "prompt"}, {inHash, "copy"}}},
 		{id: "r:000001", value: make([]byte, 2000)},
 	}
 	a := NewAccumulator()

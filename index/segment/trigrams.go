@@ -15,35 +15,39 @@ import (
 	"pigrep/internal/files"
 )
 
-// Trigrams say where in the dictionary of the text of a segment terms with a
-// needle may be, so that looking for a piece of a term visits a few hundredths of
-// it. The terms in their order are cut into columns; for every three bytes there is
-// a row of bits, one for each column in which some term has them. Rows are shared
-// by those that hash alike. The end of a term counts as a byte 0, which no term has.
+// Trigrams say where in the dictionary of the text of a segment terms with a needle
+// may be. The terms, in their order, are cut into columns; for every three bytes
+// there is a row of bits, one for each column in which some term has them. Three
+// bytes that hash alike share a row. The end of a term counts as a byte 0, which no
+// term has.
 //
-// They are in a file of their own beside the segment, made when it is first
-// published. It is derived from the segment:
-// without it, or when it is not as it was written, all terms are visited. Segments
-// with few terms have none. Of the rows those are read that a needle asks for. All
-// numbers are little endian:
+// They lie in a file beside the segment, made when it is first published. The file
+// is derived: without it, or when it is not as it was written, Infix visits all
+// terms. Segments with few terms have none. Reading takes only the rows of a needle.
+//
+// They pay for themselves: grep -c for a piece of a rare word takes 65 ms of CPU in
+// 1 GB of sessions, without them 204; in 300 MB 35 and 82. Making them adds 2 % to the
+// CPU of a first index and 1.2 % to the size of the index.
+//
+// All numbers are little endian:
 //
 //	8 bytes   "pgtrigr2"
 //	8 bytes   xxhash of what follows up to the rows
-//	8, 8      size and hash of the segment, as its manifest has them
+//	8, 8      size and hash of the segment's Fingerprint
 //	4 bytes   number of columns
 //	4 bytes   words of 64 columns in a row
 //	4 each    by column: the first 3 bytes of its first term, the first one highest
 //	          the rows: 8 bytes for each word, and 8 for the xxhash of them
 type trigrams struct {
-	first []uint32 // by column: the prefix that it begins with; ascending
+	first []uint32 // by column: the first 3 bytes of its first term; ascending
 	words int      // of a row
 	rows  []uint64
 }
 
-// columns are those that may have a term with a needle.
+// columns are those of the trigrams that may have a term with a needle.
 type columns struct {
-	first []uint32 // as those of the trigrams
-	bits  []uint64 // one for each
+	first []uint32 // as in trigrams
+	bits  []uint64 // one for each column
 }
 
 // TrigramsExt is the extension of the file with the trigrams of a segment.
@@ -67,7 +71,7 @@ func rowOf(a, b, c byte) int {
 	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - rowBits))
 }
 
-// any reports whether one of the columns has prefixes from low to high.
+// any reports whether a column that is left has prefixes from low to high.
 func (c *columns) any(low, high uint32) bool {
 	last := sort.Search(len(c.first), func(i int) bool { return c.first[i] > high }) - 1
 	for i := last; i >= 0; i-- {
@@ -81,20 +85,20 @@ func (c *columns) any(low, high uint32) bool {
 	return false
 }
 
-// makeTrigrams reads a dictionary; nil when it has few terms.
-func makeTrigrams(d dictionary) *trigrams {
-	if d.terms < trigramTerms {
+// makeTrigrams makes the trigrams of a dictionary; nil when it has few terms.
+func makeTrigrams(t fst) *trigrams {
+	if t.terms < trigramTerms {
 		return nil
 	}
-	w := trigramWalk{dictionary: d, trigrams: &trigrams{first: []uint32{0}}}
-	w.words = min((d.terms/columnTerms+1+63)/64, mostWords)
+	w := trigramWalk{fst: t, trigrams: &trigrams{first: []uint32{0}}}
+	w.words = min((t.terms/columnTerms+1+63)/64, mostWords)
 	w.rows = make([]uint64, trigramRows*w.words)
-	w.walk(d.root, 0)
+	w.walk(t.root, 0)
 	return w.trigrams
 }
 
 type trigramWalk struct {
-	dictionary
+	fst
 	*trigrams
 	path  [maxDepth + 1]byte
 	count int // of terms in the last column
@@ -128,8 +132,8 @@ func (w *trigramWalk) walk(addr, depth int) {
 	}
 }
 
-// put sets a byte of the path. The first bytes of all terms of a prefix are set
-// before those behind them, and a column begins with the first of these.
+// put sets a byte of the path. A column begins with the first term of a prefix of 3
+// bytes.
 func (w *trigramWalk) put(c byte, depth int) {
 	w.path[depth] = c
 	if depth+1 < prefixBytes {
@@ -184,9 +188,8 @@ func (t *trigrams) encode(of Fingerprint) []byte {
 // rowSize is the bytes that a row of so many words takes in the file.
 func rowSize(words int) int { return 8*words + 8 }
 
-// readColumns returns the columns of the terms of a segment, with all bits set,
-// and where in the file the rows are; nil when it has not the trigrams of the
-// segment.
+// readColumns returns the columns of a segment, with all bits set, and where in the
+// file the rows are; nil when the file does not have the trigrams of the segment.
 func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
 	le := binary.LittleEndian
 	b := make([]byte, usualHead)
@@ -215,11 +218,11 @@ func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
 	return c, int64(size)
 }
 
-// usualHead is more than what is before the rows of a segment of the usual size.
+// usualHead is more than the bytes before the rows for a segment of the usual size.
 const usualHead = 4 << 10
 
-// columns returns those that may have a term with the needle, at its end when
-// that is asked for; nil when nothing is known.
+// columns returns the columns that may have a term with the needle, at its end if
+// atEnd; nil when nothing is known.
 func (s *Segment) columns(needle []byte, atEnd bool) *columns {
 	if s.fingerprint.Size < minTrigramSegment {
 		return nil
@@ -260,8 +263,8 @@ func trigramsPath(segment string) string {
 	return strings.TrimSuffix(segment, Ext) + TrigramsExt
 }
 
-// AddTrigrams puts the trigrams of the segment beside it, unless they are there or
-// it needs none.
+// AddTrigrams writes the trigrams of the segment beside it, unless they are there or
+// it has few terms.
 func (s *Segment) AddTrigrams() error {
 	path := trigramsPath(s.path)
 	if s.fingerprint.Size < minTrigramSegment || isTrigrams(path) {
@@ -272,7 +275,7 @@ func (s *Segment) AddTrigrams() error {
 	if err != nil || t == nil {
 		return err
 	}
-	// Whole and on disk, or not at all: what is there is not made again.
+	// Complete and on disk, or not at all: a file that is there is not made again.
 	return files.Replace(path, fileMode, func(w io.Writer) error {
 		_, err := w.Write(t.encode(s.fingerprint))
 		return err
@@ -294,9 +297,9 @@ func isTrigrams(path string) bool {
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
 func (s *Segment) makeTrigrams() (t *trigrams, err error) {
 	defer format.Contain("read the terms of "+filepath.Base(s.path), &err)()
-	d, have, err := s.dictionary(FieldText)
+	tree, have, err := s.fst(FieldText)
 	if err != nil || !have {
 		return nil, err
 	}
-	return makeTrigrams(d), nil
+	return makeTrigrams(tree), nil
 }

@@ -51,7 +51,7 @@ func options(dir, root string) indexer.Options {
 // fields are those whose terms make up the state of an index.
 var fields = []segment.Field{
 	segment.FieldText, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
-	segment.FieldCustom, segment.FieldEntry, segment.FieldFlag, segment.FieldCopy,
+	segment.FieldCustom, segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
 }
 
 // state writes down everything an index says, in a form that does not depend on
@@ -76,7 +76,7 @@ func state(t testing.TB, r *index.Reader) []string {
 		}
 		lines = append(lines, recordLines(s, rec)...)
 		var facts session.Facts
-		if err := set.Of(s.File, &facts); err != nil {
+		if err := set.Decode(s.File, &facts); err != nil {
 			t.Fatalf("facts of %s: %v", s.Path, err)
 		}
 		lines = append(lines, factLines(s.Path, &facts)...)

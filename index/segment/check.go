@@ -5,49 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 
-	api "github.com/blevesearch/scorch_segment_api/v2"
+	engine "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// openZap opens a segment file with the engine.
-func openZap(path string) (*zap.Segment, error) {
-	opened, err := (&zap.ZapPlugin{}).Open(path)
-	if err != nil {
-		return nil, err
-	}
-	s, ok := opened.(*zap.Segment)
-	if !ok {
-		return nil, errors.Join(fmt.Errorf("unknown kind of segment %T", opened), opened.Close())
-	}
-	return s, nil
-}
-
-// WriteTo writes the segment as a file has it.
-func (s *Image) WriteTo(w io.Writer) (int64, error) {
-	base, err := s.base()
-	if err != nil {
-		return 0, err
-	}
-	return base.WriteTo(w)
-}
-
-// base returns the segment as the engine has one in memory, which can be written to a file.
-func (s *Image) base() (*zap.SegmentBase, error) {
-	return zap.InitSegmentBase(s.bytes, s.crc, chunkMode, uint64(s.docs), s.storedIndex, s.fieldIndex, nil, new(api.Stats))
-}
-
-// probes is how many terms of a field check looks up.
+// probes is about how many terms of a field, and how many ids, check looks up.
 const probes = 64
 
-// check opens the segment as the engine will, and compares it with the accumulator: number of documents, terms of every
-// field, and in full the postings of some terms, the stored values and ids of some documents.
-func (s *Image) check(a *Accumulator) error {
-	if crc32.ChecksumIEEE(s.bytes) != s.crc {
+// check reads the segment with the engine's code and compares it with the
+// accumulator: the number of documents and of the terms of every field, all stored
+// values, and a sample of ids and postings.
+func (m *Image) check(a *Accumulator) error {
+	if crc32.ChecksumIEEE(m.bytes) != m.crc {
 		return errors.New("wrong checksum")
 	}
-	opened, err := s.base()
+	opened, err := m.open()
 	if err != nil {
 		return err
 	}
@@ -60,14 +33,14 @@ func (s *Image) check(a *Accumulator) error {
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(id, a.ids.at(doc)) {
-			return fmt.Errorf("document %d has id %q, want %q", doc, id, a.ids.at(doc))
+		if !bytes.Equal(id, a.id.term(uint32(doc))) {
+			return fmt.Errorf("document %d has id %q, want %q", doc, id, a.id.term(uint32(doc)))
 		}
 	}
 	for _, v := range a.stored {
 		var got []byte
 		err := opened.VisitStoredFields(uint64(v.doc), func(field string, _ byte, value []byte, _ []uint64) bool {
-			if field == string(a.fields[a.storedID].Name) {
+			if field == string(a.fields[a.storedID].name) {
 				got = append(got, value...)
 			}
 			return true
@@ -81,14 +54,14 @@ func (s *Image) check(a *Accumulator) error {
 	}
 	for _, f := range a.fields {
 		if err := f.check(opened); err != nil {
-			return fmt.Errorf("field %s: %w", f.Name, err)
+			return fmt.Errorf("field %s: %w", f.name, err)
 		}
 	}
 	return nil
 }
 
-func (f *inverted) check(opened api.Segment) error {
-	dictionary, err := opened.Dictionary(string(f.Name))
+func (f *inverted) check(opened engine.Segment) error {
+	dictionary, err := opened.Dictionary(string(f.name))
 	if err != nil {
 		return err
 	}
@@ -96,8 +69,8 @@ func (f *inverted) check(opened api.Segment) error {
 		return fmt.Errorf("%d terms, want %d", n, len(f.terms))
 	}
 	var (
-		list     api.PostingsList
-		iterator api.PostingsIterator
+		list     engine.PostingsList
+		iterator engine.PostingsIterator
 	)
 	for number := 0; number < len(f.terms); number += len(f.terms)/probes + 1 {
 		list, err = dictionary.PostingsList(f.term(uint32(number)), nil, list)
@@ -109,7 +82,7 @@ func (f *inverted) check(opened api.Segment) error {
 			return fmt.Errorf("term %q is in %d documents, want %d", f.term(uint32(number)), list.Count(), want.docs)
 		}
 		iterator = list.Iterator(true, true, false, iterator)
-		var last api.Posting
+		var last engine.Posting
 		for n := uint32(0); ; n++ {
 			next, err := iterator.Next()
 			if err != nil {
@@ -123,7 +96,7 @@ func (f *inverted) check(opened api.Segment) error {
 			}
 			last = next
 		}
-		if freq := f.postings[want.last].freq; !f.Options.SkipFreqNorm() && last.Frequency() != uint64(freq) {
+		if freq := f.postings[want.last].freq; !f.options.SkipFreqNorm() && last.Frequency() != uint64(freq) {
 			return fmt.Errorf("term %q has frequency %d, want %d", f.term(uint32(number)), last.Frequency(), freq)
 		}
 	}

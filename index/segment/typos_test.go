@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Similar looks up is what the automaton finds within one edit.
-func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
+// Typos looks up what the automaton finds within one edit.
+func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.StringMatching(`[abc1]{1,6}`)
 		words := rapid.SliceOfN(word, 1, 60).Draw(rt, "words")
@@ -38,12 +38,12 @@ func TestSimilarFindsWhatFuzzyFinds(t *testing.T) {
 		}); err != nil {
 			rt.Fatal(err)
 		}
-		if err := seg.Similar(FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
+		if err := seg.Typos(FieldText, []byte(term), func(found []byte) { got = append(got, string(found)) }); err != nil {
 			rt.Fatal(err)
 		}
 		got = slices.DeleteFunc(got, func(s string) bool { return s == term })
 		if !slices.Equal(want, got) {
-			rt.Fatalf("terms like %q among %q: Similar finds %q, Fuzzy %q", term, words, got, want)
+			rt.Fatalf("terms like %q among %q: Typos finds %q, Fuzzy %q", term, words, got, want)
 		}
 	})
 }

@@ -8,26 +8,26 @@ import (
 
 // What is written into the index must be read again as the same number, and
 // nothing else be taken for one.
-func TestCopyTerms(t *testing.T) {
+func TestEntryHashTerms(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {
 		hash := rnd.Uint64() >> rnd.IntN(64)
 		if hash == 0 {
 			continue
 		}
-		term := []byte(CopyTerm(hash))
-		if got, ok := parseCopy(term); !ok || got != hash {
-			t.Fatalf("parseCopy(%q) = %x, %t, want %x", term, got, ok, hash)
+		term := []byte(EntryHashTerm(hash))
+		if got, ok := parseEntryHash(term); !ok || got != hash {
+			t.Fatalf("parseEntryHash(%q) = %x, %t, want %x", term, got, ok, hash)
 		}
 		at := rnd.IntN(len(term))
 		term[at] ^= byte(1 + rnd.IntN(255))
-		if got, ok := parseCopy(term); ok && CopyTerm(got) != string(term) {
-			t.Fatalf("parseCopy(%q) = %x, which is %q", term, got, CopyTerm(got))
+		if got, ok := parseEntryHash(term); ok && EntryHashTerm(got) != string(term) {
+			t.Fatalf("parseEntryHash(%q) = %x, which is %q", term, got, EntryHashTerm(got))
 		}
 	}
 	for _, bad := range []string{"", "AAAAAAAAAA", "AAAAAAAAAAAA", "AAAAAAAAAAB", "AAAA AAAAAA"} {
-		if got, ok := parseCopy([]byte(bad)); ok {
-			t.Errorf("parseCopy(%q) = %x, want none", bad, got)
+		if got, ok := parseEntryHash([]byte(bad)); ok {
+			t.Errorf("parseEntryHash(%q) = %x, want none", bad, got)
 		}
 	}
 }

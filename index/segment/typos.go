@@ -6,22 +6,24 @@ import (
 	"pigrep/index/format"
 )
 
-// typed is what Similar puts in the place of a character or between two.
+// typed are the characters that Typos replaces others with, or inserts.
 const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 
-// Similar visits the terms of a field that one typing error makes of this one:
-// a character left out, two neighbours swapped, or an ASCII letter or digit too
-// many or in the place of another. It looks up what the errors could have made,
-// which costs a twentieth of Fuzzy's walk through the dictionary.
-func (s *Segment) Similar(f Field, term []byte, visit func(term []byte)) (err error) {
+// Typos visits the terms of a field that one typing error makes of this one: a
+// character left out, two neighbours swapped, or an ASCII letter or digit too many
+// or in the place of another. It looks up what the errors could have made, which
+// takes a twentieth of the time of Fuzzy's walk through the dictionary. The term is
+// valid during the visit only.
+func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dict(f)
+	fst, err := s.dictionary(f)
 	if err != nil || fst == nil {
 		return err
 	}
 	var found []string
-	// try follows the pieces from a state, and notes the term when it exists.
+	// try follows the pieces from the state after term[:before], and keeps the term
+	// if it exists.
 	try := func(at int, before int, pieces ...[]byte) {
 		for _, p := range pieces {
 			for _, c := range p {

@@ -13,7 +13,7 @@ import (
 
 // Every document whose entry has a copy somewhere is marked, and most others are
 // not, whether the generation was made at once or from the one before.
-func TestMayBeCopy(t *testing.T) {
+func TestPossibleDuplicates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	dir := tempDir(t)
 	w := openWriter(t, dir)
@@ -54,7 +54,7 @@ func TestMayBeCopy(t *testing.T) {
 				for doc := range uint32(s.Len()) {
 					docs = append(docs, doc)
 				}
-				err := s.Copies(docs, func(doc uint32, hash uint64) {
+				err := s.EntryHashes(docs, func(doc uint32, hash uint64) {
 					if id, ok := s.ID(doc); ok {
 						do(s, doc, hash, place{id.File, id.Offset})
 					}
@@ -71,7 +71,7 @@ func TestMayBeCopy(t *testing.T) {
 			entries[hash][at] = true
 		})
 		visit(func(s *segment.Segment, doc uint32, hash uint64, at place) {
-			bits := s.MayBeCopy()
+			bits := s.PossibleDuplicates()
 			if (bits != nil) != known {
 				t.Fatalf("known: %t, want %t", bits != nil, known)
 			}
@@ -91,15 +91,15 @@ func TestMayBeCopy(t *testing.T) {
 			var docs, may []uint32
 			for doc := range uint32(s.Len()) {
 				docs = append(docs, doc)
-				if known && s.MayBeCopy()[doc/64]>>(doc%64)&1 != 0 {
+				if known && s.PossibleDuplicates()[doc/64]>>(doc%64)&1 != 0 {
 					may = append(may, doc)
 				}
 			}
-			if err := s.Copies(docs, func(doc uint32, hash uint64) { all[doc] = hash }); err != nil {
+			if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { all[doc] = hash }); err != nil {
 				t.Fatal(err)
 			}
 			visited := 0
-			err := s.Copies(may, func(doc uint32, hash uint64) {
+			err := s.EntryHashes(may, func(doc uint32, hash uint64) {
 				if visited++; all[doc] != hash {
 					t.Errorf("document %d has %x among those that may be copies, %x among all", doc, hash, all[doc])
 				}
