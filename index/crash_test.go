@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 )
 
 // The test binary runs itself as a writer that is killed, when this is set to
@@ -106,7 +107,7 @@ func checkCounts(t *testing.T, r *index.Reader) {
 	for _, s := range r.Summaries() {
 		n := 0
 		for _, seg := range r.Segments() {
-			b, err := seg.Bitmap(index.FieldFile, []byte(index.FileTerm(s.File)))
+			b, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(s.File)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +228,7 @@ func TestReadersWhilePublishing(t *testing.T) {
 					t.Errorf("generation %d after %d", r.Generation(), last)
 				}
 				last = r.Generation()
-				if got := len(found(t, r, index.FieldText, "common")); got != r.Documents() {
+				if got := len(found(t, r, segment.FieldText, "common")); got != r.Documents() {
 					t.Errorf("generation %d: %d found, %d documents", r.Generation(), got, r.Documents())
 				}
 				if err := r.Close(); err != nil {
@@ -513,7 +514,7 @@ func writeDamaged(t *testing.T, dir string) {
 	commit(t, w, b)
 	publish(t, w)
 	r := openReader(t, dir)
-	if got := found(t, r, index.FieldText, "something"); len(got) != 1 {
+	if got := found(t, r, segment.FieldText, "something"); len(got) != 1 {
 		t.Errorf("after the rebuild: %v", got)
 	}
 }

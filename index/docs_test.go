@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pigrep/index/segment"
 )
 
 // docs/index-format.md names every field, and every file that may lie in an index.
@@ -14,9 +16,9 @@ func TestFormatIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	names := []string{lockName, currentName, manifestName, segmentExt, trigramsExt, "`" + copiesName + "`", string(FieldText), "`" + FlagError + "`", "`" + FlagCut + "`"}
-	for _, k := range keywords {
-		names = append(names, "`"+string(k.name)+"`")
+	names := []string{lockName, currentName, manifestName, segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
+	for _, f := range segment.Fields() {
+		names = append(names, "`"+string(f)+"`")
 	}
 	for _, name := range names {
 		if !strings.Contains(page, name) {

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -25,8 +26,8 @@ func Example() {
 	defer w.Close()
 	b := w.NewBatch()
 	file := w.NextFile()
-	tokens := b.Add(&index.Document{
-		ID:   index.ID{File: file, Offset: 120},
+	tokens := b.Add(&segment.Document{
+		ID:   segment.ID{File: file, Offset: 120},
 		Kind: session.KindPrompt,
 		Text: []byte("Why does the connection time out?"),
 	})
@@ -44,7 +45,7 @@ func Example() {
 	}
 	defer r.Close()
 	for _, s := range r.Segments() {
-		p, err := s.Postings(index.FieldText, []byte("connection"))
+		p, err := s.Postings(segment.FieldText, []byte("connection"))
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 )
 
 // What was committed and not published is what the next writer goes on from, and
@@ -23,7 +25,7 @@ func TestCommittedNotPublished(t *testing.T) {
 	}
 	sees := func(want int) {
 		t.Helper()
-		if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != want {
+		if got := found(t, openReader(t, dir), segment.FieldText, "words"); len(got) != want {
 			t.Errorf("words: %v, want %d", got, want)
 		}
 	}
@@ -53,7 +55,7 @@ func TestCommittedNotPublished(t *testing.T) {
 // stays.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
-	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri", "live/root.bolt"}
+	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri"}
 	for _, name := range left {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -88,7 +90,7 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("segments of three generations: %v", segments)
 	}
 	for _, r := range readers {
-		if got := found(t, r, index.FieldText, "words"); len(got) != 1 {
+		if got := found(t, r, segment.FieldText, "words"); len(got) != 1 {
 			t.Errorf("generation %d: %v, want one", r.Generation(), got)
 		}
 	}
@@ -164,7 +166,7 @@ func TestManyGenerations(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := openReader(t, dir)
-	if got := found(t, r, index.FieldText, "words"); len(got) != 5 {
+	if got := found(t, r, segment.FieldText, "words"); len(got) != 5 {
 		t.Errorf("words: %v, want 5", got)
 	}
 	if n, _, err := r.Generations(); n != 3 || err != nil {
@@ -172,7 +174,8 @@ func TestManyGenerations(t *testing.T) {
 	}
 }
 
-// A writer whose directory was deleted, and made anew by another, leaves that alone.
+// A writer whose directory was deleted leaves the index that another writer made in
+// its place alone.
 func TestDeletedDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	old := openWriter(t, dir)
@@ -195,12 +198,12 @@ func TestDeletedDirectory(t *testing.T) {
 	}
 	putOne(t, w, "/newer", "words")
 	publish(t, w)
-	if got := found(t, openReader(t, dir), index.FieldText, "words"); len(got) != 2 {
+	if got := found(t, openReader(t, dir), segment.FieldText, "words"); len(got) != 2 {
 		t.Errorf("words: %v, want those of the new index", got)
 	}
 }
 
-// A reader can be verified, and is sound, when what it reads has no names any more.
+// A reader can be verified when the files that it has open are removed.
 func TestVerifyOldGeneration(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -241,5 +244,31 @@ func TestRebuildRemovesTheDamaged(t *testing.T) {
 		if list, _ := filepath.Glob(filepath.Join(dir, pattern)); len(list) != 1 {
 			t.Errorf("%s: %v, want one", pattern, list)
 		}
+	}
+}
+
+// A published segment with many terms has trigrams beside it, those that went
+// missing included.
+func TestPublishAddsTrigrams(t *testing.T) {
+	dir := tempDir(t)
+	w := openWriter(t, dir)
+	var text strings.Builder
+	for i := range 40_000 {
+		fmt.Fprintf(&text, "%x ", uint32(i)*0x9e3779b1)
+	}
+	putOne(t, w, "/many.jsonl", text.String())
+	publish(t, w)
+	pattern := filepath.Join(dir, "segments", "*.tri")
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("trigrams: %q, %v, want one file", found, err)
+	}
+	if err := os.Remove(found[0]); err != nil {
+		t.Fatal(err)
+	}
+	putOne(t, w, "/one.jsonl", "text")
+	publish(t, w)
+	if _, err := os.Stat(found[0]); err != nil {
+		t.Errorf("trigrams that are missing were not made: %v", err)
 	}
 }

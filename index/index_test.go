@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -57,8 +58,8 @@ func publish(t testing.TB, w *index.Writer) uint64 {
 func putFile(b *index.Batch, file uint32, path string, texts ...string) {
 	r := &session.Record{Summary: session.Summary{File: file, Path: path, Documents: len(texts)}}
 	for i, text := range texts {
-		tokens := b.Add(&index.Document{
-			ID:   index.ID{File: file, Offset: int64(i * 100)},
+		tokens := b.Add(&segment.Document{
+			ID:   segment.ID{File: file, Offset: int64(i * 100)},
 			Kind: session.KindReply, Role: "assistant", EntryID: fmt.Sprintf("%08x", i), Text: []byte(text),
 		})
 		r.Tokens += uint64(tokens)
@@ -69,7 +70,7 @@ func putFile(b *index.Batch, file uint32, path string, texts ...string) {
 }
 
 // found returns the ids of the documents with a term, as text.
-func found(t testing.TB, r *index.Reader, f index.Field, term string) []string {
+func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string {
 	t.Helper()
 	list := []string{}
 	for _, s := range r.Segments() {
@@ -122,7 +123,7 @@ func TestCommitPublishOpen(t *testing.T) {
 	}
 
 	r := openReader(t, dir)
-	if got, want := found(t, r, index.FieldText, "timeout"), []string{"1:0:0 1x/2", "1:100:0 2x/3"}; cmp.Diff(want, got) != "" {
+	if got, want := found(t, r, segment.FieldText, "timeout"), []string{"1:0:0 1x/2", "1:100:0 2x/3"}; cmp.Diff(want, got) != "" {
 		t.Errorf("timeout: %s", cmp.Diff(want, got))
 	}
 	var paths []string
@@ -149,11 +150,11 @@ func TestCommitPublishOpen(t *testing.T) {
 	putFile(b, one, "/s/b.jsonl", "timeout is over")
 	commit(t, w, b)
 	publish(t, w)
-	if got := len(found(t, r, index.FieldText, "timeout")); got != 2 {
+	if got := len(found(t, r, segment.FieldText, "timeout")); got != 2 {
 		t.Errorf("old reader finds %d, want 2", got)
 	}
 	r2 := openReader(t, dir)
-	if got, want := found(t, r2, index.FieldText, "timeout"), []string{"1:0:0 1x/3"}; cmp.Diff(want, got) != "" {
+	if got, want := found(t, r2, segment.FieldText, "timeout"), []string{"1:0:0 1x/3"}; cmp.Diff(want, got) != "" {
 		t.Errorf("timeout after replacing: %s", cmp.Diff(want, got))
 	}
 	b = w.NewBatch()
@@ -161,7 +162,7 @@ func TestCommitPublishOpen(t *testing.T) {
 	commit(t, w, b)
 	publish(t, w)
 	r3 := openReader(t, dir)
-	if got := len(found(t, r3, index.FieldText, "timeout")); got != 0 || r3.Documents() != 1 || len(r3.Summaries()) != 1 {
+	if got := len(found(t, r3, segment.FieldText, "timeout")); got != 0 || r3.Documents() != 1 || len(r3.Summaries()) != 1 {
 		t.Errorf("after DeleteFile: %d found, %d documents, %d files", got, r3.Documents(), len(r3.Summaries()))
 	}
 }
@@ -199,7 +200,7 @@ func TestUnterminatedLine(t *testing.T) {
 	file := w.NextFile()
 	base := &session.Record{Summary: session.Summary{File: file, Path: "/a"}}
 	add := func(b *index.Batch, offset int64, part int, text string) {
-		b.Add(&index.Document{ID: index.ID{File: file, Offset: offset, Part: part}, Text: []byte(text)})
+		b.Add(&segment.Document{ID: segment.ID{File: file, Offset: offset, Part: part}, Text: []byte(text)})
 	}
 	b := w.NewBatch()
 	add(b, 0, 0, "alpha")
@@ -229,7 +230,7 @@ func TestUnterminatedLine(t *testing.T) {
 	b.Put(base, full)
 	commit(t, w, b)
 	publish(t, w)
-	if got := found(t, openReader(t, dir), index.FieldText, "torn"); len(got) != 2 {
+	if got := found(t, openReader(t, dir), segment.FieldText, "torn"); len(got) != 2 {
 		t.Errorf("after a touch: %v, want both parts", got)
 	}
 
@@ -242,10 +243,10 @@ func TestUnterminatedLine(t *testing.T) {
 	commit(t, w, b)
 	publish(t, w)
 	r := openReader(t, dir)
-	if got, want := found(t, r, index.FieldText, "torn"), []string{"1:100:0 1x/2"}; cmp.Diff(want, got) != "" {
+	if got, want := found(t, r, segment.FieldText, "torn"), []string{"1:100:0 1x/2"}; cmp.Diff(want, got) != "" {
 		t.Errorf("after the line was finished: %s", cmp.Diff(want, got))
 	}
-	if got := found(t, r, index.FieldText, "alpha"); len(got) != 1 {
+	if got := found(t, r, segment.FieldText, "alpha"); len(got) != 1 {
 		t.Errorf("alpha: %v", got)
 	}
 }
@@ -255,11 +256,11 @@ func TestFields(t *testing.T) {
 	w := openWriter(t, dir)
 	b := w.NewBatch()
 	long := strings.Repeat("m", 300)
-	b.Add(&index.Document{
-		ID: index.ID{File: 7, Offset: 1 << 33, Part: 300}, Kind: session.KindCall, Role: "assistant", Tool: "bash",
+	b.Add(&segment.Document{
+		ID: segment.ID{File: 7, Offset: 1 << 33, Part: 300}, Kind: session.KindCall, Role: "assistant", Tool: "bash",
 		Provider: "p", Model: long, CustomType: "c", EntryID: "0a1b2c3d", Error: true, Copy: 0xfeed, Text: []byte("connect connection conduit"),
 	})
-	b.Add(&index.Document{ID: index.ID{File: 0xabcdef, Offset: 5}, Kind: session.KindReply, Text: []byte("connections")})
+	b.Add(&segment.Document{ID: segment.ID{File: 0xabcdef, Offset: 5}, Kind: session.KindReply, Text: []byte("connections")})
 	b.Put(&session.Record{Summary: session.Summary{File: 7, Path: "7", Documents: 1}}, nil)
 	b.Put(&session.Record{Summary: session.Summary{File: 0xabcdef, Path: "8", Documents: 1}}, nil)
 	commit(t, w, b)
@@ -269,17 +270,17 @@ func TestFields(t *testing.T) {
 		t.Fatalf("%d segments, want 1 with 4 numbers", len(r.Segments()))
 	}
 	s := r.Segments()[0]
-	for f, term := range map[index.Field]string{
-		index.FieldFile: "000007", index.FieldKind: "call", index.FieldRole: "assistant", index.FieldTool: "bash",
-		index.FieldProvider: "p", index.FieldModel: long[:256], index.FieldCustom: "c", index.FieldEntry: "0a1b2c3d",
-		index.FieldFlag: index.FlagError, index.FieldCopy: index.CopyTerm(0xfeed),
+	for f, term := range map[segment.Field]string{
+		segment.FieldFile: "000007", segment.FieldKind: "call", segment.FieldRole: "assistant", segment.FieldTool: "bash",
+		segment.FieldProvider: "p", segment.FieldModel: long[:256], segment.FieldCustom: "c", segment.FieldEntry: "0a1b2c3d",
+		segment.FieldFlag: segment.FlagError, segment.FieldEntryHash: segment.EntryHashTerm(0xfeed),
 	} {
 		bm, err := s.Bitmap(f, []byte(term))
 		if err != nil || bm.GetCardinality() != 1 {
 			t.Errorf("Bitmap(%s, %q) = %v, %v, want one document", f, term, bm, err)
 			continue
 		}
-		if id, ok := s.ID(bm.Minimum()); !ok || id != (index.ID{File: 7, Offset: 1 << 33, Part: 300}) {
+		if id, ok := s.ID(bm.Minimum()); !ok || id != (segment.ID{File: 7, Offset: 1 << 33, Part: 300}) {
 			t.Errorf("Bitmap(%s, %q): id %v, %t", f, term, id, ok)
 		}
 	}
@@ -290,21 +291,21 @@ func TestFields(t *testing.T) {
 	docs, records := 0, 0
 	for doc := range uint32(s.Len()) {
 		id, ok := s.ID(doc)
-		file := files.Of(doc)
+		file := files.File(doc)
 		switch {
 		case ok && id.File == file:
 			docs++
-		case !ok && file == index.NoFile:
+		case !ok && file == segment.NoFile:
 			records++
 		default:
-			t.Errorf("Files().Of(%d) = %d, ID = %v, %t", doc, file, id, ok)
+			t.Errorf("Files().File(%d) = %d, ID = %v, %t", doc, file, id, ok)
 		}
 	}
 	if docs != 2 || records != 2 {
 		t.Errorf("%d documents and %d records, want 2 and 2", docs, records)
 	}
 	var terms []string
-	if err := s.Terms(index.FieldText, []byte("conn"), func(term []byte, count int) bool {
+	if err := s.Terms(segment.FieldText, []byte("conn"), func(term []byte, count int) bool {
 		terms = append(terms, fmt.Sprintf("%s %d", term, count))
 		return true
 	}); err != nil {
@@ -314,7 +315,7 @@ func TestFields(t *testing.T) {
 		t.Errorf("Terms: %s", diff)
 	}
 	terms = nil
-	if err := s.Fuzzy(index.FieldText, nil, []byte("conection"), 2, func(term []byte, edits, count int) bool {
+	if err := s.Fuzzy(segment.FieldText, nil, []byte("conection"), 2, func(term []byte, edits, count int) bool {
 		terms = append(terms, fmt.Sprintf("%s %d %d", term, edits, count))
 		return true
 	}); err != nil {
@@ -325,7 +326,7 @@ func TestFields(t *testing.T) {
 	}
 	var copies []uint64
 	all := []uint32{0, 1, 2, 3}
-	if err := s.Copies(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
+	if err := s.EntryHashes(all, func(doc uint32, copy uint64) { copies = append(copies, copy) }); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]uint64{0xfeed}, copies); diff != "" {
@@ -403,7 +404,7 @@ func TestCompact(t *testing.T) {
 		r := openReader(t, dir)
 		for _, s := range r.Segments() {
 			// Dictionaries are not readable text.
-			if err := s.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+			if err := s.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
 				if string(term) != "keptword" {
 					t.Errorf("term %q is left after Compact", term)
 				}
@@ -412,14 +413,14 @@ func TestCompact(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := found(t, r, index.FieldText, "keptword"); len(got) != files || len(r.Segments()) != 1 {
+		if got := found(t, r, segment.FieldText, "keptword"); len(got) != files || len(r.Segments()) != 1 {
 			t.Errorf("after Compact: %v in %d segments", got, len(r.Segments()))
 		}
 		b = w.NewBatch()
 		putFile(b, w.NextFile(), "/more", "keptword")
 		commit(t, w, b)
 		publish(t, w)
-		if got := found(t, openReader(t, dir), index.FieldText, "keptword"); len(got) != files+1 {
+		if got := found(t, openReader(t, dir), segment.FieldText, "keptword"); len(got) != files+1 {
 			t.Errorf("a commit after Compact: %v", got)
 		}
 	}
@@ -468,7 +469,7 @@ func TestReopen(t *testing.T) {
 		t.Fatalf("Reopen: %v", err)
 	}
 	defer r.Close()
-	if got := found(t, old, index.FieldText, "some"); len(got) != 2 {
+	if got := found(t, old, segment.FieldText, "some"); len(got) != 2 {
 		t.Errorf("the old reader finds %v, want both", got)
 	}
 	if err := old.Close(); err != nil {
@@ -477,7 +478,7 @@ func TestReopen(t *testing.T) {
 	if diff := cmp.Diff(readContents(t, openReader(t, dir)), readContents(t, r)); diff != "" {
 		t.Errorf("not as a reader that was opened alone (-want +got): %s", diff)
 	}
-	if got := found(t, r, index.FieldText, "words"); len(got) != 2 {
+	if got := found(t, r, segment.FieldText, "words"); len(got) != 2 {
 		t.Errorf("the new reader finds %v, want two", got)
 	}
 }
@@ -524,7 +525,7 @@ func TestMerge(t *testing.T) {
 		if got := len(r.Segments()); got > 12 {
 			t.Fatalf("%d segments after %d commits", got, i+1)
 		}
-		if got := found(t, r, index.FieldText, "words"); len(got) != i+1 {
+		if got := found(t, r, segment.FieldText, "words"); len(got) != i+1 {
 			t.Fatalf("%d found after %d commits", len(got), i+1)
 		}
 	}

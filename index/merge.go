@@ -2,33 +2,30 @@ package index
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
-	zapapi "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
+
+	"pigrep/index/segment"
 )
 
 const (
-	// fewDocuments is how large a segment may become whatever the writer wrote.
-	// Merging so much takes some tens of milliseconds.
+	// fewDocuments is how large a merged segment may become however little the
+	// writer wrote. Merging so much takes some tens of milliseconds.
 	fewDocuments = 10_000
-	// mergeShare is how many times as large as what the writer wrote a segment may
-	// become.
+	// mergeShare is how many times as large as what the writer wrote a merged
+	// segment may become.
 	mergeShare = 4
-	// spareSegments is how many segments there may be beyond what is aimed at, so
-	// that most writers that add a little have nothing to merge.
+	// spareSegments is how many segments there may be beyond the planner's budget,
+	// so that most writers that add a little have nothing to merge.
 	spareSegments = 8
 )
 
-// Merge merges small segments when there are many. What that takes is in
-// proportion to what the writer wrote; all segments are only merged by Compact.
-// Readers see it with the next Publish. An error leaves the segments as they were.
+// Merge merges small segments if there are many. Its cost is in proportion to what
+// the writer wrote; only Compact merges all segments. Readers see the result after the
+// next Publish. An error leaves the segments as they were.
 func (w *Writer) Merge() error {
 	w.work.Lock()
 	defer w.work.Unlock()
@@ -44,13 +41,13 @@ func (w *Writer) Merge() error {
 		return mergeplan.CalcBudget(total, first, o) + spareSegments
 	}
 	var segments []mergeplan.Segment
-	for i, s := range w.live.segments {
+	for i, s := range w.head.segments {
 		segments = append(segments, planned{s, uint64(i)})
 	}
 	plan, err := mergeplan.Plan(segments, &options)
 	if err == nil && plan != nil {
 		for _, task := range plan.Tasks {
-			var list []*Segment
+			var list []*segment.Segment
 			for _, p := range task.Segments {
 				list = append(list, p.(planned).Segment)
 			}
@@ -65,37 +62,32 @@ func (w *Writer) Merge() error {
 	return nil
 }
 
-// planned is a segment as the engine's planner sees it.
+// planned is a segment as the planner sees it.
 type planned struct {
-	*Segment
+	*segment.Segment
 	number uint64
 }
 
-func (p planned) Id() uint64      { return p.number }
-func (p planned) FullSize() int64 { return int64(p.length) }
-func (p planned) LiveSize() int64 {
-	if p.deleted == nil {
-		return p.FullSize()
-	}
-	return p.FullSize() - int64(p.deleted.GetCardinality())
-}
+func (p planned) Id() uint64          { return p.number }
+func (p planned) FullSize() int64     { return int64(p.Len()) }
+func (p planned) LiveSize() int64     { return int64(p.Live()) }
 func (p planned) HasVector() bool     { return false }
-func (p planned) FileSize() int64     { return int64(len(p.data)) }
-func (p planned) LiveFileSize() int64 { return int64(len(p.data)) }
+func (p planned) FileSize() int64     { return p.Size() }
+func (p planned) LiveFileSize() int64 { return p.Size() }
 
-// Compact writes the index anew as one segment and publishes it as the only
-// generation. What was deleted is in no file of the index afterwards. Readers
-// that have an older generation open keep it; on systems where it cannot be
-// removed then, the next publishing removes it.
+// Compact merges all segments into one and publishes that as the only generation.
+// Afterwards no file of the index has anything that was deleted. Readers keep an older
+// generation that they have open; on systems where open files cannot be removed, the
+// next publishing removes it.
 func (w *Writer) Compact(ctx context.Context) error {
 	w.work.Lock()
 	defer w.work.Unlock()
 	if w.failed != nil {
 		return w.failed
 	}
-	list := w.live.segments
+	list := w.head.segments
 	var err error
-	if len(list) > 1 || len(list) == 1 && list[0].deleted != nil {
+	if len(list) > 1 || len(list) == 1 && list[0].Deleted() != nil {
 		err = w.merge(ctx, list)
 	}
 	if err == nil {
@@ -110,50 +102,18 @@ func (w *Writer) Compact(ctx context.Context) error {
 	return nil
 }
 
-// merge puts one segment without deleted documents in the place of several.
-func (w *Writer) merge(ctx context.Context, list []*Segment) error {
+// merge replaces segments with one that has their live documents.
+func (w *Writer) merge(ctx context.Context, list []*segment.Segment) error {
 	w.pruning.Wait()
-	merged, err := w.mergeFiles(ctx, list)
+	merged, err := segment.Merge(ctx, list, w.newSegment())
 	if err != nil {
 		return err
 	}
-	var segments []*Segment
-	for _, s := range w.live.segments {
+	var segments []*segment.Segment
+	for _, s := range w.head.segments {
 		if !slices.Contains(list, s) {
 			segments = append(segments, s)
 		}
 	}
-	return w.advance(append(retain(segments...), merged), w.live.table)
-}
-
-func (w *Writer) mergeFiles(ctx context.Context, list []*Segment) (merged *Segment, err error) {
-	defer contain("merge segments", &err)()
-	var segments []zapapi.Segment
-	var drops []*roaring.Bitmap
-	for _, s := range list {
-		segments, drops = append(segments, s.zap), append(drops, s.deleted)
-	}
-	stop := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { close(stop) })()
-	path := w.newSegment()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ctx.Err())
-			_ = os.Remove(path) // which there may not be
-		}
-	}()
-	if _, _, err := (&zap.ZapPlugin{}).Merge(segments, drops, path, stop, nil); err != nil {
-		return nil, err
-	}
-	for _, s := range list {
-		s.Trim()
-	}
-	if err := os.Chmod(path, fileMode); err != nil {
-		return nil, err
-	}
-	if merged, err = openSegment(path); err != nil {
-		return nil, err
-	}
-	merged.mark = markSegment(merged)
-	return merged, nil
+	return w.advance(append(retain(segments...), merged), w.head.table)
 }

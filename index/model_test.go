@@ -13,12 +13,13 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
 // The model of an index: what it must hold, kept in maps.
 type model struct {
-	docs    map[index.ID]index.Document
+	docs    map[segment.ID]segment.Document
 	records map[uint32]*session.Record // full
 	bases   map[uint32]*session.Record
 }
@@ -29,7 +30,7 @@ func (m *model) clone() *model {
 
 // deleteFrom takes out the documents of a file from an offset on.
 func (m *model) deleteFrom(file uint32, offset int64) {
-	maps.DeleteFunc(m.docs, func(id index.ID, _ index.Document) bool { return id.File == file && id.Offset >= offset })
+	maps.DeleteFunc(m.docs, func(id segment.ID, _ segment.Document) bool { return id.File == file && id.Offset >= offset })
 }
 
 var words = []string{
@@ -37,12 +38,12 @@ var words = []string{
 	strings.Repeat("long", 40), "conn", "connect",
 }
 
-func anyDocument(t *rapid.T, file uint32, offset int64, part int) index.Document {
+func anyDocument(t *rapid.T, file uint32, offset int64, part int) segment.Document {
 	keyword := func(label string) string {
 		return rapid.SampledFrom([]string{"", "one", "two", "three"}).Draw(t, label)
 	}
-	return index.Document{
-		ID:       index.ID{File: file, Offset: offset, Part: part},
+	return segment.Document{
+		ID:       segment.ID{File: file, Offset: offset, Part: part},
 		Kind:     rapid.SampledFrom([]session.Kind{session.KindPrompt, session.KindReply, session.KindCall}).Draw(t, "kind"),
 		Role:     keyword("role"),
 		Tool:     keyword("tool"),
@@ -167,20 +168,20 @@ func (m *model) contents() contents {
 			c.Text = append(c.Text, fmt.Sprintf("%q in %v: %d/%d", term, id, freq, length))
 			terms[term] = true
 		}
-		for f, v := range map[index.Field]string{
-			index.FieldFile: index.FileTerm(id.File), index.FieldKind: string(d.Kind), index.FieldRole: d.Role, index.FieldTool: d.Tool,
-			index.FieldProvider: d.Provider, index.FieldModel: d.Model, index.FieldEntry: d.EntryID,
-			index.FieldFlag: map[bool]string{true: index.FlagError}[d.Error], index.FieldCopy: index.CopyTerm(d.Copy),
+		for f, v := range map[segment.Field]string{
+			segment.FieldFile: segment.FileTerm(id.File), segment.FieldKind: string(d.Kind), segment.FieldRole: d.Role, segment.FieldTool: d.Tool,
+			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID,
+			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
 		} {
 			if v != "" {
 				c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, v, id))
 			}
 		}
 		if a.Cut() {
-			c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", index.FieldFlag, index.FlagCut, id))
+			c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", segment.FieldFlag, segment.FlagCut, id))
 		}
 		if d.Copy != 0 {
-			c.Copies = append(c.Copies, fmt.Sprint(id, " ", index.CopyTerm(d.Copy)))
+			c.Copies = append(c.Copies, fmt.Sprint(id, " ", segment.EntryHashTerm(d.Copy)))
 		}
 	}
 	c.Terms = slices.Collect(maps.Keys(terms))
@@ -216,14 +217,14 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 		if err != nil {
 			t.Fatalf("Files: %v", err)
 		}
-		id := func(doc uint32) index.ID {
+		id := func(doc uint32) segment.ID {
 			id, ok := s.ID(doc)
 			if !ok {
 				t.Fatalf("ID(%d): not a document", doc)
 			}
 			return id
 		}
-		walk := func(f index.Field, each func(term string)) {
+		walk := func(f segment.Field, each func(term string)) {
 			if err := s.Terms(f, nil, func(term []byte, count int) bool {
 				if count < 1 {
 					t.Fatalf("Terms(%s): %q has %d documents", f, term, count)
@@ -234,8 +235,8 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 				t.Fatalf("Terms(%s): %v", f, err)
 			}
 		}
-		walk(index.FieldText, func(term string) {
-			p, err := s.Postings(index.FieldText, []byte(term))
+		walk(segment.FieldText, func(term string) {
+			p, err := s.Postings(segment.FieldText, []byte(term))
 			if err != nil {
 				t.Fatalf("Postings(%q): %v", term, err)
 			}
@@ -257,9 +258,9 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 				t.Fatalf("Postings(%q): %d of %d, %v", term, n, count, p.Err())
 			}
 		})
-		for _, f := range []index.Field{
-			index.FieldFile, index.FieldKind, index.FieldRole, index.FieldTool, index.FieldProvider, index.FieldModel,
-			index.FieldEntry, index.FieldFlag, index.FieldCopy,
+		for _, f := range []segment.Field{
+			segment.FieldFile, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
+			segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
 		} {
 			walk(f, func(term string) {
 				b, err := s.Bitmap(f, []byte(term))
@@ -269,14 +270,14 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 				for it := b.Iterator(); it.HasNext(); {
 					doc := it.Next()
 					c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, term, id(doc)))
-					if f == index.FieldFile {
+					if f == segment.FieldFile {
 						c.IDs = append(c.IDs, id(doc).String())
-						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files.Of(doc)))
+						c.Files = append(c.Files, fmt.Sprint(id(doc), " in ", files.File(doc)))
 					}
 				}
-				if f == index.FieldFile {
-					if err := s.Copies(b.ToArray(), func(doc uint32, copy uint64) {
-						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", index.CopyTerm(copy)))
+				if f == segment.FieldFile {
+					if err := s.EntryHashes(b.ToArray(), func(doc uint32, copy uint64) {
+						c.Copies = append(c.Copies, fmt.Sprint(id(doc), " ", segment.EntryHashTerm(copy)))
 					}); err != nil {
 						t.Fatalf("Copies: %v", err)
 					}
@@ -295,10 +296,8 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := tempDir(t)
-		m := &model{docs: map[index.ID]index.Document{}, records: map[uint32]*session.Record{}, bases: map[uint32]*session.Record{}}
-		// Segments of both builders, and merges of both, in one index.
-		options := func() index.WriterOptions { return index.WriterOptions{Stock: rapid.Bool().Draw(rt, "stock")} }
-		w, err := index.OpenWriter(dir, options())
+		m := &model{docs: map[segment.ID]segment.Document{}, records: map[uint32]*session.Record{}, bases: map[uint32]*session.Record{}}
+		w, err := index.OpenWriter(dir, index.WriterOptions{})
 		if err != nil {
 			rt.Fatalf("OpenWriter: %v", err)
 		}
@@ -350,7 +349,7 @@ func TestModel(t *testing.T) {
 				if err := w.Close(); err != nil {
 					rt.Fatalf("Close: %v", err)
 				}
-				if w, err = index.OpenWriter(dir, options()); err != nil {
+				if w, err = index.OpenWriter(dir, index.WriterOptions{}); err != nil {
 					rt.Fatalf("OpenWriter: %v", err)
 				}
 				for file, want := range m.bases {

@@ -1,38 +1,42 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
-	"github.com/blevesearch/vellum/levenshtein"
-
+	"pigrep/index/format"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
-// openTries bounds how often a reader looks for the newest generation again
-// because the one it was opening went away.
+// openTries bounds how often Open starts again because the generation that it was
+// opening was removed.
 const openTries = 20
 
-// Reader reads one generation. It never changes under the reader, whatever a
-// writer does. All methods may be called by several goroutines, but for those of
-// Postings.
+// Reader reads one generation, which never changes, whatever a writer does. All
+// methods may be called by several goroutines.
 type Reader struct {
 	dir        string
 	generation *generation
 	summaries  []session.Summary
 	documents  int
 	tokens     uint64
-	segments   []*Segment
+	segments   []*segment.Segment
 
-	copies sync.Once // that segments know which documents may be copies
-	close  sync.Once
+	close sync.Once
 }
 
-// Open opens the newest generation. It never waits for a writer. Without any
-// generation it fails with ErrNoIndex.
+// Open opens the newest generation. It never waits for a writer. It fails with
+// ErrNoIndex if nothing was published, and with ErrVersion or ErrDamaged if the index
+// has to be rebuilt. The caller must close the reader.
 func Open(dir string) (*Reader, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -41,13 +45,12 @@ func Open(dir string) (*Reader, error) {
 	return open(dir, nil)
 }
 
-// Reopen opens the newest generation. What that has in common with the reader's
-// they share, so that it costs less than Open; each of them is closed on its own.
+// Reopen is Open for a process that has a reader open: the two share segments that
+// both generations have, which costs less. Close both.
 func (r *Reader) Reopen() (*Reader, error) { return open(r.dir, r.segments) }
 
-// open is Open. Of what is in these segments, which are open, nothing is read
-// again.
-func open(dir string, have []*Segment) (*Reader, error) {
+// open is Open. Segments that are open in have are shared.
+func open(dir string, have []*segment.Segment) (*Reader, error) {
 	for try := 1; ; try++ {
 		number, err := currentNumber(dir)
 		if err != nil {
@@ -61,16 +64,16 @@ func open(dir string, have []*Segment) (*Reader, error) {
 			return r, nil
 		}
 		if now, err2 := currentNumber(dir); err2 == nil && now != number && try < openTries {
-			continue // a writer has published, and removed what was being opened
+			continue // a writer has published, and removed the generation
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			err = damaged("generation %d is not complete: %v", number, err)
+			err = format.Damaged("generation %d is not complete: %v", number, err)
 		}
 		return nil, err
 	}
 }
 
-func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error) {
+func openGeneration(dir string, number uint64, have []*segment.Segment) (*Reader, error) {
 	g, err := readManifest(dir, number)
 	if err != nil {
 		return nil, err
@@ -83,72 +86,100 @@ func openGeneration(dir string, number uint64, have []*Segment) (*Reader, error)
 	return r, nil
 }
 
-func (r *Reader) load(have []*Segment) error {
+func (r *Reader) load(have []*segment.Segment) error {
 	var table []byte
 	var err error
 	if r.segments, table, err = r.generation.open(have); err != nil {
 		return err
 	}
-	if r.summaries, err = decodeSummaries(table); err != nil {
+	if r.summaries, err = record.DecodeSummaries(table); err != nil {
 		return err
 	}
 	for i := range r.summaries {
 		r.documents += r.summaries[i].Documents
 		r.tokens += r.summaries[i].Tokens
 	}
-	a := &automata{made: make(map[automatonKey]*levenshtein.DFA)}
-	for _, s := range r.segments {
-		s.automata, s.reader = a, r
-	}
+	segment.Share(r.segments, r.generation.duplicates)
 	return nil
 }
 
 // Generation returns the number of the generation.
 func (r *Reader) Generation() uint64 { return r.generation.number }
 
-// Summaries returns the summaries of all files, ordered by path. The slice is
-// the reader's own and must not be changed.
+// Summaries returns the summaries of all files, ordered by path. The slice is the
+// reader's own and must not be changed.
 func (r *Reader) Summaries() []session.Summary { return r.summaries }
 
 // Documents returns the number of documents.
 func (r *Reader) Documents() int { return r.documents }
 
-// Tokens returns the number of tokens in the text fields of all documents.
+// Tokens returns the number of tokens in the texts of all documents.
 func (r *Reader) Tokens() uint64 { return r.tokens }
 
-// Segments returns the segments, each a part of the documents. Their order
-// means nothing.
-func (r *Reader) Segments() []*Segment { return r.segments }
+// Segments returns the segments, each with a part of the documents, in no particular
+// order. They are the reader's own, and closed with it.
+func (r *Reader) Segments() []*segment.Segment { return r.segments }
 
-// Record returns the session record of a file, an unterminated last line
-// included; nil when there is none.
+// Record returns the session record of a file, an unterminated last line included;
+// nil when there is none.
 func (r *Reader) Record(file uint32) (*session.Record, error) {
 	b, err := storedIn(r.segments, recordID(file), nil)
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return decodeRecord(b, false)
+	return record.Decode(b, false)
 }
 
-// Outline returns the session record of a file, an unterminated last line
-// included, without decoding its entries; nil when there is none. It is mostly
-// in the last segment with documents of the file: near, when not nil, is where
-// it is looked for first.
-func (r *Reader) Outline(file uint32, near *Segment) (*Outline, error) {
+// Outline is Record without decoding the entries. The record mostly lies in the last
+// segment with documents of the file: near, if not nil, is searched first.
+func (r *Reader) Outline(file uint32, near *segment.Segment) (*record.Outline, error) {
 	b, err := storedIn(r.segments, recordID(file), near)
 	if err != nil || b == nil {
 		return nil, err
 	}
-	return decodeOutline(b, false)
+	return record.DecodeOutline(b)
 }
 
-// Close ends reading. Nothing of the reader may be used afterwards.
+// Generations returns the number of generations on disk up to the reader's, and when
+// the newest was published.
+func (r *Reader) Generations() (count int, newest time.Time, err error) {
+	numbers, _, err := generations(r.dir)
+	if err != nil {
+		return 0, newest, err
+	}
+	for _, n := range numbers {
+		if n <= r.generation.number {
+			count++
+		}
+	}
+	info, err := os.Stat(filepath.Join(r.dir, currentName))
+	if err != nil {
+		return count, newest, err
+	}
+	return count, info.ModTime(), nil
+}
+
+// Verify compares every byte of the segments with their checksums. What the manifest
+// covers was compared on opening. It returns an error for each segment that is not as
+// it was written.
+func (r *Reader) Verify(ctx context.Context) []error {
+	var errs []error
+	for _, s := range r.segments {
+		if err := s.Verify(ctx); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// Close closes the reader and its segments. Nothing of them may be used afterwards.
+// Closing it again does nothing.
 func (r *Reader) Close() (err error) {
 	r.close.Do(func() { err = release(r.segments) })
 	return err
 }
 
-// SizeOnDisk returns the bytes that the whole index directory takes.
+// SizeOnDisk returns the bytes of all files in the index directory.
 func (r *Reader) SizeOnDisk() (int64, error) {
 	var size int64
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
@@ -165,10 +196,30 @@ func (r *Reader) SizeOnDisk() (int64, error) {
 	return size, err
 }
 
-// ignoreMissing ignores what a writer removed in the meantime.
+// ignoreMissing ignores that a writer removed something in the meantime.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
+}
+
+// storedIn returns the value that is stored under an id in one of the segments, nil
+// when there is none. It searches near first, if that is not nil.
+func storedIn(segments []*segment.Segment, id string, near *segment.Segment) ([]byte, error) {
+	if near != nil {
+		if b, err := near.Stored(id); err != nil || b != nil {
+			return b, err
+		}
+	}
+	for _, s := range slices.Backward(segments) {
+		if s == near {
+			continue
+		}
+		if b, err := s.Stored(id); err != nil || b != nil {
+			return b, err
+		}
+		s.Trim() // most segments do not have it
+	}
+	return nil, nil
 }

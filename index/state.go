@@ -8,50 +8,55 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/cespare/xxhash/v2"
+
+	"pigrep/index/format"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 )
 
-// The file state of a generation holds what is known beyond its segments:
+// The file state of a generation has what is known beyond its segments, in the
+// primitives of index/format:
 //
-//	uint  number of segments with deleted documents, then for each of them
+//	uint  number of segments with deleted documents, then for each:
 //	      string name, string deleted documents, as a roaring bitmap
-//	the table, to the end
+//	the table of summaries, to the end
 //
 // Its hash is in the manifest.
 
-func encodeState(segments []*Segment, t *table) ([]byte, error) {
+func encodeState(segments []*segment.Segment, t *record.Table) ([]byte, error) {
 	var list []byte
 	n := uint64(0)
 	for _, s := range segments {
-		if s.deleted == nil {
+		if s.Deleted() == nil {
 			continue
 		}
-		docs, err := s.deleted.ToBytes()
+		docs, err := s.Deleted().ToBytes()
 		if err != nil {
 			return nil, err
 		}
-		list = appendString(appendString(list, s.mark.name), string(docs))
+		list = format.AppendString(format.AppendString(list, filepath.Base(s.Path())), string(docs))
 		n++
 	}
-	return slices.Concat(appendUint(nil, n), list, t.encode()), nil
+	return slices.Concat(format.AppendUint(nil, n), list, t.Encode()), nil
 }
 
-// decodeState is the reverse of encodeState. The table is part of b.
+// decodeState is the inverse of encodeState. The table is a part of b.
 func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
-	bad := damaged("state of a generation")
-	d := &decoder{s: unsafe.String(unsafe.SliceData(b), len(b))}
-	n := d.items(2)
+	bad := format.Damaged("state of a generation")
+	d := format.NewDecoder(unsafe.String(unsafe.SliceData(b), len(b)))
+	n := d.Items(2)
 	deleted = make(map[string]*roaring.Bitmap, n)
 	for range n {
-		name, docs := d.string(), roaring.New()
-		if err := docs.UnmarshalBinary([]byte(d.string())); err != nil || d.bad {
+		name, docs := d.String(), roaring.New()
+		if err := docs.UnmarshalBinary([]byte(d.String())); err != nil || d.Failed() {
 			return nil, nil, bad
 		}
 		deleted[name] = docs
 	}
-	if d.bad {
+	if d.Failed() {
 		return nil, nil, bad
 	}
-	return deleted, b[d.pos:], nil
+	return deleted, b[d.Offset():], nil
 }
 
 // readState reads the state of the generation.
@@ -60,8 +65,9 @@ func (g *generation) readState() (deleted map[string]*roaring.Bitmap, table []by
 	if err != nil {
 		return nil, nil, err
 	}
-	if (fileMark{stateName, int64(len(b)), xxhash.Sum64(b)}) != g.markOf(stateName) {
-		return nil, nil, g.differs(stateName)
+	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
+	if !slices.Contains(g.files, read) {
+		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.number)
 	}
 	return decodeState(b)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 )
 
 func TestPermissions(t *testing.T) {
@@ -176,13 +177,13 @@ func TestSegmentCutUnderReader(t *testing.T) {
 	}
 	s := r.Segments()[0]
 	for what, ask := range map[string]func() error{
-		"Postings": func() error { _, err := s.Postings(index.FieldText, []byte("common")); return err },
-		"Bitmap":   func() error { _, err := s.Bitmap(index.FieldKind, []byte("reply")); return err },
+		"Postings": func() error { _, err := s.Postings(segment.FieldText, []byte("common")); return err },
+		"Bitmap":   func() error { _, err := s.Bitmap(segment.FieldKind, []byte("reply")); return err },
 		"Mark":     func() error { return s.Mark(1, make([]uint64, (s.Len()+63)/64)) },
-		"Keywords": func() error { return s.KeywordsOf(index.FieldKind, []uint32{0}, func(int, []byte) {}) },
-		"Terms":    func() error { return s.Terms(index.FieldText, nil, func([]byte, int) bool { return true }) },
+		"Keywords": func() error { return s.KeywordsOf(segment.FieldKind, []uint32{0}, func(int, []byte) {}) },
+		"Terms":    func() error { return s.Terms(segment.FieldText, nil, func([]byte, int) bool { return true }) },
 		"Fuzzy": func() error {
-			return s.Fuzzy(index.FieldText, nil, []byte("comon"), 1, func([]byte, int, int) bool { return true })
+			return s.Fuzzy(segment.FieldText, nil, []byte("comon"), 1, func([]byte, int, int) bool { return true })
 		},
 		"Files":  func() error { _, err := s.Files(); return err },
 		"Record": func() error { _, err := r.Record(1); return err },

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"pigrep/index/segment"
 )
 
 // An index of another version is left as it is, until the caller wants a rebuild.
@@ -62,7 +64,7 @@ func TestOtherVersionOnDisk(t *testing.T) {
 }
 
 func TestManifestRoundTrip(t *testing.T) {
-	want := &generation{number: 3, files: []fileMark{{"000000000001.zap", 4711, 99}, {stateName, 1, 0}}}
+	want := &generation{number: 3, files: []listedFile{{"000000000001.zap", segment.Fingerprint{Size: 4711, Hash: 99}}, {stateName, segment.Fingerprint{Size: 1}}}}
 	text := want.encode()
 	got := &generation{number: 3}
 	if err := got.decode(string(text)); err != nil {

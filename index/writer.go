@@ -1,36 +1,28 @@
 package index
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
 )
 
-// Names in the index directory.
-const (
-	lockName     = "lock"
-	segmentsName = "segments"
-	currentName  = "current"
-)
-
-// WriterOptions says how to open a writer.
+// WriterOptions are the options of OpenWriter.
 type WriterOptions struct {
-	Logger  *slog.Logger // nil: say nothing
+	Logger  *slog.Logger // nil discards everything
 	PID     int          // of this process, for the message of ErrLocked
-	Stock   bool         // let the engine build its segments, as a reference
-	Rebuild bool         // begin with nothing, whatever is there; readers keep the last generation until the next Publish
-	Reader  *Reader      // of the same directory, which it shares what it can with; nil: none is open
+	Rebuild bool         // begin empty, whatever is there; readers keep the last generation until the next Publish
+	Reader  *Reader      // of the same directory, to share open segments with; may be nil
 }
 
 // Writer is the one writer of an index. All methods may be called by several
@@ -38,27 +30,27 @@ type WriterOptions struct {
 type Writer struct {
 	dir    string
 	lock   *files.Lock
-	locked fs.FileInfo // the lock's file, which somebody may delete with the directory
+	locked fs.FileInfo // the lock file, which somebody may delete with the directory
+	root   *os.Root    // the directory itself, whatever is at its path by now
 	logger *slog.Logger
-	build  func() builder // makes the builder of every batch
 
 	work        sync.Mutex     // serialises commits, publishing, merging and closing, which take long
 	added       int            // documents of all commits
-	last        uint64         // the highest number of a generation there ever was
-	lastSegment uint64         // the highest number of a segment's file
-	published   *generation    // the newest one that readers know, nil when there is none that can be read
-	pruning     sync.WaitGroup // removes what is old after publishing
+	last        uint64         // the highest generation number ever used
+	lastSegment uint64         // the highest number of a segment file
+	published   *generation    // the newest that readers know, nil when none can be read
+	pruning     sync.WaitGroup // removes old generations after publishing
 
-	mu     sync.Mutex // guards the fields below; whoever changes them holds work too
-	live   *liveState
-	next   uint32 // the next number that NextFile hands out
-	failed error  // after which nothing is written any more
+	mu     sync.Mutex // guards the fields below; changing them takes work too
+	head   *head
+	next   uint32 // what NextFile returns next
+	failed error  // set once; nothing is written after it
 }
 
-// OpenWriter takes the lock of the directory, which is made when it is missing,
-// and opens what its last writer left. It fails with ErrLocked while another writer lives,
-// and with ErrVersion or ErrDamaged when what is there cannot be read on: then
-// the caller opens again with Rebuild.
+// OpenWriter takes the lock of the directory, which is made if it is missing, and
+// opens what the last writer left. It fails with ErrLocked while another writer is
+// open, and with ErrVersion or ErrDamaged when the index cannot be continued: then
+// the caller opens it again with Rebuild. The caller must close the writer.
 func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	logger := opt.Logger
 	if logger == nil {
@@ -74,46 +66,44 @@ func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	w = &Writer{dir: dir, lock: lock, logger: logger, build: newSegmentBuilder}
-	if opt.Stock || !segment.Known() {
-		w.build = newStockBuilder
-	}
+	w = &Writer{dir: dir, lock: lock, logger: logger}
 	if w.locked, err = os.Stat(filepath.Join(dir, lockName)); err == nil {
+		w.root, err = os.OpenRoot(dir)
+	}
+	if err == nil {
 		err = w.open(opt)
 	}
 	if err != nil {
+		if w.root != nil {
+			_ = w.root.Close()
+		}
 		_ = lock.Unlock()
 		return nil, err
 	}
 	return w, nil
 }
 
-// ours fails when the directory was deleted: what is there now may be another writer's.
+// ours fails if the directory was deleted: the one there now may be another writer's.
 func (w *Writer) ours() error {
 	if now, err := os.Stat(filepath.Join(w.dir, lockName)); err != nil || !os.SameFile(now, w.locked) {
-		return damaged("its directory was deleted")
+		return format.Damaged("its directory was deleted")
 	}
 	return nil
 }
 
 func (w *Writer) open(opt WriterOptions) error {
-	var have []*Segment
+	var have []*segment.Segment
 	if opt.Reader != nil {
 		have = opt.Reader.segments
 	}
-	live, err := w.readLive(opt.Rebuild, have)
+	h, err := w.readHead(opt.Rebuild, have)
 	if err != nil {
 		return err
 	}
-	// Where indexes of versions up to 12 kept what is in segments now. Whatever is
-	// opened here does not go on from one of them.
-	if err := os.RemoveAll(filepath.Join(w.dir, "live")); err != nil {
-		return errors.Join(fmt.Errorf("remove the old index: %w", err), release(live.segments))
-	}
 	if err := w.readSegments(); err != nil {
-		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(live.segments))
+		return errors.Join(fmt.Errorf("read the index directory: %w", err), release(h.segments))
 	}
-	w.live, w.next = live, live.table.next
+	w.head, w.next = h, h.table.Next
 	return nil
 }
 
@@ -121,15 +111,63 @@ func (w *Writer) open(opt WriterOptions) error {
 func (w *Writer) Summaries() []session.Summary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make([]session.Summary, len(w.live.table.rows))
+	list := make([]session.Summary, len(w.head.table.Rows))
 	for i := range list {
-		list[i] = w.live.table.rows[i].Summary
+		list[i] = w.head.table.Rows[i].Summary
 	}
 	return list
 }
 
-// NextFile returns a number for a new file. It never returns a number twice in
-// the life of an index, as long as a commit holds the last one that was used.
+// Summary returns the summary of the file at the path as of the last commit, nil
+// when there is none.
+func (w *Writer) Summary(path string) *session.Summary {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.head.table.Find(path)
+}
+
+// Empty reports whether the index holds no file as of the last commit.
+func (w *Writer) Empty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.head.table.Rows) == 0
+}
+
+// Skipped returns the number of malformed pieces of lines in all files as of the
+// last commit.
+func (w *Writer) Skipped() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for i := range w.head.table.Rows {
+		n += w.head.table.Rows[i].Skipped
+	}
+	return n
+}
+
+// Record returns the session record of a file as of its checkpoint, without an
+// unterminated last line, and its facts, for reading on; nil when there is none.
+func (w *Writer) Record(file uint32) (r *session.Record, err error) {
+	w.mu.Lock()
+	if w.failed != nil {
+		defer w.mu.Unlock()
+		return nil, w.failed
+	}
+	segments := retain(w.head.segments...)
+	w.mu.Unlock()
+	defer func() { err = errors.Join(err, release(segments)) }()
+	b, err := storedIn(segments, recordID(file), nil)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	if r, err = record.Decode(b, true); r != nil {
+		r.Facts, err = readFacts(segments, file)
+	}
+	return r, err
+}
+
+// NextFile returns a number for a new file. No number is returned twice in the life
+// of an index, provided that a commit has the last one that was used.
 func (w *Writer) NextFile() uint32 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,10 +175,10 @@ func (w *Writer) NextFile() uint32 {
 	return w.next - 1
 }
 
-// Commit makes the batch part of the live state, all of it or nothing, and
-// returns when it is on disk. The batch cannot be used again. After an error
-// the writer can only be closed: what is on disk is the last commit that
-// succeeded.
+// Commit makes a generation of the last one and the batch, all of it or nothing, and
+// returns when it is on disk. Readers find it after Publish. The batch cannot be used
+// again. After an error the writer can only be closed: what is on disk is the last
+// commit that succeeded.
 func (w *Writer) Commit(b *Batch) error {
 	if err := w.commit(b); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -161,7 +199,7 @@ func (w *Writer) commit(b *Batch) error {
 	if len(b.files) == 0 {
 		return nil
 	}
-	base, err := b.builder.finish()
+	image, err := b.build()
 	if err != nil {
 		return err
 	}
@@ -172,16 +210,14 @@ func (w *Writer) commit(b *Batch) error {
 		return w.failed
 	}
 	w.pruning.Wait()
-	segments, err := w.live.without(w.live.table.going(b))
+	segments, err := w.head.without(superseded(w.head.table, b))
 	if err != nil {
 		return w.fail(err)
 	}
-	w.mu.Lock()
-	table := w.live.table.with(b.files, w.next)
-	w.mu.Unlock()
+	table := w.changed(b)
 	var written []*os.File
-	if base != nil {
-		s, f, err := w.writeSegment(base)
+	if image != nil {
+		s, f, err := w.writeSegment(image)
 		if err != nil {
 			return w.fail(errors.Join(err, release(segments)))
 		}
@@ -196,37 +232,20 @@ func (w *Writer) commit(b *Batch) error {
 	return nil
 }
 
-// with returns the table after the changes.
-func (t *table) with(files map[uint32]*change, next uint32) *table {
-	n := &table{next: max(next, t.next)}
-	added := make([]row, 0, len(files))
-	for file, c := range files {
-		n.next = max(n.next, file+1)
+// changed returns the table after the changes of a batch.
+func (w *Writer) changed(b *Batch) *record.Table {
+	w.mu.Lock()
+	next := w.next
+	w.mu.Unlock()
+	var put []*session.Summary
+	for file, c := range b.files {
+		next = max(next, file+1)
 		if c.put {
-			added = append(added, row{*c.summary, appendSummary(nil, c.summary)})
+			put = append(put, c.summary)
 		}
 	}
-	slices.SortFunc(added, compareRows)
-	n.rows = make([]row, 0, len(t.rows)+len(added))
-	for _, old := range t.rows {
-		if c := files[old.File]; c != nil && (c.put || c.drop) {
-			continue
-		}
-		for len(added) > 0 && compareRows(added[0], old) < 0 {
-			n.rows = append(n.rows, added[0])
-			added = added[1:]
-		}
-		n.rows = append(n.rows, old)
-	}
-	n.rows = append(n.rows, added...)
-	return n
-}
-
-func compareRows(a, b row) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.File, b.File)
+	gone := func(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
+	return w.head.table.With(put, gone, next)
 }
 
 // fail makes the writer unusable.
@@ -239,8 +258,27 @@ func (w *Writer) fail(err error) error {
 	return err
 }
 
-// Close gives the lock back. What was committed stays; what was not published
-// will be by the next writer.
+// explain finds the cause of a failure to write: a full disk, another index in the
+// place of this one, or damaged segments.
+func (w *Writer) explain(err error) error {
+	if err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if files.NoSpace(err) {
+		return ErrFull
+	}
+	if err2 := w.ours(); err2 != nil {
+		return fmt.Errorf("%w (%v)", err2, err)
+	}
+	for _, s := range w.head.segments {
+		if err2 := s.Verify(context.Background()); errors.Is(err2, ErrDamaged) {
+			return fmt.Errorf("%w (%v)", err2, err)
+		}
+	}
+	return err
+}
+
+// Close gives the lock back. What was committed stays; the next writer publishes it.
 func (w *Writer) Close() error {
 	w.work.Lock()
 	defer w.work.Unlock()
@@ -253,41 +291,7 @@ func (w *Writer) Close() error {
 	if w.failed == nil {
 		w.failed = ErrClosed
 	}
-	err := errors.Join(release(w.live.segments), w.lock.Unlock())
-	w.live.segments, w.lock = nil, nil
+	err := errors.Join(release(w.head.segments), w.root.Close(), w.lock.Unlock())
+	w.head.segments, w.lock = nil, nil
 	return err
-}
-
-// takeLock takes the lock file, which the system frees when the process dies,
-// and writes the pid into it. The first byte is what is locked; on some systems
-// nobody else can read it, so that the pid comes after it.
-func takeLock(path string, pid int) (*files.Lock, error) {
-	lock, err := files.TryLock(path)
-	if err != nil {
-		return nil, fmt.Errorf("lock the index: %w", err)
-	}
-	if lock == nil {
-		return nil, lockedError(path)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY, fileMode)
-	if err == nil {
-		err = errors.Join(f.Truncate(1), writeAt(f, fmt.Sprintf("%d\n", pid), 1), f.Close(), os.Chmod(path, fileMode))
-	}
-	if err != nil {
-		_ = lock.Unlock()
-		return nil, fmt.Errorf("lock the index: %w", err)
-	}
-	return lock, nil
-}
-
-func writeAt(f *os.File, s string, at int64) error {
-	_, err := f.WriteAt([]byte(s), at)
-	return err
-}
-
-func lockedError(path string) error {
-	if pid := pidIn(path); pid > 0 {
-		return fmt.Errorf("%w (pid %d)", ErrLocked, pid)
-	}
-	return ErrLocked
 }

@@ -13,6 +13,8 @@ import (
 	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -58,9 +60,9 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.add("", "%v", err)
 	}
 	held, err := holdings(ctx, reader)
-	var facts *index.FactSet
+	var facts *record.FactSet
 	if err == nil {
-		facts, err = reader.Facts(ctx, index.FactUsages|index.FactDetails)
+		facts, err = reader.Facts(ctx, record.FactUsages|record.FactDetails)
 	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)
@@ -85,7 +87,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		rec := r.checkRecord(reader, s, held[s.File])
 		if rec != nil {
 			rec.Facts = &session.Facts{}
-			if err := facts.Of(s.File, rec.Facts); err != nil {
+			if err := facts.Decode(s.File, rec.Facts); err != nil {
 				r.add(s.Path, "its facts cannot be read: %v", err)
 				rec = nil
 			}
@@ -131,7 +133,7 @@ type place struct {
 // order: two documents with one print have the same terms, as often.
 type print uint64
 
-func (p *print) add(f index.Field, term []byte, freq, length uint32) {
+func (p *print) add(f segment.Field, term []byte, freq, length uint32) {
 	h := xxhash.NewWithSeed(uint64(freq)<<32 | uint64(length))
 	_, _ = h.WriteString(string(f))
 	_, _ = h.Write([]byte{0})
@@ -139,9 +141,9 @@ func (p *print) add(f index.Field, term []byte, freq, length uint32) {
 	*p += print(h.Sum64())
 }
 
-// copyValues stands for the values of index.FieldCopy by document, which are
+// copyValues stands for the values of segment.FieldEntryHash by document, which are
 // kept beside its postings.
-const copyValues index.Field = "copy values"
+const copyValues segment.Field = "copy values"
 
 // holdings returns the print of every document, by file, from the postings.
 func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]print, error) {
@@ -149,7 +151,7 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 	for _, seg := range reader.Segments() {
 		prints := make([]print, seg.Len())
 		live := make([]bool, seg.Len())
-		for _, f := range index.Fields() {
+		for _, f := range segment.Fields() {
 			err := seg.Walk(f, func(term []byte, doc, freq, length uint32) {
 				prints[doc].add(f, term, freq, length)
 				live[doc] = true
@@ -167,9 +169,9 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 				docs = append(docs, uint32(doc))
 			}
 		}
-		err := seg.Copies(docs, func(doc uint32, mark uint64) {
+		err := seg.EntryHashes(docs, func(doc uint32, mark uint64) {
 			if mark != 0 {
-				prints[doc].add(copyValues, []byte(index.CopyTerm(mark)), 0, 0)
+				prints[doc].add(copyValues, []byte(segment.EntryHashTerm(mark)), 0, 0)
 			}
 		})
 		if err != nil {
@@ -289,19 +291,19 @@ func sameRecord(a, b *session.Record) bool {
 
 // printOf returns the print that a document's postings should have, and the
 // number of its tokens.
-func printOf(a *analysis.Analyzer, d *index.Document) (print, int) {
+func printOf(a *analysis.Analyzer, d *segment.Document) (print, int) {
 	var p print
 	freqs := make(map[string]uint32)
 	tokens := a.Walk(d.Text, func(t analysis.Token) { freqs[string(t.Term)]++ })
 	for term, freq := range freqs {
-		p.add(index.FieldText, []byte(term), freq, uint32(tokens))
+		p.add(segment.FieldText, []byte(term), freq, uint32(tokens))
 	}
 	if a.Cut() {
-		p.add(index.FieldFlag, []byte(index.FlagCut), 0, 0)
+		p.add(segment.FieldFlag, []byte(segment.FlagCut), 0, 0)
 	}
-	d.Keywords(func(f index.Field, term string) {
+	d.Keywords(func(f segment.Field, term string) {
 		p.add(f, []byte(term), 0, 0)
-		if f == index.FieldCopy {
+		if f == segment.FieldEntryHash {
 			p.add(copyValues, []byte(term), 0, 0)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 )
@@ -62,30 +63,30 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	text := string(lines(3, 20))
 	for _, test := range []struct {
 		name   string
-		change func(d *index.Document, rec *session.Record) bool // false: leave the document out
+		change func(d *segment.Document, rec *session.Record) bool // false: leave the document out
 		want   string
 	}{
-		{"a document", func(d *index.Document, _ *session.Record) bool { return d.Offset < 200 }, "should be there"},
-		{"a document that the summary does not count", func(d *index.Document, rec *session.Record) bool {
+		{"a document", func(d *segment.Document, _ *session.Record) bool { return d.Offset < 200 }, "should be there"},
+		{"a document that the summary does not count", func(d *segment.Document, rec *session.Record) bool {
 			rec.Documents = 2
 			return !strings.Contains(string(d.Text), "word1 ")
 		}, "is not in the index"},
-		{"a term of one", func(d *index.Document, _ *session.Record) bool {
+		{"a term of one", func(d *segment.Document, _ *session.Record) bool {
 			d.Text = []byte(strings.Replace(string(d.Text), "word1", "", 1))
 			return true
 		}, "other terms"},
-		{"one occurrence of a term", func(d *index.Document, _ *session.Record) bool {
+		{"one occurrence of a term", func(d *segment.Document, _ *session.Record) bool {
 			d.Text = []byte(strings.Replace(string(d.Text), "x ", "", 1))
 			return true
 		}, "other terms"},
-		{"a keyword", func(d *index.Document, _ *session.Record) bool { d.EntryID = ""; return true }, "other terms"},
-		{"a copy mark", func(d *index.Document, _ *session.Record) bool { d.Copy = 0; return true }, "other terms"},
-		{"a byte of the checkpoint", func(_ *index.Document, rec *session.Record) bool { rec.HeadHash ^= 1; return true }, "session record"},
-		{"calls of tools", func(_ *index.Document, rec *session.Record) bool {
+		{"a keyword", func(d *segment.Document, _ *session.Record) bool { d.EntryID = ""; return true }, "other terms"},
+		{"a copy mark", func(d *segment.Document, _ *session.Record) bool { d.Copy = 0; return true }, "other terms"},
+		{"a byte of the checkpoint", func(_ *segment.Document, rec *session.Record) bool { rec.HeadHash ^= 1; return true }, "session record"},
+		{"calls of tools", func(_ *segment.Document, rec *session.Record) bool {
 			rec.Facts = &session.Facts{Calls: []session.CallFact{{Tool: "bash"}}}
 			return true
 		}, "its facts"},
-		{"an entry of the record", func(_ *index.Document, rec *session.Record) bool { rec.Nodes[1].Line++; return true }, "session record"},
+		{"an entry of the record", func(_ *segment.Document, rec *session.Record) bool { rec.Nodes[1].Line++; return true }, "session record"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -106,13 +107,13 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 			}
 			b := w.NewBatch()
 			b.DeleteDocuments(rec.File)
-			var docs []index.Document
+			var docs []segment.Document
 			pi.New().Parse(adapter.State{})
 			parser := pi.New().Parse(adapter.State{})
 			offset := int64(0)
 			for i, l := range strings.SplitAfter(text, "\n") {
 				parser.Parse(adapter.Line{Data: []byte(l), Raw: []byte(l), Offset: offset, Number: i + 1, Ended: true}, func(e *session.Entry) {
-					docs = append(docs, index.Document{ID: index.ID{File: rec.File, Offset: e.Offset}, Kind: e.Parts[0].Kind,
+					docs = append(docs, segment.Document{ID: segment.ID{File: rec.File, Offset: e.Offset}, Kind: e.Parts[0].Kind,
 						Role: e.Role, EntryID: e.ID, Copy: e.Copy, Text: append([]byte(nil), e.Parts[0].Text...)})
 				})
 				offset += int64(len(l))

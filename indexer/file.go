@@ -10,7 +10,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/audit"
 	"pigrep/internal/session"
 )
@@ -200,10 +200,10 @@ func addFacts(o *audit.Folder, parser adapter.Parser, e *session.Entry, rec *ses
 }
 
 // document makes the document of one part of an entry.
-func document(e *session.Entry, part int, file uint32) index.Document {
+func document(e *session.Entry, part int, file uint32) segment.Document {
 	p := &e.Parts[part]
-	d := index.Document{
-		ID:         index.ID{File: file, Offset: e.Offset, Part: part},
+	d := segment.Document{
+		ID:         segment.ID{File: file, Offset: e.Offset, Part: part},
 		Kind:       p.Kind,
 		Role:       e.Role,
 		Tool:       p.Tool,

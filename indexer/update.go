@@ -40,7 +40,6 @@ type Options struct {
 	Opened func(*index.Reader) (stop func())
 
 	Again map[string]bool // paths of files to read again from the start, whatever they look like
-	Stock bool            // let the engine build its segments: slower, the reference
 
 	Compact bool // then write the index anew as one segment that holds nothing of what was deleted
 
@@ -170,7 +169,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 			lag = Behind(r.Found, nil)
 		}
 		k.bulk = lag.Bytes >= bulkFrom
-		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Stock: k.Stock, Reader: r.Reader})
+		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Reader: r.Reader})
 		if err != nil {
 			return nil, err
 		}

@@ -1,138 +1,104 @@
-// Package segment builds segments of the engine: it takes documents, keeps their postings in flat arrays, and writes
-// them as the bytes of an ordinary zap segment, which the engine opens, queries, merges and stores as its own.
-//
-// The engine would make the same segment of a batch itself, from a map per document and field. That is where most of
-// the time of indexing goes, and most of the memory. An Accumulator has one hash table per field for a whole batch,
-// finds each token in it once, and adds eight bytes per posting.
-//
-//	Accumulator.AddDocument ─┐
-//	Accumulator.AddStored   ─┴─> Build: bytes, checked ──> Segment.Base ──> a file ──> Open
-//	  in the goroutine that owns the files                   commits, one at a time
 package segment
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
-	"math"
-	"math/bits"
-	"math/rand/v2"
+	"cmp"
 	"slices"
-	"strings"
 
 	engine "github.com/blevesearch/bleve_index_api"
 
 	"pigrep/index/analysis"
 )
 
-// Field is a field of the index and how it is indexed. A field with SkipFreqNorm has neither frequencies nor lengths.
-type Field struct {
-	Name    string
-	Options engine.FieldIndexingOptions
+// keywordTerm is a term of a keyword field.
+type keywordTerm struct {
+	field int // index in keywords
+	term  string
 }
 
-// Schema names the fields that an Accumulator fills, besides _id. Every segment has all of them.
-type Schema struct {
-	Text     string  // analyzed, with frequencies and lengths
-	Keywords []Field // each value is one term
-	Cut      Keyword // that a document has besides when terms of its text were cut; none without Term
-	Stored   string  // what AddStored keeps
-}
-
-// Keyword is a term of a keyword field.
-type Keyword struct {
-	Field int // index in Schema.Keywords
-	Term  string
-}
-
-const idField = "_id"
-
-// Accumulator collects documents for one segment. It is used by one goroutine; after Build it can be used again.
+// Accumulator collects documents for one segment. It is used by one goroutine;
+// after Reset it can be used for the next segment.
+//
+// The engine would build the same segment from a map a document and field, in
+// several times the time and memory (BenchmarkBuild). Here a field has one hash
+// table for the whole batch; each token is looked up in it once, and a posting takes
+// eight bytes.
 type Accumulator struct {
 	analyzer analysis.Analyzer
 	emit     func(analysis.Token)
 	fields   []*inverted // _id first, then by name, as the format wants it
 	id, text *inverted
-	keywords []*inverted // in the order of the schema
-	cut      Keyword
-	storedID int // number of the stored field
+	keywords []*inverted   // in the order of the table keywords
+	flag     *inverted     // that of FieldFlag
+	storedID int           // index of fieldRecord in fields
+	terms    []keywordTerm // of the document being added
 
 	docs   int
-	ids    spans
 	stored []stored
 	values []byte
 	writer writer
 }
 
-// stored is a value of the stored field.
+// stored is a stored value.
 type stored struct {
 	doc        int
 	start, end int // in Accumulator.values
 }
 
-// spans are byte strings that follow each other.
-type spans struct {
-	bytes []byte
-	ends  []uint32
-}
-
-func (s *spans) at(i int) []byte {
-	start := uint32(0)
-	if i > 0 {
-		start = s.ends[i-1]
-	}
-	return s.bytes[start:s.ends[i]]
-}
-
-var errTooMuch = errors.New("build a segment: too much text for one segment")
-
 // NewAccumulator returns an empty accumulator.
-func NewAccumulator(s Schema) *Accumulator {
-	a := &Accumulator{cut: s.Cut}
-	a.id = newInverted(Field{idField, engine.IndexField | engine.StoreField})
-	a.text = newInverted(Field{s.Text, engine.IndexField})
+func NewAccumulator() *Accumulator {
+	a := &Accumulator{}
+	a.id = newInverted(fieldID, idOptions)
+	a.text = newInverted(FieldText, engine.IndexField)
 	a.fields = append(a.fields, a.text)
-	for _, f := range s.Keywords {
-		k := newInverted(f)
+	for _, f := range keywords {
+		k := newInverted(f.name, f.options)
 		a.keywords = append(a.keywords, k)
 		a.fields = append(a.fields, k)
+		if f.name == FieldFlag {
+			a.flag = k
+		}
 	}
-	a.fields = append(a.fields, newInverted(Field{s.Stored, engine.StoreField}))
-	slices.SortFunc(a.fields, func(x, y *inverted) int { return strings.Compare(x.Name, y.Name) })
+	a.fields = append(a.fields, newInverted(fieldRecord, engine.StoreField))
+	slices.SortFunc(a.fields, func(x, y *inverted) int { return cmp.Compare(x.name, y.name) })
 	a.fields = slices.Insert(a.fields, 0, a.id)
-	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.Name == s.Stored })
+	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.name == fieldRecord })
 	a.emit = func(t analysis.Token) { a.text.add(t.Term) }
 	return a
 }
 
-// AddDocument adds a document and returns the number of tokens in its text. The id must be new in the segment. Nothing
-// of the arguments is kept.
-func (a *Accumulator) AddDocument(id []byte, keywords []Keyword, text []byte) (tokens int) {
-	a.begin(id)
-	for _, k := range keywords {
-		a.keywords[k.Field].add([]byte(k.Term))
+// Add adds a document and returns the number of tokens in its text. Its id must be
+// new in the segment. Nothing of the document is kept.
+func (a *Accumulator) Add(d *Document) (tokens int) {
+	a.terms = a.terms[:0]
+	for i := range keywords {
+		if v := keywords[i].value(d); v != "" {
+			a.terms = append(a.terms, keywordTerm{i, cut(v)})
+		}
+	}
+	return a.add([]byte(d.ID.String()), a.terms, d.Text)
+}
+
+func (a *Accumulator) add(id []byte, terms []keywordTerm, text []byte) (tokens int) {
+	a.id.add(id)
+	for _, k := range terms {
+		a.keywords[k.field].add([]byte(k.term))
 	}
 	tokens = a.analyzer.Walk(text, a.emit)
-	if a.cut.Term != "" && a.analyzer.Cut() {
-		a.keywords[a.cut.Field].add([]byte(a.cut.Term))
+	if a.analyzer.Cut() {
+		a.flag.add([]byte(FlagCut))
 	}
 	a.end()
 	return tokens
 }
 
-// AddStored adds a document that has nothing but an id and a value of the stored field.
+// AddStored adds a value under an id, which must be new in the segment. Nothing of
+// the arguments is kept.
 func (a *Accumulator) AddStored(id, value []byte) {
-	a.begin(id)
+	a.id.add(id)
 	start := len(a.values)
 	a.values = append(a.values, value...)
 	a.stored = append(a.stored, stored{a.docs, start, len(a.values)})
 	a.end()
-}
-
-func (a *Accumulator) begin(id []byte) {
-	a.id.add(id)
-	a.ids.bytes = append(a.ids.bytes, id...)
-	a.ids.ends = append(a.ids.ends, uint32(len(a.ids.bytes)))
 }
 
 func (a *Accumulator) end() {
@@ -142,23 +108,11 @@ func (a *Accumulator) end() {
 	a.docs++
 }
 
-// Len returns the number of documents.
-func (a *Accumulator) Len() int { return a.docs }
-
-// Size estimates the bytes of memory that the documents take.
-func (a *Accumulator) Size() int {
-	n := len(a.ids.bytes) + 4*len(a.ids.ends) + len(a.values)
-	for _, f := range a.fields {
-		n += len(f.bytes) + 24*len(f.terms) + 8*len(f.slots) + 8*len(f.postings) + 4*len(f.ends) + 4*len(f.lengths)
-	}
-	return n
-}
-
-// Reset makes the accumulator empty. It keeps its memory for the next documents, except what was many times more than
-// these needed, so that one huge line does not stay in memory.
+// Reset makes the accumulator empty. It keeps its memory for the next documents,
+// except what was many times more than these needed, so that one huge line does not
+// stay in memory.
 func (a *Accumulator) Reset() {
 	a.docs = 0
-	a.ids = spans{reuse(a.ids.bytes), reuse(a.ids.ends)}
 	a.stored, a.values = reuse(a.stored), reuse(a.values)
 	terms, postings := 0, 0
 	for _, f := range a.fields {
@@ -166,152 +120,4 @@ func (a *Accumulator) Reset() {
 		f.reset()
 	}
 	a.writer.reset(terms, postings)
-}
-
-func reuse[T any](s []T) []T {
-	if cap(s) > 4*len(s) && cap(s) > 1<<12 {
-		return nil
-	}
-	return s[:0]
-}
-
-// inverted is what one field holds: its terms, numbered as they come, and for each document the postings of it.
-type inverted struct {
-	Field
-	seed     uint64
-	bytes    []byte   // of all terms
-	terms    []term   // by number
-	slots    []uint64 // hash table, a power of two: 32 bits of hash, then the number of a term + 1; 0 is free
-	postings []posting
-	ends     []uint32 // by document: end of its postings
-	lengths  []uint32 // by document: tokens
-	begun    int      // start of the postings of the document being added
-	tokens   uint32   // of the document being added
-}
-
-// term is one entry of a dictionary.
-type term struct {
-	key         uint64 // see keyOf
-	start, size uint32 // in inverted.bytes
-	docs        uint32 // documents that have it
-	last        uint32 // its last posting
-}
-
-// keyOf returns the first 8 bytes of a token, the first one highest, with zeros behind a shorter one. Tokens sort as
-// their keys do, as long as these differ, and one of at most 8 bytes is known by its key and its size.
-func keyOf(token []byte) uint64 {
-	be := binary.BigEndian
-	switch n := len(token); {
-	case n >= 8:
-		return be.Uint64(token)
-	case n >= 4: // the last four bytes overlap the first four, which are shifted out
-		return uint64(be.Uint32(token))<<32 | uint64(be.Uint32(token[n-4:])<<(64-8*n))
-	case n > 0:
-		key := uint64(token[0]) << 56
-		key |= uint64(token[n/2]) << (56 - 8*(n/2))
-		return key | uint64(token[n-1])<<(64-8*n)
-	}
-	return 0
-}
-
-// hashOf hashes a token with its key. A seed drawn for each table keeps a text from being made to collide.
-func hashOf(seed, key uint64, token []byte) uint32 {
-	h := mix(seed^key, uint64(len(token)))
-	for n := len(token); n > 8; n -= 8 {
-		h = mix(h^binary.BigEndian.Uint64(token[n-8:]), seed)
-	}
-	return uint32(h)
-}
-
-func mix(x, y uint64) uint64 {
-	hi, lo := bits.Mul64(x^0x9e3779b97f4a7c15, y^0xd6e8feb86659fd93)
-	return hi ^ lo
-}
-
-// posting says that a document, known by the place of the posting, has a term.
-type posting struct{ term, freq uint32 }
-
-const firstSlots = 1 << 8
-
-func newInverted(f Field) *inverted {
-	return &inverted{Field: f, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
-}
-
-func (f *inverted) reset() {
-	if len(f.slots) > 16*len(f.terms) && len(f.slots) > 1<<12 {
-		f.slots = make([]uint64, firstSlots)
-	} else {
-		clear(f.slots)
-	}
-	f.bytes, f.terms, f.postings, f.ends, f.lengths = reuse(f.bytes), reuse(f.terms), reuse(f.postings), reuse(f.ends), reuse(f.lengths)
-	f.begun = 0
-}
-
-// add adds a token of the current document.
-func (f *inverted) add(token []byte) {
-	f.tokens++
-	key := keyOf(token)
-	hash := uint64(hashOf(f.seed, key, token))
-	mask := uint64(len(f.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		slot := f.slots[i]
-		if slot == 0 {
-			f.slots[i] = hash<<32 | uint64(len(f.terms)+1)
-			f.terms = append(f.terms, term{key: key, start: uint32(len(f.bytes)), size: uint32(len(token)), docs: 1, last: uint32(len(f.postings))})
-			f.bytes = append(f.bytes, token...)
-			f.postings = append(f.postings, posting{uint32(len(f.terms) - 1), 1})
-			if len(f.terms) > len(f.slots)/2 {
-				f.grow()
-			}
-			return
-		}
-		if slot>>32 != hash {
-			continue
-		}
-		number := uint32(slot) - 1
-		t := &f.terms[number]
-		if t.key != key || int(t.size) != len(token) || len(token) > 8 && !bytes.Equal(f.bytes[t.start:t.start+t.size], token) {
-			continue
-		}
-		if int(t.last) >= f.begun { // not the first time in this document
-			f.postings[t.last].freq++
-			return
-		}
-		t.docs++
-		t.last = uint32(len(f.postings))
-		f.postings = append(f.postings, posting{number, 1})
-		return
-	}
-}
-
-func (f *inverted) grow() {
-	slots := make([]uint64, 2*len(f.slots))
-	mask := uint64(len(slots) - 1)
-	for _, slot := range f.slots {
-		if slot == 0 {
-			continue
-		}
-		i := slot >> 32 & mask
-		for slots[i] != 0 {
-			i = (i + 1) & mask
-		}
-		slots[i] = slot
-	}
-	f.slots = slots
-}
-
-func (f *inverted) endDocument() {
-	f.ends = append(f.ends, uint32(len(f.postings)))
-	f.lengths = append(f.lengths, f.tokens)
-	f.begun, f.tokens = len(f.postings), 0
-}
-
-func (f *inverted) term(number uint32) []byte {
-	t := f.terms[number]
-	return f.bytes[t.start : t.start+t.size]
-}
-
-// fits reports whether the 32 bit numbers have held.
-func (f *inverted) fits() bool {
-	return len(f.bytes) < math.MaxUint32 && len(f.postings) < math.MaxUint32
 }

@@ -12,7 +12,7 @@ import (
 func init() { scorch.RegisterSegmentPlugin(&plugin{}, true) }
 
 // plugin lets the whole engine work on our segments: it is the engine's own way of making them, except that a batch
-// whose only document is that of a Segment becomes the segment.
+// whose only document carries an Image becomes its segment.
 type plugin struct{ zap.ZapPlugin }
 
 func (p *plugin) New(docs []engine.Document) (api.Segment, uint64, error) {
@@ -25,7 +25,7 @@ func (p *plugin) NewUsing(docs []engine.Document, config map[string]any) (api.Se
 			if len(docs) > 1 {
 				return nil, 0, errors.New("make a segment: a batch with a built segment has other documents")
 			}
-			base, err := c.segment.Base()
+			base, err := c.segment.open()
 			return base, uint64(len(c.segment.bytes)), err
 		}
 	}
@@ -33,7 +33,7 @@ func (p *plugin) NewUsing(docs []engine.Document, config map[string]any) (api.Se
 }
 
 // carrier takes a segment through a batch.
-type carrier struct{ segment *Segment }
+type carrier struct{ segment *Image }
 
 func (c *carrier) ID() string                                  { return "\x00segment" } // no document has it
 func (c *carrier) Size() int                                   { return len(c.segment.bytes) }

@@ -28,7 +28,7 @@ import (
 )
 
 // ours builds the samples with an accumulator.
-func ours(t testing.TB, a *Accumulator, samples []sample) *Segment {
+func ours(t testing.TB, a *Accumulator, samples []sample) *Image {
 	t.Helper()
 	a.Reset()
 	for _, s := range samples {
@@ -41,9 +41,9 @@ func ours(t testing.TB, a *Accumulator, samples []sample) *Segment {
 	return s
 }
 
-func readOurs(t testing.TB, s *Segment) contents {
+func readOurs(t testing.TB, s *Image) contents {
 	t.Helper()
-	opened, err := s.Base()
+	opened, err := s.open()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,22 +73,22 @@ func diff(x, y any) string {
 
 func compare(t testing.TB, samples []sample) {
 	t.Helper()
-	if d := diff(readStock(t, samples), readOurs(t, ours(t, NewAccumulator(testSchema), samples))); d != "" {
+	if d := diff(readStock(t, samples), readOurs(t, ours(t, NewAccumulator(), samples))); d != "" {
 		t.Errorf("segment of %d documents (-stock +ours):\n%s", len(samples), d)
 	}
 }
 
 func TestOneSegment(t *testing.T) {
 	tests := map[string][]sample{
-		"one":         {{id: "a", text: "hello hello World getUserName", keywords: []Keyword{{0, "prompt"}, {3, "xyz"}}}},
+		"one":         {{id: "a", text: "hello hello World getUserName", keywords: []keywordTerm{{inKind, "prompt"}, {inHash, "xyz"}}}},
 		"bare":        {{id: "a"}, {id: "b"}},
 		"stored":      {{id: "r:1", value: []byte("some value")}, {id: "a", text: "x"}, {id: "r:2", value: []byte{}}},
 		"only stored": {{id: "r:1", value: bytes.Repeat([]byte("some value "), 5000)}},
 		"keyword twice in a document": {
-			{id: "a", keywords: []Keyword{{3, "b"}}},
-			{id: "b", keywords: []Keyword{{3, "b"}, {0, "x"}}, text: "中文 text"},
+			{id: "a", keywords: []keywordTerm{{inHash, "b"}}},
+			{id: "b", keywords: []keywordTerm{{inHash, "b"}, {inKind, "x"}}, text: "中文 text"},
 		},
-		"binary": {{id: "\x01\xff", text: "a\x00b \xff", keywords: []Keyword{{1, "\x00"}, {2, "é"}}}},
+		"binary": {{id: "\x01\xff", text: "a\x00b \xff", keywords: []keywordTerm{{inTool, "\x00"}, {inEntry, "é"}}}},
 	}
 	for name, samples := range tests {
 		t.Run(name, func(t *testing.T) { compare(t, samples) })
@@ -97,8 +97,8 @@ func TestOneSegment(t *testing.T) {
 
 // A keyword field may have several values in a document; doc values come in the order of the terms.
 func TestSeveralKeywords(t *testing.T) {
-	a := NewAccumulator(testSchema)
-	a.AddDocument([]byte("a"), []Keyword{{3, "z"}, {3, "m"}, {3, "z"}}, nil)
+	a := NewAccumulator()
+	a.add([]byte("a"), []keywordTerm{{inHash, "z"}, {inHash, "m"}, {inHash, "z"}}, nil)
 	s, err := a.Build()
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestKeyOf(t *testing.T) {
 }
 
 // Terms that share their keys, or all of their bytes but the last or the first, or that differ in zeros at the end.
-func TestSimilarTerms(t *testing.T) {
+func TestTermsAlike(t *testing.T) {
 	var samples []sample
 	for i := range 300 {
 		b := bytes.Repeat([]byte("x"), i%20)
@@ -132,7 +132,7 @@ func TestSimilarTerms(t *testing.T) {
 			b[(i*7)%len(b)] = byte('a' + i%26)
 		}
 		b = append(b, bytes.Repeat([]byte{0}, i%3)...)
-		samples = append(samples, sample{id: fmt.Sprint(i), keywords: []Keyword{{1, string(b)}, {3, string(b) + "y"}}})
+		samples = append(samples, sample{id: fmt.Sprint(i), keywords: []keywordTerm{{inTool, string(b)}, {inHash, string(b) + "y"}}})
 	}
 	compare(t, samples)
 }
@@ -163,15 +163,15 @@ func samplesOf(r *rand.Rand, n, textWords int) []sample {
 			list[i] = s
 			continue
 		}
-		s.keywords = append(s.keywords, Keyword{0, kinds[r.IntN(len(kinds))]})
+		s.keywords = append(s.keywords, keywordTerm{inKind, kinds[r.IntN(len(kinds))]})
 		if r.IntN(2) == 0 {
-			s.keywords = append(s.keywords, Keyword{1, "bash"})
+			s.keywords = append(s.keywords, keywordTerm{inTool, "bash"})
 		}
 		if r.IntN(3) > 0 {
-			s.keywords = append(s.keywords, Keyword{2, fmt.Sprintf("%08x", r.Uint32())})
+			s.keywords = append(s.keywords, keywordTerm{inEntry, fmt.Sprintf("%08x", r.Uint32())})
 		}
 		if r.IntN(5) > 0 {
-			s.keywords = append(s.keywords, Keyword{3, fmt.Sprintf("c%d", r.IntN(n))})
+			s.keywords = append(s.keywords, keywordTerm{inHash, fmt.Sprintf("c%d", r.IntN(n))})
 		}
 		s.text = words(r, r.IntN(textWords))
 		list[i] = s
@@ -206,7 +206,7 @@ func TestManyDocuments(t *testing.T) {
 		if i == n-1 {
 			text += " last"
 		}
-		list[i] = sample{id: fmt.Sprintf("%08x", i), text: text, keywords: []Keyword{{0, "k"}, {3, fmt.Sprintf("c%d", i/3)}}}
+		list[i] = sample{id: fmt.Sprintf("%08x", i), text: text, keywords: []keywordTerm{{inKind, "k"}, {inHash, fmt.Sprintf("c%d", i/3)}}}
 	}
 	compare(t, list)
 }
@@ -225,7 +225,7 @@ func corpus(t testing.TB) []sample {
 		for i, line := range bytes.SplitAfter(data[:min(len(data), 50_000)], []byte("\n")) {
 			list = append(list, sample{
 				id: fmt.Sprintf("%06x:%010x", len(list), i), text: string(line),
-				keywords: []Keyword{{0, filepath.Ext(path)}, {2, fmt.Sprint(len(list))}, {3, fmt.Sprint(len(line))}},
+				keywords: []keywordTerm{{inKind, filepath.Ext(path)}, {inEntry, fmt.Sprint(len(list))}, {inHash, fmt.Sprint(len(line))}},
 			})
 		}
 	}
@@ -252,42 +252,48 @@ func TestRealTexts(t *testing.T) { compare(t, corpus(t)) }
 // What was used before leaves no trace, and the order of the hash tables does not show.
 func TestReuse(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	for range 5 {
 		samples := samplesOf(r, 1+r.IntN(3000), 1+r.IntN(30))
 		again := ours(t, a, samples)
-		fresh := ours(t, NewAccumulator(testSchema), samples)
+		fresh := ours(t, NewAccumulator(), samples)
 		if !bytes.Equal(again.bytes, fresh.bytes) {
 			t.Fatalf("segment of %d documents differs when the accumulator was used before", len(samples))
 		}
 	}
 	a.Reset()
-	if a.Len() != 0 {
-		t.Errorf("Len() = %d after Reset", a.Len())
-	}
 	if _, err := a.Build(); err == nil {
 		t.Error("Build without documents: no error")
 	}
 }
 
+// memory estimates the bytes of memory that the documents take.
+func (a *Accumulator) memory() int {
+	n := len(a.values)
+	for _, f := range a.fields {
+		n += len(f.bytes) + 24*len(f.terms) + 8*len(f.slots) + 8*len(f.postings) + 4*len(f.ends) + 4*len(f.lengths)
+	}
+	return n
+}
+
 func TestSizeEstimates(t *testing.T) {
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	for _, s := range samplesOf(rand.New(rand.NewPCG(1, 1)), 2000, 200) {
 		s.addTo(a)
 	}
-	segment, err := a.Build()
+	image, err := a.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	full := a.Size()
-	if a.sizeOfOutput() < segment.Size() || a.sizeOfOutput() > 5*segment.Size() {
-		t.Errorf("Size() = %d, expects %d bytes for a segment of %d", a.Size(), a.sizeOfOutput(), segment.Size())
+	full := a.memory()
+	if a.sizeOfOutput() < len(image.bytes) || a.sizeOfOutput() > 5*len(image.bytes) {
+		t.Errorf("memory %d, expects %d bytes for a segment of %d", full, a.sizeOfOutput(), len(image.bytes))
 	}
 	a.Reset()
-	a.AddDocument([]byte("x"), nil, []byte("small"))
+	a.add([]byte("x"), nil, []byte("small"))
 	a.Reset()
-	if a.Size() > full/8 || cap(a.text.postings) > 1<<12 {
-		t.Errorf("Size() = %d after one small document, %d before: memory is kept", a.Size(), full)
+	if a.memory() > full/8 || cap(a.text.postings) > 1<<12 {
+		t.Errorf("%d bytes after one small document, %d before: memory is kept", a.memory(), full)
 	}
 }
 
@@ -302,13 +308,13 @@ func TestCheck(t *testing.T) {
 		"other id":         {{id: "c", text: "one two two"}, base[1], base[2]},
 		"other value":      {base[0], base[1], {id: "r", value: []byte("w")}},
 	}
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	s := ours(t, a, base)
 	if err := s.check(a); err != nil {
 		t.Fatalf("check of a good segment: %v", err)
 	}
 	for name, samples := range other {
-		b := NewAccumulator(testSchema)
+		b := NewAccumulator()
 		ours(t, b, samples)
 		if err := s.check(b); err == nil {
 			t.Errorf("%s: check finds nothing", name)
@@ -321,7 +327,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestMixedBatchIsRefused(t *testing.T) {
-	s := ours(t, NewAccumulator(testSchema), []sample{{id: "a"}})
+	s := ours(t, NewAccumulator(), []sample{{id: "a"}})
 	if _, _, err := (&plugin{}).NewUsing([]engine.Document{&carrier{s}, sample{id: "b"}.stock()}, nil); err == nil {
 		t.Error("a batch with a segment and a document: no error")
 	}
@@ -401,7 +407,7 @@ func TestIndexes(t *testing.T) {
 			dirs  [indexes]string
 			index [indexes]*scorch.Scorch
 			known []string
-			a     = NewAccumulator(testSchema)
+			a     = NewAccumulator()
 		)
 		for i := range index {
 			dirs[i] = t.TempDir()
@@ -473,7 +479,7 @@ func TestRealTextsMerged(t *testing.T) {
 	stock, plugin := openIndex(t, t.TempDir()), openIndex(t, t.TempDir())
 	defer stock.Close()
 	defer plugin.Close()
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	for part := range slices.Chunk(list, len(list)/4+1) {
 		apply(t, stock, nil, part, nil)
 		apply(t, plugin, a, part, nil)
@@ -507,7 +513,7 @@ func TestParallelBuilds(t *testing.T) {
 	)
 	for g := range 4 {
 		wg.Go(func() {
-			a := NewAccumulator(testSchema)
+			a := NewAccumulator()
 			for batch := range 4 {
 				samples := samplesOf(rand.New(rand.NewPCG(uint64(g), uint64(batch))), 50, 20)
 				for i := range samples {
@@ -551,7 +557,7 @@ func sourceTexts(b *testing.B) (list []sample, size int) {
 			n := min(len(text), 64+int(500*math.Exp(1.5*r.NormFloat64())))
 			list = append(list, sample{
 				id: fmt.Sprintf("%06x:%010x:%04x", size>>20, size, 0), text: string(text[:n]),
-				keywords: []Keyword{{0, "result"}, {1, "bash"}, {2, fmt.Sprintf("%08x", r.Uint32())}, {3, fmt.Sprintf("%011x", r.Uint64()>>20)}},
+				keywords: []keywordTerm{{inKind, "result"}, {inTool, "bash"}, {inEntry, fmt.Sprintf("%08x", r.Uint32())}, {inHash, fmt.Sprintf("%011x", r.Uint64()>>20)}},
 			})
 			size += n
 			text = text[n:]
@@ -580,13 +586,13 @@ func BenchmarkBuild(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/(float64(size)/1e6), "ms/MB")
 		})
 	}
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	accumulate := func() int {
 		a.Reset()
 		for _, s := range list {
 			s.addTo(a)
 		}
-		return a.Size()
+		return a.memory()
 	}
 	accumulate()
 	run("accumulate", accumulate)
@@ -595,7 +601,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		return s.Size()
+		return len(s.bytes)
 	})
 	run("stock", func() int {
 		docs := make([]engine.Document, len(list))
@@ -613,10 +619,10 @@ func BenchmarkBuild(b *testing.B) {
 // One line that was appended to one file.
 func BenchmarkBuildSmall(b *testing.B) {
 	samples := []sample{
-		{id: "000001:0000000001:0000", text: "a short line", keywords: []Keyword{{0, "prompt"}, {3, "copy"}}},
+		{id: "000001:0000000001:0000", text: "a short line", keywords: []keywordTerm{{inKind, "prompt"}, {inHash, "copy"}}},
 		{id: "r:000001", value: make([]byte, 2000)},
 	}
-	a := NewAccumulator(testSchema)
+	a := NewAccumulator()
 	for b.Loop() {
 		ours(b, a, samples)
 	}

@@ -13,23 +13,18 @@ import (
 	"pigrep/index/analysis"
 )
 
-// testSchema has a keyword field of each sort.
-var testSchema = Schema{
-	Text: "text",
-	Keywords: []Field{
-		{"kind", engine.IndexField | engine.SkipFreqNorm},
-		{"tool", engine.IndexField | engine.SkipFreqNorm},
-		{"eid", engine.IndexField},
-		{"copy", engine.IndexField | engine.DocValues},
-	},
-	Cut:    Keyword{1, "cut"},
-	Stored: "record",
-}
+// Keyword fields of each sort, by their number in keywords.
+const (
+	inKind  = 1
+	inTool  = 3
+	inEntry = 7
+	inHash  = 9
+)
 
 // sample is a document of the tests; with a value it is a stored one.
 type sample struct {
 	id, text string
-	keywords []Keyword
+	keywords []keywordTerm
 	value    []byte
 }
 
@@ -38,14 +33,14 @@ func (s sample) addTo(a *Accumulator) int {
 		a.AddStored([]byte(s.id), s.value)
 		return 0
 	}
-	return a.AddDocument([]byte(s.id), s.keywords, []byte(s.text))
+	return a.add([]byte(s.id), s.keywords, []byte(s.text))
 }
 
 // stock makes the document that the engine indexes by itself.
 func (s sample) stock() engine.Document {
 	d := &stockDocument{id: s.id}
-	add := func(name string, options engine.FieldIndexingOptions, value []byte, terms ...string) {
-		f := &stockField{name: name, options: options, value: value, length: len(terms), terms: engine.TokenFrequencies{}}
+	add := func(name Field, options engine.FieldIndexingOptions, value []byte, terms ...string) {
+		f := &stockField{name: string(name), options: options, value: value, length: len(terms), terms: engine.TokenFrequencies{}}
 		for _, t := range terms {
 			if f.terms[t] == nil {
 				f.terms[t] = &engine.TokenFreq{}
@@ -56,24 +51,24 @@ func (s sample) stock() engine.Document {
 		}
 		d.fields = append(d.fields, f)
 	}
-	add("_id", engine.IndexField|engine.StoreField, []byte(s.id), s.id)
+	add(fieldID, idOptions, []byte(s.id), s.id)
 	if s.value != nil {
-		add(testSchema.Stored, engine.StoreField, s.value)
+		add(fieldRecord, engine.StoreField, s.value)
 		return d
 	}
 	var a analysis.Analyzer
-	var terms []string
-	a.Walk([]byte(s.text), func(t analysis.Token) { terms = append(terms, string(t.Term)) })
-	keywords := slices.Clone(s.keywords)
+	var words []string
+	a.Walk([]byte(s.text), func(t analysis.Token) { words = append(words, string(t.Term)) })
+	terms := slices.Clone(s.keywords)
 	if a.Cut() {
-		keywords = append(keywords, testSchema.Cut)
+		terms = append(terms, keywordTerm{slices.IndexFunc(keywords, func(k keyword) bool { return k.name == FieldFlag }), FlagCut})
 	}
-	for _, k := range keywords {
-		f := testSchema.Keywords[k.Field]
-		add(f.Name, f.Options, nil, k.Term)
+	for _, k := range terms {
+		f := keywords[k.field]
+		add(f.name, f.options, nil, k.term)
 	}
-	if len(terms) > 0 {
-		add(testSchema.Text, engine.IndexField, nil, terms...)
+	if len(words) > 0 {
+		add(FieldText, engine.IndexField, nil, words...)
 	}
 	return d
 }

@@ -19,6 +19,8 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/index"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -50,9 +52,9 @@ func options(dir, root string) indexer.Options {
 }
 
 // fields are those whose terms make up the state of an index.
-var fields = []index.Field{
-	index.FieldText, index.FieldKind, index.FieldRole, index.FieldTool, index.FieldProvider, index.FieldModel,
-	index.FieldCustom, index.FieldEntry, index.FieldFlag, index.FieldCopy,
+var fields = []segment.Field{
+	segment.FieldText, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
+	segment.FieldCustom, segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
 }
 
 // state writes down everything an index says, in a form that does not depend on
@@ -63,7 +65,7 @@ func state(t testing.TB, r *index.Reader) []string {
 	var lines []string
 	paths := make(map[uint32]string)
 	tokens, documents := uint64(0), 0
-	set, err := r.Facts(context.Background(), index.FactUsages|index.FactDetails)
+	set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func state(t testing.TB, r *index.Reader) []string {
 		}
 		lines = append(lines, recordLines(s, rec)...)
 		var facts session.Facts
-		if err := set.Of(s.File, &facts); err != nil {
+		if err := set.Decode(s.File, &facts); err != nil {
 			t.Fatalf("facts of %s: %v", s.Path, err)
 		}
 		lines = append(lines, factLines(s.Path, &facts)...)
@@ -109,12 +111,12 @@ func state(t testing.TB, r *index.Reader) []string {
 					if !ok {
 						break
 					}
-					if f != index.FieldText {
+					if f != segment.FieldText {
 						freq, length = 0, 0
 					} else {
 						lengths[name(doc)] = length
 					}
-					if f == index.FieldKind {
+					if f == segment.FieldKind {
 						live++
 					}
 					lines = append(lines, fmt.Sprintf("%s %s=%q freq %d of %d", name(doc), f, term, freq, length))
@@ -215,7 +217,7 @@ const mostQueries = 200
 func queries(r *index.Reader) []string {
 	var words []string
 	for _, seg := range r.Segments() {
-		_ = seg.Terms(index.FieldText, nil, func(term []byte, _ int) bool {
+		_ = seg.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
 			words = append(words, string(term))
 			return true
 		})

@@ -62,7 +62,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 	}
 	opt := indexer.Options{
 		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
-		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
+		PID: os.Getpid(),
 	}
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
@@ -168,7 +169,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	for _, row := range scope.Kinds {
 		n := 0
 		for _, seg := range r.Segments() {
-			docs, err := seg.Bitmap(index.FieldKind, []byte(row.Kind))
+			docs, err := seg.Bitmap(segment.FieldKind, []byte(row.Kind))
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 )
@@ -31,8 +32,8 @@ const titleWidth = 60
 
 // completions says how the flags that are open are completed.
 var completions = map[string]func(r *index.Reader, prefix string) []string{
-	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, index.FieldRole, prefix) },
-	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, index.FieldTool, prefix) },
+	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldRole, prefix) },
+	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldTool, prefix) },
 	"model":   modelsOf,
 	"project": projectsOf,
 	"session": sessionsOf,
@@ -139,7 +140,7 @@ func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Read
 }
 
 // termsOf lists the values of a field, the most frequent first.
-func termsOf(r *index.Reader, f index.Field, prefix string) []string {
+func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
 	counts := make(map[string]int)
 	for _, s := range r.Segments() {
 		err := s.Terms(f, []byte(prefix), func(term []byte, count int) bool {

@@ -19,9 +19,6 @@ import (
 // adapters'.
 const (
 	envIndexDir = "PIGREP_INDEX_DIR"
-	// "stock" lets the engine build its segments by itself, should ours be in
-	// doubt: the answers are the same, the index is built much slower.
-	envBuilder = "PIGREP_BUILDER"
 )
 
 // environment is what adapters may know of the machine.

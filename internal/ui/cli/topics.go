@@ -106,7 +106,6 @@ func exitCodesTopic() string {
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir goes before it"},
 	{envConfig, "the settings file, in place of pigrep/config.toml in the user's directory for settings; " + noSettings + " for none"},
-	{envBuilder, "stock: let the engine build the index by itself; the same answers, much slower"},
 	{"XDG_CONFIG_HOME, HOME", "the user's directory for settings on Linux; on macOS and Windows the system knows"},
 	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},
 	{"NO_COLOR", "no colours, with any value; --color goes before it"},
@@ -139,7 +138,7 @@ func agentRows() [][2]string {
 func environmentTopic() string {
 	var b strings.Builder
 	b.WriteString("Flags go before the environment, the environment before the settings file\n(`pigrep config` shows all three) and before pi's own settings.\n\n")
-	ours := slices.IndexFunc(variables, func(v [2]string) bool { return v[0] == envBuilder }) + 1
+	ours := slices.IndexFunc(variables, func(v [2]string) bool { return v[0] == envConfig }) + 1
 	for _, v := range slices.Insert(slices.Clone(variables), ours, agentRows()...) {
 		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
 	}

@@ -159,7 +159,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early
 func (a *App) indexing(p *place) indexer.Options {
 	return indexer.Options{
 		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
-		PID: os.Getpid(), Stock: a.Getenv(envBuilder) == "stock",
+		PID: os.Getpid(),
 	}
 }
 

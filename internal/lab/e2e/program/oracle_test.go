@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -115,7 +116,7 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 	for _, s := range w.reader.Segments() {
 		kinds := map[uint32]string{}
 		for _, row := range scope.Kinds {
-			docs, err := s.Bitmap(index.FieldKind, []byte(row.Kind))
+			docs, err := s.Bitmap(segment.FieldKind, []byte(row.Kind))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 				}
 			}
 		}
-		err := s.Walk(index.FieldText, func(term []byte, doc, _, _ uint32) {
+		err := s.Walk(segment.FieldText, func(term []byte, doc, _, _ uint32) {
 			id, ok := s.ID(doc)
 			if !ok {
 				t.Errorf("the term %q is in a document that is no part", term)

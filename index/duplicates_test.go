@@ -1,0 +1,139 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pigrep/index/segment"
+	"pigrep/internal/session"
+)
+
+// Every document whose entry has a copy somewhere is marked, and most others are
+// not, whether the generation was made at once or from the one before.
+func TestPossibleDuplicates(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	dir := tempDir(t)
+	w := openWriter(t, dir)
+	number := 0
+	add := func(entries int) uint64 {
+		b := w.NewBatch()
+		number++
+		r := &session.Record{Summary: session.Summary{File: w.NextFile(), Path: fmt.Sprintf("/%d.jsonl", number)}}
+		for i := range entries {
+			copied := rnd.Uint64N(1 << 40)
+			if rnd.IntN(10) == 0 {
+				copied = 1 + rnd.Uint64N(40) // of few, or none
+			}
+			for part := range 1 + rnd.IntN(3) {
+				r.Tokens += uint64(b.Add(&segment.Document{
+					ID:   segment.ID{File: r.File, Offset: int64(i), Part: part},
+					Kind: session.KindReply, Text: []byte("text"), Copy: copied * 0x9e3779b97f4a7c15,
+				}))
+				r.Documents++
+			}
+		}
+		b.Put(r, nil)
+		commit(t, w, b)
+		return publish(t, w)
+	}
+	check := func(known bool) {
+		t.Helper()
+		type place struct {
+			file   uint32
+			offset int64
+		}
+		entries := map[uint64]map[place]bool{}
+		marked, documents := 0, 0
+		r := openReader(t, dir)
+		visit := func(do func(s *segment.Segment, doc uint32, hash uint64, at place)) {
+			for _, s := range r.Segments() {
+				var docs []uint32
+				for doc := range uint32(s.Len()) {
+					docs = append(docs, doc)
+				}
+				err := s.EntryHashes(docs, func(doc uint32, hash uint64) {
+					if id, ok := s.ID(doc); ok {
+						do(s, doc, hash, place{id.File, id.Offset})
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		visit(func(_ *segment.Segment, _ uint32, hash uint64, at place) {
+			if entries[hash] == nil {
+				entries[hash] = map[place]bool{}
+			}
+			entries[hash][at] = true
+		})
+		visit(func(s *segment.Segment, doc uint32, hash uint64, at place) {
+			bits := s.PossibleDuplicates()
+			if (bits != nil) != known {
+				t.Fatalf("known: %t, want %t", bits != nil, known)
+			}
+			if bits == nil {
+				return
+			}
+			documents++
+			switch may := bits[doc/64]>>(doc%64)&1 != 0; {
+			case may:
+				marked++
+			case len(entries[hash]) > 1:
+				t.Errorf("document %d of %v has copies and is not marked", doc, at)
+			}
+		})
+		for _, s := range r.Segments() {
+			all := map[uint32]uint64{} // as the segment has them
+			var docs, may []uint32
+			for doc := range uint32(s.Len()) {
+				docs = append(docs, doc)
+				if known && s.PossibleDuplicates()[doc/64]>>(doc%64)&1 != 0 {
+					may = append(may, doc)
+				}
+			}
+			if err := s.EntryHashes(docs, func(doc uint32, hash uint64) { all[doc] = hash }); err != nil {
+				t.Fatal(err)
+			}
+			visited := 0
+			err := s.EntryHashes(may, func(doc uint32, hash uint64) {
+				if visited++; all[doc] != hash {
+					t.Errorf("document %d has %x among those that may be copies, %x among all", doc, hash, all[doc])
+				}
+			})
+			if err != nil || visited != len(may) {
+				t.Errorf("%d of %d documents that may be copies visited: %v", visited, len(may), err)
+			}
+		}
+		if known && marked > documents/5 {
+			t.Errorf("%d of %d documents are marked", marked, documents)
+		}
+	}
+	for _, entries := range []int{3000, 5, 1, 40, 3000, 2} {
+		add(entries)
+		check(true)
+	}
+
+	path := filepath.Join(dir, fmt.Sprintf("gen-%06d", add(1)), "copies")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgcopie2"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 25)} {
+		if err := os.WriteFile(path, damage, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check(false)
+	}
+	add(1)
+	check(true)
+}
+
+func flip(data []byte, at int) []byte {
+	data = append([]byte(nil), data...)
+	data[at] ^= 4
+	return data
+}

@@ -1,0 +1,45 @@
+package index
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"pigrep/index/format"
+	"pigrep/index/record"
+	"pigrep/index/segment"
+)
+
+// The record of a file and the pieces of its facts are stored under the ids
+//
+//	r:<file>          the record
+//	f:<file>:<piece>  record.Facts
+//	g:<file>:<piece>  record.Details
+//
+// with the file number in hexadecimal, as the ids of documents have it.
+
+func recordID(file uint32) string { return fmt.Sprintf("r:%06x", file) }
+
+func factsID(kind record.FactKind, file uint32, piece string) string {
+	return fmt.Sprintf("%c:%06x:%s", kind, file, piece)
+}
+
+// parseFactsID is the inverse of factsID for ids of the kind.
+func parseFactsID(kind record.FactKind, id []byte) (file uint32, piece string, err error) {
+	number, piece, _ := strings.Cut(strings.TrimPrefix(string(id), string(kind)+":"), ":")
+	n, err := strconv.ParseUint(number, 16, 32)
+	if err != nil {
+		return 0, "", format.Damaged("read the facts of sessions: %q is no id of any", id)
+	}
+	return uint32(n), piece, nil
+}
+
+// factIDs is the range of the facts of a kind of a file.
+func factIDs(kind record.FactKind, file uint32) segment.IDRange {
+	return segment.IDRange{Start: factsID(kind, file, ""), End: fmt.Sprintf("%c:%06x;", kind, file)} // ';' follows ':'
+}
+
+// allFactIDs is the range of the facts of a kind of all files.
+func allFactIDs(kind record.FactKind) segment.IDRange {
+	return segment.IDRange{Start: string(kind) + ":", End: string(kind) + ";"}
+}

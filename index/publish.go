@@ -1,0 +1,163 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/index/format"
+	"pigrep/index/segment"
+	"pigrep/internal/files"
+)
+
+// keepGenerations is how many published generations are kept: the newest, and those
+// that a reader may just have found in current.
+const keepGenerations = 3
+
+// The file current has the number of the newest published generation and the xxhash
+// of its digits, so that a flipped bit cannot make it the number of an older one.
+
+func encodeCurrent(number uint64) []byte {
+	s := strconv.FormatUint(number, 10)
+	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
+}
+
+// currentNumber returns the number of the newest published generation, 0 when there
+// is none.
+func currentNumber(dir string) (uint64, error) {
+	data, err := os.ReadFile(filepath.Join(dir, currentName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	digits, _, _ := strings.Cut(string(data), " ")
+	number, err := strconv.ParseUint(digits, 10, 63)
+	if err != nil || number == 0 || !bytes.Equal(data, encodeCurrent(number)) {
+		return 0, format.Damaged("file %s", currentName)
+	}
+	return number, nil
+}
+
+// Newest returns the number of the newest published generation, 0 when there is none.
+// It reads one small file, so that a long-lived reader can check before every answer
+// whether it is outdated.
+func Newest(dir string) (uint64, error) { return currentNumber(dir) }
+
+// Publish makes the last commit the generation that readers open, and returns its
+// number. If it is published already, nothing happens.
+func (w *Writer) Publish() (number uint64, err error) {
+	w.work.Lock()
+	defer w.work.Unlock()
+	if w.failed != nil {
+		return 0, w.failed
+	}
+	if err := w.publish(); err != nil {
+		return 0, fmt.Errorf("publish: %w", w.explain(err))
+	}
+	w.pruning.Go(func() { _ = w.prune(keepGenerations) })
+	return w.published.number, nil
+}
+
+// publish makes the head the newest generation, and writes what is derived from its
+// segments.
+func (w *Writer) publish() error {
+	w.pruning.Wait()
+	if err := w.ours(); err != nil {
+		return err
+	}
+	if w.head.generation == nil {
+		if err := w.advance(nil, w.head.table); err != nil {
+			return err
+		}
+	}
+	g := w.head.generation
+	if w.published != nil && w.published.number == g.number {
+		return nil
+	}
+	for _, s := range w.head.segments {
+		if err := s.AddTrigrams(); err != nil {
+			return err
+		}
+	}
+	if err := addDuplicates(g, w.head.segments, w.published); err != nil {
+		return err
+	}
+	current := filepath.Join(w.dir, currentName)
+	next, err := create(current+tempExt, encodeCurrent(g.number))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(next.Sync(), next.Close()); err != nil {
+		return err
+	}
+	if err := files.Rename(current+tempExt, current); err != nil {
+		return err
+	}
+	w.published = g
+	return files.SyncDir(w.dir)
+}
+
+// prune removes old generations except so many published ones, the segments that only
+// they have, and what a crash has left. A reader keeps the segments that it has open;
+// on systems where open files cannot be removed, a later publishing removes them.
+func (w *Writer) prune(keep int) (failed error) {
+	numbers, gone, err := generations(w.dir)
+	if err != nil {
+		w.logger.Debug("list generations", "error", err)
+		return err
+	}
+	used := make(map[string]bool) // segments, by name without extension
+	known := true                 // whether used has those of all generations that stay
+	for _, n := range numbers {
+		switch {
+		case n == w.head.generation.number:
+		case n <= w.published.number && keep > 0:
+		default:
+			gone = append(gone, fmt.Sprintf(generationName, n))
+			continue
+		}
+		if n <= w.published.number {
+			keep--
+		}
+		g, err := readManifest(w.dir, n)
+		if n != w.head.generation.number && (errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion) || errors.Is(err, fs.ErrNotExist)) {
+			gone = append(gone, fmt.Sprintf(generationName, n)) // no reader can open it
+			continue
+		}
+		if err != nil {
+			known, failed = false, errors.Join(failed, err)
+			continue
+		}
+		for _, f := range g.segments() {
+			used[strings.TrimSuffix(f.name, segment.Ext)] = true
+		}
+	}
+	segments := filepath.Join(w.dir, segmentsName)
+	entries, err := os.ReadDir(segments)
+	if err != nil {
+		w.logger.Debug("list segments", "error", err)
+		failed = errors.Join(failed, err)
+	}
+	for _, e := range entries {
+		if name, _, _ := strings.Cut(e.Name(), "."); known && !used[name] {
+			gone = append(gone, filepath.Join(segmentsName, e.Name()))
+		}
+	}
+	for _, name := range gone {
+		// Not by path: another writer may have made a directory in place of this one.
+		if err := w.root.RemoveAll(name); err != nil {
+			w.logger.Debug("remove what is old", "name", name, "error", err)
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,90 @@
+package record
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
+)
+
+// treeRecord makes a record of n entries with branches, compactions and edits.
+func treeRecord(rnd *rand.Rand, n int) *session.Record {
+	r := &session.Record{Summary: session.Summary{Path: "/s.jsonl", Header: session.Header{Version: 1 + rnd.IntN(3)}}}
+	anyID := func() string {
+		if len(r.Nodes) == 0 {
+			return "none"
+		}
+		return r.Nodes[rnd.IntN(len(r.Nodes))].ID
+	}
+	offset := rnd.Int64N(300)
+	for i := range n {
+		node := session.Node{ID: fmt.Sprintf("%08x", rnd.Uint32()), HasParent: r.Version > 1, Type: "message", Role: "user", Time: rnd.Int64N(1e13), Line: i + 2}
+		if rnd.IntN(40) == 0 && i > 0 {
+			node.ID = r.Nodes[rnd.IntN(i)].ID // appended again
+		}
+		if node.HasParent && i > 0 {
+			node.ParentID = r.Nodes[max(0, i-1-rnd.IntN(2)*rnd.IntN(i))].ID
+		}
+		switch rnd.IntN(30) {
+		case 0:
+			node.Type, node.Role, node.FirstKept = "compaction", "", anyID()
+		case 1:
+			node.Type, node.Role, node.TargetID = "context_edit", "", anyID()
+		}
+		node.Offset, node.Length = offset, 1+rnd.IntN(5000)
+		offset += int64(node.Length) + 1
+		r.Nodes = append(r.Nodes, node)
+	}
+	return r
+}
+
+// An outline must have every entry as the whole record and its tree have it, and
+// nothing at any other offset.
+func TestOutline(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, nodeGroup - 1, nodeGroup, nodeGroup + 1, 3*nodeGroup - 1, 10 * nodeGroup, 1000} {
+		rec := treeRecord(rnd, n)
+		o, err := DecodeOutline(Encode(rec, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(session.Record{Summary: rec.Summary}, o.Record); diff != "" {
+			t.Errorf("the record of %d entries: %s", n, diff)
+		}
+		tree := rec.Tree()
+		for i, node := range rec.Nodes {
+			want := Entry{node, tree.Active(i), tree.InContext(i)}
+			if got, ok := o.At(node.Offset); !ok || got != want {
+				t.Fatalf("entry %d of %d is %+v, %t, want %+v", i, n, got, ok, want)
+			}
+			for _, beside := range []int64{node.Offset - 1, node.Offset + 1} {
+				if got, ok := o.At(beside); ok != (rec.NodeAt(beside) >= 0) {
+					t.Fatalf("beside entry %d of %d is %+v", i, n, got)
+				}
+			}
+		}
+		if _, ok := o.At(-1); ok {
+			t.Error("there is an entry before the file")
+		}
+	}
+}
+
+func BenchmarkOutline(b *testing.B) {
+	rec := treeRecord(rand.New(rand.NewPCG(1, 2)), 10_000)
+	blob := Encode(rec, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		o, err := DecodeOutline(blob)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range 3 {
+			if _, ok := o.At(rec.Nodes[i*1000].Offset); !ok {
+				b.Fatal("lost")
+			}
+		}
+	}
+}

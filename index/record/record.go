@@ -1,0 +1,140 @@
+package record
+
+import (
+	"slices"
+
+	"pigrep/index/format"
+	"pigrep/internal/session"
+)
+
+// The stored form of a session record:
+//
+//	uint    SchemaVersion
+//	string  the record as of the checkpoint
+//	string  the record with an unterminated last line, empty when it is the same
+//
+// and each of the two:
+//
+//	summary
+//	uint    number of labels, then string target, string label, ordered by target
+//	uint    number of problems, then int line, int offset, string reason
+//	uint    number of blocks, then fixed each
+//	string  partial
+//	the entries, as in outline.go
+
+// Encode returns the stored form of a record: base as of the checkpoint, full with
+// an unterminated last line, nil when there is none.
+func Encode(base, full *session.Record) []byte {
+	b := format.AppendUint(nil, format.SchemaVersion)
+	b = format.AppendString(b, string(appendRecord(nil, base)))
+	if full == nil {
+		b = format.AppendString(b, "")
+	} else {
+		b = format.AppendString(b, string(appendRecord(nil, full)))
+	}
+	return format.Seal(b)
+}
+
+// Decode decodes a stored record: as of the checkpoint if base, else with the
+// unterminated last line. The record shares the memory of b.
+func Decode(b []byte, base bool) (*session.Record, error) {
+	o, err := decodeOutline(b, base)
+	if err != nil {
+		return nil, err
+	}
+	if o.Record.Nodes, err = o.nodes.all(); err != nil {
+		return nil, err
+	}
+	return &o.Record, nil
+}
+
+// DecodeOutline is Decode with an unterminated last line, without decoding the
+// entries.
+func DecodeOutline(b []byte) (*Outline, error) { return decodeOutline(b, false) }
+
+func decodeOutline(b []byte, base bool) (*Outline, error) {
+	s, ok := format.Unseal(b)
+	if !ok {
+		return nil, format.Damaged("session record: wrong checksum")
+	}
+	d := &decoder{format.NewDecoder(s)}
+	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
+		return nil, format.OtherVersion(v)
+	}
+	first, second := d.String(), d.String()
+	if !d.Done() {
+		return nil, errRecord
+	}
+	if second == "" || base {
+		second = first
+	}
+	d = &decoder{format.NewDecoder(second)}
+	o := &Outline{}
+	if o.nodes = d.record(&o.Record); !d.Done() {
+		return nil, errRecord
+	}
+	return o, nil
+}
+
+var errRecord = format.Damaged("session record: unreadable")
+
+func appendRecord(b []byte, r *session.Record) []byte {
+	b = appendSummary(b, &r.Summary)
+
+	targets := make([]string, 0, len(r.Labels))
+	for t := range r.Labels {
+		targets = append(targets, t)
+	}
+	slices.Sort(targets)
+	b = format.AppendUint(b, uint64(len(targets)))
+	for _, t := range targets {
+		b = format.AppendString(b, t)
+		b = format.AppendString(b, r.Labels[t])
+	}
+
+	b = format.AppendUint(b, uint64(len(r.Problems)))
+	for _, p := range r.Problems {
+		b = format.AppendInt(b, int64(p.Line))
+		b = format.AppendInt(b, p.Offset)
+		b = format.AppendString(b, p.Reason)
+	}
+
+	b = format.AppendUint(b, uint64(len(r.Blocks)))
+	for _, h := range r.Blocks {
+		b = format.AppendFixed(b, h)
+	}
+	b = format.AppendString(b, string(r.Partial))
+	return appendNodes(b, r)
+}
+
+// record decodes a record but for its entries, which it returns.
+func (d *decoder) record(r *session.Record) nodes {
+	d.summary(&r.Summary)
+
+	if n := d.Items(2); n > 0 {
+		r.Labels = make(map[string]string, n)
+		for range n {
+			target := d.String()
+			r.Labels[target] = d.String()
+		}
+	}
+
+	if n := d.Items(3); n > 0 {
+		r.Problems = make([]session.Problem, n)
+		for i := range r.Problems {
+			p := &r.Problems[i]
+			p.Line, p.Offset, p.Reason = int(d.Int()), d.Int(), d.String()
+		}
+	}
+
+	if n := d.Items(8); n > 0 {
+		r.Blocks = make([]uint64, n)
+		for i := range r.Blocks {
+			r.Blocks[i] = d.Fixed()
+		}
+	}
+	if s := d.String(); s != "" {
+		r.Partial = []byte(s)
+	}
+	return d.nodes()
+}

@@ -1,0 +1,245 @@
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/blevesearch/vellum"
+
+	"pigrep/index/format"
+)
+
+// The dictionary of a field maps each of its terms to a PostingsOffset:
+//
+//	varint   length
+//	an FST as vellum writes it; fst.go has its layout
+
+// sortedTerm is a term in sorting.
+type sortedTerm struct {
+	key    uint64 // see keyOf
+	number uint32
+}
+
+// hit is a posting, found by its term.
+type hit struct{ doc, freq uint32 }
+
+// dictionary writes the postings of the terms of a field and then its dictionary,
+// and returns the address of the latter.
+func (w *writer) dictionary(f *inverted) (address uint64, err error) {
+	w.sort(f)
+	w.invert(f)
+	w.fst.Reset()
+	if w.builder == nil {
+		// A smaller table of shared endings than usual: the FST gets 3 % longer and is built in two thirds of the time.
+		w.builder, err = vellum.New(&w.fst, &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: 1000, RegistryMRUSize: 1})
+	} else {
+		err = w.builder.Reset(&w.fst)
+	}
+	if err != nil {
+		return 0, err
+	}
+	lengths := f.lengths
+	if f.options.SkipFreqNorm() {
+		lengths = nil
+	}
+	for _, t := range w.order {
+		end := w.next[t.number]
+		hits := w.hits[end-f.terms[t.number].docs : end]
+		if err := w.builder.Insert(f.term(t.number), uint64(w.postings(hits, lengths))); err != nil {
+			return 0, err
+		}
+	}
+	if err := w.builder.Close(); err != nil {
+		return 0, err
+	}
+	address = w.at()
+	w.varint(uint64(w.fst.Len()))
+	w.out = append(w.out, w.fst.Bytes()...)
+	return address, nil
+}
+
+// sort puts the terms of f into w.order.
+func (w *writer) sort(f *inverted) {
+	w.order = slices.Grow(w.order[:0], len(f.terms))
+	for number := range f.terms {
+		w.order = append(w.order, sortedTerm{f.terms[number].key, uint32(number)})
+	}
+	slices.SortFunc(w.order, func(x, y sortedTerm) int {
+		if x.key != y.key {
+			return cmp.Compare(x.key, y.key)
+		}
+		return bytes.Compare(f.term(x.number), f.term(y.number))
+	})
+}
+
+// invert puts the postings of f, which are by document, into w.hits by term in the
+// order of w.order, and sets w.next to where the hits of each term end.
+func (w *writer) invert(f *inverted) {
+	w.next = slices.Grow(w.next[:0], len(f.terms))[:len(f.terms)]
+	at := uint32(0)
+	for _, t := range w.order {
+		w.next[t.number] = at
+		at += f.terms[t.number].docs
+	}
+	w.hits = slices.Grow(w.hits[:0], len(f.postings))[:len(f.postings)]
+	from := uint32(0)
+	for doc, end := range f.ends {
+		for _, p := range f.postings[from:end] {
+			w.hits[w.next[p.term]] = hit{uint32(doc), p.freq}
+			w.next[p.term]++
+		}
+		from = end
+	}
+}
+
+// dictionaryBytes returns the FST of a field, nil when the segment has no such field.
+func (s *Segment) dictionaryBytes(f Field) ([]byte, error) {
+	field, ok := s.fields[f]
+	if !ok {
+		return nil, nil
+	}
+	size, at, ok := readUvarint(s.data, field.dictionary)
+	if !ok || size == 0 || size > uint64(len(s.data))-at {
+		return nil, format.Damaged("dictionary of %s", f)
+	}
+	return s.data[at : at+size], nil
+}
+
+// dictionary returns the dictionary of a field, nil when the segment has no such
+// field.
+func (s *Segment) dictionary(f Field) (*vellum.FST, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fst, ok := s.dictionaries[f]; ok {
+		return fst, nil
+	}
+	data, err := s.dictionaryBytes(f)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	fst, err := vellum.Load(data)
+	if err != nil {
+		return nil, format.Damaged("dictionary of %s: %v", f, err)
+	}
+	s.dictionaries[f] = fst
+	return fst, nil
+}
+
+// PostingsOffset looks up a term; 0 when no document has it.
+func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err error) {
+	defer format.Contain("look up a term", &err)()
+	return s.lookUp(f, term)
+}
+
+// lookUp is PostingsOffset for callers that contain faults.
+func (s *Segment) lookUp(f Field, term []byte) (PostingsOffset, error) {
+	fst, err := s.dictionary(f)
+	if err != nil || fst == nil {
+		return 0, err
+	}
+	value, ok, err := fst.Get(term)
+	if err != nil {
+		return 0, format.Damaged("look up a term of %s: %v", f, err)
+	}
+	if !ok {
+		return 0, nil
+	}
+	return PostingsOffset(value), nil
+}
+
+// errStop ends eachTerm early, without an error.
+var errStop = errors.New("stop")
+
+// eachTerm visits the terms of a field from start on, below end, in byte order,
+// until visit fails. The term is valid during the visit only.
+func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
+	fst, err := s.dictionary(f)
+	if err != nil || fst == nil {
+		return err
+	}
+	it, err := fst.Iterator(start, end)
+	for err == nil {
+		term, value := it.Current()
+		if err := visit(term, PostingsOffset(value)); err != nil {
+			if err == errStop {
+				return nil
+			}
+			return err
+		}
+		err = it.Next()
+	}
+	return iteratorError(f, err)
+}
+
+// iteratorError returns what the error that ended an iterator means.
+func iteratorError(f Field, err error) error {
+	if errors.Is(err, vellum.ErrIteratorDone) {
+		return nil
+	}
+	return format.Damaged("dictionary of %s: %v", f, err)
+}
+
+// Terms visits the terms of a field that begin with the prefix, in byte order,
+// until visit returns false. The count is the number of documents that have the
+// term, deleted ones included. The term is valid during the visit only.
+func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count int) bool) (err error) {
+	var visiting bool
+	defer format.ContainUnless(&visiting, "list terms", &err)()
+	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
+		count, ok := countPostings(s.data, at)
+		if !ok {
+			return format.Damaged("postings of a term of %s", f)
+		}
+		visiting = true
+		more := visit(term, count)
+		if visiting = false; !more {
+			return errStop
+		}
+		return nil
+	})
+}
+
+// prefixEnd returns the smallest key after all that begin with the prefix, nil
+// when there is none.
+func prefixEnd(prefix []byte) []byte {
+	end := bytes.Clone(prefix)
+	for len(end) > 0 {
+		end[len(end)-1]++
+		if end[len(end)-1] != 0 {
+			return end
+		}
+		end = end[:len(end)-1]
+	}
+	return nil
+}
+
+// Walk visits every posting of a field, of live documents only, in the order of the
+// terms. The term is valid during the visit only; frequency and length are 0 except
+// in FieldText.
+func (s *Segment) Walk(f Field, visit func(term []byte, doc, freq, length uint32)) error {
+	var failed error
+	err := s.Terms(f, nil, func(term []byte, _ int) bool {
+		p, err := s.Postings(f, term)
+		if err != nil {
+			failed = err
+			return false
+		}
+		for {
+			doc, freq, length, ok := p.Next()
+			if !ok {
+				failed = p.Err()
+				return failed == nil
+			}
+			if f != FieldText {
+				freq, length = 0, 0
+			}
+			visit(term, doc, freq, length)
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
+}

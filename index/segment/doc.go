@@ -1,0 +1,41 @@
+// Package segment is the only code that reads or writes a segment file: a zap
+// file, version 17, as the engine (Bleve) has them, so that the engine's own code
+// opens and merges our segments. Its central types are Accumulator, which takes
+// documents and builds the bytes of a segment from them, and Segment, which is an
+// open file.
+//
+//	Accumulator ── Build ──> Image ── WriteTo ──> a file ── Open ──> Segment
+//	  one goroutine each       checked                                 └── Merge of several
+//
+// Each structure in a segment has a file here, with its layout, the code that
+// writes it and the code that reads it, in that order:
+//
+//	stored.go      document number to id and stored value
+//	postings.go    term to documents, frequencies and lengths
+//	dictionary.go  field to terms, and each term to its postings
+//	docvalues.go   document number to the terms of a field
+//	fieldindex.go  field name to its dictionary and doc values
+//
+// The parts lie in a segment in this order, fields in the order of their names but
+// for _id, which is first:
+//
+//	stored values, their index
+//	for each field: postings of its terms, dictionary, doc values, header
+//	field index
+//	footer
+//
+// The footer is the engine's: number of documents, addresses of the stored index
+// and the field index, chunk mode, version, and CRC-32 (IEEE) of all before it.
+// Documents are numbered from 0. An address counts from the first byte of the
+// segment. A varint is an unsigned LEB128; every other number is big endian unless
+// its layout says otherwise. All segments have the same fields, so that the engine
+// can copy bytes when it merges.
+//
+// Everything is read from the mapped file in place, and everything that is read is
+// checked or contained: whatever the bytes, callers get a value or an error that
+// wraps format.ErrDamaged. Merging, and opening and checking the footer, are left
+// to the engine.
+//
+// Of our packages it may import index/analysis, index/format, internal/files and
+// internal/session.
+package segment

@@ -1,0 +1,184 @@
+package segment
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	engine "github.com/blevesearch/bleve_index_api"
+	"github.com/golang/snappy"
+
+	"pigrep/index/format"
+)
+
+// The doc values of a field are its terms by document. From the start to the end
+// that the header of the field names:
+//
+//	chunks of valueChunk document numbers each
+//	varint   end of each chunk, relative to the start
+//	8 bytes  length of these ends
+//	8 bytes  number of chunks
+//
+// and a chunk, which is empty when no document in it has a value:
+//
+//	varint   number of documents that have a value, then for each:
+//	         varint document, varint end of its values in the data
+//	data, compressed with snappy: values, each followed by valueEnd
+//
+// The engine's own reader fails on a merged segment in which the field has no value
+// left, and looks up each document by itself.
+const (
+	valueChunk = 1024
+	valueEnd   = engine.DocValueTermSeparator
+
+	// maxChunk bounds the uncompressed values of a chunk.
+	maxChunk = valueChunk * 4 * (MaxKeyword + 1)
+)
+
+// docValues writes the doc values of a field.
+func (w *writer) docValues(f *inverted) {
+	base := len(w.out)
+	w.chunks = w.chunks[:0]
+	for first := 0; first < w.docs; first += valueChunk {
+		w.value, w.chunk = w.value[:0], w.chunk[:0] // values and where they end
+		with := 0
+		for doc := first; doc < min(first+valueChunk, w.docs); doc++ {
+			from := uint32(0)
+			if doc > 0 {
+				from = f.ends[doc-1]
+			}
+			postings := f.postings[from:f.ends[doc]]
+			if len(postings) == 0 {
+				continue
+			}
+			with++
+			if len(postings) > 1 { // the values of a document are in the order of the terms
+				postings = slices.SortedFunc(slices.Values(postings), func(x, y posting) int {
+					return bytes.Compare(f.term(x.term), f.term(y.term))
+				})
+			}
+			for _, p := range postings {
+				w.value = append(append(w.value, f.term(p.term)...), valueEnd)
+			}
+			w.chunk = binary.AppendUvarint(w.chunk, uint64(doc))
+			w.chunk = binary.AppendUvarint(w.chunk, uint64(len(w.value)))
+		}
+		if with > 0 {
+			w.compress = snappy.Encode(w.compress[:cap(w.compress)], w.value)
+			w.varint(uint64(with))
+			w.out = append(w.out, w.chunk...)
+			w.out = append(w.out, w.compress...)
+		}
+		w.chunks = append(w.chunks, len(w.out)-base)
+	}
+	ends := len(w.out)
+	for _, end := range w.chunks {
+		w.varint(uint64(end))
+	}
+	w.fixed(uint64(len(w.out) - ends))
+	w.fixed(uint64(len(w.chunks)))
+}
+
+var uncompressedChunks = sync.Pool{New: func() any { return new([]byte) }}
+
+// docValues visits the doc values of documents, whose numbers ascend. A value is
+// valid during the visit only.
+func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value []byte)) error {
+	at, ok := s.fields[f]
+	if !ok || at.values == noValues {
+		return nil
+	}
+	bad := fmt.Errorf("%w: values of %s", format.ErrDamaged, f)
+	data := s.data
+	if at.valuesEnd > uint64(len(data)) || at.values > at.valuesEnd || at.valuesEnd-at.values < 16 {
+		return bad
+	}
+	data = data[at.values:at.valuesEnd]
+	endsLen := binary.BigEndian.Uint64(data[len(data)-16:])
+	chunks := binary.BigEndian.Uint64(data[len(data)-8:])
+	data = data[:len(data)-16]
+	if endsLen > uint64(len(data)) || chunks > endsLen {
+		return bad
+	}
+	ends := data[uint64(len(data))-endsLen:]
+	data = data[:uint64(len(data))-endsLen]
+
+	memory := uncompressedChunks.Get().(*[]byte)
+	defer uncompressedChunks.Put(memory)
+	var start uint64
+	for chunk := range chunks {
+		end, n := binary.Uvarint(ends)
+		if n <= 0 || end < start || end > uint64(len(data)) {
+			return bad
+		}
+		ends = ends[n:]
+		k := 0 // documents in this chunk
+		for k < len(docs) && uint64(docs[k])/valueChunk == chunk {
+			k++
+		}
+		if k > 0 && end > start {
+			if *memory, ok = valuesOfChunk(data[start:end], *memory, docs[:k], visit); !ok {
+				return bad
+			}
+		}
+		docs = docs[k:]
+		if len(docs) == 0 {
+			return nil
+		}
+		start = end
+	}
+	return nil
+}
+
+// valuesOfChunk visits the values of documents in one chunk. It returns the memory
+// that it uncompressed into, for the next chunk.
+func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, value []byte)) ([]byte, bool) {
+	count, at, ok := readUvarint(b, 0)
+	if !ok || count > uint64(len(b))/2 {
+		return scratch, false
+	}
+	table := b[at:]
+	for left := 2 * count; left > 0; at++ { // numbers until the data, behind the table
+		if at == uint64(len(b)) {
+			return scratch, false
+		}
+		if b[at] < 0x80 {
+			left--
+		}
+	}
+	if n, err := snappy.DecodedLen(b[at:]); err != nil || n > maxChunk {
+		return scratch, false
+	}
+	data, err := snappy.Decode(scratch[:cap(scratch)], b[at:])
+	if err != nil {
+		return scratch, false
+	}
+	var start uint64
+	for range count {
+		doc, n := binary.Uvarint(table)
+		end, m := binary.Uvarint(table[max(n, 0):])
+		if n <= 0 || m <= 0 || end < start || end > uint64(len(data)) {
+			return data, false
+		}
+		table = table[n+m:]
+		for len(docs) > 0 && uint64(docs[0]) < doc {
+			docs = docs[1:]
+		}
+		if len(docs) == 0 {
+			break
+		}
+		if uint64(docs[0]) == doc {
+			from := start
+			for i := start; i < end; i++ {
+				if data[i] == valueEnd {
+					visit(docs[0], data[from:i])
+					from = i + 1
+				}
+			}
+		}
+		start = end
+	}
+	return data, true
+}

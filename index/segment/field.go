@@ -1,0 +1,121 @@
+package segment
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+
+	engine "github.com/blevesearch/bleve_index_api"
+)
+
+// Field names a field of the index.
+type Field string
+
+// The fields. FieldText is analyzed and has frequencies and lengths; every other
+// one holds whole values that are looked up exactly.
+const (
+	FieldText      Field = "text"
+	FieldFile      Field = "file" // FileTerm of the file number
+	FieldKind      Field = "kind"
+	FieldRole      Field = "role"
+	FieldTool      Field = "tool"
+	FieldProvider  Field = "provider"
+	FieldModel     Field = "model"
+	FieldCustom    Field = "custom" // customType
+	FieldEntry     Field = "eid"    // entry id, on the first part of an entry only
+	FieldFlag      Field = "flag"   // FlagError, FlagCut
+	FieldEntryHash Field = "copy"   // EntryHashTerm of the entry; duplicates share it
+)
+
+// Internal fields.
+const (
+	fieldID     Field = "_id"
+	fieldRecord Field = "record" // stored values
+)
+
+// Values of FieldFlag.
+const (
+	FlagError = "error" // the document reports a failure
+	FlagCut   = "cut"   // some term of the text was longer than analysis.MaxTerm and cut
+)
+
+// MaxKeyword is the length in bytes at which keywords are cut.
+const MaxKeyword = 256
+
+const (
+	keywordOptions = engine.IndexField | engine.SkipFreqNorm
+	// Terms that mostly occur in one document: with a frequency, such a posting is
+	// kept in the dictionary itself.
+	uniqueOptions = engine.IndexField
+	idOptions     = engine.IndexField | engine.StoreField
+)
+
+// keyword describes a keyword field: how it is indexed, and its value in a
+// document. An empty value is not indexed.
+type keyword struct {
+	name    Field
+	options engine.FieldIndexingOptions
+	value   func(*Document) string
+}
+
+// keywords is the one table of keyword fields.
+var keywords = []keyword{
+	{FieldFile, keywordOptions, func(d *Document) string { return FileTerm(d.File) }},
+	{FieldKind, keywordOptions, func(d *Document) string { return string(d.Kind) }},
+	{FieldRole, keywordOptions, func(d *Document) string { return d.Role }},
+	{FieldTool, keywordOptions, func(d *Document) string { return d.Tool }},
+	{FieldProvider, keywordOptions, func(d *Document) string { return d.Provider }},
+	{FieldModel, keywordOptions, func(d *Document) string { return d.Model }},
+	{FieldCustom, keywordOptions, func(d *Document) string { return d.CustomType }},
+	{FieldEntry, uniqueOptions, func(d *Document) string { return d.EntryID }},
+	{FieldFlag, keywordOptions, func(d *Document) string {
+		if d.Error {
+			return FlagError
+		}
+		return ""
+	}},
+	{FieldEntryHash, uniqueOptions | engine.DocValues, func(d *Document) string { return EntryHashTerm(d.Copy) }},
+}
+
+// Fields lists the fields by which documents are found.
+func Fields() []Field {
+	fields := []Field{FieldText}
+	for i := range keywords {
+		fields = append(fields, keywords[i].name)
+	}
+	return fields
+}
+
+// FileTerm returns the term of FieldFile for a file number.
+func FileTerm(file uint32) string { return fmt.Sprintf("%06x", file) }
+
+// EntryHashTerm returns the term of FieldEntryHash for a hash; "" for 0, which is
+// no hash.
+func EntryHashTerm(hash uint64) string {
+	if hash == 0 {
+		return ""
+	}
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], hash)
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+var strictBase64 = base64.RawURLEncoding.Strict()
+
+// parseEntryHash is the inverse of EntryHashTerm; false for anything else.
+func parseEntryHash(term []byte) (hash uint64, ok bool) {
+	var b [9]byte // what Decode may write for 11 characters
+	if len(term) != 11 {
+		return 0, false
+	}
+	n, err := strictBase64.Decode(b[:], term)
+	return binary.BigEndian.Uint64(b[:]), n == 8 && err == nil
+}
+
+// cut shortens a keyword to MaxKeyword bytes.
+func cut(s string) string {
+	if len(s) > MaxKeyword {
+		return s[:MaxKeyword]
+	}
+	return s
+}

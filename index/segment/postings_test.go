@@ -1,0 +1,278 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/golang/snappy"
+
+	"pigrep/index/format"
+)
+
+// encodeList writes a list as the engine does, and returns the file it is in and
+// its offset. The first byte is only there because offset 0 means none.
+func encodeList(docs, freqs, lengths []uint32) (data []byte, at PostingsOffset) {
+	data = []byte{0}
+	var stream []byte
+	for i := range docs {
+		stream = binary.AppendUvarint(stream, uint64(freqs[i])<<1)
+		if freqs[i] != 0 {
+			stream = binary.AppendUvarint(stream, uint64(lengths[i]))
+		}
+	}
+	data = append(data, 2) // two chunks, the first one empty
+	data = binary.AppendUvarint(data, 0)
+	data = binary.AppendUvarint(data, uint64(len(stream)))
+	data = append(data, stream...)
+	bitmap, _ := roaring.BitmapOf(docs...).ToBytes()
+	at = PostingsOffset(len(data))
+	data = append(data, 1, 0)
+	data = binary.AppendUvarint(data, uint64(len(bitmap)))
+	return append(data, bitmap...), at
+}
+
+func TestPostingsOfList(t *testing.T) {
+	var docs, freqs, lengths []uint32
+	for i := range uint32(70_000) {
+		docs = append(docs, i*3)
+		freqs = append(freqs, 1+i%300)
+		lengths = append(lengths, 1+i*17%100_000)
+	}
+	for _, n := range []int{1, 2, 255, 256, 257, 5000, 70_000} {
+		data, at := encodeList(docs[:n], freqs[:n], lengths[:n])
+		if got, ok := countPostings(data, at); !ok || got != n {
+			t.Errorf("countPostings of %d = %d, %t", n, got, ok)
+		}
+		for _, every := range []int{0, 1, 2, 5} { // which are deleted
+			s := &Segment{length: 3*n + 1}
+			if every > 0 {
+				s.deleted = roaring.New()
+				for i := 0; i < n; i += every {
+					s.deleted.Add(docs[i])
+				}
+			}
+			l, err := readList(data, at)
+			if err != nil {
+				t.Fatalf("readList of %d: %v", n, err)
+			}
+			p := newPostings(l, s)
+			want := p.Count()
+			got := 0
+			for i := range n {
+				if every > 0 && i%every == 0 {
+					continue
+				}
+				doc, freq, length, ok := p.Next()
+				if !ok || doc != docs[i] || freq != freqs[i] || length != lengths[i] {
+					t.Fatalf("posting %d of %d: %d %d/%d %t, want %d %d/%d", i, n, doc, freq, length, ok, docs[i], freqs[i], lengths[i])
+				}
+				got++
+			}
+			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
+				t.Errorf("%d postings, Count = %d, then %t, %v", got, want, ok, p.Err())
+			}
+			checkBlocks(t, l, s)
+		}
+		// A document number that the segment cannot have.
+		l, _ := readList(data, at)
+		p := newPostings(l, &Segment{length: int(docs[n-1])})
+		for ok := true; ok; _, _, _, ok = p.Next() {
+		}
+		if p.Err() == nil {
+			t.Errorf("postings of %d with a number out of range: no error", n)
+		}
+	}
+}
+
+// checkBlocks compares NextBlock with Next, some of which is called before.
+func checkBlocks(t *testing.T, l *list, s *Segment) {
+	t.Helper()
+	one, many := newPostings(l, s), newPostings(l, s)
+	one.Next()
+	many.Next()
+	for {
+		docs, freqs, lengths := many.NextBlock()
+		if len(docs) == 0 {
+			break
+		}
+		for i := range docs {
+			if doc, freq, length, ok := one.Next(); !ok || doc != docs[i] || freq != freqs[i] || length != lengths[i] {
+				t.Fatalf("NextBlock: %d %d/%d, Next: %d %d/%d %t", docs[i], freqs[i], lengths[i], doc, freq, length, ok)
+			}
+		}
+	}
+	if doc, _, _, ok := one.Next(); ok || many.Err() != nil {
+		t.Errorf("NextBlock ends before %d: %v", doc, many.Err())
+	}
+}
+
+// Mark sets the bits of the documents that Next returns, and of no others.
+func TestMark(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		docs := roaring.New()
+		length := 1 + rnd.IntN(200_000)
+		for range 1 + rnd.IntN(4) {
+			switch from := rnd.IntN(length); rnd.IntN(3) {
+			case 0: // few
+				for range 1 + rnd.IntN(100) {
+					docs.AddInt(rnd.IntN(length))
+				}
+			case 1: // side by side
+				docs.AddRange(uint64(from), uint64(min(length, from+rnd.IntN(70_000)+1)))
+			case 2: // many
+				for doc := from; doc < length; doc += 1 + rnd.IntN(10) {
+					docs.AddInt(doc)
+				}
+			}
+		}
+		if rnd.IntN(2) == 0 {
+			docs.RunOptimize()
+		}
+		data := []byte{0, 0, 0}
+		bitmap, _ := docs.ToBytes()
+		data = append(binary.AppendUvarint(data, uint64(len(bitmap))), bitmap...)
+		s := &Segment{data: data, length: length}
+		if rnd.IntN(2) == 0 {
+			s.deleted = roaring.New()
+			for range rnd.IntN(1000) {
+				s.deleted.AddInt(rnd.IntN(length))
+			}
+		}
+		want := make([]uint64, (length+63)/64)
+		if s.deleted == nil || !s.deleted.Contains(0) {
+			want[0] = 1 // stays
+		}
+		got := slices.Clone(want)
+		p, err := s.PostingsAt(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for doc, _, _, ok := p.Next(); ok; doc, _, _, ok = p.Next() {
+			want[doc/64] |= 1 << (doc % 64)
+		}
+		if err := s.Mark(1, got); err != nil || !slices.Equal(got, want) {
+			t.Fatalf("Mark of %v in %d documents, %v: bits differ from Next", docs, length, err)
+		}
+		if n, ok := countPostings(data, 1); !ok || n != int(docs.GetCardinality()) {
+			t.Fatalf("countPostings of %v = %d, %t", docs, n, ok)
+		}
+		runs := make([]uint64, len(want))
+		next := uint32(0)
+		var read roaring.Bitmap
+		err = readDocuments(data, 1, &read)
+		eachRun(&read, func(first, last uint32) {
+			if first < next || last < first {
+				t.Fatalf("eachRun of %v: %d to %d after %d", docs, first, last, next)
+			}
+			for doc := first; doc <= last; doc++ {
+				runs[doc/64] |= 1 << (doc % 64)
+			}
+			next = last + 2
+		})
+		all := make([]uint64, len(want))
+		s.deleted, s.deletedOnce, s.deletedSet = nil, sync.Once{}, nil
+		if err := errors.Join(err, s.Mark(1, all)); err != nil || !slices.Equal(runs, all) {
+			t.Fatalf("eachRun of %v, %v: others than Mark", docs, err)
+		}
+		if s.length = int(docs.Maximum()); s.length > 0 && s.Mark(1, make([]uint64, (s.length+63)/64)) == nil {
+			t.Fatalf("Mark of %v in %d documents: no error", docs, s.length)
+		}
+	}
+}
+
+func TestBlockOfOne(t *testing.T) {
+	p := newPostings(&list{doc: 3, length: 7}, &Segment{length: 4})
+	docs, freqs, lengths := p.NextBlock()
+	if len(docs) != 1 || docs[0] != 3 || freqs[0] != 1 || lengths[0] != 7 {
+		t.Errorf("NextBlock: %v %v %v", docs, freqs, lengths)
+	}
+	if docs, _, _ := p.NextBlock(); len(docs) != 0 {
+		t.Errorf("NextBlock again: %v", docs)
+	}
+}
+
+// Damaged bytes give an error or wrong postings, and no panic that gets out.
+func FuzzPostings(f *testing.F) {
+	data, at := encodeList([]uint32{1, 5, 70_000}, []uint32{1, 2, 300}, []uint32{9, 8, 1000})
+	f.Add(data, uint64(at))
+	f.Add(data, uint64(oneHitBit|5|7<<31))
+	f.Fuzz(func(t *testing.T, data []byte, offset uint64) {
+		at := PostingsOffset(offset)
+		var err error
+		defer func() {
+			if err != nil {
+				t.Logf("contained: %v", err)
+			}
+		}()
+		defer format.Contain("read", &err)()
+		countPostings(data, at)
+		s := &Segment{data: data, length: 1000, deleted: roaring.BitmapOf(5)}
+		set := make([]uint64, (s.length+63)/64)
+		if err := s.Mark(at, set); err == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
+			t.Fatalf("marked %x", set)
+		}
+		var docs roaring.Bitmap
+		if err := readDocuments(data, at, &docs); err == nil {
+			eachRun(&docs, func(uint32, uint32) {})
+		}
+		l, err := readList(data, at)
+		if err != nil {
+			return
+		}
+		p := newPostings(l, s)
+		for {
+			doc, _, _, ok := p.Next()
+			if !ok {
+				break
+			}
+			if doc >= 1000 || doc == 5 {
+				t.Fatalf("document %d", doc)
+			}
+		}
+	})
+}
+
+func FuzzValues(f *testing.F) {
+	text := []byte("AAAAAAAAAAA\xffBBBBBBBBBBB\xff")
+	f.Add(append([]byte{2, 3, 12, 7, 24}, snappy.Encode(nil, text)...))
+	f.Fuzz(func(t *testing.T, chunk []byte) {
+		_, _ = valuesOfChunk(chunk, nil, []uint32{0, 3, 7, 1000}, func(doc uint32, value []byte) {
+			if doc != 0 && doc != 3 && doc != 7 && doc != 1000 {
+				t.Errorf("document %d", doc)
+			}
+		})
+		_, _, _ = readField(chunk, 0)
+	})
+}
+
+// Documents that do not ascend, as no writer leaves them, are damage: whoever reads
+// them by ranges would be led astray.
+func TestPostingsOutOfOrder(t *testing.T) {
+	docs := roaring.BitmapOf(3, 5, 900)
+	bitmap, err := docs.ToBytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]uint16{{3, 900, 5}, {3, 3, 5}} {
+		for i, doc := range order {
+			binary.LittleEndian.PutUint16(bitmap[len(bitmap)-2*len(order)+2*i:], doc)
+		}
+		data := append(binary.AppendUvarint([]byte{0, 0, 0}, uint64(len(bitmap))), bitmap...)
+		p, err := (&Segment{data: data, length: 1000}).PostingsAt(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for docs, _, _ := p.NextBlock(); len(docs) > 0; docs, _, _ = p.NextBlock() {
+			t.Errorf("%v: read as %v", order, docs)
+		}
+		if !errors.Is(p.Err(), format.ErrDamaged) {
+			t.Errorf("%v: %v, want ErrDamaged", order, p.Err())
+		}
+	}
+}

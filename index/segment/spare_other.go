@@ -1,6 +1,0 @@
-//go:build !linux
-
-package segment
-
-// Spare does nothing on this system.
-func Spare([]byte) {}

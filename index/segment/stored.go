@@ -1,0 +1,207 @@
+package segment
+
+import (
+	"encoding/binary"
+	"runtime/debug"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/golang/snappy"
+
+	"pigrep/index/format"
+)
+
+// Stored values are found by document number: the stored index, at the address
+// that the footer names, has an address of 8 bytes for each document, and ends with
+// the varint 0, for no nested documents. At such an address are
+//
+//	varint   length of the description
+//	varint   length of the data
+//	description: varint length of the id, then for each value, as varints,
+//	         the number of its field, its type, where it starts among the
+//	         uncompressed values, its length, and 0
+//	data:    the id, then the values compressed with snappy
+//
+// A document has no value, and what was stored under an id has one, of fieldRecord.
+const textType = 't'
+
+// storedValues writes the stored values and returns the address of their index.
+func (w *writer) storedValues(a *Accumulator) uint64 {
+	addresses := make([]uint64, a.docs)
+	rest := a.stored
+	for doc := range a.docs {
+		addresses[doc] = w.at()
+		id := a.id.term(uint32(doc)) // ids are unique: each is a term of its own
+		w.chunk = binary.AppendUvarint(w.chunk[:0], uint64(len(id)))
+		w.value = w.value[:0]
+		if len(rest) > 0 && rest[0].doc == doc {
+			w.value = a.values[rest[0].start:rest[0].end]
+			rest = rest[1:]
+			for _, v := range []int{a.storedID, textType, 0, len(w.value), 0} {
+				w.chunk = binary.AppendUvarint(w.chunk, uint64(v))
+			}
+		}
+		w.compress = snappy.Encode(w.compress[:cap(w.compress)], w.value)
+		w.varint(uint64(len(w.chunk)))
+		w.varint(uint64(len(id) + len(w.compress)))
+		w.out = append(w.out, w.chunk...)
+		w.out = append(w.out, id...)
+		w.out = append(w.out, w.compress...)
+	}
+	w.value = nil // it was memory of the accumulator
+	index := w.at()
+	for _, address := range addresses {
+		w.fixed(address)
+	}
+	w.varint(0)
+	return index
+}
+
+var errStored = format.Damaged("session record: stored values")
+
+// storedParts returns the id of a document, the rest of its description, and its
+// compressed values.
+func (s *Segment) storedParts(doc uint32) (id, description, values []byte, ok bool) {
+	at := s.zap.StoredIndexOffset() + 8*uint64(doc)
+	if int(doc) >= s.length || at > uint64(len(s.data))-8 {
+		return nil, nil, nil, false
+	}
+	described, at, ok1 := readUvarint(s.data, binary.BigEndian.Uint64(s.data[at:]))
+	size, at, ok2 := readUvarint(s.data, at)
+	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || described > left || size > left-described {
+		return nil, nil, nil, false
+	}
+	description = s.data[at : at+described]
+	at += described
+	values = s.data[at : at+size]
+	n, k := binary.Uvarint(description)
+	if k <= 0 || n > size {
+		return nil, nil, nil, false
+	}
+	return values[:n], description[k:], values[n:], true
+}
+
+// ID returns the id of a document, deleted or not; false for a stored value, and
+// for a document whose id cannot be read.
+func (s *Segment) ID(doc uint32) (id ID, ok bool) {
+	before := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(before)
+		if recover() != nil {
+			id, ok = ID{}, false
+		}
+	}()
+	b, _, _, ok := s.storedParts(doc)
+	if !ok {
+		return ID{}, false
+	}
+	return parseID(b)
+}
+
+// Stored returns the value that is stored under an id, nil when there is none. It
+// is the caller's.
+func (s *Segment) Stored(id string) (value []byte, err error) {
+	defer format.Contain("read a session record", &err)()
+	p, err := s.postings(fieldID, []byte(id))
+	if err != nil {
+		return nil, err
+	}
+	doc, _, _, ok := p.Next()
+	if !ok {
+		return nil, p.Err()
+	}
+	return s.storedAt(doc)
+}
+
+// EachStored visits the stored values of live documents with ids in the range, in
+// the order of the ids, until visit fails. The id is valid during the visit only;
+// the value is the caller's.
+func (s *Segment) EachStored(ids IDRange, visit func(id, value []byte) error) (err error) {
+	var visiting bool
+	defer format.ContainUnless(&visiting, "read stored values", &err)()
+	var docs []uint32
+	if err := s.documentsIn(ids, func(doc uint32) { docs = append(docs, doc) }); err != nil {
+		return err
+	}
+	for _, doc := range docs {
+		if s.deleted != nil && s.deleted.Contains(doc) {
+			continue
+		}
+		id, _, _, ok := s.storedParts(doc)
+		if !ok {
+			return errStored
+		}
+		value, err := s.storedAt(doc)
+		if err != nil {
+			return err
+		}
+		visiting = true
+		if err := visit(id, value); err != nil {
+			return err
+		}
+		visiting = false
+	}
+	return nil
+}
+
+// storedAt returns the stored value of a document, nil when it has none.
+func (s *Segment) storedAt(doc uint32) ([]byte, error) {
+	_, description, values, ok := s.storedParts(doc)
+	if !ok {
+		return nil, errStored
+	}
+	if len(description) == 0 {
+		return nil, nil
+	}
+	var number [5]uint64
+	for i := range number {
+		var k int
+		if number[i], k = binary.Uvarint(description); k <= 0 {
+			return nil, errStored
+		}
+		description = description[k:]
+	}
+	const maxRatio = 64 // of snappy
+	start, length := number[2], number[3]
+	size, err := snappy.DecodedLen(values)
+	if err != nil || len(description) > 0 || size > maxRatio*len(values) || start > uint64(size) || length > uint64(size)-start {
+		return nil, errStored
+	}
+	b, err := snappy.Decode(nil, values)
+	if err != nil {
+		return nil, errStored
+	}
+	return b[start : start+length], nil
+}
+
+// DocumentsIn returns the documents and stored values with ids in the ranges,
+// deleted ones included. The bitmap is the caller's.
+func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
+	defer format.Contain("look up ids", &err)()
+	docs = roaring.New()
+	for _, r := range ids {
+		if err := s.documentsIn(r, docs.Add); err != nil {
+			return nil, err
+		}
+	}
+	return docs, nil
+}
+
+// documentsIn visits the documents with ids in the range, deleted ones included,
+// in the order of the ids.
+func (s *Segment) documentsIn(ids IDRange, visit func(doc uint32)) error {
+	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(_ []byte, at PostingsOffset) error {
+		l, err := readList(s.data, at)
+		if err != nil {
+			return err
+		}
+		if l.docs == nil {
+			visit(l.doc)
+			return nil
+		}
+		l.docs.Iterate(func(doc uint32) bool {
+			visit(doc)
+			return true
+		})
+		return nil
+	})
+}

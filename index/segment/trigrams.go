@@ -1,0 +1,305 @@
+package segment
+
+import (
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/cespare/xxhash/v2"
+
+	"pigrep/index/format"
+	"pigrep/internal/files"
+)
+
+// Trigrams say where in the dictionary of the text of a segment terms with a needle
+// may be. The terms, in their order, are cut into columns; for every three bytes
+// there is a row of bits, one for each column in which some term has them. Three
+// bytes that hash alike share a row. The end of a term counts as a byte 0, which no
+// term has.
+//
+// They lie in a file beside the segment, made when it is first published. The file
+// is derived: without it, or when it is not as it was written, Infix visits all
+// terms. Segments with few terms have none. Reading takes only the rows of a needle.
+//
+// They pay for themselves: grep -c for a piece of a rare word takes 65 ms of CPU in
+// 1 GB of sessions, without them 204; in 300 MB 35 and 82. Making them adds 2 % to the
+// CPU of a first index and 1.2 % to the size of the index.
+//
+// All numbers are little endian:
+//
+//	8 bytes   "pgtrigr2"
+//	8 bytes   xxhash of what follows up to the rows
+//	8, 8      size and hash of the segment's Fingerprint
+//	4 bytes   number of columns
+//	4 bytes   words of 64 columns in a row
+//	4 each    by column: the first 3 bytes of its first term, the first one highest
+//	          the rows: 8 bytes for each word, and 8 for the xxhash of them
+type trigrams struct {
+	first []uint32 // by column: the first 3 bytes of its first term; ascending
+	words int      // of a row
+	rows  []uint64
+}
+
+// columns are those of the trigrams that may have a term with a needle.
+type columns struct {
+	first []uint32 // as in trigrams
+	bits  []uint64 // one for each column
+}
+
+// TrigramsExt is the extension of the file with the trigrams of a segment.
+const TrigramsExt = ".tri"
+
+const (
+	trigramsMagic = "pgtrigr2"
+	trigramsHead  = 40
+
+	rowBits      = 12
+	trigramRows  = 1 << rowBits
+	prefixBytes  = 3   // of a term; those of a prefix are in one column
+	columnTerms  = 640 // at least
+	trigramTerms = 32 * columnTerms
+	mostWords    = 512 // of a row
+
+	minTrigramSegment = 8 * trigramTerms // bytes, below which a segment has fewer terms
+)
+
+func rowOf(a, b, c byte) int {
+	return int((uint32(a)<<16 | uint32(b)<<8 | uint32(c)) * 0x9e3779b1 >> (32 - rowBits))
+}
+
+// any reports whether a column that is left has prefixes from low to high.
+func (c *columns) any(low, high uint32) bool {
+	last := sort.Search(len(c.first), func(i int) bool { return c.first[i] > high }) - 1
+	for i := last; i >= 0; i-- {
+		if c.bits[i/64]>>(i%64)&1 != 0 {
+			return true
+		}
+		if c.first[i] <= low {
+			break
+		}
+	}
+	return false
+}
+
+// makeTrigrams makes the trigrams of a dictionary; nil when it has few terms.
+func makeTrigrams(t fst) *trigrams {
+	if t.terms < trigramTerms {
+		return nil
+	}
+	w := trigramWalk{fst: t, trigrams: &trigrams{first: []uint32{0}}}
+	w.words = min((t.terms/columnTerms+1+63)/64, mostWords)
+	w.rows = make([]uint64, trigramRows*w.words)
+	w.walk(t.root, 0)
+	return w.trigrams
+}
+
+type trigramWalk struct {
+	fst
+	*trigrams
+	path  [maxDepth + 1]byte
+	count int // of terms in the last column
+}
+
+func (w *trigramWalk) walk(addr, depth int) {
+	for addr != 0 && w.data[addr]&oneTransition != 0 {
+		c, _, next := w.one(addr)
+		w.put(c, depth)
+		addr = next
+		depth++
+	}
+	if addr == 0 {
+		w.end(depth)
+		return
+	}
+	if depth >= maxDepth {
+		panic("a term that is too long")
+	}
+	m := w.many(addr)
+	if m.ends {
+		w.end(depth)
+	}
+	for i := m.n - 1; i >= 0; i-- {
+		w.put(w.data[m.bytes+i], depth)
+		if next := w.target(m.targets+i*m.trans, m.trans, m.bottom); next == 0 {
+			w.end(depth + 1)
+		} else {
+			w.walk(next, depth+1)
+		}
+	}
+}
+
+// put sets a byte of the path. A column begins with the first term of a prefix of 3
+// bytes.
+func (w *trigramWalk) put(c byte, depth int) {
+	w.path[depth] = c
+	if depth+1 < prefixBytes {
+		return
+	}
+	if depth+1 == prefixBytes {
+		w.begin(uint32(w.path[0])<<16 | uint32(w.path[1])<<8 | uint32(c))
+	}
+	w.set(w.path[depth-2], w.path[depth-1], c)
+}
+
+func (w *trigramWalk) begin(prefix uint32) {
+	if w.count >= columnTerms && len(w.first) < 64*w.words {
+		w.first, w.count = append(w.first, prefix), 0
+	}
+}
+
+func (w *trigramWalk) end(depth int) {
+	w.count++
+	if depth >= 2 {
+		w.set(w.path[depth-2], w.path[depth-1], 0)
+	}
+}
+
+func (w *trigramWalk) set(a, b, c byte) {
+	column := len(w.first) - 1
+	w.rows[rowOf(a, b, c)*w.words+column/64] |= 1 << (column % 64)
+}
+
+func (t *trigrams) encode(of Fingerprint) []byte {
+	le := binary.LittleEndian
+	b := make([]byte, 16, trigramsHead+4*len(t.first)+trigramRows*rowSize(t.words))
+	copy(b, trigramsMagic)
+	b = le.AppendUint64(b, uint64(of.Size))
+	b = le.AppendUint64(b, of.Hash)
+	b = le.AppendUint32(b, uint32(len(t.first)))
+	b = le.AppendUint32(b, uint32(t.words))
+	for _, p := range t.first {
+		b = le.AppendUint32(b, p)
+	}
+	le.PutUint64(b[8:], xxhash.Sum64(b[16:]))
+	for row := range slices.Chunk(t.rows, t.words) {
+		start := len(b)
+		for _, word := range row {
+			b = le.AppendUint64(b, word)
+		}
+		b = le.AppendUint64(b, xxhash.Sum64(b[start:]))
+	}
+	return b
+}
+
+// rowSize is the bytes that a row of so many words takes in the file.
+func rowSize(words int) int { return 8*words + 8 }
+
+// readColumns returns the columns of a segment, with all bits set, and where in the
+// file the rows are; nil when the file does not have the trigrams of the segment.
+func readColumns(f io.ReaderAt, of Fingerprint) (c *columns, rows int64) {
+	le := binary.LittleEndian
+	b := make([]byte, usualHead)
+	n, err := f.ReadAt(b, 0)
+	if b = b[:n]; err != nil && err != io.EOF || n < trigramsHead || string(b[:8]) != trigramsMagic {
+		return nil, 0
+	}
+	count, words := int(le.Uint32(b[32:])), int(le.Uint32(b[36:]))
+	if words > mostWords || count == 0 || count > 64*words {
+		return nil, 0
+	}
+	size := trigramsHead + 4*count
+	if size > n {
+		b = append(b, make([]byte, size-n)...)
+		if _, err := f.ReadAt(b[n:], int64(n)); err != nil {
+			return nil, 0
+		}
+	}
+	if b = b[:size]; le.Uint64(b[8:]) != xxhash.Sum64(b[16:]) || le.Uint64(b[16:]) != uint64(of.Size) || le.Uint64(b[24:]) != of.Hash {
+		return nil, 0
+	}
+	c = &columns{first: make([]uint32, count), bits: slices.Repeat([]uint64{^uint64(0)}, words)}
+	for i := range c.first {
+		c.first[i] = le.Uint32(b[trigramsHead+4*i:])
+	}
+	return c, int64(size)
+}
+
+// usualHead is more than the bytes before the rows for a segment of the usual size.
+const usualHead = 4 << 10
+
+// columns returns the columns that may have a term with the needle, at its end if
+// atEnd; nil when nothing is known.
+func (s *Segment) columns(needle []byte, atEnd bool) *columns {
+	if s.fingerprint.Size < minTrigramSegment {
+		return nil
+	}
+	f, err := os.Open(trigramsPath(s.path))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	c, rows := readColumns(f, s.fingerprint)
+	if c == nil {
+		return nil
+	}
+	buf := make([]byte, rowSize(len(c.bits)))
+	keep := func(x, y, z byte) bool {
+		if _, err := f.ReadAt(buf, rows+int64(rowOf(x, y, z)*len(buf))); err != nil {
+			return false
+		}
+		end := 8 * len(c.bits)
+		for i := range c.bits {
+			c.bits[i] &= binary.LittleEndian.Uint64(buf[8*i:])
+		}
+		return binary.LittleEndian.Uint64(buf[end:]) == xxhash.Sum64(buf[:end])
+	}
+	for i := 0; i+2 < len(needle); i++ {
+		if !keep(needle[i], needle[i+1], needle[i+2]) {
+			return nil
+		}
+	}
+	if n := len(needle); atEnd && n >= 2 && !keep(needle[n-2], needle[n-1], 0) {
+		return nil
+	}
+	return c
+}
+
+// trigramsPath returns the name of the trigrams of a segment.
+func trigramsPath(segment string) string {
+	return strings.TrimSuffix(segment, Ext) + TrigramsExt
+}
+
+// AddTrigrams writes the trigrams of the segment beside it, unless they are there or
+// it has few terms.
+func (s *Segment) AddTrigrams() error {
+	path := trigramsPath(s.path)
+	if s.fingerprint.Size < minTrigramSegment || isTrigrams(path) {
+		return nil
+	}
+	t, err := s.makeTrigrams()
+	s.Trim()
+	if err != nil || t == nil {
+		return err
+	}
+	// Complete and on disk, or not at all: a file that is there is not made again.
+	return files.Replace(path, fileMode, func(w io.Writer) error {
+		_, err := w.Write(t.encode(s.fingerprint))
+		return err
+	})
+}
+
+// isTrigrams reports whether a file begins as trigrams of this form do.
+func isTrigrams(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, len(trigramsMagic))
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == trigramsMagic
+}
+
+// makeTrigrams makes the trigrams of the segment; nil when it has few terms.
+func (s *Segment) makeTrigrams() (t *trigrams, err error) {
+	defer format.Contain("read the terms of "+filepath.Base(s.path), &err)()
+	tree, have, err := s.fst(FieldText)
+	if err != nil || !have {
+		return nil, err
+	}
+	return makeTrigrams(tree), nil
+}
