@@ -1,5 +1,6 @@
 # make try     build, and search for Q in the sessions of this machine, or in the samples if it has none
-# make check   everything that must hold before a commit
+# make check   what must hold before a commit
+# make check-all  what must hold besides: vet for the other systems, known holes
 # make test    the tests alone
 # make dist    the program for all systems, with manual, completions and checksums, into dist/
 # make cross   vet, and compile every test, for the other systems
@@ -9,7 +10,7 @@
 # make compare check that this build gives the same answers as the program OLD; WORK keeps its answers for the next time
 # make docs    write the generated pages and screens anew
 # make cover   how much of each package its own tests and those of the whole run
-.PHONY: build try bench compare torture check fmt vet staticcheck vuln test race fuzz cross dist man docs cover
+.PHONY: build try bench compare torture check check-all fmt vet vet-cross staticcheck vuln test race fuzz cross dist man docs cover
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
@@ -32,8 +33,10 @@ bench:
 compare: build
 	go run ./internal/lab/compare -old "$(OLD)" -new ./pigrep $(if $(WORK),-work "$(WORK)")
 
-# A hole that became known is said and fails nothing: it comes without a change here.
 check: fmt vet staticcheck race
+
+# A hole that became known is reported and fails nothing: it comes without a change here.
+check-all: vet-cross
 	@$(MAKE) --no-print-directory vuln || echo "known holes: see above"
 
 fmt:
@@ -41,6 +44,8 @@ fmt:
 
 vet:
 	go vet ./...
+
+vet-cross:
 	GOOS=windows go vet ./...
 	GOOS=darwin go vet ./...
 
