@@ -3,7 +3,7 @@
 package main
 
 import (
-	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,7 +134,7 @@ func fieldValues(p *picker) map[string][]string {
 		"tool":    append(p.or(p.tools, "tool", 5), "bash,read", "nothing"),
 		"is":      {"error", "named", "strange"},
 		"model":   append(p.or(p.models, "model", 4), "claude", "anthropic/claude", "gpt"),
-		"cwd":     append(cwds, "/home", "~/src", "."),
+		"cwd":     append(cwds, path.Dir(cwds[0]), cut(cwds[0]), "~/src", "."),
 		"project": append(base(cwds), cwds[0], "nowhere"),
 		"session": append(ids, "0", "ffffffff"),
 		"title":   p.or(wordsOf(p.titles), "title", 5),
@@ -183,7 +183,7 @@ func filters(p *picker) [][]string {
 		{"--role", "user"}, {"--role", "assistant", "--role", "toolResult"},
 		{"--tool", first("tool")}, {"--tool", "bash", "--tool", "read"},
 		{"--session", first("session")}, {"--session", v["session"][len(v["session"])-1]},
-		{"--cwd", first("cwd")}, {"--here"}, {"--project", first("project")}, {"--project", v["project"][1], "--project", first("project")},
+		{"--cwd", first("cwd")}, {"--cwd", path.Dir(first("cwd"))}, {"--cwd", cut(first("cwd"))}, {"--here"}, {"--project", first("project")}, {"--project", v["project"][1], "--project", first("project")},
 		{"--model", first("model")}, {"--model", "claude", "--model", "gpt"},
 		{"--since", first("after")}, {"--until", first("before")}, {"--since", v["after"][1]}, {"--until", v["before"][1]}, {"--since", v["after"][1], "--until", v["after"][1]}, {"--since", "2026-01-01", "--until", "2026-06-30"},
 		{"--since", "2026-02-11T12:00:00Z"}, {"--since", "9000w"}, {"--until", "9000w"},
@@ -207,10 +207,8 @@ func fits(command string, filter []string) bool {
 	return true
 }
 
-func number(format string, values ...int) []string {
-	var list []string
-	for _, v := range values {
-		list = append(list, fmt.Sprintf(format, v))
-	}
-	return list
+// cut drops the end of a name, so that it matches as a prefix at most.
+func cut(name string) string {
+	runes := []rune(name)
+	return string(runes[:max(1, len(runes)-2)])
 }

@@ -70,6 +70,12 @@ var grepMakers = []maker{
 			ask(append(strings.Fields(flags[i%len(flags)]+" -m 3"), w)...)
 		}
 	}},
+	{name: "grep neighbours", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
+		for i, re := range []string{`^#`, `^func`, `:$`, `^\S`, `\{$`, `^$`, `^\s*[-*]`, `\.$`} {
+			ask(append(strings.Fields([]string{"-C 1", "-A 2", "-B 1", "-C 2 -n"}[i%4]+" -m 8"), re)...)
+			ask(append(strings.Fields([]string{"-A 1", "-B 2", "-C 3", "-A 3 -B 1"}[i%4]+" -m 4 --kind reply,result"), re)...)
+		}
+	}},
 	{name: "grep patterns", command: "grep", forms: jsonForms, make: func(p *picker, ask func(...string)) {
 		for i, run := range p.runs(3, 9) {
 			ask(append(strings.Fields([]string{"", "-c", "-w", "-F -o", "-l"}[i%5]+" -m 4"), "-e", run[0], "-e", run[1], "-e", run[2])...)
@@ -100,6 +106,7 @@ var grepMakers = []maker{
 			ask(append(strings.Fields(flags), w[i%len(w)])...)
 		}
 		ask("--redact", "-m", "5", "(?i)(api[_-]?key|token|password|secret)")
+		ask("--redact", "-m", "60", "(?i)(key|token|secret|passw|bearer|://|eyJ|sk-|gh[a-z]_|xox)")
 		ask("--redact", "-U", "-m", "5", "BEGIN [A-Z ]*KEY")
 	}},
 	{name: "grep malformed", command: "grep", forms: []string{"--json", ""}, make: func(p *picker, ask func(...string)) {

@@ -137,7 +137,7 @@ var auditMakers = []maker{
 	}},
 	{name: "calls", command: "tools calls", forms: tableForms, make: func(p *picker, ask func(...string)) {
 		for _, flags := range []string{
-			"-n 30", "--failed -n 30", "--risky", "--risky -n 3", "--rule recursive-delete", "--rule superuser --rule credentials", "--rule nothing", "--utc -n 5", "--verbose --quiet -n 5", "--redact -n 40", "--max-bytes 3000", "-n 0",
+			"-n 30", "--failed -n 30", "--risky", "--risky -n 3", "--rule recursive-delete --verbose", "--rule superuser --rule credentials", "--rule forced-push", "--rule network-to-shell", "--rule decoded-code", "--rule disk-tool", "--rule world-writable", "--rule outside-write", "--risky --redact -n 9999", "--rule nothing", "--utc -n 5", "--verbose --quiet -n 5", "--redact -n 40", "--max-bytes 3000", "-n 0",
 			"--arg path=.*\\.go$ -n 20", "--arg command=git -n 20", "--arg command=( -n 5", "--arg nothing=x", "--arg broken", "--tool bash --arg command=^rm",
 		} {
 			ask(strings.Fields(flags)...)

@@ -176,7 +176,9 @@ var searchMakers = []maker{
 		} {
 			ask(append(strings.Fields(flags), w[i%len(w)], w[(i+7)%len(w)])...)
 		}
-		ask("--redact", "key")
+		for _, w := range []string{"key", "token", "bearer", "export", "AKIA*", "kind:prompt", "https", "postgres"} {
+			ask("--redact", "--flat", "-n", "60", w)
+		}
 		ask("--redact", "password token secret")
 		ask("--flat", "--redact", "Authorization Bearer")
 	}},

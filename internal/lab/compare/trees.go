@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"pigrep/internal/lab/corpus"
 )
@@ -65,6 +67,13 @@ func findTrees(work, repository, fixtures string, megabytes int64, more []string
 		return err
 	}
 	if err := add("testdata", filepath.Join(repository, "testdata", "sessions")); err != nil {
+		return nil, err
+	}
+	examples := filepath.Join(work, "examples")
+	if err := writeExamples(repository, examples); err != nil {
+		return nil, err
+	}
+	if err := add("examples", examples); err != nil {
 		return nil, err
 	}
 	if fixtures != "" {
@@ -143,9 +152,6 @@ func lifecycle(fixtures, dir string) (string, error) {
 	if len(stages) == 0 {
 		return "", nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", err
-	}
 	for _, stage := range stages {
 		info, err := os.Stat(stage)
 		if err != nil {
@@ -153,19 +159,30 @@ func lifecycle(fixtures, dir string) (string, error) {
 		}
 		story := filepath.Base(filepath.Dir(stage))
 		to := filepath.Join(dir, story+"-"+strings.TrimSuffix(filepath.Base(stage), ".snapshot")+".jsonl")
-		if old, err := os.Stat(to); err == nil && old.Size() == info.Size() && old.ModTime().Equal(info.ModTime()) {
-			continue
-		}
 		data, err := os.ReadFile(stage)
 		if err != nil {
 			return "", err
 		}
-		if err := os.WriteFile(to, data, 0o644); err != nil {
-			return "", err
-		}
-		if err := os.Chtimes(to, info.ModTime(), info.ModTime()); err != nil {
+		if err := writeSession(to, data, info.ModTime()); err != nil {
 			return "", err
 		}
 	}
 	return dir, nil
+}
+
+// writeSession writes a session file with this time, unless it is there: to an
+// index that exists, a file written again would be a changed one.
+func writeSession(path string, data []byte, modified time.Time) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+		if info, err := os.Stat(path); err == nil && info.ModTime().Equal(modified) {
+			return nil
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		return err
+	}
+	return os.Chtimes(path, modified, modified)
 }
