@@ -35,7 +35,7 @@ func (b Set) Or(o Set) {
 }
 
 // Part returns the bits from one document, a multiple of 64, up to another.
-func (b Set) Part(first, end uint32) Set { return b[first/64 : (end+63)/64] }
+func (b Set) Slice(first, end uint32) Set { return b[first/64 : (end+63)/64] }
 
 func (b Set) Count() (n int) {
 	for _, w := range b {
@@ -86,7 +86,7 @@ func Make[T any](n int) []T {
 }
 
 // OfKinds returns the documents of some kinds.
-func OfKinds(seg *index.Segment, kinds ...session.Kind) (Set, error) {
+func ByKind(seg *index.Segment, kinds ...session.Kind) (Set, error) {
 	return ByKeyword(seg, index.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
 }
 

@@ -50,7 +50,7 @@ func LoadBranches(a adapter.Adapter, rec *session.Record, path string, file io.R
 }
 
 // Holds reports whether the entry at the offset is on the branch.
-func (b *Branches) Holds(offset int64, branch string) bool {
+func (b *Branches) Contains(offset int64, branch string) bool {
 	n := b.rec.NodeAt(offset)
 	return n >= 0 && BranchOf(b.tree, n) == branch
 }

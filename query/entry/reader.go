@@ -113,7 +113,7 @@ func (r *Reader) json(ref Ref) ([]byte, error) {
 // Parse hands over the entry that begins the JSON, if it is the one that was indexed,
 // and fails with ErrChanged otherwise.
 func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entry)) error {
-	state, line := r.at(ref, data)
+	state, line := r.parserInput(ref, data)
 	if r.parser == nil {
 		r.parser = r.adapter.Parse(state)
 	} else {
@@ -121,7 +121,7 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	}
 	same := false
 	r.parser.Parse(line, func(e *session.Entry) {
-		if !same && id.is(e, ref) {
+		if !same && id.matches(e, ref) {
 			same = true
 			use(e)
 		}
@@ -139,10 +139,10 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	if err != nil {
 		return err
 	}
-	state, line := r.at(ref, data)
+	state, line := r.parserInput(ref, data)
 	same := false
 	adapter.View(r.adapter, state, line, func(e *session.Entry, v *session.View) {
-		if !same && id.is(e, ref) {
+		if !same && id.matches(e, ref) {
 			same = true
 			use(e, v)
 		}
@@ -154,13 +154,13 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 }
 
 // is reports whether an entry is the one that was indexed at a place.
-func (id Identity) is(e *session.Entry, ref Ref) bool {
+func (id Identity) matches(e *session.Entry, ref Ref) bool {
 	return e.Offset == ref.Offset && (ref.Length == 0 || e.Length == ref.Length) &&
 		(id.ID == "" || e.ID == id.ID) && (id.Copy == 0 || e.Copy == id.Copy) && len(e.Parts) >= id.Parts
 }
 
 // at returns the line of an entry and the state in which it is parsed.
-func (r *Reader) at(ref Ref, data []byte) (adapter.State, adapter.Line) {
+func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
 	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}
 	if r.session.Header.Offset <= ref.Offset {

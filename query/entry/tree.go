@@ -62,7 +62,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 			s := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			next := c.Tree.Main(s.at)
-			if !all && !s.starts && s.at != leaf && !c.shapes(s.at, next) {
+			if !all && !s.starts && s.at != leaf && !c.isLandmark(s.at, next) {
 				if gap.Depth != s.depth && !flush() {
 					return
 				}
@@ -101,7 +101,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 
 // shapes reports whether an entry says something of the shape of its tree, or of
 // what it is about.
-func (c *Conversation) shapes(i, next int) bool {
+func (c *Conversation) isLandmark(i, next int) bool {
 	n := &c.Record.Nodes[i]
 	switch {
 	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary:

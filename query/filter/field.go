@@ -47,7 +47,7 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 		case "named":
 			f.sessions = append(f.sessions, func(s *session.Summary) bool { return s.Name != "" })
 		default:
-			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.FieldNamed("is").Values, ", "))
+			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.LookupField("is").Values, ", "))
 		}
 	case "title":
 		part := analysis.Fold(value)

@@ -59,7 +59,7 @@ type Filter struct {
 // provider and for provider/model too.
 type keywordTest struct {
 	field index.Field
-	take  func(string) bool
+	accepts  func(string) bool
 }
 
 // span is a time, in Unix milliseconds, both ends inside.
@@ -117,7 +117,7 @@ func (s *Spec) Compile() *Filter {
 }
 
 // Any returns the Spec with all kinds, unless it names a scope or kinds.
-func (s Spec) Any() Spec {
+func (s Spec) WithAllKinds() Spec {
 	if s.Scope == "" && len(s.Kinds) == 0 {
 		s.Scope = scope.All
 	}
@@ -226,17 +226,17 @@ func (f *Filter) Session(s *session.Summary) bool {
 }
 
 // OfSessions reports whether the filter looks at sessions.
-func (f *Filter) OfSessions() bool { return len(f.sessions) > 0 }
+func (f *Filter) TestsSessions() bool { return len(f.sessions) > 0 }
 
 // OfKeywords reports whether the filter looks at keywords of documents.
-func (f *Filter) OfKeywords() bool { return len(f.keywords) > 0 }
+func (f *Filter) TestsKeywords() bool { return len(f.keywords) > 0 }
 
 // OfEntries reports whether the filter looks at what session records say of entries,
 // so that Entry has to be asked.
-func (f *Filter) OfEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
+func (f *Filter) TestsEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
 
 // Empty reports whether the filter lets everything through.
-func (f *Filter) Empty() bool { return !f.OfSessions() && !f.OfKeywords() && !f.OfEntries() }
+func (f *Filter) Empty() bool { return !f.TestsSessions() && !f.TestsKeywords() && !f.TestsEntries() }
 
 // Branch returns the branch that entries must be on, "" for any.
 func (f *Filter) Branch() string {
@@ -282,7 +282,7 @@ func (f *Filter) Time(ms int64) bool {
 }
 
 // OfTime reports whether the filter looks at times.
-func (f *Filter) OfTime() bool { return len(f.times) > 0 }
+func (f *Filter) TestsTime() bool { return len(f.times) > 0 }
 
 // Verdict is what is known of all entries of a session without looking at them.
 type Verdict uint8
@@ -295,7 +295,7 @@ const (
 )
 
 // EntriesOf tells from its summary whether entries of a session pass Entry.
-func (f *Filter) EntriesOf(s *session.Summary) Verdict {
+func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
 	}
@@ -327,14 +327,14 @@ func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
 	}
 	for i := range f.keywords {
 		t := &f.keywords[i]
-		if value := keywordOf(t.field, e, p); value == "" || !t.take(value) {
+		if value := keyword(t.field, e, p); value == "" || !t.accepts(value) {
 			return false
 		}
 	}
 	return true
 }
 
-func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
+func keyword(f index.Field, e *session.Entry, p *session.Part) string {
 	switch f {
 	case index.FieldKind:
 		return string(p.Kind)
@@ -355,8 +355,8 @@ func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
 // ForConversation returns what tells the entries of a session that a Spec lets through: those
 // of its branch and time, with a part that passes all other filters. Without a scope
 // and kinds all kinds count. It is nil when there are no filters.
-func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
-	s = s.Any()
+func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
+	s = s.WithAllKinds()
 	f := s.Compile()
 	if f.Empty() {
 		return nil
@@ -366,7 +366,7 @@ func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
 		if !passes || branch != "" && e.Branch != branch {
 			return false
 		}
-		if !f.OfKeywords() { // entries without any part count
+		if !f.TestsKeywords() { // entries without any part count
 			return f.Part(&e.Entry, &session.Part{}, e.Time)
 		}
 		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.Part(&e.Entry, &p, e.Time) })
@@ -378,7 +378,7 @@ func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
 // passes; it is not called when the filter does not look at sessions.
 func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.Set, error) {
 	var docs docset.Set
-	if f.OfSessions() {
+	if f.TestsSessions() {
 		runs, err := seg.Files()
 		if err != nil {
 			return nil, err
@@ -407,7 +407,7 @@ func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.S
 // for all.
 func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
 	for i := range f.keywords {
-		have, err := f.keywords[i].set(seg)
+		have, err := f.keywords[i].docs(seg)
 		if err != nil {
 			return nil, err
 		}
@@ -436,11 +436,11 @@ func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
 }
 
 // set returns the documents of a segment whose keyword the test takes.
-func (t *keywordTest) set(seg *index.Segment) (docset.Set, error) {
+func (t *keywordTest) docs(seg *index.Segment) (docset.Set, error) {
 	// Every document has a kind, and those of a scope are the most: take the others
 	// out.
 	if t.field == index.FieldKind {
-		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.take(term) })
+		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.accepts(term) })
 		for i := range docs {
 			docs[i] = ^docs[i]
 		}
@@ -464,7 +464,7 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 	}
 	var rest []string
 	for _, term := range terms {
-		if !t.take(term) {
+		if !t.accepts(term) {
 			rest = append(rest, term)
 			continue
 		}
@@ -487,12 +487,12 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.take(provider) {
+		if t.accepts(provider) {
 			all.Or(docs)
 			continue
 		}
 		for _, model := range rest {
-			if t.take(modelName(provider, model)) {
+			if t.accepts(modelName(provider, model)) {
 				both, err := s.Bitmap(index.FieldModel, []byte(model))
 				if err != nil {
 					return nil, err
@@ -506,10 +506,10 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 }
 
 // OnlyTimes reports whether Entry asks for nothing but times, which every entry has.
-func (f *Filter) OnlyTimes() bool { return len(f.branches)+len(f.labels) == 0 }
+func (f *Filter) TestsOnlyTime() bool { return len(f.branches)+len(f.labels) == 0 }
 
 // And lets through of the sessions those that pass too; nil lets all through.
-func (f *Filter) And(pass func(*session.Summary) bool) *Filter {
+func (f *Filter) WithSessions(pass func(*session.Summary) bool) *Filter {
 	if pass == nil {
 		return f
 	}

@@ -21,13 +21,13 @@ type limits struct {
 	literal.Limits
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
-	share float64
-	some  int
+	scanShare float64
+	scanExtra  int
 	// So many bytes of a candidate are looked at in one go before it is parsed.
 	window int
 }
 
-var defaultLimits = limits{Limits: literal.DefaultLimits, share: 0.5, some: 8, window: 64 << 10}
+var defaultLimits = limits{Limits: literal.DefaultLimits, scanShare: 0.5, scanExtra: 8, window: 64 << 10}
 
 // segmentLookup is what a segment says.
 type segmentLookup struct {
@@ -104,7 +104,7 @@ func (g *run) lookUp(ctx context.Context) {
 }
 
 func (g *run) lookUpIn(l *segmentLookup) error {
-	if g.useless.Load() {
+	if g.indexUseless.Load() {
 		l.all = true
 		return nil
 	}
@@ -127,7 +127,7 @@ func (g *run) lookUpIn(l *segmentLookup) error {
 	}
 	if found == nil {
 		l.all = true
-		g.useless.Store(true)
+		g.indexUseless.Store(true)
 		return nil
 	}
 	files, err := l.segment.Files()
@@ -157,7 +157,7 @@ func (t *task) candidates(limits limits) error {
 		t.scan = t.scan || l.all
 		n += len(l.docs[t.Known.File])
 	}
-	if t.scan = t.scan || float64(n) > limits.share*float64(t.Known.Documents)+float64(limits.some); t.scan {
+	if t.scan = t.scan || float64(n) > limits.scanShare*float64(t.Known.Documents)+float64(limits.scanExtra); t.scan {
 		return nil
 	}
 	t.entries = make([]int64, 0, n)

@@ -29,20 +29,20 @@ type lazyDFA struct {
 	ascii   [utf8.RuneSelf]uint16
 	bounds  []rune // where intervals of characters begin that the program tells apart
 	classOf []uint16
-	sample  []rune // a character of each class
+	samples  []rune // a character of each class
 	stride  int    // classes, and one for the end of the text
 
 	table  []int32 // of each state, what each class leads to
 	states []dfaState
-	known  map[string]int32
-	first  int32
+	byKey  map[string]int32
+	start  int32
 
 	// Most characters begin no match: in the state idle, with nothing but the
 	// beginning to go on from, those of stay change nothing.
 	idle int32
 	stay [256]bool
 
-	minds before // what the program asks of the character before
+	tested before // what the program asks of the character before
 
 	// of the step being made
 	seen  []uint32
@@ -53,7 +53,7 @@ type lazyDFA struct {
 
 // dfaState is the places to go on from, in order, and what came before.
 type dfaState struct {
-	places []uint32
+	pcs []uint32
 	before before
 }
 
@@ -82,9 +82,9 @@ func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
 		if in := &prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
 			switch op := syntax.EmptyOp(in.Arg); {
 			case op&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0:
-				d.minds |= beforeWord
+				d.tested |= beforeWord
 			case op&(syntax.EmptyBeginLine|syntax.EmptyBeginText) != 0:
-				d.minds |= beforeLine | beforeText
+				d.tested |= beforeLine | beforeText
 			}
 		}
 	}
@@ -96,9 +96,9 @@ func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
 func (d *lazyDFA) reset() {
 	d.table = append(d.table[:0], make([]int32, max(d.stride, 2))...)
 	d.states = append(d.states[:0], dfaState{})
-	d.known = make(map[string]int32)
-	d.first = d.state([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
-	d.idle = d.state([]uint32{uint32(d.prog.Start)}, 0)
+	d.byKey = make(map[string]int32)
+	d.start = d.stateFor([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
+	d.idle = d.stateFor([]uint32{uint32(d.prog.Start)}, 0)
 	d.stay = [256]bool{}
 }
 
@@ -147,16 +147,16 @@ func (d *lazyDFA) findClasses() {
 		}
 		c, ok := classes[string(key)]
 		if !ok {
-			c = uint16(len(d.sample))
+			c = uint16(len(d.samples))
 			classes[string(key)] = c
-			d.sample = append(d.sample, r)
+			d.samples = append(d.samples, r)
 		}
 		d.classOf = append(d.classOf, c)
 	}
 	for r := range d.ascii {
 		d.ascii[r] = d.class(rune(r))
 	}
-	d.stride = len(d.sample) + 1
+	d.stride = len(d.samples) + 1
 }
 
 func b2i(b bool) byte {
@@ -176,7 +176,7 @@ func (d *lazyDFA) class(r rune) uint16 {
 // which the match goes. at is the start of a line, and of the text with
 // multiline.
 func (d *lazyDFA) find(text []byte, at int) int {
-	state, idle, table, ascii, stay := d.first, d.idle, d.table, &d.ascii, &d.stay
+	state, idle, table, ascii, stay := d.start, d.idle, d.table, &d.ascii, &d.stay
 	for i := at; i < len(text); {
 		if state == idle {
 			for i+4 <= len(text) && stay[text[i]] && stay[text[i+1]] && stay[text[i+2]] && stay[text[i+3]] {
@@ -230,16 +230,16 @@ func (d *lazyDFA) find(text []byte, at int) int {
 // which may be made anew for it.
 func (d *lazyDFA) step(from int32, class int) (next int32) {
 	if len(d.table) > maxTable {
-		s := d.states[d.number(from)]
-		places := slices.Clone(s.places)
+		s := d.states[d.index(from)]
+		places := slices.Clone(s.pcs)
 		d.reset()
-		from = d.state(places, s.before)
+		from = d.stateFor(places, s.before)
 	}
-	s := d.states[d.number(from)]
+	s := d.states[d.index(from)]
 	atEnd := class == d.stride-1
 	var c rune
 	if !atEnd {
-		c = d.sample[class]
+		c = d.samples[class]
 	}
 	newline := !atEnd && c == '\n'
 	word := !atEnd && syntax.IsWordChar(c)
@@ -266,8 +266,8 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	d.round++
 	d.next = d.next[:0]
 	matched := false
-	for _, place := range s.places {
-		if d.follow(place, flags, c, !atEnd) {
+	for _, place := range s.pcs {
+		if d.advance(place, flags, c, !atEnd) {
 			matched = true
 			break
 		}
@@ -276,7 +276,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	case matched:
 		next = dfaMatch
 	case newline && !d.multiline:
-		next = d.first
+		next = d.start
 	default:
 		d.next = append(d.next, uint32(d.prog.Start))
 		slices.Sort(d.next)
@@ -288,7 +288,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 		if word {
 			b |= beforeWord
 		}
-		next = d.state(d.next, b)
+		next = d.stateFor(d.next, b)
 	}
 	d.table[int(from)+class] = next
 	if from == d.idle && next == from {
@@ -302,7 +302,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 // follow goes from a place through all that takes no character, given what holds
 // here, and adds to d.next where the character leads. It reports whether there
 // is a match.
-func (d *lazyDFA) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
+func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
 	d.queue = append(d.queue[:0], place)
 	for len(d.queue) > 0 {
 		pc := d.queue[len(d.queue)-1]
@@ -334,25 +334,25 @@ func (d *lazyDFA) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) 
 
 // state returns the number of the state, which is where its row of the table
 // begins.
-func (d *lazyDFA) state(places []uint32, b before) int32 {
-	b &= d.minds
+func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
+	b &= d.tested
 	key := make([]byte, 1, 1+4*len(places))
 	key[0] = byte(b)
 	for _, p := range places {
 		key = binary.LittleEndian.AppendUint32(key, p)
 	}
-	if n, ok := d.known[string(key)]; ok {
+	if n, ok := d.byKey[string(key)]; ok {
 		return n
 	}
 	n := int32(len(d.table))
 	d.table = append(d.table, make([]int32, d.stride)...)
 	d.states = append(d.states, dfaState{slices.Clone(places), b})
-	d.known[string(key)] = n
+	d.byKey[string(key)] = n
 	return n
 }
 
 // number returns the place of a state in states. The first row of the table
 // stands for no state.
-func (d *lazyDFA) number(state int32) int {
+func (d *lazyDFA) index(state int32) int {
 	return 1 + (int(state)-max(d.stride, 2))/d.stride
 }

@@ -137,7 +137,7 @@ type run struct {
 
 	lookups    []*segmentLookup
 	nextLookup atomic.Int64
-	useless    atomic.Bool // the index says nothing
+	indexUseless    atomic.Bool // the index says nothing
 }
 
 // task is one session file.
@@ -185,7 +185,7 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 				if i >= len(g.tasks) {
 					return
 				}
-				w.search(g.tasks[i])
+				w.searchTask(g.tasks[i])
 				g.queue.end(g.tasks[i])
 			}
 		})
@@ -223,7 +223,7 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
 		}
 	}
-	sum.Scanned = g.reader == nil || g.Required == nil || g.useless.Load()
+	sum.Scanned = g.reader == nil || g.Required == nil || g.indexUseless.Load()
 	return sum, nil
 }
 

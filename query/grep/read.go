@@ -28,14 +28,14 @@ type worker struct {
 	*run
 	ctx    context.Context
 	finder *finder
-	reread *entry.Reader  // of the entries that the index names
+	entryReader *entry.Reader  // of the entries that the index names
 	cursor literal.Cursor // in raw bytes
 	buf    []byte
 
 	task *task
 	file entry.File
 	left int // matching lines that may still be handed out; negative: any number
-	head session.Header
+	fileHeader session.Header
 	sent int
 
 	branch   string // that is asked for, "" for any
@@ -45,7 +45,7 @@ type worker struct {
 func newWorker(ctx context.Context, g *run) *worker {
 	return &worker{
 		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
-		reread: entry.NewReader(g.src, g.adapter),
+		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 }
 
@@ -53,7 +53,7 @@ func newWorker(ctx context.Context, g *run) *worker {
 var errEnough = errors.New("enough")
 
 // search looks through the file of a task.
-func (w *worker) search(t *task) {
+func (w *worker) searchTask(t *task) {
 	w.task, w.sent, w.left = t, 0, -1
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
@@ -70,13 +70,13 @@ func (w *worker) search(t *task) {
 		return
 	}
 	defer w.file.Close()
-	if err = w.read(); err != nil && !errors.Is(err, errEnough) {
+	if err = w.searchFile(); err != nil && !errors.Is(err, errEnough) {
 		t.err = err
 	}
 }
 
 // read reads the entries that the index names and scans what it does not know.
-func (w *worker) read() error {
+func (w *worker) searchFile() error {
 	t := w.task
 	if err := w.loadBranches(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (w *worker) read() error {
 	if t.scan || t.Known == nil {
 		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
-	w.head = t.Known.Header
+	w.fileHeader = t.Known.Header
 	if err := w.skipEntries(); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (w *worker) read() error {
 	if err != nil || rec == nil {
 		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
-	if err := w.entries(rec); err != nil {
+	if err := w.searchNamed(rec); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
 			return w.scan(adapter.State{Path: t.Path}, 0)
 		}
@@ -131,7 +131,7 @@ func (w *worker) loadBranches() error {
 // skipEntries drops the first entries that cannot match, going by their lines. The
 // session record, which takes longer to load, is not needed when all are dropped.
 func (w *worker) skipEntries() error {
-	for w.JSON != nil && len(w.task.entries) > 0 {
+	for w.JSONPrefilter != nil && len(w.task.entries) > 0 {
 		may, err := w.lineMayMatch(w.task.entries[0])
 		if may || err != nil {
 			return err
@@ -145,7 +145,7 @@ func (w *worker) skipEntries() error {
 // It looks through a window, which it moves on by less than its length, so that
 // whatever lies across its end is seen whole.
 func (w *worker) lineMayMatch(offset int64) (bool, error) {
-	buf := w.room(max(w.limits.window, 2*w.JSON.Longest))
+	buf := w.buffer(max(w.limits.window, 2*w.JSONPrefilter.Longest))
 	for have, size := 0, min(probeRead, len(buf)); ; size = len(buf) {
 		n, err := w.file.ReadAt(buf[have:size], offset)
 		if err != nil && err != io.EOF {
@@ -163,7 +163,7 @@ func (w *worker) lineMayMatch(offset int64) (bool, error) {
 			return false, nil
 		}
 		offset += int64(n)
-		start := len(data) - w.JSON.Longest
+		start := len(data) - w.JSONPrefilter.Longest
 		for start > 0 && data[start-1] == '\\' {
 			start-- // whether the last one of many escapes depends on the first
 		}
@@ -176,17 +176,17 @@ func (w *worker) lineMayMatch(offset int64) (bool, error) {
 
 // mayMatch reports whether something of the raw bytes may match.
 func (w *worker) mayMatch(data []byte) bool {
-	w.cursor.Begin(w.JSON, data)
-	return w.cursor.Next(0) < len(data) || w.JSON.NextEscape(data, 0) < len(data)
+	w.cursor.Begin(w.JSONPrefilter, data)
+	return w.cursor.Next(0) < len(data) || w.JSONPrefilter.NextEscape(data, 0) < len(data)
 }
 
 // entries searches the entries that the index names.
-func (w *worker) entries(rec *session.Record) error {
+func (w *worker) searchNamed(rec *session.Record) error {
 	if !w.filter.Session(&rec.Summary) {
 		w.task.skipped = true
 		return nil
 	}
-	w.reread.Use(&rec.Summary)
+	w.entryReader.Use(&rec.Summary)
 	list := w.task.entries
 	for len(list) > 0 {
 		if err := w.ctx.Err(); err != nil {
@@ -208,7 +208,7 @@ func (w *worker) entries(rec *session.Record) error {
 			nodes = append(nodes, n)
 			list = list[1:]
 		}
-		data := w.room(int(end - from))
+		data := w.buffer(int(end - from))
 		if n, err := w.file.ReadAt(data, from); n < len(data) {
 			if err == io.EOF {
 				err = entry.ErrChanged
@@ -217,7 +217,7 @@ func (w *worker) entries(rec *session.Record) error {
 		}
 		for _, n := range nodes {
 			at := int(n.Offset - from)
-			if err := w.node(rec, n, data[at:at+n.Length]); err != nil {
+			if err := w.searchNode(rec, n, data[at:at+n.Length]); err != nil {
 				return err
 			}
 		}
@@ -226,7 +226,7 @@ func (w *worker) entries(rec *session.Record) error {
 }
 
 // room returns n bytes, which are the worker's own until it asks again.
-func (w *worker) room(n int) []byte {
+func (w *worker) buffer(n int) []byte {
 	if cap(w.buf) < n {
 		w.buf = make([]byte, max(n, min(2*cap(w.buf), maxRead)))
 	}
@@ -234,13 +234,13 @@ func (w *worker) room(n int) []byte {
 }
 
 // node searches the bytes of one entry.
-func (w *worker) node(rec *session.Record, n *session.Node, data []byte) error {
-	if w.JSON != nil && !w.mayMatch(data) {
+func (w *worker) searchNode(rec *session.Record, n *session.Node, data []byte) error {
+	if w.JSONPrefilter != nil && !w.mayMatch(data) {
 		return nil
 	}
 	var err error
-	changed := w.reread.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
-		err = w.entry(e, rec.TimeOf(n))
+	changed := w.entryReader.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
+		err = w.searchEntry(e, rec.TimeOf(n))
 	})
 	return cmp.Or(changed, err)
 }
@@ -248,12 +248,12 @@ func (w *worker) node(rec *session.Record, n *session.Node, data []byte) error {
 // scan searches the file from an offset on, where the parser is in the state
 // given.
 func (w *worker) scan(state adapter.State, from int64) error {
-	head, err := w.header(state, from)
+	head, err := w.findHeader(state, from)
 	if err != nil {
 		return err
 	}
-	w.head = head
-	if w.filter.OfSessions() {
+	w.fileHeader = head
+	if w.filter.TestsSessions() {
 		s := session.Summary{Path: w.task.Path, Header: head}
 		if !w.filter.Session(&s) {
 			w.task.skipped = true
@@ -288,7 +288,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 		if end > 0 {
 			end += searched
 		}
-		if err := s.search(w.buf[:end], offset); err != nil {
+		if err := s.searchLines(w.buf[:end], offset); err != nil {
 			return err
 		}
 		offset += int64(end)
@@ -296,7 +296,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 		have -= end
 		if atEnd {
 			if have > 0 {
-				return s.line(w.buf[:have], offset, false)
+				return s.searchLine(w.buf[:have], offset, false)
 			}
 			return nil
 		}
@@ -305,7 +305,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 
 // header returns the header that is in force in the whole file: the first one,
 // wherever it stands.
-func (w *worker) header(state adapter.State, from int64) (session.Header, error) {
+func (w *worker) findHeader(state adapter.State, from int64) (session.Header, error) {
 	if state.Header.Version != 0 {
 		return state.Header, nil
 	}
@@ -340,34 +340,34 @@ type lineScan struct {
 }
 
 // search searches complete lines.
-func (s *lineScan) search(data []byte, offset int64) error {
+func (s *lineScan) searchLines(data []byte, offset int64) error {
 	w := s.w
-	if w.JSON == nil {
+	if w.JSONPrefilter == nil {
 		for at := 0; at < len(data); {
-			end := literal.IndexFrom(data, '\n', at) + 1
-			if err := s.line(data[at:end], offset+int64(at), true); err != nil {
+			end := literal.IndexByteFrom(data, '\n', at) + 1
+			if err := s.searchLine(data[at:end], offset+int64(at), true); err != nil {
 				return err
 			}
 			at = end
 		}
 		return nil
 	}
-	w.cursor.Begin(w.JSON, data)
+	w.cursor.Begin(w.JSONPrefilter, data)
 	escape := -1
 	counted := 0
 	for at := 0; at < len(data); {
 		if escape < at {
-			escape = w.JSON.NextEscape(data, at)
+			escape = w.JSONPrefilter.NextEscape(data, at)
 		}
 		pos := min(w.cursor.Next(at), escape)
 		if pos >= len(data) {
 			break
 		}
 		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
-		end := literal.IndexFrom(data, '\n', pos) + 1
+		end := literal.IndexByteFrom(data, '\n', pos) + 1
 		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
 		counted = end
-		if err := s.line(data[start:end], offset+int64(start), true); err != nil {
+		if err := s.searchLine(data[start:end], offset+int64(start), true); err != nil {
 			return err
 		}
 		at = end
@@ -377,29 +377,29 @@ func (s *lineScan) search(data []byte, offset int64) error {
 }
 
 // line parses a line and searches its entries.
-func (s *lineScan) line(raw []byte, offset int64, ended bool) error {
+func (s *lineScan) searchLine(raw []byte, offset int64, ended bool) error {
 	s.lines++
 	data := raw
 	if ended {
 		data = data[:len(data)-1]
 	}
 	line := adapter.Line{Data: data, Raw: raw, Offset: offset, Number: s.lines, Ended: ended}
-	timeless, err := s.entries(s.parser, line, s.w.JSON != nil)
+	timeless, err := s.searchEntries(s.parser, line, s.w.JSONPrefilter != nil)
 	if !timeless || err != nil {
 		return err
 	}
 	// What matches has no time of its own: that of the entry before counts.
-	if err := s.readTo(offset); err != nil {
+	if err := s.parseTo(offset); err != nil {
 		return err
 	}
-	_, err = s.entries(s.w.adapter.Parse(s.last), line, false)
+	_, err = s.searchEntries(s.w.adapter.Parse(s.last), line, false)
 	return err
 }
 
 // entries searches the entries of a line. With skipping, entries before may not
 // have been parsed: when the time of one depends on them nothing is searched, and
 // timeless is true.
-func (s *lineScan) entries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
+func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
 	n := 0
 	parser.Parse(line, func(e *session.Entry) {
 		// The first entry knows whether it has a time, and those after it on the
@@ -414,13 +414,13 @@ func (s *lineScan) entries(parser adapter.Parser, line adapter.Line, skipping bo
 		if at.IsZero() {
 			at = s.w.file.ModTime()
 		}
-		err = s.w.entry(e, at)
+		err = s.w.searchEntry(e, at)
 	})
 	return timeless, err
 }
 
 // readTo brings last to the line at an offset.
-func (s *lineScan) readTo(offset int64) error {
+func (s *lineScan) parseTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
 	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
 	for {
@@ -441,10 +441,10 @@ func (s *lineScan) readTo(offset int64) error {
 }
 
 // entry searches the parts of an entry and hands out what matches.
-func (w *worker) entry(e *session.Entry, at time.Time) error {
+func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Holds(e.Offset, w.branch) {
+		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
 			continue
 		}
 		blocks := w.finder.find(p.Text, w.left)
@@ -452,7 +452,7 @@ func (w *worker) entry(e *session.Entry, at time.Time) error {
 			continue
 		}
 		m := &Match{
-			SessionPath: w.task.Path, SessionID: w.head.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
 			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),
 		}

@@ -55,8 +55,8 @@ type Pattern struct {
 	RegexpInside *regexp.Regexp // with word: the same, from the middle of a line on
 
 	Required  *Required
-	Text      *Prefilter // nil when no literal is needed
-	JSON      *Prefilter
+	TextPrefilter      *Prefilter // nil when no literal is needed
+	JSONPrefilter      *Prefilter
 	IsLiteral bool // a needle in a text is a match
 }
 
@@ -122,10 +122,10 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	if err != nil {
 		return nil, patternError(whole, err)
 	}
-	p.Required = RequiredOf(tree, req.Word)
-	p.Text, p.JSON = textPrefilter(p.Required), jsonPrefilter(p.Required)
-	p.IsLiteral = !req.Word && p.Text != nil && !p.Text.foreign && tree.Op == syntax.OpLiteral && len(p.Text.List) == 1 &&
-		len(p.Text.List[0].Text) == len(string(tree.Rune))
+	p.Required = Extract(tree, req.Word)
+	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	p.IsLiteral = !req.Word && p.TextPrefilter != nil && !p.TextPrefilter.specialFold && tree.Op == syntax.OpLiteral && len(p.TextPrefilter.Finders) == 1 &&
+		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
 	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {
 		return nil, patternError(whole, err)
 	}

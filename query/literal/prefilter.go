@@ -13,22 +13,22 @@ import (
 // a few strings, in a text or in the bytes of a session file. They are not
 // changed by searching.
 type Prefilter struct {
-	List    []Finder
+	Finders    []Finder
 	Longest int  // bytes of the longest, and of any character or escape that stands for a part of it
-	foreign bool // without regard to case, k and s are also the Kelvin sign and the long s
-	wide    bool // a match may have other characters than ASCII
+	specialFold bool // without regard to case, k and s are also the Kelvin sign and the long s
+	nonASCII    bool // a match may have other characters than ASCII
 }
 
 // A Finder is a string, lower case when fold is set: then it is ASCII, but for
 // characters without case.
 type Finder struct {
 	Text []byte
-	Fold bool
-	Pair pair // of the two rarest bytes of text
-	at   int  // where they are in it
+	fold bool
+	pair pair // of the two rarest bytes of text
+	pairAt   int  // where they are in it
 
-	Rare      int // the rarest byte, where looking for it alone is quicker; else -1
-	low, high byte
+	rare      int // the rarest byte, where looking for it alone is quicker; else -1
+	rareLower, rareUpper byte
 }
 
 // A byte of this rank or above is so common that looking for each of them takes
@@ -38,47 +38,47 @@ const commonRank = 200 - 2*16
 // Needles shorter than this many bytes, and more of them, are not worth it: the
 // text has to be read whole.
 const (
-	minNeedle = 2
-	maxSeeks  = 16
+	minFinder = 2
+	maxFinders  = 16
 )
 
 // textPrefilter picks needles for decoded texts, nil when nothing is needed.
-func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, wholeLiteral) }
+func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, textPiece) }
 
 // jsonPrefilter picks needles for session files as they are: strings that are in a
 // file byte by byte when they are in a text, unless a \u escape stands for one of
 // their characters.
-func jsonPrefilter(n *Required) *Prefilter { return pickPrefilter(n, rawPiece) }
+func jsonPrefilter(n *Required) *Prefilter { return pickPrefilter(n, jsonPiece) }
 
 // pickPrefilter takes, of all lists of literals that are needed, the one whose
 // shortest piece is the longest.
 func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
 	best := &Prefilter{}
-	most := minNeedle - 1
-	n.lists(func(list []Literal) {
-		if len(list) > maxSeeks {
+	most := minFinder - 1
+	n.visitLists(func(list []Literal) {
+		if len(list) > maxFinders {
 			return
 		}
 		found := &Prefilter{}
 		least := maxLiteral
 		for _, l := range list {
 			text := piece(l)
-			if least = min(least, len(text)); least < minNeedle {
+			if least = min(least, len(text)); least < minFinder {
 				return
 			}
 			if l.fold {
 				text = lowerASCII(text)
-				found.foreign = found.foreign || bytes.ContainsAny(text, "ks")
+				found.specialFold = found.specialFold || bytes.ContainsAny(text, "ks")
 			}
-			found.wide = found.wide || found.foreign || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
-			found.List = append(found.List, NewFinder(text, l.fold))
+			found.nonASCII = found.nonASCII || found.specialFold || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+			found.Finders = append(found.Finders, NewFinder(text, l.fold))
 			found.Longest = max(found.Longest, len(text), len(`\u0000`))
 		}
 		if least > most {
 			best, most = found, least
 		}
 	})
-	if len(best.List) == 0 {
+	if len(best.Finders) == 0 {
 		return nil
 	}
 	return best
@@ -86,20 +86,20 @@ func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
 
 // lists visits the lists of literals that are needed on their own, and unions of
 // such that are alternatives.
-func (n *Required) lists(visit func([]Literal)) {
+func (n *Required) visitLists(visit func([]Literal)) {
 	switch {
 	case n == nil:
 	case n.op == anyLiteral:
 		visit(n.literals)
 	case n.op == allOf:
-		for _, sub := range n.of {
-			sub.lists(visit)
+		for _, sub := range n.subs {
+			sub.visitLists(visit)
 		}
 	default:
 		var all []Literal
-		for _, sub := range n.of {
+		for _, sub := range n.subs {
 			var longest []Literal
-			sub.lists(func(list []Literal) {
+			sub.visitLists(func(list []Literal) {
 				if longest == nil || shortest(list) > shortest(longest) {
 					longest = list
 				}
@@ -125,14 +125,14 @@ func shortest(list []Literal) int {
 
 // wholeLiteral returns the longest piece of a literal between edges that can be
 // looked for in a text.
-func wholeLiteral(l Literal) []byte {
+func textPiece(l Literal) []byte {
 	return longestPiece(l, func(r rune) bool { return r != edge }, func([]byte) bool { return true })
 }
 
 // rawPiece returns the longest piece of a literal that is in a session file as it
 // is. What separates the leaves of a value or their names is made by the adapter,
 // and so are numbers of elements; some characters are escaped.
-func rawPiece(l Literal) []byte {
+func jsonPiece(l Literal) []byte {
 	return longestPiece(l, func(r rune) bool {
 		switch r {
 		case '.', ':', '/', '"', '\\', '{', '}', '[', ']', 0x7f, utf8.RuneError:
@@ -190,7 +190,7 @@ func LowerByte(c byte) byte {
 // English and the signs of code, the most common first.
 const frequency = " etaoinsrlcdupm\"fhgb,y.w_v-0:/1x2k()35\\4E968TS7ICAqjzPRNLODMF>B=;HUGWV'*+Y<KJ{}#[]XQ&$!@|Z%?^~`"
 
-var rank = func() (rank [256]uint8) {
+var byteRank = func() (rank [256]uint8) {
 	for i := range len(frequency) {
 		rank[frequency[i]] = uint8(200 - 2*i)
 	}
@@ -204,11 +204,15 @@ var rank = func() (rank [256]uint8) {
 func NewFinder(text []byte, fold bool) Finder {
 	cost := func(i int) int {
 		c := text[i]
-		n := int(rank[c])
+		n := int(byteRank[c])
 		if fold && 'a' <= c && c <= 'z' {
-			n += int(rank[c-'a'+'A'])
+			n += int(byteRank[c-'a'+'A'])
 		}
 		return n
+	}
+	if len(text) == 1 {
+		// The pair of a single byte is the byte twice at the same place.
+		return Finder{Text: text, fold: fold, pair: newPair(text[0], text[0], 0, fold), rare: -1}
 	}
 	first, second := 0, 1
 	for i := range text {
@@ -218,12 +222,12 @@ func NewFinder(text []byte, fold bool) Finder {
 			}
 		}
 	}
-	n := Finder{text, fold, NewPair(text[first], text[second], second-first, fold), first, -1, 0, 0}
+	n := Finder{text, fold, newPair(text[first], text[second], second-first, fold), first, -1, 0, 0}
 	for i, c := range text {
-		if rank[c] < commonRank && (n.Rare < 0 || cost(i) < cost(n.Rare)) {
-			n.Rare, n.low, n.high = i, c, c
+		if byteRank[c] < commonRank && (n.rare < 0 || cost(i) < cost(n.rare)) {
+			n.rare, n.rareLower, n.rareUpper = i, c, c
 			if fold && 'a' <= c && c <= 'z' {
-				n.high = c - 'a' + 'A'
+				n.rareUpper = c - 'a' + 'A'
 			}
 		}
 	}
@@ -240,10 +244,10 @@ type pair struct {
 
 const (
 	lowBits  = 0x0101010101010101
-	HighBits = 0x8080808080808080
+	highBits = 0x8080808080808080
 )
 
-func NewPair(a, b byte, distance int, fold bool) pair {
+func newPair(a, b byte, distance int, fold bool) pair {
 	p := pair{a: uint64(a) * lowBits, b: uint64(b) * lowBits, distance: distance}
 	if fold && 'a' <= a && a <= 'z' {
 		p.caseA = 0x20 * lowBits
@@ -256,7 +260,7 @@ func NewPair(a, b byte, distance int, fold bool) pair {
 
 // Next returns the first place of the pair from from on, len(text) when there is
 // none.
-func (p *pair) Next(text []byte, from int) int {
+func (p *pair) next(text []byte, from int) int {
 	i, a, b := from, p.a, p.b
 	for ; i+p.distance+16 <= len(text); i += 16 {
 		x, y := text[i:i+16], text[i+p.distance:i+p.distance+16]
@@ -264,7 +268,7 @@ func (p *pair) Next(text []byte, from int) int {
 		e := ((binary.LittleEndian.Uint64(x[8:]) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y[8:]) | p.caseB) ^ b)
 		// A byte that is 0 shows as a high bit; only bits above the lowest one
 		// may be wrong.
-		d, e = (d-lowBits)&^d&HighBits, (e-lowBits)&^e&HighBits
+		d, e = (d-lowBits)&^d&highBits, (e-lowBits)&^e&highBits
 		if d != 0 {
 			return i + bits.TrailingZeros64(d)>>3
 		}
@@ -284,25 +288,25 @@ func (p *pair) Next(text []byte, from int) int {
 type Cursor struct {
 	*Prefilter
 	text []byte
-	at   []Position
-	odd  int // the next place of a character that is a k or an s without regard to case
+	states   []FinderState
+	nextSpecial  int // the next place of a character that is a k or an s without regard to case
 }
 
 // Position is where a needle is next, and where its rare byte is in either case.
-type Position struct{ next, low, high int }
+type FinderState struct{ next, lower, upper int }
 
 // NoPosition is where a Finder begins in a text that it has not seen.
-var NoPosition = Position{-1, -1, -1}
+var AtStart = FinderState{-1, -1, -1}
 
 // Begin sets the cursor to the beginning of a text.
 func (c *Cursor) Begin(n *Prefilter, text []byte) {
-	c.Prefilter, c.text, c.odd = n, text, -1
-	c.at = c.at[:0]
-	for range n.List {
-		c.at = append(c.at, NoPosition)
+	c.Prefilter, c.text, c.nextSpecial = n, text, -1
+	c.states = c.states[:0]
+	for range n.Finders {
+		c.states = append(c.states, AtStart)
 	}
-	if !n.foreign {
-		c.odd = len(text)
+	if !n.specialFold {
+		c.nextSpecial = len(text)
 	}
 }
 
@@ -310,20 +314,20 @@ func (c *Cursor) Begin(n *Prefilter, text []byte) {
 // something that may be one; len(text) when there is none.
 func (c *Cursor) Next(from int) int {
 	best := len(c.text)
-	for i := range c.List {
-		if c.at[i].next < from {
-			c.at[i].next = c.List[i].Find(c.text, from, &c.at[i])
+	for i := range c.Finders {
+		if c.states[i].next < from {
+			c.states[i].next = c.Finders[i].Find(c.text, from, &c.states[i])
 		}
-		best = min(best, c.at[i].next)
+		best = min(best, c.states[i].next)
 	}
-	if c.odd < from {
-		c.odd = nextOdd(c.text, from)
+	if c.nextSpecial < from {
+		c.nextSpecial = nextSpecialFold(c.text, from)
 	}
-	return min(best, c.odd)
+	return min(best, c.nextSpecial)
 }
 
 // nextOdd returns the next place of U+212A or U+017F.
-func nextOdd(text []byte, from int) int {
+func nextSpecialFold(text []byte, from int) int {
 	best := len(text)
 	if i := bytes.Index(text[from:], []byte("\u017f")); i >= 0 {
 		best = from + i
@@ -334,7 +338,7 @@ func nextOdd(text []byte, from int) int {
 	return best
 }
 
-func IndexFrom(text []byte, c byte, from int) int {
+func IndexByteFrom(text []byte, c byte, from int) int {
 	if from >= len(text) {
 		return len(text)
 	}
@@ -345,20 +349,20 @@ func IndexFrom(text []byte, c byte, from int) int {
 }
 
 // Find returns where the needle is first from from on; len(text) when it is not.
-func (n *Finder) Find(text []byte, from int, at *Position) int {
+func (n *Finder) Find(text []byte, from int, at *FinderState) int {
 	misses := 0
-	for p := from + n.Rare; n.Rare >= 0 && p < len(text); p++ {
-		if at.low < p {
-			at.low = IndexFrom(text, n.low, p)
+	for p := from + n.rare; n.rare >= 0 && p < len(text); p++ {
+		if at.lower < p {
+			at.lower = IndexByteFrom(text, n.rareLower, p)
 		}
-		if at.high < p {
-			at.high = at.low
-			if n.high != n.low {
-				at.high = IndexFrom(text, n.high, p)
+		if at.upper < p {
+			at.upper = at.lower
+			if n.rareUpper != n.rareLower {
+				at.upper = IndexByteFrom(text, n.rareUpper, p)
 			}
 		}
-		p = min(at.low, at.high)
-		start := p - n.Rare
+		p = min(at.lower, at.upper)
+		start := p - n.rare
 		if start+len(n.Text) > len(text) {
 			return len(text)
 		}
@@ -370,11 +374,11 @@ func (n *Finder) Find(text []byte, from int, at *Position) int {
 			break // it is common here
 		}
 	}
-	for p := from + n.at; p < len(text); p++ {
-		if p = n.Pair.Next(text, p); p == len(text) {
+	for p := from + n.pairAt; p < len(text); p++ {
+		if p = n.pair.next(text, p); p == len(text) {
 			break
 		}
-		start := p - n.at
+		start := p - n.pairAt
 		if start+len(n.Text) > len(text) {
 			break
 		}
@@ -386,7 +390,7 @@ func (n *Finder) Find(text []byte, from int, at *Position) int {
 }
 
 func (n *Finder) equal(text []byte) bool {
-	if !n.Fold {
+	if !n.fold {
 		return bytes.Equal(text, n.Text)
 	}
 	for i, c := range n.Text {
@@ -397,25 +401,31 @@ func (n *Finder) equal(text []byte) bool {
 	return true
 }
 
-var Escapes = NewPair('\\', 'u', 1, false)
+var unicodeEscape = newPair('\\', 'u', 1, false)
+
+// NextUnicodeEscape returns the offset of the next \u escape of JSON at or after
+// from, len(text) if there is none. In \\u the backslash is escaped and the u is
+// a letter.
+func NextUnicodeEscape(text []byte, from int) int {
+	for from = unicodeEscape.next(text, from); from < len(text); from = unicodeEscape.next(text, from+1) {
+		if !isEscaped(text, from) {
+			break
+		}
+	}
+	return from
+}
 
 // NextEscape returns the first place from from on where a \u escape stands that
 // may be one for a character of a needle; len(text) when there is none.
 // JSON.stringify writes such escapes for no character of a raw needle.
 func (n *Prefilter) NextEscape(text []byte, from int) int {
-	for ; from < len(text); from++ {
-		if from = Escapes.Next(text, from); from == len(text) {
-			break
-		}
-		if Escaped(text, from) {
-			continue
-		}
+	for from = NextUnicodeEscape(text, from); from < len(text); from = NextUnicodeEscape(text, from+1) {
 		// Control characters are in no needle, and a surrogate alone is U+FFFD.
 		hex := text[min(from+2, len(text)):min(from+6, len(text))]
 		if len(hex) < 4 || hex[0] == '0' && hex[1] == '0' && '2' <= hex[2] && hex[2] <= '7' {
 			return from
 		}
-		if n.wide && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
+		if n.nonASCII && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
 			return from
 		}
 	}
@@ -423,7 +433,7 @@ func (n *Prefilter) NextEscape(text []byte, from int) int {
 }
 
 // Escaped reports whether the backslash at i is what another one escapes.
-func Escaped(text []byte, i int) bool {
+func isEscaped(text []byte, i int) bool {
 	n := 0
 	for n < i && text[i-1-n] == '\\' {
 		n++

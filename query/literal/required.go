@@ -24,7 +24,7 @@ const edge = '\n'
 type Required struct {
 	op       operator
 	literals []Literal   // needOne
-	of       []*Required // needAll, needAny
+	subs       []*Required // needAll, needAny
 	size     int         // lists in it
 }
 
@@ -41,9 +41,9 @@ const (
 	maxLiterals   = 24  // in a list
 	maxLiteral    = 240 // bytes
 	maxClassRunes = 6   // in a class that counts as a choice of literals
-	maxCopies     = 8   // of what is repeated a fixed number of times
-	maxNeedSize   = 64  // lists in a need
-	maxNeedDepth  = 200
+	maxUnrolled     = 8   // of what is repeated a fixed number of times
+	maxRequiredSize   = 64  // lists in a need
+	maxDepth  = 200
 )
 
 // info is what is known of an expression: every string that it matches is one
@@ -62,23 +62,23 @@ var (
 
 // RequiredOf returns what the texts that an expression matches must hold. With word,
 // matches stand between what is no part of a word.
-func RequiredOf(re *syntax.Regexp, word bool) *Required {
+func Extract(re *syntax.Regexp, word bool) *Required {
 	s := infoOf(re, 0)
 	if word {
-		s = follow(follow(atEdge, s), atEdge)
+		s = concat(concat(atEdge, s), atEdge)
 	}
-	return s.all()
+	return s.requirement()
 }
 
 // all returns the need, that of the exact strings included.
-func (s info) all() *Required {
+func (s info) requirement() *Required {
 	if s.exact != nil {
-		return oneOf(s.exact)
+		return requireAny(s.exact)
 	}
 	return s.required
 }
 
-func oneOf(list []Literal) *Required {
+func requireAny(list []Literal) *Required {
 	for _, l := range list {
 		if strings.Trim(l.text, string(edge)) == "" {
 			return nil
@@ -86,43 +86,43 @@ func oneOf(list []Literal) *Required {
 	}
 	var least []Literal
 	for _, l := range list {
-		if !slices.ContainsFunc(list, func(o Literal) bool { return o != l && l.holds(o) && !o.holds(l) }) {
+		if !slices.ContainsFunc(list, func(o Literal) bool { return o != l && l.implies(o) && !o.implies(l) }) {
 			least = append(least, l)
 		}
 	}
 	return &Required{op: anyLiteral, literals: least, size: 1}
 }
 
-func both(a, b *Required) *Required {
+func requireBoth(a, b *Required) *Required {
 	switch {
 	case a == nil:
 		return b
-	case b == nil || a.covers(b):
+	case b == nil || a.implies(b):
 		return a
-	case b.covers(a):
+	case b.implies(a):
 		return b
-	case a.size+b.size > maxNeedSize:
+	case a.size+b.size > maxRequiredSize:
 		return a
 	}
-	return &Required{op: allOf, of: []*Required{a, b}, size: a.size + b.size}
+	return &Required{op: allOf, subs: []*Required{a, b}, size: a.size + b.size}
 }
 
 // covers reports whether b says nothing that a does not say. It sees only what is
 // plain to see.
-func (n *Required) covers(b *Required) bool {
-	covers := func(sub *Required) bool { return n.covers(sub) }
+func (n *Required) implies(b *Required) bool {
+	covers := func(sub *Required) bool { return n.implies(sub) }
 	switch {
 	case b.op == allOf:
-		return !slices.ContainsFunc(b.of, func(sub *Required) bool { return !covers(sub) })
+		return !slices.ContainsFunc(b.subs, func(sub *Required) bool { return !covers(sub) })
 	case n.op == allOf:
-		return slices.ContainsFunc(n.of, func(sub *Required) bool { return sub.covers(b) })
+		return slices.ContainsFunc(n.subs, func(sub *Required) bool { return sub.implies(b) })
 	case b.op == anyOf:
-		return slices.ContainsFunc(b.of, covers)
+		return slices.ContainsFunc(b.subs, covers)
 	case n.op == anyOf:
 		return false
 	}
 	for _, l := range n.literals {
-		if !slices.ContainsFunc(b.literals, l.holds) {
+		if !slices.ContainsFunc(b.literals, l.implies) {
 			return false
 		}
 	}
@@ -130,19 +130,19 @@ func (n *Required) covers(b *Required) bool {
 }
 
 // holds reports whether where l is o is too.
-func (l Literal) holds(o Literal) bool {
+func (l Literal) implies(o Literal) bool {
 	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
 }
 
-func either(a, b *Required) *Required {
-	if a == nil || b == nil || a.size+b.size > maxNeedSize {
+func requireEither(a, b *Required) *Required {
+	if a == nil || b == nil || a.size+b.size > maxRequiredSize {
 		return nil
 	}
-	return &Required{op: anyOf, of: []*Required{a, b}, size: a.size + b.size}
+	return &Required{op: anyOf, subs: []*Required{a, b}, size: a.size + b.size}
 }
 
 func infoOf(re *syntax.Regexp, depth int) info {
-	if depth > maxNeedDepth {
+	if depth > maxDepth {
 		return anything
 	}
 	depth++
@@ -160,30 +160,30 @@ func infoOf(re *syntax.Regexp, depth int) info {
 	case syntax.OpConcat:
 		s := emptyMatch
 		for _, sub := range re.Sub {
-			s = follow(s, infoOf(sub, depth))
+			s = concat(s, infoOf(sub, depth))
 		}
 		return s
 	case syntax.OpAlternate:
 		s := infoOf(re.Sub[0], depth)
 		for _, sub := range re.Sub[1:] {
-			s = choose(s, infoOf(sub, depth))
+			s = alternate(s, infoOf(sub, depth))
 		}
 		return s
 	case syntax.OpQuest:
-		return choose(infoOf(re.Sub[0], depth), emptyMatch)
+		return alternate(infoOf(re.Sub[0], depth), emptyMatch)
 	case syntax.OpPlus:
-		return atLeast(infoOf(re.Sub[0], depth))
+		return repeat(infoOf(re.Sub[0], depth))
 	case syntax.OpRepeat:
 		if re.Min == 0 {
 			return anything
 		}
 		s := infoOf(re.Sub[0], depth)
-		if re.Min != re.Max || re.Min > maxCopies {
-			return atLeast(s)
+		if re.Min != re.Max || re.Min > maxUnrolled {
+			return repeat(s)
 		}
 		all := s
 		for range re.Min - 1 {
-			all = follow(all, s)
+			all = concat(all, s)
 		}
 		return all
 	}
@@ -196,7 +196,7 @@ func infoOfLiteral(re *syntax.Regexp) info {
 	// A long literal comes in pieces, none of which is longer than what is kept.
 	for runes := re.Rune; len(runes) > 0; {
 		n := min(len(runes), maxLiteral/utf8.UTFMax)
-		s = follow(s, info{exact: []Literal{{string(runes[:n]), fold}}})
+		s = concat(s, info{exact: []Literal{{string(runes[:n]), fold}}})
 		runes = runes[n:]
 	}
 	return s
@@ -217,7 +217,7 @@ func infoOfClass(re *syntax.Regexp) info {
 	if len(runes) == 0 {
 		return anything
 	}
-	if sameInAnyCase(runes) {
+	if isOneLetter(runes) {
 		return info{exact: []Literal{{string(runes[0]), true}}}
 	}
 	var s info
@@ -228,7 +228,7 @@ func infoOfClass(re *syntax.Regexp) info {
 }
 
 // sameInAnyCase reports whether the runes are one letter in its cases.
-func sameInAnyCase(runes []rune) bool {
+func isOneLetter(runes []rune) bool {
 	for _, r := range runes[1:] {
 		same := false
 		for f := unicode.SimpleFold(runes[0]); f != runes[0]; f = unicode.SimpleFold(f) {
@@ -242,32 +242,32 @@ func sameInAnyCase(runes []rune) bool {
 }
 
 // atLeast is s once or more often.
-func atLeast(s info) info {
+func repeat(s info) info {
 	if s.exact != nil {
-		return info{prefix: s.exact, suffix: s.exact, required: s.all()}
+		return info{prefix: s.exact, suffix: s.exact, required: s.requirement()}
 	}
 	return s
 }
 
-func choose(a, b info) info {
+func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
 		return info{exact: union(a.exact, b.exact)}
 	}
 	return info{
-		prefix:   shortList(union(a.first(), b.first())),
-		suffix:   shortList(union(a.last(), b.last())),
-		required: either(a.all(), b.all()),
+		prefix:   capList(union(a.prefixes(), b.prefixes())),
+		suffix:   capList(union(a.suffixes(), b.suffixes())),
+		required: requireEither(a.requirement(), b.requirement()),
 	}
 }
 
-func (s info) first() []Literal {
+func (s info) prefixes() []Literal {
 	if s.exact != nil {
 		return s.exact
 	}
 	return s.prefix
 }
 
-func (s info) last() []Literal {
+func (s info) suffixes() []Literal {
 	if s.exact != nil {
 		return s.exact
 	}
@@ -275,7 +275,7 @@ func (s info) last() []Literal {
 }
 
 // shortList gives a list up that is too long.
-func shortList(list []Literal) []Literal {
+func capList(list []Literal) []Literal {
 	if len(list) > maxLiterals {
 		return []Literal{{}}
 	}
@@ -300,29 +300,29 @@ func appendLiteral(list []Literal, l Literal) []Literal {
 }
 
 // follow is a, then b.
-func follow(a, b info) info {
+func concat(a, b info) info {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {
 			return info{exact: list}
 		}
 	}
-	s := info{prefix: a.first(), suffix: b.last()}
+	s := info{prefix: a.prefixes(), suffix: b.suffixes()}
 	if a.exact != nil {
-		if list := cross(a.exact, b.first()); list != nil {
+		if list := cross(a.exact, b.prefixes()); list != nil {
 			s.prefix = list
 		}
 	}
 	if b.exact != nil {
-		if list := cross(a.last(), b.exact); list != nil {
+		if list := cross(a.suffixes(), b.exact); list != nil {
 			s.suffix = list
 		}
 	}
 	// What ends a and begins b stands together. It holds what each of them
 	// alone would have to.
-	if list := cross(a.last(), b.first()); list != nil {
-		s.required = oneOf(list)
+	if list := cross(a.suffixes(), b.prefixes()); list != nil {
+		s.required = requireAny(list)
 	}
-	s.required = both(s.required, both(a.all(), b.all()))
+	s.required = requireBoth(s.required, requireBoth(a.requirement(), b.requirement()))
 	return s
 }
 

@@ -22,25 +22,25 @@ type requiredTerm struct {
 type termForm uint8
 
 const (
-	termIs termForm = iota
-	termBegins
-	termHolds
-	termEnds
+	termWhole termForm = iota
+	termPrefix
+	termInfix
+	termSuffix
 )
 
 // Pieces of terms shorter than this many bytes are in so many terms that
 // looking for them is not worth it.
 const (
-	minInside    = 3
-	minBeginning = 2
+	minInfix    = 3
+	minPrefix = 2
 )
 
 // termsOf returns the terms that the document of a text with the literal must
 // have. None are returned where it is not certain.
-func termsOf(a *analysis.Analyzer, l Literal) []requiredTerm {
+func requiredTerms(a *analysis.Analyzer, l Literal) []requiredTerm {
 	var needs []requiredTerm
-	for _, piece := range certainPieces(l) {
-		needs = append(needs, termsOfPiece(a, piece)...)
+	for _, piece := range stablePieces(l) {
+		needs = append(needs, pieceTerms(a, piece)...)
 	}
 	return needs
 }
@@ -48,7 +48,7 @@ func termsOf(a *analysis.Analyzer, l Literal) []requiredTerm {
 // certainPieces cuts a literal where its characters may be in the text as ones
 // that are indexed in another way: case folding makes some equal that analysis
 // does not.
-func certainPieces(l Literal) [][]byte {
+func stablePieces(l Literal) [][]byte {
 	if !l.fold {
 		return [][]byte{[]byte(l.text)}
 	}
@@ -80,8 +80,8 @@ func FoldsAlike(r rune) bool {
 //
 // Of an identifier only the whole is asked for: where it is cut into parts
 // depends on the case of letters, and on what comes after.
-func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
-	piece = withoutJoined(piece)
+func pieceTerms(a *analysis.Analyzer, piece []byte) []requiredTerm {
+	piece = trimCombining(piece)
 	if len(piece) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 		unspaced []requiredTerm
 	)
 	a.Walk(piece, func(t analysis.Token) {
-		n := requiredTerm{termIs, string(t.Term)}
+		n := requiredTerm{termWhole, string(t.Term)}
 		switch t.Form {
 		case analysis.Gram:
 			grams = true
@@ -103,16 +103,16 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 		case analysis.Part:
 			return
 		}
-		left, right := open(piece[:t.Start]), open(piece[t.End:])
+		left, right := mayReachThrough(piece[:t.Start]), mayReachThrough(piece[t.End:])
 		switch {
 		case left && right:
-			n.form = termHolds
+			n.form = termInfix
 		case left:
-			n.form = termEnds
+			n.form = termSuffix
 		case right:
-			n.form = termBegins
+			n.form = termPrefix
 		}
-		if n.form == termBegins && len(n.key) < minBeginning || n.form >= termHolds && len(n.key) < minInside {
+		if n.form == termPrefix && len(n.key) < minPrefix || n.form >= termInfix && len(n.key) < minInfix {
 			return
 		}
 		needs = append(needs, n)
@@ -126,7 +126,7 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 
 // open reports whether a word beside this text may reach through it to what is
 // beyond its other end. It says so more often than it must.
-func open(beside []byte) bool {
+func mayReachThrough(beside []byte) bool {
 	for _, c := range beside {
 		if c < utf8.RuneSelf && c != '_' {
 			return false
@@ -138,8 +138,8 @@ func open(beside []byte) bool {
 // withoutJoined drops the characters at the ends of a piece that may combine
 // with what stands beyond, and so be indexed as something else: those that join
 // what is before them, and a last one that others may join.
-func withoutJoined(piece []byte) []byte {
-	for len(piece) > 0 && joins(piece) {
+func trimCombining(piece []byte) []byte {
+	for len(piece) > 0 && combinesBack(piece) {
 		_, size := utf8.DecodeRune(piece)
 		piece = piece[size:]
 	}
@@ -150,25 +150,25 @@ func withoutJoined(piece []byte) []byte {
 	for last > 0 {
 		_, size := utf8.DecodeLastRune(piece[:last])
 		last -= size
-		if !joins(piece[last:]) {
+		if !combinesBack(piece[last:]) {
 			break
 		}
 	}
 	r, size := utf8.DecodeRune(piece[last:])
-	if last+size == len(piece) && takesDiacriticsOnly(r) {
+	if last+size == len(piece) && combinesWithDiacriticsOnly(r) {
 		return piece
 	}
 	return bytes.TrimSuffix(piece, piece[last:])
 }
 
 // joins reports whether the first character may combine with what is before it.
-func joins(text []byte) bool {
+func combinesBack(text []byte) bool {
 	return text[0] >= utf8.RuneSelf && !norm.NFKC.Properties(text).BoundaryBefore()
 }
 
 // takesDiacriticsOnly reports whether r is indexed as the same whatever combines
 // with it: nothing does, or only the diacritics that folding drops.
-func takesDiacriticsOnly(r rune) bool {
+func combinesWithDiacriticsOnly(r rune) bool {
 	return r < utf8.RuneSelf || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic) ||
 		norm.NFKC.PropertiesString(string(r)).BoundaryAfter()
 }

@@ -35,7 +35,7 @@ type Term struct {
 }
 
 // use is one way in which a term serves a word.
-type use struct {
+type termUse struct {
 	word   int
 	part   int // -1: it stands for all of the word
 	weight float64
@@ -45,21 +45,21 @@ type use struct {
 type Finder struct {
 	analyzer analysis.Analyzer
 	words    []Word
-	uses     map[string][]use
+	uses     map[string][]termUse
 	lengths  [256]uint64 // lengths of the terms by their first byte, a bit each: rules most words out
-	gate     prefilter   // of the terms
+	prefilter     termPrefilter   // of the terms
 }
 
 func NewFinder(words []Word) *Finder {
-	f := &Finder{words: words, uses: map[string][]use{}, gate: newPrefilter()}
+	f := &Finder{words: words, uses: map[string][]termUse{}, prefilter: newTermPrefilter()}
 	for i := range words {
 		for _, t := range words[i].Terms {
-			f.uses[t.Text] = append(f.uses[t.Text], use{i, t.Part, t.Weight})
+			f.uses[t.Text] = append(f.uses[t.Text], termUse{i, t.Part, t.Weight})
 		}
 	}
 	for term := range f.uses {
 		f.lengths[term[0]] |= lengthBit(len(term))
-		f.gate.add(term)
+		f.prefilter.add(term)
 	}
 	return f
 }
@@ -92,7 +92,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			start, end, ok := w.Needle.Find(folded.Text, from)
 			if !ok && w.Needle.Han && len(simple) == 0 {
 				simple = bytes.Clone(folded.Text)
-				Simplify(simple)
+				SimplifyHan(simple)
 			}
 			if !ok && w.Needle.Han {
 				start, end, ok = w.Needle.Find(simple, from)
@@ -129,7 +129,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
 		}
 	}
-	f.gate.pieces(text, func(start, end int) {
+	f.prefilter.pieces(text, func(start, end int) {
 		from = start
 		f.analyzer.Walk(text[start:end], token)
 	})

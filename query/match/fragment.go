@@ -9,16 +9,16 @@ import (
 
 const (
 	FragmentBytes = 200  // of a fragment, without the dots
-	AroundBytes   = 600  // read on each side of the matches, enough for white space that goes
+	ContextBytes   = 600  // read on each side of the matches, enough for white space that goes
 	maxMatches    = 5000 // looked at in one text
-	WordBytes     = 24   // given up to cut between words
+	WordSlack     = 24   // given up to cut between words
 )
 
-const Dots = "…"
+const Ellipsis = "…"
 
 // Cut returns the piece of the text around the best matches.
-func Cut(text []byte, matches []Span) Fragment {
-	first, last := Cluster(matches)
+func NewFragment(text []byte, matches []Span) Fragment {
+	first, last := BestCluster(matches)
 	start, end := 0, 0
 	if first <= last {
 		start, end = matches[first].Start, matches[first].End
@@ -26,17 +26,17 @@ func Cut(text []byte, matches []Span) Fragment {
 			end = max(end, m.End)
 		}
 	}
-	from, to := max(0, start-AroundBytes), min(len(text), end+AroundBytes)
+	from, to := max(0, start-ContextBytes), min(len(text), end+ContextBytes)
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--
 	}
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	memory := lines.Get().(*Line)
+	memory := lines.Get().(*LineBuffer)
 	defer lines.Put(memory)
-	clean, at := memory.Of(text[from:to])
-	lo, hi := cutAround(clean, at[start-from], at[end-from])
+	clean, at := memory.Flatten(text[from:to])
+	lo, hi := fragmentBounds(clean, at[start-from], at[end-from])
 	before := lo > 0 || hasText(text[:from])
 	after := hi < len(clean) || hasText(text[to:])
 	for lo < hi && clean[lo] == ' ' {
@@ -48,12 +48,12 @@ func Cut(text []byte, matches []Span) Fragment {
 
 	var b strings.Builder
 	if before {
-		b.WriteString(Dots + " ")
+		b.WriteString(Ellipsis + " ")
 	}
 	shift := b.Len() - lo
 	b.Write(clean[lo:hi])
 	if after {
-		b.WriteString(" " + Dots)
+		b.WriteString(" " + Ellipsis)
 	}
 	f := Fragment{Text: b.String()}
 	var shown []Span
@@ -80,7 +80,7 @@ func Cut(text []byte, matches []Span) Fragment {
 
 // Cluster returns the run of matches that fits into a fragment and holds the
 // most weight, a word that comes again counted little.
-func Cluster(matches []Span) (first, last int) {
+func BestCluster(matches []Span) (first, last int) {
 	type key struct {
 		word int
 		term string
@@ -127,7 +127,7 @@ func disjoint(in []Span) []Span {
 // cutAround chooses what is shown of a line: the matches [start, end) in the
 // middle, cut between words where there is one near, and never inside a
 // character as people see it.
-func cutAround(line []byte, start, end int) (lo, hi int) {
+func fragmentBounds(line []byte, start, end int) (lo, hi int) {
 	margin := max(0, FragmentBytes-(end-start)) / 2
 	lo, hi = start-margin, start-margin+max(FragmentBytes, 2*margin+min(end-start, FragmentBytes))
 	if over := hi - len(line); over > 0 {
@@ -137,10 +137,10 @@ func cutAround(line []byte, start, end int) (lo, hi int) {
 		lo, hi = 0, min(len(line), hi-lo)
 	}
 	if lo > 0 {
-		near := min(lo+WordBytes, start)
+		near := min(lo+WordSlack, start)
 		if i := indexSpace(line, lo-1, near); i >= 0 {
 			lo = i + 1
-		} else if i := lastIndexSpace(line, max(0, lo-WordBytes), lo); i >= 0 {
+		} else if i := lastIndexSpace(line, max(0, lo-WordSlack), lo); i >= 0 {
 			lo = i + 1
 		} else {
 			for lo < near && !IsBoundary(line, lo) {
@@ -152,7 +152,7 @@ func cutAround(line []byte, start, end int) (lo, hi int) {
 		}
 	}
 	if hi < len(line) {
-		near := max(hi-WordBytes, min(end, hi), lo)
+		near := max(hi-WordSlack, min(end, hi), lo)
 		if i := lastIndexSpace(line, near, hi+1); i >= 0 {
 			hi = i
 		} else {

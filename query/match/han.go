@@ -101,7 +101,7 @@ func HanForms(term string) []string {
 }
 
 // Simplify replaces traditional characters in place. Both forms take three bytes.
-func Simplify(text []byte) {
+func SimplifyHan(text []byte) {
 	simplified, _ := hanTables()
 	for i := 0; i < len(text); {
 		if text[i] < 0xE4 || text[i] > 0xE9 { // U+4000 to U+9FFF

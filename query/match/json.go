@@ -16,30 +16,30 @@ import (
 // A text may be put together from several strings of the JSON, from names, numbers
 // and places of elements. What the run stands in then ends where the needle has one
 // of the characters that they are joined with.
-type JSONNeedle struct {
+type JSONPrefilter struct {
 	*Needle
 	pivot      literal.Finder
 	start, end int  // of the pivot in the needle's text
-	literal    bool // the pivot may be in a value that is no string
+	bare    bool // the pivot may be in a value that is no string
 }
 
 // maxRawNeedle is how many bytes of a needle are worth a look.
-const maxRawNeedle = 256
+const maxJSONNeedle = 256
 
 // NewJSONNeedle returns nil when the needle has nothing to look for: it may be all
 // numbers of elements, which stand nowhere in the JSON.
-func NewJSONNeedle(n *Needle) *JSONNeedle {
-	if n.Han || len(n.Text) > maxRawNeedle {
+func NewJSONPrefilter(n *Needle) *JSONPrefilter {
+	if n.Han || len(n.Text) > maxJSONNeedle {
 		return nil
 	}
-	r := &JSONNeedle{Needle: n}
+	r := &JSONPrefilter{Needle: n}
 	for i := 0; i < len(n.Text); i++ {
 		start := i
 		for i < len(n.Text) && isRunByte(n.Text[i]) {
 			i++
 		}
 		// A number is a place only between joints.
-		place := isNumber(n.Text[start:i]) && (start == 0 || isJoint(n.Text[start-1])) && (i == len(n.Text) || isJoint(n.Text[i]))
+		place := isNumber(n.Text[start:i]) && (start == 0 || isSeparator(n.Text[start-1])) && (i == len(n.Text) || isSeparator(n.Text[i]))
 		if !place && i-start > r.end-r.start {
 			r.start, r.end = start, i
 		}
@@ -48,12 +48,8 @@ func NewJSONNeedle(n *Needle) *JSONNeedle {
 		return nil
 	}
 	pivot := n.Text[r.start:r.end]
-	r.literal = isLiteral(pivot)
-	if len(pivot) > 1 {
-		r.pivot = literal.NewFinder(pivot, true)
-	} else {
-		r.pivot = literal.Finder{Text: pivot, Fold: true, Pair: literal.NewPair(pivot[0], pivot[0], 0, true), Rare: -1}
-	}
+	r.bare = mayBeBare(pivot)
+	r.pivot = literal.NewFinder(pivot, true)
 	return r
 }
 
@@ -62,14 +58,14 @@ func isRunByte(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9
 // isJoint reports whether a folded character is among those that texts are put
 // together with: white space between strings, colons behind names, dots inside of
 // names, and a slash between a provider and a model.
-func isJoint(c byte) bool { return c == ' ' || c == ':' || c == '.' || c == '/' }
+func isSeparator(c byte) bool { return c == ' ' || c == ':' || c == '.' || c == '/' }
 
 func isNumber(run []byte) bool {
 	return !slices.ContainsFunc(run, func(c byte) bool { return c < '0' || '9' < c })
 }
 
 // isLiteral reports whether a run may belong to a value that is no string.
-func isLiteral(run []byte) bool {
+func mayBeBare(run []byte) bool {
 	switch string(run) {
 	case "true", "false", "null":
 		return true
@@ -81,15 +77,15 @@ func isLiteral(run []byte) bool {
 // the needle. It may when that cannot be told from the bytes around the pivot; and
 // when there is no pivot: the index says that it is there, so the file may have
 // changed.
-func (r *JSONNeedle) MayContain(data []byte) bool {
+func (r *JSONPrefilter) MayContain(data []byte) bool {
 	found := false
-	at := literal.NoPosition
+	at := literal.AtStart
 	for from := 0; ; {
 		i := r.pivot.Find(data, from, &at)
 		if i == len(data) {
 			return !found
 		}
-		if r.ahead(data, i+r.end-r.start) && r.behind(data, i) {
+		if r.matchesAfter(data, i+r.end-r.start) && r.matchesBefore(data, i) {
 			return true
 		}
 		found = true
@@ -98,12 +94,12 @@ func (r *JSONNeedle) MayContain(data []byte) bool {
 }
 
 // ahead reports whether what follows the pivot may follow at a place.
-func (r *JSONNeedle) ahead(data []byte, at int) bool {
+func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
 	for _, c := range r.Text[r.end:] {
 		switch {
 		case at == len(data):
 			return false
-		case data[at] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isJoint(c) && r.ends(data[at]):
+		case data[at] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.endsValue(data[at]):
 			return true
 		case c == ' ':
 			start := at
@@ -114,7 +110,7 @@ func (r *JSONNeedle) ahead(data []byte, at int) bool {
 				}
 				at += n
 			}
-			if at < len(data) && r.ends(data[at]) {
+			if at < len(data) && r.endsValue(data[at]) {
 				return true
 			}
 			if at == start {
@@ -131,31 +127,31 @@ func (r *JSONNeedle) ahead(data []byte, at int) bool {
 			at++
 		}
 	}
-	return !r.right || at == len(data) || !isRunByte(literal.LowerByte(data[at]))
+	return !r.endsInWord || at == len(data) || !isRunByte(literal.LowerByte(data[at]))
 }
 
 // ends reports whether a character, which is not escaped, ends what the pivot
 // stands in.
-func (r *JSONNeedle) ends(c byte) bool {
-	return c == '"' || r.literal && (c == ',' || c == ']' || c == '}')
+func (r *JSONPrefilter) endsValue(c byte) bool {
+	return c == '"' || r.bare && (c == ',' || c == ']' || c == '}')
 }
 
 // behind reports whether what is before the pivot may be before a place. It does
 // not tell an escape from what only looks like one.
-func (r *JSONNeedle) behind(data []byte, at int) bool {
+func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 	for i := r.start - 1; i >= 0; i-- {
 		c := r.Text[i]
 		switch {
 		case at == 0:
 			return false
-		case data[at-1] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isJoint(c) && r.begins(data[:at]):
+		case data[at-1] >= utf8.RuneSelf || c >= utf8.RuneSelf || c < ' ' || isSeparator(c) && r.beginsValue(data[:at]):
 			return true
 		case c == ' ':
 			start := at
 			for at > 0 && data[at-1] == ' ' {
 				at--
 			}
-			if at > 0 && (data[at-1] >= utf8.RuneSelf || endsEscape(data[:at]) || r.begins(data[:at])) {
+			if at > 0 && (data[at-1] >= utf8.RuneSelf || endsEscape(data[:at]) || r.beginsValue(data[:at])) {
 				return true
 			}
 			if at == start {
@@ -175,16 +171,16 @@ func (r *JSONNeedle) behind(data []byte, at int) bool {
 			}
 		}
 	}
-	return !r.left || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at])
+	return !r.startsInWord || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at])
 }
 
 // begins reports whether the last character may begin what the pivot stands in.
-func (r *JSONNeedle) begins(b []byte) bool {
+func (r *JSONPrefilter) beginsValue(b []byte) bool {
 	n := len(b)
 	switch c := b[n-1]; {
 	case c == '"':
 		return n == 1 || b[n-2] != '\\'
-	case r.literal:
+	case r.bare:
 		return c == ':' || c == ',' || c == '['
 	}
 	return false
@@ -235,11 +231,11 @@ func (f *JSONFolder) Fold(data []byte) (folded []byte, ok bool) {
 	done := 0 // bytes of data that are in folded
 	for i := nextHigh(data, 0); i < len(data); i = nextHigh(data, i) {
 		r, size := utf8.DecodeRune(data[i:])
-		if !foldsApart(r) {
+		if !foldsOutsideASCII(r) {
 			if done == 0 {
 				folded = slices.Grow(f.buf[:0], len(data))
 			}
-			folded = append(append(folded, data[done:i]...), f.rune(r)...)
+			folded = append(append(folded, data[done:i]...), f.foldRune(r)...)
 			done = i + size
 		}
 		i += size
@@ -251,12 +247,14 @@ func (f *JSONFolder) Fold(data []byte) (folded []byte, ok bool) {
 	return f.buf, true
 }
 
+const highBits = 0x8080808080808080
+
 // nextHigh returns the first place of a byte that is not ASCII from from on,
 // len(data) when there is none.
 func nextHigh(data []byte, from int) int {
 	i := from
 	for ; i+16 <= len(data); i += 16 {
-		if (binary.LittleEndian.Uint64(data[i:])|binary.LittleEndian.Uint64(data[i+8:]))&literal.HighBits != 0 {
+		if (binary.LittleEndian.Uint64(data[i:])|binary.LittleEndian.Uint64(data[i+8:]))&highBits != 0 {
 			break
 		}
 	}
@@ -267,7 +265,7 @@ func nextHigh(data []byte, from int) int {
 }
 
 // rune returns what folding makes of a character.
-func (f *JSONFolder) rune(r rune) []byte {
+func (f *JSONFolder) foldRune(r rune) []byte {
 	folded, ok := f.folds[r]
 	if !ok {
 		folded = f.analyzer.FoldText([]byte(string(r))).Text
@@ -287,10 +285,7 @@ func (f *JSONFolder) rune(r rune) []byte {
 // escapesLetters reports whether JSON may have escapes with a number of other
 // characters than the control characters.
 func escapesLetters(data []byte) bool {
-	for i := literal.Escapes.Next(data, 0); i < len(data); i = literal.Escapes.Next(data, i+1) {
-		if literal.Escaped(data, i) {
-			continue
-		}
+	for i := literal.NextUnicodeEscape(data, 0); i < len(data); i = literal.NextUnicodeEscape(data, i+1) {
 		if code := data[i+2:]; len(code) < 3 || code[0] != '0' || code[1] != '0' || code[2] > '1' {
 			return true
 		}
@@ -300,7 +295,7 @@ func escapesLetters(data []byte) bool {
 
 // foldsApart reports whether folding makes no ASCII letter or digit of the
 // character and does not drop it. It knows the frequent ones only.
-func foldsApart(r rune) bool {
+func foldsOutsideASCII(r rune) bool {
 	switch {
 	case r < 0x100:
 		return r == 0xA0 || r == 0xA9 || r == 0xAB || r == 0xAE || r == 0xB0 || r == 0xB1 || r == 0xB7 || r == 0xBB || r == 0xD7 || r == 0xF7

@@ -33,7 +33,7 @@ func TestRawNeedle(t *testing.T) {
 			typed = string(runes[from : from+rapid.IntRange(1, len(runes)-from).Draw(rt, "length")])
 		}
 		n := NewNeedle(typed)
-		r := NewJSONNeedle(&n)
+		r := NewJSONPrefilter(&n)
 		if r == nil {
 			return
 		}
@@ -51,7 +51,7 @@ func TestRawNeedle(t *testing.T) {
 				if n = NewNeedle(typed); len(n.Text) == 0 {
 					return
 				}
-				if r = NewJSONNeedle(&n); r == nil {
+				if r = NewJSONPrefilter(&n); r == nil {
 					return
 				}
 			}
@@ -129,7 +129,7 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 		if rapid.Bool().Draw(rt, "not of it") {
 			n = NewNeedle(word.Draw(rt, "one") + rapid.SampledFrom([]string{" ", ".", ": ", "-"}).Draw(rt, "joint") + word.Draw(rt, "two"))
 		}
-		r := NewJSONNeedle(&n)
+		r := NewJSONPrefilter(&n)
 		if r == nil {
 			return
 		}
@@ -151,11 +151,11 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 // A phrase of very many words is not looked for word by word.
 func TestRawNeedleOfManyWords(t *testing.T) {
 	n := NewNeedle(strings.Repeat("theme ", 1000))
-	if NewJSONNeedle(&n) != nil {
+	if NewJSONPrefilter(&n) != nil {
 		t.Error("a phrase of a thousand words is looked for in JSON, want it left to the text")
 	}
 	n = NewNeedle("the exit code of make was 137")
-	if NewJSONNeedle(&n) == nil {
+	if NewJSONPrefilter(&n) == nil {
 		t.Error("a short phrase is not looked for in JSON")
 	}
 }

@@ -16,20 +16,20 @@ func hasText(b []byte) bool {
 }
 
 // A Line is the memory of a text on one line.
-type Line struct {
+type LineBuffer struct {
 	text []byte
-	at   []int
+	offsets   []int
 }
 
-var lines = sync.Pool{New: func() any { return new(Line) }}
+var lines = sync.Pool{New: func() any { return new(LineBuffer) }}
 
 // Of writes a text on one line: every run of white space is a space, control
 // characters and terminal sequences go, and so do marks that turn the direction of
 // writing. at maps each offset of the text, its end included, to one of the line.
 // Both are valid until the next call.
-func (l *Line) Of(text []byte) (line []byte, at []int) {
+func (l *LineBuffer) Flatten(text []byte) (line []byte, at []int) {
 	line = slices.Grow(l.text[:0], len(text))
-	at = slices.Grow(l.at[:0], len(text)+1)[:len(text)+1]
+	at = slices.Grow(l.offsets[:0], len(text)+1)[:len(text)+1]
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if r == 0x1b {
@@ -44,13 +44,13 @@ func (l *Line) Of(text []byte) (line []byte, at []int) {
 			if n := len(line); n > 0 && line[n-1] != ' ' {
 				line = append(line, ' ')
 			}
-		case unicode.IsControl(r) || IsDirection(r):
+		case unicode.IsControl(r) || IsDirectionMark(r):
 		default:
 			line = utf8.AppendRune(line, r)
 		}
 	}
 	at[len(text)] = len(line)
-	l.text, l.at = line, at
+	l.text, l.offsets = line, at
 	return line, at
 }
 
@@ -84,7 +84,7 @@ func escapeLength(text []byte) int {
 	return 1
 }
 
-func IsDirection(r rune) bool {
+func IsDirectionMark(r rune) bool {
 	return 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C || r == 0xFEFF
 }
 

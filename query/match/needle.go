@@ -13,14 +13,14 @@ import (
 type Needle struct {
 	Text        []byte // folded, white space runs as one space
 	Han         bool   // simplified and traditional characters are the same
-	left, right bool   // the edge is a word character: the one beside it must not be
+	startsInWord, endsInWord bool   // the edge is a word character: the one beside it must not be
 }
 
 func NewNeedle(typed string) Needle {
 	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
 	first, _ := utf8.DecodeRune(text)
 	last, _ := utf8.DecodeLastRune(text)
-	return Needle{Text: text, left: isSpaced(first), right: isSpaced(last)}
+	return Needle{Text: text, startsInWord: inSpacedWord(first), endsInWord: inSpacedWord(last)}
 }
 
 // Find returns where the needle first occurs in the folded text at or after
@@ -32,7 +32,7 @@ func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 			return 0, 0, false
 		}
 		start, end = from+i, from+i+len(n.Text)
-		if n.bounded(text, start, end) {
+		if n.atWordEdges(text, start, end) {
 			return start, end, true
 		}
 		from = start + 1
@@ -40,14 +40,14 @@ func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-func (n *Needle) bounded(text []byte, start, end int) bool {
-	if n.left {
-		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && isSpaced(before) {
+func (n *Needle) atWordEdges(text []byte, start, end int) bool {
+	if n.startsInWord {
+		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && inSpacedWord(before) {
 			return false
 		}
 	}
-	if n.right {
-		if after, size := utf8.DecodeRune(text[end:]); size > 0 && isSpaced(after) {
+	if n.endsInWord {
+		if after, size := utf8.DecodeRune(text[end:]); size > 0 && inSpacedWord(after) {
 			return false
 		}
 	}
@@ -56,7 +56,7 @@ func (n *Needle) bounded(text []byte, start, end int) bool {
 
 // isSpaced reports whether a folded character belongs to a word of a script that
 // is written with spaces.
-func isSpaced(r rune) bool {
+func inSpacedWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
 	}
@@ -70,7 +70,7 @@ func isSpaced(r rune) bool {
 }
 
 // SpansOf returns where a needle stands in a text, so many times at most.
-func SpansOf(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
+func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
 	folded := a.FoldText(text)
 	for from := 0; len(list) < most; {
 		start, end, ok := n.Find(folded.Text, from)

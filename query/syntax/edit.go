@@ -67,7 +67,7 @@ func needsQuotes(name, value string) bool {
 
 // FieldsOf returns the fields of a query's text that can be left out, with what
 // negates them.
-func FieldsOf(text string) (list []Node) {
+func RemovableFields(text string) (list []Node) {
 	const most = 8
 	root, _ := Parse(text)
 	items := []Node{root}

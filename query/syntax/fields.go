@@ -57,7 +57,7 @@ var Forms = []Form{
 // foreignOperators are operators of other languages, and what they are here.
 var foreignOperators = map[string]string{"&&": "AND", "&": "AND", "||": "OR", "|": "OR", "And": "AND", "Or": "OR", "Not": "NOT"}
 
-func FieldNamed(name string) *FieldInfo {
+func LookupField(name string) *FieldInfo {
 	for i := range Fields {
 		if Fields[i].Name == name {
 			return &Fields[i]
@@ -73,15 +73,15 @@ func startsField(text string) bool {
 	if !ok {
 		return false
 	}
-	row := FieldNamed(name)
+	row := LookupField(name)
 	if row == nil || EndsToken(value) || value[0] == ':' && name != "re" || strings.HasPrefix(value, `""`) && EndsToken(value[2:]) {
 		return false
 	}
-	return row.Values == nil || row.takes(value)
+	return row.Values == nil || row.accepts(value)
 }
 
 // takes reports whether a text begins with one of the words that the field has.
-func (f *FieldInfo) takes(value string) bool {
+func (f *FieldInfo) accepts(value string) bool {
 	value = strings.TrimPrefix(value, `"`)
 	for _, w := range f.Values {
 		if rest, ok := strings.CutPrefix(value, w); ok && (EndsToken(rest) || rest[0] == '"') {
@@ -158,7 +158,7 @@ func fieldWarning(word string) string {
 	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) }) {
 		return ""
 	}
-	row := FieldNamed(name)
+	row := LookupField(name)
 	switch {
 	case row != nil && (value == "" || value == `""`):
 		return fmt.Sprintf("%q is searched as text: %s: needs a value, as in %s", word, name, row.Example)

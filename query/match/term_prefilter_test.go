@@ -27,7 +27,7 @@ func TestGate(t *testing.T) {
 	var a analysis.Analyzer
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(text.Draw(t, "text"))
-		g := newPrefilter()
+		g := newTermPrefilter()
 		terms := map[string]bool{}
 		for _, term := range rapid.SliceOfN(rapid.SampledFrom([]string{"read", "request", "readrequestline", "line", "rea", "re", "é", "aab", "ab1", "中"}), 1, 4).Draw(t, "terms") {
 			terms[term] = true

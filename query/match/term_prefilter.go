@@ -6,34 +6,34 @@ import (
 )
 
 // prefilterLen is how many bytes of a term its key is made of.
-const prefilterLen = 3
+const termKeyLen = 3
 
 // A prefilter tells of most pieces of a text, from white space to white space, that they
 // have none of some terms, in a fraction of what it takes to cut them into terms. It
 // goes by the first bytes of terms, which stand somewhere in the piece when that is
 // ASCII: in either case, and with underscores between them that are no part of a
 // term.
-type prefilter struct {
-	open  bool      // some term is too short to be told
+type termPrefilter struct {
+	disabled  bool      // some term is too short to be told
 	stops [256]bool // the bytes at which to look: the first of a key, and what is not ASCII
 	keys  [1 << 7]uint64
 }
 
-func newPrefilter() prefilter {
-	g := prefilter{}
+func newTermPrefilter() termPrefilter {
+	g := termPrefilter{}
 	for c := utf8.RuneSelf; c < len(g.stops); c++ {
 		g.stops[c] = true
 	}
 	return g
 }
 
-func (g *prefilter) add(term string) {
+func (g *termPrefilter) add(term string) {
 	switch {
 	case term[0] >= utf8.RuneSelf: // no piece that is ASCII has it
-	case len(term) < prefilterLen:
-		g.open = true
+	case len(term) < termKeyLen:
+		g.disabled = true
 	default:
-		key, _ := prefilterKey([]byte(term))
+		key, _ := termKey([]byte(term))
 		g.keys[key/64] |= 1 << (key % 64)
 		g.stops[term[0]] = true
 		if 'a' <= term[0] && term[0] <= 'z' {
@@ -44,7 +44,7 @@ func (g *prefilter) add(term string) {
 
 // prefilterKey returns the key of what begins a text, a number below 1<<13; false when
 // there is none because it ends or has white space.
-func prefilterKey(text []byte) (key uint32, ok bool) {
+func termKey(text []byte) (key uint32, ok bool) {
 	n := 0
 	for _, c := range text {
 		if c <= ' ' {
@@ -54,7 +54,7 @@ func prefilterKey(text []byte) (key uint32, ok bool) {
 			continue
 		}
 		key = key<<8 | uint32(c|0x20)
-		if n++; n == prefilterLen {
+		if n++; n == termKeyLen {
 			return key * 0x9e3779b1 >> (32 - 13), true
 		}
 	}
@@ -63,9 +63,9 @@ func prefilterKey(text []byte) (key uint32, ok bool) {
 
 // pieces visits the pieces of a text that may have some of the terms, in order, or
 // the whole of it.
-func (g *prefilter) pieces(text []byte, visit func(start, end int)) {
+func (g *termPrefilter) pieces(text []byte, visit func(start, end int)) {
 	// What follows the sequences of a terminal is a word of its own.
-	if g.open || bytes.IndexByte(text, 0x1b) >= 0 {
+	if g.disabled || bytes.IndexByte(text, 0x1b) >= 0 {
 		visit(0, len(text))
 		return
 	}
@@ -74,7 +74,7 @@ func (g *prefilter) pieces(text []byte, visit func(start, end int)) {
 			continue
 		}
 		if text[i] < utf8.RuneSelf {
-			if key, ok := prefilterKey(text[i:]); !ok || g.keys[key/64]>>(key%64)&1 == 0 {
+			if key, ok := termKey(text[i:]); !ok || g.keys[key/64]>>(key%64)&1 == 0 {
 				continue
 			}
 		}
