@@ -58,8 +58,8 @@ type Filter struct {
 // keywordTest is a test of one keyword of a document. That of models is asked for the
 // provider and for provider/model too.
 type keywordTest struct {
-	field index.Field
-	accepts  func(string) bool
+	field   index.Field
+	accepts func(string) bool
 }
 
 // span is a time, in Unix milliseconds, both ends inside.

@@ -109,9 +109,9 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 
 // expressionTest is re:.
 type expressionTest struct {
-	re   *regexp.Regexp
+	re       *regexp.Regexp
 	required *literal.Required
-	cost int // of reading a text with it; 1 for the usual expression
+	cost     int // of reading a text with it; 1 for the usual expression
 }
 
 // usualSteps is how many instructions an expression has that costs twice as much

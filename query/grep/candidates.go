@@ -22,7 +22,7 @@ type limits struct {
 	// When this share of the documents of a file, and some more, are candidates,
 	// the file is read from its beginning to its end.
 	scanShare float64
-	scanExtra  int
+	scanExtra int
 	// So many bytes of a candidate are looked at in one go before it is parsed.
 	window int
 }

@@ -29,7 +29,7 @@ type lazyDFA struct {
 	ascii   [utf8.RuneSelf]uint16
 	bounds  []rune // where intervals of characters begin that the program tells apart
 	classOf []uint16
-	samples  []rune // a character of each class
+	samples []rune // a character of each class
 	stride  int    // classes, and one for the end of the text
 
 	table  []int32 // of each state, what each class leads to
@@ -53,7 +53,7 @@ type lazyDFA struct {
 
 // dfaState is the places to go on from, in order, and what came before.
 type dfaState struct {
-	pcs []uint32
+	pcs    []uint32
 	before before
 }
 

@@ -135,9 +135,9 @@ type run struct {
 	tasks []*task
 	queue *queue
 
-	lookups    []*segmentLookup
-	nextLookup atomic.Int64
-	indexUseless    atomic.Bool // the index says nothing
+	lookups      []*segmentLookup
+	nextLookup   atomic.Int64
+	indexUseless atomic.Bool // the index says nothing
 }
 
 // task is one session file.

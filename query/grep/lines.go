@@ -10,10 +10,10 @@ import (
 // A finder finds what a pattern matches in texts. It is used by one goroutine.
 type finder struct {
 	*literal.Pattern
-	brief     bool // it is enough to know which lines match
-	dfa *lazyDFA
-	cursor    literal.Cursor
-	blocks    []block
+	brief  bool // it is enough to know which lines match
+	dfa    *lazyDFA
+	cursor literal.Cursor
+	blocks []block
 }
 
 // block is a line that matches, or with multiline the lines that a match or

@@ -26,17 +26,17 @@ const (
 // worker searches files, one after the other.
 type worker struct {
 	*run
-	ctx    context.Context
-	finder *finder
+	ctx         context.Context
+	finder      *finder
 	entryReader *entry.Reader  // of the entries that the index names
-	cursor literal.Cursor // in raw bytes
-	buf    []byte
+	cursor      literal.Cursor // in raw bytes
+	buf         []byte
 
-	task *task
-	file entry.File
-	left int // matching lines that may still be handed out; negative: any number
+	task       *task
+	file       entry.File
+	left       int // matching lines that may still be handed out; negative: any number
 	fileHeader session.Header
-	sent int
+	sent       int
 
 	branch   string // that is asked for, "" for any
 	branches *entry.Branches

@@ -23,7 +23,7 @@ var DefaultLimits = Limits{FewDocuments: 100, MaxTerms: 20_000}
 type Lookup struct {
 	Segment  *index.Segment
 	Limits   Limits
-	fewLeft   bool // of few documents they need not be looked for
+	fewLeft  bool // of few documents they need not be looked for
 	Pieces   bool // pieces of terms may be looked for in the whole dictionary
 	analyzer analysis.Analyzer
 }

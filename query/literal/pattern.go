@@ -54,10 +54,10 @@ type Pattern struct {
 	Regexp       *regexp.Regexp // with word: the match is group 1, from the start of a line on
 	RegexpInside *regexp.Regexp // with word: the same, from the middle of a line on
 
-	Required  *Required
-	TextPrefilter      *Prefilter // nil when no literal is needed
-	JSONPrefilter      *Prefilter
-	IsLiteral bool // a needle in a text is a match
+	Required      *Required
+	TextPrefilter *Prefilter // nil when no literal is needed
+	JSONPrefilter *Prefilter
+	IsLiteral     bool // a needle in a text is a match
 }
 
 // WordCharacter is what makes words of -w, as a class: letters, marks, numbers,

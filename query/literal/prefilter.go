@@ -13,8 +13,8 @@ import (
 // a few strings, in a text or in the bytes of a session file. They are not
 // changed by searching.
 type Prefilter struct {
-	Finders    []Finder
-	Longest int  // bytes of the longest, and of any character or escape that stands for a part of it
+	Finders     []Finder
+	Longest     int  // bytes of the longest, and of any character or escape that stands for a part of it
 	specialFold bool // without regard to case, k and s are also the Kelvin sign and the long s
 	nonASCII    bool // a match may have other characters than ASCII
 }
@@ -22,12 +22,12 @@ type Prefilter struct {
 // A Finder is a string, lower case when fold is set: then it is ASCII, but for
 // characters without case.
 type Finder struct {
-	Text []byte
-	fold bool
-	pair pair // of the two rarest bytes of text
-	pairAt   int  // where they are in it
+	Text   []byte
+	fold   bool
+	pair   pair // of the two rarest bytes of text
+	pairAt int  // where they are in it
 
-	rare      int // the rarest byte, where looking for it alone is quicker; else -1
+	rare                 int // the rarest byte, where looking for it alone is quicker; else -1
 	rareLower, rareUpper byte
 }
 
@@ -38,8 +38,8 @@ const commonRank = 200 - 2*16
 // Needles shorter than this many bytes, and more of them, are not worth it: the
 // text has to be read whole.
 const (
-	minFinder = 2
-	maxFinders  = 16
+	minFinder  = 2
+	maxFinders = 16
 )
 
 // textPrefilter picks needles for decoded texts, nil when nothing is needed.
@@ -287,9 +287,9 @@ func (p *pair) next(text []byte, from int) int {
 // A Cursor goes through a text from needle to needle.
 type Cursor struct {
 	*Prefilter
-	text []byte
-	states   []FinderState
-	nextSpecial  int // the next place of a character that is a k or an s without regard to case
+	text        []byte
+	states      []FinderState
+	nextSpecial int // the next place of a character that is a k or an s without regard to case
 }
 
 // Position is where a needle is next, and where its rare byte is in either case.

@@ -24,7 +24,7 @@ const edge = '\n'
 type Required struct {
 	op       operator
 	literals []Literal   // needOne
-	subs       []*Required // needAll, needAny
+	subs     []*Required // needAll, needAny
 	size     int         // lists in it
 }
 
@@ -38,12 +38,12 @@ const (
 
 // Limits of what is kept while literals are put together.
 const (
-	maxLiterals   = 24  // in a list
-	maxLiteral    = 240 // bytes
-	maxClassRunes = 6   // in a class that counts as a choice of literals
+	maxLiterals     = 24  // in a list
+	maxLiteral      = 240 // bytes
+	maxClassRunes   = 6   // in a class that counts as a choice of literals
 	maxUnrolled     = 8   // of what is repeated a fixed number of times
-	maxRequiredSize   = 64  // lists in a need
-	maxDepth  = 200
+	maxRequiredSize = 64  // lists in a need
+	maxDepth        = 200
 )
 
 // info is what is known of an expression: every string that it matches is one

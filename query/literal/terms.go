@@ -31,7 +31,7 @@ const (
 // Pieces of terms shorter than this many bytes are in so many terms that
 // looking for them is not worth it.
 const (
-	minInfix    = 3
+	minInfix  = 3
 	minPrefix = 2
 )
 

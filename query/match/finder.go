@@ -43,11 +43,11 @@ type termUse struct {
 
 // finder finds words in texts. It is used by one goroutine.
 type Finder struct {
-	analyzer analysis.Analyzer
-	words    []Word
-	uses     map[string][]termUse
-	lengths  [256]uint64 // lengths of the terms by their first byte, a bit each: rules most words out
-	prefilter     termPrefilter   // of the terms
+	analyzer  analysis.Analyzer
+	words     []Word
+	uses      map[string][]termUse
+	lengths   [256]uint64   // lengths of the terms by their first byte, a bit each: rules most words out
+	prefilter termPrefilter // of the terms
 }
 
 func NewFinder(words []Word) *Finder {

@@ -9,7 +9,7 @@ import (
 
 const (
 	FragmentBytes = 200  // of a fragment, without the dots
-	ContextBytes   = 600  // read on each side of the matches, enough for white space that goes
+	ContextBytes  = 600  // read on each side of the matches, enough for white space that goes
 	maxMatches    = 5000 // looked at in one text
 	WordSlack     = 24   // given up to cut between words
 )

@@ -20,7 +20,7 @@ type JSONPrefilter struct {
 	*Needle
 	pivot      literal.Finder
 	start, end int  // of the pivot in the needle's text
-	bare    bool // the pivot may be in a value that is no string
+	bare       bool // the pivot may be in a value that is no string
 }
 
 // maxRawNeedle is how many bytes of a needle are worth a look.

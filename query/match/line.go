@@ -17,8 +17,8 @@ func hasText(b []byte) bool {
 
 // A Line is the memory of a text on one line.
 type LineBuffer struct {
-	text []byte
-	offsets   []int
+	text    []byte
+	offsets []int
 }
 
 var lines = sync.Pool{New: func() any { return new(LineBuffer) }}

@@ -11,8 +11,8 @@ import (
 
 // A Needle is what verification looks for in a folded text.
 type Needle struct {
-	Text        []byte // folded, white space runs as one space
-	Han         bool   // simplified and traditional characters are the same
+	Text                     []byte // folded, white space runs as one space
+	Han                      bool   // simplified and traditional characters are the same
 	startsInWord, endsInWord bool   // the edge is a word character: the one beside it must not be
 }
 

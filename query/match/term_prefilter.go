@@ -14,9 +14,9 @@ const termKeyLen = 3
 // ASCII: in either case, and with underscores between them that are no part of a
 // term.
 type termPrefilter struct {
-	disabled  bool      // some term is too short to be told
-	stops [256]bool // the bytes at which to look: the first of a key, and what is not ASCII
-	keys  [1 << 7]uint64
+	disabled bool      // some term is too short to be told
+	stops    [256]bool // the bytes at which to look: the first of a key, and what is not ASCII
+	keys     [1 << 7]uint64
 }
 
 func newTermPrefilter() termPrefilter {

@@ -45,11 +45,11 @@ type Word struct {
 	PartSpellings [][]string // of each part, other spellings of it; nil when there are none at all
 	Wholes        []string   // joined identifiers in a compound: without them it cannot be there whole
 	Verify        bool
-	Needle        match.Needle // of verify
-	SpellingOnly  bool         // verify only tells the spelling that was typed from others
-	Loose         bool         // looser ways are tried: forms, prefix, edits
-	Last          bool         // the last typed word: prefixes are tried although it is common
-	Find          filter.TextTest  // of a field that the text decides about; then there are no terms
+	Needle        match.Needle    // of verify
+	SpellingOnly  bool            // verify only tells the spelling that was typed from others
+	Loose         bool            // looser ways are tried: forms, prefix, edits
+	Last          bool            // the last typed word: prefixes are tried although it is common
+	Find          filter.TextTest // of a field that the text decides about; then there are no terms
 }
 
 // A Query is a compiled query. It never changes.

@@ -36,9 +36,9 @@ type Planned struct {
 	Split            bool // into two words that this one, which is nowhere, may be made of: one of its parts alone is nothing
 	PartIDF          []float64
 	PartSum          float64
-	AllIDF, WholeIDF float64           // of the documents with all parts; and of those that may have them together
-	All              []docset.Set      // by segment, of a field that the text decides about: where it may be true
-	Whole            []docset.Set      // by segment: documents that may have all parts together
+	AllIDF, WholeIDF float64              // of the documents with all parts; and of those that may have them together
+	All              []docset.Set         // by segment, of a field that the text decides about: where it may be true
+	Whole            []docset.Set         // by segment: documents that may have all parts together
 	JSON             *match.JSONPrefilter // of the needle; nil when it cannot be looked for in JSON
 
 	allCount, wholeCount atomic.Int64 // of documents
