@@ -49,7 +49,7 @@ func LoadBranches(a adapter.Adapter, rec *session.Record, path string, file io.R
 	return &Branches{rec, rec.Tree()}, nil
 }
 
-// Holds reports whether the entry at the offset is on the branch.
+// Contains reports whether the entry at the offset is on the branch.
 func (b *Branches) Contains(offset int64, branch string) bool {
 	n := b.rec.NodeAt(offset)
 	return n >= 0 && BranchOf(b.tree, n) == branch

@@ -153,13 +153,13 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	return nil
 }
 
-// is reports whether an entry is the one that was indexed at a place.
+// matches reports whether an entry is the one that was indexed at a place.
 func (id Identity) matches(e *session.Entry, ref Ref) bool {
 	return e.Offset == ref.Offset && (ref.Length == 0 || e.Length == ref.Length) &&
 		(id.ID == "" || e.ID == id.ID) && (id.Copy == 0 || e.Copy == id.Copy) && len(e.Parts) >= id.Parts
 }
 
-// at returns the line of an entry and the state in which it is parsed.
+// parserInput returns the line of an entry and the state in which it is parsed.
 func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
 	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}

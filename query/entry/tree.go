@@ -99,7 +99,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 	}
 }
 
-// shapes reports whether an entry says something of the shape of its tree, or of
+// isLandmark reports whether an entry says something of the shape of its tree, or of
 // what it is about.
 func (c *Conversation) isLandmark(i, next int) bool {
 	n := &c.Record.Nodes[i]

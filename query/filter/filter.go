@@ -116,7 +116,7 @@ func (s *Spec) Compile() *Filter {
 	return f
 }
 
-// Any returns the Spec with all kinds, unless it names a scope or kinds.
+// WithAllKinds returns the Spec with all kinds, unless it names a scope or kinds.
 func (s Spec) WithAllKinds() Spec {
 	if s.Scope == "" && len(s.Kinds) == 0 {
 		s.Scope = scope.All
@@ -225,13 +225,13 @@ func (f *Filter) Session(s *session.Summary) bool {
 	return true
 }
 
-// OfSessions reports whether the filter looks at sessions.
+// TestsSessions reports whether the filter looks at sessions.
 func (f *Filter) TestsSessions() bool { return len(f.sessions) > 0 }
 
-// OfKeywords reports whether the filter looks at keywords of documents.
+// TestsKeywords reports whether the filter looks at keywords of documents.
 func (f *Filter) TestsKeywords() bool { return len(f.keywords) > 0 }
 
-// OfEntries reports whether the filter looks at what session records say of entries,
+// TestsEntries reports whether the filter looks at what session records say of entries,
 // so that Entry has to be asked.
 func (f *Filter) TestsEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
 
@@ -281,7 +281,7 @@ func (f *Filter) Time(ms int64) bool {
 	return true
 }
 
-// OfTime reports whether the filter looks at times.
+// TestsTime reports whether the filter looks at times.
 func (f *Filter) TestsTime() bool { return len(f.times) > 0 }
 
 // Verdict is what is known of all entries of a session without looking at them.
@@ -294,7 +294,7 @@ const (
 	All                    // all pass
 )
 
-// EntriesOf tells from its summary whether entries of a session pass Entry.
+// EntryVerdict tells from its summary whether entries of a session pass Entry.
 func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
@@ -352,7 +352,7 @@ func keyword(f index.Field, e *session.Entry, p *session.Part) string {
 	return ""
 }
 
-// ForConversation returns what tells the entries of a session that a Spec lets through: those
+// EntryTest returns what tells the entries of a session that a Spec lets through: those
 // of its branch and time, with a part that passes all other filters. Without a scope
 // and kinds all kinds count. It is nil when there are no filters.
 func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
@@ -435,7 +435,7 @@ func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
 	return nil
 }
 
-// set returns the documents of a segment whose keyword the test takes.
+// docs returns the documents of a segment whose keyword the test takes.
 func (t *keywordTest) docs(seg *index.Segment) (docset.Set, error) {
 	// Every document has a kind, and those of a scope are the most: take the others
 	// out.
@@ -505,10 +505,10 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
-// OnlyTimes reports whether Entry asks for nothing but times, which every entry has.
+// TestsOnlyTime reports whether Entry asks for nothing but times, which every entry has.
 func (f *Filter) TestsOnlyTime() bool { return len(f.branches)+len(f.labels) == 0 }
 
-// And lets through of the sessions those that pass too; nil lets all through.
+// WithSessions lets through of the sessions those that pass too; nil lets all through.
 func (f *Filter) WithSessions(pass func(*session.Summary) bool) *Filter {
 	if pass == nil {
 		return f

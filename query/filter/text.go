@@ -19,7 +19,7 @@ import (
 	"pigrep/query/syntax"
 )
 
-// A Text is a field that is true of what a text says, not of a keyword: the
+// A TextTest is a field that is true of what a text says, not of a keyword: the
 // index tells where it may be true, and the text decides.
 type TextTest interface {
 	// Docs returns the documents of a segment of which it may be true; nil when
@@ -58,7 +58,7 @@ func (p *Part) Folded() []byte {
 	return p.folded
 }
 
-// NewText returns the Text of a field, nil when it needs none.
+// NewTextTest returns the Text of a field, nil when it needs none.
 func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, error) {
 	switch f.Name {
 	case "re":
@@ -272,7 +272,7 @@ func (f *fileTest) Matches(p *Part) bool {
 	return false
 }
 
-// is reports whether a path is the one that is looked for, or ends with it.
+// matchesPath reports whether a path is the one that is looked for, or ends with it.
 func (f *fileTest) matchesPath(p, cwd string) bool {
 	p = path.Clean(session.Slashed(p))
 	if endsWithPath(p, f.path) {
@@ -288,7 +288,7 @@ func endsWithPath(p, end string) bool {
 	return len(p) == len(end) || p[len(p)-len(end)-1] == '/' || end[0] == '/' && len(p) == len(end)
 }
 
-// within reports whether a folded command names the path.
+// isNamedIn reports whether a folded command names the path.
 func (f *fileTest) isNamedIn(command []byte) bool {
 	for from := 0; ; {
 		start, end, ok := f.needle.Find(command, from)

@@ -299,7 +299,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	return next
 }
 
-// follow goes from a place through all that takes no character, given what holds
+// advance goes from a place through all that takes no character, given what holds
 // here, and adds to d.next where the character leads. It reports whether there
 // is a match.
 func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
@@ -332,7 +332,7 @@ func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool)
 	return false
 }
 
-// state returns the number of the state, which is where its row of the table
+// stateFor returns the number of the state, which is where its row of the table
 // begins.
 func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
 	b &= d.tested
@@ -351,7 +351,7 @@ func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
 	return n
 }
 
-// number returns the place of a state in states. The first row of the table
+// index returns the place of a state in states. The first row of the table
 // stands for no state.
 func (d *lazyDFA) index(state int32) int {
 	return 1 + (int(state)-max(d.stride, 2))/d.stride

@@ -75,7 +75,7 @@ func (w *worker) searchTask(t *task) {
 	}
 }
 
-// read reads the entries that the index names and scans what it does not know.
+// searchFile reads the entries that the index names and scans what it does not know.
 func (w *worker) searchFile() error {
 	t := w.task
 	if err := w.loadBranches(); err != nil {
@@ -225,7 +225,7 @@ func (w *worker) searchNamed(rec *session.Record) error {
 	return nil
 }
 
-// room returns n bytes, which are the worker's own until it asks again.
+// buffer returns n bytes, which are the worker's own until it asks again.
 func (w *worker) buffer(n int) []byte {
 	if cap(w.buf) < n {
 		w.buf = make([]byte, max(n, min(2*cap(w.buf), maxRead)))
@@ -233,7 +233,7 @@ func (w *worker) buffer(n int) []byte {
 	return w.buf[:n]
 }
 
-// node searches the bytes of one entry.
+// searchNode searches the bytes of one entry.
 func (w *worker) searchNode(rec *session.Record, n *session.Node, data []byte) error {
 	if w.JSONPrefilter != nil && !w.mayMatch(data) {
 		return nil
@@ -303,7 +303,7 @@ func (w *worker) scan(state adapter.State, from int64) error {
 	}
 }
 
-// header returns the header that is in force in the whole file: the first one,
+// findHeader returns the header that is in force in the whole file: the first one,
 // wherever it stands.
 func (w *worker) findHeader(state adapter.State, from int64) (session.Header, error) {
 	if state.Header.Version != 0 {
@@ -339,7 +339,7 @@ type lineScan struct {
 	lastAt int64
 }
 
-// search searches complete lines.
+// searchLines searches complete lines.
 func (s *lineScan) searchLines(data []byte, offset int64) error {
 	w := s.w
 	if w.JSONPrefilter == nil {
@@ -376,7 +376,7 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 	return nil
 }
 
-// line parses a line and searches its entries.
+// searchLine parses a line and searches its entries.
 func (s *lineScan) searchLine(raw []byte, offset int64, ended bool) error {
 	s.lines++
 	data := raw
@@ -396,7 +396,7 @@ func (s *lineScan) searchLine(raw []byte, offset int64, ended bool) error {
 	return err
 }
 
-// entries searches the entries of a line. With skipping, entries before may not
+// searchEntries searches the entries of a line. With skipping, entries before may not
 // have been parsed: when the time of one depends on them nothing is searched, and
 // timeless is true.
 func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
@@ -419,7 +419,7 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 	return timeless, err
 }
 
-// readTo brings last to the line at an offset.
+// parseTo brings last to the line at an offset.
 func (s *lineScan) parseTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
 	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
@@ -440,7 +440,7 @@ func (s *lineScan) parseTo(offset int64) error {
 	return nil
 }
 
-// entry searches the parts of an entry and hands out what matches.
+// searchEntry searches the parts of an entry and hands out what matches.
 func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]

@@ -5,7 +5,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// Place says in JSON where a match is, with the names that hits have.
+// Location says in JSON where a match is, with the names that hits have.
 type Location struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
@@ -25,7 +25,7 @@ type Location struct {
 	CustomType  string       `json:"customType,omitempty"`
 }
 
-// Place returns where the match is.
+// Location returns where the match is.
 func (m *Match) Location() Location {
 	return Location{
 		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,

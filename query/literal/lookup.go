@@ -7,27 +7,30 @@ import (
 	"pigrep/index/analysis"
 )
 
-// Limits is where looking up literals in a segment stops to pay.
+// Limits say when looking up literals in a segment does not pay any more.
 type Limits struct {
-	// Up to this many documents of a segment are read rather than looking for
-	// pieces of terms in its dictionary, which takes as long.
+	// FewDocuments is how many documents are read in about the time that it takes
+	// to search the dictionary for a piece of a term.
 	FewDocuments int
-	// With more terms in a segment than this, a piece of them says too little.
+	// MaxTerms is how many terms of a segment may contain a key. A key in more of
+	// them rules out too little.
 	MaxTerms int
 }
 
+// DefaultLimits are the limits outside of tests.
 var DefaultLimits = Limits{FewDocuments: 100, MaxTerms: 20_000}
 
-// Lookup finds the documents of a segment that meet a need. A nil bitmap is all
-// of them.
+// A Lookup finds candidate documents in a segment. It is used by one goroutine.
 type Lookup struct {
 	Segment  *index.Segment
 	Limits   Limits
-	fewLeft  bool // of few documents they need not be looked for
-	Pieces   bool // pieces of terms may be looked for in the whole dictionary
+	Pieces   bool // search the whole dictionary for suffixes and infixes of terms
+	fewLeft  bool // the candidates so far are few: further pieces do not pay
 	analyzer analysis.Analyzer
 }
 
+// Documents returns the documents that may meet a condition, nil for all of them. The
+// bitmap is the caller's.
 func (l *Lookup) Documents(n *Required) (*roaring.Bitmap, error) {
 	switch n.op {
 	case anyLiteral:
@@ -66,7 +69,8 @@ func (l *Lookup) Documents(n *Required) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
-// IsFew reports whether the documents are so few that it is quicker to read them.
+// IsFew reports whether the documents are so few that reading them is quicker than
+// ruling out more of them.
 func (l *Lookup) IsFew(docs *roaring.Bitmap) bool {
 	return docs != nil && docs.GetCardinality() <= uint64(l.Limits.FewDocuments)
 }
@@ -90,7 +94,7 @@ func intersectBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
 	return a
 }
 
-// literal returns the documents that have every term that a literal needs.
+// lookupLiteral returns the documents that have every required term of a literal.
 func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 	var all *roaring.Bitmap
 	for _, n := range requiredTerms(&l.analyzer, lit) { // whole terms come first
@@ -114,7 +118,7 @@ func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
-// beginning returns the documents with a term that begins in this way, nil when
+// lookupPrefix returns the documents with a term that begins with the prefix, nil if
 // there are too many such terms.
 func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 	var terms [][]byte
@@ -136,8 +140,9 @@ func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 	return union, nil
 }
 
-// holding returns the documents with a term that holds the key, or that may go
-// on with it beyond what is indexed of it; nil when there are too many such terms.
+// lookupInfix returns the documents with a term that contains the key, or ends with
+// it, and those with a term that was cut, whose rest may contain it. It returns nil
+// if there are too many such terms.
 func (l *Lookup) lookupInfix(n requiredTerm) (*roaring.Bitmap, error) {
 	docs, ok, err := l.Segment.Infix(index.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
 	if err != nil || !ok {

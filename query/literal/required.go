@@ -8,24 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// A Literal is a string that a text must hold. The edge character stands for an
-// end of the text or of a line, and for what is no part of a word beside a match
-// of whole words; it says where a word ends, not what is there.
+// A Literal is a string that a text contains. The character edge in it marks the
+// start or end of a text or line, or any character outside of words next to a match
+// of whole words: a word ends there, whatever the text has in this place.
 type Literal struct {
 	text string
-	fold bool // in any case, as unicode.SimpleFold has it
+	fold bool // in any case, by unicode.SimpleFold
 }
 
 const edge = '\n'
 
-// A Required is what must be true of every text that an expression matches: some
-// literal of a list is in it, all of the others are true, or one of them is. A
-// nil need says nothing.
+// A Required is a condition on every text that an expression matches: the text
+// contains some literal of a list, or meets all, or any, of other conditions. A nil
+// Required is always met.
 type Required struct {
 	op       operator
-	literals []Literal   // needOne
-	subs     []*Required // needAll, needAny
-	size     int         // lists in it
+	literals []Literal   // of anyLiteral
+	subs     []*Required // of allOf and anyOf
+	size     int         // number of lists of literals in the tree
 }
 
 type operator uint8
@@ -36,19 +36,20 @@ const (
 	anyOf
 )
 
-// Limits of what is kept while literals are put together.
+// Limits on the literals of an expression. Beyond them information is dropped, which
+// is always safe.
 const (
 	maxLiterals     = 24  // in a list
 	maxLiteral      = 240 // bytes
-	maxClassRunes   = 6   // in a class that counts as a choice of literals
-	maxUnrolled     = 8   // of what is repeated a fixed number of times
-	maxRequiredSize = 64  // lists in a need
-	maxDepth        = 200
+	maxClassRunes   = 6   // of a character class that is expanded to literals
+	maxUnrolled     = 8   // repetitions x{n} that are written out
+	maxRequiredSize = 64  // lists of literals in a Required
+	maxDepth        = 200 // of the syntax tree
 )
 
-// info is what is known of an expression: every string that it matches is one
-// of exact, or, when that is nil, begins with one of prefix, ends with one of
-// suffix and meets the need.
+// info describes the strings that an expression matches. Each is one of exact; or,
+// if exact is nil, it begins with one of prefix, ends with one of suffix and meets
+// required.
 type info struct {
 	exact, prefix, suffix []Literal
 	required              *Required
@@ -60,8 +61,8 @@ var (
 	atEdge     = info{exact: []Literal{{text: string(edge)}}}
 )
 
-// RequiredOf returns what the texts that an expression matches must hold. With word,
-// matches stand between what is no part of a word.
+// Extract returns the condition that every text with a match of the expression
+// meets. With word set only matches of whole words count.
 func Extract(re *syntax.Regexp, word bool) *Required {
 	s := infoOf(re, 0)
 	if word {
@@ -70,7 +71,7 @@ func Extract(re *syntax.Regexp, word bool) *Required {
 	return s.requirement()
 }
 
-// all returns the need, that of the exact strings included.
+// requirement returns the condition that follows from all of s.
 func (s info) requirement() *Required {
 	if s.exact != nil {
 		return requireAny(s.exact)
@@ -107,8 +108,7 @@ func requireBoth(a, b *Required) *Required {
 	return &Required{op: allOf, subs: []*Required{a, b}, size: a.size + b.size}
 }
 
-// covers reports whether b says nothing that a does not say. It sees only what is
-// plain to see.
+// implies reports whether b is met whenever n is. It may miss that it is.
 func (n *Required) implies(b *Required) bool {
 	covers := func(sub *Required) bool { return n.implies(sub) }
 	switch {
@@ -129,7 +129,7 @@ func (n *Required) implies(b *Required) bool {
 	return true
 }
 
-// holds reports whether where l is o is too.
+// implies reports whether every text that contains l contains o.
 func (l Literal) implies(o Literal) bool {
 	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
 }
@@ -187,13 +187,13 @@ func infoOf(re *syntax.Regexp, depth int) info {
 		}
 		return all
 	}
-	return anything // OpStar, OpAnyChar, OpNoMatch and what may come
+	return anything // OpStar, OpAnyChar, OpNoMatch and future operators
 }
 
 func infoOfLiteral(re *syntax.Regexp) info {
 	fold := re.Flags&syntax.FoldCase != 0
 	s := emptyMatch
-	// A long literal comes in pieces, none of which is longer than what is kept.
+	// A long literal is split into pieces of at most maxLiteral bytes.
 	for runes := re.Rune; len(runes) > 0; {
 		n := min(len(runes), maxLiteral/utf8.UTFMax)
 		s = concat(s, info{exact: []Literal{{string(runes[:n]), fold}}})
@@ -227,7 +227,7 @@ func infoOfClass(re *syntax.Regexp) info {
 	return s
 }
 
-// sameInAnyCase reports whether the runes are one letter in its cases.
+// isOneLetter reports whether the runes are the cases of one letter.
 func isOneLetter(runes []rune) bool {
 	for _, r := range runes[1:] {
 		same := false
@@ -241,7 +241,7 @@ func isOneLetter(runes []rune) bool {
 	return len(runes) > 1
 }
 
-// atLeast is s once or more often.
+// repeat returns the info of one or more s in a row.
 func repeat(s info) info {
 	if s.exact != nil {
 		return info{prefix: s.exact, suffix: s.exact, required: s.requirement()}
@@ -249,6 +249,8 @@ func repeat(s info) info {
 	return s
 }
 
+// alternate returns the info of a or b.
+// alternate returns the info of a or b.
 func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
 		return info{exact: union(a.exact, b.exact)}
@@ -274,7 +276,7 @@ func (s info) suffixes() []Literal {
 	return s.suffix
 }
 
-// shortList gives a list up that is too long.
+// capList replaces a list that is too long by the empty literal.
 func capList(list []Literal) []Literal {
 	if len(list) > maxLiterals {
 		return []Literal{{}}
@@ -299,7 +301,7 @@ func appendLiteral(list []Literal, l Literal) []Literal {
 	return append(list, l)
 }
 
-// follow is a, then b.
+// concat returns the info of a followed by b.
 func concat(a, b info) info {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {
@@ -317,8 +319,8 @@ func concat(a, b info) info {
 			s.suffix = list
 		}
 	}
-	// What ends a and begins b stands together. It holds what each of them
-	// alone would have to.
+	// The end of a and the beginning of b are adjacent: the joined literals imply
+	// those of each side.
 	if list := cross(a.suffixes(), b.prefixes()); list != nil {
 		s.required = requireAny(list)
 	}
@@ -326,8 +328,8 @@ func concat(a, b info) info {
 	return s
 }
 
-// cross returns every string of a with every string of b after it, nil when that
-// is too much.
+// cross returns every literal of a followed by every literal of b, nil if these are
+// too many or too long.
 func cross(a, b []Literal) []Literal {
 	if len(a)*len(b) > maxLiterals {
 		return nil

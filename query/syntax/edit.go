@@ -65,7 +65,7 @@ func needsQuotes(name, value string) bool {
 	return !ok || f.Value != value
 }
 
-// FieldsOf returns the fields of a query's text that can be left out, with what
+// RemovableFields returns the fields of a query's text that can be left out, with what
 // negates them.
 func RemovableFields(text string) (list []Node) {
 	const most = 8

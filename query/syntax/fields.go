@@ -80,7 +80,7 @@ func startsField(text string) bool {
 	return row.Values == nil || row.accepts(value)
 }
 
-// takes reports whether a text begins with one of the words that the field has.
+// accepts reports whether a text begins with one of the words that the field has.
 func (f *FieldInfo) accepts(value string) bool {
 	value = strings.TrimPrefix(value, `"`)
 	for _, w := range f.Values {
