@@ -24,7 +24,7 @@ import (
 type Set []uint64
 
 // New returns an empty set for a segment of n documents.
-func New(n int) Set { return Make[uint64]((n + 63) / 64) }
+func New(n int) Set { return make(Set, (n+63)/64) }
 
 // Has reports whether the set contains a document.
 func (b Set) Has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
@@ -90,15 +90,6 @@ func Keywords(s *index.Segment, f index.Field) (terms []string, err error) {
 		return true
 	})
 	return terms, err
-}
-
-// Make allocates and pre-faults pages. Reading a fresh page maps the system's page
-// of zeros, and the first write to it later costs a second fault that interrupts
-// the other cores.
-func Make[T any](n int) []T {
-	s := make([]T, n)
-	clear(s)
-	return s
 }
 
 // ByKind returns the documents with one of the kinds.

@@ -62,7 +62,7 @@ type collector struct {
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
 		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
-		eval: newEvaluator(s.plan), counts: docset.Make[fileCount](len(s.files)), every: s.every,
+		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), every: s.every,
 	}
 	c.eval.covered = func(mask, weak uint64) float32 { return covered(s.plan, mask, weak) }
 	c.best.most = rerankMost
