@@ -34,7 +34,7 @@ type Term struct {
 	Weight float64
 }
 
-// use is one way in which a term serves a word.
+// termUse is one way in which a term serves a word.
 type termUse struct {
 	word   int
 	part   int // -1: it stands for all of the word
@@ -58,14 +58,11 @@ func NewFinder(words []Word) *Finder {
 		}
 	}
 	for term := range f.uses {
-		f.lengths[term[0]] |= lengthBit(len(term))
+
 		f.prefilter.add(term)
 	}
 	return f
 }
-
-// lengthBit has a bit for each length, and one for all that are longer.
-func lengthBit(n int) uint64 { return 1 << min(n, 63) }
 
 // Find returns where the words are in the text, in order. exact has a bit for each
 // word that is there as typed.
@@ -110,9 +107,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 	exact = whole
 	from := 0
 	token := func(t analysis.Token) {
-		if f.lengths[t.Term[0]]&lengthBit(len(t.Term)) == 0 {
-			return
-		}
+
 		uses := f.uses[string(t.Term)]
 		if len(uses) == 0 || len(list) >= maxMatches {
 			return

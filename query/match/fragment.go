@@ -16,7 +16,7 @@ const (
 
 const Ellipsis = "…"
 
-// Cut returns the piece of the text around the best matches.
+// NewFragment returns the piece of the text around the best matches.
 func NewFragment(text []byte, matches []Span) Fragment {
 	first, last := BestCluster(matches)
 	start, end := 0, 0
@@ -78,7 +78,7 @@ func NewFragment(text []byte, matches []Span) Fragment {
 	return f
 }
 
-// Cluster returns the run of matches that fits into a fragment and holds the
+// BestCluster returns the run of matches that fits into a fragment and holds the
 // most weight, a word that comes again counted little.
 func BestCluster(matches []Span) (first, last int) {
 	type key struct {
@@ -124,7 +124,7 @@ func disjoint(in []Span) []Span {
 	return kept
 }
 
-// cutAround chooses what is shown of a line: the matches [start, end) in the
+// fragmentBounds chooses what is shown of a line: the matches [start, end) in the
 // middle, cut between words where there is one near, and never inside a
 // character as people see it.
 func fragmentBounds(line []byte, start, end int) (lo, hi int) {

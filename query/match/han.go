@@ -100,7 +100,7 @@ func HanForms(term string) []string {
 	return forms[1:] // the first is the term
 }
 
-// Simplify replaces traditional characters in place. Both forms take three bytes.
+// SimplifyHan replaces traditional characters in place. Both forms take three bytes.
 func SimplifyHan(text []byte) {
 	simplified, _ := hanTables()
 	for i := 0; i < len(text); {

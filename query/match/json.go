@@ -9,7 +9,7 @@ import (
 	"pigrep/query/literal"
 )
 
-// A JSONNeedle tells of the JSON of an entry, without parsing it, that a needle is in
+// A JSONPrefilter tells of the JSON of an entry, without parsing it, that a needle is in
 // no text of it. It looks for one run of letters and digits of the needle, and at
 // each place for the rest of the needle around it, as JSON writes that.
 //
@@ -23,10 +23,10 @@ type JSONPrefilter struct {
 	bare       bool // the pivot may be in a value that is no string
 }
 
-// maxRawNeedle is how many bytes of a needle are worth a look.
+// maxJSONNeedle is how many bytes of a needle are worth a look.
 const maxJSONNeedle = 256
 
-// NewJSONNeedle returns nil when the needle has nothing to look for: it may be all
+// NewJSONPrefilter returns nil when the needle has nothing to look for: it may be all
 // numbers of elements, which stand nowhere in the JSON.
 func NewJSONPrefilter(n *Needle) *JSONPrefilter {
 	if n.Han || len(n.Text) > maxJSONNeedle {
@@ -55,7 +55,7 @@ func NewJSONPrefilter(n *Needle) *JSONPrefilter {
 
 func isRunByte(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' }
 
-// isJoint reports whether a folded character is among those that texts are put
+// isSeparator reports whether a folded character is among those that texts are put
 // together with: white space between strings, colons behind names, dots inside of
 // names, and a slash between a provider and a model.
 func isSeparator(c byte) bool { return c == ' ' || c == ':' || c == '.' || c == '/' }
@@ -64,7 +64,7 @@ func isNumber(run []byte) bool {
 	return !slices.ContainsFunc(run, func(c byte) bool { return c < '0' || '9' < c })
 }
 
-// isLiteral reports whether a run may belong to a value that is no string.
+// mayBeBare reports whether a run may belong to a value that is no string.
 func mayBeBare(run []byte) bool {
 	switch string(run) {
 	case "true", "false", "null":
@@ -93,7 +93,7 @@ func (r *JSONPrefilter) MayContain(data []byte) bool {
 	}
 }
 
-// ahead reports whether what follows the pivot may follow at a place.
+// matchesAfter reports whether what follows the pivot may follow at a place.
 func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
 	for _, c := range r.Text[r.end:] {
 		switch {
@@ -130,13 +130,13 @@ func (r *JSONPrefilter) matchesAfter(data []byte, at int) bool {
 	return !r.endsInWord || at == len(data) || !isRunByte(literal.LowerByte(data[at]))
 }
 
-// ends reports whether a character, which is not escaped, ends what the pivot
+// endsValue reports whether a character, which is not escaped, ends what the pivot
 // stands in.
 func (r *JSONPrefilter) endsValue(c byte) bool {
 	return c == '"' || r.bare && (c == ',' || c == ']' || c == '}')
 }
 
-// behind reports whether what is before the pivot may be before a place. It does
+// matchesBefore reports whether what is before the pivot may be before a place. It does
 // not tell an escape from what only looks like one.
 func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 	for i := r.start - 1; i >= 0; i-- {
@@ -174,7 +174,7 @@ func (r *JSONPrefilter) matchesBefore(data []byte, at int) bool {
 	return !r.startsInWord || at == 0 || !isRunByte(literal.LowerByte(data[at-1])) || endsEscape(data[:at])
 }
 
-// begins reports whether the last character may begin what the pivot stands in.
+// beginsValue reports whether the last character may begin what the pivot stands in.
 func (r *JSONPrefilter) beginsValue(b []byte) bool {
 	n := len(b)
 	switch c := b[n-1]; {
@@ -264,7 +264,7 @@ func nextHigh(data []byte, from int) int {
 	return i
 }
 
-// rune returns what folding makes of a character.
+// foldRune returns what folding makes of a character.
 func (f *JSONFolder) foldRune(r rune) []byte {
 	folded, ok := f.folds[r]
 	if !ok {
@@ -293,7 +293,7 @@ func escapesLetters(data []byte) bool {
 	return false
 }
 
-// foldsApart reports whether folding makes no ASCII letter or digit of the
+// foldsOutsideASCII reports whether folding makes no ASCII letter or digit of the
 // character and does not drop it. It knows the frequent ones only.
 func foldsOutsideASCII(r rune) bool {
 	switch {

@@ -15,7 +15,7 @@ func hasText(b []byte) bool {
 	return len(strings.TrimSpace(string(b))) > 0
 }
 
-// A Line is the memory of a text on one line.
+// A LineBuffer is the memory of a text on one line.
 type LineBuffer struct {
 	text    []byte
 	offsets []int
@@ -23,7 +23,7 @@ type LineBuffer struct {
 
 var lines = sync.Pool{New: func() any { return new(LineBuffer) }}
 
-// Of writes a text on one line: every run of white space is a space, control
+// Flatten writes a text on one line: every run of white space is a space, control
 // characters and terminal sequences go, and so do marks that turn the direction of
 // writing. at maps each offset of the text, its end included, to one of the line.
 // Both are valid until the next call.

@@ -54,7 +54,7 @@ func (n *Needle) atWordEdges(text []byte, start, end int) bool {
 	return true
 }
 
-// isSpaced reports whether a folded character belongs to a word of a script that
+// inSpacedWord reports whether a folded character belongs to a word of a script that
 // is written with spaces.
 func inSpacedWord(r rune) bool {
 	if r < utf8.RuneSelf {
@@ -69,7 +69,7 @@ func inSpacedWord(r rune) bool {
 	return spaced
 }
 
-// SpansOf returns where a needle stands in a text, so many times at most.
+// FindAll returns where a needle stands in a text, so many times at most.
 func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
 	folded := a.FoldText(text)
 	for from := 0; len(list) < most; {

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// prefilterLen is how many bytes of a term its key is made of.
+// termKeyLen is how many bytes of a term its key is made of.
 const termKeyLen = 3
 
-// A prefilter tells of most pieces of a text, from white space to white space, that they
+// A termPrefilter tells of most pieces of a text, from white space to white space, that they
 // have none of some terms, in a fraction of what it takes to cut them into terms. It
 // goes by the first bytes of terms, which stand somewhere in the piece when that is
 // ASCII: in either case, and with underscores between them that are no part of a
@@ -42,7 +42,7 @@ func (g *termPrefilter) add(term string) {
 	}
 }
 
-// prefilterKey returns the key of what begins a text, a number below 1<<13; false when
+// termKey returns the key of what begins a text, a number below 1<<13; false when
 // there is none because it ends or has white space.
 func termKey(text []byte) (key uint32, ok bool) {
 	n := 0
