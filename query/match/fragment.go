@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	FragmentBytes = 200  // of a fragment, without the dots
-	ContextBytes  = 600  // read on each side of the matches, enough for white space that goes
-	maxMatches    = 5000 // looked at in one text
-	WordSlack     = 24   // given up to cut between words
+	FragmentBytes = 200  // length of a fragment, without the ellipses
+	ContextBytes  = 600  // read on each side of the matches; white space in it shrinks
+	maxMatches    = 5000 // of one text
+	WordSlack     = 24   // bytes that a fragment may be shorter or longer to end between words
 )
 
+// Ellipsis marks where a fragment was cut.
 const Ellipsis = "…"
 
-// NewFragment returns the piece of the text around the best matches.
+// NewFragment returns the fragment of the text with the best matches.
 func NewFragment(text []byte, matches []Span) Fragment {
 	first, last := BestCluster(matches)
 	start, end := 0, 0
@@ -58,7 +59,7 @@ func NewFragment(text []byte, matches []Span) Fragment {
 	f := Fragment{Text: b.String()}
 	var shown []Span
 	for _, m := range matches {
-		// One that is cut is shown only if the fragment is made for it.
+		// A match that is cut is marked only if it is one of the best.
 		if from <= m.Start && m.End <= to && (start <= m.Start && m.End <= end || lo <= at[m.Start-from] && at[m.End-from] <= hi) {
 			shown = append(shown, m)
 		}
@@ -78,8 +79,9 @@ func NewFragment(text []byte, matches []Span) Fragment {
 	return f
 }
 
-// BestCluster returns the run of matches that fits into a fragment and holds the
-// most weight, a word that comes again counted little.
+// BestCluster returns the indexes of the first and last of the matches that fit into
+// one fragment and have the highest total weight. A word that comes again counts
+// 1/50.
 func BestCluster(matches []Span) (first, last int) {
 	type key struct {
 		word int
@@ -107,8 +109,8 @@ func BestCluster(matches []Span) (first, last int) {
 	return first, last
 }
 
-// disjoint returns the matches without those that overlap a longer one, or one
-// before it.
+// disjoint drops the matches that overlap a longer one or, of the same length, an
+// earlier one.
 func disjoint(in []Span) []Span {
 	slices.SortStableFunc(in, func(a, b Span) int {
 		return cmp.Or(cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Start, b.Start))
@@ -124,9 +126,9 @@ func disjoint(in []Span) []Span {
 	return kept
 }
 
-// fragmentBounds chooses what is shown of a line: the matches [start, end) in the
-// middle, cut between words where there is one near, and never inside a
-// character as people see it.
+// fragmentBounds returns the bytes [lo, hi) of a line to show: the matches [start,
+// end) in the middle, cut between words if WordSlack allows it, and never inside of
+// a grapheme cluster.
 func fragmentBounds(line []byte, start, end int) (lo, hi int) {
 	margin := max(0, FragmentBytes-(end-start)) / 2
 	lo, hi = start-margin, start-margin+max(FragmentBytes, 2*margin+min(end-start, FragmentBytes))
@@ -185,9 +187,9 @@ func lastIndexSpace(line []byte, from, to int) int {
 	return -1
 }
 
-// Fragment is the piece of a document's text that is shown: one line, without
-// control characters, with "… " and " …" where it was cut.
+// A Fragment is the piece of a text that is shown: one line without control
+// characters, with "… " and " …" where it was cut.
 type Fragment struct {
 	Text  string   `json:"text"`
-	Spans [][2]int `json:"spans,omitempty"` // matched bytes of Text, [start, end), in order, not overlapping
+	Spans [][2]int `json:"spans,omitempty"` // matches [start, end) in Text, ascending and disjoint
 }

@@ -9,13 +9,18 @@ import (
 	"pigrep/index/analysis"
 )
 
-// A Needle is what verification looks for in a folded text.
+// A Needle is a phrase, or a compound as a whole, to find in folded text. It is
+// immutable once Han is set.
 type Needle struct {
-	Text                     []byte // folded, white space runs as one space
-	Han                      bool   // simplified and traditional characters are the same
-	startsInWord, endsInWord bool   // the edge is a word character: the one beside it must not be
+	Text []byte // folded, with runs of white space as one space
+	Han  bool   // the text is searched in simplified characters too
+
+	// The first or last character is part of a word: a match must not have another
+	// one of these beside it.
+	startsInWord, endsInWord bool
 }
 
+// NewNeedle returns the Needle of a text as it was typed.
 func NewNeedle(typed string) Needle {
 	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
 	first, _ := utf8.DecodeRune(text)
@@ -23,8 +28,7 @@ func NewNeedle(typed string) Needle {
 	return Needle{Text: text, startsInWord: inSpacedWord(first), endsInWord: inSpacedWord(last)}
 }
 
-// Find returns where the needle first occurs in the folded text at or after
-// from; ok is false when it does not.
+// Find returns the first match in the folded text at or after from.
 func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	for from <= len(text) {
 		i := bytes.Index(text[from:], n.Text)
@@ -54,8 +58,8 @@ func (n *Needle) atWordEdges(text []byte, start, end int) bool {
 	return true
 }
 
-// inSpacedWord reports whether a folded character belongs to a word of a script that
-// is written with spaces.
+// inSpacedWord reports whether a folded character is part of a word of a script that
+// puts spaces between words.
 func inSpacedWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
@@ -69,7 +73,7 @@ func inSpacedWord(r rune) bool {
 	return spaced
 }
 
-// FindAll returns where a needle stands in a text, so many times at most.
+// FindAll returns the first matches of a needle in a text that is not folded.
 func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
 	folded := a.FoldText(text)
 	for from := 0; len(list) < most; {
