@@ -22,12 +22,11 @@ import (
 // A TextTest is a field that is true of what a text says, not of a keyword: the
 // index tells where it may be true, and the text decides.
 type TextTest interface {
-	// Docs returns the documents of a segment of which it may be true; nil when
-	// that may be all.
+	// Docs returns the candidate documents of a segment, nil for all.
 	Docs(seg *index.Segment) (docset.Set, error)
 	// Holds decides about a part.
 	Matches(p *Part) bool
-	// Spans returns what to mark in the text of a part.
+	// Spans returns the spans to mark in the text of a part.
 	Spans(a *analysis.Analyzer, text []byte) [][2]int
 	// Cost is what Holds costs for a byte of an entry, 1 for a usual regular
 	// expression; 0 when it is not worth counting.
@@ -36,15 +35,15 @@ type TextTest interface {
 	NeedsFacts() bool
 }
 
-// A Part is a part of an entry that was read again, with what Texts ask for.
+// A Part is a part of an entry that was read again, as TextTests need it.
 type Part struct {
 	Session  *session.Summary
 	Entry    *session.Entry // with its facts
 	Number   int            // of the part
 	Folder   *analysis.Folder
-	Commands *analysis.Folder // whose memory is free while that of Folder is in use
+	Commands *analysis.Folder // for commands: Folder's memory has the folded text
 
-	folded []byte // of the part's text; nil until it is asked for
+	folded []byte // the folded text; nil until Folded is called
 }
 
 func (p *Part) text() []byte { return p.Entry.Parts[p.Number].Text }
@@ -87,11 +86,11 @@ func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, erro
 	return nil, nil
 }
 
-// maxTerms bounds the terms by which documents are looked up. The text of each is
-// compared with all of the value.
+// maxTerms is the number of terms that are looked up. Matches compares the whole
+// value.
 const maxTerms = 64
 
-// termsIn returns the terms of a text, without those that others imply.
+// termsIn returns the terms of a text without those that others imply.
 func termsIn(a *analysis.Analyzer, text string) []string {
 	var tokens []analysis.Token
 	a.Walk([]byte(text), func(t analysis.Token) {
@@ -114,9 +113,9 @@ type expressionTest struct {
 	cost     int // of reading a text with it; 1 for the usual expression
 }
 
-// usualSteps is how many instructions an expression has that costs twice as much
-// as usual, mostSteps how many it has at most. Matching a byte may take all of
-// them: a{1000} has a thousand.
+// An expression of usualSteps instructions costs twice as much as a small one; one of
+// more than mostSteps is an error. Matching a byte may take every instruction, and
+// a{1000} has a thousand.
 const (
 	usualSteps = 64
 	mostSteps  = 1000
@@ -127,7 +126,7 @@ func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
 		return nil, nil
 	}
 	l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
-	l.Limits.FewDocuments = 0 // what is found counts towards scores, which must not depend on the segments
+	l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
 	docs, err := l.Documents(f.required)
 	if err != nil || docs == nil {
 		return nil, err
@@ -143,7 +142,7 @@ func (f *expressionTest) Cost() int { return f.cost }
 
 func (f *expressionTest) Matches(p *Part) bool { return f.re.Match(p.text()) }
 
-// maxSpans is how many places of a text a textTest marks.
+// maxSpans is the number of spans of a text that a TextTest marks.
 const maxSpans = 200
 
 func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
@@ -205,8 +204,8 @@ type fileTest struct {
 	needle match.Needle
 }
 
-// docs returns calls that have the last element of the path, and summaries,
-// whose lists of files may stand beside their text.
+// Docs returns the calls with the last element of the path, and all summaries: their
+// lists of files may not be part of their text.
 func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
 	docs, err := docset.ByKind(seg, session.KindCall)
 	if err != nil {
@@ -288,7 +287,7 @@ func endsWithPath(p, end string) bool {
 	return len(p) == len(end) || p[len(p)-len(end)-1] == '/' || end[0] == '/' && len(p) == len(end)
 }
 
-// isNamedIn reports whether a folded command names the path.
+// isNamedIn reports whether a folded command contains the path as a whole.
 func (f *fileTest) isNamedIn(command []byte) bool {
 	for from := 0; ; {
 		start, end, ok := f.needle.Find(command, from)

@@ -51,7 +51,7 @@ type lazyDFA struct {
 	next  []uint32
 }
 
-// dfaState is the places to go on from, in order, and what came before.
+// A dfaState is the instructions to continue from, in order, and the context before.
 type dfaState struct {
 	pcs    []uint32
 	before before
@@ -72,8 +72,8 @@ const (
 )
 
 const (
-	maxTable   = 1 << 20 // entries, after which the states are made anew
-	maxCompare = 1 << 22 // of intervals with characters of the program
+	maxTable   = 1 << 20 // entries of the table; beyond them it is cleared
+	maxCompare = 1 << 22 // comparisons of intervals with instructions; beyond them intervals are not merged
 )
 
 func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
@@ -102,7 +102,7 @@ func (d *lazyDFA) reset() {
 	d.stay = [256]bool{}
 }
 
-// findClasses puts characters that the program never tells apart into one class.
+// findClasses assigns one class to all characters that no instruction distinguishes.
 func (d *lazyDFA) findClasses() {
 	starts := map[rune]bool{0: true, '\n': true, '\n' + 1: true, '0': true, '9' + 1: true, 'A': true, 'Z' + 1: true,
 		'_': true, '_' + 1: true, 'a': true, 'z' + 1: true}
@@ -171,10 +171,9 @@ func (d *lazyDFA) class(r rune) uint16 {
 	return d.classOf[i-1]
 }
 
-// find returns a place in the first line from at on that has a match, -1 when
-// there is none. With multiline it is a place in the text, to which or after
-// which the match goes. at is the start of a line, and of the text with
-// multiline.
+// find returns an offset in the first matching line at or after at, -1 if there is none.
+// With multiline it is an offset at or before the end of the match. at is the start of a
+// line; with multiline it is the start of the text.
 func (d *lazyDFA) find(text []byte, at int) int {
 	state, idle, table, ascii, stay := d.start, d.idle, d.table, &d.ascii, &d.stay
 	for i := at; i < len(text); {
@@ -226,8 +225,8 @@ func (d *lazyDFA) find(text []byte, at int) int {
 	return -1
 }
 
-// step works out what a class leads to from a state and enters it in the table,
-// which may be made anew for it.
+// step computes the state that a class leads to and enters it in the table, which it may
+// clear before.
 func (d *lazyDFA) step(from int32, class int) (next int32) {
 	if len(d.table) > maxTable {
 		s := d.states[d.index(from)]

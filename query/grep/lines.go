@@ -7,7 +7,7 @@ import (
 	"pigrep/query/literal"
 )
 
-// A finder finds what a pattern matches in texts. It is used by one goroutine.
+// A finder finds the matches of a pattern in texts. It is used by one goroutine.
 type finder struct {
 	*literal.Pattern
 	brief  bool // it is enough to know which lines match
@@ -16,8 +16,8 @@ type finder struct {
 	blocks []block
 }
 
-// block is a line that matches, or with multiline the lines that a match or
-// several that share lines cover.
+// A block is a matching line or, with Multiline, the lines of a match, or of several
+// matches that share lines.
 type block struct {
 	start, end int      // without the last newline
 	spans      [][2]int // in the text, in order; none when the pattern is brief
@@ -27,8 +27,8 @@ func newFinder(p *literal.Pattern, brief bool) *finder {
 	return &finder{Pattern: p, brief: brief, dfa: newLazyDFA(p.Program, p.Multiline)}
 }
 
-// find returns the blocks that match, at most limit unless that is negative. The
-// slice is valid until the next call.
+// find returns the matching blocks, up to limit unless that is negative. The slice is
+// valid until the next call.
 func (f *finder) find(text []byte, limit int) []block {
 	f.blocks = f.blocks[:0]
 	if len(text) == 0 {
@@ -90,8 +90,7 @@ func (f *finder) matchLine(line []byte) (spans [][2]int, ok bool) {
 	return spans, len(spans) > 0
 }
 
-// matches returns every match in a text, from left to right, none of which
-// overlap.
+// matches returns all matches in a text, in order and without overlaps.
 func (f *finder) matches(text []byte) (spans [][2]int) {
 	if !f.Word {
 		for _, m := range f.Regexp.FindAllIndex(text, -1) {
@@ -99,8 +98,8 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 		}
 		return spans
 	}
-	// A match takes the characters around it along. The next one may need the
-	// last of this one, or what stands after it, to the left of it.
+	// The expression also matches the characters around the word. The next match may
+	// need the last character of this word, or the one after it, on its left.
 	re := f.Regexp
 	for at := 0; at <= len(text); re = f.RegexpInside {
 		m := re.FindSubmatchIndex(text[at:])
@@ -120,7 +119,7 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 	return spans
 }
 
-// findAcross finds matches that may go over several lines.
+// findAcross finds matches that may span lines.
 func (f *finder) findAcross(text []byte, limit int) {
 	if f.TextPrefilter != nil && f.cursor.Next(0) == len(text) || f.dfa.find(text, 0) < 0 {
 		return
@@ -148,7 +147,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 	}
 }
 
-// Line is a line of a part: one that matches, or one around it.
+// A Line is a line of a part: one that matches, or one of the context.
 type Line struct {
 	Number int      // from 1, within the part
 	Offset int      // of its first byte within the part
@@ -158,7 +157,7 @@ type Line struct {
 	Ended  bool // a newline follows
 }
 
-// linesOf returns the lines of the blocks and those around them.
+// linesOf returns the lines of the blocks with their context.
 func linesOf(text []byte, blocks []block, before, after int) []Line {
 	var lines []Line
 	number, counted := 1, 0
