@@ -296,7 +296,7 @@ const (
 	All                    // all pass
 )
 
-// EntryVerdict tells from its summary whether entries of a session pass Entry.
+// EntryVerdict returns which entries of a session pass Entry, going by its summary.
 func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
@@ -355,9 +355,10 @@ func keyword(f index.Field, e *session.Entry, p *session.Part) string {
 	return ""
 }
 
-// EntryTest returns what tells the entries of a session that a Spec lets through: those
-// of its branch and time, with a part that passes all other filters. Without a scope
-// and kinds all kinds count. It is nil when there are no filters.
+// EntryTest returns a test of the entries of a session: it passes those on the Spec's
+// branch and within its times that have a part which passes all other filters. All kinds
+// pass if the Spec has neither a scope nor kinds. EntryTest returns nil if there are no
+// filters.
 func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
 	s = s.WithAllKinds()
 	f := s.Compile()

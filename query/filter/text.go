@@ -19,19 +19,19 @@ import (
 	"pigrep/query/syntax"
 )
 
-// A TextTest is a field that is true of what a text says, not of a keyword: the
-// index tells where it may be true, and the text decides.
+// A TextTest is a field that the text of a part decides, not a keyword. The index only
+// gives candidate documents.
 type TextTest interface {
 	// Docs returns the candidate documents of a segment, nil for all.
 	Docs(seg *index.Segment) (docset.Set, error)
-	// Holds decides about a part.
+	// Matches reports whether a part passes.
 	Matches(p *Part) bool
 	// Spans returns the spans to mark in the text of a part.
 	Spans(a *analysis.Analyzer, text []byte) [][2]int
-	// Cost is what Holds costs for a byte of an entry, 1 for a usual regular
-	// expression; 0 when it is not worth counting.
+	// Cost is the relative CPU time of Matches per byte of an entry: 1 for a usual
+	// regular expression, 0 if negligible.
 	Cost() int
-	// OfFacts reports whether Holds asks for the facts of the entry.
+	// NeedsFacts reports whether Matches uses the facts of the entry.
 	NeedsFacts() bool
 }
 
@@ -110,7 +110,7 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 type expressionTest struct {
 	re       *regexp.Regexp
 	required *literal.Required
-	cost     int // of reading a text with it; 1 for the usual expression
+	cost     int // relative CPU time per byte; 1 for a usual expression
 }
 
 // An expression of usualSteps instructions costs twice as much as a small one; one of

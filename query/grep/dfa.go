@@ -10,41 +10,41 @@ import (
 	"unicode/utf8"
 )
 
-// An lazyDFA finds the lines, or the texts, that an expression matches, and
-// not where in them. Its states are sets of places in the program of package
-// regexp/syntax, made when they are first needed; a step is one look into a
-// table. It is used by one goroutine.
+// A lazyDFA finds the lines, or texts, that an expression matches, but not where in
+// them. Its states are sets of instructions of a regexp/syntax program. They are made
+// when they are first needed, so that a step is usually one look into a table. It is
+// used by one goroutine.
 //
-// A state is entered after a character and knows what that was: the start of the
-// text or of a line, a word character or another. The conditions between two
-// characters (^, $, \b) are evaluated with the next one, so that a match shows
-// itself one character late, and at the end of the text by one more step.
+// A state includes the context before it: the start of the text or of a line, a word
+// character, or another. Conditions between two characters (^, $, \b) are evaluated with
+// the second one. A match is therefore found one character late, and at the end of the
+// text with one more step.
 //
-// Without multiline a text is a list of lines, each matched by itself: a newline
-// ends what is matched and leads to the first state.
+// Without multiline each line of a text is matched by itself: a newline leads to the
+// start state.
 type lazyDFA struct {
 	prog      *syntax.Prog
 	multiline bool
 
 	ascii   [utf8.RuneSelf]uint16
-	bounds  []rune // where intervals of characters begin that the program tells apart
+	bounds  []rune // first characters of the intervals that the program may distinguish
 	classOf []uint16
-	samples []rune // a character of each class
-	stride  int    // classes, and one for the end of the text
+	samples []rune // one character of each class
+	stride  int    // number of classes, plus one for the end of the text
 
 	table  []int32 // of each state, what each class leads to
 	states []dfaState
 	byKey  map[string]int32
 	start  int32
 
-	// Most characters begin no match: in the state idle, with nothing but the
-	// beginning to go on from, those of stay change nothing.
+	// Most characters begin no match: in the state idle, which has only the first
+	// instruction, the bytes in stay lead back to it.
 	idle int32
 	stay [256]bool
 
-	tested before // what the program asks of the character before
+	tested before // the parts of the context that the program tests
 
-	// of the step being made
+	// Scratch memory of step.
 	seen  []uint32
 	round uint32
 	queue []uint32
@@ -65,7 +65,7 @@ const (
 	beforeWord                    // a word character
 )
 
-// Entries of the table that are no states.
+// Entries of the table that are not states.
 const (
 	dfaUnknown = 0
 	dfaMatch   = 1
@@ -298,9 +298,8 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	return next
 }
 
-// advance goes from a place through all that takes no character, given what holds
-// here, and adds to d.next where the character leads. It reports whether there
-// is a match.
+// advance follows the instructions from place that consume nothing under the conditions
+// flags, and adds to d.next those that c leads to. It reports whether there is a match.
 func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
 	d.queue = append(d.queue[:0], place)
 	for len(d.queue) > 0 {
@@ -331,8 +330,8 @@ func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool)
 	return false
 }
 
-// stateFor returns the number of the state, which is where its row of the table
-// begins.
+// stateFor returns the state of the instructions and the context, made if it is new. A
+// state is the offset of its row in the table.
 func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
 	b &= d.tested
 	key := make([]byte, 1, 1+4*len(places))
@@ -350,8 +349,8 @@ func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
 	return n
 }
 
-// index returns the place of a state in states. The first row of the table
-// stands for no state.
+// index returns the index of a state in states. The first row of the table belongs to no
+// state.
 func (d *lazyDFA) index(state int32) int {
 	return 1 + (int(state)-max(d.stride, 2))/d.stride
 }

@@ -3,7 +3,7 @@
 // documents. It never decides that something matches; that is left to the
 // expression itself. Its central type is Required.
 //
-// A literal is a string that stands in a text as it is, or in any case. A required
+// A literal is a string that a text contains as it is, or in any case. A required
 // literal is one that every match of an expression contains. A prefilter looks for
 // required literals in bytes and finds the places where a match is possible. The
 // candidate documents of a segment are those that have the terms of the required

@@ -45,7 +45,7 @@ func NewJSONPrefilter(n *Needle) *JSONPrefilter {
 		for i < len(n.Text) && isRunByte(n.Text[i]) {
 			i++
 		}
-		// An index stands between separators.
+		// An index is between separators.
 		isIndex := isNumber(n.Text[start:i]) && (start == 0 || isSeparator(n.Text[start-1])) && (i == len(n.Text) || isSeparator(n.Text[i]))
 		if !isIndex && i-start > r.end-r.start {
 			r.start, r.end = start, i

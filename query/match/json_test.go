@@ -15,7 +15,7 @@ import (
 )
 
 // What a look at the JSON rules out is in no text of it.
-func TestRawNeedle(t *testing.T) {
+func TestJSONPrefilter(t *testing.T) {
 	pieces := []string{
 		"exit", "code", "Exit", "CODE", "e", "x1", "_", " ", "  ", "\n", "\t", "\u00a0", "\u3000", "/", ".", "\"", "\\", "-", "->", "::", "(", "<", "&", "é", "ﬁ", "ｅ", "…", "²",
 		"用户", "—", "\x1b[1m", "\u200b", "e\u0301", "\U0001F600", "\u2028", "K", "İ", "u000b", "n",
@@ -80,7 +80,7 @@ func TestRawNeedle(t *testing.T) {
 
 // The text of a call is put together from names, places in arrays, strings and
 // numbers. What a look at the JSON rules out is not in it either.
-func TestRawNeedleAcrossStrings(t *testing.T) {
+func TestJSONPrefilterAcrossStrings(t *testing.T) {
 	word := rapid.SampledFrom([]string{"exit", "Code", "a", "b.c", "x y", "1", "7", "src/main.go", "-v", "", " ", "q\"", "é", "。", "-", "n\\"})
 	value := rapid.Custom(func(t *rapid.T) any {
 		leaf := func() any {
@@ -149,7 +149,7 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 }
 
 // A phrase of very many words is not looked for word by word.
-func TestRawNeedleOfManyWords(t *testing.T) {
+func TestJSONPrefilterOfManyWords(t *testing.T) {
 	n := NewNeedle(strings.Repeat("theme ", 1000))
 	if NewJSONPrefilter(&n) != nil {
 		t.Error("a phrase of a thousand words is looked for in JSON, want it left to the text")

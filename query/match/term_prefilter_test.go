@@ -10,8 +10,8 @@ import (
 	"pigrep/index/analysis"
 )
 
-// The pieces that a gate lets through have every token with one of the terms.
-func TestGate(t *testing.T) {
+// The pieces that pass the prefilter have every token that is one of the terms.
+func TestTermPrefilter(t *testing.T) {
 	alphabet := []rune("abAB12_ \n\t.-é\u0301ﬁ中文Ａ\x1b[m🙂ßK")
 	text := rapid.Custom(func(t *rapid.T) string {
 		words := rapid.SliceOf(rapid.OneOf(
