@@ -67,7 +67,7 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 		}
 		*list = append(*list, Neighbour{
 			EntryID: node.ID, Kind: best.Kind, Role: e.Role, Tool: best.Tool, Timestamp: session.Time{Time: rec.TimeOf(node)},
-			Line: node.Line, Text: match.Cut(s.req.shown(best.Text, nil)).Text,
+			Line: node.Line, Text: match.NewFragment(s.req.shown(best.Text, nil)).Text,
 		})
 	})
 	if err != nil && s.ctx.Err() == nil {

@@ -18,10 +18,10 @@ func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span
 		return text, matches
 	}
 	from, to := 0, 0
-	if first, last := match.Cluster(matches); first <= last {
+	if first, last := match.BestCluster(matches); first <= last {
 		from, to = matches[first].Start, matches[last].End
 	}
-	spans := redact.Around(text, max(0, from-match.AroundBytes), min(len(text), to+match.AroundBytes))
+	spans := redact.Around(text, max(0, from-match.ContextBytes), min(len(text), to+match.ContextBytes))
 	if len(spans) == 0 {
 		return text, matches
 	}

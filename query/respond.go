@@ -190,7 +190,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
-		hit.Fragment = match.Cut(s.req.shown(part.Text, spans))
+		hit.Fragment = match.NewFragment(s.req.shown(part.Text, spans))
 		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
 			hit.Tier = TierParts
 		}

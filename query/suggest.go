@@ -102,7 +102,7 @@ func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error)
 		return nil, nil // each try would look for them again
 	}
 	bare := []byte(text)
-	for _, item := range syntax.FieldsOf(text) {
+	for _, item := range syntax.RemovableFields(text) {
 		start, end := item.Range()
 		try(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
 		for i := start; i < end; i++ {

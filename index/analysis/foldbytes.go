@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 )
 
-// Words of eight bytes: 1 in each, and the highest bit of each.
+// Masks of eight bytes: the lowest and the highest bit of each.
 const (
 	eachByte  = 0x0101010101010101
 	highBits8 = 0x8080808080808080
 )
 
-// Folder folds texts for needles to be found in.
+// A Folder folds texts and reuses its memory. It is used by one goroutine.
 type Folder struct {
 	analyzer Analyzer
 	buf      []byte
 }
 
-// plainASCII maps the ASCII characters but for white space and NUL to themselves,
-// letters to lower case, and everything else to 0.
+// plainASCII maps ASCII letters to lower case, white space, NUL and all bytes outside of
+// ASCII to 0, and the rest of ASCII to itself.
 var plainASCII = func() (table [256]byte) {
 	for c := byte(1); c < utf8.RuneSelf; c++ {
 		switch {
@@ -33,9 +33,9 @@ var plainASCII = func() (table [256]byte) {
 	return table
 }()
 
-// Fold returns what FoldText has as its text, faster: only what is not ASCII, and
-// the character before it, which a mark may belong to, goes through FoldText.
-// The result is valid until the next call.
+// Fold returns the Text of FoldText, faster: only characters outside of ASCII, and the
+// one before them, which may carry a mark, go through FoldText. The result is valid
+// until the next call.
 func (f *Folder) Fold(text []byte) []byte {
 	to := slices.Grow(f.buf[:0], len(text))
 	space := false
@@ -93,17 +93,16 @@ func (f *Folder) Fold(text []byte) []byte {
 	return to
 }
 
-// foldEight appends bytes of the text, folded, eight at a time, as long as these
-// are ASCII without other white space than single spaces, and no character that is
-// not ASCII follows them. space says that one stands before. It returns how many
-// bytes of the text those are.
+// foldEight appends folded bytes of the text, eight at a time, as long as these are
+// ASCII, have no white space but single spaces, and are followed by ASCII. space says
+// that the text before ends with a space. It returns the number of bytes folded.
 func foldEight(to *[]byte, text []byte, space bool) int {
 	const blanks = ' ' * eachByte
 	n := 0
 	for ; n+9 <= len(text) && text[n+8] < utf8.RuneSelf; n += 8 {
 		w := binary.LittleEndian.Uint64(text[n:])
-		// Of ASCII bytes, the highest bit is kept through a subtraction by those
-		// that are not smaller.
+		// With its high bit set, an ASCII byte keeps it through a subtraction of
+		// ' ' unless it is smaller.
 		if w&highBits8 != 0 || ^((w|highBits8)-blanks)&highBits8 != 0 {
 			break
 		}

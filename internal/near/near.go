@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// maxNearest is how many ids an error names.
+// maxNearest is the number of ids that an error suggests.
 const maxNearest = 3
 
-// Nearest returns up to three of the ids, those that look most like name: those
-// with few edits, in all or in as many characters, and those that begin alike.
+// Nearest returns up to three ids that are most similar to name: within a third of its
+// length in edits, as a whole or cut to its length, or with the same first four
+// characters.
 func Nearest(ids []string, name string) []string {
 	type near struct {
 		id       string
@@ -50,8 +51,8 @@ func Nearest(ids []string, name string) []string {
 	return found
 }
 
-// Distance counts the insertions, deletions, replacements and swaps of
-// neighbours between two words, and gives up above limit: limit+1 then.
+// Distance returns the number of insertions, deletions, replacements and swaps of
+// neighbours between two words, limit+1 if it is above limit.
 func Distance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
 	if d := len(x) - len(y); d > limit || -d > limit {
@@ -85,14 +86,14 @@ func Distance(a, b string, limit int) int {
 	return min(last[len(y)], limit+1)
 }
 
-// ContainsFold reports whether part, which is not empty, is in s without regard to
-// case.
+// ContainsFold reports whether s contains part, ignoring case. No string contains the
+// empty part.
 func ContainsFold(s, part string) bool {
 	return part != "" && strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
-// HasPrefixFold reports whether s begins with prefix, which is not empty, without
-// regard to case.
+// HasPrefixFold reports whether s begins with prefix, ignoring case. No string begins
+// with the empty prefix.
 func HasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -378,7 +378,7 @@ func (x *auditor) wants(f *file, c *session.CallFact) bool {
 }
 
 func (x *auditor) inTime(f *file, ms int64) bool {
-	return !x.filter.OfTime() || x.filter.Time(f.timeOf(ms).UnixMilli())
+	return !x.filter.TestsTime() || x.filter.Time(f.timeOf(ms).UnixMilli())
 }
 
 func (x *auditor) ofModel(model string) bool {

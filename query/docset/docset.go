@@ -1,3 +1,9 @@
+// Package docset answers: which documents of a segment? A Set has one bit for each
+// document of a segment of the index; a segment is one immutable file of the index,
+// and it numbers its documents from 0. Filters and queries make sets from the terms
+// of a segment and combine them.
+//
+// It may import index and what is below it.
 package docset
 
 import (
@@ -13,30 +19,39 @@ import (
 	"pigrep/internal/session"
 )
 
-// A Set has a bit for each document of a segment; nil has all.
+// A Set has a bit for each document of a segment. The nil Set contains every document
+// for Has alone: all other methods need a set made by New.
 type Set []uint64
 
-func New(n int) Set { return Make[uint64]((n + 63) / 64) }
+// New returns an empty set for a segment of n documents.
+func New(n int) Set { return make(Set, (n+63)/64) }
 
+// Has reports whether the set contains a document.
 func (b Set) Has(doc uint32) bool { return b == nil || b[doc>>6]&(1<<(doc&63)) != 0 }
 
+// Add adds a document.
 func (b Set) Add(doc uint32) { b[doc>>6] |= 1 << (doc & 63) }
 
+// And removes the documents that are not in o. Both sets are of the same segment.
 func (b Set) And(o Set) {
 	for i := range b {
 		b[i] &= o[i]
 	}
 }
 
+// Or adds the documents of o, which may be shorter.
 func (b Set) Or(o Set) {
 	for i, w := range o {
 		b[i] |= w
 	}
 }
 
-// Part returns the bits from one document, a multiple of 64, up to another.
-func (b Set) Part(first, end uint32) Set { return b[first/64 : (end+63)/64] }
+// Slice returns the documents [first, end), numbered from 0. first is a multiple of
+// 64. The result shares its memory with the set; its last word may have bits of
+// documents from end on.
+func (b Set) Slice(first, end uint32) Set { return b[first/64 : (end+63)/64] }
 
+// Count returns the number of documents.
 func (b Set) Count() (n int) {
 	for _, w := range b {
 		n += bits.OnesCount64(w)
@@ -44,7 +59,7 @@ func (b Set) Count() (n int) {
 	return n
 }
 
-// All returns the documents that have a bit, in order.
+// All visits the documents in ascending order.
 func (b Set) All() iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for i, word := range b {
@@ -57,6 +72,7 @@ func (b Set) All() iter.Seq[uint32] {
 	}
 }
 
+// AddBitmap adds the documents of a roaring bitmap.
 func (b Set) AddBitmap(docs *roaring.Bitmap) {
 	var block [256]uint32
 	it := docs.ManyIterator()
@@ -67,7 +83,7 @@ func (b Set) AddBitmap(docs *roaring.Bitmap) {
 	}
 }
 
-// Keywords lists the terms of a field.
+// Keywords returns the terms of a field in a segment, in order.
 func Keywords(s *index.Segment, f index.Field) (terms []string, err error) {
 	err = s.Terms(f, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
@@ -76,37 +92,24 @@ func Keywords(s *index.Segment, f index.Field) (terms []string, err error) {
 	return terms, err
 }
 
-// Make is make, but that every page is written to: one that is read first is the
-// system's page of zeros, and when it is written later, that costs a second fault
-// and stops the other cores.
-func Make[T any](n int) []T {
-	s := make([]T, n)
-	clear(s)
-	return s
-}
-
-// OfKinds returns the documents of some kinds.
-func OfKinds(seg *index.Segment, kinds ...session.Kind) (Set, error) {
+// ByKind returns the documents with one of the kinds.
+func ByKind(seg *index.Segment, kinds ...session.Kind) (Set, error) {
 	return ByKeyword(seg, index.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
 }
 
-// OneSpelling says that each of these terms has one spelling.
-func OneSpelling(terms []string) func(int) []string {
-	return func(i int) []string { return terms[i : i+1] }
-}
-
-// Live returns the live documents of a segment: each has a kind.
+// Live returns the live documents of a segment: those that no later generation
+// deleted. Every live document has a kind.
 func Live(seg *index.Segment) (Set, error) {
 	return ByKeyword(seg, index.FieldKind, func(string) bool { return true })
 }
 
-// ByKeyword returns the documents of a segment that have some keyword of a field that
-// take takes.
-func ByKeyword(seg *index.Segment, f index.Field, take func(string) bool) (Set, error) {
+// ByKeyword returns the live documents with a keyword of the field that accept
+// returns true for.
+func ByKeyword(seg *index.Segment, f index.Field, accept func(string) bool) (Set, error) {
 	b := New(seg.Len())
 	terms, err := Keywords(seg, f)
 	for _, term := range terms {
-		if !take(term) {
+		if !accept(term) {
 			continue
 		}
 		at, err := seg.Place(f, []byte(term))
@@ -120,10 +123,10 @@ func ByKeyword(seg *index.Segment, f index.Field, take func(string) bool) (Set, 
 	return b, err
 }
 
-// A Marker adds the documents that have a term to a set.
+// A Marker adds the documents that contain a term to a set.
 type Marker func(term string, into Set) error
 
-// TextTerms marks the documents of a segment by the terms of their text.
+// TextTerms returns the Marker of the text field of a segment.
 func TextTerms(seg *index.Segment) Marker {
 	return func(term string, into Set) error {
 		at, err := seg.Place(index.FieldText, []byte(term))
@@ -134,8 +137,9 @@ func TextTerms(seg *index.Segment) Marker {
 	}
 }
 
-// Conjunction returns, of so many documents, those that have each of n words in one
-// of its spellings.
+// Conjunction returns, for a segment of so many documents, those that contain every
+// one of n words. A document contains word i if it has one of the terms
+// spellings(i).
 func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (Set, error) {
 	docs, one := New(documents), New(documents)
 	for i := range n {
@@ -159,8 +163,14 @@ func Conjunction(documents, n int, spellings func(int) []string, mark Marker) (S
 	return docs, nil
 }
 
-// EachSegment works on several segments at a time, and lets go of what that has
-// mapped of each. number is the place of the segment in the list.
+// OneSpelling returns the spellings for Conjunction when every word is one term.
+func OneSpelling(terms []string) func(int) []string {
+	return func(i int) []string { return terms[i : i+1] }
+}
+
+// EachSegment calls work for every segment, several at a time, and then releases
+// the pages of the segment that work touched. number is the segment's index in the
+// list.
 func EachSegment(segments []*index.Segment, work func(number int, seg *index.Segment) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))

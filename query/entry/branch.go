@@ -9,7 +9,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// ParseBranch returns the branch of this name, "" for any.
+// ParseBranch returns BranchActive, BranchAbandoned or, for "any" and "", "".
 func ParseBranch(name string) (string, error) {
 	switch name {
 	case "", "any":
@@ -31,14 +31,15 @@ func HasBranch(rec *session.Record, branch string) bool {
 	return false
 }
 
-// Branches knows the branches of one file that is searched without the index.
+// Branches says which entries of a file that is searched without the index are on the
+// active branch.
 type Branches struct {
 	rec  *session.Record
 	tree *session.Tree
 }
 
-// LoadBranches works out the branches of a file: from its record when that knows
-// all of it, else from the file.
+// LoadBranches returns the Branches of a file, from its record if that covers the whole
+// file, else by reading the file.
 func LoadBranches(a adapter.Adapter, rec *session.Record, path string, file io.ReaderAt, size int64) (*Branches, error) {
 	if rec == nil || rec.Checkpoint.Offset+rec.TailBytes < size {
 		var err error
@@ -49,8 +50,8 @@ func LoadBranches(a adapter.Adapter, rec *session.Record, path string, file io.R
 	return &Branches{rec, rec.Tree()}, nil
 }
 
-// Holds reports whether the entry at the offset is on the branch.
-func (b *Branches) Holds(offset int64, branch string) bool {
+// Contains reports whether the entry at the offset is on the branch.
+func (b *Branches) Contains(offset int64, branch string) bool {
 	n := b.rec.NodeAt(offset)
 	return n >= 0 && BranchOf(b.tree, n) == branch
 }

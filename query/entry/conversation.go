@@ -13,32 +13,33 @@ import (
 	"pigrep/internal/session"
 )
 
-// Conversation reads the entries of one session, each from its place in the
-// file: it never holds more than the entry asked for, however large the file is.
+// A Conversation reads the entries of one session one at a time, so that its memory
+// does not grow with the file.
 type Conversation struct {
 	Record *session.Record
 	Tree   *session.Tree
-	Redact bool // entries are read with their secrets masked
+	Redact bool // mask secrets in entries
 
 	reader Reader
 }
 
-// NewConversation returns the conversation that the record describes and the
-// file holds. The caller closes the file.
+// NewConversation returns the conversation of a record and its session file. The
+// caller closes the file.
 func NewConversation(a adapter.Adapter, rec *session.Record, file io.ReaderAt) *Conversation {
 	return &Conversation{Record: rec, Tree: rec.Tree(), reader: Reader{adapter: a, session: &rec.Summary, file: file}}
 }
 
-// Entry is an entry of a conversation as it is shown. It stays valid.
+// An Entry is an entry of a conversation with all that is shown of it. It stays valid
+// after further reads.
 type Entry struct {
 	session.Entry
 	View      *session.View
-	Index     int    // its number in the file, from 0
-	Branch    string // "active" or "abandoned"
+	Index     int    // in the file, from 0
+	Branch    string // BranchActive or BranchAbandoned
 	InContext bool
-	Labelled  string    // the label now in force
-	Time      time.Time // of the record, so never zero
-	Raw       []byte    // its JSON, as it stands in the file
+	Labelled  string    // its current label
+	Time      time.Time // from the record, so never zero
+	Raw       []byte    // its JSON as written in the file
 }
 
 // Read reads entry i of the file.
@@ -48,7 +49,7 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
 		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n),
 	}
-	c.reader.buf = nil // the one before is the caller's
+	c.reader.buf = nil // the last entry uses the old one
 	err := c.reader.View(RefOf(n), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 	})
@@ -62,8 +63,8 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 	return e, nil
 }
 
-// Through returns the path when entry i is on it, else the branch that i is on. An
-// entry that a later one with its id replaced is on none, and stands alone.
+// Through returns the path if entry i is on it, else the branch with i. An entry that a
+// later one with the same id replaced is on no branch: then it returns i alone.
 func (c *Conversation) Through(path []int, i int) []int {
 	if slices.Contains(path, i) {
 		return path
@@ -74,8 +75,8 @@ func (c *Conversation) Through(path []int, i int) []int {
 	return []int{i}
 }
 
-// Around returns what is around entry i of a path, [from, to): up to n entries on
-// each side, and between them those that are no part of the talk, which do not
+// Around returns the range [from, to) of a path around entry i: up to n messages and
+// summaries on each side, and the entries of other types between them, which do not
 // count.
 func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	isTalk := func(i int) bool {
@@ -102,8 +103,8 @@ func (c *Conversation) Around(path []int, i, n int) (from, to int) {
 	return from, to
 }
 
-// Header returns the header's JSON as it stands in the file; end is where the
-// next object begins, or the file ends.
+// Header returns the header's JSON as written in the file. end is where the next object
+// begins, or the file ends.
 func (c *Conversation) Header(end int64) ([]byte, error) {
 	h := &c.Record.Header
 	raw := make([]byte, min(max(0, end-h.Offset), maxHeader))
@@ -119,18 +120,19 @@ func (c *Conversation) Header(end int64) ([]byte, error) {
 	return bytes.TrimRight(raw, "\r \t\x00"), nil
 }
 
-// maxHeader is how much of a header is read.
+// maxHeader is the longest header that is read whole.
 const maxHeader = 16 << 20
 
-// The two values of an entry's branch.
+// The branches of an entry.
 const (
 	BranchActive    = "active"
 	BranchAbandoned = "abandoned"
 )
 
-// BranchOf says which kind of branch entry i lies on.
+// BranchOf returns the branch of entry i.
 func BranchOf(t *session.Tree, i int) string { return BranchName(t.Active(i)) }
 
+// BranchName returns BranchActive or BranchAbandoned.
 func BranchName(active bool) string {
 	if active {
 		return BranchActive
@@ -138,9 +140,8 @@ func BranchName(active bool) string {
 	return BranchAbandoned
 }
 
-// ReadRecord makes the session record of a file that is not indexed, from its
-// first byte on. What it keeps of an entry is a node. A last line without a
-// newline counts when it is complete.
+// ReadRecord reads the session record from a whole file that is not indexed. It keeps
+// a node of each entry. A last line without a newline counts if it is complete.
 func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()

@@ -9,8 +9,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// Problems reads a session file from its first byte on and hands over every piece
-// of it that is left out. What a last line without a newline lacks is none.
+// Problems reads a whole session file and calls emit for every piece that cannot be
+// read. An incomplete last line without a newline is not a problem: it is still being
+// written.
 func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Problem)) error {
 	lines := jsonl.NewReader(r, 0, 0)
 	parser := a.Parse(adapter.State{Path: path})

@@ -12,39 +12,38 @@ import (
 	"pigrep/internal/session"
 )
 
-// ErrChanged says that a session file does not hold the entry that was indexed: it
-// was edited, cut or deleted since. An error of the system, such as a missing
+// ErrChanged means that the session file does not have the indexed entry any more: it
+// was edited, truncated or deleted. An error of the system, such as a missing
 // permission, is never ErrChanged.
 var ErrChanged = errors.New("the session file has changed since it was indexed")
 
-// ErrTooLong says that an entry is longer than Reader.Limit.
+// ErrTooLong means that an entry is longer than Reader.Limit.
 var ErrTooLong = errors.New("the entry is too long")
 
 // A Ref says where an entry is in its session file.
 type Ref struct {
 	Offset int64
-	Length int   // bytes of its JSON object; 0: not known, it ends with its line
-	Guess  int64 // about how long that line is; 0: not known
-	Line   int   // number of the line, from 1; 0: not known
+	Length int   // bytes of its JSON object; 0 if unknown: it ends with its line
+	Guess  int64 // estimated length of that line; 0 if unknown
+	Line   int   // line number, from 1; 0 if unknown
 }
 
 // RefOf returns where the entry of a node is.
 func RefOf(n *session.Node) Ref { return Ref{Offset: n.Offset, Length: n.Length, Line: n.Line} }
 
-// An Identity says what an entry must have to be the one that was indexed. What is
-// zero is not compared.
+// An Identity says which entry was indexed. Zero fields are not compared.
 type Identity struct {
 	ID    string
 	Copy  uint64 // session.Entry.Copy
-	Parts int    // so many at least
+	Parts int    // minimum number of parts
 }
 
-// A Reader reads entries of session files again, in the order in which they are
-// asked for, and makes sure that each is the one that was indexed. It keeps one file
-// open at a time. It is used by one goroutine.
+// A Reader reads entries of session files again and checks that each is the one that
+// was indexed. It keeps one file open at a time; Use(nil) closes it. It is used by one
+// goroutine.
 type Reader struct {
-	Limit int  // longest entry to read, in bytes; 0: any
-	Facts bool // Read and Parse hand entries over with their facts
+	Limit int  // longest entry to read, in bytes; 0 for no limit
+	Facts bool // Read and Parse return entries with their facts
 
 	src     Source
 	adapter adapter.Adapter
@@ -56,13 +55,12 @@ type Reader struct {
 	size    int
 }
 
-// NewReader returns a reader that opens files of the source.
+// NewReader returns a Reader of files of the source. Call Use before reading.
 func NewReader(src Source, a adapter.Adapter) *Reader {
 	return &Reader{src: src, adapter: a}
 }
 
-// Use makes the reader read entries of a session from now on. With nil it closes its
-// file.
+// Use selects the session whose entries are read from now on. Use(nil) closes the file.
 func (r *Reader) Use(s *session.Summary) {
 	if r.session == s {
 		return
@@ -73,12 +71,12 @@ func (r *Reader) Use(s *session.Summary) {
 	r.session, r.file, r.opened = s, nil, nil
 }
 
-// Size returns the length of the last entry, or line, that was read: Limit when it
-// was too long.
+// Size returns the bytes of the last entry or line that was read, Limit if it was too
+// long.
 func (r *Reader) Size() int { return r.size }
 
-// Read hands over the entry at a place, if it is the one that was indexed, and fails
-// with ErrChanged otherwise. The entry is valid during the call only.
+// Read calls use with the entry at ref if it is the indexed one, and fails with
+// ErrChanged otherwise. The entry is valid during the call only.
 func (r *Reader) Read(ref Ref, id Identity, use func(*session.Entry)) error {
 	data, err := r.JSON(ref)
 	if err != nil {
@@ -87,8 +85,9 @@ func (r *Reader) Read(ref Ref, id Identity, use func(*session.Entry)) error {
 	return r.Parse(ref, id, data, use)
 }
 
-// JSON reads the bytes of the entry at a place: its JSON object, or with an unknown
-// length its line from there on. They are valid until the reader reads on.
+// JSON returns the JSON object of the entry at ref or, if its length is unknown, the
+// rest of its line. It does not check the identity. The bytes are valid until the next
+// read.
 func (r *Reader) JSON(ref Ref) ([]byte, error) {
 	r.size = 0
 	data, err := r.json(ref)
@@ -110,10 +109,9 @@ func (r *Reader) json(ref Ref) ([]byte, error) {
 	return r.buf, err
 }
 
-// Parse hands over the entry that begins the JSON, if it is the one that was indexed,
-// and fails with ErrChanged otherwise.
+// Parse is Read for an entry whose JSON is at hand: data begins with it.
 func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entry)) error {
-	state, line := r.at(ref, data)
+	state, line := r.parserInput(ref, data)
 	if r.parser == nil {
 		r.parser = r.adapter.Parse(state)
 	} else {
@@ -121,7 +119,7 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	}
 	same := false
 	r.parser.Parse(line, func(e *session.Entry) {
-		if !same && id.is(e, ref) {
+		if !same && id.matches(e, ref) {
 			same = true
 			use(e)
 		}
@@ -132,17 +130,16 @@ func (r *Reader) Parse(ref Ref, id Identity, data []byte, use func(*session.Entr
 	return nil
 }
 
-// View is Read for an entry laid out for a person. Both are valid during the call
-// only.
+// View is Read with the entry's view for people. Both are valid during the call only.
 func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.View)) error {
 	data, err := r.JSON(ref)
 	if err != nil {
 		return err
 	}
-	state, line := r.at(ref, data)
+	state, line := r.parserInput(ref, data)
 	same := false
 	adapter.View(r.adapter, state, line, func(e *session.Entry, v *session.View) {
-		if !same && id.is(e, ref) {
+		if !same && id.matches(e, ref) {
 			same = true
 			use(e, v)
 		}
@@ -153,14 +150,14 @@ func (r *Reader) View(ref Ref, id Identity, use func(*session.Entry, *session.Vi
 	return nil
 }
 
-// is reports whether an entry is the one that was indexed at a place.
-func (id Identity) is(e *session.Entry, ref Ref) bool {
+// matches reports whether e is the entry that was indexed at ref.
+func (id Identity) matches(e *session.Entry, ref Ref) bool {
 	return e.Offset == ref.Offset && (ref.Length == 0 || e.Length == ref.Length) &&
 		(id.ID == "" || e.ID == id.ID) && (id.Copy == 0 || e.Copy == id.Copy) && len(e.Parts) >= id.Parts
 }
 
-// at returns the line of an entry and the state in which it is parsed.
-func (r *Reader) at(ref Ref, data []byte) (adapter.State, adapter.Line) {
+// parserInput returns the line of an entry and the parser's state before it.
+func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	number := max(ref.Line, 1)
 	state := adapter.State{Path: r.session.Path, Lines: number - 1, Facts: r.Facts}
 	if r.session.Header.Offset <= ref.Offset {
@@ -169,7 +166,8 @@ func (r *Reader) at(ref Ref, data []byte) (adapter.State, adapter.Line) {
 	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true}
 }
 
-// readAt reads bytes from the file into the buffer, which has so many already.
+// readAt reads the bytes [offset, offset+length) into the buffer, which already has
+// the first have of them.
 func (r *Reader) readAt(offset int64, have, length int) error {
 	if r.file == nil {
 		f, err := r.src.Open(r.session.Path)
@@ -192,14 +190,14 @@ func (r *Reader) readAt(offset int64, have, length int) error {
 	return fmt.Errorf("read byte %d of %s: %w", offset, r.session.Path, err)
 }
 
-// How much is read at first of an entry whose length is not known, and how much
-// more each time.
+// An entry of unknown length is read in steps: FirstRead bytes, then readGrowth times
+// as many each time.
 const (
 	FirstRead  = 16 << 10
 	readGrowth = 8
 )
 
-// line reads the line from offset on, about as long as guess.
+// line reads the line from offset on, whose length is estimated by guess.
 func (r *Reader) line(offset, guess int64) ([]byte, error) {
 	if offset >= r.session.Size {
 		return nil, ErrChanged

@@ -23,7 +23,7 @@ type Row struct {
 	InContext  bool         `json:"inContext"`
 	Label      string       `json:"label,omitempty"`
 	IsError    bool         `json:"isError"`
-	Focus      bool         `json:"focus,omitempty"` // it was asked for
+	Focus      bool         `json:"focus,omitempty"` // the requested entry
 	Provider   string       `json:"provider,omitempty"`
 	Model      string       `json:"model,omitempty"`
 	Tool       string       `json:"tool,omitempty"`
@@ -44,13 +44,13 @@ type PartRow struct {
 	Arguments  json.RawMessage `json:"arguments,omitempty"`
 }
 
-// ImageRow is what is said of an image of an entry.
+// ImageRow is an image of an entry in JSON, without its data.
 type ImageRow struct {
 	MimeType string `json:"mimeType"`
 	Size     int    `json:"size"`
 }
 
-// Row returns the entry as it is in JSON; focus says that it was asked for.
+// Row returns the entry in JSON. focus marks the requested entry.
 func (e *Entry) Row(focus bool) Row {
 	r := Row{
 		Type: "entry", EntryID: e.ID, ParentID: e.ParentID, EntryType: e.Type, Role: e.Role, Timestamp: session.Time{Time: e.Time},
@@ -84,13 +84,13 @@ func (e *Entry) Row(focus bool) Row {
 	return r
 }
 
-// rawJSON is JSON of a session file as JSON that everybody reads: such a file
-// may hold bytes that are not UTF-8.
+// rawJSON makes JSON of a session file valid: it replaces bytes that are not UTF-8 and
+// returns nil for what encoding/json rejects.
 func rawJSON(raw []byte) json.RawMessage {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\ufffd"))
 	}
-	if !json.Valid(raw) { // nested too deep for a common reader
+	if !json.Valid(raw) { // nested too deeply
 		return nil
 	}
 	return raw

@@ -15,5 +15,5 @@ type File interface {
 	io.ReaderAt
 	io.Closer
 	Size() int64        // when it was opened
-	ModTime() time.Time // stands in for the time of an entry that has none
+	ModTime() time.Time // the time of entries that have none
 }

@@ -6,21 +6,21 @@ import (
 	"pigrep/internal/session"
 )
 
-// TreeRow is a line of a tree as it is shown: an entry, or several that lie
-// between and say nothing of its shape.
+// A TreeRow is a row of a tree as it is shown: an entry, or a number of skipped
+// entries.
 type TreeRow struct {
-	Entry   *Entry // nil when Skipped is set
+	Entry   *Entry // nil if Skipped is not 0
 	Skipped int
-	Depth   int  // how many branches are between it and the main line
-	Starts  bool // it is the first of a branch that leaves another
+	Depth   int  // 0 on the main line, one more for each branch off
+	Starts  bool // the first entry of a branch off
 	Active  bool
 	Leaf    bool // the current leaf
 }
 
-// TreeRows walks the tree of a conversation. A branch is walked to its end before
-// the one that it leaves goes on, which is the active one or the one written to
-// last. Unless all are wanted, only prompts, the replies before them, summaries,
-// labelled entries and the ends of branches are read and shown.
+// TreeRows walks the tree of a conversation. The main line is the active branch, or the
+// one written to last; a branch off is walked to its end before its parent continues.
+// Unless all is set, only landmarks are read and shown: prompts, the replies before
+// them, summaries, labelled entries, forks and the ends of branches.
 func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 	return func(yield func(*TreeRow, error) bool) {
 		type step struct {
@@ -44,8 +44,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 			}
 		}
 		if main >= 0 {
-			// Other roots are other beginnings: they come first, as other
-			// branches do.
+			// Other roots come first, as branches off do.
 			stack = append([]step{{main, 0, false}}, stack...)
 		}
 		skipped, leaf := 0, c.Tree.Leaf()
@@ -62,7 +61,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 			s := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
 			next := c.Tree.Main(s.at)
-			if !all && !s.starts && s.at != leaf && !c.shapes(s.at, next) {
+			if !all && !s.starts && s.at != leaf && !c.isLandmark(s.at, next) {
 				if gap.Depth != s.depth && !flush() {
 					return
 				}
@@ -99,9 +98,9 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 	}
 }
 
-// shapes reports whether an entry says something of the shape of its tree, or of
-// what it is about.
-func (c *Conversation) shapes(i, next int) bool {
+// isLandmark reports whether entry i shows the shape of the tree or the subject of the
+// conversation. next is its successor on the main line, -1 for none.
+func (c *Conversation) isLandmark(i, next int) bool {
 	n := &c.Record.Nodes[i]
 	switch {
 	case n.Role == session.RoleUser || n.Role == session.RoleShell || n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary:

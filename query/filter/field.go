@@ -14,13 +14,13 @@ import (
 	"pigrep/scope"
 )
 
-// Env is what the values of fields are read with.
+// Env gives values of fields their meaning.
 type Env struct {
 	Now    time.Time                // relative dates count from here
 	Expand func(path string) string // makes a path absolute; nil leaves it as it is
 }
 
-// Field makes the filter of a field in the text of a query.
+// Field returns the Filter of a field of a query.
 func Field(n *syntax.Field, env Env) (*Filter, error) {
 	f := &Filter{}
 	value := n.Value
@@ -47,7 +47,7 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 		case "named":
 			f.sessions = append(f.sessions, func(s *session.Summary) bool { return s.Name != "" })
 		default:
-			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.FieldNamed("is").Values, ", "))
+			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.LookupField("is").Values, ", "))
 		}
 	case "title":
 		part := analysis.Fold(value)

@@ -1,9 +1,12 @@
-// Package filter decides what of an index, of a session file or of an entry may be
-// shown, whatever it is searched for. A Filter is compiled from what flags say
-// (Spec) or from a field in the text of a query; it never changes and may be used
-// by several goroutines. Filters on sessions and keywords are answered by the
-// index, filters on the time, the branch and the label of an entry by its session
-// record: later lines of a file change those, so that no document has them.
+// Package filter answers: may this session, document, entry or part be shown, whatever
+// is searched for? Its central type is Filter, compiled from flags (Spec) or from a
+// field of a query; it is immutable and safe for concurrent use.
+//
+// The index evaluates filters on sessions and on keywords, which are the fields of a
+// document that are indexed whole, such as its kind or tool. The session record
+// evaluates filters on the time, branch and label of an entry: later lines of a file
+// change these, so documents do not have them. A TextTest is a field such as re: that
+// only the text of a part decides.
 //
 // It may import syntax, docset, entry, literal and match, all below it.
 package filter
@@ -26,27 +29,26 @@ import (
 	"pigrep/scope"
 )
 
-// Spec is what flags ask for. Within one of its fields any value is enough; all
-// fields must hold.
+// A Spec has the filters of flags. All of its fields must hold; any value of a field is
+// enough.
 type Spec struct {
-	Scope scope.Scope // "" is scope.Default; not used when Kinds is set
+	Scope scope.Scope // "" is scope.Default; ignored if Kinds is set
 
 	Kinds    []session.Kind
-	Roles    []string // message roles, whole
-	Tools    []string // tool names, whole
+	Roles    []string // message roles
+	Tools    []string // tool names
 	Models   []string // part of the model's name, or of provider/model
 	Sessions []string // session ids or their beginnings, or session paths
 	Projects []string // a path, or the last element of one
 	Excludes []string // globs on session paths
 	CWD      string   // absolute: that directory or below; "" for any
 
-	Since, Until time.Time // both inside; zero: open
+	Since, Until time.Time // inclusive; zero for open
 	Error        bool      // only parts of entries with an error
-	Branch       string    // only entries of this branch, entry.BranchActive or entry.BranchAbandoned; "" for any
+	Branch       string    // entry.BranchActive or entry.BranchAbandoned; "" for any
 }
 
-// Filter lets through what passes all of its tests. The zero Filter lets everything
-// through.
+// A Filter passes what passes all of its tests. The zero Filter passes everything.
 type Filter struct {
 	sessions []func(*session.Summary) bool
 	keywords []keywordTest
@@ -55,19 +57,19 @@ type Filter struct {
 	labels   []string // folded
 }
 
-// keywordTest is a test of one keyword of a document. That of models is asked for the
-// provider and for provider/model too.
+// A keywordTest tests one keyword of a document. A test of models also accepts by the
+// provider alone and by provider/model.
 type keywordTest struct {
-	field index.Field
-	take  func(string) bool
+	field   index.Field
+	accepts func(string) bool
 }
 
-// span is a time, in Unix milliseconds, both ends inside.
+// A span is a range of times in Unix milliseconds, both ends included.
 type span struct{ since, until int64 }
 
 func (s span) contains(ms int64) bool { return s.since <= ms && ms <= s.until }
 
-// Compile makes the filter of a Spec.
+// Compile returns the Filter of a Spec.
 func (s *Spec) Compile() *Filter {
 	f := &Filter{}
 	kinds := s.Kinds
@@ -116,8 +118,9 @@ func (s *Spec) Compile() *Filter {
 	return f
 }
 
-// Any returns the Spec with all kinds, unless it names a scope or kinds.
-func (s Spec) Any() Spec {
+// WithAllKinds returns the Spec with the scope of all kinds if it has neither a scope
+// nor kinds.
+func (s Spec) WithAllKinds() Spec {
 	if s.Scope == "" && len(s.Kinds) == 0 {
 		s.Scope = scope.All
 	}
@@ -140,13 +143,13 @@ func (f *Filter) addModels(values []string) {
 	f.keywords = append(f.keywords, keywordTest{index.FieldModel, func(name string) bool { return IsModel(name, values) }})
 }
 
-// IsModel reports whether one of the values is part of the name of a model, without
-// regard to case.
+// IsModel reports whether the name of a model contains one of the values, ignoring
+// case.
 func IsModel(name string, values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return near.ContainsFold(name, v) })
 }
 
-// modelName is what a test of models looks at.
+// modelName returns provider/model, or the one that there is.
 func modelName(provider, model string) string {
 	if provider == "" || model == "" {
 		return provider + model
@@ -182,16 +185,16 @@ func (f *Filter) addCWD(dir string) {
 	})
 }
 
-// addExclude leaves out the session files that a glob matches: some whole elements
-// of the path in a row, from the root when the glob begins with a slash, and what is
-// below them.
+// addExclude excludes the session files that a glob matches. The glob matches one or
+// more whole elements of the path, from the root if it begins with a slash, and
+// everything below them.
 func (f *Filter) addExclude(glob string) {
 	pattern := session.Slashed(glob)
 	if !strings.HasPrefix(pattern, "/") {
 		pattern = "**/" + pattern
 	}
 	pattern = strings.TrimRight(pattern, "/")
-	if !doublestar.ValidatePattern(pattern) { // a bracket without a partner is itself
+	if !doublestar.ValidatePattern(pattern) { // take brackets without a partner literally
 		pattern = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`).Replace(pattern)
 	}
 	below := pattern + "/**"
@@ -214,8 +217,8 @@ func (f *Filter) addTime(since, until time.Time) {
 
 func (f *Filter) addLabel(part string) { f.labels = append(f.labels, analysis.Fold(part)) }
 
-// Session reports whether a session passes. Times, branches and labels are not asked:
-// see Entry.
+// Session reports whether a session passes. It does not test times, branches and
+// labels: see Entry.
 func (f *Filter) Session(s *session.Summary) bool {
 	for _, pass := range f.sessions {
 		if !pass(s) {
@@ -225,18 +228,17 @@ func (f *Filter) Session(s *session.Summary) bool {
 	return true
 }
 
-// OfSessions reports whether the filter looks at sessions.
-func (f *Filter) OfSessions() bool { return len(f.sessions) > 0 }
+// TestsSessions reports whether Session may be false.
+func (f *Filter) TestsSessions() bool { return len(f.sessions) > 0 }
 
-// OfKeywords reports whether the filter looks at keywords of documents.
-func (f *Filter) OfKeywords() bool { return len(f.keywords) > 0 }
+// TestsKeywords reports whether the filter tests keywords of documents.
+func (f *Filter) TestsKeywords() bool { return len(f.keywords) > 0 }
 
-// OfEntries reports whether the filter looks at what session records say of entries,
-// so that Entry has to be asked.
-func (f *Filter) OfEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
+// TestsEntries reports whether Entry may be false.
+func (f *Filter) TestsEntries() bool { return len(f.times)+len(f.branches)+len(f.labels) > 0 }
 
-// Empty reports whether the filter lets everything through.
-func (f *Filter) Empty() bool { return !f.OfSessions() && !f.OfKeywords() && !f.OfEntries() }
+// Empty reports whether the filter passes everything.
+func (f *Filter) Empty() bool { return !f.TestsSessions() && !f.TestsKeywords() && !f.TestsEntries() }
 
 // Branch returns the branch that entries must be on, "" for any.
 func (f *Filter) Branch() string {
@@ -246,10 +248,10 @@ func (f *Filter) Branch() string {
 	return f.branches[0]
 }
 
-// Meta is what a session record says of an entry.
+// Meta is what the session record says about an entry.
 type Meta struct {
 	Time   int64 // Unix milliseconds
-	Active bool  // it lies on the active branch
+	Active bool  // on the active branch
 	Label  string
 }
 
@@ -271,7 +273,7 @@ func (f *Filter) Entry(m Meta) bool {
 	return true
 }
 
-// Time reports whether a time, in Unix milliseconds, is inside of what is asked for.
+// Time reports whether a time in Unix milliseconds passes.
 func (f *Filter) Time(ms int64) bool {
 	for _, s := range f.times {
 		if !s.contains(ms) {
@@ -281,21 +283,21 @@ func (f *Filter) Time(ms int64) bool {
 	return true
 }
 
-// OfTime reports whether the filter looks at times.
-func (f *Filter) OfTime() bool { return len(f.times) > 0 }
+// TestsTime reports whether Time may be false.
+func (f *Filter) TestsTime() bool { return len(f.times) > 0 }
 
-// Verdict is what is known of all entries of a session without looking at them.
+// A Verdict says which entries of a session pass, as far as its summary says.
 type Verdict uint8
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // it depends on the entry
+	Unknown Verdict = iota // depends on the entry
 	None                   // none passes
 	All                    // all pass
 )
 
-// EntriesOf tells from its summary whether entries of a session pass Entry.
-func (f *Filter) EntriesOf(s *session.Summary) Verdict {
+// EntryVerdict returns which entries of a session pass Entry, going by its summary.
+func (f *Filter) EntryVerdict(s *session.Summary) Verdict {
 	if len(f.labels) > 0 && len(s.LabelNames) == 0 {
 		return None
 	}
@@ -319,22 +321,23 @@ func (f *Filter) EntriesOf(s *session.Summary) Verdict {
 	return Unknown
 }
 
-// Part reports whether a part that was read again has the keywords, and its entry,
-// of this time, is inside of the times. Sessions, branches and labels are not asked.
+// Part reports whether a part that was read again passes the tests of keywords, and
+// its entry, written at a time, those of times. It does not test sessions, branches and
+// labels.
 func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
 	if !f.Time(at.UnixMilli()) {
 		return false
 	}
 	for i := range f.keywords {
 		t := &f.keywords[i]
-		if value := keywordOf(t.field, e, p); value == "" || !t.take(value) {
+		if value := keyword(t.field, e, p); value == "" || !t.accepts(value) {
 			return false
 		}
 	}
 	return true
 }
 
-func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
+func keyword(f index.Field, e *session.Entry, p *session.Part) string {
 	switch f {
 	case index.FieldKind:
 		return string(p.Kind)
@@ -352,11 +355,12 @@ func keywordOf(f index.Field, e *session.Entry, p *session.Part) string {
 	return ""
 }
 
-// ForConversation returns what tells the entries of a session that a Spec lets through: those
-// of its branch and time, with a part that passes all other filters. Without a scope
-// and kinds all kinds count. It is nil when there are no filters.
-func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
-	s = s.Any()
+// EntryTest returns a test of the entries of a session: it passes those on the Spec's
+// branch and within its times that have a part which passes all other filters. All kinds
+// pass if the Spec has neither a scope nor kinds. EntryTest returns nil if there are no
+// filters.
+func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
+	s = s.WithAllKinds()
 	f := s.Compile()
 	if f.Empty() {
 		return nil
@@ -366,7 +370,7 @@ func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
 		if !passes || branch != "" && e.Branch != branch {
 			return false
 		}
-		if !f.OfKeywords() { // entries without any part count
+		if !f.TestsKeywords() { // entries without any part count
 			return f.Part(&e.Entry, &session.Part{}, e.Time)
 		}
 		return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return f.Part(&e.Entry, &p, e.Time) })
@@ -374,11 +378,11 @@ func ForConversation(rec *session.Record, s Spec) func(*entry.Entry) bool {
 }
 
 // Docs returns the documents of a segment that pass the tests of sessions and
-// keywords, nil for all. pass says of a file, by its number, whether its session
-// passes; it is not called when the filter does not look at sessions.
+// keywords, nil for all. pass reports whether the session of a file, given by its
+// number, passes; it is called only if TestsSessions.
 func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.Set, error) {
 	var docs docset.Set
-	if f.OfSessions() {
+	if f.TestsSessions() {
 		runs, err := seg.Files()
 		if err != nil {
 			return nil, err
@@ -407,7 +411,7 @@ func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.S
 // for all.
 func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
 	for i := range f.keywords {
-		have, err := f.keywords[i].set(seg)
+		have, err := f.keywords[i].docs(seg)
 		if err != nil {
 			return nil, err
 		}
@@ -420,7 +424,7 @@ func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
 	return docs, nil
 }
 
-// Narrow takes out of docs what the tests of keywords do not let through.
+// Narrow removes from docs the documents that do not pass the tests of keywords.
 func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
 	for i := range f.keywords {
 		if docs.IsEmpty() {
@@ -435,12 +439,12 @@ func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
 	return nil
 }
 
-// set returns the documents of a segment whose keyword the test takes.
-func (t *keywordTest) set(seg *index.Segment) (docset.Set, error) {
-	// Every document has a kind, and those of a scope are the most: take the others
-	// out.
+// docs returns the documents of a segment whose keyword the test takes.
+func (t *keywordTest) docs(seg *index.Segment) (docset.Set, error) {
+	// Every document has a kind, and most have one that passes: mark the others and
+	// invert.
 	if t.field == index.FieldKind {
-		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.take(term) })
+		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.accepts(term) })
 		for i := range docs {
 			docs[i] = ^docs[i]
 		}
@@ -464,7 +468,7 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 	}
 	var rest []string
 	for _, term := range terms {
-		if !t.take(term) {
+		if !t.accepts(term) {
 			rest = append(rest, term)
 			continue
 		}
@@ -477,7 +481,8 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 	if t.field != index.FieldModel {
 		return all, nil
 	}
-	// What a test of models takes of one name it takes of provider/model too.
+	// A test that accepts a model or a provider accepts provider/model too, so only
+	// the rest of the pairs has to be tested.
 	providers, err := docset.Keywords(s, index.FieldProvider)
 	if err != nil {
 		return nil, err
@@ -487,12 +492,12 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 		if err != nil {
 			return nil, err
 		}
-		if t.take(provider) {
+		if t.accepts(provider) {
 			all.Or(docs)
 			continue
 		}
 		for _, model := range rest {
-			if t.take(modelName(provider, model)) {
+			if t.accepts(modelName(provider, model)) {
 				both, err := s.Bitmap(index.FieldModel, []byte(model))
 				if err != nil {
 					return nil, err
@@ -505,11 +510,11 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 	return all, nil
 }
 
-// OnlyTimes reports whether Entry asks for nothing but times, which every entry has.
-func (f *Filter) OnlyTimes() bool { return len(f.branches)+len(f.labels) == 0 }
+// TestsOnlyTime reports whether Entry asks for nothing but times, which every entry has.
+func (f *Filter) TestsOnlyTime() bool { return len(f.branches)+len(f.labels) == 0 }
 
-// And lets through of the sessions those that pass too; nil lets all through.
-func (f *Filter) And(pass func(*session.Summary) bool) *Filter {
+// WithSessions lets through of the sessions those that pass too; nil lets all through.
+func (f *Filter) WithSessions(pass func(*session.Summary) bool) *Filter {
 	if pass == nil {
 		return f
 	}

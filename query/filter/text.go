@@ -19,32 +19,31 @@ import (
 	"pigrep/query/syntax"
 )
 
-// A Text is a field that is true of what a text says, not of a keyword: the
-// index tells where it may be true, and the text decides.
-type Text interface {
-	// Docs returns the documents of a segment of which it may be true; nil when
-	// that may be all.
+// A TextTest is a field that the text of a part decides, not a keyword. The index only
+// gives candidate documents.
+type TextTest interface {
+	// Docs returns the candidate documents of a segment, nil for all.
 	Docs(seg *index.Segment) (docset.Set, error)
-	// Holds decides about a part.
-	Holds(p *Part) bool
-	// Spans returns what to mark in the text of a part.
+	// Matches reports whether a part passes.
+	Matches(p *Part) bool
+	// Spans returns the spans to mark in the text of a part.
 	Spans(a *analysis.Analyzer, text []byte) [][2]int
-	// Cost is what Holds costs for a byte of an entry, 1 for a usual regular
-	// expression; 0 when it is not worth counting.
+	// Cost is the relative CPU time of Matches per byte of an entry: 1 for a usual
+	// regular expression, 0 if negligible.
 	Cost() int
-	// OfFacts reports whether Holds asks for the facts of the entry.
-	OfFacts() bool
+	// NeedsFacts reports whether Matches uses the facts of the entry.
+	NeedsFacts() bool
 }
 
-// A Part is a part of an entry that was read again, with what Texts ask for.
+// A Part is a part of an entry that was read again, as TextTests need it.
 type Part struct {
 	Session  *session.Summary
 	Entry    *session.Entry // with its facts
 	Number   int            // of the part
 	Folder   *analysis.Folder
-	Commands *analysis.Folder // whose memory is free while that of Folder is in use
+	Commands *analysis.Folder // for commands: Folder's memory has the folded text
 
-	folded []byte // of the part's text; nil until it is asked for
+	folded []byte // the folded text; nil until Folded is called
 }
 
 func (p *Part) text() []byte { return p.Entry.Parts[p.Number].Text }
@@ -58,8 +57,8 @@ func (p *Part) Folded() []byte {
 	return p.folded
 }
 
-// NewText returns the Text of a field, nil when it needs none.
-func NewText(f *syntax.Field, env Env, a *analysis.Analyzer) (Text, error) {
+// NewTextTest returns the Text of a field, nil when it needs none.
+func NewTextTest(f *syntax.Field, env Env, a *analysis.Analyzer) (TextTest, error) {
 	switch f.Name {
 	case "re":
 		p, err := literal.Compile([]string{f.Value}, literal.Options{Multiline: true})
@@ -70,7 +69,7 @@ func NewText(f *syntax.Field, env Env, a *analysis.Analyzer) (Text, error) {
 		if steps > mostSteps {
 			return nil, errors.New("the regular expression is too large for a search, pigrep grep takes it")
 		}
-		return &expressionTest{re: p.Regexp, need: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
+		return &expressionTest{re: p.Regexp, required: p.Required, cost: 1 + steps*steps/(usualSteps*usualSteps)}, nil
 	case "cmd":
 		return &commandTest{terms: termsIn(a, f.Value), needle: match.NewNeedle(f.Value)}, nil
 	case "file":
@@ -87,11 +86,11 @@ func NewText(f *syntax.Field, env Env, a *analysis.Analyzer) (Text, error) {
 	return nil, nil
 }
 
-// maxTerms bounds the terms by which documents are looked up. The text of each is
-// compared with all of the value.
+// maxTerms is the number of terms that are looked up. Matches compares the whole
+// value.
 const maxTerms = 64
 
-// termsIn returns the terms of a text, without those that others imply.
+// termsIn returns the terms of a text without those that others imply.
 func termsIn(a *analysis.Analyzer, text string) []string {
 	var tokens []analysis.Token
 	a.Walk([]byte(text), func(t analysis.Token) {
@@ -109,26 +108,26 @@ func termsIn(a *analysis.Analyzer, text string) []string {
 
 // expressionTest is re:.
 type expressionTest struct {
-	re   *regexp.Regexp
-	need *literal.Required
-	cost int // of reading a text with it; 1 for the usual expression
+	re       *regexp.Regexp
+	required *literal.Required
+	cost     int // relative CPU time per byte; 1 for a usual expression
 }
 
-// usualSteps is how many instructions an expression has that costs twice as much
-// as usual, mostSteps how many it has at most. Matching a byte may take all of
-// them: a{1000} has a thousand.
+// An expression of usualSteps instructions costs twice as much as a small one; one of
+// more than mostSteps is an error. Matching a byte may take every instruction, and
+// a{1000} has a thousand.
 const (
 	usualSteps = 64
 	mostSteps  = 1000
 )
 
 func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
-	if f.need == nil {
+	if f.required == nil {
 		return nil, nil
 	}
 	l := literal.Lookup{Segment: seg, Limits: literal.DefaultLimits, Pieces: true}
-	l.Limits.Few = 0 // what is found counts towards scores, which must not depend on the segments
-	docs, err := l.Documents(f.need)
+	l.Limits.FewDocuments = 0 // scores use the number of candidates and must not depend on the segments
+	docs, err := l.Documents(f.required)
 	if err != nil || docs == nil {
 		return nil, err
 	}
@@ -137,13 +136,13 @@ func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return b, nil
 }
 
-func (f *expressionTest) OfFacts() bool { return false }
+func (f *expressionTest) NeedsFacts() bool { return false }
 
 func (f *expressionTest) Cost() int { return f.cost }
 
-func (f *expressionTest) Holds(p *Part) bool { return f.re.Match(p.text()) }
+func (f *expressionTest) Matches(p *Part) bool { return f.re.Match(p.text()) }
 
-// maxSpans is how many places of a text a textTest marks.
+// maxSpans is the number of spans of a text that a TextTest marks.
 const maxSpans = 200
 
 func (f *expressionTest) Spans(_ *analysis.Analyzer, text []byte) (list [][2]int) {
@@ -162,7 +161,7 @@ type commandTest struct {
 }
 
 func (f *commandTest) Docs(seg *index.Segment) (docset.Set, error) {
-	docs, err := docset.OfKinds(seg, session.KindCall, session.KindShell)
+	docs, err := docset.ByKind(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
 	}
@@ -173,11 +172,11 @@ func (f *commandTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return docs, err
 }
 
-func (f *commandTest) OfFacts() bool { return true }
+func (f *commandTest) NeedsFacts() bool { return true }
 
 func (f *commandTest) Cost() int { return 0 }
 
-func (f *commandTest) Holds(p *Part) bool {
+func (f *commandTest) Matches(p *Part) bool {
 	facts := p.Entry.Facts
 	if facts == nil {
 		return false
@@ -195,7 +194,7 @@ func (f *commandTest) Holds(p *Part) bool {
 }
 
 func (f *commandTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return match.SpansOf(a, &f.needle, text, 1)
+	return match.FindAll(a, &f.needle, text, 1)
 }
 
 // fileTest is file:.
@@ -205,14 +204,14 @@ type fileTest struct {
 	needle match.Needle
 }
 
-// docs returns calls that have the last element of the path, and summaries,
-// whose lists of files may stand beside their text.
+// Docs returns the calls with the last element of the path, and all summaries: their
+// lists of files may not be part of their text.
 func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
-	docs, err := docset.OfKinds(seg, session.KindCall)
+	docs, err := docset.ByKind(seg, session.KindCall)
 	if err != nil {
 		return nil, err
 	}
-	summaries, err := docset.OfKinds(seg, session.KindSummary)
+	summaries, err := docset.ByKind(seg, session.KindSummary)
 	if err != nil {
 		return nil, err
 	}
@@ -227,11 +226,11 @@ func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
 	return docs, nil
 }
 
-func (f *fileTest) OfFacts() bool { return true }
+func (f *fileTest) NeedsFacts() bool { return true }
 
 func (f *fileTest) Cost() int { return 0 }
 
-func (f *fileTest) Holds(p *Part) bool {
+func (f *fileTest) Matches(p *Part) bool {
 	facts := p.Entry.Facts
 	if facts == nil {
 		return false
@@ -240,7 +239,7 @@ func (f *fileTest) Holds(p *Part) bool {
 	if p.Entry.Parts[p.Number].Kind == session.KindSummary {
 		for _, list := range [][]string{facts.ReadFiles, facts.ModifiedFiles} {
 			for _, name := range list {
-				if f.is(name, cwd) {
+				if f.matchesPath(name, cwd) {
 					return true
 				}
 			}
@@ -253,18 +252,18 @@ func (f *fileTest) Holds(p *Part) bool {
 			continue
 		}
 		for _, name := range c.Paths {
-			if f.is(name, cwd) {
+			if f.matchesPath(name, cwd) {
 				return true
 			}
 		}
 		if len(c.Command) > 0 {
-			if f.within(p.Commands.Fold(c.Command)) {
+			if f.isNamedIn(p.Commands.Fold(c.Command)) {
 				return true
 			}
 			continue
 		}
 		for line := range bytes.Lines(c.Text) {
-			if _, value, ok := bytes.Cut(line, []byte(": ")); ok && len(value) < 4096 && f.is(string(bytes.TrimSpace(value)), cwd) {
+			if _, value, ok := bytes.Cut(line, []byte(": ")); ok && len(value) < 4096 && f.matchesPath(string(bytes.TrimSpace(value)), cwd) {
 				return true
 			}
 		}
@@ -272,8 +271,8 @@ func (f *fileTest) Holds(p *Part) bool {
 	return false
 }
 
-// is reports whether a path is the one that is looked for, or ends with it.
-func (f *fileTest) is(p, cwd string) bool {
+// matchesPath reports whether a path is the one that is looked for, or ends with it.
+func (f *fileTest) matchesPath(p, cwd string) bool {
 	p = path.Clean(session.Slashed(p))
 	if endsWithPath(p, f.path) {
 		return true
@@ -288,8 +287,8 @@ func endsWithPath(p, end string) bool {
 	return len(p) == len(end) || p[len(p)-len(end)-1] == '/' || end[0] == '/' && len(p) == len(end)
 }
 
-// within reports whether a folded command names the path.
-func (f *fileTest) within(command []byte) bool {
+// isNamedIn reports whether a folded command contains the path as a whole.
+func (f *fileTest) isNamedIn(command []byte) bool {
 	for from := 0; ; {
 		start, end, ok := f.needle.Find(command, from)
 		if !ok {
@@ -305,5 +304,5 @@ func (f *fileTest) within(command []byte) bool {
 }
 
 func (f *fileTest) Spans(a *analysis.Analyzer, text []byte) [][2]int {
-	return match.SpansOf(a, &f.needle, text, maxSpans)
+	return match.FindAll(a, &f.needle, text, maxSpans)
 }

@@ -12,44 +12,45 @@ import (
 	"pigrep/query/literal"
 )
 
-// Each segment of the index is looked at once, in the order in which the session
-// files come that have documents there. Files are searched meanwhile, as soon as
-// all is known that the index says of them.
+// Each segment of the index is looked up once, in the order of the first file that
+// has documents in it. A file is searched as soon as all of its segments are looked up,
+// while others still are.
 
-// limits is where looking things up stops to pay.
+// limits say when the index does not pay any more.
 type limits struct {
 	literal.Limits
-	// When this share of the documents of a file, and some more, are candidates,
-	// the file is read from its beginning to its end.
-	share float64
-	some  int
-	// So many bytes of a candidate are looked at in one go before it is parsed.
+	// A file is scanned from its beginning to its end if more than scanShare of its
+	// documents, plus scanExtra, are candidates.
+	scanShare float64
+	scanExtra int
+	// window is how many bytes of a candidate's line are read at a time to rule it
+	// out.
 	window int
 }
 
-var defaultLimits = limits{Limits: literal.DefaultLimits, share: 0.5, some: 8, window: 64 << 10}
+var defaultLimits = limits{Limits: literal.DefaultLimits, scanShare: 0.5, scanExtra: 8, window: 64 << 10}
 
-// segmentLookup is what a segment says.
+// A segmentLookup looks up the candidate documents of one segment.
 type segmentLookup struct {
 	segment *index.Segment
-	tasks   []int // whose files have documents in it
-	first   int   // of these
+	tasks   []int // indexes of the tasks whose files have documents in the segment
+	first   int   // the smallest of them
 
-	done chan struct{} // closed when what follows is known
-	docs map[uint32][]uint32
-	all  bool // every document may match
+	done chan struct{}       // closed once the fields below are set
+	docs map[uint32][]uint32 // candidates by file
+	all  bool                // every document is a candidate
 	err  error
 }
 
-// findLookups finds the segments that know the files of the tasks.
+// findLookups makes the lookups of the segments with documents of the tasks' files.
 func (g *run) findLookups() error {
 	if g.reader == nil || g.Required == nil {
 		return nil
 	}
-	of := make(map[uint32]int)
+	taskOf := make(map[uint32]int) // by file
 	for i, t := range g.tasks {
 		if t.Known != nil && t.Indexed > 0 {
-			of[t.Known.File] = i
+			taskOf[t.Known.File] = i
 		}
 	}
 	g.lookups = make([]*segmentLookup, len(g.reader.Segments()))
@@ -64,7 +65,7 @@ func (g *run) findLookups() error {
 			l := &segmentLookup{segment: s, first: len(g.tasks), done: make(chan struct{})}
 			seen := make([]bool, len(g.tasks))
 			for _, run := range runs {
-				if task, ok := of[run.File]; ok && !seen[task] {
+				if task, ok := taskOf[run.File]; ok && !seen[task] {
 					seen[task] = true
 					l.tasks = append(l.tasks, task)
 					l.first = min(l.first, task)
@@ -88,7 +89,7 @@ func (g *run) findLookups() error {
 	return nil
 }
 
-// lookUp looks at the segments that are left, one after the other.
+// lookUp performs the remaining lookups, one after the other.
 func (g *run) lookUp(ctx context.Context) {
 	for {
 		i := int(g.nextLookup.Add(1)) - 1
@@ -104,7 +105,7 @@ func (g *run) lookUp(ctx context.Context) {
 }
 
 func (g *run) lookUpIn(l *segmentLookup) error {
-	if g.useless.Load() {
+	if g.indexUseless.Load() {
 		l.all = true
 		return nil
 	}
@@ -127,7 +128,7 @@ func (g *run) lookUpIn(l *segmentLookup) error {
 	}
 	if found == nil {
 		l.all = true
-		g.useless.Store(true)
+		g.indexUseless.Store(true)
 		return nil
 	}
 	files, err := l.segment.Files()
@@ -143,7 +144,7 @@ func (g *run) lookUpIn(l *segmentLookup) error {
 	return nil
 }
 
-// candidates waits for what the index says of the file of a task.
+// candidates waits for the lookups of a task and sets its candidate entries, or scan.
 func (t *task) candidates(limits limits) error {
 	if t.scan {
 		return nil
@@ -157,7 +158,7 @@ func (t *task) candidates(limits limits) error {
 		t.scan = t.scan || l.all
 		n += len(l.docs[t.Known.File])
 	}
-	if t.scan = t.scan || float64(n) > limits.share*float64(t.Known.Documents)+float64(limits.some); t.scan {
+	if t.scan = t.scan || float64(n) > limits.scanShare*float64(t.Known.Documents)+float64(limits.scanExtra); t.scan {
 		return nil
 	}
 	t.entries = make([]int64, 0, n)

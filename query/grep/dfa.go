@@ -10,50 +10,50 @@ import (
 	"unicode/utf8"
 )
 
-// An lazyDFA finds the lines, or the texts, that an expression matches, and
-// not where in them. Its states are sets of places in the program of package
-// regexp/syntax, made when they are first needed; a step is one look into a
-// table. It is used by one goroutine.
+// A lazyDFA finds the lines, or texts, that an expression matches, but not where in
+// them. Its states are sets of instructions of a regexp/syntax program. They are made
+// when they are first needed, so that a step is usually one look into a table. It is
+// used by one goroutine.
 //
-// A state is entered after a character and knows what that was: the start of the
-// text or of a line, a word character or another. The conditions between two
-// characters (^, $, \b) are evaluated with the next one, so that a match shows
-// itself one character late, and at the end of the text by one more step.
+// A state includes the context before it: the start of the text or of a line, a word
+// character, or another. Conditions between two characters (^, $, \b) are evaluated with
+// the second one. A match is therefore found one character late, and at the end of the
+// text with one more step.
 //
-// Without multiline a text is a list of lines, each matched by itself: a newline
-// ends what is matched and leads to the first state.
+// Without multiline each line of a text is matched by itself: a newline leads to the
+// start state.
 type lazyDFA struct {
 	prog      *syntax.Prog
 	multiline bool
 
 	ascii   [utf8.RuneSelf]uint16
-	bounds  []rune // where intervals of characters begin that the program tells apart
+	bounds  []rune // first characters of the intervals that the program may distinguish
 	classOf []uint16
-	sample  []rune // a character of each class
-	stride  int    // classes, and one for the end of the text
+	samples []rune // one character of each class
+	stride  int    // number of classes, plus one for the end of the text
 
 	table  []int32 // of each state, what each class leads to
 	states []dfaState
-	known  map[string]int32
-	first  int32
+	byKey  map[string]int32
+	start  int32
 
-	// Most characters begin no match: in the state idle, with nothing but the
-	// beginning to go on from, those of stay change nothing.
+	// Most characters begin no match: in the state idle, which has only the first
+	// instruction, the bytes in stay lead back to it.
 	idle int32
 	stay [256]bool
 
-	minds before // what the program asks of the character before
+	tested before // the parts of the context that the program tests
 
-	// of the step being made
+	// Scratch memory of step.
 	seen  []uint32
 	round uint32
 	queue []uint32
 	next  []uint32
 }
 
-// dfaState is the places to go on from, in order, and what came before.
+// A dfaState is the instructions to continue from, in order, and the context before.
 type dfaState struct {
-	places []uint32
+	pcs    []uint32
 	before before
 }
 
@@ -65,15 +65,15 @@ const (
 	beforeWord                    // a word character
 )
 
-// Entries of the table that are no states.
+// Entries of the table that are not states.
 const (
 	dfaUnknown = 0
 	dfaMatch   = 1
 )
 
 const (
-	maxTable   = 1 << 20 // entries, after which the states are made anew
-	maxCompare = 1 << 22 // of intervals with characters of the program
+	maxTable   = 1 << 20 // entries of the table; beyond them it is cleared
+	maxCompare = 1 << 22 // comparisons of intervals with instructions; beyond them intervals are not merged
 )
 
 func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
@@ -82,9 +82,9 @@ func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
 		if in := &prog.Inst[i]; in.Op == syntax.InstEmptyWidth {
 			switch op := syntax.EmptyOp(in.Arg); {
 			case op&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0:
-				d.minds |= beforeWord
+				d.tested |= beforeWord
 			case op&(syntax.EmptyBeginLine|syntax.EmptyBeginText) != 0:
-				d.minds |= beforeLine | beforeText
+				d.tested |= beforeLine | beforeText
 			}
 		}
 	}
@@ -96,13 +96,13 @@ func newLazyDFA(prog *syntax.Prog, multiline bool) *lazyDFA {
 func (d *lazyDFA) reset() {
 	d.table = append(d.table[:0], make([]int32, max(d.stride, 2))...)
 	d.states = append(d.states[:0], dfaState{})
-	d.known = make(map[string]int32)
-	d.first = d.state([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
-	d.idle = d.state([]uint32{uint32(d.prog.Start)}, 0)
+	d.byKey = make(map[string]int32)
+	d.start = d.stateFor([]uint32{uint32(d.prog.Start)}, beforeText|beforeLine)
+	d.idle = d.stateFor([]uint32{uint32(d.prog.Start)}, 0)
 	d.stay = [256]bool{}
 }
 
-// findClasses puts characters that the program never tells apart into one class.
+// findClasses assigns one class to all characters that no instruction distinguishes.
 func (d *lazyDFA) findClasses() {
 	starts := map[rune]bool{0: true, '\n': true, '\n' + 1: true, '0': true, '9' + 1: true, 'A': true, 'Z' + 1: true,
 		'_': true, '_' + 1: true, 'a': true, 'z' + 1: true}
@@ -147,16 +147,16 @@ func (d *lazyDFA) findClasses() {
 		}
 		c, ok := classes[string(key)]
 		if !ok {
-			c = uint16(len(d.sample))
+			c = uint16(len(d.samples))
 			classes[string(key)] = c
-			d.sample = append(d.sample, r)
+			d.samples = append(d.samples, r)
 		}
 		d.classOf = append(d.classOf, c)
 	}
 	for r := range d.ascii {
 		d.ascii[r] = d.class(rune(r))
 	}
-	d.stride = len(d.sample) + 1
+	d.stride = len(d.samples) + 1
 }
 
 func b2i(b bool) byte {
@@ -171,12 +171,11 @@ func (d *lazyDFA) class(r rune) uint16 {
 	return d.classOf[i-1]
 }
 
-// find returns a place in the first line from at on that has a match, -1 when
-// there is none. With multiline it is a place in the text, to which or after
-// which the match goes. at is the start of a line, and of the text with
-// multiline.
+// find returns an offset in the first matching line at or after at, -1 if there is none.
+// With multiline it is an offset at or before the end of the match. at is the start of a
+// line; with multiline it is the start of the text.
 func (d *lazyDFA) find(text []byte, at int) int {
-	state, idle, table, ascii, stay := d.first, d.idle, d.table, &d.ascii, &d.stay
+	state, idle, table, ascii, stay := d.start, d.idle, d.table, &d.ascii, &d.stay
 	for i := at; i < len(text); {
 		if state == idle {
 			for i+4 <= len(text) && stay[text[i]] && stay[text[i+1]] && stay[text[i+2]] && stay[text[i+3]] {
@@ -226,20 +225,20 @@ func (d *lazyDFA) find(text []byte, at int) int {
 	return -1
 }
 
-// step works out what a class leads to from a state and enters it in the table,
-// which may be made anew for it.
+// step computes the state that a class leads to and enters it in the table, which it may
+// clear before.
 func (d *lazyDFA) step(from int32, class int) (next int32) {
 	if len(d.table) > maxTable {
-		s := d.states[d.number(from)]
-		places := slices.Clone(s.places)
+		s := d.states[d.index(from)]
+		places := slices.Clone(s.pcs)
 		d.reset()
-		from = d.state(places, s.before)
+		from = d.stateFor(places, s.before)
 	}
-	s := d.states[d.number(from)]
+	s := d.states[d.index(from)]
 	atEnd := class == d.stride-1
 	var c rune
 	if !atEnd {
-		c = d.sample[class]
+		c = d.samples[class]
 	}
 	newline := !atEnd && c == '\n'
 	word := !atEnd && syntax.IsWordChar(c)
@@ -266,8 +265,8 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	d.round++
 	d.next = d.next[:0]
 	matched := false
-	for _, place := range s.places {
-		if d.follow(place, flags, c, !atEnd) {
+	for _, place := range s.pcs {
+		if d.advance(place, flags, c, !atEnd) {
 			matched = true
 			break
 		}
@@ -276,7 +275,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	case matched:
 		next = dfaMatch
 	case newline && !d.multiline:
-		next = d.first
+		next = d.start
 	default:
 		d.next = append(d.next, uint32(d.prog.Start))
 		slices.Sort(d.next)
@@ -288,7 +287,7 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 		if word {
 			b |= beforeWord
 		}
-		next = d.state(d.next, b)
+		next = d.stateFor(d.next, b)
 	}
 	d.table[int(from)+class] = next
 	if from == d.idle && next == from {
@@ -299,10 +298,9 @@ func (d *lazyDFA) step(from int32, class int) (next int32) {
 	return next
 }
 
-// follow goes from a place through all that takes no character, given what holds
-// here, and adds to d.next where the character leads. It reports whether there
-// is a match.
-func (d *lazyDFA) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
+// advance follows the instructions from place that consume nothing under the conditions
+// flags, and adds to d.next those that c leads to. It reports whether there is a match.
+func (d *lazyDFA) advance(place uint32, flags syntax.EmptyOp, c rune, more bool) bool {
 	d.queue = append(d.queue[:0], place)
 	for len(d.queue) > 0 {
 		pc := d.queue[len(d.queue)-1]
@@ -332,27 +330,27 @@ func (d *lazyDFA) follow(place uint32, flags syntax.EmptyOp, c rune, more bool) 
 	return false
 }
 
-// state returns the number of the state, which is where its row of the table
-// begins.
-func (d *lazyDFA) state(places []uint32, b before) int32 {
-	b &= d.minds
+// stateFor returns the state of the instructions and the context, made if it is new. A
+// state is the offset of its row in the table.
+func (d *lazyDFA) stateFor(places []uint32, b before) int32 {
+	b &= d.tested
 	key := make([]byte, 1, 1+4*len(places))
 	key[0] = byte(b)
 	for _, p := range places {
 		key = binary.LittleEndian.AppendUint32(key, p)
 	}
-	if n, ok := d.known[string(key)]; ok {
+	if n, ok := d.byKey[string(key)]; ok {
 		return n
 	}
 	n := int32(len(d.table))
 	d.table = append(d.table, make([]int32, d.stride)...)
 	d.states = append(d.states, dfaState{slices.Clone(places), b})
-	d.known[string(key)] = n
+	d.byKey[string(key)] = n
 	return n
 }
 
-// number returns the place of a state in states. The first row of the table
-// stands for no state.
-func (d *lazyDFA) number(state int32) int {
+// index returns the index of a state in states. The first row of the table belongs to no
+// state.
+func (d *lazyDFA) index(state int32) int {
 	return 1 + (int(state)-max(d.stride, 2))/d.stride
 }

@@ -17,49 +17,38 @@ import (
 	"pigrep/query/literal"
 )
 
-// A grep finds every line of every part that a regular expression matches, and
-// nothing else. The index only says where not to look:
-//
-//	patterns ── need ──▶ terms ──▶ documents ──▶ entries, read again ─┐
-//	            (literals that every match holds)                    ├─▶ parts ─▶ lines
-//	what is not indexed, or all when nothing is needed ── scan ──────┘
-//
-// Files are read by several goroutines, and their matches handed out in the
-// order of their paths, offsets and parts. Where the bytes of a file show that a
-// match cannot be there, they are not decoded.
-
-// Request says what to look for and where.
+// A Request says what to find and where.
 type Request struct {
 	filter.Spec
 
-	Patterns  []string // regular expressions; one of them has to match
-	Fixed     bool     // they are strings
+	Patterns  []string // regular expressions; a match of any of them counts
+	Fixed     bool     // patterns are plain strings, not expressions
 	Case      literal.CaseMode
-	Word      bool // only matches between what is no part of a word
-	Multiline bool // matches may go over lines
-	Brief     bool // no lines, only how many match
+	Word      bool // only whole words match
+	Multiline bool // a match may span lines
+	Brief     bool // count matching lines, return none
 
-	Before, After int  // lines of the same part to show around a match
-	MaxCount      int  // matching lines of each session file; 0: all
-	Redact        bool // what looks like a secret is masked in what is shown
+	Before, After int  // lines of context from the same part
+	MaxCount      int  // matching lines per session file; 0 for all
+	Redact        bool // mask secrets in the returned lines
 
-	limits *limits // nil: the usual ones
+	limits *limits // nil for defaultLimits
 
-	// Idle is called when there is no result at the moment. May be nil.
+	// Idle is called before Run waits for the next match. May be nil.
 	Idle func()
 }
 
-// File is a session file, and how much of it the index is right about.
+// A File is a session file and how much of it the index covers.
 type File struct {
 	Path    string
-	Known   *session.Summary // nil when it is not indexed
-	Indexed int64            // entries that begin before are indexed; Whole for all of them
+	Known   *session.Summary // nil if the file is not indexed
+	Indexed int64            // entries that begin before this offset are indexed; Whole if all are
 }
 
-// Whole stands for the whole of a file.
+// Whole is the value of File.Indexed for a file that is indexed to its end.
 const Whole = math.MaxInt64
 
-// Match is a part of an entry with lines that match.
+// A Match is a part of an entry with matching lines.
 type Match struct {
 	SessionPath string
 	SessionID   string
@@ -78,22 +67,22 @@ type Match struct {
 	Model       string
 	CustomType  string
 
-	Lines   []Line // none when brief
-	Matched int    // lines that match
-	Matches int    // matches in them; not known when brief
+	Lines   []Line // none with Request.Brief
+	Matched int    // number of matching lines
+	Matches int    // number of matches in them; 0 with Request.Brief
 }
 
-// Summary is the outcome of a grep.
+// A Summary has the totals of a grep.
 type Summary struct {
-	Files    int // that the filters leave to be searched
-	WithHits int // of them, that have a match
-	Lines    int // that match
+	Files    int // files that passed the filters
+	WithHits int // files with a match
+	Lines    int // matching lines
 	Matches  int
-	Scanned  bool // no literal helped: every file was read
+	Scanned  bool // the index ruled nothing out: every file was read
 	Errors   []FileError
 }
 
-// FileError is a session file that could not be read.
+// A FileError says why a session file could not be read.
 type FileError struct {
 	Path string
 	Err  error
@@ -104,9 +93,8 @@ func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
 }
 
-// Run hands every match to emit, in order, on the caller's goroutine. The
-// reader may be nil: then every file is scanned. An error of emit ends the
-// search and is returned.
+// Run calls emit with every match, in order, on the caller's goroutine. Without a
+// reader every file is scanned. Run stops at an error of emit and returns it.
 func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, files []File, req Request, emit func(*Match) error) (*Summary, error) {
 	p, err := req.compile()
 	if err != nil {
@@ -135,26 +123,27 @@ type run struct {
 	tasks []*task
 	queue *queue
 
-	lookups    []*segmentLookup
-	nextLookup atomic.Int64
-	useless    atomic.Bool // the index says nothing
+	lookups      []*segmentLookup
+	nextLookup   atomic.Int64
+	indexUseless atomic.Bool // a segment ruled nothing out: do not look at the others
 }
 
-// task is one session file.
+// A task is the search of one session file.
 type task struct {
 	File
-	lookups []*segmentLookup // that say which entries to look at
-	entries []int64          // these: where they begin, ascending, each once
-	scan    bool             // all of the file has to be looked at
+	lookups []*segmentLookup // of the segments with documents of the file
+	entries []int64          // offsets of the candidate entries, ascending, without duplicates
+	scan    bool             // the whole file has to be searched
 
-	queued  []*Match // found, and not taken
+	// Guarded by the queue until done.
+	queued  []*Match // found and not yet emitted
 	done    bool
-	err     error // of the file
+	err     error // reported in the Summary
 	fatal   error // ends the search
-	skipped bool  // by a filter
+	skipped bool  // a filter rejects the session
 }
 
-// plan makes the tasks, in order.
+// plan makes the tasks, in order of paths.
 func (g *run) plan(files []File) {
 	for _, f := range files {
 		if f.Known != nil && f.Indexed == Whole && !g.filter.Session(f.Known) {
@@ -166,7 +155,7 @@ func (g *run) plan(files []File) {
 	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// run works the tasks off and hands the matches out.
+// run performs the tasks and emits their matches.
 func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	g.queue = newQueue(ctx)
@@ -185,7 +174,7 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 				if i >= len(g.tasks) {
 					return
 				}
-				w.search(g.tasks[i])
+				w.searchTask(g.tasks[i])
 				g.queue.end(g.tasks[i])
 			}
 		})
@@ -223,21 +212,22 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
 		}
 	}
-	sum.Scanned = g.reader == nil || g.Required == nil || g.useless.Load()
+	sum.Scanned = g.reader == nil || g.Required == nil || g.indexUseless.Load()
 	return sum, nil
 }
 
-// A queue bounds the matches that wait for the turn of their task, and so the
-// memory that they take and how far a goroutine runs ahead.
+// A queue has the matches that wait until those of all earlier tasks are emitted. It
+// bounds their memory, and so how far goroutines run ahead.
 type queue struct {
 	ctx     context.Context
 	mu      sync.Mutex
 	changed *sync.Cond
-	turn    *task
-	size    int // of what waits
+	turn    *task // whose matches are emitted now
+	size    int   // estimated bytes of all waiting matches
 }
 
-const maxQueued = 4 << 20 // bytes
+// maxQueued is the size from which put waits. One match may exceed it.
+const maxQueued = 4 << 20
 
 func newQueue(ctx context.Context) *queue {
 	q := &queue{ctx: ctx}
@@ -250,8 +240,8 @@ func newQueue(ctx context.Context) *queue {
 	return q
 }
 
-// put adds a match of a task. It waits while there are too many, but never with
-// none of the task whose turn it is.
+// put adds a match of a task. It waits while the queue is full, unless the queue has no
+// match of the task whose turn it is: then everybody would wait.
 func (q *queue) put(t *task, m *Match) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -266,7 +256,7 @@ func (q *queue) put(t *task, m *Match) error {
 	return q.ctx.Err()
 }
 
-// end says that there will be no more matches of a task.
+// end marks a task as done: it has no further matches.
 func (q *queue) end(t *task) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -275,8 +265,8 @@ func (q *queue) end(t *task) {
 	}
 }
 
-// take waits for matches of a task, and returns none when there are no more. Idle,
-// when not nil, is called before waiting.
+// take removes the matches of a task from the queue. It waits until there are some, or
+// returns none if the task is done. It calls idle, which may be nil, before waiting.
 func (q *queue) take(t *task, idle func()) []*Match {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -304,7 +294,8 @@ func (q *queue) take(t *task, idle func()) []*Match {
 	return matches
 }
 
-// size is about how many bytes of memory the match takes.
+// size estimates the memory of a match: the struct with its strings, and for each line
+// the struct, its text and 16 bytes a span.
 func (m *Match) size() int {
 	size := 512
 	for i := range m.Lines {

@@ -395,7 +395,7 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req Request, matches func(string
 	from := rng.IntN(len(runes))
 	piece := runes[from:min(len(runes), from+1+rng.IntN(12))]
 	req.Case = literal.CaseMode(rng.IntN(3))
-	req.limits = &limits{Limits: literal.Limits{Few: 1000 * rng.IntN(2), Terms: 1 + 20*rng.IntN(1000)}, share: 0.3 * float64(rng.IntN(5)), some: rng.IntN(3), window: rng.IntN(200)}
+	req.limits = &limits{Limits: literal.Limits{FewDocuments: 1000 * rng.IntN(2), MaxTerms: 1 + 20*rng.IntN(1000)}, scanShare: 0.3 * float64(rng.IntN(5)), scanExtra: rng.IntN(3), window: rng.IntN(200)}
 	req.Scope = scope.Scopes[rng.IntN(len(scope.Scopes))]
 	if rng.IntN(3) == 0 {
 		for i, r := range piece {
@@ -680,7 +680,7 @@ func TestGrepInManyWords(t *testing.T) {
 		if strings.Contains(piece, "\n") {
 			continue
 		}
-		req := Request{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &limits{Limits: literal.Limits{Terms: 20_000}, share: 1}}
+		req := Request{Patterns: []string{piece}, Fixed: true, Case: literal.CaseSensitive, limits: &limits{Limits: literal.Limits{MaxTerms: 20_000}, scanShare: 1}}
 		req.Scope = scope.All
 		list, sum := s.grep(req, true)
 		if diff := cmp.Diff(s.plain(scope.All.KindsOf(), func(line string) bool { return strings.Contains(line, piece) }), places(list)); diff != "" {

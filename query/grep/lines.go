@@ -7,35 +7,35 @@ import (
 	"pigrep/query/literal"
 )
 
-// A finder finds what a pattern matches in texts. It is used by one goroutine.
+// A finder finds the matches of a pattern in texts. It is used by one goroutine.
 type finder struct {
 	*literal.Pattern
-	brief     bool // it is enough to know which lines match
-	automaton *lazyDFA
-	cursor    literal.Cursor
-	blocks    []block
+	brief  bool // it is enough to know which lines match
+	dfa    *lazyDFA
+	cursor literal.Cursor
+	blocks []block
 }
 
-// block is a line that matches, or with multiline the lines that a match or
-// several that share lines cover.
+// A block is a matching line or, with Multiline, the lines of a match, or of several
+// matches that share lines.
 type block struct {
 	start, end int      // without the last newline
 	spans      [][2]int // in the text, in order; none when the pattern is brief
 }
 
 func newFinder(p *literal.Pattern, brief bool) *finder {
-	return &finder{Pattern: p, brief: brief, automaton: newLazyDFA(p.Program, p.Multiline)}
+	return &finder{Pattern: p, brief: brief, dfa: newLazyDFA(p.Program, p.Multiline)}
 }
 
-// find returns the blocks that match, at most limit unless that is negative. The
-// slice is valid until the next call.
+// find returns the matching blocks, up to limit unless that is negative. The slice is
+// valid until the next call.
 func (f *finder) find(text []byte, limit int) []block {
 	f.blocks = f.blocks[:0]
 	if len(text) == 0 {
 		return nil
 	}
-	if f.Text != nil {
-		f.cursor.Begin(f.Text, text)
+	if f.TextPrefilter != nil {
+		f.cursor.Begin(f.TextPrefilter, text)
 	}
 	if f.Multiline {
 		f.findAcross(text, limit)
@@ -43,16 +43,16 @@ func (f *finder) find(text []byte, limit int) []block {
 	}
 	for at := 0; at < len(text) && len(f.blocks) != limit; {
 		var pos int
-		if f.Text != nil {
+		if f.TextPrefilter != nil {
 			if pos = f.cursor.Next(at); pos == len(text) {
 				break
 			}
-		} else if pos = f.automaton.find(text, at); pos < 0 {
+		} else if pos = f.dfa.find(text, at); pos < 0 {
 			break
 		}
 		start := at + 1 + bytes.LastIndexByte(text[at:pos], '\n')
-		end := literal.IndexFrom(text, '\n', pos)
-		if spans, ok := f.line(text[start:end]); ok {
+		end := literal.IndexByteFrom(text, '\n', pos)
+		if spans, ok := f.matchLine(text[start:end]); ok {
 			for i := range spans {
 				spans[i][0] += start
 				spans[i][1] += start
@@ -65,12 +65,12 @@ func (f *finder) find(text []byte, limit int) []block {
 }
 
 // line reports whether a line that may match does, and where.
-func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
+func (f *finder) matchLine(line []byte) (spans [][2]int, ok bool) {
 	if f.IsLiteral {
 		if f.brief {
 			return nil, true
 		}
-		n, at := &f.Text.List[0], literal.NoPosition
+		n, at := &f.TextPrefilter.Finders[0], literal.AtStart
 		for from := 0; ; {
 			i := n.Find(line, from, &at)
 			if i == len(line) {
@@ -80,7 +80,7 @@ func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
 			spans = append(spans, [2]int{i, from})
 		}
 	}
-	if f.Text != nil && f.automaton.find(line, 0) < 0 {
+	if f.TextPrefilter != nil && f.dfa.find(line, 0) < 0 {
 		return nil, false
 	}
 	if f.brief && !f.Word {
@@ -90,8 +90,7 @@ func (f *finder) line(line []byte) (spans [][2]int, ok bool) {
 	return spans, len(spans) > 0
 }
 
-// matches returns every match in a text, from left to right, none of which
-// overlap.
+// matches returns all matches in a text, in order and without overlaps.
 func (f *finder) matches(text []byte) (spans [][2]int) {
 	if !f.Word {
 		for _, m := range f.Regexp.FindAllIndex(text, -1) {
@@ -99,8 +98,8 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 		}
 		return spans
 	}
-	// A match takes the characters around it along. The next one may need the
-	// last of this one, or what stands after it, to the left of it.
+	// The expression also matches the characters around the word. The next match may
+	// need the last character of this word, or the one after it, on its left.
 	re := f.Regexp
 	for at := 0; at <= len(text); re = f.RegexpInside {
 		m := re.FindSubmatchIndex(text[at:])
@@ -120,9 +119,9 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 	return spans
 }
 
-// findAcross finds matches that may go over several lines.
+// findAcross finds matches that may span lines.
 func (f *finder) findAcross(text []byte, limit int) {
-	if f.Text != nil && f.cursor.Next(0) == len(text) || f.automaton.find(text, 0) < 0 {
+	if f.TextPrefilter != nil && f.cursor.Next(0) == len(text) || f.dfa.find(text, 0) < 0 {
 		return
 	}
 	for _, s := range f.matches(text) {
@@ -134,7 +133,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 			last--
 		}
 		start := 1 + bytes.LastIndexByte(text[:s[0]], '\n')
-		end := literal.IndexFrom(text, '\n', last)
+		end := literal.IndexByteFrom(text, '\n', last)
 		if n := len(f.blocks); n > 0 && start <= f.blocks[n-1].end {
 			b := &f.blocks[n-1]
 			b.end = max(b.end, end)
@@ -148,7 +147,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 	}
 }
 
-// Line is a line of a part: one that matches, or one around it.
+// A Line is a line of a part: one that matches, or one of the context.
 type Line struct {
 	Number int      // from 1, within the part
 	Offset int      // of its first byte within the part
@@ -158,7 +157,7 @@ type Line struct {
 	Ended  bool // a newline follows
 }
 
-// linesOf returns the lines of the blocks and those around them.
+// linesOf returns the lines of the blocks with their context.
 func linesOf(text []byte, blocks []block, before, after int) []Line {
 	var lines []Line
 	number, counted := 1, 0
@@ -175,7 +174,7 @@ func linesOf(text []byte, blocks []block, before, after int) []Line {
 			start = 1 + bytes.LastIndexByte(text[:start-1], '\n')
 		}
 		for start < b.start {
-			end := literal.IndexFrom(text, '\n', start)
+			end := literal.IndexByteFrom(text, '\n', start)
 			add(start, end)
 			start = end + 1
 		}
@@ -190,7 +189,7 @@ func linesOf(text []byte, blocks []block, before, after int) []Line {
 			until = blocks[i+1].start
 		}
 		for n := 0; n < after && done < until; n++ {
-			end := literal.IndexFrom(text, '\n', done)
+			end := literal.IndexByteFrom(text, '\n', done)
 			add(done, end)
 			done = end + 1
 		}

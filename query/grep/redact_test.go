@@ -15,7 +15,7 @@ func TestRedactedLines(t *testing.T) {
 	for _, text := range []string{text, strings.TrimPrefix(text, filler)} {
 		find := func(word string) (lines []Line) {
 			for n, at := 1, 0; at < len(text); n++ {
-				end := literal.IndexFrom([]byte(text), '\n', at)
+				end := literal.IndexByteFrom([]byte(text), '\n', at)
 				if line := text[at:end]; strings.Contains(line, word) {
 					i := strings.Index(line, word)
 					lines = append(lines, Line{Number: n, Offset: at, Text: line, Match: true, Spans: [][2]int{{i, i + len(word)}}})

@@ -5,8 +5,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// Place says in JSON where a match is, with the names that hits have.
-type Place struct {
+// Location says in JSON where a match is, with the names that hits have.
+type Location struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
@@ -25,9 +25,9 @@ type Place struct {
 	CustomType  string       `json:"customType,omitempty"`
 }
 
-// Place returns where the match is.
-func (m *Match) Place() Place {
-	return Place{
+// Location returns where the match is.
+func (m *Match) Location() Location {
+	return Location{
 		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
 		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
 	}
@@ -36,7 +36,7 @@ func (m *Match) Place() Place {
 // Row is a line of a match in JSON.
 type Row struct {
 	Type string `json:"type"` // "match" or "context"
-	Place
+	Location
 	Number int      `json:"lineNumber"`
 	At     int      `json:"lineOffset"`
 	Text   string   `json:"text"`
@@ -47,7 +47,7 @@ type Row struct {
 func (m *Match) Rows() []Row {
 	rows := make([]Row, len(m.Lines))
 	for i, l := range m.Lines {
-		rows[i] = Row{"context", m.Place(), l.Number, l.Offset, l.Text, l.Spans}
+		rows[i] = Row{"context", m.Location(), l.Number, l.Offset, l.Text, l.Spans}
 		if l.Match {
 			rows[i].Type = "match"
 		}

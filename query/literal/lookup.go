@@ -7,71 +7,75 @@ import (
 	"pigrep/index/analysis"
 )
 
-// Limits is where looking up literals in a segment stops to pay.
+// Limits say when looking up literals in a segment does not pay any more.
 type Limits struct {
-	// Up to this many documents of a segment are read rather than looking for
-	// pieces of terms in its dictionary, which takes as long.
-	Few int
-	// With more terms in a segment than this, a piece of them says too little.
-	Terms int
+	// FewDocuments is how many documents are read in about the time that it takes
+	// to search the dictionary for a piece of a term.
+	FewDocuments int
+	// MaxTerms is how many terms of a segment may contain a key. A key in more of
+	// them rules out too little.
+	MaxTerms int
 }
 
-var DefaultLimits = Limits{Few: 100, Terms: 20_000}
+// DefaultLimits are the limits outside of tests.
+var DefaultLimits = Limits{FewDocuments: 100, MaxTerms: 20_000}
 
-// Lookup finds the documents of a segment that meet a need. A nil bitmap is all
-// of them.
+// A Lookup finds candidate documents in a segment. It is used by one goroutine.
 type Lookup struct {
 	Segment  *index.Segment
 	Limits   Limits
-	enough   bool // of few documents they need not be looked for
-	Pieces   bool // pieces of terms may be looked for in the whole dictionary
+	Pieces   bool // search the whole dictionary for suffixes and infixes of terms
+	fewLeft  bool // the candidates so far are few: further pieces do not pay
 	analyzer analysis.Analyzer
 }
 
+// Documents returns the documents that may meet a condition, nil for all of them. The
+// bitmap is the caller's.
 func (l *Lookup) Documents(n *Required) (*roaring.Bitmap, error) {
 	switch n.op {
 	case anyLiteral:
 		var any *roaring.Bitmap
 		for _, lit := range n.literals {
-			docs, err := l.literal(lit)
+			docs, err := l.lookupLiteral(lit)
 			if err != nil || docs == nil {
 				return nil, err
 			}
-			any = unite(any, docs)
+			any = uniteBitmaps(any, docs)
 		}
 		return any, nil
 	case anyOf:
 		var any *roaring.Bitmap
-		for _, sub := range n.of {
+		for _, sub := range n.subs {
 			docs, err := l.Documents(sub)
 			if err != nil || docs == nil {
 				return nil, err
 			}
-			any = unite(any, docs)
+			any = uniteBitmaps(any, docs)
 		}
 		return any, nil
 	}
 	var all *roaring.Bitmap
-	defer func(before bool) { l.enough = before }(l.enough)
-	for _, sub := range n.of {
+	defer func(before bool) { l.fewLeft = before }(l.fewLeft)
+	for _, sub := range n.subs {
 		docs, err := l.Documents(sub)
 		if err != nil {
 			return nil, err
 		}
-		if all = intersect(all, docs); all != nil && all.IsEmpty() {
+		if all = intersectBitmaps(all, docs); all != nil && all.IsEmpty() {
 			break
 		}
-		l.enough = l.enough || l.IsFew(all)
+		l.fewLeft = l.fewLeft || l.IsFew(all)
 	}
 	return all, nil
 }
 
-// IsFew reports whether the documents are so few that it is quicker to read them.
+// IsFew reports whether the documents are so few that reading them is quicker than
+// ruling out more of them.
 func (l *Lookup) IsFew(docs *roaring.Bitmap) bool {
-	return docs != nil && docs.GetCardinality() <= uint64(l.Limits.Few)
+	return docs != nil && docs.GetCardinality() <= uint64(l.Limits.FewDocuments)
 }
 
-func unite(a, b *roaring.Bitmap) *roaring.Bitmap {
+func uniteBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
 	if a == nil {
 		return b
 	}
@@ -79,7 +83,7 @@ func unite(a, b *roaring.Bitmap) *roaring.Bitmap {
 	return a
 }
 
-func intersect(a, b *roaring.Bitmap) *roaring.Bitmap {
+func intersectBitmaps(a, b *roaring.Bitmap) *roaring.Bitmap {
 	switch {
 	case a == nil:
 		return b
@@ -90,39 +94,39 @@ func intersect(a, b *roaring.Bitmap) *roaring.Bitmap {
 	return a
 }
 
-// literal returns the documents that have every term that a literal needs.
-func (l *Lookup) literal(lit Literal) (*roaring.Bitmap, error) {
+// lookupLiteral returns the documents that have every required term of a literal.
+func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 	var all *roaring.Bitmap
-	for _, n := range termsOf(&l.analyzer, lit) { // whole terms come first
+	for _, n := range requiredTerms(&l.analyzer, lit) { // whole terms come first
 		var docs *roaring.Bitmap
 		var err error
 		switch {
-		case n.form == termIs:
+		case n.form == termWhole:
 			docs, err = l.Segment.Bitmap(index.FieldText, []byte(n.key))
-		case n.form == termBegins:
-			docs, err = l.beginning(n.key)
-		case l.Pieces && !l.enough && !l.IsFew(all):
-			docs, err = l.holding(n)
+		case n.form == termPrefix:
+			docs, err = l.lookupPrefix(n.key)
+		case l.Pieces && !l.fewLeft && !l.IsFew(all):
+			docs, err = l.lookupInfix(n)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if all = intersect(all, docs); all != nil && all.IsEmpty() {
+		if all = intersectBitmaps(all, docs); all != nil && all.IsEmpty() {
 			break
 		}
 	}
 	return all, nil
 }
 
-// beginning returns the documents with a term that begins in this way, nil when
+// lookupPrefix returns the documents with a term that begins with the prefix, nil if
 // there are too many such terms.
-func (l *Lookup) beginning(prefix string) (*roaring.Bitmap, error) {
+func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 	var terms [][]byte
 	err := l.Segment.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
 		terms = append(terms, append([]byte(nil), term...))
-		return len(terms) <= l.Limits.Terms
+		return len(terms) <= l.Limits.MaxTerms
 	})
-	if err != nil || len(terms) > l.Limits.Terms {
+	if err != nil || len(terms) > l.Limits.MaxTerms {
 		return nil, err
 	}
 	union := roaring.New()
@@ -136,10 +140,11 @@ func (l *Lookup) beginning(prefix string) (*roaring.Bitmap, error) {
 	return union, nil
 }
 
-// holding returns the documents with a term that holds the key, or that may go
-// on with it beyond what is indexed of it; nil when there are too many such terms.
-func (l *Lookup) holding(n requiredTerm) (*roaring.Bitmap, error) {
-	docs, ok, err := l.Segment.Infix(index.FieldText, []byte(n.key), n.form == termEnds, l.Limits.Terms)
+// lookupInfix returns the documents with a term that contains the key, or ends with
+// it, and those with a term that was cut, whose rest may contain it. It returns nil
+// if there are too many such terms.
+func (l *Lookup) lookupInfix(n requiredTerm) (*roaring.Bitmap, error) {
+	docs, ok, err := l.Segment.Infix(index.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
 	if err != nil || !ok {
 		return nil, err
 	}

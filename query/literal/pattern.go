@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// CaseMode says when upper and lower case letters are the same.
+// CaseMode says whether matching ignores case.
 type CaseMode uint8
 
-// The modes. Smart case tells them apart when a pattern has an upper case letter.
+// The modes. Smart case ignores case unless a pattern has an upper case letter.
 const (
 	SmartCase CaseMode = iota
 	CaseSensitive
 	IgnoreCase
 )
 
-// PatternError says why a pattern is no regular expression, and where.
+// PatternError says why and where a pattern is not a valid regular expression.
 type PatternError struct {
 	Pattern string
-	Offset  int // in bytes, of what is wrong; -1 when it is the whole
+	Offset  int // byte offset of the mistake; -1 for the whole pattern
 	Reason  string
 	Hint    string
 }
@@ -36,8 +36,8 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("pattern %s, at character %d: %s", quoted(e.Pattern), 1+utf8.RuneCountInString(e.Pattern[:e.Offset]), e.Reason)
 }
 
-// quoted puts quotes around a pattern, which stays as it was typed if it can be seen
-// so: its backslashes are what may be wrong with it.
+// quoted puts quotes around a pattern. It escapes nothing if all characters are
+// printable: doubled backslashes would hide a mistake with backslashes.
 func quoted(pattern string) string {
 	if strings.ContainsFunc(pattern, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(pattern)
@@ -45,24 +45,25 @@ func quoted(pattern string) string {
 	return `"` + pattern + `"`
 }
 
-// A Pattern is what a grep looks for. It is not changed by searching.
+// A Pattern is a compiled expression with its required literals and prefilters. It
+// is immutable and safe for concurrent use.
 type Pattern struct {
 	Multiline bool
 	Word      bool
 
-	Program      *syntax.Prog   // of the expression, for automatons
-	Regexp       *regexp.Regexp // with word: the match is group 1, from the start of a line on
-	RegexpInside *regexp.Regexp // with word: the same, from the middle of a line on
+	Program      *syntax.Prog   // for a lazy DFA
+	Regexp       *regexp.Regexp // with Word: group 1 is the match; applied at the start of a line
+	RegexpInside *regexp.Regexp // with Word: group 1 is the match; applied in the middle of a line
 
-	Required  *Required
-	Text      *Prefilter // nil when no literal is needed
-	JSON      *Prefilter
-	IsLiteral bool // a needle in a text is a match
+	Required      *Required
+	TextPrefilter *Prefilter // nil when no literal is needed
+	JSONPrefilter *Prefilter
+	IsLiteral     bool // a needle in a text is a match
 }
 
-// WordCharacter is what makes words of -w, as a class: letters, marks, numbers,
-// connecting punctuation, and the signs that stand for letters or numbers and are
-// indexed as such.
+// WordCharacter is the inside of a character class with the word characters of -w:
+// letters, marks, numbers, connecting punctuation, and the signs that are indexed as
+// letters or numbers.
 const WordCharacter = `\p{L}\p{M}\p{N}\p{Pc}\x{200c}\x{200d}` + signClass
 
 // signClass are the characters that are neither letters nor numbers and are
@@ -72,15 +73,16 @@ const signClass = `\x{20a8}\x{2100}-\x{2101}\x{2103}\x{2105}-\x{2106}\x{2109}\x{
 	`\x{3260}-\x{327e}\x{328a}-\x{32b0}\x{32c0}-\x{33ff}\x{fdfc}\x{1f110}-\x{1f12e}\x{1f130}-\x{1f14f}` +
 	`\x{1f16a}-\x{1f16c}\x{1f190}\x{1f200}-\x{1f202}\x{1f210}-\x{1f23b}\x{1f240}-\x{1f248}\x{1f250}-\x{1f251}`
 
-// Options say how patterns are read.
+// Options say how patterns are compiled.
 type Options struct {
-	Fixed     bool // they are strings
+	Fixed     bool // patterns are plain strings, not expressions
 	Case      CaseMode
-	Word      bool // only matches between what is no part of a word
-	Multiline bool // matches may go over lines
+	Word      bool // only whole words match
+	Multiline bool // a match may span lines
 }
 
-// Compile compiles regular expressions, one of which has to match.
+// Compile compiles regular expressions into one Pattern: a match of any of them is a
+// match.
 func Compile(patterns []string, req Options) (*Pattern, error) {
 	if len(patterns) == 0 {
 		return nil, &PatternError{Offset: -1, Reason: "there is no pattern"}
@@ -122,10 +124,10 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	if err != nil {
 		return nil, patternError(whole, err)
 	}
-	p.Required = RequiredOf(tree, req.Word)
-	p.Text, p.JSON = textPrefilter(p.Required), jsonPrefilter(p.Required)
-	p.IsLiteral = !req.Word && p.Text != nil && !p.Text.foreign && tree.Op == syntax.OpLiteral && len(p.Text.List) == 1 &&
-		len(p.Text.List[0].Text) == len(string(tree.Rune))
+	p.Required = Extract(tree, req.Word)
+	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	p.IsLiteral = !req.Word && p.TextPrefilter != nil && !p.TextPrefilter.specialFold && tree.Op == syntax.OpLiteral && len(p.TextPrefilter.Finders) == 1 &&
+		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
 	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {
 		return nil, patternError(whole, err)
 	}
@@ -170,7 +172,8 @@ func patternError(pattern string, err error) error {
 	return e
 }
 
-// unbalanced returns the place of the first parenthesis without another.
+// unbalanced returns the offset of the first parenthesis without a partner, -1 if
+// there is none.
 func unbalanced(pattern string) int {
 	var opened []int
 	for i := 0; i < len(pattern); i++ {
@@ -221,8 +224,8 @@ func hasNewline(re *syntax.Regexp) bool {
 	return false
 }
 
-// HasUpper reports whether a pattern has an upper case letter that stands for
-// itself, not in the name of a class or the like.
+// HasUpper reports whether a pattern has an upper case letter as a literal, rather
+// than in an escape or the name of a class.
 func HasUpper(patterns []string, fixed bool) bool {
 	for _, p := range patterns {
 		if fixed {
@@ -275,7 +278,7 @@ func upperInRegexp(p string) bool {
 	return false
 }
 
-// skipPast returns the length of s up to and with c.
+// skipPast returns the length of s up to c, including it.
 func skipPast(s string, c byte) int {
 	if i := strings.IndexByte(s, c); i >= 0 {
 		return i + 1

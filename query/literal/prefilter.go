@@ -2,104 +2,85 @@ package literal
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
-	"slices"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Needles find quickly where something that an expression needs may be: one of
-// a few strings, in a text or in the bytes of a session file. They are not
-// changed by searching.
+// A Prefilter finds the places of a text, or of the JSON of a session file, where an
+// expression may match: one of a few required literals is there. It is immutable;
+// a Cursor walks a text with it.
 type Prefilter struct {
-	List    []Finder
-	Longest int  // bytes of the longest, and of any character or escape that stands for a part of it
-	foreign bool // without regard to case, k and s are also the Kelvin sign and the long s
-	wide    bool // a match may have other characters than ASCII
+	Finders     []Finder
+	Longest     int  // bytes of the longest literal, and at least those of an escape
+	specialFold bool // a k or s in any case may also be the Kelvin sign or the long s
+	nonASCII    bool // a match may have characters outside of ASCII
 }
 
-// A Finder is a string, lower case when fold is set: then it is ASCII, but for
-// characters without case.
-type Finder struct {
-	Text []byte
-	Fold bool
-	Pair pair // of the two rarest bytes of text
-	at   int  // where they are in it
-
-	Rare      int // the rarest byte, where looking for it alone is quicker; else -1
-	low, high byte
-}
-
-// A byte of this rank or above is so common that looking for each of them takes
-// longer than looking for pairs.
-const commonRank = 200 - 2*16
-
-// Needles shorter than this many bytes, and more of them, are not worth it: the
-// text has to be read whole.
+// With shorter literals, or more of them, a prefilter stops so often that searching
+// the whole text is faster.
 const (
-	minNeedle = 2
-	maxSeeks  = 16
+	minFinder  = 2 // bytes
+	maxFinders = 16
 )
 
 // textPrefilter picks needles for decoded texts, nil when nothing is needed.
-func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, wholeLiteral) }
+func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, textPiece) }
 
-// jsonPrefilter picks needles for session files as they are: strings that are in a
-// file byte by byte when they are in a text, unless a \u escape stands for one of
-// their characters.
-func jsonPrefilter(n *Required) *Prefilter { return pickPrefilter(n, rawPiece) }
+// jsonPrefilter returns the prefilter of raw JSON, nil if there is none. Its literals
+// are in the JSON byte by byte if they are in a decoded text, unless a \u escape
+// stands for one of their characters (see NextEscape).
+func jsonPrefilter(n *Required) *Prefilter { return pickPrefilter(n, jsonPiece) }
 
-// pickPrefilter takes, of all lists of literals that are needed, the one whose
-// shortest piece is the longest.
+// pickPrefilter makes a prefilter of the list of required literals whose shortest
+// piece is the longest.
 func pickPrefilter(n *Required, piece func(Literal) []byte) *Prefilter {
 	best := &Prefilter{}
-	most := minNeedle - 1
-	n.lists(func(list []Literal) {
-		if len(list) > maxSeeks {
+	most := minFinder - 1
+	n.visitLists(func(list []Literal) {
+		if len(list) > maxFinders {
 			return
 		}
 		found := &Prefilter{}
 		least := maxLiteral
 		for _, l := range list {
 			text := piece(l)
-			if least = min(least, len(text)); least < minNeedle {
+			if least = min(least, len(text)); least < minFinder {
 				return
 			}
 			if l.fold {
 				text = lowerASCII(text)
-				found.foreign = found.foreign || bytes.ContainsAny(text, "ks")
+				found.specialFold = found.specialFold || bytes.ContainsAny(text, "ks")
 			}
-			found.wide = found.wide || found.foreign || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
-			found.List = append(found.List, NewFinder(text, l.fold))
+			found.nonASCII = found.nonASCII || found.specialFold || bytes.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
+			found.Finders = append(found.Finders, NewFinder(text, l.fold))
 			found.Longest = max(found.Longest, len(text), len(`\u0000`))
 		}
 		if least > most {
 			best, most = found, least
 		}
 	})
-	if len(best.List) == 0 {
+	if len(best.Finders) == 0 {
 		return nil
 	}
 	return best
 }
 
-// lists visits the lists of literals that are needed on their own, and unions of
-// such that are alternatives.
-func (n *Required) lists(visit func([]Literal)) {
+// visitLists visits every list of literals of which each text contains one. Of
+// alternatives it visits the union.
+func (n *Required) visitLists(visit func([]Literal)) {
 	switch {
 	case n == nil:
 	case n.op == anyLiteral:
 		visit(n.literals)
 	case n.op == allOf:
-		for _, sub := range n.of {
-			sub.lists(visit)
+		for _, sub := range n.subs {
+			sub.visitLists(visit)
 		}
 	default:
 		var all []Literal
-		for _, sub := range n.of {
+		for _, sub := range n.subs {
 			var longest []Literal
-			sub.lists(func(list []Literal) {
+			sub.visitLists(func(list []Literal) {
 				if longest == nil || shortest(list) > shortest(longest) {
 					longest = list
 				}
@@ -115,6 +96,7 @@ func (n *Required) lists(visit func([]Literal)) {
 	}
 }
 
+// shortest returns the length of the shortest literal.
 func shortest(list []Literal) int {
 	n := maxLiteral
 	for _, l := range list {
@@ -123,16 +105,16 @@ func shortest(list []Literal) int {
 	return n
 }
 
-// wholeLiteral returns the longest piece of a literal between edges that can be
-// looked for in a text.
-func wholeLiteral(l Literal) []byte {
+// textPiece returns the longest piece of a literal without an edge.
+func textPiece(l Literal) []byte {
 	return longestPiece(l, func(r rune) bool { return r != edge }, func([]byte) bool { return true })
 }
 
-// rawPiece returns the longest piece of a literal that is in a session file as it
-// is. What separates the leaves of a value or their names is made by the adapter,
-// and so are numbers of elements; some characters are escaped.
-func rawPiece(l Literal) []byte {
+// jsonPiece returns the longest piece of a literal that raw JSON contains whenever the
+// decoded text contains the literal. Characters that JSON escapes cannot be part of
+// it, nor can what the adapter inserts into the text of a call: separators between
+// values and their names, and the indexes of array elements.
+func jsonPiece(l Literal) []byte {
 	return longestPiece(l, func(r rune) bool {
 		switch r {
 		case '.', ':', '/', '"', '\\', '{', '}', '[', ']', 0x7f, utf8.RuneError:
@@ -140,16 +122,15 @@ func rawPiece(l Literal) []byte {
 		}
 		return r >= ' '
 	}, func(piece []byte) bool {
-		if len(piece) >= 12 {
-			return true
-		}
-		return piece[0] != ' ' && bytes.ContainsFunc(piece, func(r rune) bool { return r < '0' || '9' < r })
+		// No array has an index of 12 digits.
+		return len(piece) >= 12 || bytes.ContainsFunc(piece, func(r rune) bool { return r < '0' || '9' < r })
 	})
 }
 
-// longestPiece returns the longest piece of a literal made of characters that
-// may be in it, without those that have another case outside of ASCII.
-func longestPiece(l Literal, may func(rune) bool, ok func([]byte) bool) []byte {
+// longestPiece returns the longest piece of a literal that has only characters which
+// allowed accepts and that ok accepts as a whole. With any case allowed, the piece has
+// no character that has another case outside of ASCII.
+func longestPiece(l Literal, allowed func(rune) bool, ok func([]byte) bool) []byte {
 	var best []byte
 	start := 0
 	end := func(at int) {
@@ -162,7 +143,7 @@ func longestPiece(l Literal, may func(rune) bool, ok func([]byte) bool) []byte {
 		}
 	}
 	for i, r := range l.text {
-		if !may(r) || l.fold && r >= utf8.RuneSelf && unicode.SimpleFold(r) != r {
+		if !allowed(r) || l.fold && r >= utf8.RuneSelf && unicode.SimpleFold(r) != r {
 			end(i)
 			start = i + utf8.RuneLen(r)
 		}
@@ -171,159 +152,46 @@ func longestPiece(l Literal, may func(rune) bool, ok func([]byte) bool) []byte {
 	return best
 }
 
-func lowerASCII(b []byte) []byte {
-	b = slices.Clone(b)
-	for i, c := range b {
-		b[i] = LowerByte(c)
-	}
-	return b
-}
-
-func LowerByte(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
-}
-
-// frequency says how common a byte is in session files, roughly: the letters of
-// English and the signs of code, the most common first.
-const frequency = " etaoinsrlcdupm\"fhgb,y.w_v-0:/1x2k()35\\4E968TS7ICAqjzPRNLODMF>B=;HUGWV'*+Y<KJ{}#[]XQ&$!@|Z%?^~`"
-
-var rank = func() (rank [256]uint8) {
-	for i := range len(frequency) {
-		rank[frequency[i]] = uint8(200 - 2*i)
-	}
-	for c := utf8.RuneSelf; c < 256; c++ {
-		rank[c] = 30
-	}
-	rank[0xe2], rank[0xe3], rank[0xe4], rank[0xe5] = 60, 60, 60, 60
-	return rank
-}()
-
-func NewFinder(text []byte, fold bool) Finder {
-	cost := func(i int) int {
-		c := text[i]
-		n := int(rank[c])
-		if fold && 'a' <= c && c <= 'z' {
-			n += int(rank[c-'a'+'A'])
-		}
-		return n
-	}
-	first, second := 0, 1
-	for i := range text {
-		for j := i + 1; j < len(text); j++ {
-			if cost(i)+cost(j) < cost(first)+cost(second) {
-				first, second = i, j
-			}
-		}
-	}
-	n := Finder{text, fold, NewPair(text[first], text[second], second-first, fold), first, -1, 0, 0}
-	for i, c := range text {
-		if rank[c] < commonRank && (n.Rare < 0 || cost(i) < cost(n.Rare)) {
-			n.Rare, n.low, n.high = i, c, c
-			if fold && 'a' <= c && c <= 'z' {
-				n.high = c - 'a' + 'A'
-			}
-		}
-	}
-	return n
-}
-
-// A pair is two bytes at a distance from each other, looked for eight places at a
-// time.
-type pair struct {
-	a, b         uint64 // each byte eight times
-	caseA, caseB uint64 // the bit that case is, eight times, or 0
-	distance     int
-}
-
-const (
-	lowBits  = 0x0101010101010101
-	HighBits = 0x8080808080808080
-)
-
-func NewPair(a, b byte, distance int, fold bool) pair {
-	p := pair{a: uint64(a) * lowBits, b: uint64(b) * lowBits, distance: distance}
-	if fold && 'a' <= a && a <= 'z' {
-		p.caseA = 0x20 * lowBits
-	}
-	if fold && 'a' <= b && b <= 'z' {
-		p.caseB = 0x20 * lowBits
-	}
-	return p
-}
-
-// Next returns the first place of the pair from from on, len(text) when there is
-// none.
-func (p *pair) Next(text []byte, from int) int {
-	i, a, b := from, p.a, p.b
-	for ; i+p.distance+16 <= len(text); i += 16 {
-		x, y := text[i:i+16], text[i+p.distance:i+p.distance+16]
-		d := ((binary.LittleEndian.Uint64(x) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y) | p.caseB) ^ b)
-		e := ((binary.LittleEndian.Uint64(x[8:]) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y[8:]) | p.caseB) ^ b)
-		// A byte that is 0 shows as a high bit; only bits above the lowest one
-		// may be wrong.
-		d, e = (d-lowBits)&^d&HighBits, (e-lowBits)&^e&HighBits
-		if d != 0 {
-			return i + bits.TrailingZeros64(d)>>3
-		}
-		if e != 0 {
-			return i + 8 + bits.TrailingZeros64(e)>>3
-		}
-	}
-	for ; i+p.distance < len(text); i++ {
-		if text[i]|byte(p.caseA) == byte(a) && text[i+p.distance]|byte(p.caseB) == byte(b) {
-			return i
-		}
-	}
-	return len(text)
-}
-
-// A Cursor goes through a text from needle to needle.
+// A Cursor walks a text from one possible match to the next. It is used by one
+// goroutine.
 type Cursor struct {
 	*Prefilter
-	text []byte
-	at   []Position
-	odd  int // the next place of a character that is a k or an s without regard to case
+	text        []byte
+	states      []FinderState
+	nextSpecial int // offset of the next character that folds to k or s
 }
 
-// Position is where a needle is next, and where its rare byte is in either case.
-type Position struct{ next, low, high int }
-
-// NoPosition is where a Finder begins in a text that it has not seen.
-var NoPosition = Position{-1, -1, -1}
-
-// Begin sets the cursor to the beginning of a text.
+// Begin puts the cursor at the start of a text.
 func (c *Cursor) Begin(n *Prefilter, text []byte) {
-	c.Prefilter, c.text, c.odd = n, text, -1
-	c.at = c.at[:0]
-	for range n.List {
-		c.at = append(c.at, NoPosition)
+	c.Prefilter, c.text, c.nextSpecial = n, text, -1
+	c.states = c.states[:0]
+	for range n.Finders {
+		c.states = append(c.states, AtStart)
 	}
-	if !n.foreign {
-		c.odd = len(text)
+	if !n.specialFold {
+		c.nextSpecial = len(text)
 	}
 }
 
-// Next returns the first place from from on where there is a needle, or
-// something that may be one; len(text) when there is none.
+// Next returns the offset of the first possible match at or after from, len(text) if
+// there is none.
 func (c *Cursor) Next(from int) int {
 	best := len(c.text)
-	for i := range c.List {
-		if c.at[i].next < from {
-			c.at[i].next = c.List[i].Find(c.text, from, &c.at[i])
+	for i := range c.Finders {
+		if c.states[i].next < from {
+			c.states[i].next = c.Finders[i].Find(c.text, from, &c.states[i])
 		}
-		best = min(best, c.at[i].next)
+		best = min(best, c.states[i].next)
 	}
-	if c.odd < from {
-		c.odd = nextOdd(c.text, from)
+	if c.nextSpecial < from {
+		c.nextSpecial = nextSpecialFold(c.text, from)
 	}
-	return min(best, c.odd)
+	return min(best, c.nextSpecial)
 }
 
-// nextOdd returns the next place of U+212A or U+017F.
-func nextOdd(text []byte, from int) int {
+// nextSpecialFold returns the offset of the next U+212A, the Kelvin sign, or U+017F,
+// the long s, len(text) if there is none. These fold to k and s.
+func nextSpecialFold(text []byte, from int) int {
 	best := len(text)
 	if i := bytes.Index(text[from:], []byte("\u017f")); i >= 0 {
 		best = from + i
@@ -334,96 +202,40 @@ func nextOdd(text []byte, from int) int {
 	return best
 }
 
-func IndexFrom(text []byte, c byte, from int) int {
-	if from >= len(text) {
-		return len(text)
-	}
-	if i := bytes.IndexByte(text[from:], c); i >= 0 {
-		return from + i
-	}
-	return len(text)
-}
+var unicodeEscape = newPair('\\', 'u', 1, false)
 
-// Find returns where the needle is first from from on; len(text) when it is not.
-func (n *Finder) Find(text []byte, from int, at *Position) int {
-	misses := 0
-	for p := from + n.Rare; n.Rare >= 0 && p < len(text); p++ {
-		if at.low < p {
-			at.low = IndexFrom(text, n.low, p)
-		}
-		if at.high < p {
-			at.high = at.low
-			if n.high != n.low {
-				at.high = IndexFrom(text, n.high, p)
-			}
-		}
-		p = min(at.low, at.high)
-		start := p - n.Rare
-		if start+len(n.Text) > len(text) {
-			return len(text)
-		}
-		if n.equal(text[start : start+len(n.Text)]) {
-			return start
-		}
-		if misses++; misses > 64 && misses*24 > start-from {
-			from = start + 1
-			break // it is common here
-		}
-	}
-	for p := from + n.at; p < len(text); p++ {
-		if p = n.Pair.Next(text, p); p == len(text) {
+// NextUnicodeEscape returns the offset of the next \u escape of JSON at or after
+// from, len(text) if there is none. In \\u the backslash is escaped and the u is
+// a letter.
+func NextUnicodeEscape(text []byte, from int) int {
+	for from = unicodeEscape.next(text, from); from < len(text); from = unicodeEscape.next(text, from+1) {
+		if !isEscaped(text, from) {
 			break
 		}
-		start := p - n.at
-		if start+len(n.Text) > len(text) {
-			break
-		}
-		if n.equal(text[start : start+len(n.Text)]) {
-			return start
-		}
 	}
-	return len(text)
+	return from
 }
 
-func (n *Finder) equal(text []byte) bool {
-	if !n.Fold {
-		return bytes.Equal(text, n.Text)
-	}
-	for i, c := range n.Text {
-		if LowerByte(text[i]) != c {
-			return false
-		}
-	}
-	return true
-}
-
-var Escapes = NewPair('\\', 'u', 1, false)
-
-// NextEscape returns the first place from from on where a \u escape stands that
-// may be one for a character of a needle; len(text) when there is none.
-// JSON.stringify writes such escapes for no character of a raw needle.
+// NextEscape returns the offset of the first \u escape at or after from that may stand
+// for a character of a literal, len(text) if there is none. JSON.stringify escapes no
+// such character, but other writers may.
 func (n *Prefilter) NextEscape(text []byte, from int) int {
-	for ; from < len(text); from++ {
-		if from = Escapes.Next(text, from); from == len(text) {
-			break
-		}
-		if Escaped(text, from) {
-			continue
-		}
-		// Control characters are in no needle, and a surrogate alone is U+FFFD.
+	for from = NextUnicodeEscape(text, from); from < len(text); from = NextUnicodeEscape(text, from+1) {
+		// Literals of raw JSON have no control characters (below U+0020) and no
+		// U+FFFD, which replaces an unpaired surrogate.
 		hex := text[min(from+2, len(text)):min(from+6, len(text))]
 		if len(hex) < 4 || hex[0] == '0' && hex[1] == '0' && '2' <= hex[2] && hex[2] <= '7' {
 			return from
 		}
-		if n.wide && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
+		if n.nonASCII && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
 			return from
 		}
 	}
 	return len(text)
 }
 
-// Escaped reports whether the backslash at i is what another one escapes.
-func Escaped(text []byte, i int) bool {
+// isEscaped reports whether the backslash at i is itself escaped.
+func isEscaped(text []byte, i int) bool {
 	n := 0
 	for n < i && text[i-1-n] == '\\' {
 		n++

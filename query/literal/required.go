@@ -8,24 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// A Literal is a string that a text must hold. The edge character stands for an
-// end of the text or of a line, and for what is no part of a word beside a match
-// of whole words; it says where a word ends, not what is there.
+// A Literal is a string that a text contains. The character edge in it marks the
+// start or end of a text or line, or any character outside of words next to a match
+// of whole words: a word ends there, whatever the text has in this place.
 type Literal struct {
 	text string
-	fold bool // in any case, as unicode.SimpleFold has it
+	fold bool // in any case, by unicode.SimpleFold
 }
 
 const edge = '\n'
 
-// A Required is what must be true of every text that an expression matches: some
-// literal of a list is in it, all of the others are true, or one of them is. A
-// nil need says nothing.
+// A Required is a condition on every text that an expression matches: the text
+// contains some literal of a list, or meets all, or any, of other conditions. A nil
+// Required is always met.
 type Required struct {
 	op       operator
-	literals []Literal   // needOne
-	of       []*Required // needAll, needAny
-	size     int         // lists in it
+	literals []Literal   // of anyLiteral
+	subs     []*Required // of allOf and anyOf
+	size     int         // number of lists of literals in the tree
 }
 
 type operator uint8
@@ -36,19 +36,20 @@ const (
 	anyOf
 )
 
-// Limits of what is kept while literals are put together.
+// Limits on the literals of an expression. Beyond them information is dropped, which
+// is always safe.
 const (
-	maxLiterals   = 24  // in a list
-	maxLiteral    = 240 // bytes
-	maxClassRunes = 6   // in a class that counts as a choice of literals
-	maxCopies     = 8   // of what is repeated a fixed number of times
-	maxNeedSize   = 64  // lists in a need
-	maxNeedDepth  = 200
+	maxLiterals     = 24  // in a list
+	maxLiteral      = 240 // bytes
+	maxClassRunes   = 6   // of a character class that is expanded to literals
+	maxUnrolled     = 8   // repetitions x{n} that are written out
+	maxRequiredSize = 64  // lists of literals in a Required
+	maxDepth        = 200 // of the syntax tree
 )
 
-// info is what is known of an expression: every string that it matches is one
-// of exact, or, when that is nil, begins with one of prefix, ends with one of
-// suffix and meets the need.
+// info describes the strings that an expression matches. Each is one of exact; or,
+// if exact is nil, it begins with one of prefix, ends with one of suffix and meets
+// required.
 type info struct {
 	exact, prefix, suffix []Literal
 	required              *Required
@@ -60,25 +61,25 @@ var (
 	atEdge     = info{exact: []Literal{{text: string(edge)}}}
 )
 
-// RequiredOf returns what the texts that an expression matches must hold. With word,
-// matches stand between what is no part of a word.
-func RequiredOf(re *syntax.Regexp, word bool) *Required {
+// Extract returns the condition that every text with a match of the expression
+// meets. With word set only matches of whole words count.
+func Extract(re *syntax.Regexp, word bool) *Required {
 	s := infoOf(re, 0)
 	if word {
-		s = follow(follow(atEdge, s), atEdge)
+		s = concat(concat(atEdge, s), atEdge)
 	}
-	return s.all()
+	return s.requirement()
 }
 
-// all returns the need, that of the exact strings included.
-func (s info) all() *Required {
+// requirement returns the condition that follows from all of s.
+func (s info) requirement() *Required {
 	if s.exact != nil {
-		return oneOf(s.exact)
+		return requireAny(s.exact)
 	}
 	return s.required
 }
 
-func oneOf(list []Literal) *Required {
+func requireAny(list []Literal) *Required {
 	for _, l := range list {
 		if strings.Trim(l.text, string(edge)) == "" {
 			return nil
@@ -86,63 +87,62 @@ func oneOf(list []Literal) *Required {
 	}
 	var least []Literal
 	for _, l := range list {
-		if !slices.ContainsFunc(list, func(o Literal) bool { return o != l && l.holds(o) && !o.holds(l) }) {
+		if !slices.ContainsFunc(list, func(o Literal) bool { return o != l && l.implies(o) && !o.implies(l) }) {
 			least = append(least, l)
 		}
 	}
 	return &Required{op: anyLiteral, literals: least, size: 1}
 }
 
-func both(a, b *Required) *Required {
+func requireBoth(a, b *Required) *Required {
 	switch {
 	case a == nil:
 		return b
-	case b == nil || a.covers(b):
+	case b == nil || a.implies(b):
 		return a
-	case b.covers(a):
+	case b.implies(a):
 		return b
-	case a.size+b.size > maxNeedSize:
+	case a.size+b.size > maxRequiredSize:
 		return a
 	}
-	return &Required{op: allOf, of: []*Required{a, b}, size: a.size + b.size}
+	return &Required{op: allOf, subs: []*Required{a, b}, size: a.size + b.size}
 }
 
-// covers reports whether b says nothing that a does not say. It sees only what is
-// plain to see.
-func (n *Required) covers(b *Required) bool {
-	covers := func(sub *Required) bool { return n.covers(sub) }
+// implies reports whether b is met whenever n is. It may miss that it is.
+func (n *Required) implies(b *Required) bool {
+	covers := func(sub *Required) bool { return n.implies(sub) }
 	switch {
 	case b.op == allOf:
-		return !slices.ContainsFunc(b.of, func(sub *Required) bool { return !covers(sub) })
+		return !slices.ContainsFunc(b.subs, func(sub *Required) bool { return !covers(sub) })
 	case n.op == allOf:
-		return slices.ContainsFunc(n.of, func(sub *Required) bool { return sub.covers(b) })
+		return slices.ContainsFunc(n.subs, func(sub *Required) bool { return sub.implies(b) })
 	case b.op == anyOf:
-		return slices.ContainsFunc(b.of, covers)
+		return slices.ContainsFunc(b.subs, covers)
 	case n.op == anyOf:
 		return false
 	}
 	for _, l := range n.literals {
-		if !slices.ContainsFunc(b.literals, l.holds) {
+		if !slices.ContainsFunc(b.literals, l.implies) {
 			return false
 		}
 	}
 	return true
 }
 
-// holds reports whether where l is o is too.
-func (l Literal) holds(o Literal) bool {
+// implies reports whether every text that contains l contains o.
+func (l Literal) implies(o Literal) bool {
 	return strings.Contains(l.text, o.text) && (o.fold || !l.fold)
 }
 
-func either(a, b *Required) *Required {
-	if a == nil || b == nil || a.size+b.size > maxNeedSize {
+func requireEither(a, b *Required) *Required {
+	if a == nil || b == nil || a.size+b.size > maxRequiredSize {
 		return nil
 	}
-	return &Required{op: anyOf, of: []*Required{a, b}, size: a.size + b.size}
+	return &Required{op: anyOf, subs: []*Required{a, b}, size: a.size + b.size}
 }
 
 func infoOf(re *syntax.Regexp, depth int) info {
-	if depth > maxNeedDepth {
+	if depth > maxDepth {
 		return anything
 	}
 	depth++
@@ -160,43 +160,43 @@ func infoOf(re *syntax.Regexp, depth int) info {
 	case syntax.OpConcat:
 		s := emptyMatch
 		for _, sub := range re.Sub {
-			s = follow(s, infoOf(sub, depth))
+			s = concat(s, infoOf(sub, depth))
 		}
 		return s
 	case syntax.OpAlternate:
 		s := infoOf(re.Sub[0], depth)
 		for _, sub := range re.Sub[1:] {
-			s = choose(s, infoOf(sub, depth))
+			s = alternate(s, infoOf(sub, depth))
 		}
 		return s
 	case syntax.OpQuest:
-		return choose(infoOf(re.Sub[0], depth), emptyMatch)
+		return alternate(infoOf(re.Sub[0], depth), emptyMatch)
 	case syntax.OpPlus:
-		return atLeast(infoOf(re.Sub[0], depth))
+		return repeat(infoOf(re.Sub[0], depth))
 	case syntax.OpRepeat:
 		if re.Min == 0 {
 			return anything
 		}
 		s := infoOf(re.Sub[0], depth)
-		if re.Min != re.Max || re.Min > maxCopies {
-			return atLeast(s)
+		if re.Min != re.Max || re.Min > maxUnrolled {
+			return repeat(s)
 		}
 		all := s
 		for range re.Min - 1 {
-			all = follow(all, s)
+			all = concat(all, s)
 		}
 		return all
 	}
-	return anything // OpStar, OpAnyChar, OpNoMatch and what may come
+	return anything // OpStar, OpAnyChar, OpNoMatch and future operators
 }
 
 func infoOfLiteral(re *syntax.Regexp) info {
 	fold := re.Flags&syntax.FoldCase != 0
 	s := emptyMatch
-	// A long literal comes in pieces, none of which is longer than what is kept.
+	// A long literal is split into pieces of at most maxLiteral bytes.
 	for runes := re.Rune; len(runes) > 0; {
 		n := min(len(runes), maxLiteral/utf8.UTFMax)
-		s = follow(s, info{exact: []Literal{{string(runes[:n]), fold}}})
+		s = concat(s, info{exact: []Literal{{string(runes[:n]), fold}}})
 		runes = runes[n:]
 	}
 	return s
@@ -217,7 +217,7 @@ func infoOfClass(re *syntax.Regexp) info {
 	if len(runes) == 0 {
 		return anything
 	}
-	if sameInAnyCase(runes) {
+	if isOneLetter(runes) {
 		return info{exact: []Literal{{string(runes[0]), true}}}
 	}
 	var s info
@@ -227,8 +227,8 @@ func infoOfClass(re *syntax.Regexp) info {
 	return s
 }
 
-// sameInAnyCase reports whether the runes are one letter in its cases.
-func sameInAnyCase(runes []rune) bool {
+// isOneLetter reports whether the runes are the cases of one letter.
+func isOneLetter(runes []rune) bool {
 	for _, r := range runes[1:] {
 		same := false
 		for f := unicode.SimpleFold(runes[0]); f != runes[0]; f = unicode.SimpleFold(f) {
@@ -241,41 +241,43 @@ func sameInAnyCase(runes []rune) bool {
 	return len(runes) > 1
 }
 
-// atLeast is s once or more often.
-func atLeast(s info) info {
+// repeat returns the info of one or more s in a row.
+func repeat(s info) info {
 	if s.exact != nil {
-		return info{prefix: s.exact, suffix: s.exact, required: s.all()}
+		return info{prefix: s.exact, suffix: s.exact, required: s.requirement()}
 	}
 	return s
 }
 
-func choose(a, b info) info {
+// alternate returns the info of a or b.
+// alternate returns the info of a or b.
+func alternate(a, b info) info {
 	if a.exact != nil && b.exact != nil && len(a.exact)+len(b.exact) <= maxLiterals {
 		return info{exact: union(a.exact, b.exact)}
 	}
 	return info{
-		prefix:   shortList(union(a.first(), b.first())),
-		suffix:   shortList(union(a.last(), b.last())),
-		required: either(a.all(), b.all()),
+		prefix:   capList(union(a.prefixes(), b.prefixes())),
+		suffix:   capList(union(a.suffixes(), b.suffixes())),
+		required: requireEither(a.requirement(), b.requirement()),
 	}
 }
 
-func (s info) first() []Literal {
+func (s info) prefixes() []Literal {
 	if s.exact != nil {
 		return s.exact
 	}
 	return s.prefix
 }
 
-func (s info) last() []Literal {
+func (s info) suffixes() []Literal {
 	if s.exact != nil {
 		return s.exact
 	}
 	return s.suffix
 }
 
-// shortList gives a list up that is too long.
-func shortList(list []Literal) []Literal {
+// capList replaces a list that is too long by the empty literal.
+func capList(list []Literal) []Literal {
 	if len(list) > maxLiterals {
 		return []Literal{{}}
 	}
@@ -299,35 +301,35 @@ func appendLiteral(list []Literal, l Literal) []Literal {
 	return append(list, l)
 }
 
-// follow is a, then b.
-func follow(a, b info) info {
+// concat returns the info of a followed by b.
+func concat(a, b info) info {
 	if a.exact != nil && b.exact != nil {
 		if list := cross(a.exact, b.exact); list != nil {
 			return info{exact: list}
 		}
 	}
-	s := info{prefix: a.first(), suffix: b.last()}
+	s := info{prefix: a.prefixes(), suffix: b.suffixes()}
 	if a.exact != nil {
-		if list := cross(a.exact, b.first()); list != nil {
+		if list := cross(a.exact, b.prefixes()); list != nil {
 			s.prefix = list
 		}
 	}
 	if b.exact != nil {
-		if list := cross(a.last(), b.exact); list != nil {
+		if list := cross(a.suffixes(), b.exact); list != nil {
 			s.suffix = list
 		}
 	}
-	// What ends a and begins b stands together. It holds what each of them
-	// alone would have to.
-	if list := cross(a.last(), b.first()); list != nil {
-		s.required = oneOf(list)
+	// The end of a and the beginning of b are adjacent: the joined literals imply
+	// those of each side.
+	if list := cross(a.suffixes(), b.prefixes()); list != nil {
+		s.required = requireAny(list)
 	}
-	s.required = both(s.required, both(a.all(), b.all()))
+	s.required = requireBoth(s.required, requireBoth(a.requirement(), b.requirement()))
 	return s
 }
 
-// cross returns every string of a with every string of b after it, nil when that
-// is too much.
+// cross returns every literal of a followed by every literal of b, nil if these are
+// too many or too long.
 func cross(a, b []Literal) []Literal {
 	if len(a)*len(b) > maxLiterals {
 		return nil

@@ -34,7 +34,7 @@ func (n *Required) meets(terms map[string]bool) bool {
 		}
 		return false
 	}
-	for _, sub := range n.of {
+	for _, sub := range n.subs {
 		if sub.meets(terms) != (n.op == allOf) {
 			return n.op == anyOf
 		}
@@ -44,15 +44,15 @@ func (n *Required) meets(terms map[string]bool) bool {
 
 func literalIn(terms map[string]bool, l Literal) bool {
 	var a analysis.Analyzer
-	for _, n := range termsOf(&a, l) {
+	for _, n := range requiredTerms(&a, l) {
 		found := false
 		for term := range terms {
 			switch n.form {
-			case termIs:
+			case termWhole:
 				found = found || term == n.key
-			case termBegins:
+			case termPrefix:
 				found = found || strings.HasPrefix(term, n.key)
-			case termEnds:
+			case termSuffix:
 				found = found || strings.HasSuffix(term, n.key) || term == ""
 			default:
 				found = found || strings.Contains(term, n.key) || term == ""
@@ -90,7 +90,7 @@ func TestGrepNeeds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := RequiredOf(re, false).String(); got != c.want {
+		if got := Extract(re, false).String(); got != c.want {
 			t.Errorf("needOf(%s) = %s, want %s", c.expr, got, c.want)
 		}
 	}
@@ -110,7 +110,7 @@ func (n *Required) String() string {
 		}
 		list = append(list, s)
 	}
-	for _, sub := range n.of {
+	for _, sub := range n.subs {
 		list = append(list, sub.String())
 		sep = " & "
 	}

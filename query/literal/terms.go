@@ -11,9 +11,10 @@ import (
 	"pigrep/index/analysis"
 )
 
-// A requiredTerm is a term that the document of a text must have when a literal is
-// in the text, as far as the literal tells: the whole term, its beginning, or
-// any piece of it. A piece, or an end, may also be in what is cut of a term.
+// A requiredTerm is a term that the document of every text with some literal has.
+// The key is the whole term or, where the literal begins or ends inside of a word,
+// its prefix, suffix or infix. The indexer cuts long terms, so that a suffix or infix
+// may be in the part that is not indexed.
 type requiredTerm struct {
 	form termForm
 	key  string
@@ -22,33 +23,31 @@ type requiredTerm struct {
 type termForm uint8
 
 const (
-	termIs termForm = iota
-	termBegins
-	termHolds
-	termEnds
+	termWhole termForm = iota
+	termPrefix
+	termInfix
+	termSuffix
 )
 
-// Pieces of terms shorter than this many bytes are in so many terms that
-// looking for them is not worth it.
+// Shorter keys, in bytes, are in so many terms that looking them up does not pay.
 const (
-	minInside    = 3
-	minBeginning = 2
+	minInfix  = 3
+	minPrefix = 2
 )
 
-// termsOf returns the terms that the document of a text with the literal must
-// have. None are returned where it is not certain.
-func termsOf(a *analysis.Analyzer, l Literal) []requiredTerm {
+// requiredTerms returns the terms that the document of every text with the literal
+// has, as far as that is certain.
+func requiredTerms(a *analysis.Analyzer, l Literal) []requiredTerm {
 	var needs []requiredTerm
-	for _, piece := range certainPieces(l) {
-		needs = append(needs, termsOfPiece(a, piece)...)
+	for _, piece := range stablePieces(l) {
+		needs = append(needs, pieceTerms(a, piece)...)
 	}
 	return needs
 }
 
-// certainPieces cuts a literal where its characters may be in the text as ones
-// that are indexed in another way: case folding makes some equal that analysis
-// does not.
-func certainPieces(l Literal) [][]byte {
+// stablePieces splits a literal at the characters that have another case which
+// analysis does not fold to the same term.
+func stablePieces(l Literal) [][]byte {
 	if !l.fold {
 		return [][]byte{[]byte(l.text)}
 	}
@@ -64,6 +63,8 @@ func certainPieces(l Literal) [][]byte {
 	return append(pieces, []byte(l.text[start:]))
 }
 
+// FoldsAlike reports whether analysis folds every case of a character to the same.
+// FoldsAlike reports whether analysis folds every case of a character to the same.
 func FoldsAlike(r rune) bool {
 	folded := analysis.Fold(string(r))
 	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
@@ -74,14 +75,13 @@ func FoldsAlike(r rune) bool {
 	return true
 }
 
-// termsOfPiece cuts a piece of text, before and after which anything may stand,
-// into terms as analysis does. A word that reaches an end of the piece may go on
-// there.
+// pieceTerms analyses a piece of a text. Unknown text surrounds the piece, so a word
+// at one of its ends may be longer in the text.
 //
-// Of an identifier only the whole is asked for: where it is cut into parts
-// depends on the case of letters, and on what comes after.
-func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
-	piece = withoutJoined(piece)
+// The parts of an identifier are not required, only the whole of it: where it is
+// split depends on the case of letters and on the text that follows.
+func pieceTerms(a *analysis.Analyzer, piece []byte) []requiredTerm {
+	piece = trimCombining(piece)
 	if len(piece) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 		unspaced []requiredTerm
 	)
 	a.Walk(piece, func(t analysis.Token) {
-		n := requiredTerm{termIs, string(t.Term)}
+		n := requiredTerm{termWhole, string(t.Term)}
 		switch t.Form {
 		case analysis.Gram:
 			grams = true
@@ -103,16 +103,16 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 		case analysis.Part:
 			return
 		}
-		left, right := open(piece[:t.Start]), open(piece[t.End:])
+		left, right := mayReachThrough(piece[:t.Start]), mayReachThrough(piece[t.End:])
 		switch {
 		case left && right:
-			n.form = termHolds
+			n.form = termInfix
 		case left:
-			n.form = termEnds
+			n.form = termSuffix
 		case right:
-			n.form = termBegins
+			n.form = termPrefix
 		}
-		if n.form == termBegins && len(n.key) < minBeginning || n.form >= termHolds && len(n.key) < minInside {
+		if n.form == termPrefix && len(n.key) < minPrefix || n.form >= termInfix && len(n.key) < minInfix {
 			return
 		}
 		needs = append(needs, n)
@@ -124,9 +124,9 @@ func termsOfPiece(a *analysis.Analyzer, piece []byte) []requiredTerm {
 	return slices.Compact(needs)
 }
 
-// open reports whether a word beside this text may reach through it to what is
-// beyond its other end. It says so more often than it must.
-func open(beside []byte) bool {
+// mayReachThrough reports whether a word next to this text may extend through all of
+// it. It errs on the side of true.
+func mayReachThrough(beside []byte) bool {
 	for _, c := range beside {
 		if c < utf8.RuneSelf && c != '_' {
 			return false
@@ -135,40 +135,39 @@ func open(beside []byte) bool {
 	return true
 }
 
-// withoutJoined drops the characters at the ends of a piece that may combine
-// with what stands beyond, and so be indexed as something else: those that join
-// what is before them, and a last one that others may join.
-func withoutJoined(piece []byte) []byte {
-	for len(piece) > 0 && joins(piece) {
+// trimCombining drops the characters at the ends of a piece that may combine with
+// the unknown text beyond, and so be indexed as something else.
+func trimCombining(piece []byte) []byte {
+	for len(piece) > 0 && combinesBack(piece) {
 		_, size := utf8.DecodeRune(piece)
 		piece = piece[size:]
 	}
 	if len(piece) == 0 {
 		return nil
 	}
-	last := len(piece) // where the last segment begins
+	last := len(piece) // start of the last character and of all that combines with it
 	for last > 0 {
 		_, size := utf8.DecodeLastRune(piece[:last])
 		last -= size
-		if !joins(piece[last:]) {
+		if !combinesBack(piece[last:]) {
 			break
 		}
 	}
 	r, size := utf8.DecodeRune(piece[last:])
-	if last+size == len(piece) && takesDiacriticsOnly(r) {
+	if last+size == len(piece) && combinesWithDiacriticsOnly(r) {
 		return piece
 	}
 	return bytes.TrimSuffix(piece, piece[last:])
 }
 
-// joins reports whether the first character may combine with what is before it.
-func joins(text []byte) bool {
+// combinesBack reports whether the first character may combine with the one before.
+func combinesBack(text []byte) bool {
 	return text[0] >= utf8.RuneSelf && !norm.NFKC.Properties(text).BoundaryBefore()
 }
 
-// takesDiacriticsOnly reports whether r is indexed as the same whatever combines
-// with it: nothing does, or only the diacritics that folding drops.
-func takesDiacriticsOnly(r rune) bool {
+// combinesWithDiacriticsOnly reports whether r is indexed as the same term whatever
+// combines with it: nothing does, or only diacritics, which folding drops.
+func combinesWithDiacriticsOnly(r rune) bool {
 	return r < utf8.RuneSelf || unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic) ||
 		norm.NFKC.PropertiesString(string(r)).BoundaryAfter()
 }

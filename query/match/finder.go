@@ -8,67 +8,64 @@ import (
 	"pigrep/index/analysis"
 )
 
-// A Span is a place in a text where a word was found.
+// A Span is a match of a word in a text.
 type Span struct {
 	Start, End int
-	Word       int    // its place in the list of words
-	Part       int    // of a compound of which it is a part; -1 for the whole word
+	Word       int    // index in the list of words
+	Part       int    // index of the matching part of a compound; -1 for the whole word
 	term       string // "" for a compound found whole
 	weight     float64
 }
 
-// A Word is a word to be found in texts. One without terms, needle and look is
-// not looked for.
+// A Word is a word to find in texts, in up to three ways. One without Terms, Needle
+// and Find has no matches.
 type Word struct {
 	Typed  string // folded
 	Terms  []Term
-	Needle *Needle                                          // of a compound that is found whole
-	Find   func(a *analysis.Analyzer, text []byte) [][2]int // finds the word in another way
-	Weight float64                                          // of the compound found whole
+	Needle *Needle                                          // finds a compound as a whole
+	Find   func(a *analysis.Analyzer, text []byte) [][2]int // replaces all other ways
+	Weight float64                                          // of a match by Needle or Find
 }
 
-// Term is one term that stands for a word, or for a part of it.
+// Term is a term that matches a word, or a part of it.
 type Term struct {
 	Text   string
-	Part   int // -1: it stands for all of the word
+	Part   int // index of the part; -1 for the whole word
 	Weight float64
 }
 
-// use is one way in which a term serves a word.
-type use struct {
+// termUse is one way in which a term serves a word.
+type termUse struct {
 	word   int
-	part   int // -1: it stands for all of the word
+	part   int // -1 for the whole word
 	weight float64
 }
 
-// finder finds words in texts. It is used by one goroutine.
+// A Finder finds words in texts. It is used by one goroutine.
 type Finder struct {
-	analyzer analysis.Analyzer
-	words    []Word
-	uses     map[string][]use
-	lengths  [256]uint64 // lengths of the terms by their first byte, a bit each: rules most words out
-	gate     prefilter   // of the terms
+	analyzer  analysis.Analyzer
+	words     []Word
+	uses      map[string][]termUse
+	prefilter termPrefilter // of the terms
 }
 
+// NewFinder returns a Finder of at most 64 words.
 func NewFinder(words []Word) *Finder {
-	f := &Finder{words: words, uses: map[string][]use{}, gate: newPrefilter()}
+	f := &Finder{words: words, uses: map[string][]termUse{}, prefilter: newTermPrefilter()}
 	for i := range words {
 		for _, t := range words[i].Terms {
-			f.uses[t.Text] = append(f.uses[t.Text], use{i, t.Part, t.Weight})
+			f.uses[t.Text] = append(f.uses[t.Text], termUse{i, t.Part, t.Weight})
 		}
 	}
 	for term := range f.uses {
-		f.lengths[term[0]] |= lengthBit(len(term))
-		f.gate.add(term)
+
+		f.prefilter.add(term)
 	}
 	return f
 }
 
-// lengthBit has a bit for each length, and one for all that are longer.
-func lengthBit(n int) uint64 { return 1 << min(n, 63) }
-
-// Find returns where the words are in the text, in order. exact has a bit for each
-// word that is there as typed.
+// Find returns the matches in the text, ordered by where they start. exact has a bit
+// for each word that the text contains as it was typed.
 func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 	whole := uint64(0)
 	var folded *analysis.Folded
@@ -92,7 +89,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			start, end, ok := w.Needle.Find(folded.Text, from)
 			if !ok && w.Needle.Han && len(simple) == 0 {
 				simple = bytes.Clone(folded.Text)
-				Simplify(simple)
+				SimplifyHan(simple)
 			}
 			if !ok && w.Needle.Han {
 				start, end, ok = w.Needle.Find(simple, from)
@@ -110,9 +107,6 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 	exact = whole
 	from := 0
 	token := func(t analysis.Token) {
-		if f.lengths[t.Term[0]]&lengthBit(len(t.Term)) == 0 {
-			return
-		}
 		uses := f.uses[string(t.Term)]
 		if len(uses) == 0 || len(list) >= maxMatches {
 			return
@@ -121,7 +115,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 		for _, u := range uses {
 			bit := uint64(1) << u.word
 			if whole&bit != 0 {
-				continue // parts of a compound that is there whole are no matches
+				continue // parts are not marked if the compound matches as a whole
 			}
 			if exact&bit == 0 && analysis.Fold(string(text[start:end])) == f.words[u.word].Typed {
 				exact |= bit
@@ -129,7 +123,7 @@ func (f *Finder) Find(text []byte) (list []Span, exact uint64) {
 			list = append(list, Span{start, end, u.word, u.part, string(t.Term), u.weight})
 		}
 	}
-	f.gate.pieces(text, func(start, end int) {
+	f.prefilter.pieces(text, func(start, end int) {
 		from = start
 		f.analyzer.Walk(text[start:end], token)
 	})

@@ -8,17 +8,18 @@ import (
 )
 
 const (
-	FragmentBytes = 200  // of a fragment, without the dots
-	AroundBytes   = 600  // read on each side of the matches, enough for white space that goes
-	maxMatches    = 5000 // looked at in one text
-	WordBytes     = 24   // given up to cut between words
+	FragmentBytes = 200  // length of a fragment, without the ellipses
+	ContextBytes  = 600  // read on each side of the matches; white space in it shrinks
+	maxMatches    = 5000 // of one text
+	WordSlack     = 24   // bytes that a fragment may be shorter or longer to end between words
 )
 
-const Dots = "…"
+// Ellipsis marks where a fragment was cut.
+const Ellipsis = "…"
 
-// Cut returns the piece of the text around the best matches.
-func Cut(text []byte, matches []Span) Fragment {
-	first, last := Cluster(matches)
+// NewFragment returns the fragment of the text with the best matches.
+func NewFragment(text []byte, matches []Span) Fragment {
+	first, last := BestCluster(matches)
 	start, end := 0, 0
 	if first <= last {
 		start, end = matches[first].Start, matches[first].End
@@ -26,17 +27,17 @@ func Cut(text []byte, matches []Span) Fragment {
 			end = max(end, m.End)
 		}
 	}
-	from, to := max(0, start-AroundBytes), min(len(text), end+AroundBytes)
+	from, to := max(0, start-ContextBytes), min(len(text), end+ContextBytes)
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--
 	}
 	for to < len(text) && !utf8.RuneStart(text[to]) {
 		to++
 	}
-	memory := lines.Get().(*Line)
+	memory := lines.Get().(*LineBuffer)
 	defer lines.Put(memory)
-	clean, at := memory.Of(text[from:to])
-	lo, hi := cutAround(clean, at[start-from], at[end-from])
+	clean, at := memory.Flatten(text[from:to])
+	lo, hi := fragmentBounds(clean, at[start-from], at[end-from])
 	before := lo > 0 || hasText(text[:from])
 	after := hi < len(clean) || hasText(text[to:])
 	for lo < hi && clean[lo] == ' ' {
@@ -48,17 +49,17 @@ func Cut(text []byte, matches []Span) Fragment {
 
 	var b strings.Builder
 	if before {
-		b.WriteString(Dots + " ")
+		b.WriteString(Ellipsis + " ")
 	}
 	shift := b.Len() - lo
 	b.Write(clean[lo:hi])
 	if after {
-		b.WriteString(" " + Dots)
+		b.WriteString(" " + Ellipsis)
 	}
 	f := Fragment{Text: b.String()}
 	var shown []Span
 	for _, m := range matches {
-		// One that is cut is shown only if the fragment is made for it.
+		// A match that is cut is marked only if it is one of the best.
 		if from <= m.Start && m.End <= to && (start <= m.Start && m.End <= end || lo <= at[m.Start-from] && at[m.End-from] <= hi) {
 			shown = append(shown, m)
 		}
@@ -78,9 +79,10 @@ func Cut(text []byte, matches []Span) Fragment {
 	return f
 }
 
-// Cluster returns the run of matches that fits into a fragment and holds the
-// most weight, a word that comes again counted little.
-func Cluster(matches []Span) (first, last int) {
+// BestCluster returns the indexes of the first and last of the matches that fit into
+// one fragment and have the highest total weight. A word that comes again counts
+// 1/50.
+func BestCluster(matches []Span) (first, last int) {
 	type key struct {
 		word int
 		term string
@@ -107,8 +109,8 @@ func Cluster(matches []Span) (first, last int) {
 	return first, last
 }
 
-// disjoint returns the matches without those that overlap a longer one, or one
-// before it.
+// disjoint drops the matches that overlap a longer one or, of the same length, an
+// earlier one.
 func disjoint(in []Span) []Span {
 	slices.SortStableFunc(in, func(a, b Span) int {
 		return cmp.Or(cmp.Compare(b.End-b.Start, a.End-a.Start), cmp.Compare(a.Start, b.Start))
@@ -124,10 +126,10 @@ func disjoint(in []Span) []Span {
 	return kept
 }
 
-// cutAround chooses what is shown of a line: the matches [start, end) in the
-// middle, cut between words where there is one near, and never inside a
-// character as people see it.
-func cutAround(line []byte, start, end int) (lo, hi int) {
+// fragmentBounds returns the bytes [lo, hi) of a line to show: the matches [start,
+// end) in the middle, cut between words if WordSlack allows it, and never inside of
+// a grapheme cluster.
+func fragmentBounds(line []byte, start, end int) (lo, hi int) {
 	margin := max(0, FragmentBytes-(end-start)) / 2
 	lo, hi = start-margin, start-margin+max(FragmentBytes, 2*margin+min(end-start, FragmentBytes))
 	if over := hi - len(line); over > 0 {
@@ -137,10 +139,10 @@ func cutAround(line []byte, start, end int) (lo, hi int) {
 		lo, hi = 0, min(len(line), hi-lo)
 	}
 	if lo > 0 {
-		near := min(lo+WordBytes, start)
+		near := min(lo+WordSlack, start)
 		if i := indexSpace(line, lo-1, near); i >= 0 {
 			lo = i + 1
-		} else if i := lastIndexSpace(line, max(0, lo-WordBytes), lo); i >= 0 {
+		} else if i := lastIndexSpace(line, max(0, lo-WordSlack), lo); i >= 0 {
 			lo = i + 1
 		} else {
 			for lo < near && !IsBoundary(line, lo) {
@@ -152,7 +154,7 @@ func cutAround(line []byte, start, end int) (lo, hi int) {
 		}
 	}
 	if hi < len(line) {
-		near := max(hi-WordBytes, min(end, hi), lo)
+		near := max(hi-WordSlack, min(end, hi), lo)
 		if i := lastIndexSpace(line, near, hi+1); i >= 0 {
 			hi = i
 		} else {
@@ -185,9 +187,9 @@ func lastIndexSpace(line []byte, from, to int) int {
 	return -1
 }
 
-// Fragment is the piece of a document's text that is shown: one line, without
-// control characters, with "… " and " …" where it was cut.
+// A Fragment is the piece of a text that is shown: one line without control
+// characters, with "… " and " …" where it was cut.
 type Fragment struct {
 	Text  string   `json:"text"`
-	Spans [][2]int `json:"spans,omitempty"` // matched bytes of Text, [start, end), in order, not overlapping
+	Spans [][2]int `json:"spans,omitempty"` // matches [start, end) in Text, ascending and disjoint
 }

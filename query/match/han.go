@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// hanPairs holds traditional characters, each before its simplified form. The
-// folding of Unicode tells them apart, and so does the index; whoever searches
-// does not. These are the most frequent ones.
+// hanPairs lists the most frequent traditional characters, each followed by its
+// simplified form. Unicode folding and the index keep the two apart; a search
+// matches both.
 const hanPairs = "萬万與与專专業业叢丛東东絲丝丟丢兩两嚴严喪丧個个豐丰臨临為为麗丽舉举義义烏乌樂乐喬乔習习鄉乡書书買买亂乱爭争虧亏雲云亞亚" +
 	"產产畝亩親亲億亿僅仅從从倉仓儀仪們们價价眾众優优會会傘伞偉伟傳传傷伤倫伦偽伪體体餘余傭佣俠侠偵侦側侧僑侨儉俭債债傾倾償偿" +
 	"儲储兒儿兌兑黨党蘭兰關关興兴養养獸兽內内岡冈冊册寫写軍军農农馮冯沖冲決决況况凍冻淨净涼凉減减湊凑幾几鳳凤憑凭凱凯擊击鑿凿" +
@@ -42,9 +42,8 @@ const hanPairs = "萬万與与專专業业叢丛東东絲丝丟丢兩两嚴严�
 	"併并並并佈布佔占採采彙汇徵征恆恒慾欲於于昇升曆历髮发鐵铁閘闸閾阈碁棋嚮向錶表準准鬆松颱台遙遥濱滨讚赞歎叹佇伫靂雳嘯啸倆俩" +
 	"嗆呛嘍喽嚀咛擷撷瀏浏瀉泻螢萤蹟迹跡迹勳勋啓启衝冲臟脏髒脏誌志託托諮咨儘尽甦苏濛蒙麵面"
 
-// hanTables returns simplified characters by traditional ones, and the other way
-// round. They are made when the first Han character is looked up: most queries have
-// none.
+// hanTables maps traditional to simplified characters and back. The tables are made
+// for the first Han character: most queries have none.
 var hanTables = sync.OnceValues(func() (simplified map[rune]rune, traditional map[rune][]rune) {
 	to, from := make(map[rune]rune, len(hanPairs)/6), make(map[rune][]rune, len(hanPairs)/6)
 	pairs := []rune(hanPairs)
@@ -69,8 +68,8 @@ func HasHanPair(text string) bool {
 	})
 }
 
-// HanForms returns the other spellings of a term in simplified and traditional
-// characters, mixed ones included.
+// HanForms returns the other spellings of a term in simplified, traditional and mixed
+// characters.
 func HanForms(term string) []string {
 	const most = 16
 	simplified, traditional := hanTables()
@@ -100,8 +99,9 @@ func HanForms(term string) []string {
 	return forms[1:] // the first is the term
 }
 
-// Simplify replaces traditional characters in place. Both forms take three bytes.
-func Simplify(text []byte) {
+// SimplifyHan replaces traditional by simplified characters in place. Both forms have
+// three bytes in UTF-8.
+func SimplifyHan(text []byte) {
 	simplified, _ := hanTables()
 	for i := 0; i < len(text); {
 		if text[i] < 0xE4 || text[i] > 0xE9 { // U+4000 to U+9FFF

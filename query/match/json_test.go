@@ -15,7 +15,7 @@ import (
 )
 
 // What a look at the JSON rules out is in no text of it.
-func TestRawNeedle(t *testing.T) {
+func TestJSONPrefilter(t *testing.T) {
 	pieces := []string{
 		"exit", "code", "Exit", "CODE", "e", "x1", "_", " ", "  ", "\n", "\t", "\u00a0", "\u3000", "/", ".", "\"", "\\", "-", "->", "::", "(", "<", "&", "é", "ﬁ", "ｅ", "…", "²",
 		"用户", "—", "\x1b[1m", "\u200b", "e\u0301", "\U0001F600", "\u2028", "K", "İ", "u000b", "n",
@@ -33,7 +33,7 @@ func TestRawNeedle(t *testing.T) {
 			typed = string(runes[from : from+rapid.IntRange(1, len(runes)-from).Draw(rt, "length")])
 		}
 		n := NewNeedle(typed)
-		r := NewJSONNeedle(&n)
+		r := NewJSONPrefilter(&n)
 		if r == nil {
 			return
 		}
@@ -51,7 +51,7 @@ func TestRawNeedle(t *testing.T) {
 				if n = NewNeedle(typed); len(n.Text) == 0 {
 					return
 				}
-				if r = NewJSONNeedle(&n); r == nil {
+				if r = NewJSONPrefilter(&n); r == nil {
 					return
 				}
 			}
@@ -80,7 +80,7 @@ func TestRawNeedle(t *testing.T) {
 
 // The text of a call is put together from names, places in arrays, strings and
 // numbers. What a look at the JSON rules out is not in it either.
-func TestRawNeedleAcrossStrings(t *testing.T) {
+func TestJSONPrefilterAcrossStrings(t *testing.T) {
 	word := rapid.SampledFrom([]string{"exit", "Code", "a", "b.c", "x y", "1", "7", "src/main.go", "-v", "", " ", "q\"", "é", "。", "-", "n\\"})
 	value := rapid.Custom(func(t *rapid.T) any {
 		leaf := func() any {
@@ -129,7 +129,7 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 		if rapid.Bool().Draw(rt, "not of it") {
 			n = NewNeedle(word.Draw(rt, "one") + rapid.SampledFrom([]string{" ", ".", ": ", "-"}).Draw(rt, "joint") + word.Draw(rt, "two"))
 		}
-		r := NewJSONNeedle(&n)
+		r := NewJSONPrefilter(&n)
 		if r == nil {
 			return
 		}
@@ -149,13 +149,13 @@ func TestRawNeedleAcrossStrings(t *testing.T) {
 }
 
 // A phrase of very many words is not looked for word by word.
-func TestRawNeedleOfManyWords(t *testing.T) {
+func TestJSONPrefilterOfManyWords(t *testing.T) {
 	n := NewNeedle(strings.Repeat("theme ", 1000))
-	if NewJSONNeedle(&n) != nil {
+	if NewJSONPrefilter(&n) != nil {
 		t.Error("a phrase of a thousand words is looked for in JSON, want it left to the text")
 	}
 	n = NewNeedle("the exit code of make was 137")
-	if NewJSONNeedle(&n) == nil {
+	if NewJSONPrefilter(&n) == nil {
 		t.Error("a short phrase is not looked for in JSON")
 	}
 }

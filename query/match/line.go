@@ -6,30 +6,31 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// hasText reports whether there is anything but white space; it looks at a
-// little of it only.
+// hasText reports whether the first 4096 bytes have anything but white space.
 func hasText(b []byte) bool {
 	b = b[:min(len(b), 4096)]
 	return len(strings.TrimSpace(string(b))) > 0
 }
 
-// A Line is the memory of a text on one line.
-type Line struct {
-	text []byte
-	at   []int
+// A LineBuffer writes texts on one line and reuses its memory.
+type LineBuffer struct {
+	text    []byte
+	offsets []int
 }
 
-var lines = sync.Pool{New: func() any { return new(Line) }}
+var lines = sync.Pool{New: func() any { return new(LineBuffer) }}
 
-// Of writes a text on one line: every run of white space is a space, control
-// characters and terminal sequences go, and so do marks that turn the direction of
-// writing. at maps each offset of the text, its end included, to one of the line.
-// Both are valid until the next call.
-func (l *Line) Of(text []byte) (line []byte, at []int) {
+// Flatten returns a text as one line: a run of white space becomes one space, and
+// control characters, terminal sequences and marks that change the direction of
+// writing are dropped. at maps each offset of the text, its end included, to an
+// offset of the line. Both are valid until the next call.
+func (l *LineBuffer) Flatten(text []byte) (line []byte, at []int) {
 	line = slices.Grow(l.text[:0], len(text))
-	at = slices.Grow(l.at[:0], len(text)+1)[:len(text)+1]
+	at = slices.Grow(l.offsets[:0], len(text)+1)[:len(text)+1]
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if r == 0x1b {
@@ -44,17 +45,19 @@ func (l *Line) Of(text []byte) (line []byte, at []int) {
 			if n := len(line); n > 0 && line[n-1] != ' ' {
 				line = append(line, ' ')
 			}
-		case unicode.IsControl(r) || IsDirection(r):
+		case unicode.IsControl(r) || IsDirectionMark(r):
 		default:
 			line = utf8.AppendRune(line, r)
 		}
 	}
 	at[len(text)] = len(line)
-	l.text, l.at = line, at
+	l.text, l.offsets = line, at
 	return line, at
 }
 
-// escapeLength returns the length of the terminal sequence that begins a text.
+// escapeLength returns the length of the terminal sequence at the start of a text. A
+// sequence without an end is the escape character alone: a decoder of terminal
+// output would swallow the rest of the text, matches included.
 func escapeLength(text []byte) int {
 	if len(text) < 2 {
 		return 1
@@ -84,41 +87,23 @@ func escapeLength(text []byte) int {
 	return 1
 }
 
-func IsDirection(r rune) bool {
+// IsDirectionMark reports whether a character changes the direction of writing, or is
+// a byte order mark.
+func IsDirectionMark(r rune) bool {
 	return 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C || r == 0xFEFF
 }
 
-// IsBoundary reports whether a text may be cut before offset i without parting
-// what is shown as one character. It knows marks, joined and coloured emoji,
-// flags and Hangul letters, and is careful with the rest.
+// IsBoundary reports whether a text may be cut before offset i: no grapheme cluster,
+// which is what people see as one character, reaches across it.
 func IsBoundary(text []byte, i int) bool {
 	if i <= 0 || i >= len(text) {
 		return true
 	}
-	if !utf8.RuneStart(text[i]) {
-		return false
-	}
-	r, _ := utf8.DecodeRune(text[i:])
-	before, _ := utf8.DecodeLastRune(text[:i])
-	switch {
-	case r < utf8.RuneSelf:
-		return true
-	case unicode.IsMark(r), r == 0x200D, before == 0x200D, 0x1F3FB <= r && r <= 0x1F3FF, 0xE0020 <= r && r <= 0xE007F:
-		return false
-	case 0x1160 <= r && r <= 0x11FF:
-		return false
-	case isFlag(r) && isFlag(before):
-		n := 0
-		for at := i; at > 0; n++ {
-			b, size := utf8.DecodeLastRune(text[:at])
-			if !isFlag(b) {
-				break
-			}
-			at -= size
+	clusters := graphemes.FromBytes(text)
+	for clusters.Next() {
+		if end := clusters.End(); end >= i {
+			return end == i
 		}
-		return n%2 == 0
 	}
 	return true
 }
-
-func isFlag(r rune) bool { return 0x1F1E6 <= r && r <= 0x1F1FF }

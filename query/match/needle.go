@@ -9,22 +9,26 @@ import (
 	"pigrep/index/analysis"
 )
 
-// A Needle is what verification looks for in a folded text.
+// A Needle is a phrase, or a compound as a whole, to find in folded text. It is
+// immutable once Han is set.
 type Needle struct {
-	Text        []byte // folded, white space runs as one space
-	Han         bool   // simplified and traditional characters are the same
-	left, right bool   // the edge is a word character: the one beside it must not be
+	Text []byte // folded, with runs of white space as one space
+	Han  bool   // the text is searched in simplified characters too
+
+	// The first or last character is part of a word: a match must not have another
+	// one of these beside it.
+	startsInWord, endsInWord bool
 }
 
+// NewNeedle returns the Needle of a text as it was typed.
 func NewNeedle(typed string) Needle {
 	text := []byte(strings.Join(strings.Fields(analysis.Fold(typed)), " "))
 	first, _ := utf8.DecodeRune(text)
 	last, _ := utf8.DecodeLastRune(text)
-	return Needle{Text: text, left: isSpaced(first), right: isSpaced(last)}
+	return Needle{Text: text, startsInWord: inSpacedWord(first), endsInWord: inSpacedWord(last)}
 }
 
-// Find returns where the needle first occurs in the folded text at or after
-// from; ok is false when it does not.
+// Find returns the first match in the folded text at or after from.
 func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	for from <= len(text) {
 		i := bytes.Index(text[from:], n.Text)
@@ -32,7 +36,7 @@ func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 			return 0, 0, false
 		}
 		start, end = from+i, from+i+len(n.Text)
-		if n.bounded(text, start, end) {
+		if n.atWordEdges(text, start, end) {
 			return start, end, true
 		}
 		from = start + 1
@@ -40,23 +44,23 @@ func (n *Needle) Find(text []byte, from int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-func (n *Needle) bounded(text []byte, start, end int) bool {
-	if n.left {
-		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && isSpaced(before) {
+func (n *Needle) atWordEdges(text []byte, start, end int) bool {
+	if n.startsInWord {
+		if before, size := utf8.DecodeLastRune(text[:start]); size > 0 && inSpacedWord(before) {
 			return false
 		}
 	}
-	if n.right {
-		if after, size := utf8.DecodeRune(text[end:]); size > 0 && isSpaced(after) {
+	if n.endsInWord {
+		if after, size := utf8.DecodeRune(text[end:]); size > 0 && inSpacedWord(after) {
 			return false
 		}
 	}
 	return true
 }
 
-// isSpaced reports whether a folded character belongs to a word of a script that
-// is written with spaces.
-func isSpaced(r rune) bool {
+// inSpacedWord reports whether a folded character is part of a word of a script that
+// puts spaces between words.
+func inSpacedWord(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9'
 	}
@@ -69,8 +73,8 @@ func isSpaced(r rune) bool {
 	return spaced
 }
 
-// SpansOf returns where a needle stands in a text, so many times at most.
-func SpansOf(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
+// FindAll returns the first matches of a needle in a text that is not folded.
+func FindAll(a *analysis.Analyzer, n *Needle, text []byte, most int) (list [][2]int) {
 	folded := a.FoldText(text)
 	for from := 0; len(list) < most; {
 		start, end, ok := n.Find(folded.Text, from)

@@ -62,7 +62,7 @@ type collector struct {
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
 		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
-		eval: newEvaluator(s.plan), counts: docset.Make[fileCount](len(s.files)), every: s.every,
+		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), every: s.every,
 	}
 	c.eval.covered = func(mask, weak uint64) float32 { return covered(s.plan, mask, weak) }
 	c.best.most = rerankMost
@@ -137,7 +137,7 @@ func (c *collector) segment(seg *segment, all bool) error {
 func (c *collector) collect(seg *segment) error {
 	sc := c.scores
 	if c.others != nil {
-		sc.seen.Or(c.others.Part(sc.first, sc.end))
+		sc.seen.Or(c.others.Slice(sc.first, sc.end))
 	}
 	for doc := range seg.anchors {
 		if sc.first <= doc && doc < sc.end {
@@ -153,7 +153,7 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 	}
-	plain := len(c.plan.Query.Filters) == 0 && !c.filter.OfEntries()
+	plain := len(c.plan.Query.Filters) == 0 && !c.filter.TestsEntries()
 	var v evaluated // of the last document
 	for i := range sc.seen.All() {
 		doc := sc.first + i
@@ -257,7 +257,7 @@ func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) 
 	}
 	for i, f := range c.plan.Query.Filters {
 		ok := seg.fields[i].Has(doc)
-		if f.OfEntries() {
+		if f.TestsEntries() {
 			var err error
 			if ok, err = c.entryPasses(f, seg, doc, at); err != nil {
 				return false, err

@@ -211,7 +211,7 @@ func (s *search) prepare() error {
 		}
 		for i, f := range s.plan.Query.Filters {
 			var docs docset.Set
-			if !f.OfEntries() {
+			if !f.TestsEntries() {
 				if docs, err = f.Docs(seg.Segment, ofFields[i]); err != nil {
 					return err
 				}
@@ -279,10 +279,10 @@ func (s *search) rate(c *Candidate) {
 // entryPasses asks a filter about the entry of a document: by what is known of all
 // entries of the file where that tells, else by its session record.
 func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at int32) (bool, error) {
-	if !f.OfEntries() {
+	if !f.TestsEntries() {
 		return true, nil
 	}
-	switch f.EntriesOf(s.files[at].Summary) {
+	switch f.EntryVerdict(s.files[at].Summary) {
 	case filter.None:
 		return false, nil
 	case filter.All:
@@ -297,7 +297,7 @@ func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at in
 		return false, err
 	}
 	e, ok := o.At(id.Offset)
-	if !ok && !f.OnlyTimes() {
+	if !ok && !f.TestsOnlyTime() {
 		return false, nil
 	}
 	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil

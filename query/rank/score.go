@@ -156,7 +156,7 @@ func (s *scorer) scoreParts(sc *scores, seg *segment, p *words.Planned) error {
 	whole, among := seg.whole[p.Index], seg.allowed
 	if p.Strict() {
 		among = whole
-		if whole.Part(sc.first, sc.end).Count() == 0 {
+		if whole.Slice(sc.first, sc.end).Count() == 0 {
 			return nil // what the lists have here is passed over in a later window
 		}
 	}
@@ -245,7 +245,7 @@ type pending struct {
 // window, all with the same value.
 func (s *scorer) scoreFound(sc *scores, seg *segment, p *words.Planned) {
 	value := float32(p.AllIDF)
-	for i := range p.All[seg.number].Part(sc.first, sc.end).All() {
+	for i := range p.All[seg.number].Slice(sc.first, sc.end).All() {
 		doc := sc.first + i
 		if !seg.allowed.Has(doc) {
 			continue

@@ -112,7 +112,7 @@ func (s *snapshot) fileNumbered(n uint32) int32 {
 // passing returns what tells the files whose session a filter lets through; nil when
 // it does not look at sessions.
 func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
-	if !f.OfSessions() {
+	if !f.TestsSessions() {
 		return nil
 	}
 	passes := make([]bool, len(s.files))

@@ -165,7 +165,7 @@ func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 		entries = append(entries, order[:n])
 		order = order[n:]
 	}
-	facts := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.OfFacts() })
+	facts := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
 	return looks, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
 		some := entries[k]
 		first := round[some[0]]
@@ -235,12 +235,12 @@ func (s *search) ruledOut(r *Worker, round []*Candidate, some []int, data []byte
 // holds reports whether a part has a word that has to be verified.
 func holds(p *words.Planned, v *filter.Part) bool {
 	if p.Find != nil {
-		return p.Find.Holds(v)
+		return p.Find.Matches(v)
 	}
 	text := v.Folded()
 	if p.Needle.Han {
 		text = bytes.Clone(text)
-		match.Simplify(text)
+		match.SimplifyHan(text)
 	}
 	_, _, ok := p.Needle.Find(text, 0)
 	return ok

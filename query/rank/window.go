@@ -61,13 +61,13 @@ type scores struct {
 func newScores(n int, list []*words.Planned) *scores {
 	s := &scores{
 		open: make([]openLists, len(list)),
-		seen: docset.New(n), score: docset.Make[float32](n), mask: docset.Make[uint64](n), tier: docset.Make[uint8](n),
-		value: docset.Make[float32](n), freq: docset.Make[float32](n), length: docset.Make[uint32](n), best: docset.Make[uint8](n), tightest: docset.Make[uint16](n), touched: docset.New(n),
+		seen: docset.New(n), score: make([]float32, n), mask: make([]uint64, n), tier: make([]uint8, n),
+		value: make([]float32, n), freq: make([]float32, n), length: make([]uint32, n), best: make([]uint8, n), tightest: make([]uint16, n), touched: docset.New(n),
 	}
 	for i, p := range list {
 		s.open[i] = newOpenLists(p)
 		if len(p.Parts) > 0 && s.weak == nil {
-			s.weak, s.parts = docset.Make[uint64](n), docset.Make[uint16](n)
+			s.weak, s.parts = make([]uint64, n), make([]uint16, n)
 		}
 	}
 	return s

@@ -161,12 +161,12 @@ func (l *sessionLister) wanted(i int) bool {
 // session are none. A session passes filters on documents when one of its documents
 // passes all of them.
 func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
-	spec := l.req.Spec.Any()
+	spec := l.req.Spec.WithAllKinds()
 	models := spec.Models // the summary knows them
 	spec.Models = nil
 	f := spec.Compile()
 	var files map[uint32]bool
-	if f.OfKeywords() {
+	if f.TestsKeywords() {
 		var err error
 		if files, err = filesWith(l.r, f); err != nil {
 			return nil, err
@@ -199,16 +199,16 @@ func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
 // hasEntry reports whether a session has an entry on the branch that a filter asks
 // for, and one inside of its times.
 func (l *sessionLister) hasEntry(f *filter.Filter, s *session.Summary) (bool, error) {
-	if !f.OfEntries() {
+	if !f.TestsEntries() {
 		return true, nil
 	}
-	inTime, onBranch := !f.OfTime(), f.Branch() == ""
-	switch v := f.EntriesOf(s); {
+	inTime, onBranch := !f.TestsTime(), f.Branch() == ""
+	switch v := f.EntryVerdict(s); {
 	case v == filter.None:
 		return false, nil
-	case f.OfTime() && s.Oldest.IsZero():
+	case f.TestsTime() && s.Oldest.IsZero():
 		inTime = f.Time(s.Created().UnixMilli())
-	case f.OfTime():
+	case f.TestsTime():
 		inTime = f.Time(s.Oldest.UnixMilli()) || f.Time(s.Newest.UnixMilli())
 	}
 	if inTime && onBranch {

@@ -2,9 +2,9 @@ package syntax
 
 import "strings"
 
-// SetField returns the text of a query in which the field has this value, in
-// place of the one it had, or behind the rest. With a value that it has already,
-// or "", the field is taken out.
+// SetField returns the query with the field set to a value: the field is replaced, or
+// appended if the query has none. The value that it already has, or "", removes the
+// field.
 func SetField(text, name, value string) string {
 	field := &Field{Name: name, Value: value, Quoted: needsQuotes(name, value)}
 	had, ok := topField(text, name)
@@ -27,7 +27,8 @@ func SetField(text, name, value string) string {
 	return before + field.String() + after
 }
 
-// FieldValue returns what a field is set to for the whole query; "" for nothing.
+// FieldValue returns the value of a field that applies to the whole query, "" if there
+// is none.
 func FieldValue(text, name string) string {
 	f, ok := topField(text, name)
 	if !ok {
@@ -36,10 +37,10 @@ func FieldValue(text, name string) string {
 	return f.Value
 }
 
-// topField finds the first field of this name that holds for the whole query.
+// topField returns the first field of this name that applies to the whole query.
 func topField(text, name string) (*Field, bool) {
 	if strings.ToValidUTF8(text, "\uFFFD") != text {
-		return nil, false // places in it would be others
+		return nil, false // Parse replaces the bytes, which moves offsets
 	}
 	root, _ := Parse(text)
 	items := []Node{root}
@@ -57,17 +58,16 @@ func topField(text, name string) (*Field, bool) {
 	return nil, false
 }
 
-// needsQuotes reports whether a field with this value has to be written with
-// quotes to be read back as it is.
+// needsQuotes reports whether the value does not parse back to itself without quotes.
 func needsQuotes(name, value string) bool {
 	root, _ := Parse(name + ":" + value)
 	f, ok := root.(*Field)
 	return !ok || f.Value != value
 }
 
-// FieldsOf returns the fields of a query's text that can be left out, with what
-// negates them.
-func FieldsOf(text string) (list []Node) {
+// RemovableFields returns the top-level fields of a query, up to eight, each with its
+// + or !. Leaving one out leaves a valid query with fewer filters.
+func RemovableFields(text string) (list []Node) {
 	const most = 8
 	root, _ := Parse(text)
 	items := []Node{root}

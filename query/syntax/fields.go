@@ -10,13 +10,12 @@ import (
 // FieldInfo describes one field of the query language.
 type FieldInfo struct {
 	Name    string
-	Value   string // what its value is, for people
+	Value   string // description of its value, for help
 	Example string
-	Values  []string // the values there are; nil when open
+	Values  []string // all values; nil if any value is allowed
 }
 
-// Fields is the table of fields. The parser knows no others, and help is made
-// from it.
+// Fields is the table of all fields. The parser and the help are made from it.
 var Fields = []FieldInfo{
 	{Name: "kind", Value: "a kind of part; with commas several", Example: "kind:call"},
 	{Name: "role", Value: "who speaks; with commas several", Example: "role:user"},
@@ -36,7 +35,7 @@ var Fields = []FieldInfo{
 	{Name: "re", Value: "a regular expression (RE2) on the text; in quotes with white space; upper case letters in it are told apart", Example: "re:time(d)?out"},
 }
 
-// Form describes a form of the query language that is no field.
+// A Form is a form of the query language other than fields.
 type Form struct{ Form, Meaning string }
 
 // Forms is the table of these forms, for help.
@@ -54,10 +53,11 @@ var Forms = []Form{
 	{"colour~, colour~2", "spelling within 1 or 2 edits"},
 }
 
-// foreignOperators are operators of other languages, and what they are here.
+// foreignOperators maps operators of other query languages to ours.
 var foreignOperators = map[string]string{"&&": "AND", "&": "AND", "||": "OR", "|": "OR", "And": "AND", "Or": "OR", "Not": "NOT"}
 
-func FieldNamed(name string) *FieldInfo {
+// LookupField returns the field of this name, nil if there is none.
+func LookupField(name string) *FieldInfo {
 	for i := range Fields {
 		if Fields[i].Name == name {
 			return &Fields[i]
@@ -73,15 +73,15 @@ func startsField(text string) bool {
 	if !ok {
 		return false
 	}
-	row := FieldNamed(name)
+	row := LookupField(name)
 	if row == nil || EndsToken(value) || value[0] == ':' && name != "re" || strings.HasPrefix(value, `""`) && EndsToken(value[2:]) {
 		return false
 	}
-	return row.Values == nil || row.takes(value)
+	return row.Values == nil || row.accepts(value)
 }
 
-// takes reports whether a text begins with one of the words that the field has.
-func (f *FieldInfo) takes(value string) bool {
+// accepts reports whether a text begins with one of the field's values.
+func (f *FieldInfo) accepts(value string) bool {
 	value = strings.TrimPrefix(value, `"`)
 	for _, w := range f.Values {
 		if rest, ok := strings.CutPrefix(value, w); ok && (EndsToken(rest) || rest[0] == '"') {
@@ -151,14 +151,14 @@ func nearestField(name string) (nearest string, edits int) {
 	return nearest, edits
 }
 
-// fieldWarning says why a word that looks like a field is none; "" when it does
-// not look like one.
+// fieldWarning says why a word that looks like a field is not one, "" if it does not
+// look like a field.
 func fieldWarning(word string) string {
 	name, value, ok := strings.Cut(word, ":")
 	if !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r) }) {
 		return ""
 	}
-	row := FieldNamed(name)
+	row := LookupField(name)
 	switch {
 	case row != nil && (value == "" || value == `""`):
 		return fmt.Sprintf("%q is searched as text: %s: needs a value, as in %s", word, name, row.Example)

@@ -2,20 +2,21 @@ package syntax
 
 import "strings"
 
-// Node is a node of the tree that a query's text is parsed to. String writes
-// text that parses to the same tree, positions aside.
+// A Node is a node of the tree of a query. String returns text that parses to the same
+// tree, apart from positions.
 type Node interface {
 	String() string
 	Range() (start, end int) // byte offsets in the text it was parsed from
 }
 
-// Pos is the place of a node in the query's text.
+// A Pos is the byte range of a node in the query's text.
 type Pos struct{ Start, End int }
 
 // Range implements Node.
 func (p Pos) Range() (start, end int) { return p.Start, p.End }
 
-// List is nodes side by side: each counts, none but those marked is required.
+// A List is nodes side by side. Each counts towards the score; only those marked with +
+// are required.
 type List struct {
 	Items []Node
 	Pos
@@ -45,12 +46,12 @@ type Not struct {
 	Pos
 }
 
-// Match says how the text of a Term is to be found.
+// Match says how the text of a Term matches.
 type Match uint8
 
 const (
-	Literal Match = iota // as a word: typed so, or in a looser way
-	Phrase               // exactly, but for case, diacritics and white space
+	Literal Match = iota // as a word, in this spelling or a looser one
+	Phrase               // exactly, apart from case, diacritics and white space
 	Prefix               // as the beginning of a word
 	Fuzzy                // within Edits edits
 )
@@ -82,8 +83,8 @@ func (n *Must) String() string {
 	return "+" + operand(n.Item)
 }
 
-// String writes the outer one of two marks as a word: a parenthesis without a
-// partner, marked twice, cannot stand in a group.
+// String writes the outer one of two marks as NOT: with a parenthesis without a partner
+// as the operand, grouping is not possible.
 func (n *Not) String() string {
 	if isUnary(n.Item) {
 		return "NOT " + n.Item.String()
@@ -127,7 +128,7 @@ func (n *Field) String() string {
 	return n.Name + ":" + n.Value
 }
 
-// join writes the items of parent, those that bind less tightly in parentheses.
+// join writes the items of parent, in parentheses those that do not bind more tightly.
 func join(items []Node, between string, parent Node) string {
 	var b strings.Builder
 	for i, item := range items {
@@ -169,8 +170,8 @@ func operand(n Node) string {
 	return group(n)
 }
 
-// group writes a node in parentheses. A word with an open parenthesis or quote
-// at the end would swallow the closing one but for the space.
+// group writes a node in parentheses. The space keeps a last word with an open
+// parenthesis or quote from swallowing the closing parenthesis.
 func group(n Node) string {
 	s := n.String()
 	if t := lastTerm(n); t != nil && t.Match == Literal && strings.ContainsAny(t.Text, `("`) {

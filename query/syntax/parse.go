@@ -23,8 +23,8 @@ import (
 // are text, and a quote after punctuation reaches to its partner, white space
 // included: fmt.Println("hello world") is one word.
 
-// Parse reads the text of a query. The tree is nil for text without anything but
-// white space. The warnings are for people and say what was taken literally.
+// Parse parses the text of a query. The tree is nil for white space alone. The warnings
+// are for people and say what was taken literally.
 func Parse(text string) (Node, []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	p := parser{text: text}
@@ -115,12 +115,14 @@ func startsOperand(text string) bool {
 	return size > 0 && !unicode.IsSpace(r) && !strings.ContainsRune("+!=)", r)
 }
 
+// EndsToken reports whether a token ends before this text.
 func EndsToken(text string) bool {
 	r, size := utf8.DecodeRuneInString(text)
 	return size == 0 || r == ')' || unicode.IsSpace(r)
 }
 
-// closingQuote returns where the quote at open ends, 0 when it does not.
+// closingQuote returns the offset of the partner of the quote at open, 0 if it has
+// none.
 func closingQuote(text string, open int) int {
 	for i := open + 1; i < len(text); i++ {
 		switch text[i] {
@@ -193,7 +195,7 @@ func (p *parser) peek(ahead int) token {
 	return token{kind: endToken}
 }
 
-// operator reports whether the next token is this operator, with an operand after it.
+// operator reports whether the next token is this operator and has an operand.
 func (p *parser) operator(name string) bool {
 	if t := p.peek(0); t.kind != wordToken || t.text != name {
 		return false
@@ -205,7 +207,7 @@ func (p *parser) operator(name string) bool {
 	return true
 }
 
-// warn adds a warning, the same one once only and never very many.
+// warn adds a warning, without duplicates and up to a maximum.
 func (p *parser) warn(format string, args ...any) {
 	const most = 5
 	w := fmt.Sprintf(format, args...)
@@ -221,8 +223,8 @@ func (p *parser) warnValue(field string) {
 	}
 }
 
-// warnWord warns of what looks like a field, an operator or the end of a phrase
-// and is none.
+// warnWord warns of a word that looks like a field, an operator or the end of a phrase
+// but is not one.
 func (p *parser) warnWord(word string) {
 	// 5" is a length.
 	if before, ok := strings.CutSuffix(word, `"`); ok && strings.Trim(before, "0123456789.") != "" && !strings.Contains(before, `"`) {
@@ -243,8 +245,8 @@ func (p *parser) warnWord(word string) {
 	}
 }
 
-// warnParens warns of parentheses without a partner. One that closes what a word
-// left open, as in f(a, b), is text that a person did not mean otherwise.
+// warnParens warns of parentheses without a partner, except those that close one
+// inside of a word, as in f(a, b): nobody meant these as groups.
 func (p *parser) warnParens() {
 	open := 0
 	for _, t := range p.tokens {
@@ -364,6 +366,7 @@ func isPlain(s string) bool {
 	return s != ""
 }
 
+// Shorten returns s on one line, cut to about 60 bytes, for messages.
 func Shorten(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 	if len(s) <= 60 {

@@ -9,8 +9,8 @@ import (
 // closing is the punctuation that ends clauses and sentences.
 const closing = ".,;:!?…。、\uFF0C\uFF1A\uFF1B\uFF01\uFF1F"
 
-// TrimProse takes off what punctuation a sentence puts around a word. What is
-// quoted keeps all of it.
+// TrimProse removes the punctuation that a sentence puts around a word. A word that is
+// nothing but punctuation stays as it is.
 func TrimProse(s string) string {
 	t := strings.TrimRight(s, closing)
 	for _, pair := range []string{`""`, `''`, "``", "“”", "‘’", "«»", "„“"} {

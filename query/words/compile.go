@@ -45,11 +45,11 @@ type Word struct {
 	PartSpellings [][]string // of each part, other spellings of it; nil when there are none at all
 	Wholes        []string   // joined identifiers in a compound: without them it cannot be there whole
 	Verify        bool
-	Needle        match.Needle // of verify
-	SpellingOnly  bool         // verify only tells the spelling that was typed from others
-	Loose         bool         // looser ways are tried: forms, prefix, edits
-	Last          bool         // the last typed word: prefixes are tried although it is common
-	Find          filter.Text  // of a field that the text decides about; then there are no terms
+	Needle        match.Needle    // of verify
+	SpellingOnly  bool            // verify only tells the spelling that was typed from others
+	Loose         bool            // looser ways are tried: forms, prefix, edits
+	Last          bool            // the last typed word: prefixes are tried although it is common
+	Find          filter.TextTest // of a field that the text decides about; then there are no terms
 }
 
 // A Query is a compiled query. It never changes.
@@ -176,7 +176,7 @@ func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.
 
 // field compiles a filter. One whose value makes no sense is text.
 func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
-	found, err := filter.NewText(n, c.env, &c.analyzer)
+	found, err := filter.NewTextTest(n, c.env, &c.analyzer)
 	if err == nil && found != nil && found.Cost() > 0 {
 		if c.expressions++; c.expressions > maxExpressions {
 			found, err = nil, fmt.Errorf("a query takes %d regular expressions, join them with |", maxExpressions)
@@ -206,7 +206,7 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 }
 
 // found compiles a field that the text decides about.
-func (c *compiler) found(n *syntax.Field, f filter.Text, positive bool) *Expr {
+func (c *compiler) found(n *syntax.Field, f filter.TextTest, positive bool) *Expr {
 	w := &Word{Text: n.String(), Scored: positive, Find: f, Verify: true}
 	for i, o := range c.Words {
 		if o.Find != nil && o.Text == w.Text && o.Scored == w.Scored {
@@ -263,7 +263,7 @@ func (w *Word) addHanForms() {
 	}
 	if w.Verify {
 		w.Needle.Han = true
-		match.Simplify(w.Needle.Text)
+		match.SimplifyHan(w.Needle.Text)
 	}
 }
 

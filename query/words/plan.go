@@ -36,10 +36,10 @@ type Planned struct {
 	Split            bool // into two words that this one, which is nowhere, may be made of: one of its parts alone is nothing
 	PartIDF          []float64
 	PartSum          float64
-	AllIDF, WholeIDF float64           // of the documents with all parts; and of those that may have them together
-	All              []docset.Set      // by segment, of a field that the text decides about: where it may be true
-	Whole            []docset.Set      // by segment: documents that may have all parts together
-	JSON             *match.JSONNeedle // of the needle; nil when it cannot be looked for in JSON
+	AllIDF, WholeIDF float64              // of the documents with all parts; and of those that may have them together
+	All              []docset.Set         // by segment, of a field that the text decides about: where it may be true
+	Whole            []docset.Set         // by segment: documents that may have all parts together
+	JSON             *match.JSONPrefilter // of the needle; nil when it cannot be looked for in JSON
 
 	allCount, wholeCount atomic.Int64 // of documents
 }
@@ -184,7 +184,7 @@ func newPlanned(w *Word, i, segments int) *Planned {
 		All: make([]docset.Set, segments), Whole: make([]docset.Set, segments),
 	}
 	if w.Verify && w.Find == nil {
-		p.JSON = match.NewJSONNeedle(&w.Needle)
+		p.JSON = match.NewJSONPrefilter(&w.Needle)
 	}
 	return p
 }

@@ -71,7 +71,7 @@ func TestFragment(t *testing.T) {
 	} {
 		h := match.NewFinder(planFor(t, c.query).Targets())
 		matches, _ := h.Find([]byte(c.text))
-		got := match.Cut([]byte(c.text), matches)
+		got := match.NewFragment([]byte(c.text), matches)
 		if c.want != "" {
 			if diff := cmp.Diff(c.want, marked(got)); diff != "" {
 				t.Errorf("fragment of %q for %q (-want +got):\n%s", c.text, c.query, diff)
@@ -86,7 +86,7 @@ func TestFragment(t *testing.T) {
 		if !strings.HasPrefix(s, "… ") || !strings.HasSuffix(s, " …") || !strings.Contains(s, "[token]") || strings.Contains(c.query, "auth") && !strings.Contains(s, "[auth] [token]") {
 			t.Errorf("fragment for %q = %q", c.query, s)
 		}
-		if n := len(got.Text); n < match.FragmentBytes-2*match.WordBytes || n > match.FragmentBytes+2*match.WordBytes {
+		if n := len(got.Text); n < match.FragmentBytes-2*match.WordSlack || n > match.FragmentBytes+2*match.WordSlack {
 			t.Errorf("fragment for %q has %d bytes", c.query, n)
 		}
 	}
@@ -103,11 +103,11 @@ func TestFragmentProperties(t *testing.T) {
 		query := queries.Draw(rt, "query")
 		h := match.NewFinder(planFor(t, query).Targets())
 		matches, _ := h.Find([]byte(text))
-		f := match.Cut([]byte(text), matches)
-		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || match.IsDirection(r) || r == '\u2028' }) {
+		f := match.NewFragment([]byte(text), matches)
+		if !utf8.ValidString(f.Text) || strings.ContainsFunc(f.Text, func(r rune) bool { return unicode.IsControl(r) || match.IsDirectionMark(r) || r == '\u2028' }) {
 			rt.Fatalf("fragment %q has characters that it must not have", f.Text)
 		}
-		if len(f.Text) > match.FragmentBytes+2*match.WordBytes+len("…  …") {
+		if len(f.Text) > match.FragmentBytes+2*match.WordSlack+len("…  …") {
 			rt.Fatalf("fragment of %d bytes: %q", len(f.Text), f.Text)
 		}
 		last := 0
@@ -122,9 +122,9 @@ func TestFragmentProperties(t *testing.T) {
 			span := strings.Join(strings.Fields(analysis.Fold(f.Text[s[0]:s[1]])), " ")
 			same := false
 			for _, m := range matches {
-				clean, _ := new(match.Line).Of([]byte(text[m.Start:m.End]))
+				clean, _ := new(match.LineBuffer).Flatten([]byte(text[m.Start:m.End]))
 				whole := strings.Join(strings.Fields(analysis.Fold(string(clean))), " ")
-				same = same || whole == span || m.End-m.Start > match.FragmentBytes-match.WordBytes && strings.Contains(whole, span)
+				same = same || whole == span || m.End-m.Start > match.FragmentBytes-match.WordSlack && strings.Contains(whole, span)
 			}
 			if !same {
 				rt.Fatalf("span %q of %q is none of the matches", span, f.Text)

@@ -121,7 +121,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	pass := filter.ForConversation(t.Record, req.Spec)
+	pass := filter.EntryTest(t.Record, req.Spec)
 	entries := readEntries(ctx, t, list, pass)
 	write := func(w io.Writer) error {
 		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches()}

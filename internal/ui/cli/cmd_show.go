@@ -207,7 +207,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if err != nil {
 		return indexProblem(err)
 	}
-	pass := filter.ForConversation(t.Record, o.filter.Spec)
+	pass := filter.EntryTest(t.Record, o.filter.Spec)
 	if o.tree && pass != nil {
 		return usagef("without --tree they leave out entries", "--tree shows the whole tree: it excludes filters")
 	}

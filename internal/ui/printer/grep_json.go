@@ -77,8 +77,8 @@ func (g *grepLines) Match(m *grep.Match) error {
 			Number     int            `json:"line_number"`
 			Absolute   int            `json:"absolute_offset"`
 			Submatches []grepSubmatch `json:"submatches"`
-			grep.Place
-		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Place()}}); err != nil {
+			grep.Location
+		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Location()}}); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"pigrep/index/analysis"
 )
 
-// The pieces that a gate lets through have every token with one of the terms.
-func TestGate(t *testing.T) {
+// The pieces that pass the prefilter have every token that is one of the terms.
+func TestTermPrefilter(t *testing.T) {
 	alphabet := []rune("abAB12_ \n\t.-é\u0301ﬁ中文Ａ\x1b[m🙂ßK")
 	text := rapid.Custom(func(t *rapid.T) string {
 		words := rapid.SliceOf(rapid.OneOf(
@@ -27,7 +27,7 @@ func TestGate(t *testing.T) {
 	var a analysis.Analyzer
 	rapid.Check(t, func(t *rapid.T) {
 		text := []byte(text.Draw(t, "text"))
-		g := newPrefilter()
+		g := newTermPrefilter()
 		terms := map[string]bool{}
 		for _, term := range rapid.SliceOfN(rapid.SampledFrom([]string{"read", "request", "readrequestline", "line", "rea", "re", "é", "aab", "ab1", "中"}), 1, 4).Draw(t, "terms") {
 			terms[term] = true

@@ -1,0 +1,120 @@
+package grep
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+)
+
+// skipEntries drops the first candidates whose lines rule them out. If all are dropped
+// the session record, which takes longer to load, is not needed.
+func (w *worker) skipEntries() error {
+	for w.JSONPrefilter != nil && len(w.task.entries) > 0 {
+		may, err := w.lineMayMatch(w.task.entries[0])
+		if may || err != nil {
+			return err
+		}
+		w.task.entries = w.task.entries[1:]
+	}
+	return w.ctx.Err()
+}
+
+// lineMayMatch reports whether the line from an offset on may have a match. It reads
+// the line through a window. Successive windows overlap by the longest literal, so that
+// each literal is inside of one of them.
+func (w *worker) lineMayMatch(offset int64) (bool, error) {
+	buf := w.buffer(max(w.limits.window, 2*w.JSONPrefilter.Longest))
+	for have, size := 0, min(probeRead, len(buf)); ; size = len(buf) {
+		n, err := w.file.ReadAt(buf[have:size], offset)
+		if err != nil && err != io.EOF {
+			return false, err
+		}
+		data := buf[:have+n]
+		ended := bytes.IndexByte(data[have:], '\n')
+		if ended >= 0 {
+			data = data[:have+ended]
+		}
+		if w.mayMatch(data) {
+			return true, nil
+		}
+		if ended >= 0 || err == io.EOF {
+			return false, nil
+		}
+		offset += int64(n)
+		start := len(data) - w.JSONPrefilter.Longest
+		for start > 0 && data[start-1] == '\\' {
+			start-- // in a run of backslashes the first one decides which are escaped
+		}
+		if start <= 0 {
+			return true, nil
+		}
+		have = copy(buf, data[start:])
+	}
+}
+
+// mayMatch reports whether raw JSON may have a match.
+func (w *worker) mayMatch(data []byte) bool {
+	w.cursor.Begin(w.JSONPrefilter, data)
+	return w.cursor.Next(0) < len(data) || w.JSONPrefilter.NextEscape(data, 0) < len(data)
+}
+
+// searchNamed searches the candidate entries. It fails with entry.ErrChanged if the
+// file does not have them any more.
+func (w *worker) searchNamed(rec *session.Record) error {
+	if !w.filter.Session(&rec.Summary) {
+		w.task.skipped = true
+		return nil
+	}
+	w.entryReader.Use(&rec.Summary)
+	list := w.task.entries
+	for len(list) > 0 {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		from := list[0]
+		var nodes []*session.Node
+		end := from
+		for len(list) > 0 {
+			i := rec.NodeAt(list[0])
+			if i < 0 {
+				return entry.ErrChanged
+			}
+			n := &rec.Nodes[i]
+			if len(nodes) > 0 && (n.Offset > end+maxGap || n.Offset+int64(n.Length) > from+maxRead) {
+				break
+			}
+			end = n.Offset + int64(n.Length)
+			nodes = append(nodes, n)
+			list = list[1:]
+		}
+		data := w.buffer(int(end - from))
+		if n, err := w.file.ReadAt(data, from); n < len(data) {
+			if err == io.EOF {
+				err = entry.ErrChanged
+			}
+			return err
+		}
+		for _, n := range nodes {
+			at := int(n.Offset - from)
+			if err := w.searchNode(rec, n, data[at:at+n.Length]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// searchNode searches one entry, whose JSON is data.
+func (w *worker) searchNode(rec *session.Record, n *session.Node, data []byte) error {
+	if w.JSONPrefilter != nil && !w.mayMatch(data) {
+		return nil
+	}
+	var err error
+	changed := w.entryReader.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
+		err = w.searchEntry(e, rec.TimeOf(n))
+	})
+	return cmp.Or(changed, err)
+}

@@ -1,0 +1,206 @@
+package grep
+
+import (
+	"bytes"
+	"io"
+
+	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
+	"pigrep/internal/session"
+	"pigrep/query/literal"
+)
+
+// scan searches the file from an offset on. state is the parser's state there.
+func (w *worker) scan(state adapter.State, from int64) error {
+	head, err := w.findHeader(state, from)
+	if err != nil {
+		return err
+	}
+	w.fileHeader = head
+	if w.filter.TestsSessions() {
+		s := session.Summary{Path: w.task.Path, Header: head}
+		if !w.filter.Session(&s) {
+			w.task.skipped = true
+			return nil
+		}
+	}
+	// The parser starts without the header: it must not give its time to entries
+	// before it.
+	s := lineScan{w: w, parser: w.adapter.Parse(state), last: state, lastAt: from, lines: state.Lines}
+	offset, have := from, 0
+	for {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if cap(w.buf) < scanBuffer {
+			w.buf = make([]byte, scanBuffer)
+		}
+		w.buf = w.buf[:cap(w.buf)]
+		if have == len(w.buf) { // a line that is longer
+			grown := make([]byte, 2*len(w.buf))
+			copy(grown, w.buf)
+			w.buf = grown
+		}
+		want := min(int64(len(w.buf)-have), w.file.Size()-offset-int64(have))
+		n, err := w.file.ReadAt(w.buf[have:have+int(want)], offset+int64(have))
+		atEnd := int64(n) < want || offset+int64(have+n) >= w.file.Size()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		searched := have
+		have += n
+		end := 1 + bytes.LastIndexByte(w.buf[searched:have], '\n')
+		if end > 0 {
+			end += searched
+		}
+		if err := s.searchLines(w.buf[:end], offset); err != nil {
+			return err
+		}
+		offset += int64(end)
+		copy(w.buf, w.buf[end:have])
+		have -= end
+		if atEnd {
+			if have > 0 {
+				return s.searchLine(w.buf[:have], offset, false)
+			}
+			return nil
+		}
+	}
+}
+
+// findHeader returns the first header of the file, wherever it is. It applies to the
+// whole file.
+func (w *worker) findHeader(state adapter.State, from int64) (session.Header, error) {
+	if state.Header.Version != 0 {
+		return state.Header, nil
+	}
+	parser := w.adapter.Parse(state)
+	lines := jsonl.NewReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
+	for {
+		if err := w.ctx.Err(); err != nil {
+			return session.Header{}, err
+		}
+		line, err := lines.Next()
+		if err == io.EOF {
+			return session.Header{}, nil
+		}
+		if err != nil {
+			return session.Header{}, err
+		}
+		if parser.Parse(line, func(*session.Entry) {}); parser.State().Header.Version != 0 {
+			return parser.State().Header, nil
+		}
+	}
+}
+
+// A lineScan searches the lines of a file. Lines that cannot match are not parsed, so
+// that the parser does not know the time of the entry before.
+type lineScan struct {
+	w      *worker
+	parser adapter.Parser
+	lines  int // before the bytes that come next
+
+	last   adapter.State // as of the line at lastAt
+	lastAt int64
+}
+
+// searchLines searches complete lines.
+func (s *lineScan) searchLines(data []byte, offset int64) error {
+	w := s.w
+	if w.JSONPrefilter == nil {
+		for at := 0; at < len(data); {
+			end := literal.IndexByteFrom(data, '\n', at) + 1
+			if err := s.searchLine(data[at:end], offset+int64(at), true); err != nil {
+				return err
+			}
+			at = end
+		}
+		return nil
+	}
+	w.cursor.Begin(w.JSONPrefilter, data)
+	escape := -1
+	counted := 0
+	for at := 0; at < len(data); {
+		if escape < at {
+			escape = w.JSONPrefilter.NextEscape(data, at)
+		}
+		pos := min(w.cursor.Next(at), escape)
+		if pos >= len(data) {
+			break
+		}
+		start := at + 1 + bytes.LastIndexByte(data[at:pos], '\n')
+		end := literal.IndexByteFrom(data, '\n', pos) + 1
+		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
+		counted = end
+		if err := s.searchLine(data[start:end], offset+int64(start), true); err != nil {
+			return err
+		}
+		at = end
+	}
+	s.lines += bytes.Count(data[counted:], []byte{'\n'})
+	return nil
+}
+
+// searchLine parses a line and searches its entries.
+func (s *lineScan) searchLine(raw []byte, offset int64, ended bool) error {
+	s.lines++
+	data := raw
+	if ended {
+		data = data[:len(data)-1]
+	}
+	line := adapter.Line{Data: data, Raw: raw, Offset: offset, Number: s.lines, Ended: ended}
+	timeless, err := s.searchEntries(s.parser, line, s.w.JSONPrefilter != nil)
+	if !timeless || err != nil {
+		return err
+	}
+	// A matching entry has no time of its own: it takes the time of the entry before.
+	if err := s.parseTo(offset); err != nil {
+		return err
+	}
+	_, err = s.searchEntries(s.w.adapter.Parse(s.last), line, false)
+	return err
+}
+
+// searchEntries searches the entries of a line. With skipping, earlier entries may not
+// have been parsed: if the time of an entry depends on them, nothing is searched and
+// timeless is true.
+func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipping bool) (timeless bool, err error) {
+	n := 0
+	parser.Parse(line, func(e *session.Entry) {
+		// Copy is 0 for an entry without a time of its own. Later entries on the line
+		// may take over the time of the first.
+		if n++; skipping && n == 1 && e.Copy == 0 {
+			timeless = true
+		}
+		if timeless || err != nil {
+			return
+		}
+		at := e.Timestamp
+		if at.IsZero() {
+			at = s.w.file.ModTime()
+		}
+		err = s.w.searchEntry(e, at)
+	})
+	return timeless, err
+}
+
+// parseTo parses the skipped lines up to an offset and sets last.
+func (s *lineScan) parseTo(offset int64) error {
+	parser := s.w.adapter.Parse(s.last)
+	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
+	for {
+		if err := s.w.ctx.Err(); err != nil {
+			return err
+		}
+		line, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		parser.Parse(line, func(*session.Entry) {})
+	}
+	s.last, s.lastAt = parser.State(), offset
+	return nil
+}

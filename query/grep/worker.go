@@ -1,0 +1,173 @@
+package grep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+	"pigrep/query/literal"
+)
+
+// Sizes of reads.
+const (
+	scanBuffer = 256 << 10 // fits into the cache of a core
+	maxGap     = 32 << 10  // largest gap between two entries that are read together
+	maxRead    = 1 << 20   // most bytes of entries that are read together
+	probeRead  = 16 << 10  // first read of a line of unknown length
+)
+
+// A worker searches files, one after the other.
+type worker struct {
+	*run
+	ctx         context.Context
+	finder      *finder
+	entryReader *entry.Reader  // of the entries that the index names
+	cursor      literal.Cursor // in raw bytes
+	buf         []byte
+
+	task       *task
+	file       entry.File
+	left       int // how many more matching lines are wanted; negative for all
+	fileHeader session.Header
+	sent       int // matches of the file so far
+
+	branch   string // the branch that the filter wants, "" for any
+	branches *entry.Branches
+}
+
+func newWorker(ctx context.Context, g *run) *worker {
+	return &worker{
+		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
+		entryReader: entry.NewReader(g.src, g.adapter),
+	}
+}
+
+// errEnough ends the search of a file that has Request.MaxCount matching lines.
+var errEnough = errors.New("enough")
+
+// searchTask searches the file of a task.
+func (w *worker) searchTask(t *task) {
+	w.task, w.sent, w.left = t, 0, -1
+	if w.req.MaxCount > 0 {
+		w.left = w.req.MaxCount
+	}
+	if t.fatal = cmp.Or(w.ctx.Err(), t.candidates(w.limits)); t.fatal != nil {
+		return
+	}
+	if !t.scan && len(t.entries) == 0 && t.Indexed == Whole {
+		return
+	}
+	var err error
+	if w.file, err = w.src.Open(t.Path); err != nil {
+		t.err = err
+		return
+	}
+	defer w.file.Close()
+	if err = w.searchFile(); err != nil && !errors.Is(err, errEnough) {
+		t.err = err
+	}
+}
+
+// searchFile searches the candidate entries and scans what is not indexed. If the file
+// turns out to have changed before any match was found, it is scanned as a whole.
+func (w *worker) searchFile() error {
+	t := w.task
+	if err := w.loadBranches(); err != nil {
+		return err
+	}
+	if t.scan || t.Known == nil {
+		return w.scan(adapter.State{Path: t.Path}, 0)
+	}
+	w.fileHeader = t.Known.Header
+	if err := w.skipEntries(); err != nil {
+		return err
+	}
+	if len(t.entries) == 0 && t.Indexed >= w.file.Size() {
+		return nil
+	}
+	rec, err := w.reader.Record(t.Known.File)
+	if err != nil || rec == nil {
+		return w.scan(adapter.State{Path: t.Path}, 0)
+	}
+	if err := w.searchNamed(rec); err != nil {
+		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
+			return w.scan(adapter.State{Path: t.Path}, 0)
+		}
+		return err
+	}
+	if t.Indexed >= w.file.Size() {
+		return nil
+	}
+	state := adapter.State{Path: t.Path, Header: rec.Header, Lines: rec.Lines}
+	for i := range rec.Nodes {
+		if rec.Nodes[i].Offset >= t.Indexed {
+			break
+		}
+		state.LastTime = rec.Nodes[i].Time
+	}
+	return w.scan(state, t.Indexed)
+}
+
+// loadBranches loads the branches of the file if the filter needs them.
+func (w *worker) loadBranches() error {
+	if w.branch = w.filter.Branch(); w.branch == "" {
+		return nil
+	}
+	var rec *session.Record
+	if w.task.Known != nil && !w.task.scan {
+		rec, _ = w.reader.Record(w.task.Known.File) // without it the file itself is read
+	}
+	var err error
+	w.branches, err = entry.LoadBranches(w.adapter, rec, w.task.Path, w.file, w.file.Size())
+	return err
+}
+
+// buffer returns n bytes, which are valid until the next call.
+func (w *worker) buffer(n int) []byte {
+	if cap(w.buf) < n {
+		w.buf = make([]byte, max(n, min(2*cap(w.buf), maxRead)))
+	}
+	return w.buf[:n]
+}
+
+// searchEntry searches the parts of an entry and queues the matches.
+func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
+			continue
+		}
+		blocks := w.finder.find(p.Text, w.left)
+		if len(blocks) == 0 {
+			continue
+		}
+		m := &Match{
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
+			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
+			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),
+		}
+		for _, b := range blocks {
+			m.Matches += len(b.spans)
+		}
+		if !w.req.Brief {
+			m.Lines = linesOf(p.Text, blocks, w.req.Before, w.req.After)
+			if w.req.Redact {
+				redactLines(p.Text, m.Lines)
+			}
+		}
+		if err := w.queue.put(w.task, m); err != nil {
+			return err
+		}
+		w.sent++
+		if w.left > 0 {
+			if w.left -= len(blocks); w.left == 0 {
+				return errEnough
+			}
+		}
+	}
+	return nil
+}

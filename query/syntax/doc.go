@@ -1,0 +1,7 @@
+// Package syntax answers: what does the text of a query mean? Parse turns the text into
+// a tree of Nodes, its central type, and the String method of a node turns it back.
+// Every text parses. What fits no rule is literal text, and warnings say so. The
+// table Fields has the filters of the query language, such as kind:call.
+//
+// It imports nothing of the project but internal/near.
+package syntax
