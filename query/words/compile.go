@@ -33,7 +33,7 @@ const maxExpressions = 3
 // or both, and when verify is set, by what the text of the document says.
 type Word struct {
 	Text   string       // as typed
-	Places []syntax.Pos // in the query's text
+	Positions []syntax.Pos // in the query's text
 	Match  syntax.Match
 	Edits  int
 	Scored bool // not only negated
@@ -231,13 +231,13 @@ func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 	}
 	w.addHanForms()
 	w.Scored = positive
-	w.Places = []syntax.Pos{n.Pos}
+	w.Positions = []syntax.Pos{n.Pos}
 	if !positive {
 		w.tighten()
 	}
 	for i, o := range c.Words {
 		if o.Scored == w.Scored && o.Match == w.Match && o.Edits == w.Edits && o.Find == nil && (o.Text == w.Text || sameLookup(o, w)) {
-			o.Places = append(o.Places, n.Pos)
+			o.Positions = append(o.Positions, n.Pos)
 			return &Expr{bit: 1 << i, Node: n}
 		}
 	}
