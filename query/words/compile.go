@@ -32,11 +32,11 @@ const maxExpressions = 3
 //
 // or both, and when verify is set, by what the text of the document says.
 type Word struct {
-	Text   string       // as typed
+	Text      string       // as typed
 	Positions []syntax.Pos // in the query's text
-	Match  syntax.Match
-	Edits  int
-	Scored bool // not only negated
+	Match     syntax.Match
+	Edits     int
+	Scored    bool // not only negated
 
 	Term          string
 	Joined        bool       // term is another spelling of what was typed: tier parts
