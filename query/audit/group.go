@@ -162,11 +162,3 @@ func (c *fileCount) add(f *file) {
 		c.n++
 	}
 }
-
-// percentile returns the smallest number that at least so many percent of the numbers
-// do not exceed. It sorts the numbers, of which there must be some.
-func percentile(list []int32, percent int) int32 {
-	slices.Sort(list)
-	rank := (percent*len(list) + 99) / 100 // rounded up
-	return list[max(rank, 1)-1]
-}
