@@ -79,7 +79,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segment, p *words.Planned) error {
 			sc.mask[i] |= p.Bit
 			sc.tier[i] = max(sc.tier[i], tier-1)
 		} else {
-			sc.weak[i] |= p.Bit
+			sc.partial[i] |= p.Bit
 			sc.tier[i] = max(sc.tier[i], words.TierParts)
 		}
 		if p.Scored {
