@@ -1,14 +1,17 @@
-// Package query answers searches: the text of a query becomes a tree, the tree
-// becomes words that are looked up in the segments of the index, and the best
-// documents are read again from their session files and become hits.
+// Package query answers searches: a request goes in, grouped hits come out.
 //
-//	text ── Parse ──▶ tree ── compile ──▶ words ── expand ──▶ terms
-//	                                                            │ postings
-//	hits ◀── read again ◀── group ◀── copies ◀── verify ◀── score
+// A search takes five steps, each in a package that knows only those before it:
 //
-// A word is one unit of the query: a plain word, an identifier, a compound such
-// as a path, or a phrase. Each document has one bit for each word, so that what
-// it lacks and the totals are exact.
+//	syntax.Parse    the text becomes a tree
+//	words.Compile   the tree becomes words, and an expression over their bits
+//	words.Resolve   the words become a plan: terms of the dictionary, with weights
+//	rank.Run        the plan and a filter become candidates, the best sessions first
+//	respond         candidates are read from their session files and become hits
+//
+// Request and Response are the central types, Search is the function between them.
+// The package also suggests other words for those that nothing has, and names the
+// filters that made an answer empty. It imports everything below it; what builds on
+// searches, such as lists of sessions and audits, imports it.
 //
 // The same index, session files and request always give the same bytes: a score
 // depends on live documents only, never on file numbers, segments or the clock.

@@ -45,7 +45,7 @@ func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error)
 		if meant == "" {
 			continue
 		}
-		for _, place := range w.Places {
+		for _, place := range w.Positions {
 			changes = append(changes, change{place, meant})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -46,16 +45,16 @@ type CallRow struct {
 	Duration      *int32   `json:"durationMs,omitempty"`
 	Bytes         int64    `json:"outputBytes"`
 	Programs      []string `json:"programs,omitempty"`
-	Unparsed      bool     `json:"unparsed,omitempty"` // the shell command is not one that can be parsed
+	Unparsed      bool     `json:"unparsed,omitempty"` // the shell command cannot be parsed
 	Rules         []string `json:"rules,omitempty"`
-	Result        []string `json:"result,omitempty"` // its first lines, when they were asked for
+	Result        []string `json:"result,omitempty"` // its first lines, with Request.Results
 }
 
-// CallList is the answer to a request for calls. Each must be called once; Total
-// and what follows are right before that, but for warnings that come with reading.
+// CallList is the answer of Calls. Each must be called once. All fields are final before
+// that, but Warnings, to which Each adds the files that it cannot read.
 type CallList struct {
 	Each     func(visit func(*CallRow) error) error // the latest call first
-	Total    int                                    // before the limit; -1 when that takes reading the session files
+	Total    int                                    // before the limit; -1 when only Each finds out
 	Coverage Coverage
 	Warnings []string
 	Index    query.IndexState
@@ -65,12 +64,15 @@ type CallList struct {
 const resultLines = 5
 
 // Calls lists calls. The facts of a session are read when its latest call is
-// reached, and held in memory until its first one is; so are those of the sessions
-// that ran meanwhile. With results it reads the first lines of each call's result
-// from its session file.
-func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request, results bool) (*CallList, error) {
-	x, err := newAuditor(ctx, r, a, src, &req, index.FactDetails)
+// reached, and kept in memory until its first one is listed; so are those of the
+// sessions that ran meanwhile. With Request.Results it reads the first lines of each
+// result from its session file.
+func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CallList, error) {
+	x, err := newAuditor(ctx, r, &req, index.FactDetails)
 	if err != nil {
+		return nil, err
+	}
+	if err := x.matchText(a, src); err != nil {
 		return nil, err
 	}
 	list := &CallList{}
@@ -88,96 +90,100 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		return nil, err
 	}
 	for _, run := range runs {
-		slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks run backwards
+		slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks can run backwards
 			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
 		})
 	}
 	if len(req.Args) > 0 {
 		list.Total = -1
 	}
-	list.Coverage, list.Warnings, list.Index = x.cover, x.warnings, query.StateOf(x.r)
+	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, query.StateOf(x.r)
 	list.Each = func(visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
-			list.Warnings = x.warnings // of files that cannot be read any more
+			list.Warnings = x.warnings
 		}()
-		heap.Init(&runs)
-		for left := req.Limit; len(runs) > 0; {
-			run := runs[0]
-			row, err := run.next(req.Args, results)
-			if err != nil {
-				return err
-			}
-			if run.calls = run.calls[1:]; len(run.calls) == 0 {
-				heap.Pop(&runs)
-			} else {
-				heap.Fix(&runs, 0)
-			}
-			if row == nil {
-				continue
-			}
-			if x.req.Redact {
-				row.redact()
-			}
-			if err := visit(row); err != nil {
-				return err
-			}
-			if left--; left == 0 {
-				return nil
-			}
-		}
-		return nil
+		return runs.each(&req, visit)
 	}
 	return list, nil
 }
 
-// callRun is the calls of one session that are listed.
+// each visits the calls of all runs, the latest first, up to the limit of the request.
+func (h *callRuns) each(req *Request, visit func(*CallRow) error) error {
+	heap.Init(h)
+	for left := req.Limit; h.Len() > 0; {
+		run := (*h)[0]
+		row, err := run.next(req)
+		if err != nil {
+			return err
+		}
+		if run.calls = run.calls[1:]; len(run.calls) == 0 {
+			heap.Pop(h)
+		} else {
+			heap.Fix(h, 0)
+		}
+		if row == nil {
+			continue
+		}
+		if req.Redact {
+			row.redact()
+		}
+		if err := visit(row); err != nil {
+			return err
+		}
+		if left--; left == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// callRun is the listed calls of one session.
 type callRun struct {
 	callFile
-	calls []timedCall // that are left, the latest first
-	facts *session.Facts
+	calls []timedCall    // not yet visited, the latest first
+	facts *session.Facts // nil until the first call is visited
 }
 
-// timedCall is a call of a session by its number, and when it was, in
-// milliseconds since 1970.
+// timedCall is a call of a session.
 type timedCall struct {
-	at     int64
-	number int32
+	at     int64 // Unix milliseconds
+	number int32 // among the calls of the session
 }
 
-// next returns the first call that is left, nil when the arguments do not match.
-func (r *callRun) next(args []ArgTest, results bool) (*CallRow, error) {
+// next returns the row of the first call that was not visited yet, nil when its
+// arguments do not pass.
+func (r *callRun) next(req *Request) (*CallRow, error) {
 	if r.facts == nil {
 		r.facts = &session.Facts{}
 		var outlineErr error
 		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
-		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.set.Of(r.File, r.facts)); err != nil {
+		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.facts.Of(r.File, r.facts)); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Path, err)
 		}
 	}
 	number := int(r.calls[0].number)
-	if len(args) > 0 && !r.passes(r.facts.Calls, number, args) {
+	if len(req.Args) > 0 && !r.passesArgs(r.facts.Calls, number, req.Args) {
 		return nil, nil
 	}
 	c := &r.facts.Calls[number]
-	row := r.x.row(r.file, c)
+	row := newCallRow(r.file, c)
 	row.EntryID = entryID(r.outline, c.Offset)
 	if c.HasResult {
 		row.ResultEntryID = entryID(r.outline, c.Result)
 	}
-	if results && c.HasResult {
+	if req.Results && c.HasResult {
 		row.Result = r.result(c)
 	}
 	return row, nil
 }
 
-// callRuns is a heap of sessions: the one with the latest call comes first, of
-// equals the first by path.
+// callRuns is a heap of sessions: the one with the latest call first, ties by path.
 type callRuns []*callRun
 
 func (h callRuns) Len() int      { return len(h) }
 func (h callRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *callRuns) Push(any)     {} // runs are all there from the start
+func (h *callRuns) Push(any)     {} // all runs are known from the start
 
 func (h callRuns) Less(i, j int) bool {
 	a, b := h[i], h[j]
@@ -192,11 +198,12 @@ func (h *callRuns) Pop() any {
 	return run
 }
 
-func (x *auditor) row(f *file, c *session.CallFact) *CallRow {
+// newCallRow returns the row of a call as far as its facts say.
+func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
-		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: "ok", Bytes: c.Bytes,
+		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken, Rules: rules.RuleIDs(c.Rules),
 	}
 	if c.Part >= 0 {
@@ -204,14 +211,6 @@ func (x *auditor) row(f *file, c *session.CallFact) *CallRow {
 	}
 	if c.HasResult {
 		row.ResultOffset = &c.Result
-	}
-	switch {
-	case c.Kind == session.CallMissing:
-		row.Status = "missing"
-	case !c.HasResult:
-		row.Status = "none"
-	case c.Failed:
-		row.Status = "error"
 	}
 	if c.Exit != session.Unknown {
 		row.ExitCode = &c.Exit
@@ -222,13 +221,26 @@ func (x *auditor) row(f *file, c *session.CallFact) *CallRow {
 	return row
 }
 
-// callFile reads entries of a session file again.
+// status returns the outcome of a call.
+func status(c *session.CallFact) string {
+	switch {
+	case c.Kind == session.CallMissing:
+		return "missing"
+	case !c.HasResult:
+		return "none"
+	case c.Failed:
+		return "error"
+	}
+	return "ok"
+}
+
+// callFile reads entries of a session file.
 type callFile struct {
 	*file
 	x       *auditor
 	entries *entry.Reader
 	outline *index.Outline // nil when the file has no record
-	broken  bool
+	broken  bool           // an entry could not be read
 }
 
 // entryID returns the id of the entry at an offset, "" when there is none.
@@ -240,8 +252,8 @@ func entryID(o *index.Outline, offset int64) string {
 	return e.ID
 }
 
-// entry reads the entry at an offset, and hands it over. What cannot be read any
-// more is left out, with one warning.
+// entry visits the entry at an offset. A file that cannot be read is reported once, and
+// not tried again.
 func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)) {
 	if f.broken {
 		return
@@ -267,7 +279,7 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 	if c.Kind == session.CallShell {
 		want = session.KindShell
 	} else if c.Kind == session.CallNested {
-		return nil // sessions do not keep it
+		return nil // session files do not keep it
 	}
 	f.entry(c.Result, func(_ *session.Entry, v *session.View) {
 		for _, b := range v.Blocks {
@@ -287,10 +299,10 @@ func (f *callFile) result(c *session.CallFact) (lines []string) {
 	return lines
 }
 
-// passes reports whether a call has the arguments.
-func (f *callFile) passes(calls []session.CallFact, number int, tests []ArgTest) bool {
+// passesArgs reports whether the arguments of a call pass all tests.
+func (f *callFile) passesArgs(calls []session.CallFact, number int, tests []ArgTest) bool {
 	c := &calls[number]
-	nth := 0 // of the calls of its entry and kind
+	nth := 0 // among the calls of the same kind in its entry
 	for i := number - 1; i >= 0 && calls[i].Offset == c.Offset; i-- {
 		if calls[i].Kind == c.Kind {
 			nth++
@@ -319,83 +331,4 @@ func (f *callFile) passes(calls []session.CallFact, number int, tests []ArgTest)
 		}
 	})
 	return ok
-}
-
-// CommandRow is a program that shell commands ran, with its subcommand.
-type CommandRow struct {
-	Type     string       `json:"type"` // "command"
-	Program  string       `json:"program"`
-	Runs     int          `json:"runs"`   // as often as it stands in a command
-	Calls    int          `json:"calls"`  // commands that run it
-	Failed   int          `json:"failed"` // of these
-	Sessions int          `json:"sessions"`
-	Risky    int          `json:"risky"` // of the calls, those that match a rule
-	Last     session.Time `json:"lastUsed,omitzero"`
-}
-
-// CommandTable is the answer to a request for the programs that were run.
-type CommandTable struct {
-	Rows     []CommandRow
-	Calls    int // shell commands
-	Unparsed int // of these, those that cannot be parsed; of each the first word counts
-	Coverage Coverage
-	Warnings []string
-	Index    query.IndexState
-}
-
-type commandGroup struct {
-	row   CommandRow
-	files fileSet
-	last  int64
-	call  int
-}
-
-// Commands counts what shell commands ran.
-func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
-	req.Commands = true
-	x, err := newAuditor(ctx, r, a, src, &req, index.FactCalls)
-	if err != nil {
-		return nil, err
-	}
-	t := &CommandTable{}
-	var table groups[commandGroup]
-	var key [1]string
-	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
-		t.Calls++
-		if c.Broken {
-			t.Unparsed++
-		}
-		for _, p := range c.Programs {
-			key[0] = p
-			g := table.of(key[:], func(keys []string) *commandGroup {
-				return &commandGroup{row: CommandRow{Type: "command", Program: keys[0]}}
-			})
-			g.row.Runs++
-			if g.call == t.Calls {
-				continue
-			}
-			g.call = t.Calls
-			g.row.Calls++
-			if c.Failed {
-				g.row.Failed++
-			}
-			if c.Rules != 0 {
-				g.row.Risky++
-			}
-			g.files.add(f.File)
-			g.last = max(g.last, f.timeOf(c.Time).UnixMilli())
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range table.rows {
-		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
-		t.Rows = append(t.Rows, g.row)
-	}
-	slices.SortFunc(t.Rows, func(a, b CommandRow) int {
-		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Program, b.Program))
-	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, query.StateOf(x.r)
-	return t, nil
 }

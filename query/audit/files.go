@@ -22,15 +22,15 @@ type FileRow struct {
 	Reads     int          `json:"reads"`
 	Writes    int          `json:"writes"`
 	Edits     int          `json:"edits"`
-	Others    int          `json:"others"`    // by tools of which it is not known what they do
-	Summaries int          `json:"summaries"` // that list it
+	Others    int          `json:"others"`    // by tools whose action is not known
+	Summaries int          `json:"summaries"` // that list the file
 	Failed    int          `json:"failed"`    // calls
 	Sessions  int          `json:"sessions"`
 	First     session.Time `json:"first,omitzero"`
 	Last      session.Time `json:"last,omitzero"`
 }
 
-// TouchRow is one time that a file was touched.
+// TouchRow is one touch: a call that names a file, or a summary that lists it.
 type TouchRow struct {
 	Type        string       `json:"type"` // "touch"
 	Path        string       `json:"path"`
@@ -46,8 +46,7 @@ type TouchRow struct {
 	Status      string       `json:"status"`         // ok, error, none; "summary"
 }
 
-// FileTable is the answer to a request for the files that were touched: rows by
-// file, or with a path its history.
+// FileTable is the answer of Files: rows by file, or with a path its history.
 type FileTable struct {
 	Rows     []FileRow
 	Touches  []TouchRow // the latest first
@@ -56,14 +55,15 @@ type FileTable struct {
 	Index    query.IndexState
 }
 
+// fileGroup is a row of the table under construction.
 type fileGroup struct {
 	row         FileRow
-	files       fileSet
-	first, last int64
+	files       fileCount
+	first, last int64 // Unix milliseconds
 }
 
 func (g *fileGroup) add(f *file, ms int64) {
-	g.files.add(f.File)
+	g.files.add(f)
 	at := f.timeOf(ms).UnixMilli()
 	if g.first == 0 || at < g.first {
 		g.first = at
@@ -71,27 +71,27 @@ func (g *fileGroup) add(f *file, ms int64) {
 	g.last = max(g.last, at)
 }
 
-// Files counts which files tools touched. With a path it lists every time that
-// one was touched: the file itself when the path is absolute, else every file
-// whose path ends with these elements, and those below it.
+// Files counts how often tools touched each file. With a path it lists each touch of
+// the files that match it: with an absolute path the file itself, else every file
+// whose path ends with these elements, and in both cases the files below it.
 func Files(ctx context.Context, r *index.Reader, req Request, name string) (*FileTable, error) {
 	req.Text = ""
-	x, err := newAuditor(ctx, r, nil, nil, &req, index.FactDetails)
+	x, err := newAuditor(ctx, r, &req, index.FactDetails)
 	if err != nil {
 		return nil, err
 	}
-	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), t: &FileTable{}}
+	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
 	err = x.eachPiece(func(f *file, p *index.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
 		}
-		return x.callsOf(f, p, c.call)
+		return x.visitCalls(f, p, c.call)
 	})
 	if err = errors.Join(err, c.unread); err != nil {
 		return nil, err
 	}
-	t, table := c.t, &c.table
-	for _, g := range table.rows {
+	t := c.t
+	for _, g := range c.table {
 		g.row.Sessions = g.files.n
 		g.row.First, g.row.Last = session.Time{Time: time.UnixMilli(g.first).UTC()}, session.Time{Time: time.UnixMilli(g.last).UTC()}
 		t.Rows = append(t.Rows, g.row)
@@ -103,12 +103,12 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 	slices.SortStableFunc(t.Touches, func(a, b TouchRow) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
-	t.Coverage, t.Warnings, t.Index = x.cover, x.warnings, query.StateOf(x.r)
+	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
 	return t, nil
 }
 
-// fileCounter counts the files that calls and summaries name, or with history lists
-// each time that one was touched.
+// fileCounter counts the touches of files, or with history lists those of the files
+// that match a path.
 type fileCounter struct {
 	x       *auditor
 	history bool
@@ -116,25 +116,27 @@ type fileCounter struct {
 	t       *FileTable
 	table   groups[fileGroup]
 	key     [1]string
-	listed  claims // of summaries
+	listed  firsts // of the summaries
 
-	last    *file // of the touches so far, and its outline
+	last    *file // of the last touch, with its outline
 	outline *index.Outline
-	unread  error
+	unread  error // the first one that came with an outline
 }
 
 func (c *fileCounter) group(name string) *fileGroup {
 	c.key[0] = name
-	return c.table.of(c.key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
+	return c.table.row(c.key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
 }
 
+// touch returns a row of the history. After an error of an outline, the rows are of no
+// use any more.
 func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 	if f != c.last && c.unread == nil {
 		c.last = f
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	return TouchRow{
-		Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.shown(f.Name), CWD: f.CWD,
+		Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), CWD: f.CWD,
 		EntryID: entryID(c.outline, offset), Offset: offset,
 	}
 }
@@ -144,11 +146,11 @@ func (c *fileCounter) summaries(f *file, p *index.Piece) error {
 	req := c.x.req
 	for i := range p.Touches {
 		s := &p.Touches[i]
-		first := c.listed.first(s.Copy, p.File, s.Offset)
-		if !f.wanted || !c.x.inTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
+		first := c.listed.isFirst(s.Copy, p.File, s.Offset)
+		if !f.wanted || !c.x.passesTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
 			continue
 		}
-		if ok, err := c.x.onBranch(f, s.Offset); err != nil {
+		if ok, err := c.x.branch.passes(f, s.Offset); err != nil {
 			return err
 		} else if !ok {
 			continue
@@ -170,7 +172,8 @@ func (c *fileCounter) summaries(f *file, p *index.Piece) error {
 	return nil
 }
 
-// call counts the files that a call names. Several edits of one file are one touch.
+// call counts the files that a call names. Several edits of one file in one call are one
+// touch.
 func (c *fileCounter) call(f *file, _ int, call *session.CallFact) {
 	if call.Kind == session.CallMissing {
 		return
@@ -184,7 +187,7 @@ func (c *fileCounter) call(f *file, _ int, call *session.CallFact) {
 		if c.history {
 			if isFile(name, c.want) {
 				row := c.touch(f, name, call.Time, call.Offset)
-				row.Action, row.Tool, row.Status = action, call.Tool, c.x.row(f, call).Status
+				row.Action, row.Tool, row.Status = action, call.Tool, status(call)
 				c.t.Touches = append(c.t.Touches, row)
 			}
 			continue
@@ -211,7 +214,7 @@ func (g *fileGroup) count(action string, failed bool) {
 	}
 }
 
-// isFile reports whether a path is the one that is wanted.
+// isFile reports whether a path matches the one that is wanted, as Files says.
 func isFile(name, want string) bool {
 	if strings.HasPrefix(want, "/") || len(want) > 1 && want[1] == ':' {
 		return name == want || strings.HasPrefix(name, strings.TrimSuffix(want, "/")+"/")

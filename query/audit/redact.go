@@ -6,7 +6,7 @@ import (
 	"pigrep/internal/redact"
 )
 
-// redact masks the arguments and the result of a call.
+// redact masks what looks like a secret in the row.
 func (r *CallRow) redact() {
 	r.SessionName = redact.Text(r.SessionName)
 	if r.Cut {

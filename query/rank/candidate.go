@@ -2,33 +2,33 @@ package rank
 
 import "iter"
 
-// Candidate is a document that matches, before and after verification. There may
-// be many: it holds no pointers, and is as long as a line of the cache.
+// Candidate is a document that matches, before and after verification. There may be
+// many: it contains no pointers, and fills one line of the cache (64 bytes).
 type Candidate struct {
-	mask uint64 // words and fields that it matches
-	weak uint64 // compounds of which it has some parts
-	copy uint64 // session.Entry.Copy of its entry, once that is read; 0 for none
+	mask    uint64 // words and fields that it matches
+	partial uint64 // compounds of which it has only some parts
+	copy    uint64 // session.Entry.Copy of its entry; 0 until it is read, and for none
 
 	offset int64 // of its entry; set by resolve
 	part   int32 // in its entry; set by resolve
 
 	segment int32
-	file    int32 // place in snapshot.files
+	file    int32 // index in snapshot.files
 	doc     uint32
 	base    float32 // the sum over the words
 	score   float32
 
 	tier     uint8
 	resolved bool
-	pending  bool // some word is to be verified
-	dropped  bool // a duplicate of another candidate, or no hit after all
-	counted  bool // in the count of its file
+	pending  bool // some word has to be verified
+	dropped  bool // a duplicate of another candidate, or no hit
+	counted  bool // included in the count of its file
 }
 
 // candidates is a list in chunks, so that it grows without being copied.
 type candidates [][]Candidate
 
-const chunkLen = 1 << 8 // candidates
+const chunkLen = 1 << 8 // candidates: 16 kB
 
 func (l *candidates) add(c Candidate) {
 	last := len(*l) - 1
@@ -52,7 +52,7 @@ func (l candidates) all() iter.Seq[*Candidate] {
 	}
 }
 
-// resolve fills in where a candidate is in its file.
+// resolve sets the offset and the part of a candidate.
 func (seg *segment) resolve(c *Candidate) {
 	id, _ := seg.ID(c.doc)
 	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true

@@ -10,13 +10,13 @@ import (
 	"pigrep/query/words"
 )
 
-// A fileCount is what is counted of the candidates of a file.
+// A fileCount counts the candidates of a file.
 type fileCount struct {
-	hits, all int    // those that lack nothing, and all that are hits
+	hits, all int    // hits that lack nothing, and all hits
 	mask      uint64 // words and fields that some candidate has
 }
 
-// count adds a candidate, of which only the words count when it is dropped.
+// count adds a candidate; of one that was dropped only the words.
 func (t *fileCount) count(mask uint64, v verdict, dropped bool) {
 	t.mask |= mask
 	if v.hit && !dropped {
@@ -33,39 +33,40 @@ func (t *fileCount) add(o *fileCount) {
 	t.mask |= o.mask
 }
 
-// A collector turns the scores of segments into candidates. A query of frequent
-// words has hundreds of thousands, of which a few are looked at again: of a file
-// it keeps those that may be shown, and of all files those that may be among the
-// best. The others are counted. What may be a duplicate, or has to be verified, may
-// still go: it is kept, and not counted here.
+// A collector turns the scores of documents into candidates. A query of frequent words
+// matches hundreds of thousands of documents, few of which are ever read: the collector
+// keeps the ones that may be shown for their file, or that may be among the best of
+// all, and only counts the others. A candidate that may be a duplicate, or that has to
+// be verified, may still drop out: it is kept, and counted later. Each goroutine has a
+// collector of its own.
 type collector struct {
 	scorer
 	*snapshot
-	ctx    context.Context
-	filter *filter.Filter
-	scores *scores
-	eval   evaluator
-	counts []fileCount // by file
-	every  bool        // all candidates are kept
+	ctx     context.Context
+	filter  *filter.Filter
+	scores  *scores
+	eval    evaluator
+	counts  []fileCount // by file
+	keepAll bool        // keep all candidates
 
 	best     topScores   // of all files
 	bestHere topScores   // of the file in the run
-	kept     []Candidate // of the run
+	runBest  []Candidate // of the run
 
-	// Of the segment.
-	others docset.Set // documents to look at whatever they have; nil: none
-	run    int        // that the last document was in, -1 at first
-	runEnd uint32     // the document behind it
+	// Of the segment at work:
+	others docset.Set // documents to test even without any word; nil: none
+	run    int        // of documents of one file: that of the last document, -1 at first
+	runEnd uint32     // the first document after the run
 	at     int32      // the file of the run, -1 for none
 }
 
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
 		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
-		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), every: s.every,
+		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
-	c.eval.covered = func(mask, weak uint64) float32 { return covered(s.plan, mask, weak) }
-	c.best.most = rerankMost
+	c.eval.covered = func(mask, partial uint64) float32 { return covered(s.plan, mask, partial) }
+	c.best.most = rerankCandidates
 	if s.opt.Flat {
 		c.best.most += s.opt.Limit
 	}
@@ -73,7 +74,8 @@ func (s *search) newCollector(sc *scores) *collector {
 	return c
 }
 
-// rounding is how much of a score the factors of the second stage may blur.
+// rounding is the relative error that the factors of the second stage may add to a
+// score.
 const rounding = 1e-5
 
 // topScores holds the highest scores, in ascending order.
@@ -87,7 +89,7 @@ func (t *topScores) add(score float32) {
 	case len(t.list) < t.most:
 		at, _ := slices.BinarySearch(t.list, score)
 		t.list = slices.Insert(t.list, at, score)
-	case score > t.list[0]: // mostly not by much
+	case score > t.list[0]: // usually it belongs near the start
 		at := 0
 		for ; at+1 < len(t.list) && t.list[at+1] < score; at++ {
 			t.list[at] = t.list[at+1]
@@ -96,13 +98,14 @@ func (t *topScores) add(score float32) {
 	}
 }
 
-// has reports whether a score may be one of the highest.
-func (t *topScores) has(score float32) bool {
+// admits reports whether a score may be one of the highest, once the second stage has
+// changed it.
+func (t *topScores) admits(score float32) bool {
 	return len(t.list) < t.most || score >= t.list[0]*(1-rounding)
 }
 
-// segment adds the candidates of a segment to its list. all includes documents
-// without any word of the query.
+// segment adds the candidates of a segment to its list. With all it includes documents
+// without any word of the query, for queries that score no word.
 func (c *collector) segment(seg *segment, all bool) error {
 	sc := c.scores
 	c.others = nil
@@ -133,35 +136,48 @@ func (c *collector) segment(seg *segment, all bool) error {
 	return nil
 }
 
-// collect adds the candidates of a window and clears the scores.
-func (c *collector) collect(seg *segment) error {
+// addUnscored adds the documents of a window that are tested without any word: those
+// of c.others, and those found by an id.
+func (c *collector) addUnscored(seg *segment) {
 	sc := c.scores
 	if c.others != nil {
 		sc.seen.Or(c.others.Slice(sc.first, sc.end))
 	}
-	for doc := range seg.anchors {
+	for doc := range seg.idHits {
 		if sc.first <= doc && doc < sc.end {
 			sc.seen.Add(doc - sc.first)
 		}
 	}
-	unsure, unwanted := uint64(0), uint64(0)
+}
+
+// pendingWords returns the words that have to be verified in some document of the
+// segment, and those of them that are negated.
+func (c *collector) pendingWords(seg *segment) (unsure, negated uint64) {
 	for _, p := range c.plan.Words {
 		if len(seg.pending[p.Index]) > 0 {
 			unsure |= p.Bit
 			if !p.Scored {
-				unwanted |= p.Bit
+				negated |= p.Bit
 			}
 		}
 	}
+	return unsure, negated
+}
+
+// collect adds the candidates of a window and clears the scores.
+func (c *collector) collect(seg *segment) error {
+	sc := c.scores
+	c.addUnscored(seg)
+	unsure, negated := c.pendingWords(seg)
 	plain := len(c.plan.Query.Filters) == 0 && !c.filter.TestsEntries()
-	var v evaluated // of the last document
+	var v evaluated // verdict on the last document: runs of documents often have equal masks
 	for i := range sc.seen.All() {
 		doc := sc.first + i
 		mask := sc.mask[i]
-		weak := uint64(0)
-		if sc.weak != nil {
-			weak = sc.weak[i]
-			sc.weak[i] = 0
+		partial := uint64(0)
+		if sc.partial != nil {
+			partial = sc.partial[i]
+			sc.partial[i] = 0
 		}
 		base, tier := sc.score[i], sc.tier[i]
 		sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
@@ -174,10 +190,10 @@ func (c *collector) collect(seg *segment) error {
 		}
 		f := &c.files[at]
 		mask |= f.ids
-		if len(seg.anchors) > 0 {
-			if anchored := seg.anchors[doc]; anchored != 0 {
-				mask |= anchored
-				base += anchorScore
+		if len(seg.idHits) > 0 {
+			if byID := seg.idHits[doc]; byID != 0 {
+				mask |= byID
+				base += idScore
 			}
 		}
 		if !plain {
@@ -188,17 +204,17 @@ func (c *collector) collect(seg *segment) error {
 			}
 		}
 		pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
-		if mask != v.mask || weak != v.weak || !v.known {
-			v = *c.eval.look(mask, weak)
+		if mask != v.mask || partial != v.partial || !v.known {
+			v = *c.eval.lookup(mask, partial)
 		}
-		if !v.hit && !(pending && c.eval.of(mask&^unwanted, weak).hit) {
+		if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
 			continue
 		}
 		score := base * f.recency * v.covered
-		sure := !pending && !c.every && !seg.copied.Has(doc)
-		if sure {
+		final := !pending && !c.keepAll && !seg.copied.Has(doc)
+		if final {
 			c.counts[at].count(mask, v.verdict, false)
-			if !c.bestHere.has(score) && !c.best.has(score) {
+			if !c.bestHere.admits(score) && !c.best.admits(score) {
 				continue
 			}
 			c.bestHere.add(score)
@@ -206,10 +222,10 @@ func (c *collector) collect(seg *segment) error {
 		}
 		x := Candidate{
 			segment: int32(seg.number), file: at, doc: doc,
-			base: base, score: score, mask: mask, weak: weak, tier: tier, pending: pending, counted: sure,
+			base: base, score: score, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
 		}
-		if sure {
-			c.kept = append(c.kept, x)
+		if final {
+			c.runBest = append(c.runBest, x)
 		} else {
 			seg.found.add(x)
 		}
@@ -218,7 +234,7 @@ func (c *collector) collect(seg *segment) error {
 	return nil
 }
 
-// enter goes to the run that a document is in.
+// enter moves on to the run that contains a document.
 func (c *collector) enter(seg *segment, doc uint32) {
 	for c.run++; doc >= seg.files.End(c.run); c.run++ {
 	}
@@ -227,7 +243,7 @@ func (c *collector) enter(seg *segment, doc uint32) {
 	c.flush(seg)
 }
 
-// isPending reports whether some of the words are to be verified in a document.
+// isPending reports whether some of the words have to be verified in a document.
 func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
 	for _, p := range c.plan.Words {
 		if words&p.Bit != 0 {
@@ -239,18 +255,18 @@ func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
 	return false
 }
 
-// flush keeps the best candidates of a run of documents in one file.
+// flush adds the best candidates of a run to the segment.
 func (c *collector) flush(seg *segment) {
-	for i := range c.kept {
-		if x := &c.kept[i]; c.bestHere.has(x.score) || c.best.has(x.score) {
+	for i := range c.runBest {
+		if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
 			seg.found.add(*x)
 		}
 	}
-	c.kept, c.bestHere.list = c.kept[:0], c.bestHere.list[:0]
+	c.runBest, c.bestHere.list = c.runBest[:0], c.bestHere.list[:0]
 }
 
-// fieldBits adds the bits of the fields to mask and reports whether the entry is what
-// the filters on entries ask for.
+// fieldBits adds the bits of the fields to the mask, and reports whether the entry
+// passes the filter.
 func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (bool, error) {
 	if ok, err := c.entryPasses(c.filter, seg, doc, at); !ok || err != nil {
 		return false, err
@@ -270,8 +286,7 @@ func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) 
 	return true, nil
 }
 
-// pendingOf returns what a word may be worth in a document where it has to be
-// verified.
+// pendingOf returns the values of a word in a document where it has to be verified.
 func (seg *segment) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
 	list := seg.pending[p.Index]
 	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })

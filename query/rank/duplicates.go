@@ -88,7 +88,7 @@ func (seg *segment) readDuplicates() error {
 // their session files, where the entry must be the one that was indexed.
 func (s *snapshot) readIdentities(list []*Candidate) error {
 	lacking := func(c *Candidate) bool { return c.copy == 0 }
-	return s.bySegment(list, lacking, func(seg *segment, cs []placed) error {
+	return s.bySegment(list, lacking, func(seg *segment, cs []indexed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
 			docs[k] = c.doc

@@ -4,22 +4,22 @@ import (
 	"pigrep/query/words"
 )
 
-// verdict is what the expression says of a set of bits.
+// verdict says whether a document is a hit, and whether it lacks nothing (whole).
 type verdict struct{ hit, whole bool }
 
-// evaluator evaluates the expression and remembers its latest answers: there are far
-// fewer different sets of bits than documents.
+// evaluator evaluates the expression of a query, and caches recent verdicts: there are
+// far fewer different masks than documents. It is used by one goroutine.
 type evaluator struct {
 	root   *words.Expr
-	scored uint64 // words of which a hit has one at least, or parts of one; 0: a hit needs none
+	scored uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
 	latest [256]evaluated
 
-	covered func(mask, weak uint64) float32 // nil: nobody asks
+	covered func(mask, partial uint64) float32 // nil: not needed
 }
 
 type evaluated struct {
-	mask, weak uint64
-	known      bool
+	mask, partial uint64
+	known         bool
 	verdict
 	covered float32
 }
@@ -34,29 +34,32 @@ func newEvaluator(p *words.Plan) evaluator {
 	return e
 }
 
-func (e *evaluator) of(mask, weak uint64) verdict { return e.look(mask, weak).verdict }
+// evaluate returns the verdict on a document with these masks.
+func (e *evaluator) evaluate(mask, partial uint64) verdict { return e.lookup(mask, partial).verdict }
 
-// look is of with all that is remembered. The result is valid until the next call.
-func (e *evaluator) look(mask, weak uint64) *evaluated {
-	// A multiplicative hash, which takes its upper bits from all bits of both.
-	l := &e.latest[(mask*0x9e3779b97f4a7c15^weak*0xc2b2ae3d27d4eb4f)>>56]
-	if !l.known || l.mask != mask || l.weak != weak {
-		hit := (e.scored == 0 || (mask|weak)&e.scored != 0) && e.root.Hit(mask, weak)
-		*l = evaluated{mask: mask, weak: weak, known: true, verdict: verdict{hit, hit && len(e.root.Missing(mask, nil)) == 0}}
+// lookup is evaluate with all that is remembered. The result is valid until the next
+// call.
+func (e *evaluator) lookup(mask, partial uint64) *evaluated {
+	// A multiplicative hash: by two odd constants with well-mixed bits, the upper eight
+	// bits depend on all bits of both masks, and number the 256 entries of the cache.
+	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
+	if !l.known || l.mask != mask || l.partial != partial {
+		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
+		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{hit, hit && len(e.root.Missing(mask, nil)) == 0}}
 		if e.covered != nil {
-			l.covered = e.covered(mask, weak)
+			l.covered = e.covered(mask, partial)
 		}
 	}
 	return l
 }
 
-// coverage is the share of a score that depends on how much of the query, each
-// word weighted by its idf, a document has: without it a short text with half of
-// the words would rank above a longer one with all of them.
+// coverage is the share of a score that depends on how much of the query a document
+// has, each word weighted by its idf. Without it, a short text with half of the words
+// would rank above a longer one with all of them.
 const coverage = 0.3
 
-// covered is the factor for how much of the query a candidate with these words has.
-func covered(p *words.Plan, mask, weak uint64) float32 {
+// covered returns the factor for how much of the query a document with these masks has.
+func covered(p *words.Plan, mask, partial uint64) float32 {
 	if p.Weight == 0 {
 		return 1
 	}
@@ -65,7 +68,7 @@ func covered(p *words.Plan, mask, weak uint64) float32 {
 		switch {
 		case mask&w.Bit != 0:
 			has += w.Weight
-		case weak&w.Bit != 0:
+		case partial&w.Bit != 0:
 			has += w.Weight * words.WeightSome
 		}
 	}

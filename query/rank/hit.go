@@ -26,18 +26,18 @@ type Hit struct {
 // Hit looks up what is known of a candidate; false when its entry is not in the
 // session record any more. Two calls at the same time must not have a file in common.
 func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
-	r.resolve(c)
-	if err := r.readIdentity(c); err != nil {
+	r.s.resolve(c)
+	if err := r.s.readIdentity(c); err != nil {
 		return nil, false, err
 	}
-	o, err := r.outline(c.file, r.segs[c.segment])
+	o, err := r.s.outline(c.file, r.s.segs[c.segment])
 	if err != nil {
 		return nil, false, err
 	}
 	node, ok := o.At(c.offset)
 	return &Hit{
 		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
-		Missing: r.plan.Query.Root.Missing(c.mask, nil), ofFile: r.files[c.file].mask,
+		Missing: r.s.plan.Query.Root.Missing(c.mask, nil), ofFile: r.s.files[c.file].mask,
 	}, ok, nil
 }
 
@@ -53,13 +53,13 @@ type Duplicate struct {
 
 // Duplicates returns the other places of a hit.
 func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
-	for _, c := range r.duplicates[h.Candidate] {
-		o, err := r.outline(c.file, r.segs[c.segment])
+	for _, c := range r.s.duplicates[h.Candidate] {
+		o, err := r.s.outline(c.file, r.s.segs[c.segment])
 		if err != nil {
 			return nil, err
 		}
 		d := Duplicate{Path: o.Record.Path}
-		if e, ok := o.At(r.resolve(c).offset); ok {
+		if e, ok := o.At(r.s.resolve(c).offset); ok {
 			d.EntryID = e.ID
 		}
 		list = append(list, d)
@@ -71,7 +71,7 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 // part; exact has the words that are there as typed. A hit that cannot be read any
 // more is among the Losses: then ok is false.
 func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
-	w.use(&r.files[h.file])
+	w.use(&r.s.files[h.file])
 	w.Limit = 0
 	err := w.entry(h.Candidate, 0, func(e *session.Entry) {
 		p := &e.Parts[h.part]
@@ -79,18 +79,18 @@ func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.P
 		use(e, p, spans, exact)
 	})
 	if err != nil {
-		r.losses.add(err)
+		r.s.losses.add(err)
 	}
 	return err == nil
 }
 
 // Lose counts a hit whose session record does not have its entry any more.
-func (r *Result) Lose() { r.losses.add(entry.ErrChanged) }
+func (r *Result) Lose() { r.s.losses.add(entry.ErrChanged) }
 
 // InOtherSpelling reports whether a hit has some word only in another spelling than
 // it was typed in: get_user_name for getUserName.
 func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool {
-	for _, p := range r.plan.Words {
+	for _, p := range r.s.plan.Words {
 		if h.mask&p.Bit == 0 || exact&p.Bit != 0 || p.Match != syntax.Literal {
 			continue
 		}
@@ -104,11 +104,11 @@ func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool 
 // Path returns the entries of the session of a hit on its branch, and the place of
 // the hit among them; -1 when it is not there.
 func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err error) {
-	f := &r.files[h.file]
+	f := &r.s.files[h.file]
 	f.loading.Lock()
 	defer f.loading.Unlock()
 	if f.record == nil {
-		if f.record, err = r.reader.Record(f.File); err != nil || f.record == nil {
+		if f.record, err = r.s.reader.Record(f.File); err != nil || f.record == nil {
 			return nil, nil, -1, err
 		}
 		f.tree = f.record.Tree()
@@ -124,7 +124,7 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 
 // Record returns what is known of the session of a hit.
 func (r *Result) Record(c *Candidate) (*session.Record, error) {
-	o, err := r.outline(c.file, r.segs[c.segment])
+	o, err := r.s.outline(c.file, r.s.segs[c.segment])
 	if err != nil {
 		return nil, err
 	}
@@ -132,20 +132,20 @@ func (r *Result) Record(c *Candidate) (*session.Record, error) {
 }
 
 // Worker returns a Worker for Read. The caller gives it back with Done.
-func (r *Result) Worker() *Worker { return r.readers.Worker() }
+func (r *Result) Worker() *Worker { return r.s.readers.Worker() }
 
 // Done takes back a Worker.
-func (r *Result) Done(w *Worker) { r.readers.Done(w) }
+func (r *Result) Done(w *Worker) { r.s.readers.Done(w) }
 
 // IsID reports whether a word begins the id of some session or entry.
 func (r *Result) IsID(p *words.Planned) bool {
-	for i := range r.files {
-		if r.files[i].ids&p.Bit != 0 {
+	for i := range r.s.files {
+		if r.s.files[i].ids&p.Bit != 0 {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.segs, func(seg *segment) bool {
-		for _, bits := range seg.anchors {
+	return slices.ContainsFunc(r.s.segs, func(seg *segment) bool {
+		for _, bits := range seg.idHits {
 			if bits&p.Bit != 0 {
 				return true
 			}
@@ -156,8 +156,8 @@ func (r *Result) IsID(p *words.Planned) bool {
 
 // RecordsRead returns how many session records the search has read.
 func (r *Result) RecordsRead() (n int) {
-	for i := range r.files {
-		if r.files[i].outline != nil {
+	for i := range r.s.files {
+		if r.s.files[i].outline != nil {
 			n++
 		}
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // minID is the length from which a bare word is looked up as the beginning of a
-// session or entry id, MaxIDs how many of each it may begin, and anchorScore
+// session or entry id, MaxIDs how many of each it may begin, and idScore
 // what such a hit is worth: more than a word can be.
 const (
-	minID       = 6
-	MaxIDs      = 20
-	anchorScore = 40
+	minID   = 6
+	MaxIDs  = 20
+	idScore = 40
 )
 
 // An idPrefix is a word that may be the beginning of an id.
@@ -73,11 +73,11 @@ func (s *search) findIDs(list idPrefixes) error {
 			}
 			found++
 			f.ids |= p.bit
-			if err := s.anchorSession(f, p.bit); err != nil {
+			if err := s.addSessionHit(f, p.bit); err != nil {
 				return err
 			}
 		}
-		if err := s.anchorEntries(p); err != nil {
+		if err := s.addEntryHits(p); err != nil {
 			return err
 		}
 	}
@@ -91,14 +91,14 @@ func IsID(s string) bool {
 	})
 }
 
-func (seg *segment) anchor(doc uint32, bit uint64) {
-	if seg.anchors == nil {
-		seg.anchors = map[uint32]uint64{}
+func (seg *segment) addIDHit(doc uint32, bit uint64) {
+	if seg.idHits == nil {
+		seg.idHits = map[uint32]uint64{}
 	}
-	seg.anchors[doc] |= bit
+	seg.idHits[doc] |= bit
 }
 
-func (s *search) anchorSession(f *file, bit uint64) error {
+func (s *search) addSessionHit(f *file, bit uint64) error {
 	var best struct {
 		seg    *segment
 		doc    uint32
@@ -128,12 +128,12 @@ func (s *search) anchorSession(f *file, bit uint64) error {
 		}
 	}
 	if best.seg != nil {
-		best.seg.anchor(best.doc, bit)
+		best.seg.addIDHit(best.doc, bit)
 	}
 	return nil
 }
 
-func (s *search) anchorEntries(p *idPrefix) error {
+func (s *search) addEntryHits(p *idPrefix) error {
 	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // of too many, none is meant
 		return nil
 	}
@@ -145,7 +145,7 @@ func (s *search) anchorEntries(p *idPrefix) error {
 			}
 			for it := docs.Iterator(); it.HasNext(); {
 				if doc := it.Next(); seg.allowed.Has(doc) {
-					seg.anchor(doc, p.bit)
+					seg.addIDHit(doc, p.bit)
 				}
 			}
 		}

@@ -42,9 +42,9 @@ func (m *model) tf(freq float64, length int) float64 { return lowest + m.TF(freq
 
 // answer is what the model says of one document and one word.
 type answer struct {
-	match, weak bool
-	tier        uint8
-	value       float64
+	match, partial bool
+	tier           uint8
+	value          float64
 }
 
 func (m *model) worth(w *words.Planned, terms []words.Expansion) float64 {
@@ -144,7 +144,7 @@ func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) 
 		}
 		a.match = true
 	case !a.match:
-		a.weak = true
+		a.partial = true
 	}
 	a.value = max(a.value, value)
 	return a
@@ -170,22 +170,22 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 		if !allowed(d) {
 			continue
 		}
-		var mask, weak uint64
+		var mask, partial uint64
 		score, covered := 0.0, 0.0
 		for k, w := range p.Words {
 			a := m.word(d, w, w.Terms)
 			if a.match {
 				mask |= 1 << k
 				covered += m.worth(w, w.Terms)
-			} else if a.weak {
-				weak |= 1 << k
+			} else if a.partial {
+				partial |= 1 << k
 				covered += m.worth(w, w.Terms) * words.WeightSome
 			}
 			if w.Scored {
 				score += a.value
 			}
 		}
-		if !e.of(mask, weak).hit {
+		if !e.evaluate(mask, partial).hit {
 			continue
 		}
 		if worth > 0 {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A session's score is that of its best hit and, for what it has more, shares of
-// the next ones that get smaller.
+// A session's score is a geometric sum over its best sharesOf hits: each counts share
+// times as much as the one before.
 const (
 	sharesOf = 5
 	share    = 0.25
 )
 
-// result selects what is shown.
+// result selects the sessions, or the hits, of the answer.
 func (s *search) result() (*Result, error) {
-	r := &Result{search: s}
+	r := &Result{s: s}
 	r.Total, r.TotalAny = s.totals()
 	for i := range s.files {
 		if s.files[i].all > 0 {
@@ -27,19 +27,19 @@ func (s *search) result() (*Result, error) {
 	}
 	if s.opt.Flat {
 		for c := range s.hits() {
-			r.Hits = s.keep(r.Hits, c, s.opt.Limit)
+			r.Hits = s.insertBest(r.Hits, c, s.opt.Limit)
 		}
 		return r, nil
 	}
 	most := max(s.opt.PerSession, sharesOf)
-	room := min(most, 2*sharesOf)
+	room := min(most, 2*sharesOf) // allocated up front; few sessions show more hits
 	lists := make([]*Candidate, room*len(s.files))
 	top := make([][]*Candidate, len(s.files))
 	for i := range top {
 		top[i], lists = lists[:0:room], lists[room:]
 	}
 	for c := range s.hits() {
-		top[c.file] = s.keep(top[c.file], c, most)
+		top[c.file] = s.insertBest(top[c.file], c, most)
 	}
 	for i := range s.files {
 		if s.files[i].all == 0 {
@@ -65,7 +65,7 @@ func (s *search) result() (*Result, error) {
 func (s *search) hits() func(yield func(*Candidate) bool) {
 	return func(yield func(*Candidate) bool) {
 		for c := range s.found.all() {
-			if !c.dropped && s.eval.of(c.mask, c.weak).hit && !yield(c) {
+			if !c.dropped && s.eval.evaluate(c.mask, c.partial).hit && !yield(c) {
 				return
 			}
 		}
@@ -77,8 +77,8 @@ func (s *search) session(at int32) Session {
 	return Session{File: int(at), Total: s.files[at].hits, TotalAny: s.files[at].all}
 }
 
-// keep inserts a candidate into a list of the best so many.
-func (s *snapshot) keep(list []*Candidate, c *Candidate, most int) []*Candidate {
+// insertBest inserts a candidate into a list of at most so many best ones.
+func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Candidate {
 	if len(list) == most {
 		last := list[most-1]
 		if c.score < last.score || s.compare(c, last) >= 0 {
@@ -90,15 +90,14 @@ func (s *snapshot) keep(list []*Candidate, c *Candidate, most int) []*Candidate 
 	return slices.Insert(list, at, c)
 }
 
-// byTime selects the sessions, or with Options.Flat the hits, that are the newest or
-// the oldest. Of the hits, those that lack nothing count; only when there are none,
-// all. It looks at the sessions in the order of their last, or first, entries and
-// stops at those that cannot have anything that belongs before what was found: of
-// most sessions it reads nothing.
+// byTime selects the newest or the oldest sessions, or with Options.Flat hits. It
+// considers hits that lack nothing, or all hits when there are none of those. It visits
+// sessions in the order of their last, or first, entries, and stops at one that cannot
+// have an earlier place in the answer: of most sessions it reads nothing.
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
 	for c := range s.hits() {
-		if r.Total == 0 || s.eval.of(c.mask, c.weak).whole {
+		if r.Total == 0 || s.eval.evaluate(c.mask, c.partial).whole {
 			ofFile[c.file] = append(ofFile[c.file], c)
 		}
 	}
@@ -106,25 +105,12 @@ func (s *search) byTime(r *Result) error {
 	for at := range ofFile {
 		order = append(order, at)
 	}
-	sign := int64(-1)
-	if s.opt.Sort == Oldest {
-		sign = 1
-	}
+	sign := s.opt.Sort.sign()
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(sign*s.bound(a), sign*s.bound(b)), cmp.Compare(a, b))
 	})
 
-	type timed struct {
-		at int64
-		*Candidate
-	}
-	compare := func(a, b timed) int {
-		x, y := s.resolve(a.Candidate), s.resolve(b.Candidate)
-		if d := cmp.Or(cmp.Compare(sign*a.at, sign*b.at), cmp.Compare(x.file, y.file)); d != 0 {
-			return d
-		}
-		return cmp.Or(int(sign)*cmp.Compare(x.offset, y.offset), cmp.Compare(x.part, y.part))
-	}
+	compare := func(a, b timed) int { return s.compareTimes(sign, a, b) }
 	limit := s.opt.Limit
 	var first []timed // with Flat the hits, else the first hit of each session; in order
 	for _, at := range order {
@@ -132,16 +118,11 @@ func (s *search) byTime(r *Result) error {
 			return err
 		}
 		if len(first) >= limit && cmp.Compare(sign*first[limit-1].at, sign*s.bound(at)) < 0 {
-			break // nothing of this session can come before what there is
+			break // nothing of this session can come before these
 		}
-		var list []timed
-		for _, c := range ofFile[at] {
-			s.resolve(c)
-			ms, err := s.timeOf(at, s.segs[c.segment], c.offset)
-			if err != nil {
-				return err
-			}
-			list = append(list, timed{ms, c})
+		list, err := s.withTimes(ofFile[at])
+		if err != nil {
+			return err
 		}
 		slices.SortFunc(list, compare)
 		if s.opt.Flat {
@@ -165,6 +146,44 @@ func (s *search) byTime(r *Result) error {
 		}
 	}
 	return nil
+}
+
+// timed is a candidate with the time of its entry, in Unix milliseconds.
+type timed struct {
+	at int64
+	*Candidate
+}
+
+// withTimes looks up the times of candidates.
+func (s *search) withTimes(candidates []*Candidate) ([]timed, error) {
+	list := make([]timed, len(candidates))
+	for i, c := range candidates {
+		s.resolve(c)
+		ms, err := s.timeOf(c.file, s.segs[c.segment], c.offset)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = timed{ms, c}
+	}
+	return list, nil
+}
+
+// sign is the factor that turns times into ascending order: -1 unless the oldest come
+// first.
+func (o Sort) sign() int64 {
+	if o == Oldest {
+		return 1
+	}
+	return -1
+}
+
+// compareTimes orders candidates by time, then by path, offset and part.
+func (s *snapshot) compareTimes(sign int64, a, b timed) int {
+	x, y := s.resolve(a.Candidate), s.resolve(b.Candidate)
+	if d := cmp.Or(cmp.Compare(sign*a.at, sign*b.at), cmp.Compare(x.file, y.file)); d != 0 {
+		return d
+	}
+	return cmp.Or(int(sign)*cmp.Compare(x.offset, y.offset), cmp.Compare(x.part, y.part))
 }
 
 // bound returns a time, in Unix milliseconds, that no entry of the file is after,

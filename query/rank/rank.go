@@ -66,7 +66,7 @@ type Result struct {
 	Sessions     []Session    // best first; none with Options.Flat
 	Hits         []*Candidate // best first, with Options.Flat alone
 
-	*search
+	s *search // for what is read of hits later
 }
 
 // Session is a session with hits.
@@ -86,7 +86,7 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 		return nil, err
 	}
 	if opt.Sort == Relevance {
-		if err := s.rerank(); err != nil {
+		if err := s.secondStage(); err != nil {
 			return nil, err
 		}
 	}
@@ -116,13 +116,13 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 		return false, err
 	}
 	for c := range s.found.all() {
-		if v := s.eval.of(c.mask, c.weak); c.dropped || !v.whole || c.tier == words.TierFuzzy {
+		if v := s.eval.evaluate(c.mask, c.partial); c.dropped || !v.whole || c.tier == words.TierFuzzy {
 			continue
 		}
 		s.resolve(c)
 		visit(s.files[c.file].File, c.offset, int(c.part))
 	}
-	return !s.Inexact(), nil
+	return !s.inexact(), nil
 }
 
 // search is one search at work, with what its phases have in common: the snapshot of
@@ -130,12 +130,12 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 // of words is a hit.
 type search struct {
 	*snapshot
-	ctx    context.Context
-	plan   *words.Plan
-	filter *filter.Filter
-	opt    Options
-	eval   evaluator
-	every  bool // all candidates are kept, not only the best of each session
+	ctx     context.Context
+	plan    *words.Plan
+	filter  *filter.Filter
+	opt     Options
+	eval    evaluator
+	keepAll bool // all candidates are kept, not only the best of each session
 
 	found      candidates
 	duplicates map[*Candidate][]*Candidate // by a candidate: those that it stands for
@@ -148,16 +148,32 @@ type search struct {
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan), every: opt.Sort != Relevance, readers: newReaders(in),
+		eval: newEvaluator(in.Plan), keepAll: opt.Sort != Relevance, readers: newReaders(in),
 	}
 }
 
 // Inexact reports whether hits may be missing: not every phrase could be verified, or
-// a prefix stands for more terms than were searched for.
-func (s *search) Inexact() bool { return s.plan.Inexact || s.unverified }
+// a prefix has more terms than were searched.
+func (r *Result) Inexact() bool { return r.s.inexact() }
 
-// Losses counts the hits that are left out because their entries cannot be read.
-func (s *search) Losses() *Losses { return &s.losses }
+func (s *search) inexact() bool { return s.plan.Inexact || s.unverified }
+
+// Losses returns the count of hits that are left out because they cannot be read.
+func (r *Result) Losses() *Losses { return &r.s.losses }
+
+// secondStage reranks the best candidates.
+func (s *search) secondStage() (err error) {
+	if s.plan.Weight == 0 {
+		return nil
+	}
+	var top []*Candidate
+	for c := range s.hits() {
+		top = s.insertBest(top, c, rerankCandidates)
+	}
+	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers}
+	s.factors, err = r.rerank(top, s.found)
+	return err
+}
 
 // find fills found with the hits, one of each with duplicates, and counts those of
 // each file. Of hits that can neither be shown nor read again there is nothing but
@@ -173,7 +189,7 @@ func (s *search) find() error {
 	}
 	for c := range s.found.all() {
 		if !c.counted {
-			s.files[c.file].count(c.mask, s.eval.of(c.mask, c.weak), c.dropped)
+			s.files[c.file].count(c.mask, s.eval.evaluate(c.mask, c.partial), c.dropped)
 		}
 	}
 	return nil
@@ -273,7 +289,7 @@ func (s *search) totals() (total, any int) {
 
 // rate sets the score of a candidate from the sum over its words.
 func (s *search) rate(c *Candidate) {
-	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.weak)
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial)
 }
 
 // entryPasses asks a filter about the entry of a document: by what is known of all

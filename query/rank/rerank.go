@@ -2,6 +2,7 @@ package rank
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"math/bits"
 	"slices"
@@ -13,22 +14,23 @@ import (
 	"pigrep/query/words"
 )
 
-// The second stage. BM25 knows how often words are in a document, not whether
-// they stand together, nor who said it. The best candidates of the first stage
-// are read again, as far as a budget goes, and their scores multiplied by
+// The second stage. BM25 counts words; it ignores whether they are close together, and
+// who said them. The best candidates of the first stage are read, within a budget, and
+// their scores multiplied by
 //
-//	kind       who said it: what a person typed or named is worth most, the output of tools least
-//	closeness  how much of the query stands close together somewhere, and in the order of the query
-//	exactness  how much of the query is there as it was typed
-//	session    how much of the query the title and the first prompt have, and of what is lacking the rest of the session
+//	kind       who said it: text that a person typed counts most, the output of tools least
+//	closeness  how much of the query is close together somewhere, and in its order
+//	exactness  how much of the query is there as typed
+//	session    how much of the query is in the title and the first prompt; and how much of what the hit lacks is elsewhere in the session
 //
-// Every factor has a floor, and all other candidates get the product of the
-// floors, so that none of them rises above one that was looked at.
+// Every factor has a minimum. All other candidates get the product of the minima, so
+// that none of them rises above a candidate that was read. The gains and weights were
+// tuned on a set of queries with known best hits.
 const (
-	rerankMost  = 120       // candidates
-	rerankBytes = 512 << 10 // of entries that are read
-	rerankEntry = 32 << 10  // longer entries are not read: a dump of that size is about everything
-	rerankBatch = 16        // entries between two looks at the budget
+	rerankCandidates = 120       // candidates
+	rerankBytes      = 512 << 10 // of entries that are read
+	rerankEntry      = 32 << 10  // longer entries are not read: dumps of that size contain any words
+	rerankBatch      = 16        // entries read side by side, between two checks of the budget
 
 	closenessGain = 1.2
 	orderGain     = 0.3
@@ -36,14 +38,14 @@ const (
 	titleGain     = 0.12
 	elsewhereGain = 0.08
 
-	nearBytes   = 400 // longer stretches are not close together
-	closeBytes  = 40  // between words halves what their being close is worth
-	besideBytes = 3   // between neighbours: a space, a quote, a slash
+	nearBytes   = 400 // words in longer stretches are not close together
+	closeBytes  = 40  // between words, at which the gain of closeness is half
+	besideBytes = 3   // between adjacent words: a space, a quote, a slash
 
 	kindLeast = 0.75
 )
 
-// kindWeights says what a hit of each kind is worth.
+// kindWeights are the factors of the kinds; others have kindLeast.
 var kindWeights = map[session.Kind]float32{
 	session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.15,
 	session.KindReply: 1.05, session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.95,
@@ -57,26 +59,26 @@ func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness 
 
 var leastFactors = factors{kindLeast, 1, 1, 1}
 
-// rerank is the second stage.
-func (s *search) rerank() error {
-	if s.plan.Weight == 0 {
-		return nil
-	}
-	var top []*Candidate
-	for c := range s.found.all() {
-		if !c.dropped && s.eval.of(c.mask, c.weak).hit {
-			top = s.keep(top, c, rerankMost)
-		}
-	}
+// reranker runs the second stage.
+type reranker struct {
+	*snapshot
+	ctx     context.Context
+	plan    *words.Plan
+	readers *readers
+}
+
+// rerank multiplies the scores of all candidates by the factors of the second stage,
+// and returns those of the best candidates, which it was given in top.
+func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]factors, error) {
 	least := leastFactors.product()
-	for c := range s.found.all() {
+	for c := range found.all() {
 		c.score *= least
 	}
 	kinds, err := s.kindsOf(top)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	u := s.newUnits()
+	u := newUnits(s.plan)
 	all := make([]factors, len(top))
 	for i, c := range top {
 		weight, ok := kindWeights[kinds[i]]
@@ -88,96 +90,96 @@ func (s *search) rerank() error {
 			all[i].exactness = 1 + exactGain
 		}
 	}
-	if len(u.pairs) > 0 { // of a single word there is nothing to stand close to
+	if len(u.pairs) > 0 { // a single word has nothing to be close to
 		if err := s.measure(u, top, all); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	s.weighSessions(top, all)
-	s.factors = make(map[*Candidate]factors, len(top))
+	byCandidate := make(map[*Candidate]factors, len(top))
 	for i, c := range top {
 		c.score *= all[i].product() / least
-		s.factors[c] = all[i]
+		byCandidate[c] = all[i]
 	}
-	return nil
+	return byCandidate, nil
 }
 
-// kindsOf looks up the kinds of candidates.
+// kindsOf returns the kinds of candidates.
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
 	all := func(*Candidate) bool { return true }
-	return kinds, s.bySegment(list, all, func(seg *segment, cs []placed) error {
+	return kinds, s.bySegment(list, all, func(seg *segment, cs []indexed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
 			docs[k] = c.doc
 		}
 		return seg.KeywordsOf(index.FieldKind, docs, func(k int, kind []byte) {
-			kinds[cs[k].place] = session.Kind(kind)
+			kinds[cs[k].index] = session.Kind(kind)
 		})
 	})
 }
 
-// units are the pieces of a query that may stand close together: words, and the
-// parts of compounds. Each has a bit.
+// units are the pieces of a query that can be close together: words, and the parts of
+// compounds. Each has a bit.
 type units struct {
-	count int
-	worth [64]float64  // of each; together 1
-	plans []uint64     // the units of each plan
-	pairs []neighbours // of plans that follow each other in the query
-	sum   float64      // of the pairs' worth
+	count   int
+	weights [64]float64  // of each unit; their sum is 1
+	words   []uint64     // the units of each word
+	pairs   []neighbours // words that follow each other in the query
+	sum     float64      // of the weights of pairs
 }
 
 type neighbours struct{ first, second int }
 
-func (s *search) newUnits() *units {
-	u := &units{plans: make([]uint64, len(s.plan.Words))}
+func newUnits(plan *words.Plan) *units {
+	u := &units{words: make([]uint64, len(plan.Words))}
 	last := -1
-	for i, p := range s.plan.Words {
+	for i, p := range plan.Words {
 		if !p.Scored || p.Weight == 0 {
 			continue
 		}
 		parts := max(1, len(p.Parts))
 		for k := range parts {
-			if u.count == len(u.worth) {
+			if u.count == len(u.weights) {
 				break
 			}
-			share := p.Weight / s.plan.Weight / float64(parts)
+			share := p.Weight / plan.Weight / float64(parts)
 			if len(p.Parts) > 0 && p.PartSum > 0 {
-				share = p.Weight / s.plan.Weight * p.PartIDF[k] / p.PartSum
+				share = p.Weight / plan.Weight * p.PartIDF[k] / p.PartSum
 			}
-			u.worth[u.count] = share
-			u.plans[i] |= 1 << u.count
+			u.weights[u.count] = share
+			u.words[i] |= 1 << u.count
 			u.count++
 		}
 		if last >= 0 {
 			u.pairs = append(u.pairs, neighbours{last, i})
-			u.sum += min(s.plan.Words[last].Weight, p.Weight)
+			u.sum += min(plan.Words[last].Weight, p.Weight)
 		}
 		last = i
 	}
 	return u
 }
 
-// of returns the units that a match has.
-func (u *units) of(m *match.Span) uint64 {
-	bits := u.plans[m.Word]
+// unitsOf returns the units that a match contains.
+func (u *units) unitsOf(m *match.Span) uint64 {
+	bits := u.words[m.Word]
 	if m.Part < 0 || bits == 0 {
 		return bits
 	}
-	// The units of a plan lie side by side, those of its parts in order.
+	// The units of a word have adjacent bits, in the order of its parts.
 	return bits & (bits & -bits << m.Part)
 }
 
-func (u *units) sumOf(set uint64) (sum float64) {
+func (u *units) weightOf(set uint64) (sum float64) {
 	for ; set != 0; set &= set - 1 {
-		sum += u.worth[bits.TrailingZeros64(set)]
+		sum += u.weights[bits.TrailingZeros64(set)]
 	}
 	return sum
 }
 
 // measure reads the candidates in the order of their scores and sets the factors
 // that depend on the text.
-func (s *search) measure(u *units, top []*Candidate, all []factors) error {
+func (s *reranker) measure(u *units, top []*Candidate, all []factors) error {
 	budget := rerankBytes
 	unread := s.unread(u)
 	for i := range top {
@@ -213,14 +215,13 @@ func (s *search) measure(u *units, top []*Candidate, all []factors) error {
 	return nil
 }
 
-// unread is the closeness of a text that is not looked at: that of one which has
-// nothing together.
-func (s *search) unread(u *units) float32 {
-	return float32(1 + closenessGain*slices.Max(u.worth[:u.count]))
+// unread is the closeness of a text that is not read: that of a text with one word.
+func (s *reranker) unread(u *units) float32 {
+	return float32(1 + closenessGain*slices.Max(u.weights[:u.count]))
 }
 
-// share returns how much of the query the words are worth.
-func (s *search) share(mask uint64) float64 {
+// share returns the weight of some words, as a share of the weight of the query.
+func (s *reranker) share(mask uint64) float64 {
 	sum := 0.0
 	for _, p := range s.plan.Words {
 		if mask&p.Bit != 0 {
@@ -230,15 +231,15 @@ func (s *search) share(mask uint64) float64 {
 	return math.Min(1, sum/s.plan.Weight)
 }
 
-// closeness returns how much of the query some stretch of the text has, less the
-// further apart it stands; and how much of it is there with neighbours beside
-// each other, in the order of the query.
+// closeness returns how much of the query the best stretch of the text contains, less
+// the further its words are apart; and how many pairs of words, by weight, are adjacent
+// in the order of the query.
 func (u *units) closeness(list []*words.Planned, matches []match.Span) (near, ordered float64) {
 	for i := range matches {
 		set, gap := uint64(0), 0
 		for j := i; j < len(matches) && matches[j].End-matches[i].Start <= nearBytes; j++ {
 			m := &matches[j]
-			own := u.of(m)
+			own := u.unitsOf(m)
 			if j > i {
 				gap += max(0, m.Start-matches[j-1].End)
 			}
@@ -250,22 +251,22 @@ func (u *units) closeness(list []*words.Planned, matches []match.Span) (near, or
 			}
 			set |= own
 			apart := float64(max(0, gap-2*(bits.OnesCount64(set)-1)))
-			near = max(near, u.sumOf(set)*closeBytes/(closeBytes+apart))
+			near = max(near, u.weightOf(set)*closeBytes/(closeBytes+apart))
 		}
 	}
 	if u.sum == 0 {
 		return near, 0
 	}
 	for _, p := range u.pairs {
-		if besides(matches, p) {
+		if adjacent(matches, p) {
 			ordered += min(list[p.first].Weight, list[p.second].Weight) / u.sum
 		}
 	}
 	return near, ordered
 }
 
-// besides reports whether the second of a pair stands right behind the first.
-func besides(matches []match.Span, p neighbours) bool {
+// adjacent reports whether the second word of a pair follows right after the first.
+func adjacent(matches []match.Span, p neighbours) bool {
 	for i := range matches {
 		if matches[i].Word != p.first {
 			continue
@@ -279,8 +280,8 @@ func besides(matches []match.Span, p neighbours) bool {
 	return false
 }
 
-// weighSessions sets the factors that come from the rest of the session.
-func (s *search) weighSessions(top []*Candidate, all []factors) {
+// weighSessions sets the factors that depend on the rest of the session.
+func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 	w := s.readers.Worker()
 	defer s.readers.Done(w)
 	titles := make(map[int32]float64)
@@ -304,28 +305,29 @@ func (s *search) weighSessions(top []*Candidate, all []factors) {
 	}
 }
 
-// Explanation is the parts of a score: their product, but for rounding.
+// Explanation is the factors of a score, whose product it is, but for rounding.
 type Explanation struct {
-	Words     []WordWorth `json:"words,omitempty"`
-	Text      float64     `json:"text"`      // the sum over the words
-	Coverage  float64     `json:"coverage"`  // how much of the query it has
-	Recency   float64     `json:"recency"`   // the age of the session
-	Kind      float64     `json:"kind"`      // who said it
-	Closeness float64     `json:"closeness"` // how close together the words stand
-	Exactness float64     `json:"exactness"` // how much is there as typed
-	Session   float64     `json:"session"`   // what else the session has
-	Looked    bool        `json:"looked"`    // false: below those that are looked at again, so the last four are at their least
+	Words     []WordWeight `json:"words,omitempty"`
+	Text      float64      `json:"text"`      // the sum over the words
+	Coverage  float64      `json:"coverage"`  // how much of the query it has
+	Recency   float64      `json:"recency"`   // the age of the session
+	Kind      float64      `json:"kind"`      // who said it
+	Closeness float64      `json:"closeness"` // how close together the words stand
+	Exactness float64      `json:"exactness"` // how much is there as typed
+	Session   float64      `json:"session"`   // what else the session has
+	Looked    bool         `json:"looked"`    // false: not among the best candidates, so that the last four are at their minima
 }
 
-// WordWorth says what a word of the query counts.
-type WordWorth struct {
-	Word  string  `json:"word"`
-	Worth float64 `json:"worth"` // its rarity (idf)
-	Found bool    `json:"found"`
+// WordWeight is the weight of one word of the query.
+type WordWeight struct {
+	Word   string  `json:"word"`
+	Weight float64 `json:"worth"` // its rarity (idf)
+	Found  bool    `json:"found"`
 }
 
-// Explain says how a candidate came to its score.
-func (s *search) Explain(c *Candidate) *Explanation {
+// Explain returns the factors of the score of a candidate.
+func (r *Result) Explain(c *Candidate) *Explanation {
+	s := r.s
 	f, looked := s.factors[c]
 	if !looked {
 		f = leastFactors
@@ -335,18 +337,18 @@ func (s *search) Explain(c *Candidate) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.weak))), Recency: Rounded(float64(recent)),
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial))), Recency: Rounded(float64(recent)),
 		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
 		Session: Rounded(float64(f.session)), Looked: looked,
 	}
 	for _, p := range s.plan.Words {
 		if p.Scored {
-			e.Words = append(e.Words, WordWorth{p.Text, Rounded(p.Weight), c.mask&p.Bit != 0})
+			e.Words = append(e.Words, WordWeight{p.Text, Rounded(p.Weight), c.mask&p.Bit != 0})
 		}
 	}
-	slices.SortStableFunc(e.Words, func(a, b WordWorth) int { return cmp.Compare(b.Worth, a.Worth) })
+	slices.SortStableFunc(e.Words, func(a, b WordWeight) int { return cmp.Compare(b.Weight, a.Weight) })
 	return e
 }
 
-// Rounded keeps what differs between scores and not what differs between machines.
+// Rounded rounds a score to four digits: machines differ in the last bits.
 func Rounded(score float64) float64 { return math.Round(score*1e4) / 1e4 }

@@ -79,7 +79,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segment, p *words.Planned) error {
 			sc.mask[i] |= p.Bit
 			sc.tier[i] = max(sc.tier[i], tier-1)
 		} else {
-			sc.weak[i] |= p.Bit
+			sc.partial[i] |= p.Bit
 			sc.tier[i] = max(sc.tier[i], words.TierParts)
 		}
 		if p.Scored {
@@ -241,7 +241,7 @@ type pending struct {
 	whole, parts float32
 }
 
-// scoreFound adds the documents of which a filter.Text may be true to the scores of a
+// scoreFound adds the documents of which a filter.TextTest may be true to the scores of a
 // window, all with the same value.
 func (s *scorer) scoreFound(sc *scores, seg *segment, p *words.Planned) {
 	value := float32(p.AllIDF)

@@ -58,7 +58,7 @@ type segment struct {
 	fields  []docset.Set      // of each field in the text
 	whole   []docset.Set      // of each word: documents that may have all its parts together
 	pending [][]pending       // of each word, ascending by document
-	anchors map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	idHits  map[uint32]uint64 // documents that stand for an id, with the words that begin it
 	copied  docset.Set        // documents that may be duplicates of others; nil: all
 	touched atomic.Bool       // by single hits since the last trim
 	found   candidates
@@ -144,12 +144,12 @@ func (seg *segment) setWhole(p *words.Plan) {
 	}
 }
 
-// mostTouched is how many segments may stay resident after random reads.
-const mostTouched = 6
+// maxTouched is how many segments may stay resident after random reads.
+const maxTouched = 6
 
 // touch is called before a segment is read for a single hit.
 func (s *snapshot) touch(seg *segment) {
-	if !seg.touched.Swap(true) && s.touched.Add(1) > mostTouched {
+	if !seg.touched.Swap(true) && s.touched.Add(1) > maxTouched {
 		s.trim()
 	}
 }
@@ -235,20 +235,20 @@ func (s *snapshot) lengthOf(c *Candidate) int64 {
 	return 0
 }
 
-// placed is a candidate of a list and its place there.
-type placed struct {
+// indexed is a candidate of a list with its index.
+type indexed struct {
 	*Candidate
-	place int
+	index int
 }
 
 // bySegment works on the candidates of a list that are wanted, on those of several
 // segments at a time and in the order of their documents, and lets go of what that
 // has mapped.
-func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segment, []placed) error) error {
-	lists := make([][]placed, len(s.segs))
-	for place, c := range list {
+func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segment, []indexed) error) error {
+	lists := make([][]indexed, len(s.segs))
+	for i, c := range list {
 		if wanted(c) {
-			lists[c.segment] = append(lists[c.segment], placed{c, place})
+			lists[c.segment] = append(lists[c.segment], indexed{c, i})
 		}
 	}
 	var g errgroup.Group
@@ -260,7 +260,7 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 		g.Go(func() error {
 			seg := s.segs[n]
 			defer seg.Trim()
-			slices.SortFunc(cs, func(a, b placed) int { return cmp.Compare(a.doc, b.doc) })
+			slices.SortFunc(cs, func(a, b indexed) int { return cmp.Compare(a.doc, b.doc) })
 			return work(seg, cs)
 		})
 	}
@@ -272,9 +272,9 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
 	all := func(*Candidate) bool { return true }
-	return lengths, s.bySegment(list, all, func(_ *segment, cs []placed) error {
+	return lengths, s.bySegment(list, all, func(_ *segment, cs []indexed) error {
 		for _, c := range cs {
-			lengths[c.place] = s.lengthOf(s.resolve(c.Candidate))
+			lengths[c.index] = s.lengthOf(s.resolve(c.Candidate))
 		}
 		return nil
 	})

@@ -119,7 +119,7 @@ func (s *search) settle(c *Candidate, l *look, strict bool) {
 		}
 	}
 	s.unverified = s.unverified || strict && !l.known
-	c.dropped = c.dropped || !s.eval.of(c.mask, c.weak).hit
+	c.dropped = c.dropped || !s.eval.evaluate(c.mask, c.partial).hit
 }
 
 // fallBack takes back that a candidate has a compound whole. known is false when

@@ -10,10 +10,10 @@ import (
 
 // windowLen is how many documents are scored at a time: what is known of them fits
 // into the cache of a core. Each list of postings that is read for a window stays
-// open until the next one, with mostOpen of them a segment is scored as a whole.
+// open until the next one, with maxOpen of them a segment is scored as a whole.
 const (
 	windowLen = 1 << 11
-	mostOpen  = 1 << 10
+	maxOpen   = 1 << 10
 )
 
 // window returns how many documents are scored at a time.
@@ -28,7 +28,7 @@ func (s *search) window() int {
 	for _, seg := range s.segs {
 		longest = max(longest, (seg.Len()+63)&^63)
 	}
-	if open > mostOpen {
+	if open > maxOpen {
 		return longest
 	}
 	return min(windowLen, longest)
@@ -41,11 +41,11 @@ type scores struct {
 	end   uint32 // the document behind the window
 	open  []openLists
 
-	seen  docset.Set // documents with anything in what follows
-	score []float32
-	mask  []uint64 // words that match
-	weak  []uint64 // compounds of which some parts match; nil when the query has none
-	tier  []uint8  // the loosest of the words
+	seen    docset.Set // documents with anything in what follows
+	score   []float32
+	mask    []uint64 // words that match
+	partial []uint64 // compounds of which some parts match; nil when the query has none
+	tier    []uint8  // the loosest of the words
 
 	// Of the word that is being scored.
 	value    []float32
@@ -66,8 +66,8 @@ func newScores(n int, list []*words.Planned) *scores {
 	}
 	for i, p := range list {
 		s.open[i] = newOpenLists(p)
-		if len(p.Parts) > 0 && s.weak == nil {
-			s.weak, s.parts = make([]uint64, n), make([]uint16, n)
+		if len(p.Parts) > 0 && s.partial == nil {
+			s.partial, s.parts = make([]uint64, n), make([]uint16, n)
 		}
 	}
 	return s

@@ -48,7 +48,7 @@ func TestWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for c := range s.found.all() {
-			if !c.counted || s.every { // of those that are counted already, some are kept
+			if !c.counted || s.keepAll { // of those that are counted already, some are kept
 				a.Found = append(a.Found, *c)
 			}
 		}

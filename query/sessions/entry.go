@@ -7,8 +7,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// FindEntry returns the index of the entry of a session that has this id, or an
-// id that begins so.
+// FindEntry returns the index of the entry of a session with this id, or of the only
+// one whose id begins with it.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {

@@ -13,20 +13,20 @@ import (
 	"pigrep/scope"
 )
 
-// Facet is a value that a field of the query language can usefully be set to.
+// Facet is a useful value of a field of the query language.
 type Facet struct {
 	Field string
 	Value string
-	Count int    // of Unit that have it; 0 when nobody counted
+	Count int    // how many of Unit have it; 0: not counted
 	Unit  string // "session" or "part"
 }
 
-// facetTimes are the times that after: is most often set to.
+// facetTimes are the usual values of after:.
 var facetTimes = []string{"today", "yesterday", "1w", "2w", "1mo", "3mo", "1y"}
 
-// Facets lists what the fields that divide an index well can be set to: kinds in
-// the order of their table, tools and models the most frequent first, projects
-// the latest first. It reads no session records and no text.
+// Facets lists useful values of fields: kinds in the order of their table, tools and
+// models by descending count, projects by their latest activity. It reads no session
+// records and no text.
 func Facets(r *index.Reader) ([]Facet, error) {
 	var list []Facet
 	for _, row := range scope.Kinds {
@@ -73,7 +73,7 @@ func byCount(field, unit string, counts map[string]int) []Facet {
 	return list
 }
 
-// projectFacets lists the last elements of the directories of sessions.
+// projectFacets lists the base names of the working directories of sessions.
 func projectFacets(sessions []session.Summary) []Facet {
 	counts := make(map[string]int)
 	latest := make(map[string]time.Time)

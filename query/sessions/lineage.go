@@ -9,20 +9,20 @@ import (
 	"pigrep/internal/session"
 )
 
-// Lineage knows which session was forked from which, as far as the headers tell.
-// A parent that was moved is recognised by its file name or id.
+// Lineage records which session was forked from which, as the headers say. A parent
+// that was moved is recognized by its file name or id. It is used by one goroutine.
 type Lineage struct {
 	sessions []session.Summary
-	byPath   map[string]int // made when needed, as the next two
-	byBase   map[string]int // -1: several
-	byID     map[string]int // the first of several
-	twins    map[string][]int
-	parents  []int // -1: none, or not among the sessions
+	byPath   map[string]int   // built by IndexOf
+	byBase   map[string]int   // by file name; -1: several. This and the next two are built by index
+	byID     map[string]int   // the first of several
+	twins    map[string][]int // by id, of ids that several files have
+	parents  []int            // -1: none, or not indexed
 	forks    map[int][]int
 }
 
-// NewLineage works out the lineage of the sessions, which must not change while
-// it is used.
+// NewLineage returns the lineage of the sessions, which must not change while it is
+// in use.
 func NewLineage(sessions []session.Summary) *Lineage {
 	l := &Lineage{
 		sessions: sessions,
@@ -49,7 +49,7 @@ func NewLineage(sessions []session.Summary) *Lineage {
 	return l
 }
 
-// find returns the session that a header names as the parent, or -1.
+// find returns the session that a header names as its parent, or -1.
 func (l *Lineage) find(name string) int {
 	if i := l.IndexOf(name); i >= 0 {
 		return i
@@ -59,7 +59,7 @@ func (l *Lineage) find(name string) int {
 	if i, ok := l.byBase[base]; ok && i >= 0 {
 		return i
 	}
-	if i, ok := l.byID[name]; ok { // the fourth format names an id
+	if i, ok := l.byID[name]; ok { // some headers name an id
 		return i
 	}
 	if _, id, ok := strings.Cut(strings.TrimSuffix(base, ".jsonl"), "_"); ok {
@@ -99,7 +99,7 @@ func (l *Lineage) index() {
 }
 
 // Parent returns the session that session i was forked from; nil when its header
-// names none, or one that is not there.
+// names none, or one that is not indexed.
 func (l *Lineage) Parent(i int) *session.Summary {
 	if p := l.parents[i]; p >= 0 {
 		return &l.sessions[p]
@@ -117,8 +117,8 @@ func (l *Lineage) Forks(i int) []*session.Summary {
 	return list
 }
 
-// Twins returns the other files with the id of session i: what importing and
-// exporting leaves.
+// Twins returns the other files with the id of session i, which imports and exports
+// leave behind.
 func (l *Lineage) Twins(i int) []*session.Summary {
 	l.index()
 	var list []*session.Summary
@@ -144,9 +144,8 @@ func (l *Lineage) IndexOf(path string) int {
 	return -1
 }
 
-// families orders sessions that are related: a parent before its forks, the
-// family with the latest activity first. It returns the order and how deep each
-// stands.
+// families orders sessions by family: a parent before its forks, the family with the
+// latest activity first. depth has how many ancestors of each are among the members.
 func (l *Lineage) families(members []int) (order, depth []int) {
 	in := make(map[int]bool, len(members))
 	for _, i := range members {
@@ -189,28 +188,28 @@ func (l *Lineage) families(members []int) (order, depth []int) {
 	return order, depth
 }
 
-// Shared returns how many entries of a fork are those of its parent. A fork
-// copies ids and times; entries without an id of their own are known by time and
-// shape.
+// Shared returns how many entries of a fork were copied from its parent. A fork
+// keeps ids and times; entries without an id of their own are compared by time, type
+// and length.
 func Shared(fork, parent *session.Record) int {
-	type mark struct {
+	type identity struct {
 		id   string
 		time int64
 		size int
 	}
-	of := func(n *session.Node) mark {
+	identify := func(n *session.Node) identity {
 		if strings.HasPrefix(n.ID, "@") {
-			return mark{n.Type + "/" + n.Role, n.Time, n.Length}
+			return identity{n.Type + "/" + n.Role, n.Time, n.Length}
 		}
-		return mark{n.ID, n.Time, 0}
+		return identity{n.ID, n.Time, 0}
 	}
-	all := make(map[mark]bool, len(parent.Nodes))
+	all := make(map[identity]bool, len(parent.Nodes))
 	for i := range parent.Nodes {
-		all[of(&parent.Nodes[i])] = true
+		all[identify(&parent.Nodes[i])] = true
 	}
 	shared := 0
 	for i := range fork.Nodes {
-		if all[of(&fork.Nodes[i])] {
+		if all[identify(&fork.Nodes[i])] {
 			shared++
 		}
 	}

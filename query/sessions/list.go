@@ -14,53 +14,53 @@ import (
 	"pigrep/query/rank"
 )
 
-// Request asks for a list of sessions: all that the filters let through,
-// or with a text those with hits.
+// Request asks for a list of sessions: all that pass the filters, or with a text
+// those with hits.
 type Request struct {
 	Text string
 	filter.Spec
 	Sort   rank.Sort        // with a text
 	Limit  int              // 0: all, with a text 20
-	Env    filter.Env       // what fields in the text are read with
-	Resume query.ResumeFunc // how sessions are resumed; nil: the list says nothing of it
-	Redact bool             // what looks like a secret is masked in what is shown
+	Env    filter.Env       // clock and home directory for the fields in the text
+	Resume query.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Redact bool             // mask what looks like a secret in the answer
 
 	Named bool // only sessions with a name
-	Forks bool // only sessions that are forks or were forked, families together
+	Forks bool // only forks and sessions that have forks, each family together
 }
 
-// Of returns the request for the sessions that a search would find.
-func Of(r query.Request) Request {
+// FromSearch returns the request for the sessions that a search would find.
+func FromSearch(r query.Request) Request {
 	return Request{
 		Text: r.Text, Spec: r.Spec, Sort: r.Sort, Limit: r.Limit, Env: r.Env, Resume: r.Resume, Redact: r.Redact,
 	}
 }
 
-// Response is the answer to a SessionsRequest.
+// Response is the answer to a Request.
 type Response struct {
 	Sessions     []Session
 	Total        int  // sessions before the limit
-	TotalIsExact bool // false when a search ended at the limit
+	TotalIsExact bool // false when a search stopped at the limit
 	Warnings     []string
-	DidYouMean   string          // as in a Response
-	Removed      []query.Removed // likewise
+	DidYouMean   string          // as in query.Response
+	Removed      []query.Removed // as in query.Response
 	Index        query.IndexState
 }
 
-// Session is a session of a list. Score and the counts of hits are set when
-// there was a text to search for.
+// Session is one row of the list. Score and the counts of hits are set when the
+// request had a text.
 type Session struct {
 	query.SessionHit
 	ParentPath string     // of the parent, when it is indexed
-	Depth      int        // forks above it that are in the list, when families stand together
-	Hit        *query.Hit // its best hit
+	Depth      int        // with Request.Forks: how many of its ancestors are in the list
+	Hit        *query.Hit // the best hit
 }
 
-// List lists sessions, the latest activity first, or with a text the best
-// match first. Without a text and without filters on single entries it reads
-// nothing but the summaries.
+// List lists sessions, the latest activity first, or with a text the best match
+// first. Without a text and without filters on single entries it reads only
+// summaries.
 func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
-	l := &sessionLister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
+	l := &lister{r: r, req: &req, lineage: NewLineage(r.Summaries())}
 	list := &Response{TotalIsExact: true, Index: query.StateOf(r)}
 	if req.Text != "" {
 		return list, l.search(ctx, a, src, list)
@@ -87,14 +87,15 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	return list, nil
 }
 
-type sessionLister struct {
+// lister answers one request.
+type lister struct {
 	r       *index.Reader
 	req     *Request
 	lineage *Lineage
 }
 
 // sort orders sessions by their latest activity.
-func (l *sessionLister) sort(members []int) {
+func (l *lister) sort(members []int) {
 	modified := make([]int64, len(l.r.Summaries()))
 	for _, i := range members {
 		modified[i] = l.r.Summaries()[i].Modified().UnixNano()
@@ -104,8 +105,9 @@ func (l *sessionLister) sort(members []int) {
 	})
 }
 
-// search lists the sessions with hits.
-func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
+// search lists the sessions with hits. Named and Forks restrict the search itself, so
+// that only the hits of listed sessions are read, and the total is that of the search.
+func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source, list *Response) error {
 	limit := cmp.Or(max(l.req.Limit, 0), DefaultSessions)
 	req := query.Request{
 		Text: l.req.Text, Spec: l.req.Spec, Sort: l.req.Sort, Limit: limit, PerSession: 1,
@@ -113,7 +115,7 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 	}
 	narrowed := l.req.Named || l.req.Forks
 	if narrowed {
-		req.Only = func(s *session.Summary) bool { return l.wanted(l.lineage.IndexOf(s.Path)) }
+		req.Only = func(s *session.Summary) bool { return l.passesLineage(l.lineage.IndexOf(s.Path)) }
 	}
 	resp, err := query.Search(ctx, l.r, a, src, req)
 	if err != nil {
@@ -141,12 +143,11 @@ func (l *sessionLister) search(ctx context.Context, a adapter.Adapter, src entry
 	return nil
 }
 
-// DefaultSessions is how many sessions a search lists that names no limit.
+// DefaultSessions is the limit of a request with a text that names none.
 const DefaultSessions = 20
 
-// wanted applies the filters that are about whole sessions and that searching
-// does not know.
-func (l *sessionLister) wanted(i int) bool {
+// passesLineage applies Named and Forks, which search does not know.
+func (l *lister) passesLineage(i int) bool {
 	s := &l.r.Summaries()[i]
 	switch {
 	case l.req.Named && s.Name == "":
@@ -157,12 +158,12 @@ func (l *sessionLister) wanted(i int) bool {
 	return true
 }
 
-// filter returns the sessions that the filters let through. Files that hold no
-// session are none. A session passes filters on documents when one of its documents
-// passes all of them.
-func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
+// filter returns the sessions that pass the filters. A file without a header and
+// without messages is no session. A session passes filters on documents when one of
+// its documents passes all of them.
+func (l *lister) filter(ctx context.Context) ([]int, error) {
 	spec := l.req.Spec.WithAllKinds()
-	models := spec.Models // the summary knows them
+	models := spec.Models // tested on the summary, which lists them
 	spec.Models = nil
 	f := spec.Compile()
 	var files map[uint32]bool
@@ -180,7 +181,7 @@ func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
 			return nil, ctx.Err()
 		}
 		switch {
-		case s.Version == 0 && s.Messages == 0, files != nil && !files[s.File], !l.wanted(i), !f.Session(s):
+		case s.Version == 0 && s.Messages == 0, files != nil && !files[s.File], !l.passesLineage(i), !f.Session(s):
 			continue
 		case len(models) > 0 && !slices.ContainsFunc(s.Models, func(m string) bool { return filter.IsModel(m, models) }):
 			continue
@@ -196,9 +197,9 @@ func (l *sessionLister) filter(ctx context.Context) ([]int, error) {
 	return members, nil
 }
 
-// hasEntry reports whether a session has an entry on the branch that a filter asks
-// for, and one inside of its times.
-func (l *sessionLister) hasEntry(f *filter.Filter, s *session.Summary) (bool, error) {
+// hasEntry reports whether a session has an entry on the branch of a filter, and one
+// within its times; they need not be the same entry.
+func (l *lister) hasEntry(f *filter.Filter, s *session.Summary) (bool, error) {
 	if !f.TestsEntries() {
 		return true, nil
 	}
@@ -224,8 +225,7 @@ func (l *sessionLister) hasEntry(f *filter.Filter, s *session.Summary) (bool, er
 	return inTime && (onBranch || entry.HasBranch(rec, f.Branch())), nil
 }
 
-// filesWith returns the files that have a document with the keywords that a filter
-// asks for.
+// filesWith returns the files with a document that has the keywords of a filter.
 func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 	found := make(map[uint32]bool)
 	for _, seg := range r.Segments() {
@@ -246,8 +246,8 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 	return found, nil
 }
 
-// listed makes a row of the list from the summary alone.
-func (l *sessionLister) listed(i int) Session {
+// listed makes a row from the summary alone.
+func (l *lister) listed(i int) Session {
 	s := describe(l.lineage, i, l.req.Resume)
 	if l.req.Redact {
 		s.Redact()
@@ -255,7 +255,7 @@ func (l *sessionLister) listed(i int) Session {
 	return s
 }
 
-// Describe returns what a list says about session i of the lineage.
+// Describe returns session i of the lineage as a list shows it.
 func (l *Lineage) Describe(i int, how query.ResumeFunc) query.SessionHit {
 	return describe(l, i, how).SessionHit
 }
@@ -270,8 +270,8 @@ func describe(l *Lineage, i int, how query.ResumeFunc) Session {
 	return d
 }
 
-// Row is a session of a list in JSON. Score and hits are there when there
-// was a text to search for.
+// Row is a row of the list in JSON. Score and hits are present when the request had a
+// text.
 type Row struct {
 	query.SessionHit
 	Score      *float64 `json:"score,omitempty"`
@@ -282,7 +282,7 @@ type Row struct {
 	Best       string   `json:"entryId,omitempty"` // of the best hit
 }
 
-// Row returns the session as it is in JSON.
+// Row returns the JSON form of a session.
 func (s *Session) Row(searched bool) Row {
 	r := Row{SessionHit: s.SessionHit, ParentPath: s.ParentPath, Depth: s.Depth}
 	if searched {

@@ -14,7 +14,7 @@ import (
 	"pigrep/query/rank"
 )
 
-// NotFoundError says that nothing has the name that a person typed.
+// NotFoundError reports that no session or entry has the name that was typed.
 type NotFoundError struct {
 	What    string // "session" or "entry"
 	Name    string
@@ -23,27 +23,27 @@ type NotFoundError struct {
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("no %s %s", e.What, e.Name) }
 
-// AmbiguousError says that a name means several sessions or entries.
+// AmbiguousError reports that a name matches several sessions or entries.
 type AmbiguousError struct {
-	What     string
-	Name     string
-	Sessions []*session.Summary // for sessions, the latest activity first
-	Entries  []string           // for entries of one session
-	Places   []EntryPlace       // for entries of several sessions
+	What      string
+	Name      string
+	Sessions  []*session.Summary // for sessions, the latest activity first
+	Entries   []string           // for entries of one session
+	Locations []EntryLocation    // for entries of several sessions
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s means %d %s", e.Name, max(len(e.Sessions), len(e.Entries), len(e.Places)),
+	return fmt.Sprintf("%s means %d %s", e.Name, max(len(e.Sessions), len(e.Entries), len(e.Locations)),
 		map[string]string{"session": "sessions", "entry": "entries"}[e.What])
 }
 
-// IsPath reports whether the name of a session is meant as a path, by pi's rule.
+// IsPath reports whether the name of a session is a path, by pi's rule.
 func IsPath(name string) bool {
 	return strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".jsonl")
 }
 
-// SplitTarget splits SESSION:ENTRY at its last colon. A colon that belongs to a
-// path is none: an entry id holds no slash, and C:\ names a drive.
+// SplitTarget splits SESSION:ENTRY at its last colon. A colon inside a path does
+// not count: an entry id contains no slash, and C:\ names a drive.
 func SplitTarget(arg string) (name, entry string) {
 	i := strings.LastIndexByte(arg, ':')
 	if i < 0 || i == len(arg)-1 || strings.ContainsAny(arg[i+1:], `/\`) || strings.HasSuffix(arg, ".jsonl") {
@@ -52,8 +52,8 @@ func SplitTarget(arg string) (name, entry string) {
 	return arg[:i], arg[i+1:]
 }
 
-// FindSession returns the session that has this id, this file name, or an id or
-// file name that begins so. Upper and lower case are the same.
+// FindSession returns the session with this id or file name, or the only one whose
+// id or file name begins with it. Ids are compared without regard to case.
 func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
 	var whole, prefix []*session.Summary
@@ -88,15 +88,15 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	return nil, &AmbiguousError{What: "session", Name: name, Sessions: found}
 }
 
-// EntryPlace is an entry of some session.
-type EntryPlace struct {
+// EntryLocation is an entry and the session that contains it.
+type EntryLocation struct {
 	Session *session.Summary
 	EntryID string
 }
 
-// FindEntries returns the entries of all sessions whose id begins with name,
-// forks that copied one included. It is for names that are no session.
-func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
+// FindEntries returns the entries whose id begins with name, in all sessions,
+// including the copies in forks. It is the fallback for a name that matches no session.
+func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 	prefix := strings.ToLower(strings.TrimSpace(name))
 	if len(prefix) < minEntryID || !rank.IsID(prefix) {
 		return nil, nil
@@ -106,8 +106,8 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 		s := &r.Summaries()[i]
 		summaries[s.File] = s
 	}
-	var places []EntryPlace
-	seen := make(map[EntryPlace]bool)
+	var places []EntryLocation
+	seen := make(map[EntryLocation]bool)
 	for _, seg := range r.Segments() {
 		var ids []string
 		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
@@ -127,7 +127,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 				return nil, err
 			}
 			for it := docs.Iterator(); it.HasNext(); {
-				p := EntryPlace{summaries[files.Of(it.Next())], id}
+				p := EntryLocation{summaries[files.Of(it.Next())], id}
 				if p.Session != nil && !seen[p] {
 					seen[p] = true
 					places = append(places, p)
@@ -135,20 +135,19 @@ func FindEntries(r *index.Reader, name string) ([]EntryPlace, error) {
 			}
 		}
 	}
-	slices.SortFunc(places, func(a, b EntryPlace) int {
+	slices.SortFunc(places, func(a, b EntryLocation) int {
 		return cmp.Or(a.Session.Created().Compare(b.Session.Created()), cmp.Compare(a.Session.Path, b.Session.Path), cmp.Compare(a.EntryID, b.EntryID))
 	})
 	return places, nil
 }
 
-// minEntryID is the shortest beginning of an entry id that is looked up in all
-// sessions.
+// minEntryID is the shortest prefix of an entry id that FindEntries looks up.
 const minEntryID = 4
 
-// ShortIDs returns a function that shortens a session id, to no less than eight
-// characters, as far as it still begins the id of no other session.
+// ShortIDs returns a function that shortens a session id to the shortest prefix, of
+// at least minShortID characters, that no other session id has.
 func ShortIDs(sessions []session.Summary) func(id string) string {
-	sorted := sync.OnceValue(func() []string { // not every output shows short ids
+	sorted := sync.OnceValue(func() []string { // lazily: not every output shows short ids
 		ids := make([]string, len(sessions))
 		for i := range sessions {
 			ids[i] = sessions[i].ID
@@ -180,4 +179,5 @@ func ShortIDs(sessions []session.Summary) func(id string) string {
 	}
 }
 
+// minShortID is how many characters of a session id are always shown.
 const minShortID = 8

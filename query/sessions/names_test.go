@@ -88,11 +88,12 @@ func TestShortIDs(t *testing.T) {
 	sessions := []session.Summary{
 		summary("/a", "01a1f7df-27f4", "", 1), summary("/b", "01a1f7df-4312", "", 1), summary("/c", "01a1f7df-43d4", "", 1),
 		summary("/d", "9470c69e-8ef4", "", 1), summary("/e", "abc", "", 1), summary("/f", "9470c69e-8ef4", "", 1), summary("/g", "", "", 1),
+		summary("/h", "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd", "", 1), summary("/i", "01a1f7e5-bb6d-7087-87d3-7408d794a8f0", "", 1),
 	}
 	short := ShortIDs(sessions)
 	for id, want := range map[string]string{
 		"01a1f7df-27f4": "01a1f7df-2", "01a1f7df-4312": "01a1f7df-431", "01a1f7df-43d4": "01a1f7df-43d", "9470c69e-8ef4": "9470c69e", "abc": "abc", "": "",
-		"other-id-of-none": "other-id",
+		"other-id-of-none": "other-id", "01a1f7e5-bb6d-7087-87d3-7f62229a5ccd": "01a1f7e5-bb6d-7087-87d3-7f",
 	} {
 		if got := short(id); got != want {
 			t.Errorf("short(%q) = %q, want %q", id, got, want)

@@ -13,55 +13,54 @@ import (
 	"pigrep/query/syntax"
 )
 
-// maxWords is how many different words of a query count: one bit of a document's
-// mask each.
+// maxWords is how many different words a query can have: each has one bit of a mask.
 const maxWords = 64
 
-// maxParts bounds the terms that a compound is looked up by. Verification reads
-// all of it.
+// maxParts is how many parts of a compound are looked up. Verification compares all of
+// it.
 const maxParts = 64
 
-// maxExpressions bounds the regular expressions of a query: each may have to look
-// through the dictionary of the index.
+// maxExpressions is how many regular expressions a query can have: each may scan the
+// dictionary of the index.
 const maxExpressions = 3
 
-// A Word is one unit of a query, with a bit of its own. It is found by
+// A Word is one unit of a query, with a bit of its own. Documents match it by
 //
-//	term    one term of the index: a plain word, or the joined spelling of an identifier
-//	parts   all of several terms: the parts of an identifier, of a path, of a phrase
+//	Term    one term: a plain word, or the joined spelling of an identifier
+//	Parts   all of several terms: the parts of an identifier, a path or a phrase
 //
-// or both, and when verify is set, by what the text of the document says.
+// or by either of them. With Verify, the text of the document decides.
 type Word struct {
-	Text   string       // as typed
-	Places []syntax.Pos // in the query's text
-	Match  syntax.Match
-	Edits  int
-	Scored bool // not only negated
+	Text      string       // as typed
+	Positions []syntax.Pos // in the query's text
+	Match     syntax.Match
+	Edits     int
+	Scored    bool // adds to scores; false for a negated word
 
 	Term          string
-	Joined        bool       // term is another spelling of what was typed: tier parts
-	Parts         []string   // different terms; all must be there
-	Spellings     []string   // other spellings of term in another script
-	PartSpellings [][]string // of each part, other spellings of it; nil when there are none at all
-	Wholes        []string   // joined identifiers in a compound: without them it cannot be there whole
+	Joined        bool       // Term is another spelling of the word: TierParts
+	Parts         []string   // different terms, all required
+	Spellings     []string   // Term in simplified or traditional characters
+	PartSpellings [][]string // the same for each part; nil when no part has any
+	Wholes        []string   // joined identifiers in a compound, which a document with the whole compound contains
 	Verify        bool
-	Needle        match.Needle    // of verify
-	SpellingOnly  bool            // verify only tells the spelling that was typed from others
-	Loose         bool            // looser ways are tried: forms, prefix, edits
-	Last          bool            // the last typed word: prefixes are tried although it is common
-	Find          filter.TextTest // of a field that the text decides about; then there are no terms
+	Needle        match.Needle    // what Verify looks for
+	SpellingOnly  bool            // Verify only tells the typed spelling from others
+	Loose         bool            // forms, longer words and typos are tried
+	Last          bool            // the last typed word: longer words are tried even when it is common
+	Find          filter.TextTest // set for a field that only the text can decide; then there are no terms
 }
 
-// A Query is a compiled query. It never changes.
+// A Query is a compiled query. It never changes after Compile.
 type Query struct {
 	Words    []*Word
-	Fields   []*syntax.Field  // each with a bit after those of the words
-	Filters  []*filter.Filter // of the fields
-	Root     *Expr            // nil when nothing is left to evaluate
+	Fields   []*syntax.Field  // each with a bit: FieldBit
+	Filters  []*filter.Filter // of the fields, in their order
+	Root     *Expr            // nil when there is nothing to evaluate
 	Warnings []string         // for people, one line each
 }
 
-// Expr is the boolean side of the query, evaluated on the bits of a document.
+// Expr is the boolean expression of a query, evaluated on the mask of a document.
 type Expr struct {
 	op   exprOp
 	bit  uint64
@@ -73,12 +72,12 @@ type exprOp uint8
 
 const (
 	opLeaf  exprOp = iota
-	opList         // at least one of the positive kids, all required ones
-	opAnd          // all
-	opOr           // one
-	opNot          // not the only kid
-	opMust         // the only kid, and the list around it requires it
-	opField        // as opLeaf, and the list around it requires it
+	opList         // all required kids, and at least one positive kid
+	opAnd          // all kids
+	opOr           // at least one kid
+	opNot          // one kid, negated
+	opMust         // one kid, which the surrounding list requires
+	opField        // a leaf that the surrounding list requires
 )
 
 // Compile turns the text of a query into words and an expression. It fails with a
@@ -127,7 +126,7 @@ type compiler struct {
 
 func (c *compiler) bits() int { return len(c.Words) + len(c.Fields) }
 
-// expr compiles a node; nil when nothing of it can be searched for.
+// expr compiles a node; nil when it has nothing to search for.
 func (c *compiler) expr(n syntax.Node, positive bool) *Expr {
 	switch n := n.(type) {
 	case *syntax.Term:
@@ -174,7 +173,7 @@ func (c *compiler) many(op exprOp, items []syntax.Node, positive bool, n syntax.
 	return e
 }
 
-// field compiles a filter. One whose value makes no sense is text.
+// field compiles a field. If its value is invalid, it is searched as text.
 func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 	found, err := filter.NewTextTest(n, c.env, &c.analyzer)
 	if err == nil && found != nil && found.Cost() > 0 {
@@ -183,7 +182,7 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 		}
 	}
 	if found != nil && err == nil {
-		return c.found(n, found, positive)
+		return c.textField(n, found, positive)
 	}
 	var f *filter.Filter
 	if err == nil {
@@ -199,14 +198,14 @@ func (c *compiler) field(n *syntax.Field, positive bool) *Expr {
 		c.tooMany++
 		return nil
 	}
-	// The bits of fields are dealt out from the top, those of words from the bottom.
+	// Fields get the bits from the top, words those from the bottom.
 	c.Fields = append(c.Fields, n)
 	c.Filters = append(c.Filters, f)
 	return &Expr{op: opField, bit: FieldBit(len(c.Fields) - 1), Node: n}
 }
 
-// found compiles a field that the text decides about.
-func (c *compiler) found(n *syntax.Field, f filter.TextTest, positive bool) *Expr {
+// textField compiles a field that only the text of a document can decide.
+func (c *compiler) textField(n *syntax.Field, f filter.TextTest, positive bool) *Expr {
 	w := &Word{Text: n.String(), Scored: positive, Find: f, Verify: true}
 	for i, o := range c.Words {
 		if o.Find != nil && o.Text == w.Text && o.Scored == w.Scored {
@@ -221,7 +220,7 @@ func (c *compiler) found(n *syntax.Field, f filter.TextTest, positive bool) *Exp
 	return &Expr{op: opField, bit: 1 << (len(c.Words) - 1), Node: n}
 }
 
-// FieldBit is the bit of a field of a query.
+// FieldBit returns the bit of field i of a query.
 func FieldBit(i int) uint64 { return 1 << (maxWords - 1 - i) }
 
 func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
@@ -231,13 +230,13 @@ func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 	}
 	w.addHanForms()
 	w.Scored = positive
-	w.Places = []syntax.Pos{n.Pos}
+	w.Positions = []syntax.Pos{n.Pos}
 	if !positive {
 		w.tighten()
 	}
 	for i, o := range c.Words {
 		if o.Scored == w.Scored && o.Match == w.Match && o.Edits == w.Edits && o.Find == nil && (o.Text == w.Text || sameLookup(o, w)) {
-			o.Places = append(o.Places, n.Pos)
+			o.Positions = append(o.Positions, n.Pos)
 			return &Expr{bit: 1 << i, Node: n}
 		}
 	}
@@ -249,7 +248,7 @@ func (c *compiler) term(n *syntax.Term, positive bool) *Expr {
 	return &Expr{bit: 1 << (len(c.Words) - 1), Node: n}
 }
 
-// addHanForms adds the spellings in simplified and traditional characters.
+// addHanForms adds the spellings of a word in simplified and traditional characters.
 func (w *Word) addHanForms() {
 	if !match.HasHanPair(w.Term) && !slices.ContainsFunc(w.Parts, match.HasHanPair) {
 		return
@@ -267,8 +266,8 @@ func (w *Word) addHanForms() {
 	}
 }
 
-// tighten takes away the looser ways to match, for a word that is to be left
-// out. An identifier is left out in every spelling.
+// tighten removes the looser ways to match from a negated word, except that a negated
+// identifier excludes all its spellings.
 func (w *Word) tighten() {
 	w.Loose = false
 	if w.Joined {
@@ -283,8 +282,8 @@ func sameLookup(a, b *Word) bool {
 	return a.Term == b.Term && a.Term != "" && a.Joined == b.Joined && len(a.Parts) == 0 && len(b.Parts) == 0 && !a.Verify && !b.Verify
 }
 
-// analyse finds out how a term is looked up; nil when it has nothing that is
-// in the index.
+// analyse decides how a term is looked up; nil when it contains nothing that is
+// indexed.
 func (c *compiler) analyse(n *syntax.Term) *Word {
 	w := &Word{Text: n.Text, Match: n.Match, Edits: n.Edits}
 	typed := n.Text
@@ -316,7 +315,7 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 			w.Term = string(last.Term)
 			return w
 		}
-		w.Match = syntax.Literal // a mix of scripts: found as a compound
+		w.Match = syntax.Literal // several scripts: searched as a compound
 	}
 
 	if covers && len(tokens) == 1 {
@@ -351,8 +350,8 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 	return w
 }
 
-// joinKebab returns the joined spelling of get-user-name, so that it finds
-// getUserName too.
+// joinKebab returns the joined spelling of get-user-name, so that it also finds
+// getUserName.
 func joinKebab(typed string) (string, bool) {
 	parts := strings.Split(typed, "-")
 	if len(parts) < 2 || len(typed) > analysis.MaxTerm {
@@ -373,7 +372,7 @@ func appendNew(list []string, s string) []string {
 	return append(list, s)
 }
 
-// TextError says that the text of a query leaves nothing to search for.
+// TextError reports that a query has nothing to search for.
 type TextError struct {
 	Reason string // what is wrong
 	Hint   string // what to type instead

@@ -10,13 +10,13 @@ import (
 	"pigrep/query/docset"
 )
 
-// A term is what is known of a term of the index.
+// A term is the dictionary entry of a term.
 type term struct {
-	df int           // live documents that have it
+	df int           // live documents that contain it
 	at []index.Place // of its postings, by segment
 }
 
-// dictionary looks terms up in all segments, each term once.
+// dictionary looks terms up in all segments, and remembers them.
 type dictionary struct {
 	segments  []*index.Segment
 	documents float64
@@ -27,12 +27,12 @@ func newDictionary(r *index.Reader) *dictionary {
 	return &dictionary{segments: r.Segments(), documents: float64(r.Documents()), terms: map[string]*term{}}
 }
 
-// idf is the inverse document frequency of a term that so many documents have.
+// idf returns the inverse document frequency of a term in df documents, as BM25 has it.
 func (d *dictionary) idf(df int) float64 {
 	return math.Log(1 + (d.documents-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// df counts the live documents that have the term.
+// df returns the number of live documents that contain a term.
 func (d *dictionary) df(t string) (int, error) {
 	if d.terms[t] == nil {
 		if err := d.count(t); err != nil {
@@ -42,14 +42,14 @@ func (d *dictionary) df(t string) (int, error) {
 	return d.terms[t].df, nil
 }
 
-// count is df for several terms, on all cores: they are known from then on.
+// count looks several terms up, on all cores.
 func (d *dictionary) count(terms ...string) error {
 	n := d.newCount(terms)
 	if len(n.terms) == 0 {
 		return nil
 	}
 	err := docset.EachSegment(d.segments, func(i int, seg *index.Segment) error {
-		_, err := n.in(i, seg)
+		_, err := n.countIn(i, seg)
 		return err
 	})
 	if err != nil {
@@ -59,14 +59,14 @@ func (d *dictionary) count(terms ...string) error {
 	return nil
 }
 
-// A termCount counts the documents that have some terms.
+// A termCount counts the documents of several terms.
 type termCount struct {
 	terms []string
 	found []term
 	dfs   []atomic.Int64
 }
 
-// newCount makes a termCount of those of the terms that are not known.
+// newCount returns a termCount for the terms that the dictionary does not remember.
 func (d *dictionary) newCount(terms []string) *termCount {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
 	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
@@ -77,8 +77,8 @@ func (d *dictionary) newCount(terms []string) *termCount {
 	return n
 }
 
-// in counts in a segment, by its number, and returns the counts.
-func (n *termCount) in(number int, seg *index.Segment) (counts []int, err error) {
+// countIn adds the counts of a segment, which has this number, and returns them.
+func (n *termCount) countIn(number int, seg *index.Segment) (counts []int, err error) {
 	counts = make([]int, len(n.terms))
 	for i, t := range n.terms {
 		at, err := seg.Place(index.FieldText, []byte(t))
@@ -94,7 +94,7 @@ func (n *termCount) in(number int, seg *index.Segment) (counts []int, err error)
 	return counts, nil
 }
 
-// add takes in what was counted in all segments.
+// add remembers terms that were counted in all segments.
 func (d *dictionary) add(n *termCount) {
 	for i, t := range n.terms {
 		n.found[i].df = int(n.dfs[i].Load())
@@ -102,18 +102,18 @@ func (d *dictionary) add(n *termCount) {
 	}
 }
 
-// place returns where the postings of a term are in a segment.
-func (d *dictionary) place(number int, seg *index.Segment, t string) (index.Place, error) {
+// postingsAt returns where the postings of a term are in a segment.
+func (d *dictionary) postingsAt(number int, seg *index.Segment, t string) (index.Place, error) {
 	if known := d.terms[t]; known != nil {
 		return known.at[number], nil
 	}
 	return seg.Place(index.FieldText, []byte(t))
 }
 
-// marker marks the documents of a segment by terms.
+// marker returns a function that marks the documents of a segment with a term.
 func (d *dictionary) marker(number int, seg *index.Segment) docset.Marker {
 	return func(t string, into docset.Set) error {
-		at, err := d.place(number, seg, t)
+		at, err := d.postingsAt(number, seg, t)
 		if err != nil {
 			return err
 		}
@@ -121,20 +121,20 @@ func (d *dictionary) marker(number int, seg *index.Segment) docset.Marker {
 	}
 }
 
-// continuations are the longer terms that have a word as their prefix. They are
-// listed while the word is looked up, as long as it may be rare: only then they are
-// asked for.
+// continuations are the longer terms with a word as their prefix. They are listed in
+// the same pass in which the word is looked up, unless the word turns out too frequent
+// to need them.
 type continuations struct {
-	last bool // the word is the last one that was typed
+	last bool // the word is the last typed one
 
 	mu       sync.Mutex
-	complete bool // these are all
+	complete bool // terms has all of them
 	terms    map[string]*term
 }
 
-// in lists the terms of a segment, one of so many, in which so many documents have
-// the word.
-func (c *continuations) in(number int, seg *index.Segment, word string, count, segments int) error {
+// list adds the terms of one of several segments, where count documents contain the
+// word.
+func (c *continuations) list(number int, seg *index.Segment, word string, count, segments int) error {
 	giveUp := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -4,10 +4,10 @@ import (
 	"pigrep/query/syntax"
 )
 
-// Hit reports whether a document is a hit: mask has the bits of the words and
-// fields it matches, weak those of the compounds it has some parts of. Parts are
-// enough for what is optional only.
-func (e *Expr) Hit(mask, weak uint64) bool {
+// Hit reports whether a document is a hit. mask has the bits of the words and fields it
+// matches, partial those of the compounds of which it has some parts, which is enough
+// for optional words only.
+func (e *Expr) Hit(mask, partial uint64) bool {
 	switch e.op {
 	case opMust, opAnd:
 		return e.Matches(mask)
@@ -22,19 +22,19 @@ func (e *Expr) Hit(mask, weak uint64) bool {
 				continue
 			}
 			optional = true
-			found = found || k.Matches(mask|weak)
+			found = found || k.Matches(mask|partial)
 		}
 		return found || !optional
 	}
-	return e.Matches(mask | weak)
+	return e.Matches(mask | partial)
 }
 
-// required reports whether the list around it cannot do without it.
+// required reports whether the surrounding list requires the expression.
 func (e *Expr) required() bool {
 	return e.op == opMust || e.op == opAnd || e.op == opNot || e.op == opField
 }
 
-// Matches evaluates the expression on the bits of a document.
+// Matches evaluates the expression on the mask of a document.
 func (e *Expr) Matches(mask uint64) bool {
 	switch e.op {
 	case opLeaf, opField:
@@ -54,7 +54,7 @@ func (e *Expr) Matches(mask uint64) bool {
 	return e.op == opAnd
 }
 
-// Missing appends what a hit with these bits lacks.
+// Missing appends the parts of the expression that a hit with this mask lacks.
 func (e *Expr) Missing(mask uint64, list []*Expr) []*Expr {
 	switch e.op {
 	case opList, opAnd, opMust:
@@ -76,8 +76,8 @@ func (e *Expr) Missing(mask uint64, list []*Expr) []*Expr {
 	return append(list, e)
 }
 
-// Text is what was typed. A word is named without the quotes or parentheses that
-// only keep it from being something else.
+// Text returns the expression as typed. A literal word comes without the quotes or
+// parentheses that protect it.
 func (e *Expr) Text() string {
 	if t, ok := e.Node.(*syntax.Term); ok && t.Match == syntax.Literal {
 		return t.Text

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// forms returns other English forms that a word may have: plurals, -ing, -ed.
-// Most of them are no words; the dictionary of the index tells which are there.
+// forms returns other English forms that a word may have: plurals, -ing, -ed. Most of
+// them are no words; the dictionary of the index decides which exist.
 func forms(word string) []string {
 	if len(word) < 3 || strings.ContainsFunc(word, func(r rune) bool { return r < 'a' || 'z' < r }) {
 		return nil
@@ -46,16 +46,16 @@ func forms(word string) []string {
 	return list
 }
 
-// addStem adds the words that stem, a word without -ing or -ed, may come from.
+// addStem adds the base forms of a word that is stem plus -ing or -ed.
 func addStem(add func(string), stem string) {
 	if n := len(stem); n >= 3 && stem[n-1] == stem[n-2] && !isVowel(stem[n-1]) {
-		add(stem[:n-1]) // stopped; but not called, which the next line has
+		add(stem[:n-1]) // stopped: stop. The next line covers called: call
 	}
 	add(stem)
 	add(stem + "e")
 }
 
-// inflections returns the plural, -ing and -ed of a word in its base form.
+// inflections returns the plural, -ing and -ed forms of a base form.
 func inflections(w string) []string {
 	n := len(w)
 	last := w[n-1]

@@ -13,44 +13,44 @@ import (
 	"pigrep/query/syntax"
 )
 
-// A Plan says what the words of a query stand for in one generation of the index.
-// It never changes.
+// A Plan has the words of a query with their terms in one generation of the index. It
+// never changes after Resolve.
 type Plan struct {
 	Query    *Query
-	Words    []*Planned // those of the query, in their order
-	Weight   float64    // of all words together
-	Inexact  bool       // a prefix stands for more terms than are searched for
-	Warnings []string   // of the query and of looking it up, for people
+	Words    []*Planned // in the order of Query.Words
+	Weight   float64    // sum of the words' weights
+	Inexact  bool       // a prefix has more terms than are searched
+	Warnings []string   // for people: those of the query and those of Resolve
 
 	dictionary *dictionary
 }
 
-// Planned is a word with the terms that it stands for.
+// Planned is a word with its terms. It never changes after Resolve.
 type Planned struct {
 	*Word
 	Index  int
 	Bit    uint64
-	Terms  []Expansion // those that match tightest first
-	Weight float64     // its idf; 0 when nothing has it or it is only left out
+	Terms  []Expansion // the tightest matches first
+	Weight float64     // its idf; 0 when no document has it or it is only negated
 
-	Split            bool // into two words that this one, which is nowhere, may be made of: one of its parts alone is nothing
+	Split            bool // into the two words that spell it, because no document contains it; one of them alone is no match
 	PartIDF          []float64
 	PartSum          float64
-	AllIDF, WholeIDF float64              // of the documents with all parts; and of those that may have them together
-	All              []docset.Set         // by segment, of a field that the text decides about: where it may be true
+	AllIDF, WholeIDF float64              // of the documents with all parts, and of those that may have them together
+	All              []docset.Set         // by segment, when Find is set: documents for which it may be true
 	Whole            []docset.Set         // by segment: documents that may have all parts together
-	JSON             *match.JSONPrefilter // of the needle; nil when it cannot be looked for in JSON
+	JSON             *match.JSONPrefilter // finds the needle in JSON; nil when that is not possible
 
-	allCount, wholeCount atomic.Int64 // of documents
+	allCount, wholeCount atomic.Int64 // documents, summed over segments by Resolve
 }
 
-// Strict reports whether the parts alone are nothing: what is quoted, what is to be
-// left out, and what may be two words.
+// Strict reports whether some of the parts are no match: for a phrase, a negated word,
+// and a word that was split.
 func (p *Planned) Strict() bool {
 	return p.Match == syntax.Phrase || p.Find != nil || !p.Scored || p.Split
 }
 
-// SpellingsOf returns the terms that a part stands for.
+// SpellingsOf returns the terms of a part.
 func (p *Planned) SpellingsOf(part int) []string {
 	if p.PartSpellings == nil {
 		return p.Parts[part : part+1]
@@ -58,16 +58,16 @@ func (p *Planned) SpellingsOf(part int) []string {
 	return append(p.Parts[part:part+1:part+1], p.PartSpellings[part]...)
 }
 
-// Postings returns the documents of a segment, by its number, that have a term.
+// Postings returns the postings of a term in a segment, which has this number.
 func (p *Plan) Postings(number int, seg *index.Segment, term string) (*index.Postings, error) {
-	at, err := p.dictionary.place(number, seg, term)
+	at, err := p.dictionary.postingsAt(number, seg, term)
 	if err != nil {
 		return nil, err
 	}
 	return seg.PostingsAt(at)
 }
 
-// Targets returns the words as texts are searched for them, in their order.
+// Targets returns what a match.Finder looks for, in the order of the words.
 func (p *Plan) Targets() []match.Word {
 	list := make([]match.Word, len(p.Words))
 	for i, w := range p.Words {
@@ -99,13 +99,13 @@ func (p *Plan) Targets() []match.Word {
 	return list
 }
 
-// mostMapped is for how many terms the pages of a segment that their look-up touched
-// stay mapped while their postings are read.
-const mostMapped = 8
+// maxMapped is the number of terms up to which the dictionary pages of a segment stay
+// mapped while postings are read.
+const maxMapped = 8
 
-// Resolve looks up what the words of a query stand for. All reading of the
-// dictionary happens here. What it takes of a segment is read in one go, as far as it
-// does not depend on other segments.
+// Resolve looks the words of a query up. All reading of the dictionary happens here,
+// except for Similar. Look-ups that do not depend on other segments are made in one
+// pass over each segment.
 func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 	d := newDictionary(r)
 	x := &resolver{dictionary: d, plan: &Plan{Query: q, Warnings: q.Warnings, dictionary: d}, continuations: map[string]*continuations{}}
@@ -120,21 +120,21 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		counts, err := terms.in(number, seg)
+		counts, err := terms.countIn(number, seg)
 		if err != nil {
 			return err
 		}
 		for word, c := range x.continuations {
 			i, _ := slices.BinarySearch(terms.terms, word)
-			if err := c.in(number, seg, word, counts[i], len(d.segments)); err != nil {
+			if err := c.list(number, seg, word, counts[i], len(d.segments)); err != nil {
 				return err
 			}
 		}
-		if len(terms.terms) > mostMapped {
+		if len(terms.terms) > maxMapped {
 			seg.Trim()
 		}
 		for _, p := range x.plan.Words {
-			if err := p.in(number, seg, d); err != nil {
+			if err := p.findWhole(number, seg, d); err != nil {
 				return err
 			}
 		}
@@ -153,15 +153,15 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 	return x.plan, nil
 }
 
-// resolver is Resolve at work.
+// resolver is the state of Resolve.
 type resolver struct {
 	*dictionary
 	plan          *Plan
 	continuations map[string]*continuations // by word
-	searched      int                       // words for which similar ones were looked for
+	searched      int                       // words for which similar ones were looked up
 }
 
-// lookups returns all terms that the words stand for whatever the index has.
+// lookups returns the terms that the words need, whatever the index contains.
 func lookups(words []*Word) []string {
 	var terms []string
 	for _, w := range words {
@@ -189,8 +189,8 @@ func newPlanned(w *Word, i, segments int) *Planned {
 	return p
 }
 
-// in looks up which documents of a segment may have the word whole.
-func (p *Planned) in(number int, seg *index.Segment, d *dictionary) error {
+// findWhole finds the documents of a segment that may contain the word whole.
+func (p *Planned) findWhole(number int, seg *index.Segment, d *dictionary) error {
 	switch {
 	case p.Find != nil:
 		docs, err := p.Find.Docs(seg)
@@ -220,7 +220,7 @@ func (p *Planned) in(number int, seg *index.Segment, d *dictionary) error {
 	return nil
 }
 
-// complete looks up what depends on the whole index.
+// complete does the look-ups that depend on the whole index.
 func (x *resolver) complete(p *Planned) error {
 	var err error
 	if p.Terms, err = x.expand(p); err != nil {
@@ -241,7 +241,7 @@ func (x *resolver) complete(p *Planned) error {
 		return nil
 	}
 	if p.Split {
-		err := docset.EachSegment(x.segments, func(number int, seg *index.Segment) error { return p.in(number, seg, x.dictionary) })
+		err := docset.EachSegment(x.segments, func(number int, seg *index.Segment) error { return p.findWhole(number, seg, x.dictionary) })
 		if err != nil {
 			return err
 		}
@@ -266,8 +266,8 @@ func (x *resolver) complete(p *Planned) error {
 	return nil
 }
 
-// Similar returns the most frequent of the terms that are most like a word which is
-// in no document; "" when there is none.
+// Similar returns the term most similar to a word that no document contains, the most
+// frequent of several; "" when there is none. It does not modify the plan.
 func (p *Plan) Similar(w *Planned) (string, error) {
 	length := utf8.RuneCountInString(w.Term)
 	if length <= 2 {
@@ -279,7 +279,7 @@ func (p *Plan) Similar(w *Planned) (string, error) {
 	}
 	d := &dictionary{p.dictionary.segments, p.dictionary.documents, map[string]*term{}}
 	e := expander{resolver: &resolver{dictionary: d, plan: p}, seen: map[string]bool{}}
-	if err := e.fuzzy(w.Term, edits, false, 1, 1, weightFuzzy); err != nil || len(e.list) == 0 {
+	if err := e.fuzzy(w.Term, similarity{edits: edits, limit: 1, least: 1, weight: weightFuzzy}); err != nil || len(e.list) == 0 {
 		return "", err
 	}
 	return e.list[0].Term, nil

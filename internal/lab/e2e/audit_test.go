@@ -462,7 +462,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 // latest first.
 func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 	t.Helper()
-	list, err := audit.Calls(context.Background(), r, nil, nil, audit.Request{}, false)
+	list, err := audit.Calls(context.Background(), r, nil, nil, audit.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,8 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 	type call struct{ Tool, Arguments, Status, FirstLine string }
 	calls := func(req audit.Request) (list []call) {
 		t.Helper()
-		answer, err := audit.Calls(t.Context(), r, pi.New(), disk{}, req, true)
+		req.Results = true
+		answer, err := audit.Calls(t.Context(), r, pi.New(), disk{}, req)
 		if err != nil {
 			t.Fatal(err)
 		}

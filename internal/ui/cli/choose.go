@@ -53,9 +53,9 @@ func (a *App) choose(x *answerer, list []sessions.Session) (int, error) {
 // and perhaps an entry in it. Without a person, or with too many meanings, the
 // outcome is the error that lists them.
 func (a *App) chooseMeaning(x *answerer, e *sessions.AmbiguousError) (path, entry string, err error) {
-	meanings := e.Places
+	meanings := e.Locations
 	for _, s := range e.Sessions {
-		meanings = append(meanings, sessions.EntryPlace{Session: s})
+		meanings = append(meanings, sessions.EntryLocation{Session: s})
 	}
 	if len(meanings) == 0 || !a.canChoose(len(meanings)) {
 		return "", "", targetProblem(a, x, e)

@@ -455,26 +455,6 @@ func TestHashRoots(t *testing.T) {
 	}
 }
 
-func TestShortIDs(t *testing.T) {
-	var list []session.Summary
-	for _, id := range []string{
-		"01a1f7e5-bb6d-7087-87d3-7f62229a5ccd", "01a1f7e5-bb6d-7087-87d3-7408d794a8f0", "9470c69e-8ef4-4241-8976-00cf81600372",
-		"short", "9470c69e-8ef4-4241-8976-00cf81600372", "",
-	} {
-		list = append(list, session.Summary{Header: session.Header{ID: id}})
-	}
-	short := shortIDs(list)
-	for id, want := range map[string]string{
-		"01a1f7e5-bb6d-7087-87d3-7f62229a5ccd": "01a1f7e5-bb6d-7087-87d3-7f",
-		"9470c69e-8ef4-4241-8976-00cf81600372": "9470c69e",
-		"short":                                "short",
-	} {
-		if got := short(id); got != want {
-			t.Errorf("shortIDs(%q) = %q, want %q", id, got, want)
-		}
-	}
-}
-
 // Words that people search for must not be commands; topics are asked for with
 // help alone.
 func TestTopicsAreNoCommands(t *testing.T) {

@@ -139,7 +139,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 	}
 	req.Text, req.Resume = strings.Join(o.words, " "), x.agents.ResumeCommand
 	req.Limit = maxChoices
-	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.Of(req))
+	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req))
 	if err != nil {
 		if e, ok := errors.AsType[*words.TextError](err); ok {
 			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}

@@ -15,6 +15,7 @@ import (
 	"pigrep/query"
 	"pigrep/query/filter"
 	"pigrep/query/rank"
+	"pigrep/query/sessions"
 	"pigrep/query/words"
 	"pigrep/scope"
 )
@@ -144,7 +145,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 
 	answer := &printer.Search{
 		Query: o.query, Flat: o.flat, Response: res,
-		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: shortIDs(x.reader.Summaries()),
+		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: sessions.ShortIDs(x.reader.Summaries()),
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))

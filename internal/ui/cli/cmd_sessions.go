@@ -84,7 +84,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	req := sessions.Of(base)
+	req := sessions.FromSearch(base)
 	req.Named, req.Forks, req.Resume = o.named, o.forks, p.agents.ResumeCommand
 	var list *sessions.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {

@@ -391,8 +391,8 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
-		run.req.Commands = o.raw && !ruled
-		l, err := audit.Calls(ctx, run.reader, run.agents, disk{}, run.req, results)
+		run.req.Commands, run.req.Results = o.raw && !ruled, results
+		l, err := audit.Calls(ctx, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}

@@ -9,29 +9,6 @@ import (
 	"pigrep/scope"
 )
 
-// minID is the shortest form of a session id that is shown.
-const minID = 8
-
-// shortIDs returns a function that shortens a session id as far as it still
-// begins the id of no other session.
-func shortIDs(sessions []session.Summary) func(string) string {
-	return func(id string) string {
-		n := min(minID, len(id))
-		for i := range sessions {
-			other := sessions[i].ID
-			if other == id {
-				continue
-			}
-			i := 0
-			for i < len(id) && i < len(other) && id[i] == other[i] {
-				i++
-			}
-			n = max(n, min(i+1, len(id)))
-		}
-		return id[:n]
-	}
-}
-
 // firstPrompts returns a function that knows the first prompt of each session.
 func firstPrompts(sessions []session.Summary) func(string) string {
 	return func(path string) string {

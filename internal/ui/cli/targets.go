@@ -76,7 +76,7 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	case len(places) == 1:
 		return openTarget(a, x, places[0].Session.Path, places[0].EntryID)
 	case len(places) > 1:
-		path, entry, err := a.chooseMeaning(x, &sessions.AmbiguousError{What: "entry", Name: name, Places: places})
+		path, entry, err := a.chooseMeaning(x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
 		if err != nil {
 			return nil, err
 		}
@@ -195,9 +195,9 @@ func targetProblem(a *App, x *answerer, err error) error {
 		}
 		lines = append(lines, printer.Candidate(id, s, a.Now()))
 	}
-	for i, p := range e.Places {
+	for i, p := range e.Locations {
 		if i == maxCandidates {
-			lines = append(lines, fmt.Sprintf("and %d more", len(e.Places)-i))
+			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
 			break
 		}
 		lines = append(lines, printer.Candidate(short(p.Session.ID)+":"+p.EntryID, p.Session, a.Now()))

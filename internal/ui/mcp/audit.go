@@ -74,9 +74,9 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
-	req := audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule}
+	req := audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule, Results: in.Results}
 	req.Limit = q.at.At + q.limit + 1
-	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req, in.Results)
+	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, searchError(err)
 	}

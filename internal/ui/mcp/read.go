@@ -146,7 +146,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 		case len(places) == 1:
 			return places[0].Session, places[0].EntryID, nil
 		case len(places) > 1:
-			return nil, "", &sessions.AmbiguousError{What: "entry", Name: name, Places: places}
+			return nil, "", &sessions.AmbiguousError{What: "entry", Name: name, Locations: places}
 		}
 	}
 	return sum, entry, err
@@ -190,7 +190,7 @@ func nameError(x *Index, err error) error {
 		}
 		names = append(names, name)
 	}
-	for _, p := range e.Places {
+	for _, p := range e.Locations {
 		names = append(names, reference(short, p.Session.ID, p.Session.Path, p.EntryID))
 	}
 	names = append(names, e.Entries...)

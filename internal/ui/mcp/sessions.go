@@ -44,7 +44,7 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 		return nil, err
 	}
 	defer q.Close()
-	req := sessions.Of(q.request)
+	req := sessions.FromSearch(q.request)
 	req.Named, req.Forks = in.Named, in.Forks
 	req.Limit = q.at.At + q.limit + 1
 	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)

@@ -211,7 +211,7 @@ func explanation(h *query.Hit) string {
 		if !w.Found {
 			mark = " missing"
 		}
-		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Worth, mark))
+		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Weight, mark))
 	}
 	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f",
 		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session)

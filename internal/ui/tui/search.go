@@ -95,7 +95,7 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 		defer stop()
 		start := o.Now()
 		if req.Text == "" {
-			msg.list, msg.err = o.Sessions(ctx, sessions.Of(req))
+			msg.list, msg.err = o.Sessions(ctx, sessions.FromSearch(req))
 		} else {
 			msg.answer, msg.err = o.Search(ctx, req)
 		}

@@ -1,0 +1,96 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/entry"
+)
+
+// CommandRow is a program that shell commands ran, with its subcommand.
+type CommandRow struct {
+	Type     string       `json:"type"` // "command"
+	Program  string       `json:"program"`
+	Runs     int          `json:"runs"`   // how often commands run it
+	Calls    int          `json:"calls"`  // commands that run it
+	Failed   int          `json:"failed"` // commands of these
+	Sessions int          `json:"sessions"`
+	Risky    int          `json:"risky"` // commands of these that match a rule
+	Last     session.Time `json:"lastUsed,omitzero"`
+}
+
+// CommandTable is the answer of Commands.
+type CommandTable struct {
+	Rows     []CommandRow
+	Calls    int // shell commands
+	Unparsed int // commands of these that cannot be parsed; their first word counts as the program
+	Coverage Coverage
+	Warnings []string
+	Index    query.IndexState
+}
+
+// commandGroup is a row of the table under construction.
+type commandGroup struct {
+	row   CommandRow
+	files fileCount
+	last  int64 // Unix milliseconds
+	call  int   // number of the last command that ran it
+}
+
+// Commands counts the programs that shell commands ran.
+func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
+	req.Commands = true
+	x, err := newAuditor(ctx, r, &req, index.FactCalls)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.matchText(a, src); err != nil {
+		return nil, err
+	}
+	t := &CommandTable{}
+	table := groups[commandGroup]{}
+	var key [1]string
+	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
+		t.Calls++
+		if c.Broken {
+			t.Unparsed++
+		}
+		for _, p := range c.Programs {
+			key[0] = p
+			g := table.row(key[:], func(keys []string) *commandGroup {
+				return &commandGroup{row: CommandRow{Type: "command", Program: keys[0]}}
+			})
+			g.row.Runs++
+			if g.call == t.Calls {
+				continue
+			}
+			g.call = t.Calls
+			g.row.Calls++
+			if c.Failed {
+				g.row.Failed++
+			}
+			if c.Rules != 0 {
+				g.row.Risky++
+			}
+			g.files.add(f)
+			g.last = max(g.last, f.timeOf(c.Time).UnixMilli())
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := table.sorted(func(a, b *commandGroup) int {
+		return cmp.Or(cmp.Compare(b.row.Runs, a.row.Runs), cmp.Compare(a.row.Program, b.row.Program))
+	})
+	for _, g := range rows {
+		g.row.Sessions, g.row.Last = g.files.n, session.Time{Time: time.UnixMilli(g.last).UTC()}
+		t.Rows = append(t.Rows, g.row)
+	}
+	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	return t, nil
+}

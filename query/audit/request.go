@@ -1,0 +1,83 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	rules "pigrep/internal/audit"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/filter"
+)
+
+// Request asks what tools did and what it cost. Of the Spec it uses the filters on
+// sessions, tools, models, times and branches, and Error. The text, if there is one,
+// picks calls: those that contain all its words.
+type Request struct {
+	Text string
+	filter.Spec
+	Env    filter.Env // clock and home directory for the fields in the text
+	Limit  int        // calls that are listed; 0: all
+	Redact bool       // mask what looks like a secret in the answer
+
+	Location *time.Location // time zone in which days begin; nil: UTC
+	By       []string       // the dimensions of a row
+	Failed   bool           // only calls that failed; the same as Error
+	Risky    bool           // only calls that match a rule
+	Rules    []string       // only calls that match one of these rules
+	Args     []ArgTest      // all must pass
+	Commands bool           // only calls that run shell commands
+	Results  bool           // list calls with the first lines of their results
+}
+
+// Dimensions are the properties by which rows can be grouped.
+var Dimensions = []string{"tool", "day", "week", "month", "model", "project", "session"}
+
+// ArgTest tests one argument of a call.
+type ArgTest struct {
+	Name  string
+	Match func(value string) bool
+}
+
+// Coverage says which sessions an answer covers, and what it left out.
+type Coverage struct {
+	Sessions     int          `json:"sessions"`
+	First        session.Time `json:"first,omitzero"` // of the oldest entry
+	Last         session.Time `json:"last,omitzero"`  // of the newest entry
+	SkippedLines int          `json:"skippedLines"`
+	Copies       int          `json:"copies"`  // calls, or uses of tokens, that are duplicates of counted ones
+	Changed      int          `json:"changed"` // files that were rewritten, or grew, since they were indexed
+	Vanished     int          `json:"vanished"`
+	New          int          `json:"new"` // files that are not indexed yet
+}
+
+// addSession adds a session that passes the filters.
+func (c *Coverage) addSession(s *session.Summary) {
+	c.Sessions++
+	c.SkippedLines += s.Skipped
+	if !s.Oldest.IsZero() && (c.First.IsZero() || s.Oldest.Before(c.First.Time)) {
+		c.First = session.Time{Time: s.Oldest}
+	}
+	if s.Newest.After(c.Last.Time) {
+		c.Last = session.Time{Time: s.Newest}
+	}
+}
+
+// checkRules fails when a rule of the request does not exist.
+func (r *Request) checkRules() error {
+	for _, id := range r.Rules {
+		if !slices.ContainsFunc(rules.Rules, func(r rules.Rule) bool { return r.ID == id }) {
+			return fmt.Errorf("there is no rule %q", id)
+		}
+	}
+	return nil
+}
+
+// shown returns a short text as it may be shown.
+func (r *Request) shown(s string) string {
+	if !r.Redact {
+		return s
+	}
+	return redact.Text(s)
+}

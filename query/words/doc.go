@@ -1,0 +1,22 @@
+// Package words turns a query into the terms of the index that it stands for.
+//
+// A word is one unit of a query: a plain word, an identifier, a compound such as a
+// path, a phrase, or a field that only the text of a document can decide. Each word
+// has one bit in the mask of a document. A compound has parts, which are terms of
+// their own; a document with some of them matches the compound partially. Compile
+// makes the words of a text, and an expression over their bits (Expr); it knows no
+// index.
+//
+// The terms of a word are the entries of the index's dictionary that match it: itself,
+// and when that is rare its other forms, longer words, and similar words. Each term has
+// a tier, which says how loosely it matches, and a weight between 0 and 1, by which it
+// counts less than the word as typed. Resolve looks all of them up and returns the
+// Plan, the central type: the words of one query with their terms in one generation of
+// the index.
+//
+// A Query never changes after Compile, a Plan with its words never after Resolve; both
+// may be shared by goroutines.
+//
+// The package imports syntax, filter, match, docset and index; it reads no session
+// files and scores no documents.
+package words
