@@ -86,28 +86,28 @@ const (
 )
 
 const (
-	minUsageLen  = 17 // of what is encoded, in bytes
+	minUsageLen  = 17 // of an encoding, in bytes
 	minCallLen   = 7
 	minDetailLen = 2
 	minTouchLen  = 12
 )
 
-// names numbers the distinct strings of an encoding.
-type names struct {
-	list   []string
-	number map[string]uint64
+// stringTable numbers the distinct strings of an encoding.
+type stringTable struct {
+	list    []string
+	numbers map[string]uint64
 }
 
-func (n *names) of(s string) uint64 {
-	if i, ok := n.number[s]; ok {
+func (t *stringTable) number(s string) uint64 {
+	if i, ok := t.numbers[s]; ok {
 		return i
 	}
-	if n.number == nil {
-		n.number = make(map[string]uint64)
+	if t.numbers == nil {
+		t.numbers = make(map[string]uint64)
 	}
-	i := uint64(len(n.list))
-	n.number[s] = i
-	n.list = append(n.list, s)
+	i := uint64(len(t.list))
+	t.numbers[s] = i
+	t.list = append(t.list, s)
 	return i
 }
 
@@ -139,18 +139,18 @@ func openPiece(b []byte) (string, error) {
 var errFacts = format.Damaged("session facts: unreadable")
 
 func appendFacts(b []byte, f *session.Facts) []byte {
-	var table names
+	var table stringTable
 	programs := 0
 	for i := range f.Usages {
-		table.of(f.Usages[i].Source)
-		table.of(f.Usages[i].Model)
+		table.number(f.Usages[i].Source)
+		table.number(f.Usages[i].Model)
 	}
 	for i := range f.Calls {
-		table.of(f.Calls[i].Tool)
-		table.of(f.Calls[i].Model)
+		table.number(f.Calls[i].Tool)
+		table.number(f.Calls[i].Model)
 		programs += len(f.Calls[i].Programs)
 		for _, p := range f.Calls[i].Programs {
-			table.of(p)
+			table.number(p)
 		}
 	}
 	b = format.AppendStrings(b, table.list)
@@ -158,7 +158,7 @@ func appendFacts(b []byte, f *session.Facts) []byte {
 	return format.AppendString(b, string(appendCalls(nil, f.Calls, programs, &table)))
 }
 
-func appendUsages(b []byte, list []session.UsageFact, table *names) []byte {
+func appendUsages(b []byte, list []session.UsageFact, table *stringTable) []byte {
 	b = format.AppendUint(b, uint64(len(list)))
 	offset, at := int64(0), int64(0)
 	for i := range list {
@@ -175,8 +175,8 @@ func appendUsages(b []byte, list []session.UsageFact, table *names) []byte {
 			flags |= usageFree
 		}
 		b = format.AppendUint(b, flags)
-		b = format.AppendUint(b, table.of(u.Source))
-		b = format.AppendUint(b, table.of(u.Model))
+		b = format.AppendUint(b, table.number(u.Source))
+		b = format.AppendUint(b, table.number(u.Model))
 		for _, n := range [...]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite} {
 			b = format.AppendUint(b, uint64(n))
 		}
@@ -187,7 +187,7 @@ func appendUsages(b []byte, list []session.UsageFact, table *names) []byte {
 	return b
 }
 
-func appendCalls(b []byte, list []session.CallFact, programs int, table *names) []byte {
+func appendCalls(b []byte, list []session.CallFact, programs int, table *stringTable) []byte {
 	b = format.AppendUint(b, uint64(programs))
 	b = format.AppendUint(b, uint64(len(list)))
 	offset, at := int64(-1), int64(0)
@@ -215,8 +215,8 @@ func appendCalls(b []byte, list []session.CallFact, programs int, table *names) 
 		}
 		offset, at = c.Offset, c.Time
 		b = format.AppendUint(b, uint64(c.Part+1))
-		b = format.AppendUint(b, table.of(c.Tool))
-		b = format.AppendUint(b, table.of(c.Model))
+		b = format.AppendUint(b, table.number(c.Tool))
+		b = format.AppendUint(b, table.number(c.Model))
 		b = format.AppendUint(b, uint64(c.Bytes))
 		if flags&callElsewhere != 0 {
 			b = format.AppendInt(b, c.Result-c.Offset)
@@ -234,14 +234,14 @@ func appendCalls(b []byte, list []session.CallFact, programs int, table *names) 
 		if flags&callPrograms != 0 {
 			b = format.AppendUint(b, uint64(len(c.Programs)))
 			for _, p := range c.Programs {
-				b = format.AppendUint(b, table.of(p))
+				b = format.AppendUint(b, table.number(p))
 			}
 		}
 	}
 	return b
 }
 
-// decodeFacts adds the parts of what appendFacts made to the facts.
+// decodeFacts appends the asked-for parts of what appendFacts encoded to the facts.
 func decodeFacts(s string, f *session.Facts, parts FactParts) error {
 	d := &decoder{format.NewDecoder(s)}
 	table := d.Strings()
@@ -264,7 +264,7 @@ func decodeFacts(s string, f *session.Facts, parts FactParts) error {
 	return nil
 }
 
-// named reads the number of a string of the table.
+// named reads the number of a string in the table.
 func (d *decoder) named(table []string) string {
 	i := d.Uint()
 	if i >= uint64(len(table)) {
@@ -345,14 +345,14 @@ func (d *decoder) calls(f *session.Facts, table []string) {
 }
 
 func appendDetails(b []byte, f *session.Facts) []byte {
-	var table names
+	var table stringTable
 	for i := range f.Calls {
 		for _, p := range f.Calls[i].Paths {
-			table.of(p)
+			table.number(p)
 		}
 	}
 	for i := range f.Touches {
-		table.of(f.Touches[i].Path)
+		table.number(f.Touches[i].Path)
 	}
 	b = format.AppendStrings(b, table.list)
 	b = format.AppendUint(b, uint64(len(f.Calls)))
@@ -379,7 +379,7 @@ func appendDetails(b []byte, f *session.Facts) []byte {
 		if len(c.Paths) > 0 {
 			b = format.AppendUint(b, uint64(len(c.Paths)))
 			for _, p := range c.Paths {
-				b = format.AppendUint(b, table.of(p))
+				b = format.AppendUint(b, table.number(p))
 			}
 		}
 	}
@@ -391,7 +391,7 @@ func appendDetails(b []byte, f *session.Facts) []byte {
 		b = format.AppendInt(b, t.Time-at)
 		offset, at = t.Offset, t.Time
 		b = format.AppendFixed(b, t.Copy)
-		b = format.AppendUint(b, table.of(t.Path))
+		b = format.AppendUint(b, table.number(t.Path))
 		written := uint64(0)
 		if t.Write {
 			written = 1
@@ -401,8 +401,8 @@ func appendDetails(b []byte, f *session.Facts) []byte {
 	return b
 }
 
-// decodeDetails adds what appendDetails made to the facts, of which the calls from
-// this one on are there already.
+// decodeDetails adds what appendDetails encoded to the facts, which have the calls
+// from this one on already.
 func decodeDetails(s string, f *session.Facts, from int) error {
 	d := &decoder{format.NewDecoder(s)}
 	table := d.Strings()
@@ -444,7 +444,7 @@ func decodeDetails(s string, f *session.Facts, from int) error {
 	return nil
 }
 
-// grow makes a slice longer by n items, and returns these.
+// grow makes a slice n items longer, and returns those.
 func grow[T any](s *[]T, n int) []T {
 	*s = slices.Grow(*s, n)
 	*s = (*s)[:len(*s)+n]

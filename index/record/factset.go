@@ -21,10 +21,10 @@ type FactSet struct {
 // pieces are the stored facts of a file by name.
 type pieces map[string]string
 
-// FactParts says which of the facts are read.
+// FactParts are the parts of facts to decode.
 type FactParts uint8
 
-// The parts of facts. Details are those of calls.
+// The parts of facts. FactDetails are those of calls, and include these.
 const (
 	FactUsages FactParts = 1 << iota
 	FactCalls
@@ -70,15 +70,15 @@ func (s *FactSet) Add(kind FactKind, file uint32, piece string, stored []byte) e
 // Has reports whether the set has facts of a file.
 func (s *FactSet) Has(file uint32) bool { return len(s.facts[file]) > 0 }
 
-// Piece is some of the facts of a file, as they are stored.
+// Piece is the facts of a piece of a file.
 type Piece struct {
-	File   int // place of the file in the list
-	Number int // of the first call among those of the file
+	File   int // index of the file in the list
+	Number int // of the first call of the piece, among all calls of the file
 	*session.Facts
 }
 
-// All decodes the facts of files in this order, piece by piece. A piece is valid
-// until the next one: a goroutine, which ends with the loop, decodes ahead.
+// All decodes the facts of files in this order, piece by piece. A piece is valid until
+// the next one. A goroutine, which ends with the loop, decodes ahead.
 func (s *FactSet) All(files []uint32) iter.Seq2[Piece, error] {
 	return func(yield func(Piece, error) bool) {
 		const ahead = 2
@@ -117,8 +117,8 @@ func (s *FactSet) All(files []uint32) iter.Seq2[Piece, error] {
 	}
 }
 
-// Decode decodes the facts of a file, an unterminated last line included, into facts
-// whose memory it uses again. What the set does not have is left out.
+// Decode decodes the facts of a file, an unterminated last line included, into f, whose
+// memory it uses again. Files and parts that the set does not have are left out.
 func (s *FactSet) Decode(file uint32, f *session.Facts) error {
 	reset(f)
 	for _, piece := range s.pieces(file) {
@@ -133,7 +133,7 @@ func reset(f *session.Facts) {
 	*f = session.Facts{Usages: f.Usages[:0], Calls: f.Calls[:0], Touches: f.Touches[:0]}
 }
 
-// pieces lists the pieces of a file that count, in order.
+// pieces lists the names of the pieces of a file that count, in order.
 func (s *FactSet) pieces(file uint32) []string {
 	facts := s.facts[file]
 	if _, ok := facts[Tail]; ok {
@@ -142,7 +142,7 @@ func (s *FactSet) pieces(file uint32) []string {
 	return slices.Sorted(maps.Keys(facts))
 }
 
-// decode adds a piece to the facts.
+// decode appends a piece to the facts.
 func (s *FactSet) decode(file uint32, piece string, f *session.Facts) error {
 	from := len(f.Calls)
 	if err := decodeFacts(s.facts[file][piece], f, s.parts); err != nil {

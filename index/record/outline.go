@@ -7,37 +7,35 @@ import (
 	"pigrep/internal/session"
 )
 
-// Outline is a session record whose entries are decoded as they are asked for:
-// of a long session, hits show a few. It may be used by several goroutines.
+// Outline is a session record whose entries are decoded one by one, as they are asked
+// for: hits show a few entries of a long session. It may be used by several goroutines.
 type Outline struct {
 	Record session.Record // without Nodes
 
 	nodes nodes
 }
 
-// Entry is what a session record says of one entry: the node, and its place in
-// the tree.
+// Entry is an entry of a session record and its place in the tree.
 type Entry struct {
 	session.Node
-	Active    bool // it lies on the active branch
-	InContext bool // it is part of what pi restores for the model
+	Active    bool // on the active branch
+	InContext bool // part of what pi restores for the model
 }
 
-// At returns the entry that begins at the byte offset; false when none does.
+// At returns the entry that begins at the byte offset; false if none does.
 func (o *Outline) At(offset int64) (Entry, bool) { return o.nodes.at(offset) }
 
-// The entries of a record are stored in groups, each of which can be decoded by
-// itself:
+// The entries of a record are stored in groups, each of which can be decoded by itself:
 //
-//	uint    number of distinct strings, then these: types and roles
-//	uint    number of entries
+//	strings  types and roles, without repetition
+//	uint     number of entries
 //	for each group of nodeGroup entries:
-//	        fixed offset of its first entry, fixed start of the group in the string
-//	string  the groups: for each entry (numbers relative to the one before in the group)
-//	        uint flags, uint type, uint role, string id,
-//	        string parent unless a flag says none or the entry before,
-//	        string target and string first kept when flagged,
-//	        int time, int offset, int length, int line
+//	         fixed offset of its first entry, fixed start of the group in the string
+//	string   the groups: for each entry, numbers relative to the entry before in the group,
+//	         uint flags, uint type, uint role, string id,
+//	         string parent unless a flag says none or the entry before,
+//	         string target and string first kept when flagged,
+//	         int time, int offset, int length, int line
 const (
 	nodeHasParent   = 1 << iota // the entry has a parentId key
 	nodeParentNamed             // the parent id follows
@@ -119,7 +117,7 @@ func appendNodes(b []byte, r *session.Record) []byte {
 	return append(b, rows...)
 }
 
-// nodes takes up the entries that follow without decoding them.
+// nodes reads the entries that follow without decoding them.
 func (d *decoder) nodes() (n nodes) {
 	n.names = d.Strings()
 	count := d.Uint()
@@ -137,8 +135,7 @@ func (d *decoder) nodes() (n nodes) {
 	return n
 }
 
-// group returns the offset of the first entry of a group, and where the group
-// starts.
+// group returns the offset of the first entry of a group, and the start of the group.
 func (n *nodes) group(g int) (offset int64, start uint64) {
 	d := format.NewDecoder(n.groups[g*groupRowLen:])
 	return int64(d.Fixed()), d.Fixed()
@@ -201,8 +198,7 @@ func (n *nodes) at(offset int64) (Entry, bool) {
 	return e, e.Offset == offset && !d.Failed()
 }
 
-// node decodes the entry that follows in a group; e is the one before, and is
-// overwritten.
+// node decodes the next entry of a group over the one before.
 func (d *decoder) node(e *Entry, names []string) {
 	name := func() string {
 		i := d.Uint()

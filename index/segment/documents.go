@@ -1,6 +1,9 @@
 package segment
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"pigrep/index/format"
@@ -44,17 +47,18 @@ func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
 	if at == 0 {
 		return nil
 	}
-	var docs roaring.Bitmap
-	if err := readDocuments(s.data, at, &docs); err != nil {
+	m := markers.Get().(*marker)
+	defer markers.Put(m)
+	if err := readDocuments(s.data, at, &m.docs); err != nil {
 		return err
 	}
-	if docs.IsEmpty() {
+	if m.docs.IsEmpty() {
 		return nil
 	}
-	if last := docs.Maximum(); int(last) >= s.length {
+	if last := m.docs.Maximum(); int(last) >= s.length {
 		return format.Damaged("document number %d", last)
 	}
-	markAll(&docs, set)
+	m.mark(set)
 	if s.length%64 != 0 && set[len(set)-1]>>(s.length%64) != 0 { // documents do not ascend
 		return errPostings
 	}
@@ -64,17 +68,27 @@ func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
 	return nil
 }
 
-func markAll(docs *roaring.Bitmap, set []uint64) {
-	if 8*docs.GetCardinality() < uint64(len(set)) {
-		docs.Iterate(func(doc uint32) bool {
+// marker is the memory of Mark.
+type marker struct {
+	docs  roaring.Bitmap
+	dense []uint64
+}
+
+var markers = sync.Pool{New: func() any { return new(marker) }}
+
+// mark sets the bits of the documents.
+func (m *marker) mark(set []uint64) {
+	if 8*m.docs.GetCardinality() < uint64(len(set)) {
+		m.docs.Iterate(func(doc uint32) bool {
 			set[doc/64] |= 1 << (doc % 64)
 			return true
 		})
 		return
 	}
-	dense := make([]uint64, len(set)) // WriteDenseTo overwrites what is there
-	docs.WriteDenseTo(dense)
-	for i, w := range dense {
+	m.dense = slices.Grow(m.dense[:0], len(set))[:len(set)]
+	clear(m.dense)
+	m.docs.WriteDenseTo(m.dense) // not into set: it overwrites what is there
+	for i, w := range m.dense {
 		set[i] |= w
 	}
 }
