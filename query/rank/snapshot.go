@@ -264,7 +264,7 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 	return g.Wait()
 }
 
-// resolveAll is resolve for several candidates. It returns the lengthOf each.
+// resolveAll resolves several candidates, and returns the lengthOf each of them.
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
 	all := func(*Candidate) bool { return true }
