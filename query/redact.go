@@ -8,9 +8,9 @@ import (
 	"pigrep/query/match"
 )
 
-// With Request.Redact answers show what looks like a secret masked. It is looked
-// for in the text that an answer is cut from: a piece of a key is none any more,
-// to look at. Searching itself knows nothing of it.
+// With Request.Redact, answers mask what looks like a secret. Secrets are recognized in
+// the whole text, before a fragment is cut from it: a piece of a key no longer looks
+// like one. Searching itself does not depend on it.
 
 // shown returns the text from which a fragment is cut, and the matches in it.
 func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span) {
@@ -34,12 +34,12 @@ func (r *Request) shown(text []byte, matches []match.Span) ([]byte, []match.Span
 	return []byte(masked), moved
 }
 
-// redact masks the texts of the hit that are no fragment.
+// redact masks the texts of a hit other than its fragment.
 func (h *Hit) redact() {
 	h.SessionName, h.Label = redact.Text(h.SessionName), redact.Text(h.Label)
 }
 
-// Redact masks the texts that tell a session.
+// Redact masks the texts of a session.
 func (s *SessionHit) Redact() {
 	s.Name = redact.Text(s.Name)
 	if len(s.FirstPrompt) > session.MaxFirstPrompt-utf8.UTFMax { // it may be cut
@@ -55,7 +55,7 @@ func (s *SessionHit) Redact() {
 	}
 }
 
-// text is a short text as it may be shown.
+// text returns a short text as it may be shown.
 func (r *Request) text(s string) string {
 	if !r.Redact {
 		return s

@@ -18,7 +18,7 @@ import (
 	"pigrep/query/words"
 )
 
-// responder makes a response of what was found.
+// responder turns the result of a search into a response.
 type responder struct {
 	ctx    context.Context
 	req    *Request
@@ -26,7 +26,7 @@ type responder struct {
 	found  *rank.Result
 }
 
-// respond reads the hits again and makes the response.
+// respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
 	s := &responder{ctx, req, in.Reader, found}
 	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
@@ -65,7 +65,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// addSessions adds sessions, several at a time: what a session reads is its own.
+// addSessions adds the sessions, several at a time: they share no files.
 func (s *responder) addSessions(resp *Response) error {
 	list := s.found.Sessions
 	hits := make([][]Hit, len(list))
@@ -111,8 +111,8 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	return hit, nil
 }
 
-// hits reads candidates again and makes hits of them. Two calls at the same time
-// must not have a file in common.
+// hits reads candidates and makes hits of them. Concurrent calls must be for different
+// files.
 func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 	w := s.found.Worker()
 	defer s.found.Done(w)

@@ -10,9 +10,9 @@ import (
 	"pigrep/query/words"
 )
 
-// Search answers a request from one generation of the index. Session files are
-// read only where a hit is shown, where a phrase or a compound has to be verified,
-// and for the second stage of ranking.
+// Search answers a request from one generation of the index. It reads session files only
+// to verify phrases and compounds, for the second stage of ranking, and for the hits
+// that it shows.
 func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
 	in, err := req.Resolve(ctx, r, a, src)
 	if err != nil {
@@ -32,7 +32,7 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	return resp, err
 }
 
-// Resolve compiles the text and the filters of a request and looks the words up.
+// Resolve compiles the text and the filters of a request, and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
 	q, err := words.Compile(r.Text, r.Env)
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 	"pigrep/scope"
 )
 
-// mostMeant is how many words a query has at most of which others may be meant:
-// nobody types more.
-const mostMeant = 16
+// maxMeant is the longest query, in words, for which didYouMean looks for other words.
+const maxMeant = 16
 
-// didYouMean returns the query with similar words in place of those that are in
-// no document as typed; "" when there are none.
+// didYouMean returns the query with similar words in place of those that no document
+// contains as typed; "" when there are none.
 func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error) {
-	if len(p.Words) > mostMeant {
+	if len(p.Words) > maxMeant {
 		return "", nil
 	}
 	type change struct {
@@ -67,7 +66,7 @@ type Removed struct {
 	Hits   int    `json:"hits"`   // there are without it
 }
 
-// removed finds out which filters made an answer empty.
+// removed returns the filters that made an answer empty.
 func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error) {
 	type variant struct {
 		filter string
@@ -99,7 +98,7 @@ func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error)
 	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {
-		return nil, nil // each try would look for them again
+		return nil, nil // each try would scan the dictionary for them
 	}
 	bare := []byte(text)
 	for _, item := range syntax.RemovableFields(text) {
@@ -133,7 +132,7 @@ func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error)
 	return list, nil
 }
 
-// count returns the number of hits that lack nothing, and without any such, of all.
+// count returns the number of hits that lack nothing, or if there are none, of all hits.
 func count(ctx context.Context, in rank.Input, req Request) (int, error) {
 	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
 	if _, ok := errors.AsType[*words.TextError](err); ok {

@@ -7,10 +7,9 @@ import (
 	"pigrep/internal/session"
 )
 
-// joinDuplicates makes one hit of the candidates that are duplicates of one part:
-// forks and imports copy entries. It returns, by the candidate that stands for all,
-// the others. That one is in the session with the oldest header, then the first by
-// path and offset.
+// joinDuplicates drops all but one of the candidates that are duplicates of one part:
+// forks and imports copy entries. The one that is left is in the session with the
+// oldest header, ties by path and offset. It returns the others by that one.
 func (l candidates) joinDuplicates(s *snapshot) map[*Candidate][]*Candidate {
 	var list []*Candidate
 	for c := range l.all() {
@@ -53,9 +52,8 @@ func (s *snapshot) compareHeaders(i, j int32) int {
 	return cmp.Or(session.CompareHeaders(&s.files[i].Header, &s.files[j].Header), cmp.Compare(i, j))
 }
 
-// readDuplicates reads, for each candidate of a segment that may be a duplicate, the
-// value that duplicates share, and its place, which joinDuplicates needs of nearly
-// all of them.
+// readDuplicates loads the hash that duplicates share, and the position, of each
+// candidate of a segment that may be a duplicate.
 func (seg *segment) readDuplicates() error {
 	var docs []uint32
 	for _, chunk := range seg.found {

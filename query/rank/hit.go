@@ -23,8 +23,8 @@ type Hit struct {
 	ofFile  uint64
 }
 
-// Hit looks up what is known of a candidate; false when its entry is not in the
-// session record any more. Two calls at the same time must not have a file in common.
+// Hit looks a candidate up in the index; false when the session record no longer has
+// its entry. Concurrent calls must be for different files.
 func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	r.s.resolve(c)
 	if err := r.s.readIdentity(c); err != nil {
@@ -41,17 +41,16 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	}, ok, nil
 }
 
-// Elsewhere reports whether something that a hit lacks is in another part of its
-// session.
+// Elsewhere reports whether another document of the session has what a hit lacks.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
-// Duplicate is another place where the entry of a hit stands.
+// Duplicate is a copy of the entry of a hit.
 type Duplicate struct {
 	Path    string
 	EntryID string
 }
 
-// Duplicates returns the other places of a hit.
+// Duplicates returns the copies of the entry of a hit.
 func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 	for _, c := range r.s.duplicates[h.Candidate] {
 		o, err := r.s.outline(c.file, r.s.segs[c.segment])
@@ -67,9 +66,9 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 	return list, nil
 }
 
-// Read hands over the entry of a hit, and where the words of the query are in its
-// part; exact has the words that are there as typed. A hit that cannot be read any
-// more is among the Losses: then ok is false.
+// Read reads the entry of a hit, and finds the words of the query in its part; exact has
+// the words that it contains as typed. ok is false when the entry cannot be read, which
+// counts as a loss.
 func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
 	w.use(&r.s.files[h.file])
 	w.Limit = 0
@@ -84,7 +83,7 @@ func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.P
 	return err == nil
 }
 
-// Lose counts a hit whose session record does not have its entry any more.
+// Lose counts a hit whose session record no longer has its entry.
 func (r *Result) Lose() { r.s.losses.add(entry.ErrChanged) }
 
 // InOtherSpelling reports whether a hit has some word only in another spelling than
@@ -101,8 +100,8 @@ func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool 
 	return false
 }
 
-// Path returns the entries of the session of a hit on its branch, and the place of
-// the hit among them; -1 when it is not there.
+// Path returns the entries on the branch of a hit, and the index of the hit among them;
+// -1 when it is not on any.
 func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err error) {
 	f := &r.s.files[h.file]
 	f.loading.Lock()
@@ -122,7 +121,7 @@ func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err erro
 	return rec, path, slices.IndexFunc(path, func(i int) bool { return rec.Nodes[i].ID == rec.Nodes[n].ID }), nil
 }
 
-// Record returns what is known of the session of a hit.
+// Record returns the session record of a candidate.
 func (r *Result) Record(c *Candidate) (*session.Record, error) {
 	o, err := r.s.outline(c.file, r.s.segs[c.segment])
 	if err != nil {
@@ -137,7 +136,7 @@ func (r *Result) Worker() *Worker { return r.s.readers.Worker() }
 // Done takes back a Worker.
 func (r *Result) Done(w *Worker) { r.s.readers.Done(w) }
 
-// IsID reports whether a word begins the id of some session or entry.
+// IsID reports whether a word is a prefix of the id of some session or entry.
 func (r *Result) IsID(p *words.Planned) bool {
 	for i := range r.s.files {
 		if r.s.files[i].ids&p.Bit != 0 {

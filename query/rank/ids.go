@@ -11,22 +11,22 @@ import (
 	"pigrep/query/words"
 )
 
-// minID is the length from which a bare word is looked up as the beginning of a
-// session or entry id, MaxIDs how many of each it may begin, and idScore
-// what such a hit is worth: more than a word can be.
+// minID is the shortest word that is looked up as a prefix of session and entry ids,
+// MaxIDs how many of each it may match, and idScore the score of such a hit, which is
+// more than any word can reach.
 const (
 	minID   = 6
 	MaxIDs  = 20
 	idScore = 40
 )
 
-// An idPrefix is a word that may be the beginning of an id.
+// An idPrefix is a word that may be a prefix of an id.
 type idPrefix struct {
 	text string
 	bit  uint64
 
 	mu   sync.Mutex
-	seen map[string]bool // ids of entries that begin so, some more than MaxIDs when it begins too many
+	seen map[string]bool // matching ids of entries; more than MaxIDs when there are too many
 }
 
 type idPrefixes []*idPrefix
@@ -40,8 +40,8 @@ func newIDs(p *words.Plan) (list idPrefixes) {
 	return list
 }
 
-// in looks for ids of entries in a segment.
-func (list idPrefixes) in(seg *segment) error {
+// findIn looks for ids of entries in a segment.
+func (list idPrefixes) findIn(seg *segment) error {
 	for _, p := range list {
 		var ids []string
 		err := seg.Terms(index.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
@@ -60,9 +60,9 @@ func (list idPrefixes) in(seg *segment) error {
 	return nil
 }
 
-// findIDs finds what has ids that begin with words. A session is found by an
-// anchor, its first prompt that the filters let through; its other documents do
-// not lack the word.
+// findIDs finds the sessions and entries whose ids begin with a word. A session is
+// represented by its first prompt that passes the filters; none of its documents lacks
+// the word.
 func (s *search) findIDs(list idPrefixes) error {
 	for _, p := range list {
 		found := 0
@@ -84,7 +84,7 @@ func (s *search) findIDs(list idPrefixes) error {
 	return nil
 }
 
-// IsID reports whether a text may be an id, or the beginning of one.
+// IsID reports whether a text may be a prefix of an id.
 func IsID(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return r != '-' && r != '_' && r != '.' && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r)
@@ -134,7 +134,7 @@ func (s *search) addSessionHit(f *file, bit uint64) error {
 }
 
 func (s *search) addEntryHits(p *idPrefix) error {
-	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // of too many, none is meant
+	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // too many: the word is no id
 		return nil
 	}
 	return s.eachSegment(func(seg *segment) error {

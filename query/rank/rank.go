@@ -105,8 +105,7 @@ func Count(ctx context.Context, in Input) (total, any int, err error) {
 }
 
 // Every calls visit for every document with all words of the query, duplicates
-// included, in no order. It reports whether those are all: not every phrase may have
-// been verified.
+// included, in no order. all is false when some phrase could not be verified.
 func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, part int)) (all bool, err error) {
 	s := newSearch(ctx, in, Options{Sort: Newest, Limit: 1, PerSession: 1})
 	if err := s.score(); err != nil {
@@ -125,9 +124,8 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 	return !s.inexact(), nil
 }
 
-// search is one search at work, with what its phases have in common: the snapshot of
-// files and segments, the candidates found so far, and who may be asked whether a set
-// of words is a hit.
+// search is the state that the phases of one search hand to each other: the snapshot of
+// files and segments, and the candidates found so far. It only reads the plan.
 type search struct {
 	*snapshot
 	ctx     context.Context
@@ -135,11 +133,11 @@ type search struct {
 	filter  *filter.Filter
 	opt     Options
 	eval    evaluator
-	keepAll bool // all candidates are kept, not only the best of each session
+	keepAll bool // keep all candidates, not only the best of each session
 
 	found      candidates
-	duplicates map[*Candidate][]*Candidate // by a candidate: those that it stands for
-	factors    map[*Candidate]factors      // of the candidates that the second stage looked at
+	duplicates map[*Candidate][]*Candidate // by the candidate that represents them
+	factors    map[*Candidate]factors      // of the candidates that the second stage ranked
 	readers    readers
 	losses     Losses
 	unverified bool // some phrase could not be verified
@@ -175,9 +173,8 @@ func (s *search) secondStage() (err error) {
 	return err
 }
 
-// find fills found with the hits, one of each with duplicates, and counts those of
-// each file. Of hits that can neither be shown nor read again there is nothing but
-// the count.
+// find fills found with the hits, one for each group of duplicates, and counts the hits
+// of each file. Hits that cannot be shown or reranked are only counted.
 func (s *search) find() error {
 	if err := s.score(); err != nil {
 		return err
@@ -203,8 +200,8 @@ func (s *search) score() error {
 	return s.scoreAll(s.window())
 }
 
-// prepare works out which documents of each segment the filters let through, and
-// which have ids that words begin.
+// prepare finds the documents of each segment that pass the filters, and those whose
+// ids begin with a word.
 func (s *search) prepare() error {
 	passing := s.passing(s.filter)
 	ofFields := make([]func(uint32) bool, len(s.plan.Query.Filters))
@@ -214,12 +211,12 @@ func (s *search) prepare() error {
 	ids := newIDs(s.plan)
 	err := s.eachSegment(func(seg *segment) (err error) {
 		if seg.number == 0 {
-			seg.MayBeCopy() // reads it for all
+			seg.MayBeCopy() // loads it for all segments
 		}
 		if seg.files, err = seg.Files(); err != nil {
 			return err
 		}
-		if err := ids.in(seg); err != nil {
+		if err := ids.findIn(seg); err != nil {
 			return err
 		}
 		if seg.allowed, err = s.filter.Docs(seg.Segment, passing); err != nil {
@@ -246,10 +243,10 @@ func (s *search) prepare() error {
 	return s.findIDs(ids)
 }
 
-// scoreAll scores the documents of all segments, by windows of so many.
+// scoreAll scores the documents of all segments, in windows of this length.
 func (s *search) scoreAll(window int) error {
 	scored := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Scored })
-	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // those that no segment uses
+	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	err := s.eachSegment(func(seg *segment) error {
 		var c *collector
 		select {
@@ -287,13 +284,16 @@ func (s *search) totals() (total, any int) {
 	return total, any
 }
 
-// rate sets the score of a candidate from the sum over its words.
-func (s *search) rate(c *Candidate) {
-	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial)
+// verify verifies the candidates found so far.
+func (s *search) verify() error {
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses}
+	err := v.verify(s.found)
+	s.unverified = v.unverified
+	return err
 }
 
-// entryPasses asks a filter about the entry of a document: by what is known of all
-// entries of the file where that tells, else by its session record.
+// entryPasses reports whether the entry of a document passes a filter. It reads the
+// session record only when the summary of the file cannot decide.
 func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at int32) (bool, error) {
 	if !f.TestsEntries() {
 		return true, nil
@@ -319,8 +319,8 @@ func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at in
 	return f.Entry(filter.Meta{Time: o.Record.TimeOf(&e.Node).UnixMilli(), Active: e.Active, Label: o.Record.Labels[e.ID]}), nil
 }
 
-// Losses counts hits that are left out because their entries cannot be read. It may
-// be used by several goroutines.
+// Losses counts hits that are left out because their entries cannot be read. It is safe
+// for concurrent use.
 type Losses struct {
 	changed, unreadable atomic.Int64
 	reason              atomic.Pointer[error] // of the first unreadable one

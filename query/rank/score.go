@@ -13,21 +13,20 @@ import (
 //
 //	weight · idf · (lowest + tf·(k1+1) / (tf + k1·(1 - b + b·length/average)))
 //
-// (BM25+: without lowest a rare word would count for nothing in a text that is
-// much longer than the average, and one that lacks it would rank above), where weight
-// says how tightly the word matched, and everything that is counted is counted over
-// live documents. For a word with several terms, tf is
-// the sum over them, those that match less tightly than the best one in the
-// document counted in proportion; idf is that of the most frequent term that
-// matches as tightly.
+// (BM25+: without lowest, a rare word would add almost nothing to a text much longer
+// than the average, and texts without it would rank above). weight says how tightly the
+// word matched; all counts are over live documents. For a word with several terms, tf
+// is their sum, in which terms that match less tightly than the best one in the
+// document count in proportion; idf is that of the most frequent term that matches as
+// tightly.
 //
 // The sum is then multiplied by a factor between 1-coverage and 1 for how much of
 // the query the document has, and by one between 1 and 1+recency for the age of
 // its session.
 //
-// A compound is worth what a word with its number of documents would be: its idf
-// is that of the documents that have all parts, and its tf part is the mean of
-// those of its parts, weighted by their idf.
+// A compound scores like a word in as many documents: its idf is that of the documents
+// with all its parts, and its tf is the mean of those of its parts, weighted by their
+// idf.
 const (
 	k1     = 1.2
 	b      = 0.75
@@ -234,8 +233,8 @@ func (s *scorer) scoreSpellings(sc *scores, seg *segment, p *words.Planned, part
 	return nil
 }
 
-// pending is a document that may have a compound whole, and what the compound is
-// worth in it if it has, and if it has not.
+// pending is a document that may contain a compound whole, with the value of the
+// compound if it does, and if it contains only the parts.
 type pending struct {
 	doc          uint32
 	whole, parts float32

@@ -18,22 +18,21 @@ import (
 	"pigrep/query/words"
 )
 
-// recency is how much more than the oldest the newest session counts, and
-// recencyHalf the age, counted from the newest entry of the index, at which half
-// of that is left.
+// recency is the bonus of the newest session, and recencyHalf the age, relative to the
+// newest entry of the index, at which half of the bonus is left.
 const (
 	recency     = 0.1
 	recencyHalf = 30 * 24 * time.Hour
 )
 
-// snapshot is the files and segments of one generation of the index, with what a
-// search works out for each.
+// snapshot has the files and segments of one generation of the index, with the state
+// of a search for each.
 type snapshot struct {
 	reader  *index.Reader
 	files   []file  // in the order of the summaries: by path
-	fileOf  []int32 // places in files, by the number of the file; -1 for none
+	fileOf  []int32 // indexes in files, by the number of the file; -1 for none
 	segs    []*segment
-	touched atomic.Int32 // segments that single hits have touched since the last trim
+	touched atomic.Int32 // segments that were read at random since the last trim
 }
 
 // file is what a search knows of a session file.
@@ -49,7 +48,7 @@ type file struct {
 	tree    *session.Tree
 }
 
-// segment is a segment of the index and what a search works out for it.
+// segment is a segment of the index, with the state of a search.
 type segment struct {
 	*index.Segment
 	number  int
@@ -58,7 +57,7 @@ type segment struct {
 	fields  []docset.Set      // of each field in the text
 	whole   []docset.Set      // of each word: documents that may have all its parts together
 	pending [][]pending       // of each word, ascending by document
-	idHits  map[uint32]uint64 // documents that stand for an id, with the words that begin it
+	idHits  map[uint32]uint64 // documents found by an id, with the words that are its prefix
 	copied  docset.Set        // documents that may be duplicates of others; nil: all
 	touched atomic.Bool       // by single hits since the last trim
 	found   candidates
@@ -100,8 +99,8 @@ func (s *snapshot) listFiles() {
 	}
 }
 
-// fileNumbered returns the place in files of the file that the index gave a number,
-// -1 for that of a record.
+// fileNumbered returns the index in files of the file with a number; -1 when it is not
+// a session file.
 func (s *snapshot) fileNumbered(n uint32) int32 {
 	if int64(n) < int64(len(s.fileOf)) {
 		return s.fileOf[n]
@@ -109,8 +108,8 @@ func (s *snapshot) fileNumbered(n uint32) int32 {
 	return -1
 }
 
-// passing returns what tells the files whose session a filter lets through; nil when
-// it does not look at sessions.
+// passing returns a test for the files whose session passes a filter; nil when the
+// filter does not depend on sessions.
 func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 	if !f.TestsSessions() {
 		return nil
@@ -125,14 +124,13 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 	}
 }
 
-// eachSegment works on several segments at a time, and lets go of what that has
-// mapped of each.
+// eachSegment works on several segments at a time, and releases the pages of each.
 func (s *snapshot) eachSegment(work func(*segment) error) error {
 	return docset.EachSegment(s.reader.Segments(), func(number int, _ *index.Segment) error { return work(s.segs[number]) })
 }
 
-// setWhole takes the documents that may have the words whole, of a strict word those
-// that the filters let through: its parts alone are nothing.
+// setWhole sets the documents that may contain each word whole. For a strict word it
+// leaves only those that pass the filters, on a copy: the plan never changes.
 func (seg *segment) setWhole(p *words.Plan) {
 	seg.whole = make([]docset.Set, len(p.Words))
 	for i, w := range p.Words {
@@ -147,14 +145,14 @@ func (seg *segment) setWhole(p *words.Plan) {
 // maxTouched is how many segments may stay resident after random reads.
 const maxTouched = 6
 
-// touch is called before a segment is read for a single hit.
+// touch must be called before a segment is read for a single hit.
 func (s *snapshot) touch(seg *segment) {
 	if !seg.touched.Swap(true) && s.touched.Add(1) > maxTouched {
 		s.trim()
 	}
 }
 
-// trim lets go of what random reads have mapped.
+// trim releases the pages that random reads have mapped.
 func (s *snapshot) trim() {
 	s.touched.Store(0)
 	for _, seg := range s.segs {
@@ -212,7 +210,7 @@ func (s *snapshot) compare(a, b *Candidate) int {
 	return cmp.Or(cmp.Compare(y.offset, x.offset), cmp.Compare(x.part, y.part))
 }
 
-// resolve fills in where a candidate is in its file.
+// resolve sets the offset and the part of a candidate.
 func (s *snapshot) resolve(c *Candidate) *Candidate {
 	if !c.resolved {
 		seg := s.segs[c.segment]
@@ -222,8 +220,8 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 	return c
 }
 
-// lengthOf guesses how long the line of a resolved candidate is: not longer than
-// up to the next entry with documents. It returns 0 when it knows of none.
+// lengthOf guesses the length of the line of a resolved candidate: the distance to the
+// next entry, if one of the next seven documents belongs to one; else 0.
 func (s *snapshot) lengthOf(c *Candidate) int64 {
 	seg := s.segs[c.segment]
 	s.touch(seg)
@@ -241,9 +239,8 @@ type indexed struct {
 	index int
 }
 
-// bySegment works on the candidates of a list that are wanted, on those of several
-// segments at a time and in the order of their documents, and lets go of what that
-// has mapped.
+// bySegment works on the wanted candidates of a list, grouped by segment and in the
+// order of their documents, on several segments at a time. It releases their pages.
 func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segment, []indexed) error) error {
 	lists := make([][]indexed, len(s.segs))
 	for i, c := range list {
@@ -267,8 +264,7 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 	return g.Wait()
 }
 
-// resolveAll is resolve for several candidates. It returns what lengthOf says of
-// each.
+// resolveAll resolves several candidates, and returns the lengthOf each of them.
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
 	all := func(*Candidate) bool { return true }

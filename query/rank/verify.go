@@ -3,6 +3,7 @@ package rank
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 
@@ -13,10 +14,9 @@ import (
 	"pigrep/query/words"
 )
 
-// How many bytes of session files may be read to verify, in the order of the
-// scores. What is quoted or left out decides whether a document is a hit at all,
-// other compounds where it stands, and the spelling of an identifier does so only
-// a little.
+// Budgets in bytes of session files, spent in the order of the scores. A phrase or a
+// negated word decides whether a document is a hit; another compound decides its rank;
+// the spelling of an identifier changes that only a little.
 const (
 	verifyStrict   = 32 << 20
 	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
@@ -24,16 +24,26 @@ const (
 	verifySpelling = 1 << 20
 )
 
-// verifyRound is how many candidates at most are read side by side, those of a
-// file one after the other.
+// verifyRound is how many candidates are read side by side at most.
 const verifyRound = 1 << 10
 
-// verify reads the candidates that may have a phrase or compound and settles
-// whether they do. Without a budget left, a compound counts as found by its
-// parts, and a phrase as not found.
-func (s *search) verify() error {
+// verifier reads candidates that may contain a phrase or a compound, and decides
+// whether they do.
+type verifier struct {
+	*snapshot
+	ctx        context.Context
+	plan       *words.Plan
+	eval       *evaluator
+	readers    *readers
+	losses     *Losses
+	unverified bool // some phrase could not be verified
+}
+
+// verify verifies the pending candidates. When the budget runs out, a compound counts
+// as found by its parts, and a phrase as not found.
+func (s *verifier) verify(found candidates) error {
 	var list []*Candidate
-	for c := range s.found.all() {
+	for c := range found.all() {
 		if c.pending && !c.dropped {
 			list = append(list, c)
 		}
@@ -43,9 +53,41 @@ func (s *search) verify() error {
 	}
 	slices.SortFunc(list, s.compare)
 
-	budget, strict := verifySpelling, false
+	budget, strict := verifyBudget(s.plan)
+	if err := s.readIdentities(list); err != nil {
+		return err
+	}
+	for len(list) > 0 && budget > 0 {
+		round := list[:min(verifyRound, len(list))]
+		lengths, err := s.resolveAll(round)
+		if err != nil {
+			return err
+		}
+		round = round[:affordable(lengths, budget)]
+		list = list[len(round):]
+		readings, err := s.readRound(round, budget)
+		if err != nil {
+			return err
+		}
+		for k, c := range round {
+			if budget -= readings[k].size; budget < 0 {
+				readings[k] = reading{} // it is beyond the budget, wherever rounds end
+			}
+			s.apply(c, &readings[k], strict)
+		}
+	}
+	for _, c := range list {
+		s.apply(c, &reading{}, strict)
+	}
+	return nil
+}
+
+// verifyBudget returns how many bytes may be read for the words of a plan, and whether
+// one of them decides if a document is a hit.
+func verifyBudget(plan *words.Plan) (budget int, strict bool) {
+	budget = verifySpelling
 	cost := 0
-	for _, p := range s.plan.Words {
+	for _, p := range plan.Words {
 		if p.Find != nil {
 			cost += p.Find.Cost()
 		}
@@ -59,36 +101,11 @@ func (s *search) verify() error {
 	if cost > 0 {
 		budget = min(budget, verifyRegexp/cost)
 	}
-	if err := s.readIdentities(list); err != nil {
-		return err
-	}
-	for len(list) > 0 && budget > 0 {
-		round := list[:min(verifyRound, len(list))]
-		lengths, err := s.resolveAll(round)
-		if err != nil {
-			return err
-		}
-		round = round[:affordable(lengths, budget)]
-		list = list[len(round):]
-		looks, err := s.lookAt(round, budget)
-		if err != nil {
-			return err
-		}
-		for k, c := range round {
-			if budget -= looks[k].size; budget < 0 {
-				looks[k] = look{} // it is beyond the budget, wherever rounds end
-			}
-			s.settle(c, &looks[k], strict)
-		}
-	}
-	for _, c := range list {
-		s.settle(c, &look{}, strict)
-	}
-	return nil
+	return budget, strict
 }
 
-// affordable returns for how many lines of these lengths, where they are known, a
-// budget is about enough; it is one at least.
+// affordable returns for how many lines a budget is about enough, at least one. A
+// length of 0 is not known.
 func affordable(lengths []int64, budget int) int {
 	for n, length := range lengths {
 		if budget -= int(cmp.Or(length, entry.FirstRead)); budget < 0 {
@@ -98,16 +115,16 @@ func affordable(lengths []int64, budget int) int {
 	return len(lengths)
 }
 
-// A look is what reading a candidate again told.
-type look struct {
+// A reading is the result of reading a candidate.
+type reading struct {
 	known bool   // false: it was not read
 	lost  error  // why it cannot be read; nil when it was
-	whole uint64 // the words that are there
+	whole uint64 // the words that it contains
 	size  int    // of the line
 }
 
-// settle takes back what a candidate has not, as far as that is known.
-func (s *search) settle(c *Candidate, l *look, strict bool) {
+// apply updates a candidate by its reading.
+func (s *verifier) apply(c *Candidate, l *reading, strict bool) {
 	if l.lost != nil {
 		s.losses.add(l.lost)
 		c.dropped = true
@@ -115,16 +132,16 @@ func (s *search) settle(c *Candidate, l *look, strict bool) {
 	}
 	for _, p := range s.plan.Words {
 		if p.Verify && c.mask&p.Bit != 0 && l.whole&p.Bit == 0 {
-			s.fallBack(c, p, l.known)
+			s.revoke(c, p, l.known)
 		}
 	}
 	s.unverified = s.unverified || strict && !l.known
 	c.dropped = c.dropped || !s.eval.evaluate(c.mask, c.partial).hit
 }
 
-// fallBack takes back that a candidate has a compound whole. known is false when
-// that was not looked at.
-func (s *search) fallBack(c *Candidate, p *words.Planned, known bool) {
+// revoke takes a compound from a candidate that does not contain it whole, or, when
+// known is false, that was not read.
+func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
 	value, ok := s.segs[c.segment].pendingOf(p, c.doc)
 	if !ok {
 		return
@@ -141,13 +158,13 @@ func (s *search) fallBack(c *Candidate, p *words.Planned, known bool) {
 		c.base -= value.whole - value.parts
 		c.tier = max(c.tier, words.TierParts)
 	}
-	s.rate(c)
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial)
 }
 
-// lookAt reads candidates again. Entries of more bytes than most are left out.
-func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
-	looks := make([]look, len(round))
-	order := make([]int, len(round)) // of the candidates, those of an entry side by side
+// readRound reads candidates, except entries of more than most bytes.
+func (s *verifier) readRound(round []*Candidate, most int) ([]reading, error) {
+	readings := make([]reading, len(round))
+	order := make([]int, len(round)) // indexes of the candidates, those of one entry together
 	for k := range order {
 		order[k] = k
 	}
@@ -166,7 +183,7 @@ func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 		order = order[n:]
 	}
 	facts := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Find != nil && p.Find.NeedsFacts() })
-	return looks, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
+	return readings, s.readers.each(s.ctx, len(entries), func(w *Worker, k int) {
 		some := entries[k]
 		first := round[some[0]]
 		w.use(&s.files[first.file])
@@ -180,37 +197,37 @@ func (s *search) lookAt(round []*Candidate, most int) ([]look, error) {
 			err = w.Parse(ref, id, data, func(e *session.Entry) {
 				for _, k := range some {
 					if int(round[k].part) >= len(e.Parts) {
-						looks[k].lost = entry.ErrChanged
+						readings[k].lost = entry.ErrChanged
 					} else {
-						looks[k].whole = s.wholeIn(w, round[k], e)
+						readings[k].whole = s.wholeIn(w, round[k], e)
 					}
 				}
 			})
 		}
 		for _, k := range some {
-			looks[k].size = w.Size()
-			looks[k].known = !errors.Is(err, entry.ErrTooLong)
-			if err != nil && looks[k].known {
-				looks[k].lost = err
+			readings[k].size = w.Size()
+			readings[k].known = !errors.Is(err, entry.ErrTooLong)
+			if err != nil && readings[k].known {
+				readings[k].lost = err
 			}
 		}
 	})
 }
 
-// wholeIn returns the words to be verified that a candidate has in its entry.
-func (s *search) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
+// wholeIn returns the words to verify that the entry of a candidate contains.
+func (s *verifier) wholeIn(r *Worker, c *Candidate, e *session.Entry) (whole uint64) {
 	v := filter.Part{Session: r.file.Summary, Entry: e, Number: int(c.part), Folder: &r.folder, Commands: &r.commands}
 	for _, p := range s.plan.Words {
-		if p.Verify && c.mask&p.Bit != 0 && holds(p, &v) {
+		if p.Verify && c.mask&p.Bit != 0 && contains(p, &v) {
 			whole |= p.Bit
 		}
 	}
 	return whole
 }
 
-// ruledOut reports whether the JSON of an entry tells without parsing that none of
-// its candidates has a word that is to be verified.
-func (s *search) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
+// ruledOut reports whether the JSON of an entry shows, without parsing, that none of its
+// candidates contains a word to verify.
+func (s *verifier) ruledOut(r *Worker, round []*Candidate, some []int, data []byte) bool {
 	words := uint64(0)
 	for _, k := range some {
 		words |= round[k].mask
@@ -232,8 +249,8 @@ func (s *search) ruledOut(r *Worker, round []*Candidate, some []int, data []byte
 	return true
 }
 
-// holds reports whether a part has a word that has to be verified.
-func holds(p *words.Planned, v *filter.Part) bool {
+// contains reports whether a part contains a word to verify.
+func contains(p *words.Planned, v *filter.Part) bool {
 	if p.Find != nil {
 		return p.Find.Matches(v)
 	}

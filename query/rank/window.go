@@ -8,9 +8,9 @@ import (
 	"pigrep/query/words"
 )
 
-// windowLen is how many documents are scored at a time: what is known of them fits
-// into the cache of a core. Each list of postings that is read for a window stays
-// open until the next one, with maxOpen of them a segment is scored as a whole.
+// windowLen is how many documents are scored at a time: their scores fit into the cache
+// of a core. Postings stay open from one window to the next; a query with more than
+// maxOpen lists of them scores a segment as one window.
 const (
 	windowLen = 1 << 11
 	maxOpen   = 1 << 10

@@ -15,8 +15,8 @@ import (
 	"pigrep/query/match"
 )
 
-// A Worker reads the entries of candidates again, with the memory that looking at
-// them takes. It is used by one goroutine at a time.
+// A Worker reads the entries of candidates, and keeps the buffers for that. It is used
+// by one goroutine at a time.
 type Worker struct {
 	*entry.Reader
 	Finder *match.Finder // of the words of the query
@@ -26,7 +26,7 @@ type Worker struct {
 	folder, commands analysis.Folder
 }
 
-// readers are the Workers of a search.
+// readers is the pool of Workers of a search.
 type readers struct {
 	in   Input
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type readers struct {
 
 func newReaders(in Input) readers { return readers{in: in} }
 
-// Worker returns a Worker that no goroutine uses. The caller gives it back with Done.
+// Worker returns an idle Worker. The caller must return it with Done.
 func (r *readers) Worker() *Worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *readers) Worker() *Worker {
 	return &Worker{Reader: entry.NewReader(r.in.Files, r.in.Adapter), Finder: match.NewFinder(r.in.Plan.Targets())}
 }
 
-// Done takes back a Worker.
+// Done returns a Worker to the pool.
 func (r *readers) Done(w *Worker) {
 	w.use(nil)
 	w.Limit, w.Facts = 0, false
@@ -56,8 +56,8 @@ func (r *readers) Done(w *Worker) {
 	r.idle = append(r.idle, w)
 }
 
-// each calls work with the numbers below n, on all cores, each with a Worker. Those
-// of one call share it.
+// each calls work with each number below n, on all cores. Each goroutine has a Worker of
+// its own.
 func (r *readers) each(ctx context.Context, n int, work func(w *Worker, k int)) error {
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(ctx)
@@ -106,8 +106,8 @@ func (w *Worker) ref(c *Candidate, guess int64) (entry.Ref, entry.Identity, erro
 	return ref, id, nil
 }
 
-// entry hands over the entry of a resolved candidate, or fails with
-// entry.ErrChanged.
+// entry reads the entry of a resolved candidate. It fails with entry.ErrChanged when the
+// file has another one.
 func (w *Worker) entry(c *Candidate, guess int64, use func(*session.Entry)) error {
 	ref, id, err := w.ref(c, guess)
 	if err != nil {

@@ -70,7 +70,7 @@ func Result(tool, text string, failed bool) Turn {
 
 func (e Turn) Named(id string) Turn { e.ID = id; return e }
 
-// a Story is a session file of the tests.
+// A Story is a session file of the tests.
 type Story struct {
 	Name    string // of the file, without .jsonl
 	ID      string
@@ -159,7 +159,7 @@ func New(t testing.TB, stories ...Story) *Library {
 	return l
 }
 
-// Open opens an index that is already there.
+// Open opens an existing index.
 func Open(t testing.TB, dir string) *Library {
 	t.Helper()
 	r, err := index.Open(dir)
@@ -172,7 +172,7 @@ func Open(t testing.TB, dir string) *Library {
 
 func (l *Library) Path(name string) string { return filepath.Join(l.Dir, "sessions", name+".jsonl") }
 
-// add writes and indexes sessions in one batch.
+// Add writes and indexes sessions in one batch.
 func (l *Library) Add(stories ...Story) {
 	l.t.Helper()
 	b := l.Writer.NewBatch()
