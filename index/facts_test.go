@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"pigrep/index/record"
 	"pigrep/internal/session"
 )
 
@@ -77,7 +78,7 @@ func TestFactsOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := r.Facts(context.Background(), FactUsages|FactDetails)
+		set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := r.Facts(context.Background(), FactUsages|FactDetails)
+		set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/record"
 	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -68,7 +69,7 @@ const resultLines = 5
 // sessions that ran meanwhile. With Request.Results it reads the first lines of each
 // result from its session file.
 func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CallList, error) {
-	x, err := newAuditor(ctx, r, &req, index.FactDetails)
+	x, err := newAuditor(ctx, r, &req, record.FactDetails)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (r *callRun) next(req *Request) (*CallRow, error) {
 		r.facts = &session.Facts{}
 		var outlineErr error
 		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
-		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.facts.Of(r.File, r.facts)); err != nil {
+		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.facts.Decode(r.File, r.facts)); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Path, err)
 		}
 	}
@@ -239,12 +240,12 @@ type callFile struct {
 	*file
 	x       *auditor
 	entries *entry.Reader
-	outline *index.Outline // nil when the file has no record
-	broken  bool           // an entry could not be read
+	outline *record.Outline // nil when the file has no record
+	broken  bool            // an entry could not be read
 }
 
 // entryID returns the id of the entry at an offset, "" when there is none.
-func entryID(o *index.Outline, offset int64) string {
+func entryID(o *record.Outline, offset int64) string {
 	if o == nil {
 		return ""
 	}

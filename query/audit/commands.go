@@ -7,6 +7,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -45,7 +46,7 @@ type commandGroup struct {
 // Commands counts the programs that shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
-	x, err := newAuditor(ctx, r, &req, index.FactCalls)
+	x, err := newAuditor(ctx, r, &req, record.FactCalls)
 	if err != nil {
 		return nil, err
 	}

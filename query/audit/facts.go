@@ -10,6 +10,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/record"
 	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -23,7 +24,7 @@ type auditor struct {
 	ctx      context.Context
 	r        *index.Reader
 	req      *Request
-	facts    *index.FactSet
+	facts    *record.FactSet
 	files    []file   // the oldest header first
 	ids      []uint32 // of the files
 	filter   *filter.Filter
@@ -48,7 +49,7 @@ type location struct {
 	part   int
 }
 
-func newAuditor(ctx context.Context, r *index.Reader, req *Request, parts index.FactParts) (*auditor, error) {
+func newAuditor(ctx context.Context, r *index.Reader, req *Request, parts record.FactParts) (*auditor, error) {
 	if err := req.checkRules(); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (f *file) timeOf(ms int64) time.Time {
 }
 
 // eachPiece visits the facts of the files in the order of x.files.
-func (x *auditor) eachPiece(visit func(f *file, p *index.Piece) error) error {
+func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
 	for p, err := range x.facts.All(x.ids) {
 		f := &x.files[p.File]
 		if err != nil {
@@ -134,7 +135,7 @@ func (x *auditor) eachPiece(visit func(f *file, p *index.Piece) error) error {
 
 // eachUsage visits the uses of tokens that pass the filters, each once.
 func (x *auditor) eachUsage(visit func(f *file, u *session.UsageFact)) error {
-	return x.eachPiece(func(f *file, p *index.Piece) error {
+	return x.eachPiece(func(f *file, p *record.Piece) error {
 		for k := range p.Usages {
 			u := &p.Usages[k]
 			first := x.entries.isFirst(u.Copy, p.File, u.Offset)
@@ -162,11 +163,11 @@ type callVisitor func(f *file, number int, c *session.CallFact)
 // eachCall visits the calls that pass the filters, each once, and the results
 // without a call.
 func (x *auditor) eachCall(visit callVisitor) error {
-	return x.eachPiece(func(f *file, p *index.Piece) error { return x.visitCalls(f, p, visit) })
+	return x.eachPiece(func(f *file, p *record.Piece) error { return x.visitCalls(f, p, visit) })
 }
 
 // visitCalls is eachCall for one piece.
-func (x *auditor) visitCalls(f *file, p *index.Piece, visit callVisitor) error {
+func (x *auditor) visitCalls(f *file, p *record.Piece, visit callVisitor) error {
 	for k := range p.Calls {
 		c := &p.Calls[k]
 		first := x.entries.isFirst(c.Copy, p.File, c.Offset)

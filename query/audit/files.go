@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pigrep/index"
+	"pigrep/index/record"
 	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -76,12 +77,12 @@ func (g *fileGroup) add(f *file, ms int64) {
 // whose path ends with these elements, and in both cases the files below it.
 func Files(ctx context.Context, r *index.Reader, req Request, name string) (*FileTable, error) {
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, index.FactDetails)
+	x, err := newAuditor(ctx, r, &req, record.FactDetails)
 	if err != nil {
 		return nil, err
 	}
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
-	err = x.eachPiece(func(f *file, p *index.Piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ type fileCounter struct {
 	listed  firsts // of the summaries
 
 	last    *file // of the last touch, with its outline
-	outline *index.Outline
+	outline *record.Outline
 	unread  error // the first one that came with an outline
 }
 
@@ -142,7 +143,7 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 }
 
 // summaries counts the files that summaries list.
-func (c *fileCounter) summaries(f *file, p *index.Piece) error {
+func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 	req := c.x.req
 	for i := range p.Touches {
 		s := &p.Touches[i]

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -102,7 +103,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
-	x, err := newAuditor(ctx, r, &req, index.FactCalls)
+	x, err := newAuditor(ctx, r, &req, record.FactCalls)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"pigrep/index"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query"
 )
@@ -98,7 +99,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		req.By = []string{"model"}
 	}
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, index.FactUsages)
+	x, err := newAuditor(ctx, r, &req, record.FactUsages)
 	if err != nil {
 		return nil, err
 	}

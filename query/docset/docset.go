@@ -15,7 +15,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -84,7 +84,7 @@ func (b Set) AddBitmap(docs *roaring.Bitmap) {
 }
 
 // Keywords returns the terms of a field in a segment, in order.
-func Keywords(s *index.Segment, f index.Field) (terms []string, err error) {
+func Keywords(s *segment.Segment, f segment.Field) (terms []string, err error) {
 	err = s.Terms(f, nil, func(term []byte, _ int) bool {
 		terms = append(terms, string(term))
 		return true
@@ -93,26 +93,26 @@ func Keywords(s *index.Segment, f index.Field) (terms []string, err error) {
 }
 
 // ByKind returns the documents with one of the kinds.
-func ByKind(seg *index.Segment, kinds ...session.Kind) (Set, error) {
-	return ByKeyword(seg, index.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
+func ByKind(seg *segment.Segment, kinds ...session.Kind) (Set, error) {
+	return ByKeyword(seg, segment.FieldKind, func(kind string) bool { return slices.Contains(kinds, session.Kind(kind)) })
 }
 
 // Live returns the live documents of a segment: those that no later generation
 // deleted. Every live document has a kind.
-func Live(seg *index.Segment) (Set, error) {
-	return ByKeyword(seg, index.FieldKind, func(string) bool { return true })
+func Live(seg *segment.Segment) (Set, error) {
+	return ByKeyword(seg, segment.FieldKind, func(string) bool { return true })
 }
 
 // ByKeyword returns the live documents with a keyword of the field that accept
 // returns true for.
-func ByKeyword(seg *index.Segment, f index.Field, accept func(string) bool) (Set, error) {
+func ByKeyword(seg *segment.Segment, f segment.Field, accept func(string) bool) (Set, error) {
 	b := New(seg.Len())
 	terms, err := Keywords(seg, f)
 	for _, term := range terms {
 		if !accept(term) {
 			continue
 		}
-		at, err := seg.Place(f, []byte(term))
+		at, err := seg.PostingsOffset(f, []byte(term))
 		if err != nil {
 			return nil, err
 		}
@@ -127,9 +127,9 @@ func ByKeyword(seg *index.Segment, f index.Field, accept func(string) bool) (Set
 type Marker func(term string, into Set) error
 
 // TextTerms returns the Marker of the text field of a segment.
-func TextTerms(seg *index.Segment) Marker {
+func TextTerms(seg *segment.Segment) Marker {
 	return func(term string, into Set) error {
-		at, err := seg.Place(index.FieldText, []byte(term))
+		at, err := seg.PostingsOffset(segment.FieldText, []byte(term))
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func OneSpelling(terms []string) func(int) []string {
 // EachSegment calls work for every segment, several at a time, and then releases
 // the pages of the segment that work touched. number is the segment's index in the
 // list.
-func EachSegment(segments []*index.Segment, work func(number int, seg *index.Segment) error) error {
+func EachSegment(segments []*segment.Segment, work func(number int, seg *segment.Segment) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for number, seg := range segments {

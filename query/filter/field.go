@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/internal/timespec"
 	"pigrep/query/entry"
@@ -37,13 +37,13 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 		}
 		f.addKinds(kinds)
 	case "role":
-		f.addKeyword(index.FieldRole, values)
+		f.addKeyword(segment.FieldRole, values)
 	case "tool":
-		f.addKeyword(index.FieldTool, values)
+		f.addKeyword(segment.FieldTool, values)
 	case "is":
 		switch value {
-		case index.FlagError:
-			f.addKeyword(index.FieldFlag, []string{index.FlagError})
+		case segment.FlagError:
+			f.addKeyword(segment.FieldFlag, []string{segment.FlagError})
 		case "named":
 			f.sessions = append(f.sessions, func(s *session.Summary) bool { return s.Name != "" })
 		default:

@@ -20,8 +20,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/bmatcuk/doublestar/v4"
 
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/docset"
@@ -60,7 +60,7 @@ type Filter struct {
 // A keywordTest tests one keyword of a document. A test of models also accepts by the
 // provider alone and by provider/model.
 type keywordTest struct {
-	field   index.Field
+	field   segment.Field
 	accepts func(string) bool
 }
 
@@ -86,13 +86,13 @@ func (s *Spec) Compile() *Filter {
 		f.addKinds(kinds)
 	}
 	if len(s.Roles) > 0 {
-		f.addKeyword(index.FieldRole, s.Roles)
+		f.addKeyword(segment.FieldRole, s.Roles)
 	}
 	if len(s.Tools) > 0 {
-		f.addKeyword(index.FieldTool, s.Tools)
+		f.addKeyword(segment.FieldTool, s.Tools)
 	}
 	if s.Error {
-		f.addKeyword(index.FieldFlag, []string{index.FlagError})
+		f.addKeyword(segment.FieldFlag, []string{segment.FlagError})
 	}
 	if len(s.Models) > 0 {
 		f.addModels(s.Models)
@@ -128,19 +128,19 @@ func (s Spec) WithAllKinds() Spec {
 }
 
 func (f *Filter) addKinds(kinds []session.Kind) {
-	f.keywords = append(f.keywords, keywordTest{index.FieldKind, func(term string) bool {
+	f.keywords = append(f.keywords, keywordTest{segment.FieldKind, func(term string) bool {
 		return slices.Contains(kinds, session.Kind(term))
 	}})
 }
 
-func (f *Filter) addKeyword(field index.Field, values []string) {
+func (f *Filter) addKeyword(field segment.Field, values []string) {
 	f.keywords = append(f.keywords, keywordTest{field, func(term string) bool {
 		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(term, v) })
 	}})
 }
 
 func (f *Filter) addModels(values []string) {
-	f.keywords = append(f.keywords, keywordTest{index.FieldModel, func(name string) bool { return IsModel(name, values) }})
+	f.keywords = append(f.keywords, keywordTest{segment.FieldModel, func(name string) bool { return IsModel(name, values) }})
 }
 
 // IsModel reports whether the name of a model contains one of the values, ignoring
@@ -337,19 +337,19 @@ func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
 	return true
 }
 
-func keyword(f index.Field, e *session.Entry, p *session.Part) string {
+func keyword(f segment.Field, e *session.Entry, p *session.Part) string {
 	switch f {
-	case index.FieldKind:
+	case segment.FieldKind:
 		return string(p.Kind)
-	case index.FieldRole:
+	case segment.FieldRole:
 		return e.Role
-	case index.FieldTool:
+	case segment.FieldTool:
 		return p.Tool
-	case index.FieldModel:
+	case segment.FieldModel:
 		return modelName(e.Provider, e.Model)
-	case index.FieldFlag:
+	case segment.FieldFlag:
 		if e.IsError {
-			return index.FlagError
+			return segment.FlagError
 		}
 	}
 	return ""
@@ -380,7 +380,7 @@ func EntryTest(rec *session.Record, s Spec) func(*entry.Entry) bool {
 // Docs returns the documents of a segment that pass the tests of sessions and
 // keywords, nil for all. pass reports whether the session of a file, given by its
 // number, passes; it is called only if TestsSessions.
-func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.Set, error) {
+func (f *Filter) Docs(seg *segment.Segment, pass func(file uint32) bool) (docset.Set, error) {
 	var docs docset.Set
 	if f.TestsSessions() {
 		runs, err := seg.Files()
@@ -409,7 +409,7 @@ func (f *Filter) Docs(seg *index.Segment, pass func(file uint32) bool) (docset.S
 
 // Keywords returns the documents of a segment that pass the tests of keywords, nil
 // for all.
-func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
+func (f *Filter) Keywords(seg *segment.Segment) (docs docset.Set, err error) {
 	for i := range f.keywords {
 		have, err := f.keywords[i].docs(seg)
 		if err != nil {
@@ -425,7 +425,7 @@ func (f *Filter) Keywords(seg *index.Segment) (docs docset.Set, err error) {
 }
 
 // Narrow removes from docs the documents that do not pass the tests of keywords.
-func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
+func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
 	for i := range f.keywords {
 		if docs.IsEmpty() {
 			return nil
@@ -440,10 +440,10 @@ func (f *Filter) Narrow(seg *index.Segment, docs *roaring.Bitmap) error {
 }
 
 // docs returns the documents of a segment whose keyword the test takes.
-func (t *keywordTest) docs(seg *index.Segment) (docset.Set, error) {
+func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
 	// Every document has a kind, and most have one that passes: mark the others and
 	// invert.
-	if t.field == index.FieldKind {
+	if t.field == segment.FieldKind {
 		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.accepts(term) })
 		for i := range docs {
 			docs[i] = ^docs[i]
@@ -460,7 +460,7 @@ func (t *keywordTest) docs(seg *index.Segment) (docset.Set, error) {
 }
 
 // bitmap is set as a bitmap.
-func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
+func (t *keywordTest) bitmap(s *segment.Segment) (*roaring.Bitmap, error) {
 	all := roaring.New()
 	terms, err := docset.Keywords(s, t.field)
 	if err != nil {
@@ -478,17 +478,17 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 		}
 		all.Or(docs)
 	}
-	if t.field != index.FieldModel {
+	if t.field != segment.FieldModel {
 		return all, nil
 	}
 	// A test that accepts a model or a provider accepts provider/model too, so only
 	// the rest of the pairs has to be tested.
-	providers, err := docset.Keywords(s, index.FieldProvider)
+	providers, err := docset.Keywords(s, segment.FieldProvider)
 	if err != nil {
 		return nil, err
 	}
 	for _, provider := range providers {
-		docs, err := s.Bitmap(index.FieldProvider, []byte(provider))
+		docs, err := s.Bitmap(segment.FieldProvider, []byte(provider))
 		if err != nil {
 			return nil, err
 		}
@@ -498,7 +498,7 @@ func (t *keywordTest) bitmap(s *index.Segment) (*roaring.Bitmap, error) {
 		}
 		for _, model := range rest {
 			if t.accepts(modelName(provider, model)) {
-				both, err := s.Bitmap(index.FieldModel, []byte(model))
+				both, err := s.Bitmap(segment.FieldModel, []byte(model))
 				if err != nil {
 					return nil, err
 				}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/docset"
 	"pigrep/query/literal"
@@ -23,7 +23,7 @@ import (
 // gives candidate documents.
 type TextTest interface {
 	// Docs returns the candidate documents of a segment, nil for all.
-	Docs(seg *index.Segment) (docset.Set, error)
+	Docs(seg *segment.Segment) (docset.Set, error)
 	// Matches reports whether a part passes.
 	Matches(p *Part) bool
 	// Spans returns the spans to mark in the text of a part.
@@ -121,7 +121,7 @@ const (
 	mostSteps  = 1000
 )
 
-func (f *expressionTest) Docs(seg *index.Segment) (docset.Set, error) {
+func (f *expressionTest) Docs(seg *segment.Segment) (docset.Set, error) {
 	if f.required == nil {
 		return nil, nil
 	}
@@ -160,7 +160,7 @@ type commandTest struct {
 	needle match.Needle
 }
 
-func (f *commandTest) Docs(seg *index.Segment) (docset.Set, error) {
+func (f *commandTest) Docs(seg *segment.Segment) (docset.Set, error) {
 	docs, err := docset.ByKind(seg, session.KindCall, session.KindShell)
 	if err != nil || len(f.terms) == 0 {
 		return docs, err
@@ -206,7 +206,7 @@ type fileTest struct {
 
 // Docs returns the calls with the last element of the path, and all summaries: their
 // lists of files may not be part of their text.
-func (f *fileTest) Docs(seg *index.Segment) (docset.Set, error) {
+func (f *fileTest) Docs(seg *segment.Segment) (docset.Set, error) {
 	docs, err := docset.ByKind(seg, session.KindCall)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/literal"
 )
 
@@ -32,7 +32,7 @@ var defaultLimits = limits{Limits: literal.DefaultLimits, scanShare: 0.5, scanEx
 
 // A segmentLookup looks up the candidate documents of one segment.
 type segmentLookup struct {
-	segment *index.Segment
+	segment *segment.Segment
 	tasks   []int // indexes of the tasks whose files have documents in the segment
 	first   int   // the smallest of them
 
@@ -138,7 +138,7 @@ func (g *run) lookUpIn(l *segmentLookup) error {
 	l.docs = make(map[uint32][]uint32, len(l.tasks))
 	for it := found.Iterator(); it.HasNext(); {
 		doc := it.Next()
-		file := files.Of(doc)
+		file := files.File(doc)
 		l.docs[file] = append(l.docs[file], doc)
 	}
 	return nil

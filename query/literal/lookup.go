@@ -3,8 +3,8 @@ package literal
 import (
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 )
 
 // Limits say when looking up literals in a segment does not pay any more.
@@ -22,7 +22,7 @@ var DefaultLimits = Limits{FewDocuments: 100, MaxTerms: 20_000}
 
 // A Lookup finds candidate documents in a segment. It is used by one goroutine.
 type Lookup struct {
-	Segment  *index.Segment
+	Segment  *segment.Segment
 	Limits   Limits
 	Pieces   bool // search the whole dictionary for suffixes and infixes of terms
 	fewLeft  bool // the candidates so far are few: further pieces do not pay
@@ -102,7 +102,7 @@ func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 		var err error
 		switch {
 		case n.form == termWhole:
-			docs, err = l.Segment.Bitmap(index.FieldText, []byte(n.key))
+			docs, err = l.Segment.Bitmap(segment.FieldText, []byte(n.key))
 		case n.form == termPrefix:
 			docs, err = l.lookupPrefix(n.key)
 		case l.Pieces && !l.fewLeft && !l.IsFew(all):
@@ -122,7 +122,7 @@ func (l *Lookup) lookupLiteral(lit Literal) (*roaring.Bitmap, error) {
 // there are too many such terms.
 func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 	var terms [][]byte
-	err := l.Segment.Terms(index.FieldText, []byte(prefix), func(term []byte, _ int) bool {
+	err := l.Segment.Terms(segment.FieldText, []byte(prefix), func(term []byte, _ int) bool {
 		terms = append(terms, append([]byte(nil), term...))
 		return len(terms) <= l.Limits.MaxTerms
 	})
@@ -131,7 +131,7 @@ func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 	}
 	union := roaring.New()
 	for _, term := range terms {
-		docs, err := l.Segment.Bitmap(index.FieldText, term)
+		docs, err := l.Segment.Bitmap(segment.FieldText, term)
 		if err != nil {
 			return nil, err
 		}
@@ -144,11 +144,11 @@ func (l *Lookup) lookupPrefix(prefix string) (*roaring.Bitmap, error) {
 // it, and those with a term that was cut, whose rest may contain it. It returns nil
 // if there are too many such terms.
 func (l *Lookup) lookupInfix(n requiredTerm) (*roaring.Bitmap, error) {
-	docs, ok, err := l.Segment.Infix(index.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
+	docs, ok, err := l.Segment.Infix(segment.FieldText, []byte(n.key), n.form == termSuffix, l.Limits.MaxTerms)
 	if err != nil || !ok {
 		return nil, err
 	}
-	cut, err := l.Segment.Bitmap(index.FieldFlag, []byte(index.FlagCut))
+	cut, err := l.Segment.Bitmap(segment.FieldFlag, []byte(segment.FlagCut))
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func (l candidates) all() iter.Seq[*Candidate] {
 }
 
 // resolve sets the offset and the part of a candidate.
-func (seg *segment) resolve(c *Candidate) {
+func (seg *segmentState) resolve(c *Candidate) {
 	id, _ := seg.ID(c.doc)
 	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 }

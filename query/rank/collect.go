@@ -106,7 +106,7 @@ func (t *topScores) admits(score float32) bool {
 
 // segment adds the candidates of a segment to its list. With all it includes documents
 // without any word of the query, for queries that score no word.
-func (c *collector) segment(seg *segment, all bool) error {
+func (c *collector) segment(seg *segmentState, all bool) error {
 	sc := c.scores
 	c.others = nil
 	if all {
@@ -138,7 +138,7 @@ func (c *collector) segment(seg *segment, all bool) error {
 
 // addUnscored adds the documents of a window that are tested without any word: those
 // of c.others, and those found by an id.
-func (c *collector) addUnscored(seg *segment) {
+func (c *collector) addUnscored(seg *segmentState) {
 	sc := c.scores
 	if c.others != nil {
 		sc.seen.Or(c.others.Slice(sc.first, sc.end))
@@ -152,7 +152,7 @@ func (c *collector) addUnscored(seg *segment) {
 
 // pendingWords returns the words that have to be verified in some document of the
 // segment, and those of them that are negated.
-func (c *collector) pendingWords(seg *segment) (unsure, negated uint64) {
+func (c *collector) pendingWords(seg *segmentState) (unsure, negated uint64) {
 	for _, p := range c.plan.Words {
 		if len(seg.pending[p.Index]) > 0 {
 			unsure |= p.Bit
@@ -165,7 +165,7 @@ func (c *collector) pendingWords(seg *segment) (unsure, negated uint64) {
 }
 
 // collect adds the candidates of a window and clears the scores.
-func (c *collector) collect(seg *segment) error {
+func (c *collector) collect(seg *segmentState) error {
 	sc := c.scores
 	c.addUnscored(seg)
 	unsure, negated := c.pendingWords(seg)
@@ -235,7 +235,7 @@ func (c *collector) collect(seg *segment) error {
 }
 
 // enter moves on to the run that contains a document.
-func (c *collector) enter(seg *segment, doc uint32) {
+func (c *collector) enter(seg *segmentState, doc uint32) {
 	for c.run++; doc >= seg.files.End(c.run); c.run++ {
 	}
 	c.runEnd = seg.files.End(c.run)
@@ -244,7 +244,7 @@ func (c *collector) enter(seg *segment, doc uint32) {
 }
 
 // isPending reports whether some of the words have to be verified in a document.
-func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
+func (c *collector) isPending(seg *segmentState, doc uint32, words uint64) bool {
 	for _, p := range c.plan.Words {
 		if words&p.Bit != 0 {
 			if _, ok := seg.pendingOf(p, doc); ok {
@@ -256,7 +256,7 @@ func (c *collector) isPending(seg *segment, doc uint32, words uint64) bool {
 }
 
 // flush adds the best candidates of a run to the segment.
-func (c *collector) flush(seg *segment) {
+func (c *collector) flush(seg *segmentState) {
 	for i := range c.runBest {
 		if x := &c.runBest[i]; c.bestHere.admits(x.score) || c.best.admits(x.score) {
 			seg.found.add(*x)
@@ -267,7 +267,7 @@ func (c *collector) flush(seg *segment) {
 
 // fieldBits adds the bits of the fields to the mask, and reports whether the entry
 // passes the filter.
-func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) (bool, error) {
+func (c *collector) fieldBits(seg *segmentState, doc uint32, at int32, mask *uint64) (bool, error) {
 	if ok, err := c.entryPasses(c.filter, seg, doc, at); !ok || err != nil {
 		return false, err
 	}
@@ -287,7 +287,7 @@ func (c *collector) fieldBits(seg *segment, doc uint32, at int32, mask *uint64) 
 }
 
 // pendingOf returns the values of a word in a document where it has to be verified.
-func (seg *segment) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
+func (seg *segmentState) pendingOf(p *words.Planned, doc uint32) (pending, bool) {
 	list := seg.pending[p.Index]
 	i := sort.Search(len(list), func(i int) bool { return list[i].doc >= doc })
 	if i < len(list) && list[i].doc == doc {

@@ -54,7 +54,7 @@ func (s *snapshot) compareHeaders(i, j int32) int {
 
 // readDuplicates loads the hash that duplicates share, and the position, of each
 // candidate of a segment that may be a duplicate.
-func (seg *segment) readDuplicates() error {
+func (seg *segmentState) readDuplicates() error {
 	var docs []uint32
 	for _, chunk := range seg.found {
 		docs = slices.Grow(docs[:0], len(chunk))
@@ -64,7 +64,7 @@ func (seg *segment) readDuplicates() error {
 			}
 		}
 		at := 0
-		err := seg.Copies(docs, func(doc uint32, copy uint64) {
+		err := seg.EntryHashes(docs, func(doc uint32, copy uint64) {
 			for chunk[at].doc != doc {
 				at++
 			}
@@ -86,13 +86,13 @@ func (seg *segment) readDuplicates() error {
 // their session files, where the entry must be the one that was indexed.
 func (s *snapshot) readIdentities(list []*Candidate) error {
 	lacking := func(c *Candidate) bool { return c.copy == 0 }
-	return s.bySegment(list, lacking, func(seg *segment, cs []indexed) error {
+	return s.bySegment(list, lacking, func(seg *segmentState, cs []indexed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
 			docs[k] = c.doc
 		}
 		at := 0
-		return seg.Copies(docs, func(doc uint32, copy uint64) {
+		return seg.EntryHashes(docs, func(doc uint32, copy uint64) {
 			for cs[at].doc != doc {
 				at++
 			}
@@ -107,5 +107,5 @@ func (s *snapshot) readIdentity(c *Candidate) error {
 		return nil
 	}
 	s.touch(s.segs[c.segment])
-	return s.segs[c.segment].Copies([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
+	return s.segs[c.segment].EntryHashes([]uint32{c.doc}, func(_ uint32, copy uint64) { c.copy = copy })
 }

@@ -3,7 +3,7 @@ package rank
 import (
 	"slices"
 
-	"pigrep/index"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/match"
@@ -14,8 +14,8 @@ import (
 // A Hit is what the index knows of a candidate that is shown.
 type Hit struct {
 	*Candidate
-	Outline *index.Outline // of its session
-	Node    index.Entry
+	Outline *record.Outline // of its session
+	Node    record.Entry
 	Score   float64
 	Tier    uint8 // the loosest in which a word matched: words.TierExact, …
 	Part    int
@@ -143,7 +143,7 @@ func (r *Result) IsID(p *words.Planned) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.s.segs, func(seg *segment) bool {
+	return slices.ContainsFunc(r.s.segs, func(seg *segmentState) bool {
 		for _, bits := range seg.idHits {
 			if bits&p.Bit != 0 {
 				return true

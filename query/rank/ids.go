@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/syntax"
@@ -41,10 +41,10 @@ func newIDs(p *words.Plan) (list idPrefixes) {
 }
 
 // findIn looks for ids of entries in a segment.
-func (list idPrefixes) findIn(seg *segment) error {
+func (list idPrefixes) findIn(seg *segmentState) error {
 	for _, p := range list {
 		var ids []string
-		err := seg.Terms(index.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
+		err := seg.Terms(segment.FieldEntry, []byte(strings.ToLower(p.text)), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
 			return len(ids) <= MaxIDs
 		})
@@ -91,7 +91,7 @@ func IsID(s string) bool {
 	})
 }
 
-func (seg *segment) addIDHit(doc uint32, bit uint64) {
+func (seg *segmentState) addIDHit(doc uint32, bit uint64) {
 	if seg.idHits == nil {
 		seg.idHits = map[uint32]uint64{}
 	}
@@ -100,17 +100,17 @@ func (seg *segment) addIDHit(doc uint32, bit uint64) {
 
 func (s *search) addSessionHit(f *file, bit uint64) error {
 	var best struct {
-		seg    *segment
+		seg    *segmentState
 		doc    uint32
-		id     index.ID
+		id     segment.ID
 		prompt bool
 	}
 	for _, seg := range s.segs {
-		docs, err := seg.Bitmap(index.FieldFile, []byte(index.FileTerm(f.File)))
+		docs, err := seg.Bitmap(segment.FieldFile, []byte(segment.FileTerm(f.File)))
 		if err != nil {
 			return err
 		}
-		prompts, err := seg.Bitmap(index.FieldKind, []byte(session.KindPrompt))
+		prompts, err := seg.Bitmap(segment.FieldKind, []byte(session.KindPrompt))
 		if err != nil {
 			return err
 		}
@@ -137,9 +137,9 @@ func (s *search) addEntryHits(p *idPrefix) error {
 	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // too many: the word is no id
 		return nil
 	}
-	return s.eachSegment(func(seg *segment) error {
+	return s.eachSegment(func(seg *segmentState) error {
 		for id := range p.seen {
-			docs, err := seg.Bitmap(index.FieldEntry, []byte(id))
+			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
 			if err != nil {
 				return err
 			}

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/adapter/pi"
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/lab/stories"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
@@ -158,8 +158,8 @@ type modelHit struct {
 }
 
 // search answers a query; the hits are in no order.
-func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[index.ID]modelHit, total int) {
-	hits = map[index.ID]modelHit{}
+func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
+	hits = map[segment.ID]modelHit{}
 	e := newEvaluator(p)
 	worth := 0.0
 	for _, w := range p.Words {
@@ -272,7 +272,7 @@ func TestFirstStageAgainstModel(t *testing.T) {
 		}
 		for _, c := range r.Hits {
 			s.resolve(c)
-			id := index.ID{File: s.files[c.file].File, Offset: c.offset, Part: int(c.part)}
+			id := segment.ID{File: s.files[c.file].File, Offset: c.offset, Part: int(c.part)}
 			w, ok := want[id]
 			if !ok {
 				rt.Fatalf("%q: hit %q, which the model has not", text, l.Texts[id])

@@ -209,9 +209,9 @@ func (s *search) prepare() error {
 		ofFields[i] = s.passing(f)
 	}
 	ids := newIDs(s.plan)
-	err := s.eachSegment(func(seg *segment) (err error) {
+	err := s.eachSegment(func(seg *segmentState) (err error) {
 		if seg.number == 0 {
-			seg.MayBeCopy() // loads it for all segments
+			seg.PossibleDuplicates() // loads it for all segments
 		}
 		if seg.files, err = seg.Files(); err != nil {
 			return err
@@ -238,7 +238,7 @@ func (s *search) prepare() error {
 		return err
 	}
 	for _, seg := range s.segs {
-		seg.copied = seg.MayBeCopy()
+		seg.copied = seg.PossibleDuplicates()
 	}
 	return s.findIDs(ids)
 }
@@ -247,7 +247,7 @@ func (s *search) prepare() error {
 func (s *search) scoreAll(window int) error {
 	scored := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Scored })
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
-	err := s.eachSegment(func(seg *segment) error {
+	err := s.eachSegment(func(seg *segmentState) error {
 		var c *collector
 		select {
 		case c = <-idle:
@@ -294,7 +294,7 @@ func (s *search) verify() error {
 
 // entryPasses reports whether the entry of a document passes a filter. It reads the
 // session record only when the summary of the file cannot decide.
-func (s *snapshot) entryPasses(f *filter.Filter, seg *segment, doc uint32, at int32) (bool, error) {
+func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, at int32) (bool, error) {
 	if !f.TestsEntries() {
 		return true, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/match"
 	"pigrep/query/words"
@@ -108,12 +108,12 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 func (s *snapshot) kindsOf(list []*Candidate) ([]session.Kind, error) {
 	kinds := make([]session.Kind, len(list))
 	all := func(*Candidate) bool { return true }
-	return kinds, s.bySegment(list, all, func(seg *segment, cs []indexed) error {
+	return kinds, s.bySegment(list, all, func(seg *segmentState, cs []indexed) error {
 		docs := make([]uint32, len(cs))
 		for k, c := range cs {
 			docs[k] = c.doc
 		}
-		return seg.KeywordsOf(index.FieldKind, docs, func(k int, kind []byte) {
+		return seg.KeywordsOf(segment.FieldKind, docs, func(k int, kind []byte) {
 			kinds[cs[k].index] = session.Kind(kind)
 		})
 	})

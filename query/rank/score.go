@@ -53,7 +53,7 @@ func (s *scorer) tf(freq float32, length uint32) float32 {
 }
 
 // scoreWord adds one word to the scores of a window.
-func (s *scorer) scoreWord(sc *scores, seg *segment, p *words.Planned) error {
+func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) error {
 	switch {
 	case p.Find != nil:
 		s.scoreFound(sc, seg, p)
@@ -91,7 +91,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segment, p *words.Planned) error {
 }
 
 // scoreTerm is scoreTerms for a single term.
-func (s *scorer) scoreTerm(sc *scores, seg *segment, p *words.Planned) error {
+func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) error {
 	x := &p.Terms[0]
 	value := float32(0)
 	if p.Scored {
@@ -116,7 +116,7 @@ func (s *scorer) scoreTerm(sc *scores, seg *segment, p *words.Planned) error {
 }
 
 // scoreTerms sets the values of the documents that have some of the terms.
-func (s *scorer) scoreTerms(sc *scores, seg *segment, p *words.Planned) error {
+func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) error {
 	for n := range p.Terms {
 		x := &p.Terms[n]
 		for {
@@ -151,7 +151,7 @@ func (s *scorer) scoreTerms(sc *scores, seg *segment, p *words.Planned) error {
 }
 
 // scoreParts raises the values of the documents that have parts of a compound.
-func (s *scorer) scoreParts(sc *scores, seg *segment, p *words.Planned) error {
+func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) error {
 	whole, among := seg.whole[p.Index], seg.allowed
 	if p.Strict() {
 		among = whole
@@ -208,7 +208,7 @@ func (s *scorer) scoreParts(sc *scores, seg *segment, p *words.Planned) error {
 }
 
 // scoreSpellings scores a part that has several spellings as one term.
-func (s *scorer) scoreSpellings(sc *scores, seg *segment, p *words.Planned, part int, idf float32, among docset.Set) error {
+func (s *scorer) scoreSpellings(sc *scores, seg *segmentState, p *words.Planned, part int, idf float32, among docset.Set) error {
 	type have struct{ freq, length uint32 }
 	found := map[uint32]have{}
 	for n, term := range p.SpellingsOf(part) {
@@ -242,7 +242,7 @@ type pending struct {
 
 // scoreFound adds the documents of which a filter.TextTest may be true to the scores of a
 // window, all with the same value.
-func (s *scorer) scoreFound(sc *scores, seg *segment, p *words.Planned) {
+func (s *scorer) scoreFound(sc *scores, seg *segmentState, p *words.Planned) {
 	value := float32(p.AllIDF)
 	for i := range p.All[seg.number].Slice(sc.first, sc.end).All() {
 		doc := sc.first + i

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
+	"pigrep/index/record"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/docset"
 	"pigrep/query/filter"
@@ -31,7 +33,7 @@ type snapshot struct {
 	reader  *index.Reader
 	files   []file  // in the order of the summaries: by path
 	fileOf  []int32 // indexes in files, by the number of the file; -1 for none
-	segs    []*segment
+	segs    []*segmentState
 	touched atomic.Int32 // segments that were read at random since the last trim
 }
 
@@ -43,16 +45,16 @@ type file struct {
 	recency float32
 
 	loading sync.Mutex      // of outline and tree
-	outline *index.Outline  // nil until it is needed
+	outline *record.Outline // nil until it is needed
 	record  *session.Record // with its tree, for the neighbours of hits; nil until it is needed
 	tree    *session.Tree
 }
 
-// segment is a segment of the index, with the state of a search.
-type segment struct {
-	*index.Segment
+// segmentState is a segment of the index, with the state of a search.
+type segmentState struct {
+	*segment.Segment
 	number  int
-	files   index.FileRuns
+	files   segment.FileRuns
 	allowed docset.Set        // nil: all
 	fields  []docset.Set      // of each field in the text
 	whole   []docset.Set      // of each word: documents that may have all its parts together
@@ -67,7 +69,7 @@ func newSnapshot(r *index.Reader, words int) *snapshot {
 	s := &snapshot{reader: r}
 	s.listFiles()
 	for i, seg := range r.Segments() {
-		s.segs = append(s.segs, &segment{Segment: seg, number: i, pending: make([][]pending, words)})
+		s.segs = append(s.segs, &segmentState{Segment: seg, number: i, pending: make([][]pending, words)})
 	}
 	return s
 }
@@ -125,13 +127,13 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 }
 
 // eachSegment works on several segments at a time, and releases the pages of each.
-func (s *snapshot) eachSegment(work func(*segment) error) error {
-	return docset.EachSegment(s.reader.Segments(), func(number int, _ *index.Segment) error { return work(s.segs[number]) })
+func (s *snapshot) eachSegment(work func(*segmentState) error) error {
+	return docset.EachSegment(s.reader.Segments(), func(number int, _ *segment.Segment) error { return work(s.segs[number]) })
 }
 
 // setWhole sets the documents that may contain each word whole. For a strict word it
 // leaves only those that pass the filters, on a copy: the plan never changes.
-func (seg *segment) setWhole(p *words.Plan) {
+func (seg *segmentState) setWhole(p *words.Plan) {
 	seg.whole = make([]docset.Set, len(p.Words))
 	for i, w := range p.Words {
 		seg.whole[i] = w.Whole[seg.number]
@@ -146,7 +148,7 @@ func (seg *segment) setWhole(p *words.Plan) {
 const maxTouched = 6
 
 // touch must be called before a segment is read for a single hit.
-func (s *snapshot) touch(seg *segment) {
+func (s *snapshot) touch(seg *segmentState) {
 	if !seg.touched.Swap(true) && s.touched.Add(1) > maxTouched {
 		s.trim()
 	}
@@ -163,7 +165,7 @@ func (s *snapshot) trim() {
 }
 
 // outline loads the session record of a file that has documents in the segment.
-func (s *snapshot) outline(at int32, seg *segment) (*index.Outline, error) {
+func (s *snapshot) outline(at int32, seg *segmentState) (*record.Outline, error) {
 	f := &s.files[at]
 	f.loading.Lock()
 	defer f.loading.Unlock()
@@ -174,7 +176,7 @@ func (s *snapshot) outline(at int32, seg *segment) (*index.Outline, error) {
 			return nil, err
 		}
 		if o == nil {
-			o = &index.Outline{Record: session.Record{Summary: *f.Summary}}
+			o = &record.Outline{Record: session.Record{Summary: *f.Summary}}
 		}
 		f.outline = o
 	}
@@ -183,14 +185,14 @@ func (s *snapshot) outline(at int32, seg *segment) (*index.Outline, error) {
 
 // timeOf returns the time of an entry, with documents in the segment, in Unix
 // milliseconds.
-func (s *snapshot) timeOf(at int32, seg *segment, offset int64) (int64, error) {
+func (s *snapshot) timeOf(at int32, seg *segmentState, offset int64) (int64, error) {
 	o, err := s.outline(at, seg)
 	if err != nil {
 		return 0, err
 	}
 	e, ok := o.At(offset)
 	if !ok {
-		e = index.Entry{}
+		e = record.Entry{}
 	}
 	return o.Record.TimeOf(&e.Node).UnixMilli(), nil
 }
@@ -225,7 +227,7 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 func (s *snapshot) lengthOf(c *Candidate) int64 {
 	seg := s.segs[c.segment]
 	s.touch(seg)
-	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.Of(doc) == s.files[c.file].File; doc++ {
+	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.File(doc) == s.files[c.file].File; doc++ {
 		if id, ok := seg.ID(doc); ok && id.Offset != c.offset {
 			return id.Offset - c.offset
 		}
@@ -241,7 +243,7 @@ type indexed struct {
 
 // bySegment works on the wanted candidates of a list, grouped by segment and in the
 // order of their documents, on several segments at a time. It releases their pages.
-func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segment, []indexed) error) error {
+func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, work func(*segmentState, []indexed) error) error {
 	lists := make([][]indexed, len(s.segs))
 	for i, c := range list {
 		if wanted(c) {
@@ -268,7 +270,7 @@ func (s *snapshot) bySegment(list []*Candidate, wanted func(*Candidate) bool, wo
 func (s *snapshot) resolveAll(list []*Candidate) ([]int64, error) {
 	lengths := make([]int64, len(list))
 	all := func(*Candidate) bool { return true }
-	return lengths, s.bySegment(list, all, func(_ *segment, cs []indexed) error {
+	return lengths, s.bySegment(list, all, func(_ *segmentState, cs []indexed) error {
 		for _, c := range cs {
 			lengths[c.index] = s.lengthOf(s.resolve(c.Candidate))
 		}

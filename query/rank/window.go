@@ -3,7 +3,7 @@ package rank
 import (
 	"slices"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/docset"
 	"pigrep/query/words"
 )
@@ -91,13 +91,13 @@ func (sc *scores) next(n int) bool {
 
 // An openList reads the postings of one term in a segment window by window.
 type openList struct {
-	postings             *index.Postings // nil until it is asked for the first
-	docs, freqs, lengths []uint32        // at hand
+	postings             *segment.Postings // nil until it is asked for the first
+	docs, freqs, lengths []uint32          // at hand
 }
 
 // in returns some postings in the window, in order, none when there are no more.
 // They are valid until the next call.
-func (c *openList) in(p *words.Plan, sc *scores, seg *segment, term string) (docs, freqs, lengths []uint32, err error) {
+func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
 	if c.postings == nil {
 		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
 			return nil, nil, nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/scope"
@@ -34,7 +35,7 @@ func Facets(r *index.Reader) ([]Facet, error) {
 	}
 	tools := make(map[string]int)
 	for _, s := range r.Segments() {
-		err := s.Terms(index.FieldTool, nil, func(term []byte, count int) bool {
+		err := s.Terms(segment.FieldTool, nil, func(term []byte, count int) bool {
 			tools[string(term)] += count
 			return true
 		})

@@ -7,6 +7,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -238,7 +239,7 @@ func filesWith(r *index.Reader, f *filter.Filter) (map[uint32]bool, error) {
 			return nil, err
 		}
 		for doc := range uint32(seg.Len()) {
-			if file := files.Of(doc); docs.Has(doc) && file != index.NoFile { // of live documents
+			if file := files.File(doc); docs.Has(doc) && file != segment.NoFile { // of live documents
 				found[file] = true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
 	"pigrep/query/rank"
@@ -110,7 +111,7 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 	seen := make(map[EntryLocation]bool)
 	for _, seg := range r.Segments() {
 		var ids []string
-		err := seg.Terms(index.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
+		err := seg.Terms(segment.FieldEntry, []byte(prefix), func(term []byte, _ int) bool {
 			ids = append(ids, string(term))
 			return len(ids) < rank.MaxIDs
 		})
@@ -122,12 +123,12 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 			return nil, err
 		}
 		for _, id := range ids {
-			docs, err := seg.Bitmap(index.FieldEntry, []byte(id))
+			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
 			if err != nil {
 				return nil, err
 			}
 			for it := docs.Iterator(); it.HasNext(); {
-				p := EntryLocation{summaries[files.Of(it.Next())], id}
+				p := EntryLocation{summaries[files.File(it.Next())], id}
 				if p.Session != nil && !seen[p] {
 					seen[p] = true
 					places = append(places, p)

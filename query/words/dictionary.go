@@ -7,18 +7,19 @@ import (
 	"sync/atomic"
 
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/docset"
 )
 
 // A term is the dictionary entry of a term.
 type term struct {
-	df int           // live documents that contain it
-	at []index.Place // of its postings, by segment
+	df int                      // live documents that contain it
+	at []segment.PostingsOffset // of its postings, by segment
 }
 
 // dictionary looks terms up in all segments, and remembers them.
 type dictionary struct {
-	segments  []*index.Segment
+	segments  []*segment.Segment
 	documents float64
 	terms     map[string]*term
 }
@@ -48,7 +49,7 @@ func (d *dictionary) count(terms ...string) error {
 	if len(n.terms) == 0 {
 		return nil
 	}
-	err := docset.EachSegment(d.segments, func(i int, seg *index.Segment) error {
+	err := docset.EachSegment(d.segments, func(i int, seg *segment.Segment) error {
 		_, err := n.countIn(i, seg)
 		return err
 	})
@@ -70,7 +71,7 @@ type termCount struct {
 func (d *dictionary) newCount(terms []string) *termCount {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t string) bool { return d.terms[t] != nil })
 	n := &termCount{terms, make([]term, len(terms)), make([]atomic.Int64, len(terms))}
-	places := make([]index.Place, len(terms)*len(d.segments))
+	places := make([]segment.PostingsOffset, len(terms)*len(d.segments))
 	for i := range n.found {
 		n.found[i].at, places = places[:len(d.segments)], places[len(d.segments):]
 	}
@@ -78,10 +79,10 @@ func (d *dictionary) newCount(terms []string) *termCount {
 }
 
 // countIn adds the counts of a segment, which has this number, and returns them.
-func (n *termCount) countIn(number int, seg *index.Segment) (counts []int, err error) {
+func (n *termCount) countIn(number int, seg *segment.Segment) (counts []int, err error) {
 	counts = make([]int, len(n.terms))
 	for i, t := range n.terms {
-		at, err := seg.Place(index.FieldText, []byte(t))
+		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
 		if err != nil {
 			return nil, err
 		}
@@ -103,15 +104,15 @@ func (d *dictionary) add(n *termCount) {
 }
 
 // postingsAt returns where the postings of a term are in a segment.
-func (d *dictionary) postingsAt(number int, seg *index.Segment, t string) (index.Place, error) {
+func (d *dictionary) postingsAt(number int, seg *segment.Segment, t string) (segment.PostingsOffset, error) {
 	if known := d.terms[t]; known != nil {
 		return known.at[number], nil
 	}
-	return seg.Place(index.FieldText, []byte(t))
+	return seg.PostingsOffset(segment.FieldText, []byte(t))
 }
 
 // marker returns a function that marks the documents of a segment with a term.
-func (d *dictionary) marker(number int, seg *index.Segment) docset.Marker {
+func (d *dictionary) marker(number int, seg *segment.Segment) docset.Marker {
 	return func(t string, into docset.Set) error {
 		at, err := d.postingsAt(number, seg, t)
 		if err != nil {
@@ -134,7 +135,7 @@ type continuations struct {
 
 // list adds the terms of one of several segments, where count documents contain the
 // word.
-func (c *continuations) list(number int, seg *index.Segment, word string, count, segments int) error {
+func (c *continuations) list(number int, seg *segment.Segment, word string, count, segments int) error {
 	giveUp := func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -145,7 +146,7 @@ func (c *continuations) list(number int, seg *index.Segment, word string, count,
 		return nil
 	}
 	var terms []string
-	err := seg.Terms(index.FieldText, []byte(word), func(term []byte, _ int) bool {
+	err := seg.Terms(segment.FieldText, []byte(word), func(term []byte, _ int) bool {
 		if len(term) > len(word) {
 			terms = append(terms, string(term))
 		}
@@ -164,7 +165,7 @@ func (c *continuations) list(number int, seg *index.Segment, word string, count,
 		return nil
 	}
 	for _, t := range terms {
-		at, err := seg.Place(index.FieldText, []byte(t))
+		at, err := seg.PostingsOffset(segment.FieldText, []byte(t))
 		if err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func (c *continuations) list(number int, seg *index.Segment, word string, count,
 		}
 		known := c.terms[t]
 		if known == nil {
-			known = &term{at: make([]index.Place, segments)}
+			known = &term{at: make([]segment.PostingsOffset, segments)}
 			c.terms[t] = known
 		}
 		known.df += docs

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/query/docset"
 	"pigrep/query/match"
 	"pigrep/query/syntax"
@@ -59,7 +60,7 @@ func (p *Planned) SpellingsOf(part int) []string {
 }
 
 // Postings returns the postings of a term in a segment, which has this number.
-func (p *Plan) Postings(number int, seg *index.Segment, term string) (*index.Postings, error) {
+func (p *Plan) Postings(number int, seg *segment.Segment, term string) (*segment.Postings, error) {
 	at, err := p.dictionary.postingsAt(number, seg, term)
 	if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 		}
 	}
 	terms := d.newCount(lookups(q.Words))
-	err := docset.EachSegment(d.segments, func(number int, seg *index.Segment) error {
+	err := docset.EachSegment(d.segments, func(number int, seg *segment.Segment) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -190,7 +191,7 @@ func newPlanned(w *Word, i, segments int) *Planned {
 }
 
 // findWhole finds the documents of a segment that may contain the word whole.
-func (p *Planned) findWhole(number int, seg *index.Segment, d *dictionary) error {
+func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) error {
 	switch {
 	case p.Find != nil:
 		docs, err := p.Find.Docs(seg)
@@ -241,7 +242,7 @@ func (x *resolver) complete(p *Planned) error {
 		return nil
 	}
 	if p.Split {
-		err := docset.EachSegment(x.segments, func(number int, seg *index.Segment) error { return p.findWhole(number, seg, x.dictionary) })
+		err := docset.EachSegment(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/docset"
 )
 
@@ -93,9 +93,9 @@ func (e *expander) bounds(prefix string, least int) (bounds map[string]int, left
 	totals := map[string]total{}
 	var rare []counted
 	var mu sync.Mutex
-	err = docset.EachSegment(e.segments, func(_ int, seg *index.Segment) error {
+	err = docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
 		var terms, few []counted
-		err := seg.Terms(index.FieldText, []byte(prefix), func(term []byte, count int) bool {
+		err := seg.Terms(segment.FieldText, []byte(prefix), func(term []byte, count int) bool {
 			switch {
 			case len(term) == len(prefix):
 			case count >= least:

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/near"
 	"pigrep/query/docset"
 )
@@ -28,15 +28,15 @@ func (e *expander) fuzzy(term string, opt similarity) error {
 		Expansion
 		edits int
 	}
-	found, err := e.gather(func(seg *index.Segment, visit func([]byte)) error {
+	found, err := e.gather(func(seg *segment.Segment, visit func([]byte)) error {
 		if !opt.asked && opt.edits == 1 {
-			return seg.Similar(index.FieldText, []byte(term), visit)
+			return seg.Typos(segment.FieldText, []byte(term), visit)
 		}
 		prefix := ""
 		if _, size := utf8.DecodeRuneInString(term); !opt.asked {
 			prefix = term[:size]
 		}
-		return seg.Fuzzy(index.FieldText, []byte(prefix), []byte(term), opt.edits, func(t []byte, _, _ int) bool {
+		return seg.Fuzzy(segment.FieldText, []byte(prefix), []byte(term), opt.edits, func(t []byte, _, _ int) bool {
 			visit(t)
 			return true
 		})
@@ -73,10 +73,10 @@ func (e *expander) fuzzy(term string, opt similarity) error {
 }
 
 // gather returns the terms that list visits in the segments.
-func (e *expander) gather(list func(seg *index.Segment, visit func(term []byte)) error) (map[string]bool, error) {
+func (e *expander) gather(list func(seg *segment.Segment, visit func(term []byte)) error) (map[string]bool, error) {
 	found := map[string]bool{}
 	var mu sync.Mutex
-	err := docset.EachSegment(e.segments, func(_ int, seg *index.Segment) error {
+	err := docset.EachSegment(e.segments, func(_ int, seg *segment.Segment) error {
 		var terms []string
 		if err := list(seg, func(term []byte) { terms = append(terms, string(term)) }); err != nil {
 			return err

@@ -3,8 +3,8 @@ package stories
 import (
 	"math"
 
-	"pigrep/index"
 	"pigrep/index/analysis"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
@@ -18,7 +18,7 @@ type Corpus struct {
 
 // Doc is one document of a Corpus.
 type Doc struct {
-	ID     index.ID
+	ID     segment.ID
 	Path   string
 	Kind   session.Kind
 	Text   string

@@ -18,6 +18,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 )
@@ -136,13 +137,13 @@ type Library struct {
 	Place  string // of the index
 	Writer *index.Writer
 	Reader *index.Reader
-	Texts  map[index.ID]string // every document's text
-	Kinds  map[index.ID]session.Kind
+	Texts  map[segment.ID]string // every document's text
+	Kinds  map[segment.ID]session.Kind
 }
 
 func New(t testing.TB, stories ...Story) *Library {
 	t.Helper()
-	l := &Library{t: t, Dir: t.TempDir(), Texts: map[index.ID]string{}, Kinds: map[index.ID]session.Kind{}}
+	l := &Library{t: t, Dir: t.TempDir(), Texts: map[segment.ID]string{}, Kinds: map[segment.ID]session.Kind{}}
 	l.Place = filepath.Join(l.Dir, "index")
 	w, err := index.OpenWriter(l.Place, index.WriterOptions{})
 	if err != nil {
@@ -220,8 +221,8 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 			rec.Add(e)
 			for k := range e.Parts {
 				p := &e.Parts[k]
-				d := index.Document{
-					ID: index.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
+				d := segment.Document{
+					ID: segment.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
 					Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Copy: e.Copy, Text: p.Text,
 				}
 				if k == 0 {
