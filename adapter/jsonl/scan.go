@@ -119,7 +119,7 @@ func (s *Scanner) check(data []byte, i int) (int, error) {
 	}
 	s.spaced = false
 	depth := 0
-	before := 0 // bytes of texts before the current string
+	before := 0 // bytes of texts before the current key
 	var inObject bool
 	var err error
 
