@@ -119,33 +119,20 @@ func (s *Scanner) check(data []byte, i int) (int, error) {
 	}
 	s.spaced = false
 	depth := 0
-	before := 0 // bytes of texts before the current string
+	before := 0 // bytes of texts before the current key
 	var inObject bool
 	var err error
 
 value:
-	i = s.space(data, i)
-	if i == len(data) {
+	if i = s.space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	switch c := data[i]; c {
 	case '{', '[':
 		inObject = c == '{'
-		if depth>>6 == len(s.objects) {
-			s.objects = append(s.objects, 0)
-		}
-		if inObject {
-			s.objects[depth>>6] |= 1 << (depth & 63)
-		} else {
-			s.objects[depth>>6] &^= 1 << (depth & 63)
-		}
-		if depth < notedDepth {
-			s.open[depth] = len(s.long)
-			s.long = append(s.long, note{Value: Value{Extent: Extent{Start: i}}})
-		}
+		s.enter(depth, i, inObject)
 		depth++
-		i = s.space(data, i+1)
-		if i == len(data) {
+		if i = s.space(data, i+1); i == len(data) {
 			return i, errTruncated
 		}
 		if data[i] == c+2 { // '}' is '{'+2, ']' is '['+2
@@ -156,31 +143,11 @@ value:
 		}
 		goto value
 	case '"':
-		before = len(s.texts)
-		end, form, err := s.string(data, i+1)
-		if err != nil {
-			return end, err
-		}
-		if end-i >= longValue && depth <= notedDepth {
-			s.long = append(s.long, note{Value{Extent{i, end}, form}, Extent{before, len(s.texts)}})
-		} else {
-			s.texts = s.texts[:before]
-		}
-		i = end
-	case 't':
-		if i, err = checkWord(data, i, "true"); err != nil {
-			return i, err
-		}
-	case 'f':
-		if i, err = checkWord(data, i, "false"); err != nil {
-			return i, err
-		}
-	case 'n':
-		if i, err = checkWord(data, i, "null"); err != nil {
+		if i, err = s.text(data, i, depth); err != nil {
 			return i, err
 		}
 	default:
-		if i, err = checkNumber(data, i); err != nil {
+		if i, err = checkScalar(data, i); err != nil {
 			return i, err
 		}
 	}
@@ -189,8 +156,7 @@ after:
 	if depth == 0 {
 		return i, nil
 	}
-	i = s.space(data, i)
-	if i == len(data) {
+	if i = s.space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	switch c := data[i]; {
@@ -206,8 +172,7 @@ after:
 	return i, ErrSyntax
 
 key:
-	i = s.space(data, i)
-	if i == len(data) {
+	if i = s.space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	if data[i] != '"' {
@@ -218,8 +183,7 @@ key:
 		return i, err
 	}
 	s.texts = s.texts[:before]
-	i = s.space(data, i)
-	if i == len(data) {
+	if i = s.space(data, i); i == len(data) {
 		return i, errTruncated
 	}
 	if data[i] != ':' {
@@ -231,6 +195,29 @@ key:
 closed:
 	i++
 	depth--
+	inObject = s.leave(depth, i)
+	goto after
+}
+
+// enter records the array or object that starts at i.
+func (s *Scanner) enter(depth, i int, isObject bool) {
+	if depth>>6 == len(s.objects) {
+		s.objects = append(s.objects, 0)
+	}
+	if isObject {
+		s.objects[depth>>6] |= 1 << (depth & 63)
+	} else {
+		s.objects[depth>>6] &^= 1 << (depth & 63)
+	}
+	if depth < notedDepth {
+		s.open[depth] = len(s.long)
+		s.long = append(s.long, note{Value: Value{Extent: Extent{Start: i}}})
+	}
+}
+
+// leave records that the array or object at this depth ends at i. It reports whether
+// an object is around it.
+func (s *Scanner) leave(depth, i int) (inObject bool) {
 	if depth < notedDepth {
 		// A short value cannot contain a long one, so its note is the last.
 		if at := s.open[depth]; i-s.long[at].Start < longValue {
@@ -239,11 +226,38 @@ closed:
 			s.long[at].End = i
 		}
 	}
-	if depth > 0 {
-		d := depth - 1
-		inObject = s.objects[d>>6]>>(d&63)&1 == 1
+	if depth == 0 {
+		return false
 	}
-	goto after
+	return s.objects[(depth-1)>>6]>>((depth-1)&63)&1 == 1
+}
+
+// text checks the string at i, records it if it is long, and returns where it ends.
+func (s *Scanner) text(data []byte, i, depth int) (int, error) {
+	before := len(s.texts)
+	end, form, err := s.string(data, i+1)
+	if err != nil {
+		return end, err
+	}
+	if end-i >= longValue && depth <= notedDepth {
+		s.long = append(s.long, note{Value{Extent{i, end}, form}, Extent{before, len(s.texts)}})
+	} else {
+		s.texts = s.texts[:before]
+	}
+	return end, nil
+}
+
+// checkScalar checks the number, true, false or null at i.
+func checkScalar(data []byte, i int) (int, error) {
+	switch data[i] {
+	case 't':
+		return checkWord(data, i, "true")
+	case 'f':
+		return checkWord(data, i, "false")
+	case 'n':
+		return checkWord(data, i, "null")
+	}
+	return checkNumber(data, i)
 }
 
 // space returns the first index from i on that is not white space.

@@ -286,7 +286,7 @@ func (o *mcpOptions) serverArgs(a *App) []string {
 func (a *App) serverEnv() map[string]string {
 	env := make(map[string]string)
 	names := []string{envIndexDir}
-	for _, v := range agentVariables() {
+	for _, v := range a.registry().Variables() {
 		if v.Path {
 			names = append(names, v.Name)
 		}
