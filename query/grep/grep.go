@@ -93,18 +93,26 @@ func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
 }
 
+// Input is what is searched.
+type Input struct {
+	Reader  *index.Reader // nil: every file is read from its beginning to its end
+	Adapter adapter.Adapter
+	Source  entry.Source
+	Files   []File
+}
+
 // Run calls emit with every match, in order, on the caller's goroutine. Without a
 // reader every file is scanned. Run stops at an error of emit and returns it.
-func Run(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, files []File, req Request, emit func(*Match) error) (*Summary, error) {
+func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*Summary, error) {
 	p, err := req.compile()
 	if err != nil {
 		return nil, err
 	}
-	g := &run{reader: r, adapter: a, src: src, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: defaultLimits}
+	g := &run{reader: in.Reader, adapter: in.Adapter, src: in.Source, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: defaultLimits}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
-	g.plan(files)
+	g.plan(in.Files)
 	if err := g.findLookups(); err != nil {
 		return nil, err
 	}

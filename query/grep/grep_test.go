@@ -108,7 +108,7 @@ func (s *grepShelf) grep(req Request, indexed bool) ([]*Match, *Summary) {
 		files = append(files, f)
 	}
 	var list []*Match
-	sum, err := Run(context.Background(), reader, pi.New(), stories.Disk{}, files, req, func(m *Match) error {
+	sum, err := Run(context.Background(), Input{reader, pi.New(), stories.Disk{}, files}, req, func(m *Match) error {
 		list = append(list, m)
 		return nil
 	})
@@ -633,7 +633,7 @@ func TestGrepGivenUp(t *testing.T) {
 		if n%2 == 0 {
 			req.Idle = cancel // before a file is done
 		}
-		_, err := Run(ctx, nil, pi.New(), stories.Disk{}, files, req, func(*Match) error {
+		_, err := Run(ctx, Input{nil, pi.New(), stories.Disk{}, files}, req, func(*Match) error {
 			if seen++; seen > n {
 				cancel()
 			}

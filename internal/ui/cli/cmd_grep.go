@@ -252,7 +252,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	start := a.Now()
 	out := printer.NewGrep(p, options)
 	first := true
-	sum, err := grep.Run(ctx, known.reader, where.agents, disk{}, known.files(), req, func(m *grep.Match) error {
+	sum, err := grep.Run(ctx, grep.Input{Reader: known.reader, Adapter: where.agents, Source: disk{}, Files: known.files()}, req, func(m *grep.Match) error {
 		if err := out.Match(m); err != nil || !first {
 			return err
 		}

@@ -84,7 +84,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	var rows []grepRow
 	seen, lines, matches, files := 0, 0, 0, 0
 	last := ""
-	sum, err := grep.Run(ctx, q.Reader, s.Adapter, s.Files, q.Files(), req, func(m *grep.Match) error {
+	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, func(m *grep.Match) error {
 		lines, matches = lines+m.Matched, matches+m.Matches
 		if m.SessionPath != last {
 			last = m.SessionPath
