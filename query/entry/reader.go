@@ -172,7 +172,7 @@ func (r *Reader) readAt(offset int64, have, length int) error {
 	if r.file == nil {
 		f, err := r.src.Open(r.session.Path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: it was deleted", ErrChanged)
+			return fmt.Errorf("%w: %v", ErrChanged, err)
 		}
 		if err != nil {
 			return err
