@@ -74,9 +74,13 @@ func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string
 	t.Helper()
 	list := []string{}
 	for _, s := range r.Segments() {
-		p, err := s.Postings(f, []byte(term))
+		at, err := s.PostingsOffset(f, []byte(term))
 		if err != nil {
-			t.Fatalf("Postings(%s, %q): %v", f, term, err)
+			t.Fatalf("PostingsOffset(%s, %q): %v", f, term, err)
+		}
+		p, err := s.PostingsAt(at)
+		if err != nil {
+			t.Fatalf("PostingsAt(%s, %q): %v", f, term, err)
 		}
 		n := 0
 		for {
@@ -94,8 +98,8 @@ func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string
 		if err := p.Err(); err != nil {
 			t.Fatalf("Postings(%s, %q).Err: %v", f, term, err)
 		}
-		if p.Count() != n {
-			t.Errorf("Postings(%s, %q).Count = %d, want %d", f, term, p.Count(), n)
+		if count, err := s.CountAt(at); err != nil || count != n {
+			t.Errorf("CountAt(%s, %q) = %d, %v, want %d", f, term, count, err, n)
 		}
 	}
 	return list

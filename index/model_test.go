@@ -236,11 +236,19 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 			}
 		}
 		walk(segment.FieldText, func(term string) {
-			p, err := s.Postings(segment.FieldText, []byte(term))
+			at, err := s.PostingsOffset(segment.FieldText, []byte(term))
 			if err != nil {
-				t.Fatalf("Postings(%q): %v", term, err)
+				t.Fatalf("PostingsOffset(%q): %v", term, err)
 			}
-			count, n, last := p.Count(), 0, -1
+			p, err := s.PostingsAt(at)
+			if err != nil {
+				t.Fatalf("PostingsAt(%q): %v", term, err)
+			}
+			count, err := s.CountAt(at)
+			if err != nil {
+				t.Fatalf("CountAt(%q): %v", term, err)
+			}
+			n, last := 0, -1
 			for {
 				doc, freq, length, ok := p.Next()
 				if !ok {

@@ -61,7 +61,7 @@ func TestPostingsOfList(t *testing.T) {
 				t.Fatalf("readList of %d: %v", n, err)
 			}
 			p := newPostings(l, s)
-			want := p.Count()
+			want := p.count()
 			got := 0
 			for i := range n {
 				if every > 0 && i%every == 0 {
@@ -74,7 +74,7 @@ func TestPostingsOfList(t *testing.T) {
 				got++
 			}
 			if _, _, _, ok := p.Next(); ok || p.Err() != nil || got != want {
-				t.Errorf("%d postings, Count = %d, then %t, %v", got, want, ok, p.Err())
+				t.Errorf("%d postings, count = %d, then %t, %v", got, want, ok, p.Err())
 			}
 			checkBlocks(t, l, s)
 		}
