@@ -92,6 +92,7 @@ func TestDifference(t *testing.T) {
 		{"line less", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "- b", "  c"}},
 		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
 		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
+		{"JSON over several lines", answer{Stdout: "{\"a\":[\n{\"b\":1}\n]}\n"}, answer{Stdout: "{\"a\":[\n{\"b\":2}\n]}\n"}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": [`, "      {", `-       "b": 1`, `+       "b": 2`, "      }", "    ]", "  }"}},
 		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
 		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `\ no newline at the end`, `+ {"a": 1}`, `\ no newline at the end`}},
 		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a", `\ no newline at the end`}},
