@@ -204,15 +204,47 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("the old build ran %q, %v; want the directories behind the command", runs, err)
 	}
 
-	ok, out := run(other, "")
-	if ok || !strings.Contains(out, `-   "answer": 1`) {
-		t.Errorf("a difference is not shown:\n%s", out)
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ the second time:\n%s", out)
 	}
 	if again, err := os.ReadFile(oldLog); err != nil || len(again) != len(runs) {
 		t.Errorf("the second comparison ran the old build again: %s, %v", again[len(runs):], err)
 	}
+
+	ok, out := run(other, "")
+	if ok || !strings.Contains(out, `-   "answer": 1`) {
+		t.Errorf("a difference is not shown:\n%s", out)
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("the cache holds other answers after a difference:\n%s", out)
+	}
 	if ok, out := run(other, allow); !ok || !strings.Contains(out, "× another answer to forks") {
 		t.Errorf("an intended difference is not counted as one:\n%s", out)
+	}
+}
+
+// A build whose answer depends on the clock gets a second chance; one that gives
+// another answer each time differs.
+func TestCompareRunsAgain(t *testing.T) {
+	clock := filepath.Join(t.TempDir(), "clock")
+	aged, _ := standIn(t, "aged", "cat "+clock)
+	random, _ := standIn(t, "random", `echo "$$"`)
+	work := t.TempDir()
+	for _, c := range []struct {
+		time, new string
+		want      bool
+	}{{"1h", aged, true}, {"2h", aged, true}, {"2h", random, false}} {
+		if err := os.WriteFile(clock, []byte(c.time), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: aged, new: c.new, work: work, only: "pigrep resume --jsonl"}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok != c.want {
+			t.Errorf("at %s %s: equal %t, want %t:\n%s", c.time, filepath.Base(c.new), ok, c.want, out.String())
+		}
 	}
 }
 

@@ -65,8 +65,16 @@ func (p *program) command(t *corpusTree, q *query) []string {
 
 const timeLimit = 2 * time.Minute
 
-// run runs a query.
+// run runs a query; for the one that builds the index it returns the answer of
+// that build.
 func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+	if q.builds {
+		return p.build(ctx, t)
+	}
+	return p.exec(ctx, t, q)
+}
+
+func (p *program) exec(ctx context.Context, t *corpusTree, q *query) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
@@ -122,7 +130,7 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return answer{}, err
 	}
-	a, err := p.run(ctx, t, buildQuery(t.name))
+	a, err := p.exec(ctx, t, buildQuery(t.name))
 	if err != nil {
 		return answer{}, err
 	}
@@ -136,32 +144,22 @@ func (p *program) cachePath(t *corpusTree, q *query) string {
 	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
 }
 
-// cached returns the answer of an earlier run. Text for people contains ages ("2
-// weeks ago") and is never cached.
-func (p *program) cached(t *corpusTree, q *query) (answer, bool) {
-	var a answer
-	return a, !q.people && load(p.cachePath(t, q), &a) == nil
-}
-
 // ask returns the cached answer, or runs the query and caches its answer.
 func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	if a, ok := p.cached(t, q); ok {
+	var a answer
+	if load(p.cachePath(t, q), &a) == nil {
 		return a, nil
 	}
-	a, err := p.askNow(ctx, t, q)
-	if err != nil || q.people {
+	return p.askAgain(ctx, t, q)
+}
+
+// askAgain runs the query and replaces the cached answer.
+func (p *program) askAgain(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+	a, err := p.run(ctx, t, q)
+	if err != nil {
 		return a, err
 	}
 	return a, save(p.cachePath(t, q), &a)
-}
-
-// askNow runs the query; for the one that builds the index it returns the answer
-// of that build.
-func (p *program) askNow(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	if q.builds {
-		return p.build(ctx, t)
-	}
-	return p.run(ctx, t, q)
 }
 
 func load(path string, value any) error {
