@@ -283,7 +283,7 @@ func (s *suite) ask(t *corpusTree, q *query) (*result, error) {
 		return nil, err
 	}
 	again := s.differ(t, oldAgain, newAgain)
-	if oldAgain != old {
+	if dir := s.old.indexDir(t); normal(oldAgain, dir) != normal(old, dir) {
 		r.difference = again
 	}
 	if r.difference == "" {
