@@ -248,6 +248,23 @@ func TestCompareRunsAgain(t *testing.T) {
 	}
 }
 
+func TestCaptureCountsEveryByte(t *testing.T) {
+	capture := func(last byte) string {
+		c := newCapture()
+		for range captureBytes/1024 + 3 {
+			c.Write(bytes.Repeat([]byte{'x'}, 1024))
+		}
+		c.Write([]byte{last})
+		return c.String()
+	}
+	if got := len(capture('a')); got > captureBytes+200 {
+		t.Errorf("%d bytes are kept of a long stream", got)
+	}
+	if capture('a') != capture('a') || capture('a') == capture('b') {
+		t.Error("the end of a long stream does not count")
+	}
+}
+
 func TestAllowancesNeedAReason(t *testing.T) {
 	for _, text := range []string{"resume", "resume\t", "(\treason"} {
 		path := filepath.Join(t.TempDir(), "allow")

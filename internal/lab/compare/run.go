@@ -9,6 +9,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"os/exec"
@@ -82,8 +83,8 @@ func (p *program) exec(ctx context.Context, t *corpusTree, q *query) (answer, er
 	c.Dir = home
 	c.Env = environment(home, q.people)
 	c.Stdin = strings.NewReader(q.stdin)
-	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
+	stdout, stderr := newCapture(), newCapture()
+	c.Stdout, c.Stderr = stdout, stderr
 	err := c.Run()
 	switch ctx.Err() {
 	case context.DeadlineExceeded:
@@ -96,6 +97,33 @@ func (p *program) exec(ctx context.Context, t *corpusTree, q *query) (answer, er
 		return answer{}, fmt.Errorf("run %s: %w", p.path, err)
 	}
 	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}, nil
+}
+
+// capture keeps the beginning of a stream, and a hash of the rest: some queries
+// return more than all session files together.
+type capture struct {
+	text []byte
+	rest hash.Hash
+	more int64 // bytes in rest
+}
+
+const captureBytes = 16 << 20
+
+func newCapture() *capture { return &capture{rest: sha256.New()} }
+
+func (c *capture) Write(p []byte) (int, error) {
+	n := min(len(p), captureBytes-len(c.text))
+	c.text = append(c.text, p[:n]...)
+	c.rest.Write(p[n:])
+	c.more += int64(len(p) - n)
+	return len(p), nil
+}
+
+func (c *capture) String() string {
+	if c.more == 0 {
+		return string(c.text)
+	}
+	return fmt.Sprintf("%s\n… %d more bytes, SHA-256 %x\n", c.text, c.more, c.rest.Sum(nil))
 }
 
 // environment fixes everything an answer may depend on. The time zone differs from
