@@ -92,6 +92,7 @@ func TestDifference(t *testing.T) {
 		{"line less", answer{Stdout: "a\nb\nc\n"}, answer{Stdout: "a\nc\n"}, []string{"stdout", "@@ line 2 @@", "  a", "- b", "  c"}},
 		{"nothing now", answer{Stdout: "a\n"}, answer{}, []string{"stdout", "@@ line 1 @@", "- a"}},
 		{"field of JSON", answer{Stdout: `{"a":1,"b":[2]}`}, answer{Stdout: `{"a":1,"b":[3]}`}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": 1,`, `    "b": [`, "-     2", "+     3", "    ]", "  }"}},
+		{"JSON over several lines", answer{Stdout: "{\"a\":[\n{\"b\":1}\n]}\n"}, answer{Stdout: "{\"a\":[\n{\"b\":2}\n]}\n"}, []string{"stdout", "@@ line 4 @@", "  {", `    "a": [`, "      {", `-       "b": 1`, `+       "b": 2`, "      }", "    ]", "  }"}},
 		{"order of fields", answer{Stdout: `{"a":1,"b":2}`}, answer{Stdout: `{"b":2,"a":1}`}, []string{"stdout", "@@ line 2 @@", "  {", `-   "a": 1,`, `-   "b": 2`, `+   "b": 2,`, `+   "a": 1`, "  }"}},
 		{"white space in JSON", answer{Stdout: `{"a":1}`}, answer{Stdout: `{"a": 1}`}, []string{"stdout", "@@ line 1 @@", `- {"a":1}`, `\ no newline at the end`, `+ {"a": 1}`, `\ no newline at the end`}},
 		{"no newline at the end", answer{Stdout: "a\n"}, answer{Stdout: "a"}, []string{"stdout", "@@ line 1 @@", "- a", "+ a", `\ no newline at the end`}},
@@ -203,15 +204,64 @@ func TestCompare(t *testing.T) {
 		t.Fatalf("the old build ran %q, %v; want the directories behind the command", runs, err)
 	}
 
-	ok, out := run(other, "")
-	if ok || !strings.Contains(out, `-   "answer": 1`) {
-		t.Errorf("a difference is not shown:\n%s", out)
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("two builds with the same answers differ the second time:\n%s", out)
 	}
 	if again, err := os.ReadFile(oldLog); err != nil || len(again) != len(runs) {
 		t.Errorf("the second comparison ran the old build again: %s, %v", again[len(runs):], err)
 	}
+
+	ok, out := run(other, "")
+	if ok || !strings.Contains(out, `-   "answer": 1`) {
+		t.Errorf("a difference is not shown:\n%s", out)
+	}
+	if ok, out := run(same, ""); !ok {
+		t.Errorf("the cache holds other answers after a difference:\n%s", out)
+	}
 	if ok, out := run(other, allow); !ok || !strings.Contains(out, "× another answer to forks") {
 		t.Errorf("an intended difference is not counted as one:\n%s", out)
+	}
+}
+
+// A build whose answer depends on the clock gets a second chance; one that gives
+// another answer each time differs.
+func TestCompareRunsAgain(t *testing.T) {
+	clock := filepath.Join(t.TempDir(), "clock")
+	aged, _ := standIn(t, "aged", "cat "+clock)
+	random, _ := standIn(t, "random", `echo "$$"`)
+	work := t.TempDir()
+	for _, c := range []struct {
+		time, new string
+		want      bool
+	}{{"1h", aged, true}, {"2h", aged, true}, {"2h", random, false}} {
+		if err := os.WriteFile(clock, []byte(c.time), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		ok, err := compare(t.Context(), &options{old: aged, new: c.new, work: work, only: "pigrep resume --jsonl"}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok != c.want {
+			t.Errorf("at %s %s: equal %t, want %t:\n%s", c.time, filepath.Base(c.new), ok, c.want, out.String())
+		}
+	}
+}
+
+func TestCaptureCountsEveryByte(t *testing.T) {
+	capture := func(last byte) string {
+		c := newCapture()
+		for range captureBytes/1024 + 3 {
+			c.Write(bytes.Repeat([]byte{'x'}, 1024))
+		}
+		c.Write([]byte{last})
+		return c.String()
+	}
+	if got := len(capture('a')); got > captureBytes+200 {
+		t.Errorf("%d bytes are kept of a long stream", got)
+	}
+	if capture('a') != capture('a') || capture('a') == capture('b') {
+		t.Error("the end of a long stream does not count")
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -86,7 +87,7 @@ func unified(old, new string) string {
 	a, b := layOut(old), layOut(new)
 	at := firstDifference(a, b)
 	if at == len(a) && at == len(b) {
-		a, b = strings.SplitAfter(old, "\n"), strings.SplitAfter(new, "\n")
+		a, b = slices.Collect(strings.Lines(old)), slices.Collect(strings.Lines(new))
 		at = firstDifference(a, b)
 	}
 	var out strings.Builder
@@ -188,16 +189,27 @@ func clip(line string, from int) string {
 	return strings.NewReplacer("\x1b", "␛", "\r", "␍", "\x00", "␀").Replace(text)
 }
 
-// layOut returns the lines of a text, with each JSON object indented.
+// layOut returns the lines of a text. A JSON object, be it the whole text or one
+// line, is indented first.
 func layOut(text string) []string {
+	if laid, ok := indent(text); ok {
+		return laid
+	}
 	var lines []string
-	for _, line := range strings.SplitAfter(text, "\n") {
-		var laid bytes.Buffer
-		if strings.HasPrefix(line, "{") && json.Indent(&laid, []byte(line), "", "  ") == nil {
-			lines = append(lines, strings.SplitAfter(laid.String(), "\n")...)
-		} else if line != "" {
+	for line := range strings.Lines(text) {
+		if laid, ok := indent(line); ok {
+			lines = append(lines, laid...)
+		} else {
 			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+func indent(text string) ([]string, bool) {
+	var laid bytes.Buffer
+	if !strings.HasPrefix(text, "{") || json.Indent(&laid, []byte(text), "", "  ") != nil {
+		return nil, false
+	}
+	return slices.Collect(strings.Lines(laid.String())), true
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"os/exec"
@@ -65,8 +66,16 @@ func (p *program) command(t *corpusTree, q *query) []string {
 
 const timeLimit = 2 * time.Minute
 
-// run runs a query.
+// run runs a query; for the one that builds the index it returns the answer of
+// that build.
 func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+	if q.builds {
+		return p.build(ctx, t)
+	}
+	return p.exec(ctx, t, q)
+}
+
+func (p *program) exec(ctx context.Context, t *corpusTree, q *query) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.path, p.command(t, q)...)
@@ -74,8 +83,8 @@ func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, err
 	c.Dir = home
 	c.Env = environment(home, q.people)
 	c.Stdin = strings.NewReader(q.stdin)
-	var stdout, stderr bytes.Buffer
-	c.Stdout, c.Stderr = &stdout, &stderr
+	stdout, stderr := newCapture(), newCapture()
+	c.Stdout, c.Stderr = stdout, stderr
 	err := c.Run()
 	switch ctx.Err() {
 	case context.DeadlineExceeded:
@@ -88,6 +97,33 @@ func (p *program) run(ctx context.Context, t *corpusTree, q *query) (answer, err
 		return answer{}, fmt.Errorf("run %s: %w", p.path, err)
 	}
 	return answer{stdout.String(), stderr.String(), c.ProcessState.ExitCode()}, nil
+}
+
+// capture keeps the beginning of a stream, and a hash of the rest: some queries
+// return more than all session files together.
+type capture struct {
+	text []byte
+	rest hash.Hash
+	more int64 // bytes in rest
+}
+
+const captureBytes = 16 << 20
+
+func newCapture() *capture { return &capture{rest: sha256.New()} }
+
+func (c *capture) Write(p []byte) (int, error) {
+	n := min(len(p), captureBytes-len(c.text))
+	c.text = append(c.text, p[:n]...)
+	c.rest.Write(p[n:])
+	c.more += int64(len(p) - n)
+	return len(p), nil
+}
+
+func (c *capture) String() string {
+	if c.more == 0 {
+		return string(c.text)
+	}
+	return fmt.Sprintf("%s\n… %d more bytes, SHA-256 %x\n", c.text, c.more, c.rest.Sum(nil))
 }
 
 // environment fixes everything an answer may depend on. The time zone differs from
@@ -122,7 +158,7 @@ func (p *program) build(ctx context.Context, t *corpusTree) (answer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return answer{}, err
 	}
-	a, err := p.run(ctx, t, buildQuery(t.name))
+	a, err := p.exec(ctx, t, buildQuery(t.name))
 	if err != nil {
 		return answer{}, err
 	}
@@ -136,32 +172,22 @@ func (p *program) cachePath(t *corpusTree, q *query) string {
 	return filepath.Join(p.work, "answers", p.key, t.key, fmt.Sprintf("%x", sum[:12]))
 }
 
-// cached returns the answer of an earlier run. Text for people contains ages ("2
-// weeks ago") and is never cached.
-func (p *program) cached(t *corpusTree, q *query) (answer, bool) {
-	var a answer
-	return a, !q.people && load(p.cachePath(t, q), &a) == nil
-}
-
 // ask returns the cached answer, or runs the query and caches its answer.
 func (p *program) ask(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	if a, ok := p.cached(t, q); ok {
+	var a answer
+	if load(p.cachePath(t, q), &a) == nil {
 		return a, nil
 	}
-	a, err := p.askNow(ctx, t, q)
-	if err != nil || q.people {
+	return p.askAgain(ctx, t, q)
+}
+
+// askAgain runs the query and replaces the cached answer.
+func (p *program) askAgain(ctx context.Context, t *corpusTree, q *query) (answer, error) {
+	a, err := p.run(ctx, t, q)
+	if err != nil {
 		return a, err
 	}
 	return a, save(p.cachePath(t, q), &a)
-}
-
-// askNow runs the query; for the one that builds the index it returns the answer
-// of that build.
-func (p *program) askNow(ctx context.Context, t *corpusTree, q *query) (answer, error) {
-	if q.builds {
-		return p.build(ctx, t)
-	}
-	return p.run(ctx, t, q)
 }
 
 func load(path string, value any) error {
