@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child commits and publishes until it is killed, and prints each commit that it
-// was told is on disk.
+// child commits and publishes until it is killed, and prints each commit that was
+// reported to be on disk.
 func child(dir string) {
 	w, err := index.OpenWriter(dir, index.WriterOptions{PID: os.Getpid()})
 	if err != nil {
@@ -101,7 +101,7 @@ func texts(seed int) []string {
 	return list
 }
 
-// checkCounts looks whether the summaries and the documents agree.
+// checkCounts checks that the summaries and the documents agree.
 func checkCounts(t *testing.T, r *index.Reader) {
 	t.Helper()
 	for _, s := range r.Summaries() {
@@ -334,7 +334,7 @@ func copyDir(t *testing.T, from string) string {
 }
 
 // Whatever happens to a file of the index, a reader gives the right answers or
-// ErrDamaged, and a writer goes on or says ErrDamaged and can rebuild.
+// ErrDamaged, and a writer continues or fails with ErrDamaged and can rebuild.
 func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -390,8 +390,7 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// Every byte of what says which segments there are, and which documents of them, is
-// compared before it is believed.
+// Every byte of manifests and states is checked before it is believed.
 func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -432,9 +431,9 @@ func TestDamagedState(t *testing.T) {
 	openReader(t, dir)
 }
 
-// readDamaged asks an index with a damaged segment for everything. A flipped bit
-// may change an answer, which whoever shows it compares with the session file;
-// here it must only end well.
+// readDamaged reads everything from an index with a damaged segment. A flipped bit may
+// change an answer, since answers are compared with the session files when they are
+// shown; here reading must only end without a panic.
 func readDamaged(t *testing.T, dir string) {
 	r, err := index.Open(dir)
 	if err != nil {
@@ -467,7 +466,7 @@ func (f *fatal) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-// writeDamaged goes on writing an index that may be damaged.
+// writeDamaged continues writing an index that may be damaged.
 func writeDamaged(t *testing.T, dir string) {
 	w, err := index.OpenWriter(dir, index.WriterOptions{})
 	if err == nil {

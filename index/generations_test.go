@@ -14,7 +14,7 @@ import (
 	"pigrep/index/segment"
 )
 
-// What was committed and not published is what the next writer goes on from, and
+// What was committed and not published is what the next writer continues from, and
 // what readers see when it is published.
 func TestCommittedNotPublished(t *testing.T) {
 	dir := t.TempDir()
@@ -51,8 +51,7 @@ func TestCommittedNotPublished(t *testing.T) {
 	sees(3)
 }
 
-// What a crash has left goes when something is published, and what readers may use
-// stays.
+// Publishing removes what a crash has left, and keeps what readers may use.
 func TestLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	left := []string{"gen-000099.tmp/state", "segments/0000000000ff.zap", "segments/0000000000fe.tri"}
@@ -96,7 +95,7 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// Without its newest generation an index is built anew.
+// Without its newest generation an index has to be rebuilt.
 func TestMissingGeneration(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -132,7 +131,7 @@ func putOne(t *testing.T, w *index.Writer, path, text string) {
 	commit(t, w, b)
 }
 
-// The numbers of generations go on beyond the digits that their names are padded to.
+// Generations may have more digits than their names are padded to.
 func TestManyGenerations(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -219,7 +218,7 @@ func TestVerifyOldGeneration(t *testing.T) {
 	}
 }
 
-// What nobody can read takes no space once the index was built anew.
+// What nobody can read takes no space after a rebuild.
 func TestRebuildRemovesTheDamaged(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)

@@ -197,7 +197,7 @@ func TestReopenGoesOn(t *testing.T) {
 	}
 }
 
-// What an unterminated last line held is replaced when the file is read on.
+// The documents of an unterminated last line are replaced when the file is read on.
 func TestUnterminatedLine(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -374,7 +374,7 @@ func tempDir(t *testing.T) string {
 	return dir
 }
 
-// After compacting, deleted text is in no file, not even that of summaries.
+// After compacting, deleted text is in no file, the table of summaries included.
 func TestCompact(t *testing.T) {
 	for _, files := range []int{1, 3} {
 		dir := t.TempDir()
@@ -508,8 +508,7 @@ func TestSizeOnDisk(t *testing.T) {
 	}
 }
 
-// Segments are merged when that is asked for, and then as many as keep their
-// number small.
+// Merge merges as many segments as keep their number small.
 func TestMerge(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
@@ -535,7 +534,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// What nobody asked to merge stays as it is.
+// Without Merge, segments stay as they are.
 func TestNoMerge(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)

@@ -17,7 +17,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// The model of an index: what it must hold, kept in maps.
+// model is what an index must have, kept in maps.
 type model struct {
 	docs    map[segment.ID]segment.Document
 	records map[uint32]*session.Record // full
@@ -28,7 +28,7 @@ func (m *model) clone() *model {
 	return &model{maps.Clone(m.docs), maps.Clone(m.records), maps.Clone(m.bases)}
 }
 
-// deleteFrom takes out the documents of a file from an offset on.
+// deleteFrom deletes the documents of a file from an offset on.
 func (m *model) deleteFrom(file uint32, offset int64) {
 	maps.DeleteFunc(m.docs, func(id segment.ID, _ segment.Document) bool { return id.File == file && id.Offset >= offset })
 }
@@ -145,7 +145,7 @@ func (m *model) change(t *rapid.T, w *index.Writer) *index.Batch {
 	return b
 }
 
-// An index that can be compared: all of what can be asked, as sorted text.
+// contents is everything in an index as sorted text, for comparing.
 type contents struct {
 	IDs, Text, Keywords, Terms, Copies, Files []string
 	Summaries                                 []session.Summary
@@ -200,7 +200,7 @@ func (c *contents) sort() {
 	}
 }
 
-// readContents asks a reader for everything.
+// readContents reads everything with a reader.
 func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) contents {
 	c := contents{Records: make(map[uint32]*session.Record), Documents: r.Documents(), Tokens: r.Tokens()}
 	c.Summaries = append([]session.Summary{}, r.Summaries()...)

@@ -104,7 +104,7 @@ func TestFullDiskChild(t *testing.T) {
 }
 
 // When the disk is full a commit fails, and what is on disk is the last commit
-// before it; with space the next writer goes on.
+// before it; with space the next writer continues.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestFullDiskChild$", "-test.v")

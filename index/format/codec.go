@@ -53,7 +53,7 @@ func (d *Decoder) Left() int { return len(d.s) - d.pos }
 // Skip moves to the end without reading.
 func (d *Decoder) Skip() { d.pos = len(d.s) }
 
-// Bytes reads n bytes, of which there must be so many.
+// Bytes reads n bytes; n must not exceed Left.
 func (d *Decoder) Bytes(n int) string {
 	s := d.s[d.pos : d.pos+n]
 	d.pos += n

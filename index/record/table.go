@@ -30,9 +30,9 @@ type Row struct {
 }
 
 // With returns the table with these summaries in place of those of the same
-// files, and without the files that are gone. Its Next is larger than every file
+// files, and without deleted files. Its Next is larger than every file
 // number, and at least next.
-func (t *Table) With(put []*session.Summary, gone func(file uint32) bool, next uint32) *Table {
+func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, next uint32) *Table {
 	n := &Table{Next: max(next, t.Next)}
 	replaced := make(map[uint32]bool, len(put))
 	added := make([]Row, 0, len(put))
@@ -44,7 +44,7 @@ func (t *Table) With(put []*session.Summary, gone func(file uint32) bool, next u
 	slices.SortFunc(added, compareRows)
 	n.Rows = make([]Row, 0, len(t.Rows)+len(added))
 	for _, old := range t.Rows {
-		if replaced[old.File] || gone(old.File) {
+		if replaced[old.File] || deleted(old.File) {
 			continue
 		}
 		for len(added) > 0 && compareRows(added[0], old) < 0 {
@@ -127,8 +127,8 @@ func DecodeSummaries(b []byte) ([]session.Summary, error) {
 	return list, nil
 }
 
-// decodeHead decodes what comes before the summaries, and returns a decoder that
-// is at the first of them.
+// decodeHead decodes the values before the summaries, and returns a decoder at the
+// first summary.
 func decodeHead(b []byte) (next uint32, summaries int, d *decoder, err error) {
 	s, ok := format.Unseal(b)
 	if !ok {

@@ -60,8 +60,8 @@ func parseID(b []byte) (ID, bool) {
 	return ID{File: uint32(file), Offset: int64(offset), Part: int(part)}, true
 }
 
-// cutHex parses a number before a colon or the end, and returns what is behind it;
-// nil when that is the end.
+// cutHex parses a number that ends at a colon or at the end, and returns the bytes
+// after it; nil at the end.
 func cutHex(b []byte) (v uint64, rest []byte, ok bool) {
 	for i, c := range b {
 		switch {

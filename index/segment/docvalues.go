@@ -140,7 +140,7 @@ func valuesOfChunk(b, scratch []byte, docs []uint32, visit func(doc uint32, valu
 		return scratch, false
 	}
 	table := b[at:]
-	for left := 2 * count; left > 0; at++ { // numbers until the data, behind the table
+	for left := 2 * count; left > 0; at++ { // numbers before the data
 		if at == uint64(len(b)) {
 			return scratch, false
 		}

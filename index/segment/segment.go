@@ -56,9 +56,9 @@ type Segment struct {
 	filesErr  error
 }
 
-// Fingerprint tells one segment file from another: its size, and the xxhash of its
-// last 4 KiB. These hold the footer and the index of fields, which the engine
-// follows without a check when it opens the file.
+// Fingerprint identifies a segment file: its size, and the xxhash of its last 4 KiB,
+// where the footer and the field index are, which the engine follows without a check
+// when it opens the file.
 type Fingerprint struct {
 	Size int64
 	Hash uint64
@@ -150,11 +150,11 @@ func (s *Segment) Reference(deleted *roaring.Bitmap) *Segment {
 	return &Segment{zap: s.zap, data: s.data, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, deleted: deleted, dictionaries: make(map[Field]*vellum.FST)}
 }
 
-// Retain makes the segment stay open for one Close more.
+// Retain makes one more Close necessary.
 func (s *Segment) Retain() { s.zap.AddRef() }
 
-// Close closes the segment unless it was retained. Nothing of a closed segment may
-// be used.
+// Close ends one reference; the last one unmaps the file, and nothing of it may be
+// used afterwards.
 func (s *Segment) Close() error { return s.zap.Close() }
 
 // Path returns the path of the file when it was opened.
@@ -200,8 +200,8 @@ func Share(segments []*Segment, load func() []Duplicates) {
 }
 
 // Verify compares every byte of the file with the checksum that it ends with:
-// CRC-32 (IEEE), big endian, over all before it. It reads what is mapped: the name
-// may be gone by now.
+// CRC-32 (IEEE), big endian, of all before it. It reads the mapped file, which may
+// have no name any more.
 func (s *Segment) Verify(ctx context.Context) (err error) {
 	name := filepath.Base(s.path)
 	defer format.Contain("verify "+name, &err)()
