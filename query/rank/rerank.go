@@ -24,8 +24,8 @@ import (
 //	session    how much of the query is in the title and the first prompt; and how much of what the hit lacks is elsewhere in the session
 //
 // Every factor has a minimum. All other candidates get the product of the minima, so
-// that none of them rises above a candidate that was read. The gains and weights were
-// tuned on a set of queries with known best hits.
+// that none of them rises above a candidate that was read. TestRanking keeps the floors
+// that these gains and weights must reach on queries with known best hits.
 const (
 	rerankCandidates = 120       // candidates
 	rerankBytes      = 512 << 10 // of entries that are read

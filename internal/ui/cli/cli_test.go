@@ -238,45 +238,12 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// pages renders the help of every command and topic as one document.
-func pages(t *testing.T) string {
-	a, _, _ := testApp(t)
-	root := newRootCommand(a)
-	var b strings.Builder
-	b.WriteString("# Commands\n\nThis page is what `pigrep help` prints, made from the same tables; a test keeps it equal.\n\n")
-	fmt.Fprintf(&b, "```text\n%s```\n", rootHelp(root))
-	for _, c := range everyCommand(root) {
-		fmt.Fprintf(&b, "\n## %s\n\n```text\n%s```\n", c.CommandPath(), commandHelp(c))
-	}
-	for _, topic := range topics {
-		fmt.Fprintf(&b, "\n## Topic: %s\n\n```text\n%s```\n", topic.name, topic.text())
-	}
-	return b.String()
-}
-
 // everyCommand lists the commands, each before those below it.
 func everyCommand(c *cobra.Command) (list []*cobra.Command) {
 	for _, c := range c.Commands() {
 		list = append(append(list, c), everyCommand(c)...)
 	}
 	return list
-}
-
-func TestDocs(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "commands.md")
-	got := pages(t)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), write it anew with -update:\n%s", path, diff)
-	}
 }
 
 func TestHelp(t *testing.T) {
