@@ -15,8 +15,8 @@ type Request struct {
 	Text string
 	filter.Spec
 
-	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20)
-	PerSession int  // hits shown of one session when grouped (0: 3)
+	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20); All for no limit
+	PerSession int  // hits shown of one session when grouped (0: 3); All for no limit
 	Flat       bool // hits by score, not grouped by session
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
@@ -28,6 +28,9 @@ type Request struct {
 	Resume ResumeFunc                    // how sessions are resumed; nil: hits say nothing of it
 	Only   func(s *session.Summary) bool // nil: all; else the sessions that are searched
 }
+
+// All is the limit of a request that wants everything.
+const All = rank.All
 
 // The limits of a request that names none.
 const (

@@ -86,6 +86,7 @@ type topScores struct {
 
 func (t *topScores) add(score float32) {
 	switch {
+	case t.most >= All: // every score is admitted
 	case len(t.list) < t.most:
 		at, _ := slices.BinarySearch(t.list, score)
 		t.list = slices.Insert(t.list, at, score)

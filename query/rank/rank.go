@@ -40,11 +40,14 @@ func ParseSort(name string) (Sort, error) {
 	return 0, fmt.Errorf("unknown order %q: use %s", name, strings.Join(SortNames, ", "))
 }
 
+// All is a limit that no index reaches.
+const All = 1 << 30
+
 // Options say which of the hits are wanted.
 type Options struct {
 	Sort       Sort
 	Flat       bool // the best hits of all, not grouped by session
-	Limit      int  // sessions, or with Flat hits; at least 1
+	Limit      int  // sessions, or with Flat hits; at least 1, All for no limit
 	PerSession int  // hits of each session; at least 1
 }
 

@@ -251,8 +251,8 @@ func commandFirst(root *cobra.Command, args []string) []string {
 			if i == 0 {
 				return args
 			}
-		case arg == "--version" && i == 0:
-			return append([]string{"version"}, args[1:]...)
+		case arg == "--version":
+			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
 		case strings.HasPrefix(arg, "-") && arg != "-":
 			if takesNext(flags, arg) {
 				i++

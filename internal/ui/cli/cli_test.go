@@ -102,6 +102,7 @@ func TestCommandFirst(t *testing.T) {
 		{"--help", "--help"},
 		{"words --help", "search words --help"},
 		{"--version", "version"},
+		{"--session-dir x --version", "version --session-dir x"},
 		{"help scopes", "help scopes"},
 		{"grepping", "search grepping"},
 		{"scopes", "search scopes"},
@@ -129,8 +130,8 @@ func TestSearchFlags(t *testing.T) {
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	if got.query != "two words" || got.limit != 5 || got.perSession != 2 || !got.flat {
-		t.Errorf("own flags: %q, %d, %d, %t", got.query, got.limit, got.perSession, got.flat)
+	if got.query != "two words" || got.limit.n != 5 || got.perSession.n != 2 || !got.flat {
+		t.Errorf("own flags: %q, %d, %d, %t", got.query, got.limit.n, got.perSession.n, got.flat)
 	}
 	req, err := got.request(a)
 	if err != nil {
@@ -154,7 +155,8 @@ func TestBadFlags(t *testing.T) {
 		{"--since today --until yesterday x", "is after", "--since"},
 		{"--color sometimes x", "never", "pigrep search --help"},
 		{"-n many x", "takes a number", "--help"},
-		{"-n -1 x", "from 1 on", ""},
+		{"-n -1 x", "--limit takes a number from 0 on, not -1", "--help"},
+		{"-C -1 x", "--context takes a number from 0 on, not -1", "--help"},
 		{"-race", "unknown flag -race", "pigrep -- -race"},
 		{"x --no-cache", "unknown flag --no-cache", "pigrep -- --no-cache"},
 		{"--since", "needs an argument", "--help"},
@@ -266,7 +268,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help of %s lacks a short text, an example or the exit codes", c.Name())
 		}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(help) {
+			if f.Name != "help" && !f.Hidden && !regexp.MustCompile(`--`+f.Name+`\b`).MatchString(help) {
 				t.Errorf("help of %s does not list --%s", c.Name(), f.Name)
 			}
 		})

@@ -9,7 +9,7 @@ import (
 var shells = []string{"bash", "zsh", "fish", "powershell"}
 
 func newCompletionCommand(a *App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "completion {" + strings.Join(shells, " | ") + "}",
 		Short: "Print the completion script of a shell",
 		Long: `Print a script that makes a shell complete the commands and flags of pigrep.
@@ -36,4 +36,6 @@ pigrep completion fish > ~/.config/fish/completions/pigrep.fish`,
 			return usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(shells, ", "))
 		},
 	}
+	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	return cmd
 }

@@ -22,6 +22,7 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "deep", "", "", "also read every session file and look for each part of it in the index", &o.deep)
 	addFlag(f, "repair", "", "", "index again what is wrong", &o.repair)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
 
 func newDoctorCommand(a *App, runF func(context.Context, *doctorOptions) error) *cobra.Command {

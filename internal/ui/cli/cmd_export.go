@@ -39,6 +39,8 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "max-bytes", "json", "jsonl", "color")
+	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
+	addFlag(f, "json", "", "", "the same as --format json", &o.json)
 }
 
 func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
@@ -73,6 +75,11 @@ pigrep export 01a1f7de --all --format json`,
 }
 
 func (o *exportOptions) check() error {
+	if o.json && (o.format == "" || o.format == "json") {
+		o.format = "json"
+	} else if o.json {
+		return usagef("", "--json and --format %s exclude each other", o.format)
+	}
 	if o.format == "" {
 		o.format = printer.Exports[0]
 		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(printer.Exports, ext) {

@@ -30,14 +30,13 @@ type grepOptions struct {
 	fixed, ignoreCase, caseSensitive, smartCase bool
 	word, multiline                             bool
 	files, count, only, vimgrep, numbers        bool
-	maxCount                                    int
+	maxCount                                    number
 	around                                      contextOptions
 	noIndex                                     bool
 }
 
 func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	o.maxCount = notGiven
 	addFlag(f, "regexp", "e", "PATTERN", "a pattern; a line is found that any of them matches", &o.patterns)
 	addFlag(f, "fixed-strings", "F", "", "patterns are text, not regular expressions", &o.fixed)
 	addFlag(f, "ignore-case", "i", "", "upper and lower case are the same", &o.ignoreCase)
@@ -50,8 +49,7 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "only-matching", "o", "", "only what matches, each match on a line", &o.only)
 	addFlag(f, "vimgrep", "", "", "sessionPath:line:column:text for each match", &o.vimgrep)
 	addFlag(f, "line-number", "n", "", "the number of the line in its part; in a terminal always", &o.numbers)
-	addFlag(f, "max-count", "m", "N", "at most N lines of each session file", &o.maxCount)
-	f.Lookup("max-count").DefValue = "0"
+	addFlag(f, "max-count", "m", "N", "at most N lines of each session file; 0 for all (default)", &o.maxCount)
 	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
 	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
 	o.interactive.addFlags(cmd)
@@ -119,6 +117,7 @@ func insteadOf(flag string) string {
 		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
 		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
 		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
+		{"limit", "", "-m N bounds the lines of each session file, | head -N those of all"},
 		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
 		{"text", "a", "leave it out: all text is searched"},
 		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
@@ -170,14 +169,8 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 	case o.ignoreCase && !o.smartCase:
 		r.Case = literal.IgnoreCase
 	}
-	if r.Before, r.After, err = o.around.numbers(); err != nil {
-		return r, err
-	}
-	if o.maxCount != notGiven {
-		if r.MaxCount = o.maxCount; r.MaxCount < 1 {
-			return r, usagef("", "--max-count takes a number from 1 on")
-		}
-	}
+	r.Before, r.After = o.around.numbers()
+	r.MaxCount = o.maxCount.n
 	switch mode {
 	case printer.GrepLines:
 	case printer.GrepFiles:

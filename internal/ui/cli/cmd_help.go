@@ -11,7 +11,7 @@ import (
 )
 
 func newHelpCommand(a *App) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
 		Short: "Explain a command or a topic",
 		Long:  "Explain a command or one of the topics: " + strings.Join(topicNames(), ", ") + ".",
@@ -44,6 +44,8 @@ pigrep help scopes`,
 				"there is no help on %q", args[0])
 		},
 	}
+	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	return cmd
 }
 
 // help prints the help of a command. Cobra hands over no error, and the writer
@@ -96,7 +98,7 @@ func commandHelp(cmd *cobra.Command) string {
 		text = cmd.Short
 	}
 	path := strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s%s%s\n", text, path, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasLocalFlags()])
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s%s%s\n", text, path, cmd.Use, map[bool]string{true: " [FLAGS]"}[cmd.HasAvailableLocalFlags()])
 	for _, c := range cmd.Commands() {
 		fmt.Fprintf(&b, "  %s %s [FLAGS]\n", cmd.CommandPath(), c.Use)
 	}
@@ -150,7 +152,7 @@ func flagRows(flags *pflag.FlagSet, group flagGroup) []flagHelp {
 	}
 	if group == groupCommand {
 		flags.VisitAll(func(f *pflag.Flag) {
-			if f.Annotations[groupAnnotation] == nil && f.Name != "help" {
+			if f.Annotations[groupAnnotation] == nil && f.Name != "help" && !f.Hidden {
 				row(f)
 			}
 		})

@@ -56,7 +56,7 @@ func newInitCommand(a *App) *cobra.Command {
 	for _, b := range bindings {
 		names = append(names, b.shell)
 	}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "init {" + strings.Join(names, " | ") + "}",
 		Short: "Print the key binding of a shell: Ctrl-G searches",
 		Long: `Print the lines that bind Ctrl-G to "pigrep tui" in a shell: what you typed is
@@ -78,4 +78,6 @@ pigrep init fish | source`,
 			return err
 		},
 	}
+	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
+	return cmd
 }

@@ -37,6 +37,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
+	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 }
 
 func newMCPCommand(a *App, runF func(context.Context, *mcpOptions) error) *cobra.Command {

@@ -27,8 +27,8 @@ type searchOptions struct {
 	sharedOptions
 	interactive
 	query      string
-	limit      int
-	perSession int
+	limit      number
+	perSession number
 	flat       bool
 	sort       string
 	explain    bool
@@ -38,8 +38,8 @@ type searchOptions struct {
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "at most N sessions (default 10), with --flat N hits (default 20)", &o.limit)
-	addFlag(f, "per-session", "", "N", "at most N hits of a session (default 3)", &o.perSession)
+	addFlag(f, "limit", "n", "N", "at most N sessions, with --flat N hits; 0 for all (default 10, with --flat 20)", &o.limit)
+	addFlag(f, "per-session", "", "N", "at most N hits of a session; 0 for all (default 3)", &o.perSession)
 	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
 	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
@@ -91,13 +91,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if o.ui {
 		return o.openUI(ctx, a, o.query, o.sort)
 	}
-	if o.limit < 0 || o.perSession < 0 {
-		return usagef("", "--limit and --per-session take a number from 1 on")
-	}
-	before, after, err := o.around.numbers()
-	if err != nil {
-		return err
-	}
+	before, after := o.around.numbers()
 	order, err := rank.ParseSort(o.sort)
 	if err != nil {
 		return usagef("", "--sort: %v", err)
@@ -110,7 +104,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err != nil {
 		return err
 	}
-	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit, o.perSession, o.flat
+	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.limit(), o.perSession.limit(), o.flat
 	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()

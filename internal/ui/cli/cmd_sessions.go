@@ -16,7 +16,7 @@ type sessionsOptions struct {
 	interactive
 	pagerOptions
 	query  string
-	limit  int
+	limit  number
 	named  bool
 	forks  bool
 	print0 bool
@@ -24,7 +24,7 @@ type sessionsOptions struct {
 
 func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "at most N sessions (default all, with a query 20)", &o.limit)
+	addFlag(f, "limit", "n", "N", "at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
 	addFlag(f, "named", "", "", "only sessions with a name", &o.named)
 	addFlag(f, "forks", "", "", "only forks and what they were forked from, families together", &o.forks)
 	addFlag(f, "print0", "0", "", "only the paths, each ended by a zero byte, for xargs -0", &o.print0)
@@ -65,9 +65,6 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if o.ui {
 		return o.openUI(ctx, a, o.query, "")
 	}
-	if o.limit < 0 {
-		return usagef("", "--limit takes a number from 1 on")
-	}
 	if o.print0 && (o.json || o.jsonl) {
 		return usagef("", "--print0 and --json exclude each other")
 	}
@@ -79,7 +76,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit
+	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.limit()
 	p, err := o.place(a)
 	if err != nil {
 		return err

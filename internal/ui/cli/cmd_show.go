@@ -20,7 +20,7 @@ type showOptions struct {
 	sharedOptions
 	pagerOptions
 	target string
-	around int
+	around number
 	leaf   string
 	tree   bool
 	all    bool
@@ -35,9 +35,7 @@ const defaultAround = 3
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	o.around = -1
-	f.IntVar(&o.around, "around", -1, "`N` entries on each side of ENTRY (default 3)")
-	f.Lookup("around").DefValue = ""
+	addFlag(f, "around", "", "N", "N entries on each side of ENTRY (default 3)", &o.around)
 	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
 	addFlag(f, "tree", "", "", "the tree: branches, labels, the current leaf", &o.tree)
 	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
@@ -84,7 +82,7 @@ pigrep --jsonl connection timeout | pigrep show -`,
 
 func (o *showOptions) check() error {
 	switch {
-	case o.tree && (o.raw || o.leaf != "" || o.around >= 0):
+	case o.tree && (o.raw || o.leaf != "" || o.around.given):
 		return usagef("", "--tree shows the whole tree: it excludes --raw, --leaf and --around")
 	case o.all && o.leaf != "":
 		return usagef("", "--all and --leaf exclude each other")
@@ -265,11 +263,7 @@ func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list 
 	if len(focus) == 0 {
 		return list, true, nil
 	}
-	n := o.around
-	if n < 0 {
-		n = defaultAround
-	}
-	return neighbourhood(t, list, focus, n, o.allBranches() || o.leaf != ""), false, nil
+	return neighbourhood(t, list, focus, o.around.or(defaultAround), o.allBranches() || o.leaf != ""), false, nil
 }
 
 // neighbourhood returns the entries around those asked for, on the branch of

@@ -45,6 +45,7 @@ pigrep skill > .pi/skills/pigrep/SKILL.md`,
 	}
 	addFlag(cmd.Flags(), "install", "", "", "put it into the agent directory", &o.install)
 	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask", &o.yes)
+	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
 	return cmd
 }
 

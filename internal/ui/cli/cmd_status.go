@@ -30,6 +30,7 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which are searched", &o.stores)
 	addFlag(cmd.Flags(), "skipped", "", "", "name all lines that were skipped, not only the first ones", &o.skipped)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
+	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
 
 func newStatusCommand(a *App, runF func(context.Context, *statusOptions) error) *cobra.Command {

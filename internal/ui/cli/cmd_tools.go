@@ -29,7 +29,7 @@ type auditOptions struct {
 	by     []string
 	utc    bool
 	csv    bool
-	limit  int
+	limit  number
 	failed bool
 	risky  bool
 	rules  []string
@@ -43,6 +43,7 @@ var auditOthers = []string{"scope", "kind", "role"}
 
 func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
+	addFlag(f, "limit", "n", "N", "at most N rows; 0 for all (default)", &o.limit)
 	addFlag(f, "csv", "", "", "comma-separated values for a spreadsheet", &o.csv)
 	addFlag(f, "utc", "", "", "days and times in UTC, not in the time zone of this machine", &o.utc)
 	o.pagerOptions.addFlags(f)
@@ -60,7 +61,6 @@ func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	addFlag(f, "failed", "", "", "only calls that failed; the same as --error", &o.failed)
 	addFlag(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
 	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
-	addFlag(f, "limit", "n", "N", "at most N rows", &o.limit)
 }
 
 func ruleIDs() []string {
@@ -182,7 +182,6 @@ pigrep tools files ./config --since 4w`,
 		},
 	}, runF, func(ctx context.Context, o *auditOptions) error { return runFiles(ctx, a, o) })
 	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
-	addFlag(cmd.Flags(), "limit", "n", "N", "at most N rows", &o.limit)
 	o.addAudit(cmd)
 	return cmd
 }
@@ -194,10 +193,7 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	if err != nil {
 		return req, err
 	}
-	if o.limit < 0 {
-		return req, usagef("", "--limit takes a number from 1 on")
-	}
-	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.n
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
 			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
@@ -359,7 +355,7 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewToolsAudit(t, run.look), nil
+		return printer.NewToolsAudit(t, o.limit.n, run.look), nil
 	})
 }
 
@@ -409,7 +405,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit, run.look), nil
+		return printer.NewCommandsAudit(t, o.limit.n, run.look), nil
 	})
 }
 
@@ -424,7 +420,7 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit, run.look), nil
+		return printer.NewFilesAudit(t, file != "", o.limit.n, run.look), nil
 	})
 }
 

@@ -37,6 +37,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
+	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 }
 
 func newTUICommand(a *App, runF func(context.Context, *tuiOptions) error) *cobra.Command {

@@ -31,6 +31,7 @@ func newVersionCommand(a *App) *cobra.Command {
 		},
 	}
 	o.addShared(cmd, []flagGroup{groupOutput}, "color", "quiet", "verbose")
+	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
 	return cmd
 }
 

@@ -165,8 +165,13 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		}
 		return usagef(help, "unknown flag %s", name)
 	}
-	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok && errors.Is(err, strconv.ErrSyntax) {
-		return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
+	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		switch {
+		case errors.Is(err, strconv.ErrSyntax):
+			return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
+		case errors.Is(err, errNegative):
+			return usagef(help, "--%s takes a number from 0 on, not %s", e.GetFlag().Name, e.GetValue())
+		}
 	}
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
 }

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -158,6 +160,18 @@ func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, withou
 	}
 }
 
+// ignoreShared lets the command take shared flags that mean nothing to it, so that
+// they may stand in an alias or in front of any command. Help does not show them.
+func ignoreShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
+	ignored := &sharedOptions{}
+	for _, row := range sharedFlags {
+		if slices.Contains(groups, row.group) && !slices.Contains(without, row.name) && cmd.Flags().Lookup(row.name) == nil {
+			addFlag(cmd.Flags(), row.name, "", row.value, row.usage, row.bind(ignored))
+			cmd.Flags().Lookup(row.name).Hidden = true
+		}
+	}
+}
+
 // addFlag defines one flag; what the variable holds is its default.
 func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	if value != "" {
@@ -169,6 +183,8 @@ func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable an
 		flags.BoolVarP(v, name, short, *v, usage)
 	case *int:
 		flags.IntVarP(v, name, short, *v, usage)
+	case *number:
+		flags.VarP(v, name, short, usage)
 	case *string:
 		flags.StringVarP(v, name, short, *v, usage)
 	case *[]string:
@@ -189,6 +205,52 @@ func (l *listValue) Set(s string) error          { return l.Append(s) }
 func (l *listValue) Append(s string) error       { *l = append(*l, s); return nil }
 func (l *listValue) Replace(list []string) error { *l = list; return nil }
 func (l *listValue) GetSlice() []string          { return *l }
+
+// number is a flag that takes a number from 0 on and knows whether it was given.
+type number struct {
+	n     int
+	given bool
+}
+
+var errNegative = errors.New("the number is negative")
+
+func (v *number) Type() string { return "int" }
+
+func (v *number) String() string {
+	if !v.given {
+		return ""
+	}
+	return strconv.Itoa(v.n)
+}
+
+func (v *number) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil:
+		return err
+	case n < 0:
+		return errNegative
+	}
+	v.n, v.given = n, true
+	return nil
+}
+
+// or returns the number, or standard when it was not given.
+func (v *number) or(standard int) int {
+	if v.given {
+		return v.n
+	}
+	return standard
+}
+
+// limit returns the number as the limit of a request, in which 0 stands for the
+// default: on the command line it means no limit.
+func (v *number) limit() int {
+	if v.given && v.n == 0 {
+		return query.All
+	}
+	return v.n
+}
 
 // apply takes over the flags that concern the whole run.
 func (o *sharedOptions) apply(a *App) {

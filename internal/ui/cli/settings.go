@@ -118,7 +118,8 @@ func (s *setting) concerns(cmd *cobra.Command) bool {
 			return false
 		}
 	}
-	return cmd.Flags().Lookup(s.flag) != nil
+	f := cmd.Flags().Lookup(s.flag)
+	return f != nil && !f.Hidden
 }
 
 // settingsFile is what the settings file says.
@@ -430,7 +431,7 @@ func (s *setting) origin(a *App, cmd *cobra.Command, file *settingsFile) (origin
 // of the settings file. Commands that read no sessions have no settings, so that
 // help is there whatever the file holds.
 func (a *App) applySettings(cmd *cobra.Command) error {
-	if cmd.Flags().Lookup("session-dir") == nil {
+	if f := cmd.Flags().Lookup("session-dir"); f == nil || f.Hidden {
 		return nil
 	}
 	file, err := a.readSettings(cmd.Root())

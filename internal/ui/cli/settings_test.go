@@ -154,11 +154,11 @@ func TestWhatDecides(t *testing.T) {
 	check(settle("search", "x"), map[string]string{"scope": "all", "color": "always", "index-dir": ix, "limit": "3"})
 	check(settle("search", "x", "--scope=prompts", "-n5"), map[string]string{"scope": "prompts", "color": "always", "index-dir": ix, "limit": "5"})
 	check(settle("search", "x", "--kind=call", "--session-dir=s"), map[string]string{"scope": "", "color": "always", "index-dir": "", "limit": "3"})
-	check(settle("tools", "calls"), map[string]string{"color": "always", "index-dir": ix, "utc": "true", "limit": "0"})
-	check(settle("usage"), map[string]string{"color": "always", "index-dir": ix, "utc": "false"})
-	check(settle("completion"), map[string]string{})
+	check(settle("tools", "calls"), map[string]string{"color": "always", "index-dir": ix, "utc": "true", "limit": ""})
+	check(settle("usage"), map[string]string{"color": "always", "index-dir": ix, "utc": "false", "limit": ""})
+	check(settle("completion"), map[string]string{"color": "", "index-dir": ""})
 	env[envIndexDir], env["NO_COLOR"] = "/other", "1"
-	check(settle("sessions"), map[string]string{"scope": "all", "color": "", "index-dir": "", "limit": "0"})
+	check(settle("sessions"), map[string]string{"scope": "all", "color": "", "index-dir": "", "limit": ""})
 	env[envConfig] = noSettings
-	check(settle("search", "x"), map[string]string{"scope": "", "color": "", "index-dir": "", "limit": "0"})
+	check(settle("search", "x"), map[string]string{"scope": "", "color": "", "index-dir": "", "limit": ""})
 }

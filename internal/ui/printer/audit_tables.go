@@ -103,8 +103,8 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 
 func fixed(list []string) func() []string { return func() []string { return list } }
 
-// NewToolsAudit makes the answer of tools.
-func NewToolsAudit(t *audit.ToolTable, look Look) *Audit {
+// NewToolsAudit makes the answer of tools. A limit of 0 is none.
+func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 	type row = audit.ToolRow
 	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), sheet[row]{
 		{AuditColumn{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) AuditCell { return CountCell(r.Calls) }},
@@ -121,10 +121,13 @@ func NewToolsAudit(t *audit.ToolTable, look Look) *Audit {
 		{AuditColumn{Name: "timed"}, func(r *row) AuditCell { return CountCell(r.Timed) }},
 	}...)
 	return &Audit{
-		Command: "tools", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(t.Rows),
+		Command: "tools", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(limited(t.Rows, limit)),
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
-		Closing: func(int) string {
+		Closing: func(rows int) string {
 			var parts []string
+			if rows < len(t.Rows) {
+				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+			}
 			if n := t.Total.NoResult; n > 0 {
 				parts = append(parts, Plural(n, "call has no result", "calls have no result"))
 			}
@@ -162,8 +165,8 @@ func bytesCell(n int64) AuditCell {
 	return c
 }
 
-// NewUsageAudit makes the answer of usage.
-func NewUsageAudit(t *audit.UsageTable, look Look) *Audit {
+// NewUsageAudit makes the answer of usage. A limit of 0 is none.
+func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	type row = audit.UsageRow
 	s := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), sheet[row]{
 		{AuditColumn{Name: "input", Title: "INPUT", Right: true}, func(r *row) AuditCell { return CountCell(r.Input) }},
@@ -177,14 +180,17 @@ func NewUsageAudit(t *audit.UsageTable, look Look) *Audit {
 		{AuditColumn{Name: "unusable"}, func(r *row) AuditCell { return CountCell(r.Unusable) }},
 	}...)
 	return &Audit{
-		Command: "usage", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(t.Rows),
+		Command: "usage", Columns: s.columns(), Total: s.row(&t.Total), Each: s.each(limited(t.Rows, limit)),
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
 		Facts: struct {
 			TimeZone string            `json:"timeZone"`
 			Sources  []audit.SourceRow `json:"sources"`
 		}{t.TimeZone, list(t.Sources)},
-		Closing: func(int) string {
+		Closing: func(rows int) string {
 			var parts []string
+			if rows < len(t.Rows) {
+				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+			}
 			if len(t.Sources) > 1 {
 				for _, source := range t.Sources {
 					parts = append(parts, source.Source+" "+CostCell(source.Cost).Text)

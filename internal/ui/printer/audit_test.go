@@ -35,7 +35,7 @@ func toolTable() *audit.ToolTable {
 func TestAuditText(t *testing.T) {
 	var b bytes.Buffer
 	look := Look{Width: 100, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
-	if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), look)); err != nil {
+	if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), 0, look)); err != nil {
 		t.Fatal(err)
 	}
 	want := `TOOL          CALLS           ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
@@ -57,7 +57,7 @@ func TestAuditWidths(t *testing.T) {
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
 		look := Look{Width: width, Now: time.Now()}
-		if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), look)); err != nil {
+		if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), 0, look)); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -73,7 +73,7 @@ func TestAuditCSV(t *testing.T) {
 	table := toolTable()
 	bad := "=cmd|' /C calc'!A0"
 	table.Rows[1].Tool = &bad
-	if err := CSV(&b, NewToolsAudit(table, Look{})); err != nil {
+	if err := CSV(&b, NewToolsAudit(table, 0, Look{})); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -100,7 +100,7 @@ func TestAuditJSON(t *testing.T) {
 		b *bytes.Buffer
 		f Format
 	}{{&one, FormatJSON}, {&many, FormatJSONL}} {
-		if err := New(out.b, out.f, Look{}).Audit(NewToolsAudit(toolTable(), Look{})); err != nil {
+		if err := New(out.b, out.f, Look{}).Audit(NewToolsAudit(toolTable(), 0, Look{})); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.ContainsAny(out.b.Bytes(), "\x1b\t") {
@@ -148,11 +148,11 @@ func TestAuditColumns(t *testing.T) {
 		return list
 	}
 	for command, a := range map[string]*Audit{
-		"tools":          NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, Look{}),
+		"tools":          NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, 0, Look{}),
 		"tools calls":    NewCallsAudit("", &audit.CallList{}, false, Look{}),
 		"tools commands": NewCommandsAudit(&audit.CommandTable{}, 0, Look{}),
 		"tools files":    NewFilesAudit(&audit.FileTable{}, false, 0, Look{}),
-		"usage":          NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, Look{}),
+		"usage":          NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, 0, Look{}),
 	} {
 		i := slices.IndexFunc(Columns, func(c struct {
 			Command string
