@@ -10,8 +10,16 @@ import (
 // escape sequences and control characters are left out, and every run of white
 // space, newlines included, becomes one space.
 func Clean(s string) string {
-	text, _ := CleanSpans(s, nil)
-	return strings.TrimSpace(text)
+	last := byte(' ') // so that a space in front is seen too
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
+			text, _ := CleanSpans(s, nil)
+			return strings.TrimSpace(text)
+		}
+		last = c
+	}
+	return strings.TrimSuffix(s, " ") // most text needs no more
 }
 
 // CleanSpans is Clean for a text with marked bytes: spans are byte offsets into

@@ -1,5 +1,6 @@
-// Package terminal knows what the three streams of a process can do, and keeps
-// text that others wrote from doing anything to a terminal.
+// Package terminal knows what the three streams of a process can do and how many
+// cells a text fills there, and keeps text that others wrote from doing anything to
+// a terminal.
 //
 // It reads neither the environment nor the process's own streams: both come in
 // as values.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/indexer"
+	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
 )
 
@@ -99,7 +100,7 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 	for _, f := range report.Findings {
 		opt.Again[f.Path] = true
 	}
-	done := fmt.Sprintf("%d files were indexed again", len(opt.Again))
+	done := human.Plural(len(opt.Again), "file was", "files were") + " indexed again"
 	if opt.Again[""] {
 		opt.Rebuild, done = true, "the index was built anew"
 	}
@@ -119,7 +120,7 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 	}
 	if n := len(again.Findings); n > 0 {
 		return "", &problem{
-			code: codeDamaged, message: fmt.Sprintf("repair the index: %d findings are left, the first one: %s", n, again.Findings[0].What),
+			code: codeDamaged, message: fmt.Sprintf("repair the index: %s left, the first one: %s", human.Plural(n, "finding is", "findings are"), again.Findings[0].What),
 			hint: "try `pigrep index --rebuild`; if it stays, look at the disk",
 		}
 	}

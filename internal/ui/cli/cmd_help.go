@@ -2,10 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"pigrep/internal/terminal"
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -172,11 +172,11 @@ func writeFlag(b *strings.Builder, r flagHelp) {
 
 // writeColumns writes text beside a left column, wrapped at spaces.
 func writeColumns(b *strings.Builder, left, text string) {
-	width := ansi.StringWidth(left)
+	width := terminal.Width(left)
 	b.WriteString(left)
 	at := width
 	for i, word := range strings.Fields(text) {
-		n := ansi.StringWidth(word)
+		n := terminal.Width(word)
 		switch {
 		case i == 0:
 		case at+1+n > helpWidth:

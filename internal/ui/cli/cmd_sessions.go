@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/sessions"
 )
@@ -114,7 +115,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
-		a.advise("`pigrep sessions` lists all", "no session found among %s", printer.Plural(list.Index.Files, "session file", "session files"))
+		a.advise("`pigrep sessions` lists all", "no session found among %s", human.Plural(list.Index.Files, "session file", "session files"))
 	}
 	o.suggest(a, list.DidYouMean, list.Removed)
 	switch {

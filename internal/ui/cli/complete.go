@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 )
 
@@ -210,7 +210,7 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	})
 	var values []string
 	for _, s := range found {
-		values = append(values, s.ID+"\t"+ansi.Truncate(printer.Title(s.Name, s.FirstPrompt), titleWidth, "…"))
+		values = append(values, s.ID+"\t"+terminal.Clip(printer.Title(s.Name, s.FirstPrompt), titleWidth))
 	}
 	return values
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
 
 	"pigrep/indexer"
+	"pigrep/internal/human"
 )
 
 const (
@@ -67,8 +67,8 @@ func (p *progressBar) tell(at indexer.Progress) {
 	// be drawn is no reason to stop indexing.
 	done := min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1)
 	_ = p.bar.Set64(done)
-	p.bar.Describe(fmt.Sprintf("indexing %s of %s, %s/s, %s", bytesText(done), bytesText(at.BytesTotal),
-		bytesText(int64(float64(done)/now.Sub(p.start).Seconds())), leftText(at.Left)))
+	p.bar.Describe(fmt.Sprintf("indexing %s of %s, %s/s, %s", human.Bytes(done), human.Bytes(at.BytesTotal),
+		human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())), leftText(at.Left)))
 }
 
 // leftText says how long the rest will take, in a width that does not jump.
@@ -100,7 +100,7 @@ type progressLines struct {
 
 func (p *progressLines) tell(at indexer.Progress) {
 	if p.told(at) && p.at.FilesTotal == 0 {
-		p.app.warn("building the index of %s (%s)", filesText(at.FilesTotal), bytesText(at.BytesTotal))
+		p.app.warn("building the index of %s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
 	}
 	p.at = at
 }
@@ -112,17 +112,8 @@ func (p *progressLines) end() {
 	switch {
 	case !p.told(at):
 	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
-		p.app.warn("stopped with %s of %s indexed", bytesText(at.Committed), bytesText(at.BytesTotal))
+		p.app.warn("stopped with %s of %s indexed", human.Bytes(at.Committed), human.Bytes(at.BytesTotal))
 	default:
-		p.app.warn("built the index of %s (%s) in %v", filesText(at.FilesTotal), bytesText(at.BytesTotal), took)
+		p.app.warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
 	}
 }
-
-func filesText(n int) string {
-	if n == 1 {
-		return "1 session file"
-	}
-	return humanize.Comma(int64(n)) + " session files"
-}
-
-func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }

@@ -3,18 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"runtime/debug"
 	"strings"
 
-	"github.com/dustin/go-humanize"
-
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/files"
+	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 )
@@ -208,11 +206,8 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 
 // lagText says how much an answer lacks, with its verb.
 func lagText(lag indexer.Lag) string {
-	files, verb := "1 file", "is"
-	if lag.Files != 1 {
-		files, verb = fmt.Sprintf("%d files", lag.Files), "are"
-	}
-	return fmt.Sprintf("%s (%s) %s", files, humanize.Bytes(uint64(max(0, lag.Bytes))), verb)
+	size := human.Bytes(lag.Bytes)
+	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
 // openAsIs opens the index without changing it, and counts what it lacks.
@@ -287,7 +282,7 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 			hint = "`pigrep status` lists what cannot be read"
 		}
 		if i == maxNamed {
-			a.advise("`pigrep status` lists them", "%s cannot be read", printer.Plural(len(list)-i, "more file or directory", "more files or directories"))
+			a.advise("`pigrep status` lists them", "%s cannot be read", human.Plural(len(list)-i, "more file or directory", "more files or directories"))
 			return
 		}
 		a.advise(hint, "skipped %s: %s", e.Path, reason(e.Err))
@@ -303,10 +298,10 @@ func (a *App) warnNoFiles(p *place) {
 func (a *App) warnIncomplete(pending, unreadable int) {
 	var parts []string
 	if pending > 0 {
-		parts = append(parts, printer.Plural(pending, "file is not indexed", "files are not indexed"))
+		parts = append(parts, human.Plural(pending, "file is not indexed", "files are not indexed"))
 	}
 	if unreadable > 0 {
-		parts = append(parts, printer.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
+		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
 	}
 	a.advise("`pigrep status` says what is missing", "nothing found, but not all could be searched: %s", strings.Join(parts, ", "))
 }

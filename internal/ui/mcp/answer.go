@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/query"
 	"pigrep/query/sessions"
 	"pigrep/scope"
@@ -296,7 +297,7 @@ func (t *tail) write(b *strings.Builder) {
 	switch {
 	case t.Index.Complete:
 	case t.Index.PendingFiles > 0:
-		fmt.Fprintf(b, "Not complete: %s not searched yet.\n", are(t.Index.PendingFiles, "session file"))
+		fmt.Fprintf(b, "Not complete: %s not searched yet.\n", human.Plural(t.Index.PendingFiles, "session file is", "session files are"))
 	default:
 		b.WriteString("Not complete: some session files cannot be read.\n")
 	}

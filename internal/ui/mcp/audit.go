@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/query/audit"
 )
 
@@ -112,7 +113,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 func callsText(a *callsAnswer, short func(string) string) string {
 	var b strings.Builder
 	if a.Calls != nil {
-		fmt.Fprintf(&b, "%s in %s.\n", count(*a.Calls, "call"), count(a.Coverage.Sessions, "session"))
+		fmt.Fprintf(&b, "%s in %s.\n", human.Plural(*a.Calls, "call", "calls"), human.Plural(a.Coverage.Sessions, "session", "sessions"))
 	}
 	for i := range a.Rows {
 		b.WriteString(callText(&a.Rows[i], short) + "\n")
@@ -130,9 +131,9 @@ func callText(r *audit.CallRow, short func(string) string) string {
 	if len(r.Rules) > 0 {
 		fmt.Fprintf(&b, " [%s]", strings.Join(r.Rules, ", "))
 	}
-	b.WriteString(": " + oneLine(r.Arguments, 200))
+	b.WriteString(": " + beginning(r.Arguments, 200))
 	for _, line := range r.Result {
-		b.WriteString("\n   " + oneLine(line, 200))
+		b.WriteString("\n   " + beginning(line, 200))
 	}
 	return b.String()
 }
@@ -188,7 +189,7 @@ func usageText(r *audit.UsageRow, short func(string) string) string {
 	if r.SessionPath != "" {
 		key = append(key, reference(short, r.SessionID, r.SessionPath, ""), r.SessionName)
 	}
-	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), cost %.4f, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Cost, count(r.Sessions, "session"))
+	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), cost %.4f, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Cost, human.Plural(r.Sessions, "session", "sessions"))
 	if len(key) > 0 {
 		text = strings.TrimSpace(strings.Join(key, " ")) + ": " + text
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/query"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
@@ -177,7 +178,7 @@ func grepText(a *grepAnswer, short func(string) string) string {
 	if !a.TotalIsExact {
 		more = "more than "
 	}
-	fmt.Fprintf(&b, "%s%s in %s.\n", more, count(a.Lines, "line"), count(a.WithMatch, "session file"))
+	fmt.Fprintf(&b, "%s%s in %s.\n", more, human.Plural(a.Lines, "line", "lines"), human.Plural(a.WithMatch, "session file", "session files"))
 	last := ""
 	for i := range a.Matches {
 		r := &a.Matches[i]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -174,7 +175,7 @@ func nameError(x *Index, err error) error {
 		if len(e.Nearest) > 0 {
 			hint = "nearest: " + strings.Join(e.Nearest, ", ")
 		}
-		return &Error{codeNotFound, oneLine(e.Error(), 200), hint}
+		return &Error{codeNotFound, beginning(e.Error(), 200), hint}
 	}
 	e, ok := errors.AsType[*sessions.AmbiguousError](err)
 	if !ok {
@@ -197,7 +198,7 @@ func nameError(x *Index, err error) error {
 	if len(names) > most {
 		names = append(names[:most], "...")
 	}
-	return &Error{codeAmbiguous, oneLine(e.Error(), 200), "name one of " + strings.Join(names, ", ")}
+	return &Error{codeAmbiguous, beginning(e.Error(), 200), "name one of " + strings.Join(names, ", ")}
 }
 
 func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, error) {
@@ -455,7 +456,7 @@ func readText(a *readAnswer, transcript bool, room int) string {
 	whole := func(id string) string { return id }
 	b.WriteString(sessionText(&a.Session.SessionHit, whole) + "\n")
 	if a.Before > 0 {
-		b.WriteString(entries(a.Before) + " before.\n")
+		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
 	}
 	if transcript {
 		for i := range a.Entries {
@@ -465,7 +466,7 @@ func readText(a *readAnswer, transcript bool, room int) string {
 		writeShort(&b, a, room)
 	}
 	if a.After > 0 {
-		b.WriteString("\n" + entries(a.After) + " after.\n")
+		b.WriteString("\n" + human.Plural(a.After, "entry", "entries") + " after.\n")
 	}
 	a.tail.write(&b)
 	return b.String()
@@ -489,21 +490,14 @@ func writeShort(b *strings.Builder, a *readAnswer, room int) {
 		for k := range list[i].Parts {
 			texts = append(texts, partText(&list[i].Parts[k]))
 		}
-		line += oneLine(strings.Join(texts, " "), max(0, share-len(line))) + "\n"
+		line += beginning(strings.Join(texts, " "), max(0, share-len(line))) + "\n"
 		if room -= encodedLen(line); room < 0 {
-			fmt.Fprintf(b, "\n%s more in the structured answer.\n", entries(len(list)-i))
+			fmt.Fprintf(b, "\n%s more in the structured answer.\n", human.Plural(len(list)-i, "entry", "entries"))
 			break
 		}
 		b.WriteString(line)
 	}
 	b.WriteString(onward)
-}
-
-func entries(n int) string {
-	if n == 1 {
-		return "1 entry"
-	}
-	return fmt.Sprintf("%d entries", n)
 }
 
 func entryText(r *entryRow) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -151,9 +152,9 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	case a.TotalAny == 0:
 		fmt.Fprintf(&b, "No hits in %d session files.\n", a.Index.Files)
 	case a.Total == a.TotalAny:
-		fmt.Fprintf(&b, "%s.\n", count(a.Total, "hit"))
+		fmt.Fprintf(&b, "%s.\n", human.Plural(a.Total, "hit", "hits"))
 	default:
-		fmt.Fprintf(&b, "%s, %d with every word.\n", count(a.TotalAny, "hit"), a.Total)
+		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny, "hit", "hits"), a.Total)
 	}
 	if a.DidYouMean != "" {
 		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
@@ -161,13 +162,13 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	for _, r := range a.Removed {
 		switch r.Filter {
 		case "includeCurrent":
-			fmt.Fprintf(&b, "%s with includeCurrent.\n", count(r.Hits, "hit"))
+			fmt.Fprintf(&b, "%s with includeCurrent.\n", human.Plural(r.Hits, "hit", "hits"))
 		case "all":
-			fmt.Fprintf(&b, "%s without any filter.\n", count(r.Hits, "hit"))
+			fmt.Fprintf(&b, "%s without any filter.\n", human.Plural(r.Hits, "hit", "hits"))
 		case "scope":
-			fmt.Fprintf(&b, "%s with scope all.\n", count(r.Hits, "hit"))
+			fmt.Fprintf(&b, "%s with scope all.\n", human.Plural(r.Hits, "hit", "hits"))
 		default:
-			fmt.Fprintf(&b, "%s without %s.\n", count(r.Hits, "hit"), r.Filter)
+			fmt.Fprintf(&b, "%s without %s.\n", human.Plural(r.Hits, "hit", "hits"), r.Filter)
 		}
 	}
 	last := ""
@@ -231,9 +232,9 @@ func reference(short func(string) string, id, path, entry string) string {
 func sessionText(x *query.SessionHit, short func(string) string) string {
 	title := x.Name
 	if title == "" {
-		title = oneLine(x.FirstPrompt, 80)
+		title = beginning(x.FirstPrompt, 80)
 	}
-	parts := []string{reference(short, x.SessionID, x.SessionPath, ""), dayOf(x.Modified), x.CWD, count(x.Messages, "message"), title}
+	parts := []string{reference(short, x.SessionID, x.SessionPath, ""), dayOf(x.Modified), x.CWD, human.Plural(x.Messages, "message", "messages"), title}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }
 
@@ -244,22 +245,8 @@ func dayOf(t session.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func are(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun + " is"
-	}
-	return fmt.Sprintf("%d %ss are", n, noun)
-}
-
-// oneLine is the beginning of a text, on one line.
-func oneLine(s string, most int) string {
+// beginning returns the first bytes of a text on one line.
+func beginning(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) <= most {
 		return s

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/query/sessions"
 )
 
@@ -74,7 +75,7 @@ func sessionsText(a *sessionsAnswer, short func(string) string) string {
 	if !a.TotalIsExact {
 		more = "at least "
 	}
-	fmt.Fprintf(&b, "%s%s.\n", more, count(a.Total, "session"))
+	fmt.Fprintf(&b, "%s%s.\n", more, human.Plural(a.Total, "session", "sessions"))
 	for i := range a.Sessions {
 		r := &a.Sessions[i]
 		b.WriteString(strings.Repeat("  ", r.Depth) + sessionText(&r.SessionHit, short))

@@ -9,6 +9,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/internal/human"
 	"pigrep/query"
 )
 
@@ -53,16 +54,16 @@ func (s *server) status(ctx context.Context, _ *StatusInput) (*mcp.CallToolResul
 	case !f.Built:
 		b.WriteString("There is no index yet; the first search builds it.\n")
 	default:
-		fmt.Fprintf(&b, "%s, %d entries, the newest of %s.\n", count(f.Sessions, "session"), f.Entries, f.Newest)
+		fmt.Fprintf(&b, "%s, %d entries, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), f.Entries, f.Newest)
 	}
 	for _, r := range f.Roots {
-		fmt.Fprintf(&b, "%s: %s\n", r.Path, count(r.Files, "session file"))
+		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))
 	}
 	if f.Index.PendingFiles > 0 {
-		fmt.Fprintf(&b, "%s not indexed yet.\n", are(f.Index.PendingFiles, "session file"))
+		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.Index.PendingFiles, "session file is", "session files are"))
 	}
 	if f.Index.SkippedLines > 0 {
-		fmt.Fprintf(&b, "%s left out as malformed.\n", are(f.Index.SkippedLines, "line"))
+		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.Index.SkippedLines, "line is", "lines are"))
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimRight(b.String(), "\n")}}, StructuredContent: data}, nil
 }

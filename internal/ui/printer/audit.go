@@ -11,6 +11,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/audit"
 )
@@ -60,7 +62,7 @@ func TextCell(s string) AuditCell { return AuditCell{Plain: s} }
 
 // CountCell is a cell with a number.
 func CountCell[T int | int64](n T) AuditCell {
-	return AuditCell{Text: thousands(int64(n)), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
+	return AuditCell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
 }
 
 // CostCell is a cell with an amount of money.
@@ -112,7 +114,9 @@ func MillisCell(ms *int32) AuditCell {
 }
 
 // PathCell is a cell with a path.
-func (l Look) PathCell(path string) AuditCell { return AuditCell{Text: l.short(path), Plain: path} }
+func (l Look) PathCell(path string) AuditCell {
+	return AuditCell{Text: human.Path(path, l.Home), Plain: path}
+}
 
 const (
 	barWidth     = 8
@@ -135,7 +139,7 @@ func bar(share float64, width int) string {
 	if r := eighths % 8; r > 0 {
 		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
 	}
-	return pad(s, width)
+	return terminal.Pad(s, width)
 }
 
 // auditLayout is how wide the columns are, 0 those that are left out.
@@ -184,9 +188,9 @@ func (t *text) Audit(a *Audit) error {
 			if c.Title == "" {
 				continue
 			}
-			widths[i] = cells(c.Title)
+			widths[i] = terminal.Width(c.Title)
 			for _, r := range all {
-				widths[i] = max(widths[i], min(cells(cellText(&r.Cells[i])), maxMeasured))
+				widths[i] = max(widths[i], min(terminal.Width(cellText(&r.Cells[i])), maxMeasured))
 			}
 			for _, r := range rows {
 				whole[i] += r.Cells[i].Number
@@ -229,12 +233,12 @@ func foldLine(line string, width int) (lines []string) {
 		switch {
 		case last == "":
 			last = fact
-		case cells(last)+3+cells(fact) <= width:
+		case terminal.Width(last)+3+terminal.Width(fact) <= width:
 			last += " · " + fact
 		default:
 			lines, last = append(lines, last), fact
 		}
-		for cells(last) > width {
+		for terminal.Width(last) > width {
 			i := strings.LastIndexByte(ansi.Truncate(last, width+1, ""), ' ')
 			if i <= 0 {
 				break
@@ -294,9 +298,9 @@ func (t *text) spread(a *Audit, lay *auditLayout) {
 
 func cellText(c *AuditCell) string {
 	if c.Text != "" {
-		return oneLine(c.Text)
+		return terminal.Clean(c.Text)
 	}
-	return oneLine(c.Plain)
+	return terminal.Clean(c.Plain)
 }
 
 func (t *text) auditHead(a *Audit, lay *auditLayout) error {
@@ -323,7 +327,7 @@ func (t *text) auditRow(a *Audit, r *AuditRow, lay *auditLayout) error {
 		return err
 	}
 	for _, below := range r.Below {
-		below = clip(oneLine(below), min(maxBelowLine, max(20, t.Width-4)))
+		below = terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4)))
 		if _, err := fmt.Fprintln(t.w, t.dim("    "+below)); err != nil {
 			return err
 		}
@@ -343,11 +347,11 @@ func (t *text) auditLine(a *Audit, r *AuditRow, lay *auditLayout) string {
 		}
 		s := cellText(&r.Cells[i])
 		if c.Left {
-			s = clipLeft(s, widths[i])
+			s = terminal.ClipLeft(s, widths[i])
 		} else {
-			s = clip(s, widths[i])
+			s = terminal.Clip(s, widths[i])
 		}
-		space := strings.Repeat(" ", max(0, widths[i]-cells(s)))
+		space := strings.Repeat(" ", max(0, widths[i]-terminal.Width(s)))
 		if c.Right {
 			s = space + s
 		} else {
@@ -381,13 +385,13 @@ func auditClosing(a *Audit, rows int, zone *time.Location) []string {
 
 // CoverageLine says what an audit has looked at.
 func CoverageLine(c *audit.Coverage, zone *time.Location) string {
-	parts := []string{Plural(c.Sessions, "session", "sessions")}
+	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
 		parts = append(parts, c.First.In(zone).Format(minuteForm)+" to "+c.Last.In(zone).Format(minuteForm))
 	}
 	add := func(n int, one, many string) {
 		if n > 0 {
-			parts = append(parts, Plural(n, one, many))
+			parts = append(parts, human.Plural(n, one, many))
 		}
 	}
 	add(c.Copies, "copy counted where it was first", "copies counted where they were first")
@@ -443,7 +447,7 @@ func CSV(w io.Writer, a *Audit) error {
 // csvCell makes a cell harmless: control characters are left out, and what would
 // be a formula is a text.
 func csvCell(s string) string {
-	s = oneLine(s)
+	s = terminal.Clean(s)
 	if s == "" {
 		return s
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/query/audit"
 )
 
@@ -129,13 +130,13 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
 			}
 			if n := t.Total.NoResult; n > 0 {
-				parts = append(parts, Plural(n, "call has no result", "calls have no result"))
+				parts = append(parts, human.Plural(n, "call has no result", "calls have no result"))
 			}
 			if n := t.Total.NoCall; n > 0 {
-				parts = append(parts, Plural(n, "result has no call", "results have no call"))
+				parts = append(parts, human.Plural(n, "result has no call", "results have no call"))
 			}
 			if n := t.Total.Nested; n > 0 {
-				parts = append(parts, Plural(n, "call was made by a tool", "calls were made by tools"))
+				parts = append(parts, human.Plural(n, "call was made by a tool", "calls were made by tools"))
 			}
 			return strings.Join(parts, " · ")
 		},
@@ -197,7 +198,7 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 				}
 			}
 			if n := t.Total.Unusable; n > 0 {
-				parts = append(parts, Plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0"))
+				parts = append(parts, human.Plural(n, "entry has a figure that cannot be right, counted as 0", "entries have figures that cannot be right, counted as 0"))
 			}
 			return strings.Join(parts, " · ")
 		},
@@ -215,9 +216,9 @@ func limited[T any](list []T, limit int) []T {
 // shown says how many rows there are, and how many of them are shown.
 func shown(rows, all int, one, many string) string {
 	if rows < all {
-		return Plural(all, one, many) + "; " + thousands(int64(rows)) + " shown (more: -n)"
+		return human.Plural(all, one, many) + "; " + human.Number(rows) + " shown (more: -n)"
 	}
-	return Plural(all, one, many)
+	return human.Plural(all, one, many)
 }
 
 // NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
@@ -240,9 +241,9 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 			Unparsed int `json:"unparsed"`
 		}{t.Calls, t.Unparsed},
 		Closing: func(rows int) string {
-			line := shown(rows, len(t.Rows), "program", "programs") + " in " + Plural(t.Calls, "command", "commands")
+			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
-				line += ", " + thousands(int64(t.Unparsed)) + " of them cannot be parsed (of these the first word counts)"
+				line += ", " + human.Number(t.Unparsed) + " of them cannot be parsed (of these the first word counts)"
 			}
 			return line
 		},

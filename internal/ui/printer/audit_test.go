@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 )
 
@@ -61,7 +61,7 @@ func TestAuditWidths(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
-			if w := ansi.StringWidth(strings.TrimRight(line, "\n")); w > width {
+			if w := terminal.Width(strings.TrimRight(line, "\n")); w > width {
 				t.Errorf("width %d: a line of %d cells: %s", width, w, line)
 			}
 		}

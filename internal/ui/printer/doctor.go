@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 )
 
@@ -34,14 +35,14 @@ func doctorLine(d *Doctor) string {
 	if len(d.Findings) == 0 {
 		b.WriteString("sound")
 	} else {
-		b.WriteString(Plural(len(d.Findings), "finding", "findings"))
+		b.WriteString(human.Plural(len(d.Findings), "finding", "findings"))
 	}
-	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, Plural(d.Files, "file", "files"), Plural(d.Documents, "document", "documents"))
+	fmt.Fprintf(&b, ": generation %d, %s, %s", d.Generation, human.Plural(d.Files, "file", "files"), human.Plural(d.Documents, "document", "documents"))
 	if d.Deep {
-		fmt.Fprintf(&b, ", %s compared with the index part by part", Plural(d.Compared, "file", "files"))
+		fmt.Fprintf(&b, ", %s compared with the index part by part", human.Plural(d.Compared, "file", "files"))
 	}
 	if d.Changed > 0 {
-		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", Plural(d.Changed, "file", "files"))
+		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", human.Plural(d.Changed, "file", "files"))
 	}
 	if d.Repaired != "" {
 		b.WriteString("; repaired: " + d.Repaired)
@@ -53,7 +54,7 @@ func (t *text) Doctor(d *Doctor) error {
 	var b strings.Builder
 	for _, f := range d.Findings {
 		if f.Path != "" {
-			fmt.Fprintf(&b, "%s\n  ", terminal.Clean(t.short(f.Path)))
+			fmt.Fprintf(&b, "%s\n  ", terminal.Clean(human.Path(f.Path, t.Home)))
 		}
 		fmt.Fprintln(&b, terminal.Clean(f.What))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/entry"
 )
 
@@ -40,7 +41,7 @@ func exportFacts(f *SessionFacts) [][2]string {
 	}
 	kept := facts[:0]
 	for _, fact := range facts {
-		if fact[1] = oneLine(fact[1]); fact[1] != "" {
+		if fact[1] = terminal.Clean(fact[1]); fact[1] != "" {
 			kept = append(kept, fact)
 		}
 	}
@@ -83,12 +84,12 @@ func entryTitle(e *entry.Entry) string {
 	what := headOf(e)
 	switch {
 	case e.Role == session.RoleToolResult:
-		what = "result " + oneLine(e.Tool)
+		what = "result " + terminal.Clean(e.Tool)
 	case what == "":
-		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
+		what = terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
 	}
 	if e.CustomType != "" {
-		what += " " + oneLine(e.CustomType)
+		what += " " + terminal.Clean(e.CustomType)
 	}
 	return what
 }
@@ -97,10 +98,10 @@ func entryTitle(e *entry.Entry) string {
 func entryNotes(e *entry.Entry, branches bool) []string {
 	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
 	if e.Model != "" && e.Type == session.TypeMessage {
-		notes = append(notes, oneLine(e.Model))
+		notes = append(notes, terminal.Clean(e.Model))
 	}
 	if e.Labelled != "" {
-		notes = append(notes, "["+oneLine(e.Labelled)+"]")
+		notes = append(notes, "["+terminal.Clean(e.Labelled)+"]")
 	}
 	if branches && e.Branch == entry.BranchAbandoned {
 		notes = append(notes, "abandoned branch")
@@ -129,7 +130,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		}
 		b.Reset()
 		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
-		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(oneLine(e.ID)), escapeMarkdown(strings.Join(entryNotes(e, s.Branches), " · ")))
+		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(e, s.Branches), " · ")))
 		for i := range e.View.Blocks {
 			b.WriteByte('\n')
 			markdownBlock(&b, e, &e.View.Blocks[i])
@@ -149,7 +150,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		if c.Nested {
 			name = "call by the tool"
 		}
-		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(oneLine(c.Tool)))
+		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
 		command, ok := commandOf(c)
 		if ok {
 			fence(b, "sh", []byte(command))
@@ -160,12 +161,12 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 				continue
 			}
 			if a.Text && strings.Contains(string(a.Value), "\n") {
-				fmt.Fprintf(b, "%s:\n\n", codeSpan(oneLine(a.Name)))
+				fmt.Fprintf(b, "%s:\n\n", codeSpan(terminal.Clean(a.Name)))
 				fence(b, "", a.Value)
 				b.WriteByte('\n')
 				continue
 			}
-			fmt.Fprintf(b, "- %s: %s\n", codeSpan(oneLine(a.Name)), codeSpan(oneLine(string(a.Value))))
+			fmt.Fprintf(b, "- %s: %s\n", codeSpan(terminal.Clean(a.Name)), codeSpan(terminal.Clean(string(a.Value))))
 		}
 		if len(c.Arguments) == 0 && len(c.Raw) > 0 {
 			fence(b, "json", c.Raw)
@@ -184,7 +185,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 	case block.Image != nil:
 		b.WriteString(escapeMarkdown(imageText(block.Image)) + "\n")
 		if len(block.Text) > 0 {
-			b.WriteString("\n" + escapeMarkdown(oneLine(string(block.Text))) + "\n")
+			b.WriteString("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
 		}
 	case isProse(block.Kind) && e.Role != session.RoleToolResult:
 		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
@@ -193,7 +194,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		fence(b, "", block.Text)
 		b.WriteString("\n</details>\n")
 	case isRemark(block):
-		b.WriteString(codeSpan(oneLine(string(block.Text))) + "\n")
+		b.WriteString(codeSpan(terminal.Clean(string(block.Text))) + "\n")
 	default:
 		if block.Kind != session.KindResult {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)

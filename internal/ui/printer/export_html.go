@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/entry"
 )
 
@@ -98,7 +100,7 @@ func htmlEntry(b *strings.Builder, e *entry.Entry, anchor string, branches bool)
 	}
 	fmt.Fprintf(b, "<article id=\"%s\" class=\"%s\">\n<header class=\"entry\"><b>%s</b>%s · <a href=\"#%s\">%s</a></header>\n",
 		anchor, strings.Join(classes, " "), html.EscapeString(entryTitle(e)),
-		html.EscapeString(strings.Join(entryNotes(e, branches), " · ")), anchor, html.EscapeString(oneLine(e.ID)))
+		html.EscapeString(strings.Join(entryNotes(e, branches), " · ")), anchor, html.EscapeString(terminal.Clean(e.ID)))
 	for i := range e.View.Blocks {
 		htmlBlock(b, e, &e.View.Blocks[i])
 	}
@@ -137,7 +139,7 @@ func htmlBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 	case isProse(block.Kind) && e.Role != session.RoleToolResult:
 		htmlProse(b, block.Text)
 	case isRemark(block):
-		fmt.Fprintf(b, "<div class=\"text\">%s</div>\n", html.EscapeString(oneLine(string(block.Text))))
+		fmt.Fprintf(b, "<div class=\"text\">%s</div>\n", html.EscapeString(terminal.Clean(string(block.Text))))
 	case block.Kind == session.KindResult:
 		htmlOutput(b, "result", block.Text, e.IsError)
 	default:
@@ -150,7 +152,7 @@ func htmlCall(b *strings.Builder, c *session.Call) {
 	if c.Nested {
 		class += " nested"
 	}
-	fmt.Fprintf(b, "<div class=\"%s\"><b>%s</b>\n", class, html.EscapeString(oneLine(c.Tool)))
+	fmt.Fprintf(b, "<div class=\"%s\"><b>%s</b>\n", class, html.EscapeString(terminal.Clean(c.Tool)))
 	command, ok := commandOf(c)
 	if ok {
 		fmt.Fprintf(b, "<pre><code>$ %s</code></pre>\n", html.EscapeString(tidy([]byte(command))))
@@ -162,9 +164,9 @@ func htmlCall(b *strings.Builder, c *session.Call) {
 		}
 		value := html.EscapeString(strings.Trim(tidy(a.Value), "\n"))
 		if strings.Contains(value, "\n") {
-			fmt.Fprintf(b, "<div><code>%s</code><pre>%s</pre></div>\n", html.EscapeString(oneLine(a.Name)), value)
+			fmt.Fprintf(b, "<div><code>%s</code><pre>%s</pre></div>\n", html.EscapeString(terminal.Clean(a.Name)), value)
 		} else {
-			fmt.Fprintf(b, "<div><code>%s</code> %s</div>\n", html.EscapeString(oneLine(a.Name)), value)
+			fmt.Fprintf(b, "<div><code>%s</code> %s</div>\n", html.EscapeString(terminal.Clean(a.Name)), value)
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 {
@@ -190,7 +192,7 @@ func htmlOutput(b *strings.Builder, what string, text []byte, failed bool) {
 		class = " class=\"bad\""
 	}
 	fmt.Fprintf(b, "<details%s><summary>%s, %s</summary><pre%s>%s</pre></details>\n",
-		open, html.EscapeString(what), Plural(n, "line", "lines"), class, html.EscapeString(s))
+		open, html.EscapeString(what), human.Plural(n, "line", "lines"), class, html.EscapeString(s))
 }
 
 // htmlProse writes Markdown as text: code blocks, headings, bold and code are

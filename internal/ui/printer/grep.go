@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/grep"
@@ -155,7 +156,7 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 		if g.started {
 			b.WriteByte('\n')
 		}
-		b.WriteString(g.style(grepPathLook, terminal.Clean(g.short(m.SessionPath))) + "\n")
+		b.WriteString(g.style(grepPathLook, terminal.Clean(human.Path(m.SessionPath, g.Home))) + "\n")
 	}
 	sep = g.dim(sep)
 	b.WriteString(g.style(grepEntryLook, terminal.Clean(m.EntryID)) + sep)
@@ -235,7 +236,7 @@ func (g *grepText) cleanPath(path string) string {
 	if g.plain {
 		return g.style(grepPathLook, terminal.Clean(path))
 	}
-	return g.style(grepPathLook, terminal.Clean(g.short(path)))
+	return g.style(grepPathLook, terminal.Clean(human.Path(path, g.Home)))
 }
 
 // lineAt returns the line of the text that a place is in, and where it begins.

@@ -1,10 +1,6 @@
 package printer
 
 import (
-	"fmt"
-	"path/filepath"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -148,90 +144,4 @@ func cellsOf(list []cluster) int {
 		n += c.width
 	}
 	return n
-}
-
-// clip shortens s to at most width cells, at the end.
-func clip(s string, width int) string {
-	if width > 0 && isPrintable(s) {
-		if len(s) <= width {
-			return s
-		}
-		return s[:width-1] + "…"
-	}
-	return ansi.Truncate(s, width, "…")
-}
-
-// clipLeft shortens s to at most width cells, at the beginning.
-func clipLeft(s string, width int) string {
-	if width > 0 && isPrintable(s) {
-		if len(s) <= width {
-			return s
-		}
-		return "…" + s[len(s)-width+1:]
-	}
-	if n := ansi.StringWidth(s); n > width {
-		return ansi.TruncateLeft(s, n-width+1, "…")
-	}
-	return s
-}
-
-// pad fills s with spaces to width cells.
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-ansi.StringWidth(s)))
-}
-
-// short returns the path with the home directory as ~.
-func (l Look) short(path string) string {
-	if l.Home == "" {
-		return path
-	}
-	if path == l.Home {
-		return "~"
-	}
-	if rest, ok := strings.CutPrefix(path, l.Home+string(filepath.Separator)); ok {
-		return filepath.Join("~", rest)
-	}
-	return path
-}
-
-// age returns how long ago t was, in at most four characters; "" when t is not
-// known.
-func (l Look) age(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	const day = 24 * time.Hour
-	switch d := l.Now.Sub(t); {
-	case d < time.Minute:
-		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < day:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d < 14*day:
-		return fmt.Sprintf("%dd", d/day)
-	case d < 60*day:
-		return fmt.Sprintf("%dw", d/(7*day))
-	case d < 365*day:
-		return fmt.Sprintf("%dmo", d/(30*day))
-	default:
-		return fmt.Sprintf("%dy", d/(365*day))
-	}
-}
-
-// Plural is a number with its noun: 1 file, 1,234 files.
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%s %s", thousands(int64(n)), many)
-}
-
-// thousands writes n with its digits in threes.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -114,7 +114,7 @@ func isHeading(s string) bool {
 // wrapLine breaks one line at spaces. What follows is indented as far as the text
 // of a list item or a quotation is.
 func wrapLine(s string, width int, look lineLook) []line {
-	if width <= 0 || cells(s) <= width {
+	if width <= 0 || terminal.Width(s) <= width {
 		return []line{{s, look}}
 	}
 	if len(s) > maxWrapped {
@@ -135,7 +135,7 @@ func wrapLine(s string, width int, look lineLook) []line {
 	if len(first) > hang && hang == 0 {
 		next = first
 	}
-	broken, _ := wrap(rest, max(1, width-max(cells(first), cells(next))), len(rest)+1)
+	broken, _ := wrap(rest, max(1, width-max(terminal.Width(first), terminal.Width(next))), len(rest)+1)
 	var lines []line
 	for i, b := range broken {
 		prefix := next
@@ -173,7 +173,7 @@ const maxWrapped = 64 << 10
 
 // breakLine breaks one line wherever it is too long.
 func breakLine(s string, width int, look lineLook) []line {
-	if width <= 0 || cells(s) <= width {
+	if width <= 0 || terminal.Width(s) <= width {
 		return []line{{s, look}}
 	}
 	var lines []line

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"pigrep/internal/terminal"
 	"pigrep/query"
 )
 
@@ -37,7 +38,7 @@ var Columns = []struct {
 func (p plain) record(columns ...string) error {
 	size := len(columns)
 	for i, c := range columns {
-		columns[i] = oneLine(c)
+		columns[i] = terminal.Clean(c)
 		size += len(columns[i])
 	}
 	line := make([]byte, 0, size)

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
@@ -147,7 +146,7 @@ func TestSearchText(t *testing.T) {
 					t.Fatal(err)
 				}
 				for line := range strings.Lines(b.String()) {
-					if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); n > width {
+					if n := terminal.Width(strings.TrimSuffix(line, "\n")); n > width {
 						t.Errorf("%d cells in %q", n, line)
 					}
 				}
@@ -326,36 +325,6 @@ func TestWriteErrorsComeBack(t *testing.T) {
 			if !errors.Is(err, errGone) {
 				t.Errorf("format %d, %s on a broken writer: %v", format, name, err)
 			}
-		}
-	}
-}
-
-func TestAge(t *testing.T) {
-	tests := []struct {
-		ago  time.Duration
-		want string
-	}{
-		{-time.Hour, "now"}, {30 * time.Second, "now"}, {5 * time.Minute, "5m"}, {23 * time.Hour, "23h"}, {day, "1d"},
-		{13 * day, "13d"}, {20 * day, "2w"}, {59 * day, "8w"}, {364 * day, "12mo"}, {800 * day, "2y"},
-	}
-	look := Look{Now: now}
-	for _, test := range tests {
-		if got := look.age(now.Add(-test.ago)); got != test.want || len(got) > ageWidth {
-			t.Errorf("age of %v = %q, want %q", test.ago, got, test.want)
-		}
-	}
-	if got := look.age(time.Time{}); got != "" {
-		t.Errorf("age of an unknown time = %q, want none", got)
-	}
-}
-
-func TestShort(t *testing.T) {
-	look := Look{Home: "/home/u"}
-	for path, want := range map[string]string{
-		"/home/u": "~", "/home/u/a": "~/a", "/home/user/a": "/home/user/a", "/a": "/a", "": "",
-	} {
-		if got := look.short(path); got != want {
-			t.Errorf("short(%q) = %q, want %q", path, got, want)
 		}
 	}
 }

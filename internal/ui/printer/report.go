@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
-
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 )
 
@@ -20,29 +18,29 @@ func indexLine(x *Index) string {
 	for _, c := range x.Changes {
 		files += c.Files
 		if c.Files > 0 && c.Change != "unchanged" {
-			changes = append(changes, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+			changes = append(changes, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
 		}
 	}
-	line := Plural(files, "file", "files")
+	line := human.Plural(files, "file", "files")
 	if len(changes) == 0 {
 		return line + ", nothing new"
 	}
 	line += " (" + strings.Join(changes, ", ") + ")"
 	if x.DryRun {
-		return line + ", " + bytesText(x.Bytes) + " to read"
+		return line + ", " + human.Bytes(x.Bytes) + " to read"
 	}
-	return line + ", " + bytesText(x.Bytes) + " read"
+	return line + ", " + human.Bytes(x.Bytes) + " read"
 }
 
 func (t *text) Index(x *Index) error {
 	var b strings.Builder
 	for _, s := range x.Steps {
-		path := t.short(s.Path)
-		line := fmt.Sprintf("%-10s %8s  ", s.Change, bytesText(s.Bytes))
-		path = clipLeft(terminal.Clean(path), max(20, t.Width-ansi.StringWidth(line)))
+		path := human.Path(s.Path, t.Home)
+		line := fmt.Sprintf("%-10s %8s  ", s.Change, human.Bytes(s.Bytes))
+		path = terminal.ClipLeft(terminal.Clean(path), max(20, t.Width-terminal.Width(line)))
 		fmt.Fprintf(&b, "%s%s\n", line, path)
 		if s.Reason != "" {
-			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", ansi.StringWidth(line)), t.dim(terminal.Clean(s.Reason)))
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", terminal.Width(line)), t.dim(terminal.Clean(s.Reason)))
 		}
 	}
 	fmt.Fprintln(&b, indexLine(x))
@@ -60,14 +58,11 @@ type figures struct {
 }
 
 var (
-	forPeople   = figures{thousands, bytesText}
+	forPeople   = figures{human.Number[int64], human.Bytes}
 	forPrograms = figures{decimal, decimal}
 )
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
-
-// bytesText writes a size for people.
-func bytesText(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 
 // statusRows is the status as names and values; paths under home are shown
 // with ~.
@@ -79,13 +74,13 @@ func statusRows(s *Status, home string, figures figures) []row {
 		rows = append(rows, row{name, fmt.Sprintf(format, args...)})
 	}
 	for _, r := range s.Roots {
-		state := Plural(r.Files, "file", "files")
+		state := human.Plural(r.Files, "file", "files")
 		if r.Error != "" {
 			state = r.Error
 		}
-		add("root", "%s (%s): %s", look.short(r.Path), r.Origin, state)
+		add("root", "%s (%s): %s", human.Path(r.Path, look.Home), r.Origin, state)
 	}
-	add("index", "%s", look.short(s.Dir))
+	add("index", "%s", human.Path(s.Dir, look.Home))
 	switch {
 	case s.Damage != "":
 		add("state", "%s", s.Damage)
@@ -113,7 +108,7 @@ func statusRows(s *Status, home string, figures figures) []row {
 		add("files", "%s", strings.Join(changes, ", "))
 	}
 	if s.State.PendingFiles > 0 {
-		add("pending", "%s, %s", Plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
+		add("pending", "%s, %s", human.Plural(s.State.PendingFiles, "file", "files"), figures.size(s.State.PendingBytes))
 	}
 	if s.Built {
 		add("sessions", "%s", count(s.Sessions))
@@ -131,18 +126,18 @@ func statusRows(s *Status, home string, figures figures) []row {
 			add("newest", "%s", s.Newest.UTC().Format(statusTime))
 		}
 		if !s.Updated.IsZero() {
-			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), Plural(s.Kept, "generation", "generations"))
+			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), human.Plural(s.Kept, "generation", "generations"))
 		}
-		add("skipped", "%s", Plural(s.State.SkippedLines, "line", "lines"))
+		add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
 	}
 	for _, k := range s.Skipped {
-		add("  line", "%s:%d (offset %d): %s", look.short(k.Path), k.Line, k.Offset, k.Reason)
+		add("  line", "%s:%d (offset %d): %s", human.Path(k.Path, look.Home), k.Line, k.Offset, k.Reason)
 	}
 	if more := s.State.SkippedLines - len(s.Skipped); more > 0 && s.Built {
-		add("  more", "%s: pigrep status --skipped", Plural(more, "line", "lines"))
+		add("  more", "%s: pigrep status --skipped", human.Plural(more, "line", "lines"))
 	}
 	for _, e := range s.Errors {
-		add("unreadable", "%s: %s", look.short(e.Path), e.Reason)
+		add("unreadable", "%s: %s", human.Path(e.Path, look.Home), e.Reason)
 	}
 	return rows
 }
@@ -182,7 +177,7 @@ func (t *text) Status(s *Status) error {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		fmt.Fprintf(&b, "%s  %s\n", t.dim(pad(r.name, width)), terminal.Clean(r.value))
+		fmt.Fprintf(&b, "%s  %s\n", t.dim(terminal.Pad(r.name, width)), terminal.Clean(r.value))
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
@@ -195,10 +190,10 @@ func (t *text) Stores(stores []Store) error {
 		name, coverage = max(name, len(s.Name)), max(coverage, len(s.Coverage))
 	}
 	for _, s := range stores {
-		line := fmt.Sprintf("%s  %s  %s  ", pad(s.Name, name), pad(s.Coverage, coverage), pad(there(s), len("not looked at")))
-		path := clipLeft(terminal.Clean(t.short(s.Path)), max(20, t.Width-ansi.StringWidth(line)))
+		line := fmt.Sprintf("%s  %s  %s  ", terminal.Pad(s.Name, name), terminal.Pad(s.Coverage, coverage), terminal.Pad(there(s), len("not looked at")))
+		path := terminal.ClipLeft(terminal.Clean(human.Path(s.Path, t.Home)), max(20, t.Width-terminal.Width(line)))
 		fmt.Fprintf(&b, "%s%s\n", line, path)
-		fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", name+2), t.dim(clip(s.Role+" ("+s.Format+")", max(20, t.Width-name-2))))
+		fmt.Fprintf(&b, "%s%s\n", strings.Repeat(" ", name+2), t.dim(terminal.Clip(s.Role+" ("+s.Format+")", max(20, t.Width-name-2))))
 	}
 	_, err := io.WriteString(t.w, b.String())
 	return err

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"pigrep/query/sessions"
 )
 
@@ -66,15 +68,15 @@ func Choices(w io.Writer, sessions []sessions.Session, short func(string) string
 	var b strings.Builder
 	for i := range sessions {
 		s := &sessions[i]
-		line := fmt.Sprintf("%d  %4s  %s  ", i+1, look.age(s.Modified.Time), oneLine(short(s.SessionID)))
+		line := fmt.Sprintf("%d  %4s  %s  ", i+1, human.Age(look.Now, s.Modified.Time), terminal.Clean(short(s.SessionID)))
 		rest := title(s.Name, s.FirstPrompt)
-		dir := "  " + clipLeft(oneLine(look.short(s.CWD)), max(10, width/4))
-		if room := width - cells(line) - cells(dir); room >= minBodyColumns {
-			rest = clip(rest, room) + dir
+		dir := "  " + terminal.ClipLeft(terminal.Clean(human.Path(s.CWD, look.Home)), max(10, width/4))
+		if room := width - terminal.Width(line) - terminal.Width(dir); room >= minBodyColumns {
+			rest = terminal.Clip(rest, room) + dir
 		}
-		b.WriteString(clip(line+rest, width) + "\n")
+		b.WriteString(terminal.Clip(line+rest, width) + "\n")
 		if s.Hit != nil {
-			b.WriteString(clip("   "+string(s.Hit.Kind)+": "+oneLine(s.Hit.Fragment.Text), width) + "\n")
+			b.WriteString(terminal.Clip("   "+string(s.Hit.Kind)+": "+terminal.Clean(s.Hit.Fragment.Text), width) + "\n")
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
@@ -60,8 +61,8 @@ func (t *text) columns(s *Sessions, rows []sessionRow) sessionColumns {
 	for i := range rows {
 		r := &rows[i]
 		c.id = max(c.id, len(r.id))
-		c.dir = max(c.dir, cells(r.dir))
-		c.model = max(c.model, cells(r.model))
+		c.dir = max(c.dir, terminal.Width(r.dir))
+		c.model = max(c.model, terminal.Width(r.model))
 		if r.usage != "" {
 			c.usage = usageColumn
 		}
@@ -100,15 +101,15 @@ type sessionRow struct {
 
 func (t *text) sessionRow(s *Sessions, x *sessions.Session) sessionRow {
 	r := sessionRow{
-		age: t.age(x.Modified.Time), id: oneLine(x.SessionID), dir: oneLine(t.short(x.CWD)),
-		messages: thousands(int64(x.Messages)), named: x.Name != "", usage: usageText(x),
+		age: human.Age(t.Now, x.Modified.Time), id: terminal.Clean(x.SessionID), dir: terminal.Clean(human.Path(x.CWD, t.Home)),
+		messages: human.Number(x.Messages), named: x.Name != "", usage: usageText(x),
 	}
 	if s.ShortID != nil {
-		r.id = oneLine(s.ShortID(x.SessionID))
+		r.id = terminal.Clean(s.ShortID(x.SessionID))
 	}
 	r.title = title(x.Name, x.FirstPrompt)
 	for _, l := range x.Labels {
-		r.title += " [" + oneLine(l) + "]"
+		r.title += " [" + terminal.Clean(l) + "]"
 	}
 	if x.Depth > 0 {
 		r.title = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ " + r.title
@@ -117,11 +118,11 @@ func (t *text) sessionRow(s *Sessions, x *sessions.Session) sessionRow {
 	for _, m := range x.Models {
 		models = append(models, m[strings.LastIndexByte(m, '/')+1:])
 	}
-	r.model = oneLine(strings.Join(models, ", "))
+	r.model = terminal.Clean(strings.Join(models, ", "))
 	if s.Searched {
-		r.hits = thousands(int64(x.Hits))
+		r.hits = human.Number(x.Hits)
 		if x.Hits == 0 {
-			r.hits = "~" + thousands(int64(x.HitsAny))
+			r.hits = "~" + human.Number(x.HitsAny)
 		}
 	}
 	return r
@@ -132,10 +133,10 @@ const maxIndent = 8
 
 // title is what a session is called: its name, else what it began with.
 func title(name, prompt string) string {
-	if s := oneLine(name); s != "" {
+	if s := terminal.Clean(name); s != "" {
 		return s
 	}
-	if s := strings.TrimLeft(oneLine(prompt), "# "); s != "" {
+	if s := strings.TrimLeft(terminal.Clean(prompt), "# "); s != "" {
 		return s
 	}
 	return "(no prompt)"
@@ -147,8 +148,8 @@ func Title(name, prompt string) string { return title(name, prompt) }
 // Candidate is a session in a list to choose from: what to type for it, and
 // what it is.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
-	facts := []string{Look{Now: now}.age(s.Modified()), clip(title(s.Name, s.FirstPrompt), candidateTitle), oneLine(s.CWD)}
-	return oneLine(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
+	facts := []string{human.Age(now, s.Modified()), terminal.Clip(title(s.Name, s.FirstPrompt), candidateTitle), terminal.Clean(s.CWD)}
+	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 }
 
 const candidateTitle = 50
@@ -157,7 +158,7 @@ const candidateTitle = 50
 func usageText(x *sessions.Session) string {
 	var parts []string
 	if x.Tokens > 0 {
-		parts = append(parts, shortCount(x.Tokens))
+		parts = append(parts, human.Short(x.Tokens))
 	}
 	switch {
 	case x.Cost >= 0.005:
@@ -166,17 +167,6 @@ func usageText(x *sessions.Session) string {
 		parts = append(parts, "<$0.01")
 	}
 	return strings.Join(parts, " ")
-}
-
-// shortCount writes a large number in few characters.
-func shortCount(n int64) string {
-	switch {
-	case n < 10_000:
-		return thousands(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%dk", n/1000)
-	}
-	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
 func (t *text) Sessions(s *Sessions) error {
@@ -209,12 +199,12 @@ func (t *text) Sessions(s *Sessions) error {
 	if n == 0 {
 		return nil
 	}
-	line := Plural(s.List.Total, "session", "sessions")
+	line := human.Plural(s.List.Total, "session", "sessions")
 	switch {
 	case !s.List.TotalIsExact:
-		line = Plural(n, "session", "sessions") + ", perhaps more (-n)"
+		line = human.Plural(n, "session", "sessions") + ", perhaps more (-n)"
 	case n < s.List.Total:
-		line += "; " + thousands(int64(n)) + " shown (more: -n)"
+		line += "; " + human.Number(n) + " shown (more: -n)"
 	}
 	_, err := io.WriteString(t.w, "\n"+t.dim(line)+"\n")
 	return err
@@ -252,7 +242,7 @@ func (t *text) sessionLine(b []byte, r *sessionRow, c sessionColumns, styled boo
 	column(r.age, c.age, true, &dimLook)
 	column(r.id, c.id, false, &dimLook)
 	column(r.title, c.title, false, titleStyle)
-	column(clipLeft(r.dir, c.dir), c.dir, false, &dimLook)
+	column(terminal.ClipLeft(r.dir, c.dir), c.dir, false, &dimLook)
 	column(r.model, c.model, false, &dimLook)
 	column(r.usage, c.usage, true, nil)
 	column(r.hits, c.hits, true, nil)
@@ -263,19 +253,19 @@ func (t *text) sessionLine(b []byte, r *sessionRow, c sessionColumns, styled boo
 func (t *text) narrowSessions(s *Sessions, rows []sessionRow) error {
 	for i := range rows {
 		r := &rows[i]
-		name := clip(r.title, t.Width)
+		name := terminal.Clip(r.title, t.Width)
 		if r.named {
 			name = t.style(titleLook, name)
 		}
-		facts := []string{r.age, r.id, Plural(s.List.Sessions[i].Messages, "message", "messages")}
+		facts := []string{r.age, r.id, human.Plural(s.List.Sessions[i].Messages, "message", "messages")}
 		if s.Searched {
 			facts[2] = "hits " + r.hits
 		}
 		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
-		if room := t.Width - cells(line) - 3; room >= 8 && r.dir != "" {
-			line += " · " + clipLeft(r.dir, room)
+		if room := t.Width - terminal.Width(line) - 3; room >= 8 && r.dir != "" {
+			line += " · " + terminal.ClipLeft(r.dir, room)
 		}
-		if _, err := io.WriteString(t.w, name+"\n"+t.dim(clip(line, t.Width))+"\n"); err != nil {
+		if _, err := io.WriteString(t.w, name+"\n"+t.dim(terminal.Clip(line, t.Width))+"\n"); err != nil {
 			return err
 		}
 	}
@@ -342,42 +332,6 @@ func (p jsonLines) Sessions(s *Sessions) error {
 
 // fit is clip, with the cells that the outcome fills.
 func fit(s string, width int) (string, int) {
-	if isPrintable(s) {
-		return clip(s, width), min(len(s), width)
-	}
-	s = clip(s, width)
-	return s, ansi.StringWidth(s)
-}
-
-// cells is the width of s. Most text is ASCII, where that is its length.
-func cells(s string) int {
-	if isPrintable(s) {
-		return len(s)
-	}
-	return ansi.StringWidth(s)
-}
-
-// oneLine is terminal.Clean, which most text passes unchanged.
-func oneLine(s string) string {
-	last := byte(' ') // so that a space in front is seen too
-	for i := range len(s) {
-		c := s[i]
-		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
-			return terminal.Clean(s)
-		}
-		last = c
-	}
-	if s != "" && last == ' ' {
-		return s[:len(s)-1]
-	}
-	return s
-}
-
-func isPrintable(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	s = terminal.Clip(s, width)
+	return s, terminal.Width(s)
 }

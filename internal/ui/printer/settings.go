@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 )
 
@@ -35,7 +34,7 @@ func (s *Setting) text(look Look) string {
 	}
 	var short []string
 	for _, v := range s.Values {
-		short = append(short, look.short(v))
+		short = append(short, human.Path(v, look.Home))
 	}
 	return strings.Join(short, ", ")
 }
@@ -68,21 +67,21 @@ func (t *text) Settings(s *Settings) error {
 	case !s.Exists:
 		state = " (there is none, and none is needed)"
 	}
-	fmt.Fprintf(&b, "settings file: %s%s\n\n", terminal.Clean(t.short(s.Path)), state)
+	fmt.Fprintf(&b, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state)
 
 	texts, keyWidth, width := make([]string, len(s.List)), 0, 0
 	for i := range s.List {
 		texts[i] = terminal.Clean(s.List[i].text(t.Look))
 		keyWidth = max(keyWidth, len(s.List[i].Key))
-		width = max(width, min(28, ansi.StringWidth(texts[i])))
+		width = max(width, min(28, terminal.Width(texts[i])))
 	}
 	for i := range s.List {
 		row := &s.List[i]
 		from := row.Source
 		if row.From != "" {
-			from = terminal.Clean(t.short(row.From))
+			from = terminal.Clean(human.Path(row.From, t.Home))
 		}
-		cell := texts[i] + strings.Repeat(" ", max(0, width-ansi.StringWidth(texts[i])))
+		cell := texts[i] + strings.Repeat(" ", max(0, width-terminal.Width(texts[i])))
 		if row.Source == "default" {
 			cell, from = t.dim(cell), t.dim(from)
 		}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/entry"
 )
 
@@ -40,7 +42,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 	right := ""
 	mark := indent
 	if e != nil {
-		right = oneLine(e.ID)
+		right = terminal.Clean(e.ID)
 		if facts := p.standing(e); len(facts) > 0 {
 			right = strings.Join(facts, " · ") + " · " + right
 		}
@@ -48,7 +50,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 			mark = p.style(matchLook, FocusMark)
 		}
 	}
-	name := oneLine(c.Tool)
+	name := terminal.Clean(c.Tool)
 	full := e != nil && p.whole(e) || e == nil && p.s.Full
 	if command, ok := commandOf(c); ok && !(full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
@@ -77,18 +79,18 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 			}
 			continue
 		}
-		room := p.body(bodyIndent) - cells(name)
+		room := p.body(bodyIndent) - terminal.Width(name)
 		id := right
 		switch {
 		case p.Width == 0:
 			if id != "" {
 				id = "  · " + id
 			}
-		case id != "" && room-cells(id) >= minBodyColumns:
-			l = clip(l, room-cells(id)-2)
-			id = strings.Repeat(" ", room-cells(l)-cells(id)) + id
+		case id != "" && room-terminal.Width(id) >= minBodyColumns:
+			l = terminal.Clip(l, room-terminal.Width(id)-2)
+			id = strings.Repeat(" ", room-terminal.Width(l)-terminal.Width(id)) + id
 		default:
-			l, id = clip(l, max(minBodyColumns, room)), ""
+			l, id = terminal.Clip(l, max(minBodyColumns, room)), ""
 		}
 		fmt.Fprintln(p.out, indent+p.style(look, name)+l+p.dim(id))
 	}
@@ -111,10 +113,10 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
 	var words []string
 	if pattern != "" && (path != "" || !bare) {
-		words = append(words, oneLine(pattern))
+		words = append(words, terminal.Clean(pattern))
 	}
 	if path != "" {
-		words = append(words, oneLine(path)+lineRange(c))
+		words = append(words, terminal.Clean(path)+lineRange(c))
 	}
 	if change := changeSize(c); change != "" {
 		words = append(words, change)
@@ -123,10 +125,10 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 		return strings.Join(words, " ")
 	}
 	for _, a := range c.Arguments {
-		words = append(words, oneLine(a.Name)+": "+oneLine(string(a.Value[:min(len(a.Value), longestLine)])))
+		words = append(words, terminal.Clean(a.Name)+": "+terminal.Clean(string(a.Value[:min(len(a.Value), longestLine)])))
 	}
 	if len(words) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" && string(c.Raw) != "null" {
-		words = append(words, oneLine(string(c.Raw[:min(len(c.Raw), longestLine)])))
+		words = append(words, terminal.Clean(string(c.Raw[:min(len(c.Raw), longestLine)])))
 	}
 	return strings.Join(words, ", ")
 }
@@ -180,7 +182,7 @@ func changeSize(c *session.Call) string {
 		}
 		return fmt.Sprintf("(-%d +%d)", removed, added)
 	case content != "" && c.Argument(pathNames...) != "":
-		return "(" + Plural(lines(content), "line", "lines") + ")"
+		return "(" + human.Plural(lines(content), "line", "lines") + ")"
 	}
 	return ""
 }
@@ -188,7 +190,7 @@ func changeSize(c *session.Call) string {
 // arguments prints all arguments of a call, each whole.
 func (p *transcript) arguments(c *session.Call) {
 	for _, a := range c.Arguments {
-		name := oneLine(a.Name)
+		name := terminal.Clean(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
 			for l := range strings.SplitSeq(strings.TrimRight(tidy(a.Value), "\n"), "\n") {
@@ -198,7 +200,7 @@ func (p *transcript) arguments(c *session.Call) {
 			}
 			continue
 		}
-		for i, part := range breakLine(name+": "+oneLine(string(a.Value)), p.body(resultIndent), lookPlain) {
+		for i, part := range breakLine(name+": "+terminal.Clean(string(a.Value)), p.body(resultIndent), lookPlain) {
 			if i == 0 {
 				part.text = p.dim(name+":") + strings.TrimPrefix(part.text, name+":")
 			}
@@ -206,7 +208,7 @@ func (p *transcript) arguments(c *session.Call) {
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
-		fmt.Fprintln(p.out, resultIndent+oneLine(string(c.Raw)))
+		fmt.Fprintln(p.out, resultIndent+terminal.Clean(string(c.Raw)))
 	}
 }
 
@@ -222,9 +224,9 @@ func (p *transcript) result(e *entry.Entry) {
 		}
 	}
 	if !asked {
-		p.heading(e, "result "+oneLine(e.Tool), kindLooks[session.KindResult])
+		p.heading(e, "result "+terminal.Clean(e.Tool), kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
-		facts := append([]string{"result", oneLine(e.ID)}, p.standing(e)...)
+		facts := append([]string{"result", terminal.Clean(e.ID)}, p.standing(e)...)
 		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false

@@ -98,7 +98,7 @@ func checkLines(t *testing.T, out string, l Look) {
 		t.Errorf("a control sequence of the session gets out")
 	}
 	for line := range strings.Lines(out) {
-		if n := ansi.StringWidth(strings.TrimSuffix(line, "\n")); l.Width > 0 && n > l.Width {
+		if n := terminal.Width(strings.TrimSuffix(line, "\n")); l.Width > 0 && n > l.Width {
 			t.Errorf("%d cells in a line of %d: %q", n, l.Width, line)
 		}
 		if plain := ansi.Strip(strings.TrimSuffix(line, "\n")); plain != strings.TrimRight(plain, " ") {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/entry"
 )
 
@@ -93,7 +95,7 @@ func (p *transcript) cut(s string, indent int) string {
 	if p.Width == 0 {
 		return s
 	}
-	return clip(s, max(minBodyColumns, p.Width-indent))
+	return terminal.Clip(s, max(minBodyColumns, p.Width-indent))
 }
 
 // when writes a time: of day, and the date in front when it is another one.
@@ -118,27 +120,27 @@ func (p *transcript) facts() {
 	f := &p.s.Session
 	name := title(f.Name, f.FirstPrompt)
 	fmt.Fprintln(p.out, p.style(titleLook, p.cut(name, 0)))
-	modified := p.ago(f.Modified.Time)
+	modified := human.Ago(p.Now, f.Modified.Time)
 	if p.Now.IsZero() {
 		modified = f.Modified.UTC().Format("2006-01-02T15:04:05Z")
 	}
 	var models []string
 	for _, m := range f.Models {
-		models = append(models, oneLine(m[strings.LastIndexByte(m, '/')+1:]))
+		models = append(models, terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]))
 	}
 	tokens, cost := "", ""
 	if f.Tokens > 0 {
-		tokens = shortCount(f.Tokens) + " tokens"
+		tokens = human.Short(f.Tokens) + " tokens"
 	}
 	if f.Cost > 0 {
 		cost = fmt.Sprintf("$%.2f", f.Cost)
 	}
-	p.factLine(oneLine(p.short(f.CWD)), modified, Plural(f.Messages, "message", "messages"), oneLine(f.ShortID))
+	p.factLine(terminal.Clean(human.Path(f.CWD, p.Home)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
 	p.factLine("", strings.Join(models, ", "), tokens, cost)
 	if !p.s.Whole {
 		return
 	}
-	p.note(oneLine(p.short(f.SessionPath)))
+	p.note(terminal.Clean(human.Path(f.SessionPath, p.Home)))
 	if f.Parent != nil {
 		p.note("forked from " + p.relative(f.Parent, f.Entries))
 	}
@@ -146,25 +148,25 @@ func (p *transcript) facts() {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for _, path := range f.Twins {
-		p.note("the same id has " + oneLine(p.short(path)))
+		p.note("the same id has " + terminal.Clean(human.Path(path, p.Home)))
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
-		p.note(Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
+		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
 	}
 	if f.Skipped > 0 {
-		p.note(Plural(f.Skipped, "broken line", "broken lines") + " left out")
+		p.note(human.Plural(f.Skipped, "broken line", "broken lines") + " left out")
 	}
 }
 
 // factLine prints the facts that are known, beside a directory or below it.
 func (p *transcript) factLine(dir string, facts ...string) {
 	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
-	switch room := p.Width - cells(rest) - 3; {
+	switch room := p.Width - terminal.Width(rest) - 3; {
 	case dir == "":
-	case p.Width == 0 || room >= cells(dir):
+	case p.Width == 0 || room >= terminal.Width(dir):
 		rest = dir + " · " + rest
 	default:
-		p.note(clipLeft(dir, p.Width))
+		p.note(terminal.ClipLeft(dir, p.Width))
 	}
 	if rest != "" {
 		p.note(rest)
@@ -176,20 +178,20 @@ func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 // relative names a session that this one is related to. Of a parent it says how
 // many of the entries are its own.
 func (p *transcript) relative(r *Relative, of int) string {
-	path := oneLine(p.short(r.SessionPath))
+	path := terminal.Clean(human.Path(r.SessionPath, p.Home))
 	if r.State == "missing" {
 		return path + ", which is not there any more"
 	}
-	name := oneLine(r.ShortID)
+	name := terminal.Clean(r.ShortID)
 	if name == "" {
 		name = path
 	}
 	if r.Title != "" {
-		name += " " + clip(oneLine(r.Title), relativeTitle)
+		name += " " + terminal.Clip(terminal.Clean(r.Title), relativeTitle)
 	}
 	var notes []string
 	if of > 0 && r.Shared > 0 {
-		notes = append(notes, fmt.Sprintf("shares %s of %s", thousands(int64(r.Shared)), Plural(of, "entry", "entries")))
+		notes = append(notes, fmt.Sprintf("shares %s of %s", human.Number(r.Shared), human.Plural(of, "entry", "entries")))
 	}
 	if r.State == "moved" {
 		notes = append(notes, "moved")
@@ -249,12 +251,12 @@ func (p *transcript) entry(e *entry.Entry) {
 		}
 	case e.Type == session.TypeLabel:
 		if e.Label == "" {
-			p.remark(e, "label cleared on "+oneLine(e.TargetID))
+			p.remark(e, "label cleared on "+terminal.Clean(e.TargetID))
 		} else {
-			p.remark(e, "label "+oneLine(e.Label)+" on "+oneLine(e.TargetID))
+			p.remark(e, "label "+terminal.Clean(e.Label)+" on "+terminal.Clean(e.TargetID))
 		}
 	case e.Type == session.TypeSessionInfo:
-		p.remark(e, "named "+oneLine(e.Name))
+		p.remark(e, "named "+terminal.Clean(e.Name))
 	default:
 		p.other(e)
 	}
@@ -282,14 +284,14 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 	if p.s.Focus[e.Index] {
 		mark = p.style(matchLook, FocusMark)
 	}
-	facts := []string{p.when(e.Time), oneLine(e.ID)}
+	facts := []string{p.when(e.Time), terminal.Clean(e.ID)}
 	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
-		facts = append(facts, oneLine(e.Model))
+		facts = append(facts, terminal.Clean(e.Model))
 	}
 	facts = append(facts, p.standing(e)...)
 	rest := " · " + strings.Join(facts, " · ")
 	if p.Width > 0 {
-		rest = clip(rest, max(0, p.Width-cells(what)-cells(mark)))
+		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
 	}
 	fmt.Fprintln(p.out, mark+p.style(look, what)+p.dim(rest))
 	p.last = "head"
@@ -299,7 +301,7 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 func (p *transcript) standing(e *entry.Entry) []string {
 	var facts []string
 	if e.Labelled != "" {
-		facts = append(facts, "["+oneLine(e.Labelled)+"]")
+		facts = append(facts, "["+terminal.Clean(e.Labelled)+"]")
 	}
 	switch {
 	case e.Branch == entry.BranchAbandoned:
@@ -316,10 +318,10 @@ func (p *transcript) standing(e *entry.Entry) []string {
 func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 	what := headOf(e)
 	if what == "" {
-		what = oneLine(e.Role)
+		what = terminal.Clean(e.Role)
 	}
 	if e.CustomType != "" {
-		what += " " + oneLine(e.CustomType)
+		what += " " + terminal.Clean(e.CustomType)
 	}
 	p.heading(e, what, kindLooks[kind])
 	for i := range e.View.Blocks {
@@ -374,16 +376,16 @@ var codeLook = ansi.NewStyle().ForegroundColor(ansi.Cyan)
 
 func (p *transcript) more(indent string, hidden int) {
 	if hidden > 0 {
-		fmt.Fprintln(p.out, indent+p.dim("… "+Plural(hidden, "more line", "more lines")))
+		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")))
 	}
 }
 
 func imageText(i *session.Image) string {
-	kind := oneLine(i.MimeType)
+	kind := terminal.Clean(i.MimeType)
 	if kind == "" {
 		kind = "image"
 	}
-	return "[" + kind + " " + bytesText(int64(i.Size)) + "]"
+	return "[" + kind + " " + human.Bytes(int64(i.Size)) + "]"
 }
 
 // reply prints what the assistant said. Its calls wait.
@@ -441,12 +443,12 @@ func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	first = strings.Trim(oneLine(first), "*# ")
+	first = strings.Trim(terminal.Clean(first), "*# ")
 	note := ""
 	if n := strings.Count(strings.TrimSpace(text), "\n") + 1; n > 1 {
-		note = fmt.Sprintf(" (%s)", Plural(n, "line", "lines"))
+		note = fmt.Sprintf(" (%s)", human.Plural(n, "line", "lines"))
 	}
-	room := len(bodyIndent) + len("thinking  ") + cells(note)
+	room := len(bodyIndent) + len("thinking  ") + terminal.Width(note)
 	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
 }
 
@@ -462,14 +464,14 @@ func (p *transcript) foldedBlock(indent string, b *session.Block) {
 		}
 		return
 	}
-	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+bytesText(int64(len(b.Text)))+" (--full)"))
+	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+" (--full)"))
 }
 
 // summary prints what a compaction or a left branch became.
 func (p *transcript) summary(e *entry.Entry) {
 	p.heading(e, headOf(e), kindLooks[session.KindSummary])
 	if n := e.View.TokensBefore; n > 0 {
-		fmt.Fprintln(p.out, bodyIndent+p.dim(thousands(n)+" tokens before"))
+		fmt.Fprintln(p.out, bodyIndent+p.dim(human.Number(n)+" tokens before"))
 	}
 	for i := range e.View.Blocks {
 		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
@@ -516,7 +518,7 @@ func (p *transcript) aside(e *entry.Entry, what string) {
 	for i := range e.View.Blocks {
 		size += len(e.View.Blocks[i].Text)
 	}
-	p.remark(e, what+", "+bytesText(int64(size))+" (--full)")
+	p.remark(e, what+", "+human.Bytes(int64(size))+" (--full)")
 }
 
 // remark prints an entry that is one line.
@@ -531,15 +533,15 @@ func (p *transcript) remark(e *entry.Entry, s string) {
 	if facts := p.standing(e); len(facts) > 0 {
 		s += " · " + strings.Join(facts, " · ")
 	}
-	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, cells(mark))))
+	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, terminal.Width(mark))))
 	p.last = "note"
 }
 
 // other prints an entry of a kind that is no part of the talk.
 func (p *transcript) other(e *entry.Entry) {
-	what := oneLine(strings.ReplaceAll(e.Type, "_", " "))
+	what := terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
 	if e.CustomType != "" {
-		what += " " + oneLine(e.CustomType)
+		what += " " + terminal.Clean(e.CustomType)
 	}
 	if p.s.Full || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
@@ -552,9 +554,9 @@ func (p *transcript) other(e *entry.Entry) {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		if b.Kind == session.KindMeta || len(b.Text) < 80 {
-			what += " " + oneLine(string(b.Text))
+			what += " " + terminal.Clean(string(b.Text))
 		} else {
-			what += ", " + bytesText(int64(len(b.Text)))
+			what += ", " + human.Bytes(int64(len(b.Text)))
 		}
 	}
 	p.remark(e, what)

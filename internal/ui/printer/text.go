@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
@@ -105,12 +104,12 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 		if title == "" {
 			title = sh.FirstPrompt
 		}
-		hits = Plural(sh.Hits, "hit", "hits")
+		hits = human.Plural(sh.Hits, "hit", "hits")
 		switch partial := sh.HitsAny - sh.Hits; {
 		case sh.Hits == 0:
-			hits = fmt.Sprintf("%s partial", thousands(int64(partial)))
+			hits = fmt.Sprintf("%s partial", human.Number(partial))
 		case partial > 0:
-			hits += fmt.Sprintf(", %s partial", thousands(int64(partial)))
+			hits += fmt.Sprintf(", %s partial", human.Number(partial))
 		}
 	}
 	if title == "" && s.FirstPrompt != nil {
@@ -122,29 +121,22 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 	if title = terminal.Clean(title); title == "" {
 		title = "(no prompt)"
 	}
-	fmt.Fprintln(b, t.style(titleLook, clip(title, t.Width)))
+	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(title, t.Width)))
 
 	var facts []string
-	for _, fact := range []string{t.ago(when), hits, terminal.Clean(id)} {
+	for _, fact := range []string{human.Ago(t.Now, when), hits, terminal.Clean(id)} {
 		if fact != "" {
 			facts = append(facts, fact)
 		}
 	}
 	rest := strings.Join(facts, " · ")
-	dir := terminal.Clean(t.short(cwd))
-	if room := t.Width - ansi.StringWidth(rest) - 3; dir != "" && room >= 8 {
-		rest = clipLeft(dir, room) + " · " + rest
+	dir := terminal.Clean(human.Path(cwd, t.Home))
+	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
+		rest = terminal.ClipLeft(dir, room) + " · " + rest
 	} else if dir != "" {
-		fmt.Fprintln(b, t.dim(clipLeft(dir, t.Width)))
+		fmt.Fprintln(b, t.dim(terminal.ClipLeft(dir, t.Width)))
 	}
-	fmt.Fprintln(b, t.dim(clip(rest, t.Width)))
-}
-
-func (t *text) ago(when time.Time) string {
-	if when.IsZero() {
-		return ""
-	}
-	return humanize.RelTime(when, t.Now, "ago", "from now")
+	fmt.Fprintln(b, t.dim(terminal.Clip(rest, t.Width)))
 }
 
 // hit writes one hit in one or two lines, and its notes, if any, in another.
@@ -154,8 +146,8 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		look = errorLook
 	}
 	kind := string(h.Kind)
-	age := t.age(h.Timestamp.Time)
-	id := clip(terminal.Clean(h.EntryID), maxID)
+	age := human.Age(t.Now, h.Timestamp.Time)
+	id := terminal.Clip(terminal.Clean(h.EntryID), maxID)
 
 	indent := gutter
 	if t.Width < narrow {
@@ -169,27 +161,27 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		case t.Width < narrow:
 			b.WriteString("    ")
 		case i == 0:
-			fmt.Fprintf(b, "  %s %s  ", t.style(look, pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", ageWidth, age)))
+			fmt.Fprintf(b, "  %s %s  ", t.style(look, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", ageWidth, age)))
 		default:
-			fmt.Fprintf(b, "  %s", t.dim(pad(id, gutter-2)))
+			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, gutter-2)))
 		}
 		b.WriteString(t.marked(line))
 		room := t.Width - indent - cellsOf(line)
-		switch w := ansi.StringWidth(id); {
+		switch w := terminal.Width(id); {
 		case i < len(lines)-1:
 		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
 			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
 		case t.Width >= narrow && len(lines) == 1:
-			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(pad(id, gutter-2)+clip(notes, t.Width-indent), " ")))
+			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, gutter-2)+terminal.Clip(notes, t.Width-indent), " ")))
 			notes = ""
-		case notes != "" && room >= ansi.StringWidth(notes)+2:
+		case notes != "" && room >= terminal.Width(notes)+2:
 			b.WriteString("  " + t.dim(notes))
 			notes = ""
 		}
 		b.WriteByte('\n')
 	}
 	if notes != "" {
-		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(clip(notes, t.Width-indent)))
+		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(terminal.Clip(notes, t.Width-indent)))
 	}
 }
 
@@ -197,8 +189,8 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
 	for i := range list {
 		n := &list[i]
-		left := fmt.Sprintf("  %s %*s  ", pad(string(n.Kind), kindWidth), ageWidth, t.age(n.Timestamp.Time))
-		b.WriteString(t.dim(clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
+		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), ageWidth, human.Age(t.Now, n.Timestamp.Time))
+		b.WriteString(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
 	}
 }
 
@@ -264,7 +256,7 @@ func hitNotes(h *query.Hit) string {
 		notes = append(notes, "compacted away")
 	}
 	if n := len(h.Copies); n > 0 {
-		notes = append(notes, "also in "+Plural(n, "other place", "other places"))
+		notes = append(notes, "also in "+human.Plural(n, "other place", "other places"))
 	}
 	return terminal.Clean(strings.Join(notes, " · "))
 }
@@ -281,18 +273,18 @@ func closing(s *Search) string {
 	}
 	switch partial := r.TotalAny - r.Total; {
 	case partial == 0:
-		line += Plural(r.Total, "hit", "hits")
+		line += human.Plural(r.Total, "hit", "hits")
 	case r.Total == 0:
-		line += fmt.Sprintf("%s with some of the words, none with all", Plural(partial, "hit", "hits"))
+		line += fmt.Sprintf("%s with some of the words, none with all", human.Plural(partial, "hit", "hits"))
 	default:
-		line += fmt.Sprintf("%s with every word, %s with some", Plural(r.Total, "hit", "hits"), thousands(int64(partial)))
+		line += fmt.Sprintf("%s with every word, %s with some", human.Plural(r.Total, "hit", "hits"), human.Number(partial))
 	}
 	sessions := ""
 	if !s.Flat {
-		sessions = " in " + Plural(len(r.Sessions), "session", "sessions")
+		sessions = " in " + human.Plural(len(r.Sessions), "session", "sessions")
 	}
 	if len(r.Hits) < r.TotalAny {
-		return line + fmt.Sprintf("; %s shown%s (more: -n)", thousands(int64(len(r.Hits))), sessions)
+		return line + fmt.Sprintf("; %s shown%s (more: -n)", human.Number(len(r.Hits)), sessions)
 	}
 	return line + sessions
 }

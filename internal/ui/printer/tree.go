@@ -5,7 +5,9 @@ import (
 	"iter"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/entry"
 )
 
@@ -53,15 +55,15 @@ func (p *transcript) treeRow(r *entry.TreeRow, last int) {
 		dot = "○ "
 	}
 	if r.Skipped > 0 {
-		line := indent + "  " + "… " + Plural(r.Skipped, "entry", "entries")
+		line := indent + "  " + "… " + human.Plural(r.Skipped, "entry", "entries")
 		fmt.Fprintln(p.out, p.dim(p.cut(line, 0)))
 		return
 	}
 	what, text := p.treeText(r.Entry)
-	right := oneLine(r.Entry.ID)
+	right := terminal.Clean(r.Entry.ID)
 	var notes []string
 	if l := r.Entry.Labelled; l != "" {
-		notes = append(notes, "["+oneLine(l)+"]")
+		notes = append(notes, "["+terminal.Clean(l)+"]")
 	}
 	if r.Leaf {
 		notes = append(notes, "← leaf")
@@ -70,18 +72,18 @@ func (p *transcript) treeRow(r *entry.TreeRow, last int) {
 	if note != "" {
 		note = " " + note
 	}
-	room := p.Width - cells(indent) - cells(dot) - cells(what) - 1 - cells(note) - 2 - cells(right)
+	room := p.Width - terminal.Width(indent) - terminal.Width(dot) - terminal.Width(what) - 1 - terminal.Width(note) - 2 - terminal.Width(right)
 	tail := "  " + right
 	switch {
 	case p.Width == 0:
 		tail = "  · " + right
 	case room < minBodyColumns:
-		room += cells(right) + 2
+		room += terminal.Width(right) + 2
 		tail = ""
-		text = clip(text, max(1, room))
+		text = terminal.Clip(text, max(1, room))
 	default:
-		text = clip(text, room)
-		tail = strings.Repeat(" ", room-cells(text)) + tail
+		text = terminal.Clip(text, room)
+		tail = strings.Repeat(" ", room-terminal.Width(text)) + tail
 	}
 	look := kindLooks[kindOfEntry(r.Entry)]
 	if !r.Active {
@@ -106,24 +108,24 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 	what = headOf(e)
 	switch {
 	case e.Role == session.RoleToolResult:
-		what = "result " + oneLine(e.Tool)
+		what = "result " + terminal.Clean(e.Tool)
 	case what == "":
-		what = oneLine(strings.ReplaceAll(e.Type, "_", " "))
+		what = terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
 	}
 	switch e.Type {
 	case session.TypeLabel:
-		return what, oneLine(e.Label) + " on " + oneLine(e.TargetID)
+		return what, terminal.Clean(e.Label) + " on " + terminal.Clean(e.TargetID)
 	case session.TypeSessionInfo:
-		return "name", oneLine(e.Name)
+		return "name", terminal.Clean(e.Name)
 	}
 	thought := ""
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
 		case b.Call != nil:
-			text = oneLine(b.Call.Tool) + " "
+			text = terminal.Clean(b.Call.Tool) + " "
 			if c, ok := commandOf(b.Call); ok {
-				text += "$ " + oneLine(c)
+				text += "$ " + terminal.Clean(c)
 			} else {
 				text += p.callSummary(b.Call, false)
 			}
@@ -132,18 +134,18 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 			}
 			return "call", text
 		case b.Shell != nil:
-			return what, "$ " + oneLine(b.Shell.Command)
+			return what, "$ " + terminal.Clean(b.Shell.Command)
 		case b.Image != nil && len(b.Text) == 0:
 			text = imageText(b.Image)
 		case b.Kind == session.KindDetails:
 			continue
 		case b.Kind == session.KindThinking:
 			if thought == "" {
-				thought = oneLine(string(b.Text[:min(len(b.Text), longestLine)]))
+				thought = terminal.Clean(string(b.Text[:min(len(b.Text), longestLine)]))
 			}
 			continue
 		default:
-			text = oneLine(string(b.Text[:min(len(b.Text), longestLine)]))
+			text = terminal.Clean(string(b.Text[:min(len(b.Text), longestLine)]))
 		}
 		if text != "" {
 			return what, text

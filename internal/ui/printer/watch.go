@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
@@ -34,13 +33,13 @@ type WatchEvent struct {
 func watchLine(e *WatchEvent) string {
 	var done []string
 	for _, c := range e.Changes {
-		done = append(done, fmt.Sprintf("%s %s", thousands(int64(c.Files)), c.Change))
+		done = append(done, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
 	}
 	if e.Entries > 0 {
-		done = append(done, Plural(e.Entries, "entry", "entries"))
+		done = append(done, human.Plural(e.Entries, "entry", "entries"))
 	}
 	if e.Bytes > 0 {
-		done = append(done, bytesText(e.Bytes))
+		done = append(done, human.Bytes(e.Bytes))
 	}
 	if e.Rebuilt != "" {
 		done = append(done, "built anew: "+e.Rebuilt)
@@ -51,13 +50,13 @@ func watchLine(e *WatchEvent) string {
 	what := strings.Join(done, ", ")
 	switch e.Event {
 	case "ready":
-		line := fmt.Sprintf("watching %s in %s", Plural(e.State.Files, "file", "files"), Plural(e.Directories, "directory", "directories"))
+		line := fmt.Sprintf("watching %s in %s", human.Plural(e.State.Files, "file", "files"), human.Plural(e.Directories, "directory", "directories"))
 		if what != "" {
 			line += ": " + what
 		}
 		return line
 	case "summary":
-		line := "stopped after " + Plural(e.Updates, "update", "updates")
+		line := "stopped after " + human.Plural(e.Updates, "update", "updates")
 		if what != "" {
 			line += ": " + what
 		}
@@ -71,13 +70,13 @@ func watchLine(e *WatchEvent) string {
 func (t *text) Watch(e *WatchEvent) error {
 	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
 	if len(e.Steps) > 0 && e.Event == "update" {
-		path := t.short(e.Steps[0].Path)
+		path := human.Path(e.Steps[0].Path, t.Home)
 		if n := len(e.Steps) - 1; n > 0 {
 			path += fmt.Sprintf(" and %d more", n)
 		}
-		room := t.Width - ansi.StringWidth(line) - 2
+		room := t.Width - terminal.Width(line) - 2
 		if room >= 20 {
-			line += "  " + t.dim(clipLeft(terminal.Clean(path), room))
+			line += "  " + t.dim(terminal.ClipLeft(terminal.Clean(path), room))
 		}
 	}
 	_, err := fmt.Fprintln(t.w, line)

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"io"
+	"pigrep/internal/human"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -68,7 +69,7 @@ func (m *Model) copy() tea.Cmd {
 		return nil
 	case m.reading && m.preview.page != nil && m.preview.page.Text != "":
 		text := m.preview.page.Text
-		m.say("copied the text of the entry (%s)", plural(len([]rune(text)), "character", "characters"))
+		m.say("copied the text of the entry (%s)", human.Plural(len([]rune(text)), "character", "characters"))
 		return tea.SetClipboard(text)
 	}
 	return m.planResume(p, true)

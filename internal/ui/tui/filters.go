@@ -3,7 +3,9 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query/sessions"
 	"pigrep/query/syntax"
 	"pigrep/scope"
@@ -66,18 +68,18 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	if field == "" {
 		for _, f := range facetFields {
 			value := syntax.FieldValue(m.query.text, f.field)
-			choices = append(choices, choice{label: f.label, note: harmless(value), on: value != "", value: f.field})
+			choices = append(choices, choice{label: f.label, note: terminal.Clean(value), on: value != "", value: f.field})
 		}
 	}
 	for _, f := range facets {
 		if field != "" && f.Field != field {
 			continue
 		}
-		c := choice{label: harmless(f.Value), value: f.Field + ":" + f.Value, deep: field == ""}
+		c := choice{label: terminal.Clean(f.Value), value: f.Field + ":" + f.Value, deep: field == ""}
 		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
 			c.note = name
 		} else if f.Count > 0 {
-			c.note = plural(f.Count, f.Unit, f.Unit+"s")
+			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
 		}
 		c.on = syntax.FieldValue(m.query.text, f.Field) == f.Value
 		if field == "" {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"pigrep/internal/terminal"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -37,12 +38,12 @@ func (h *help) render(v view, width, height int) []string {
 			}
 			room := max(8, width-indent)
 			text := strings.Split(ansi.Wordwrap(r.Help, room, ""), "\n")
-			if ansi.StringWidth(keys)+2 > indent {
+			if terminal.Width(keys)+2 > indent {
 				all = append(all, v.prompt.Render(keys))
 				keys = ""
 			}
 			for _, t := range text {
-				all = append(all, v.prompt.Render(fit(keys, indent))+t)
+				all = append(all, v.prompt.Render(terminal.Fit(keys, indent))+t)
 				keys = ""
 			}
 		}
@@ -52,7 +53,7 @@ func (h *help) render(v view, width, height int) []string {
 	lines := make([]string, 0, height)
 	for _, l := range all[h.top:] {
 		if len(lines) < height {
-			lines = append(lines, fit(l, width))
+			lines = append(lines, terminal.Fit(l, width))
 		}
 	}
 	for len(lines) < height {

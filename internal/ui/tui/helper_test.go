@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/match"
@@ -99,13 +100,13 @@ func page(p Place, e Extent) *Preview {
 	if p.Path == "/s/1.jsonl" {
 		out := &Preview{Focus: 8, Text: "the text of " + p.EntryID}
 		for _, line := range talk {
-			out.Lines = append(out.Lines, clip(strings.ReplaceAll(line, `\x1b`, "\x1b"), e.Width))
+			out.Lines = append(out.Lines, terminal.Clip(strings.ReplaceAll(line, `\x1b`, "\x1b"), e.Width))
 		}
 		return out
 	}
 	out := &Preview{Text: "the text of " + p.EntryID, Before: e.Around < 32, After: e.Around < 32}
 	add := func(format string, args ...any) {
-		out.Lines = append(out.Lines, clip(fmt.Sprintf(format, args...), e.Width))
+		out.Lines = append(out.Lines, terminal.Clip(fmt.Sprintf(format, args...), e.Width))
 	}
 	for i := range e.Around {
 		add("")

@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/files"
+	"pigrep/internal/terminal"
 )
 
 // history is the queries of the past, in a file with one a line, the latest
@@ -58,7 +59,7 @@ func readHistory(path string) ([]string, error) {
 	seen := make(map[string]bool)
 	lines := strings.Split(string(data), "\n")
 	for _, line := range slices.Backward(lines) {
-		line = strings.TrimSpace(oneLine(line))
+		line = terminal.Clean(line)
 		if line != "" && !seen[line] && len(list) < maxHistory {
 			seen[line] = true
 			list = append(list, line)

@@ -19,7 +19,7 @@ type input struct {
 }
 
 func (i *input) set(text string) {
-	i.text = oneLine(text)
+	i.text, _ = terminal.CleanSpans(text, nil)
 	i.at = len(i.text)
 }
 
@@ -29,12 +29,6 @@ func (i *input) insert(text string) {
 	text, _ = terminal.CleanSpans(text, nil)
 	i.text = i.text[:i.at] + text + i.text[i.at:]
 	i.at += len(text)
-}
-
-// oneLine is text as it may stand in a line.
-func oneLine(s string) string {
-	s, _ = terminal.CleanSpans(s, nil)
-	return s
 }
 
 // previous returns where the character before the cursor begins.
@@ -105,8 +99,8 @@ func (i *input) render(width int) (text string, cursor int) {
 	if width <= 1 {
 		return "", 0
 	}
-	cursor = ansi.StringWidth(i.text[:i.at])
-	if whole := ansi.StringWidth(i.text); whole < width {
+	cursor = terminal.Width(i.text[:i.at])
+	if whole := terminal.Width(i.text); whole < width {
 		return i.text, cursor
 	}
 	from := max(0, cursor-width*3/4)

@@ -1,9 +1,8 @@
 package tui
 
 import (
+	"pigrep/internal/terminal"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // menu is a list to choose from, which typing narrows.
@@ -62,9 +61,9 @@ func (m *menu) move(n int) { m.at = max(0, min(len(m.shown)-1, m.at+n)) }
 // in the first.
 func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 	head := m.title + ": "
-	text, cursor := m.narrow.render(width - ansi.StringWidth(head))
-	cursor += ansi.StringWidth(head)
-	lines = append(lines, fit(v.prompt.Render(head)+text, width))
+	text, cursor := m.narrow.render(width - terminal.Width(head))
+	cursor += terminal.Width(head)
+	lines = append(lines, terminal.Fit(v.prompt.Render(head)+text, width))
 	m.height = max(1, height-1)
 	if m.at < m.top {
 		m.top = m.at
@@ -78,7 +77,7 @@ func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 		if len(m.choices) > 0 {
 			text = "nothing has that"
 		}
-		lines = append(lines, fit("  "+v.dim.Render(text), width))
+		lines = append(lines, terminal.Fit("  "+v.dim.Render(text), width))
 	}
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", width))
@@ -96,11 +95,11 @@ func (m *menu) line(v view, i, width int) string {
 	if c.on {
 		mark = "✓ "
 	}
-	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(v.plain, clip(c.label, width-4))
+	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(v.plain, terminal.Clip(c.label, width-4))
 	if c.note != "" {
-		if room := width - ansi.StringWidth(line) - 2; room >= ansi.StringWidth(c.note) {
+		if room := width - terminal.Width(line) - 2; room >= terminal.Width(c.note) {
 			line += p.paint(v.dim, "  "+c.note)
 		}
 	}
-	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
+	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
 }

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/rank"
 	"pigrep/scope"
@@ -407,4 +408,4 @@ func (m *Model) choose() tea.Cmd {
 }
 
 // quoted is a text as it stands in a message.
-func quoted(s string) string { return "“" + strings.TrimSpace(harmless(s)) + "”" }
+func quoted(s string) string { return "“" + strings.TrimSpace(terminal.Clean(s)) + "”" }

@@ -7,6 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"pigrep/internal/terminal"
 	"pigrep/query"
 )
 
@@ -84,7 +85,7 @@ func marksOf(h *query.Hit) []string {
 	var marks []string
 	seen := make(map[string]bool)
 	for _, s := range h.Fragment.Spans {
-		m := strings.ToLower(harmless(h.Fragment.Text[s[0]:s[1]]))
+		m := strings.ToLower(terminal.Clean(h.Fragment.Text[s[0]:s[1]]))
 		if m != "" && !seen[m] {
 			seen[m] = true
 			marks = append(marks, m)
@@ -224,17 +225,17 @@ func (p *preview) render(v view, width, height int) []string {
 	var lines []string
 	switch {
 	case p.failed != nil:
-		lines = append(lines, clip(v.problem.Render(harmless(p.failed.Error())), width))
+		lines = append(lines, terminal.Clip(v.problem.Render(terminal.Clean(p.failed.Error())), width))
 	case p.page != nil && p.have.Place == p.want.Place:
 		p.top = max(0, min(p.top, len(p.page.Lines)-height))
 		for i := p.top; i < len(p.page.Lines) && len(lines) < height; i++ {
 			lines = append(lines, p.line(v, i))
 		}
 	case p.want.Path != "":
-		lines = append(lines, v.dim.Render(clip("reading …", width)))
+		lines = append(lines, v.dim.Render(terminal.Clip("reading …", width)))
 	}
 	for i := range lines {
-		lines[i] = fit(lines[i], width)
+		lines[i] = terminal.Fit(lines[i], width)
 	}
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", width))
@@ -265,7 +266,7 @@ func (p *preview) line(v view, i int) string {
 		if start < 0 {
 			break
 		}
-		ranges = append(ranges, lipgloss.NewRange(ansi.StringWidth(plain[:start]), ansi.StringWidth(plain[:end]), look))
+		ranges = append(ranges, lipgloss.NewRange(terminal.Width(plain[:start]), terminal.Width(plain[:end]), look))
 		at = end
 	}
 	return lipgloss.StyleRanges(line, ranges...)

@@ -3,15 +3,14 @@ package tui
 import (
 	"fmt"
 	"image/color"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
 
+	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -247,13 +246,13 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	case rowBlank:
 		return strings.Repeat(" ", width)
 	case rowTitle:
-		line += p.paint(v.title, clip(g.title(), width-2))
+		line += p.paint(v.title, terminal.Clip(g.title(), width-2))
 	case rowFacts:
 		line += p.paint(v.dim, g.facts(v, width-2))
 	case rowHit:
 		line += hitLine(v, p, &g.hits[at.hit], width-2)
 	}
-	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-ansi.StringWidth(line))))
+	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
 }
 
 // painter gives pieces of a line their looks, on the background of the line.
@@ -275,7 +274,7 @@ func (p painter) paint(look lipgloss.Style, text string) string {
 // title is how a session is called.
 func (g *group) title() string {
 	for _, s := range []string{g.Name, g.FirstPrompt} {
-		if s = harmless(s); s != "" {
+		if s = terminal.Clean(s); s != "" {
 			return s
 		}
 	}
@@ -286,36 +285,22 @@ func (g *group) title() string {
 func (g *group) facts(v view, width int) string {
 	var facts []string
 	if !g.Modified.IsZero() {
-		facts = append(facts, humanize.RelTime(g.Modified.Time, v.now, "ago", "from now"))
+		facts = append(facts, human.Ago(v.now, g.Modified.Time))
 	}
 	switch {
 	case g.Hits > 0:
-		facts = append(facts, plural(g.Hits, "hit", "hits"))
+		facts = append(facts, human.Plural(g.Hits, "hit", "hits"))
 	case g.HitsAny > 0:
-		facts = append(facts, fmt.Sprintf("%s partial", humanize.Comma(int64(g.HitsAny))))
+		facts = append(facts, fmt.Sprintf("%s partial", human.Number(g.HitsAny)))
 	default:
-		facts = append(facts, plural(g.Messages, "message", "messages"))
+		facts = append(facts, human.Plural(g.Messages, "message", "messages"))
 	}
 	rest := strings.Join(facts, " · ")
-	dir := harmless(shorten(g.CWD, v.home))
-	if room := width - ansi.StringWidth(rest) - 3; dir != "" && room >= 8 {
-		rest = clipLeft(dir, room) + " · " + rest
+	dir := terminal.Clean(human.Path(g.CWD, v.home))
+	if room := width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
+		rest = terminal.ClipLeft(dir, room) + " · " + rest
 	}
-	return clip(rest, width)
-}
-
-// shorten writes a path with the home directory as ~.
-func shorten(path, home string) string {
-	if home == "" {
-		return path
-	}
-	if path == home {
-		return "~"
-	}
-	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
-		return filepath.Join("~", rest)
-	}
-	return path
+	return terminal.Clip(rest, width)
 }
 
 // kindWidth is the room for the kind of a hit.
@@ -327,15 +312,15 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	if h.IsError {
 		look, kind = v.kinds["error"], "✗ "+kind
 	}
-	head := p.paint(look, fit(kind, max(0, min(width-1, kindWidth)))+" ")
-	room := width - ansi.StringWidth(head)
+	head := p.paint(look, terminal.Fit(kind, max(0, min(width-1, kindWidth)))+" ")
+	room := width - terminal.Width(head)
 	note := ""
 	if len(h.Missing) > 0 {
-		note = "  without " + harmless(strings.Join(h.Missing, ", "))
+		note = "  without " + terminal.Clean(strings.Join(h.Missing, ", "))
 	} else if h.Branch == entry.BranchAbandoned {
 		note = "  abandoned branch"
 	}
-	if w := ansi.StringWidth(note); w > 0 && room-w >= 30 {
+	if w := terminal.Width(note); w > 0 && room-w >= 30 {
 		room -= w
 	} else {
 		note = ""
@@ -351,8 +336,8 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	}
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	skip := 0 // cells
-	if whole := ansi.StringWidth(text); len(spans) > 0 && whole > width {
-		start, end := ansi.StringWidth(text[:spans[0][0]]), ansi.StringWidth(text[:spans[0][1]])
+	if whole := terminal.Width(text); len(spans) > 0 && whole > width {
+		start, end := terminal.Width(text[:spans[0][0]]), terminal.Width(text[:spans[0][1]])
 		if end > width-1 {
 			skip = max(1, min(start-1, start-width/3, whole-width))
 		}
@@ -369,11 +354,4 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 		line = p.paint(v.plain, "…") + ansi.TruncateLeft(line, skip+1, "")
 	}
 	return ansi.Truncate(line, width, "…")
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return humanize.Comma(int64(n)) + " " + many
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"pigrep/internal/terminal"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func checkScreen(t testing.TB, m *Model) {
 		t.Errorf("%d lines on a screen of %d", len(lines), m.height)
 	}
 	for i, l := range lines {
-		if w := ansi.StringWidth(l); w > m.width || m.width >= 4 && m.height >= frame+1 && w != m.width {
+		if w := terminal.Width(l); w > m.width || m.width >= 4 && m.height >= frame+1 && w != m.width {
 			t.Errorf("line %d of %dx%d is %d cells wide: %q", i, m.width, m.height, w, l)
 		}
 		if i := strings.IndexFunc(ansi.Strip(l), func(r rune) bool { return unicode.IsControl(r) || r == '\u202e' }); i >= 0 {

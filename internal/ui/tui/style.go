@@ -2,13 +2,10 @@ package tui
 
 import (
 	"image/color"
-	"strings"
 
 	"charm.land/lipgloss/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/session"
-	"pigrep/internal/terminal"
 )
 
 // styles are the looks of the screen. What a colour says is said by a word, a
@@ -46,27 +43,3 @@ func newStyles(dark bool) styles {
 		},
 	}
 }
-
-// clip shortens a line to at most width cells, at the end.
-func clip(s string, width int) string { return ansi.Truncate(s, max(0, width), "…") }
-
-// clipLeft shortens a line to at most width cells, at the beginning.
-func clipLeft(s string, width int) string {
-	if n := ansi.StringWidth(s); n > width {
-		return ansi.TruncateLeft(s, n-max(0, width-1), "…")
-	}
-	return s
-}
-
-// fit makes a line exactly width cells wide.
-func fit(s string, width int) string {
-	n := ansi.StringWidth(s)
-	if n > width {
-		s = clip(s, width)
-		n = ansi.StringWidth(s)
-	}
-	return s + strings.Repeat(" ", max(0, width-n))
-}
-
-// harmless is text of a session as it may stand in a line of a screen.
-func harmless(s string) string { return terminal.Clean(s) }

@@ -3,12 +3,13 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/dustin/go-humanize"
 )
 
 // area is a rectangle of the screen, in cells.
@@ -73,7 +74,7 @@ func (m *Model) View() (v tea.View) {
 // screen returns all lines, and where the cursor is.
 func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
-		return []string{clip("too small", m.width)}, nil
+		return []string{terminal.Clip("too small", m.width)}, nil
 	}
 	v := view{&m.styles, m.options.Now(), m.options.Home}
 	body := m.height - 1
@@ -104,13 +105,13 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	text, x := m.query.render(m.width - len(promptText))
 	head := v.prompt.Render(promptText) + text
 	if m.query.text == "" {
-		head += v.dim.Render(clip("type to search every past conversation", m.width-len(promptText)))
+		head += v.dim.Render(terminal.Clip("type to search every past conversation", m.width-len(promptText)))
 	}
 	if !m.reading {
 		cursor = &tea.Position{X: len(promptText) + x}
 	}
 	l := m.layout()
-	lines = append(lines, fit(head, m.width), m.rule(v, m.width))
+	lines = append(lines, terminal.Fit(head, m.width), m.rule(v, m.width))
 	list := m.list(v, l.list.width, l.list.height)
 	if l.preview.height <= 0 || l.preview.width <= 0 {
 		return append(lines, list...), cursor
@@ -118,7 +119,7 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
 	if m.finding {
 		text, x := m.preview.find.render(l.preview.width - 1)
-		pane[0] = fit(v.prompt.Render("/")+text, l.preview.width)
+		pane[0] = terminal.Fit(v.prompt.Render("/")+text, l.preview.width)
 		cursor = &tea.Position{X: l.preview.x + 1 + x, Y: l.preview.y - 1}
 	}
 	if !l.beside {
@@ -163,8 +164,8 @@ func (m *Model) list(v view, width, height int) []string {
 	}
 	var lines []string
 	for _, t := range text {
-		for line := range strings.SplitSeq(ansi.Wordwrap(harmless(t), max(1, width-4), ""), "\n") {
-			lines = append(lines, fit("  "+v.dim.Render(line), width))
+		for line := range strings.SplitSeq(ansi.Wordwrap(terminal.Clean(t), max(1, width-4), ""), "\n") {
+			lines = append(lines, terminal.Fit("  "+v.dim.Render(line), width))
 		}
 	}
 	for len(lines) < height {
@@ -189,10 +190,10 @@ func (m *Model) previewTitle(v view, width int) string {
 	} else if p.find.text != "" {
 		right = " not found "
 	}
-	room := width - len("── ") - ansi.StringWidth(right) - 1
-	title := look.Render(mark) + v.title.Render(clip(g.title(), room)) + " "
-	rest := width - ansi.StringWidth(title) - ansi.StringWidth(right)
-	return fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
+	room := width - len("── ") - terminal.Width(right) - 1
+	title := look.Render(mark) + v.title.Render(terminal.Clip(g.title(), room)) + " "
+	rest := width - terminal.Width(title) - terminal.Width(right)
+	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
 }
 
 // maxFoot is how many lines what is said may take.
@@ -200,9 +201,9 @@ const maxFoot = 4
 
 // foot is the last lines: the status, or what is said when that takes more.
 func (m *Model) foot(v view) []string {
-	text := harmless(m.message.text)
+	text := terminal.Clean(m.message.text)
 	most := min(maxFoot, m.height/3)
-	if ansi.StringWidth(text) <= m.width || most < 2 {
+	if terminal.Width(text) <= m.width || most < 2 {
 		return []string{m.status(v)}
 	}
 	look := v.notice
@@ -211,11 +212,11 @@ func (m *Model) foot(v view) []string {
 	}
 	lines := strings.Split(ansi.Wrap(text, m.width, ""), "\n")
 	if len(lines) > most {
-		lines[most-1] = clip(strings.Join(lines[most-1:], " "), m.width)
+		lines[most-1] = terminal.Clip(strings.Join(lines[most-1:], " "), m.width)
 		lines = lines[:most]
 	}
 	for i := range lines {
-		lines[i] = look.Render(fit(lines[i], m.width))
+		lines[i] = look.Render(terminal.Fit(lines[i], m.width))
 	}
 	return lines
 }
@@ -233,15 +234,15 @@ func (m *Model) status(v view) string {
 			left, look = m.search.notice, v.notice
 		}
 	}
-	left = clip(harmless(left), m.width)
+	left = terminal.Clip(terminal.Clean(left), m.width)
 	right := m.hints()
-	if ansi.StringWidth(left)+ansi.StringWidth(right)+3 > m.width { // the last of them then
+	if terminal.Width(left)+terminal.Width(right)+3 > m.width { // the last of them then
 		hints := strings.Split(right, " · ")
 		right = hints[len(hints)-1]
 	}
-	room := m.width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	room := m.width - terminal.Width(left) - terminal.Width(right)
 	if room < 3 {
-		return fit(look.Render(left), m.width)
+		return terminal.Fit(look.Render(left), m.width)
 	}
 	return look.Render(left) + strings.Repeat(" ", room) + v.dim.Render(right)
 }
@@ -278,13 +279,13 @@ func (m *Model) counts() string {
 		parts = append(parts, "searching …")
 	case !s.answered || s.failed != nil || s.noWord != "":
 	case s.shown == "" || s.totalAny == 0 && s.sessions > 0:
-		parts = append(parts, plural(s.sessions, "session", "sessions"))
+		parts = append(parts, human.Plural(s.sessions, "session", "sessions"))
 	case s.total == s.totalAny:
-		parts = append(parts, about+plural(s.total, "hit", "hits"))
+		parts = append(parts, about+human.Plural(s.total, "hit", "hits"))
 	case s.total == 0:
-		parts = append(parts, about+plural(s.totalAny, "hit", "hits")+", none with every word")
+		parts = append(parts, about+human.Plural(s.totalAny, "hit", "hits")+", none with every word")
 	default:
-		parts = append(parts, about+plural(s.total, "hit", "hits")+", "+humanize.Comma(int64(s.totalAny-s.total))+" partial")
+		parts = append(parts, about+human.Plural(s.total, "hit", "hits")+", "+human.Number(s.totalAny-s.total)+" partial")
 	}
 	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))

@@ -1,0 +1,55 @@
+package human
+
+import (
+	"testing"
+	"time"
+)
+
+func TestAge(t *testing.T) {
+	const day = 24 * time.Hour
+	now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		ago      time.Duration
+		age, run string
+	}{
+		{-time.Hour, "now", "now"}, {30 * time.Second, "now", "now"}, {5 * time.Minute, "5m", "5m ago"}, {23 * time.Hour, "23h", "23h ago"},
+		{day, "1d", "1d ago"}, {13 * day, "13d", "13d ago"}, {20 * day, "2w", "2w ago"}, {59 * day, "8w", "8w ago"},
+		{364 * day, "12mo", "12mo ago"}, {800 * day, "2y", "2y ago"},
+	}
+	for _, test := range tests {
+		if got := Age(now, now.Add(-test.ago)); got != test.age || len(got) > AgeWidth {
+			t.Errorf("age of %v = %q, want %q", test.ago, got, test.age)
+		}
+		if got := Ago(now, now.Add(-test.ago)); got != test.run {
+			t.Errorf("%v ago is %q, want %q", test.ago, got, test.run)
+		}
+	}
+	if got := Age(now, time.Time{}) + Ago(now, time.Time{}); got != "" {
+		t.Errorf("the age of an unknown time is %q, want none", got)
+	}
+}
+
+func TestPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/u": "~", "/home/u/a": "~/a", "/home/user/a": "/home/user/a", "/a": "/a", "": "",
+	} {
+		if got := Path(path, "/home/u"); got != want {
+			t.Errorf("Path(%q) = %q, want %q", path, got, want)
+		}
+	}
+	if got := Path("/home/u", ""); got != "/home/u" {
+		t.Errorf("without a home it is %q", got)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{Number(1234567), "1,234,567"}, {Number(int64(-5)), "-5"}, {Plural(1, "file", "files"), "1 file"}, {Plural(0, "file", "files"), "0 files"},
+		{Plural(1234, "file", "files"), "1,234 files"}, {Short(9999), "9,999"}, {Short(56_789), "56k"}, {Short(7_800_000), "7.8M"},
+		{Bytes(1500), "1.5 kB"}, {Bytes(-1), "0 B"},
+	} {
+		if test.got != test.want {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width is how many cells s fills. Most text is ASCII, where that is its length.
+func Width(s string) int {
+	if isPrintable(s) {
+		return len(s)
+	}
+	return ansi.StringWidth(s)
+}
+
+// Clip shortens s to at most width cells, at the end.
+func Clip(s string, width int) string {
+	if width > 0 && isPrintable(s) {
+		if len(s) <= width {
+			return s
+		}
+		return s[:width-1] + "…"
+	}
+	return ansi.Truncate(s, max(0, width), "…")
+}
+
+// ClipLeft shortens s to at most width cells, at the beginning.
+func ClipLeft(s string, width int) string {
+	width = max(1, width)
+	if isPrintable(s) {
+		if len(s) <= width {
+			return s
+		}
+		return "…" + s[len(s)-width+1:]
+	}
+	n := ansi.StringWidth(s)
+	if n <= width {
+		return s
+	}
+	short := ansi.TruncateLeft(s, n-width+1, "…")
+	if ansi.StringWidth(short) > width { // it keeps a wide character that it should cut in two
+		short = ansi.TruncateLeft(s, n-width+2, "…")
+	}
+	return short
+}
+
+// Pad fills s with spaces to width cells.
+func Pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(0, width-Width(s)))
+}
+
+// Fit makes s exactly width cells wide.
+func Fit(s string, width int) string { return Pad(Clip(s, width), width) }
+
+func isPrintable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
