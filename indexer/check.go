@@ -222,7 +222,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 		}
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
-			addFacts(folder, parser, e, want)
+			addFacts(folder, e, want)
 			for i := range e.Parts {
 				d := document(e, i, rec.File)
 				p, tokens := printOf(&analyzer, &d)

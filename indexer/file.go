@@ -165,7 +165,7 @@ func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
 		w.addEntry(e, rec)
-		addFacts(w.folder, parser, e, rec)
+		addFacts(w.folder, e, rec)
 	})
 	for _, p := range problems {
 		if !p.Torn {
@@ -186,17 +186,15 @@ func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
 	}
 }
 
-// addFacts adds what an audit asks of an entry, which the parser is just handing
-// over.
-func addFacts(o *audit.Folder, parser adapter.Parser, e *session.Entry, rec *session.Record) {
+// addFacts adds what an audit asks of an entry.
+func addFacts(o *audit.Folder, e *session.Entry, rec *session.Record) {
 	if e.Facts == nil {
 		return
 	}
 	if e.Facts.HasUsage {
 		rec.AddUsage(e.Facts.Usage)
 	}
-	header := parser.State().Header
-	o.Add(rec.Facts, &header, e)
+	o.Add(rec.Facts, e)
 }
 
 // document makes the document of one part of an entry.

@@ -135,11 +135,10 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 		return c
 	}
 	for _, m := range p.json.Fields(call.arguments) {
+		if c.Command == nil && isCommand(c.Tool, m.Key) {
+			c.Command = p.command(m.Val)
+		}
 		switch string(m.Key) {
-		case "command", "cmd", "script":
-			if isShell(c.Tool) && c.Command == nil {
-				c.Command = p.command(m.Val)
-			}
 		case "path", "file_path", "filePath", "filepath", "file", "filename", "absolute_path", "notebook_path",
 			"target_file", "paths", "files", "file_paths":
 			c.Paths = p.texts(c.Paths, m.Val)
@@ -152,6 +151,15 @@ func (p *parser) callFacts(call *call) session.EntryCall {
 		}
 	}
 	return c
+}
+
+// isCommand reports whether an argument of a tool is a shell command that it runs.
+func isCommand(tool string, argument []byte) bool {
+	switch string(argument) {
+	case "command", "cmd", "script":
+		return isShell(tool)
+	}
+	return false
 }
 
 // isShell reports whether tools of this name run shell commands.

@@ -104,6 +104,9 @@ func (p *parser) viewCall(c *call) *session.Call {
 			a.Value = p.json.Raw(m.Val)
 		}
 		call.Arguments = append(call.Arguments, a)
+		if call.Command == nil && isCommand(c.tool, m.Key) {
+			call.Command = p.command(m.Val)
+		}
 	}
 	return call
 }

@@ -52,7 +52,7 @@ func PieceName(number int) string { return fmt.Sprintf("%06x", number) }
 //	        uint flags, int offset, int time, fixed copy unless the offset is the same,
 //	        uint 1+part, uint tool, uint model, uint bytes,
 //	        int result relative to the offset and fixed copy of it when flagged,
-//	        int exit, uint duration, uint rules, uint number of programs and these, each when flagged
+//	        int exit, uint duration, uint number of programs and these, each when flagged
 //
 // Details:
 //
@@ -74,7 +74,6 @@ const (
 	callElsewhere // the result is in another entry
 	callExit
 	callDuration
-	callRules
 	callPrograms
 )
 
@@ -205,7 +204,6 @@ func appendCalls(b []byte, list []session.CallFact, programs int, table *stringT
 		set(callElsewhere, c.HasResult && c.Result != c.Offset)
 		set(callExit, c.Exit != session.Unknown)
 		set(callDuration, c.Duration != session.Unknown)
-		set(callRules, c.Rules != 0)
 		set(callPrograms, len(c.Programs) > 0)
 		b = format.AppendUint(b, flags)
 		b = format.AppendInt(b, c.Offset-offset)
@@ -227,9 +225,6 @@ func appendCalls(b []byte, list []session.CallFact, programs int, table *stringT
 		}
 		if flags&callDuration != 0 {
 			b = format.AppendUint(b, uint64(c.Duration))
-		}
-		if flags&callRules != 0 {
-			b = format.AppendUint(b, uint64(c.Rules))
 		}
 		if flags&callPrograms != 0 {
 			b = format.AppendUint(b, uint64(len(c.Programs)))
@@ -327,9 +322,6 @@ func (d *decoder) calls(f *session.Facts, table []string) {
 		}
 		if flags&callDuration != 0 {
 			c.Duration = int32(d.Count())
-		}
-		if flags&callRules != 0 {
-			c.Rules = uint32(d.Uint())
 		}
 		if flags&callPrograms != 0 {
 			from := len(programs)

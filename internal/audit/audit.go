@@ -3,7 +3,8 @@
 // in them a reviewer wants to see first, and what it all cost.
 //
 // A Folder folds the facts of entries into session.Facts, while indexing. The
-// rules of what a reviewer wants to see first are data: Rules.
+// rules of what a reviewer wants to see first are data, Rules, which an Evaluator
+// applies to calls when it is asked.
 package audit
 
 import (
@@ -26,7 +27,6 @@ const (
 // used by one goroutine.
 type Folder struct {
 	d     *dissector
-	files fileMatcher
 	names map[string]string
 }
 
@@ -34,7 +34,7 @@ type Folder struct {
 func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
 
 // Add folds the next entry of a file. It keeps nothing of the entry's memory.
-func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry) {
+func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 	f := e.Facts
 	if f == nil {
 		return
@@ -61,7 +61,7 @@ func (o *Folder) Add(to *session.Facts, h *session.Header, e *session.Entry) {
 		model = o.result(to, e, f, at)
 	}
 	for i := range f.Calls {
-		o.call(to, h, e, &f.Calls[i], at, model)
+		o.call(to, e, &f.Calls[i], at, model)
 	}
 	for i, list := range [][]string{f.ReadFiles, f.ModifiedFiles} {
 		for _, path := range list {
@@ -89,7 +89,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 	return c.Model
 }
 
-func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c *session.EntryCall, at int64, model string) {
+func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall, at int64, model string) {
 	fact := session.CallFact{
 		Offset: e.Offset, Time: at, Copy: e.Copy, Kind: c.Kind, Part: c.Part, Tool: o.tool(c.Tool), Model: model, Outcome: c.Outcome,
 		ID: strings.Clone(c.ID),
@@ -100,27 +100,19 @@ func (o *Folder) call(to *session.Facts, h *session.Header, e *session.Entry, c 
 	if c.Command != nil {
 		fact.Shell = true
 		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
-		fact.Programs, fact.Rules, fact.Broken = o.command(string(c.Command), h.CWD)
+		fact.Programs, fact.Broken = o.command(string(c.Command))
 	} else {
 		fact.Line, fact.Cut = line(c.Text, MaxLine)
 	}
-	action := Action(c.Tool)
 	for _, path := range c.Paths {
 		fact.Paths = append(fact.Paths, o.name(path))
-		switch {
-		case action == "write" || action == "edit":
-			fact.Rules |= o.files.match(path, h.CWD, h.CWD, true)
-		case !lists(c.Tool):
-			// A tool of which nothing is known reads the file most likely.
-			fact.Rules |= o.files.match(path, h.CWD, h.CWD, false)
-		}
 	}
 	to.AddCall(fact)
 }
 
-// command returns the programs of a shell command and the rules that it matches.
-func (o *Folder) command(text, cwd string) (programs []string, rules uint32, broken bool) {
-	o.d.dissect(text, cwd)
+// command returns the programs of a shell command.
+func (o *Folder) command(text string) (programs []string, broken bool) {
+	o.d.dissect(text, "")
 	for i := range o.d.commands {
 		if len(programs) == maxPrograms {
 			break
@@ -129,11 +121,7 @@ func (o *Folder) command(text, cwd string) (programs []string, rules uint32, bro
 			programs = append(programs, o.name(c.label()))
 		}
 	}
-	rules = matchPrograms(o.d.commands)
-	for _, a := range o.d.accesses {
-		rules |= o.files.match(a.path, a.dir, cwd, a.write)
-	}
-	return programs, rules, o.d.broken
+	return programs, o.d.broken
 }
 
 // name returns s in memory of its own; names come again and again.

@@ -58,8 +58,7 @@ func BenchmarkFacts(b *testing.B) {
 						}
 						p.Parse(line, func(e *session.Entry) {
 							if fold {
-								h := p.State().Header
-								o.Add(&facts, &h, e)
+								o.Add(&facts, e)
 							}
 						})
 					}

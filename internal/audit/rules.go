@@ -56,8 +56,8 @@ var (
 	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
 )
 
-// Rules are all rules. A call keeps the rules that it matched by their place
-// here: a change to them is a change of index.SchemaVersion.
+// Rules are all rules. They are evaluated when an audit asks for them; an index
+// holds nothing of them.
 var Rules = []Rule{
 	{
 		ID:   "recursive-delete",
@@ -206,17 +206,6 @@ var Rules = []Rule{
 	},
 }
 
-// RuleIDs returns the ids of the rules in a set.
-func RuleIDs(set uint32) []string {
-	var ids []string
-	for i := range Rules {
-		if set&(1<<i) != 0 {
-			ids = append(ids, Rules[i].ID)
-		}
-	}
-	return ids
-}
-
 // matches reports whether a program of one of the names matches.
 func (m *Match) matches(c *command) bool {
 	if len(m.Sub) > 0 && !slices.Contains(m.Sub, c.subcommand()) {
@@ -348,7 +337,7 @@ var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 })
 
 // matchPrograms returns the rules that the programs match.
-func matchPrograms(commands []command) (set uint32) {
+func matchPrograms(commands []command) (set RuleSet) {
 	names, prefixes := byName()
 	for i := range commands {
 		c := &commands[i]
@@ -372,7 +361,7 @@ func matchPrograms(commands []command) (set uint32) {
 
 // fileMatcher matches files against the rules. Most files come again and again.
 type fileMatcher struct {
-	known map[namedFile]uint32
+	known map[namedFile]RuleSet
 }
 
 type namedFile struct {
@@ -382,7 +371,7 @@ type namedFile struct {
 
 // match returns the rules that a file matches which is read or written by what
 // runs in dir, in a session of the working directory cwd.
-func (f *fileMatcher) match(file, dir, cwd string, write bool) uint32 {
+func (f *fileMatcher) match(file, dir, cwd string, write bool) RuleSet {
 	set := f.named(file, write)
 	if write && isOutside(file, dir, cwd) {
 		set |= outsideRules
@@ -391,7 +380,7 @@ func (f *fileMatcher) match(file, dir, cwd string, write bool) uint32 {
 }
 
 // outsideRules are the rules on any file that is written outside.
-var outsideRules = func() (set uint32) {
+var outsideRules = func() (set RuleSet) {
 	for r := range Rules {
 		for _, m := range Rules[r].Files {
 			if m.Outside {
@@ -403,15 +392,15 @@ var outsideRules = func() (set uint32) {
 }()
 
 // named returns the rules that a file matches by its path alone.
-func (f *fileMatcher) named(file string, write bool) uint32 {
+func (f *fileMatcher) named(file string, write bool) RuleSet {
 	key := namedFile{file, write}
 	if set, ok := f.known[key]; ok {
 		return set
 	}
 	if f.known == nil || len(f.known) >= mostNames {
-		f.known = make(map[namedFile]uint32)
+		f.known = make(map[namedFile]RuleSet)
 	}
-	set, name := uint32(0), slashed(file)
+	set, name := RuleSet(0), slashed(file)
 	for r := range Rules {
 		for _, m := range Rules[r].Files {
 			if m.Write == write && !m.Outside && m.Path().MatchString(name) && (m.Except == nil || !m.Except().MatchString(name)) {

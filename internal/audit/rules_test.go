@@ -11,7 +11,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// rulesOf folds one call and returns the rules that it matches.
+// rulesOf returns the rules that it matches.
 func rulesOf(t *testing.T, text string) []string {
 	t.Helper()
 	const cwd = "/home/dev/app"
@@ -21,14 +21,14 @@ func rulesOf(t *testing.T, text string) []string {
 		call = session.EntryCall{Tool: tool, Paths: []string{path}}
 	}
 	var facts session.Facts
-	NewFolder().Add(&facts, &session.Header{CWD: cwd}, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}})
+	NewFolder().Add(&facts, &session.Entry{Facts: &session.EntryFacts{Calls: []session.EntryCall{call}}})
 	if len(facts.Calls) != 1 {
 		t.Fatalf("%q gives %d calls", text, len(facts.Calls))
 	}
 	if facts.Calls[0].Broken {
 		t.Errorf("%q does not parse", text)
 	}
-	return RuleIDs(facts.Calls[0].Rules)
+	return NewEvaluator().Rules(&facts.Calls[0], string(call.Command), cwd).IDs()
 }
 
 // Every rule has at least ten calls that it must find and ten near misses.
@@ -142,7 +142,7 @@ func TestPrograms(t *testing.T) {
 		{"powershell.exe -NoProfile -Command 'Get-Item x | Remove-Item'", "powershell, Get-Item, Remove-Item"},
 		{"cmd.exe /c dir", "cmd, dir"},
 	} {
-		programs, _, broken := NewFolder().command(test.command, "/home/dev/app")
+		programs, broken := NewFolder().command(test.command)
 		slices.Sort(programs)
 		want := strings.Split(test.want, ", ")
 		if test.want == "" {
@@ -166,7 +166,7 @@ func TestCommandsThatDoNotParse(t *testing.T) {
 		{"ls " + strings.Repeat("x", maxParsed), "ls"},
 		{"\x00\xff", "\x00\xff"},
 	} {
-		programs, _, broken := NewFolder().command(test.command, "/home/dev/app")
+		programs, broken := NewFolder().command(test.command)
 		if len(programs) != 1 || programs[0] != test.want || !broken {
 			t.Errorf("programs of %.20q = %q (broken %t), want %q and broken", test.command, programs, broken, test.want)
 		}
@@ -226,11 +226,13 @@ func FuzzDissect(f *testing.F) {
 	for _, s := range []string{"a | b", "$(", "`", "<<E\n", "sudo", "xargs", "find -exec", "ssh h", "bash -c", "env -u", "timeout", "eval '", "git -C"} {
 		f.Add(s)
 	}
-	o := NewFolder()
+	o, v := NewFolder(), NewEvaluator()
+	call := &session.CallFact{Shell: true}
 	f.Fuzz(func(t *testing.T, s string) {
-		a, x, b := o.command(s, "/home/u/p")
-		c, y, d := NewFolder().command(s, "/home/u/p")
-		if fmt.Sprint(a, x, b) != fmt.Sprint(c, y, d) {
+		a, b := o.command(s)
+		c, d := NewFolder().command(s)
+		x, y := v.Rules(call, s, "/home/u/p"), NewEvaluator().Rules(call, s, "/home/u/p")
+		if fmt.Sprint(a, b, x) != fmt.Sprint(c, d, y) {
 			t.Errorf("%q depends on what came before", s)
 		}
 	})

@@ -161,7 +161,6 @@ type CallFact struct {
 	Outcome
 
 	Programs []string // that its shell command runs, with their subcommands, as often as they run
-	Rules    uint32   // the risk rules that it matched, a bit each
 	Broken   bool     // the shell command is not one that can be parsed
 
 	// The details, which are kept apart: counting needs none of them.

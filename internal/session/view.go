@@ -24,6 +24,7 @@ type Call struct {
 	Tool      string
 	Arguments []Argument // in file order
 	Raw       []byte     // the arguments as JSON, nil when there are none
+	Command   []byte     // the shell command among the arguments, nil when it runs none
 	Nested    bool       // another tool made it
 	Failed    bool       // known of nested calls only
 }

@@ -1,14 +1,14 @@
 package audit
 
 import (
-	"bytes"
 	"cmp"
 	"container/heap"
 	"context"
-	"errors"
-	"fmt"
+	"runtime"
 	"slices"
-	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -78,19 +78,29 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	list := &CallList{}
 	entries := entry.NewReader(src, a)
+	evaluator := rules.NewEvaluator()
 	var runs callRuns
-	err = x.eachCall(func(f *file, number int, c *session.CallFact) {
+	collect := func(f *file, number int, c *session.CallFact, duplicate bool) {
 		if n := len(runs); n == 0 || runs[n-1].file != f {
-			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries}})
+			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries, rules: evaluator}})
 		}
 		run := runs[len(runs)-1]
-		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number)})
-		list.Total++
-	})
+		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number), duplicate})
+	}
+	ruled := req.Risky || len(req.Rules) > 0
+	if ruled {
+		x.visitCopy = func(f *file, number int, c *session.CallFact) { collect(f, number, c, true) }
+	}
+	err = x.eachCall(func(f *file, number int, c *session.CallFact) { collect(f, number, c, false) })
+	if err == nil && ruled {
+		err = runs.applyRules(x, a, src)
+		runs = slices.DeleteFunc(runs, func(r *callRun) bool { return len(r.calls) == 0 })
+	}
 	if err != nil {
 		return nil, err
 	}
 	for _, run := range runs {
+		list.Total += len(run.calls)
 		slices.SortFunc(run.calls, func(a, b timedCall) int { // clocks can run backwards
 			return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
 		})
@@ -99,14 +109,64 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		list.Total = -1
 	}
 	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	all := slices.Clone(runs)
 	list.Each = func(visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
-			list.Warnings = x.warnings
+			for _, run := range all {
+				if run.warning != "" {
+					list.Warnings = append(list.Warnings, run.warning)
+				}
+			}
 		}()
 		return runs.each(&req, visit)
 	}
 	return list, nil
+}
+
+// applyRules removes the calls that match none of the rules that the request asks for,
+// and all duplicates. Those that match are counted.
+func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) error {
+	group, ctx := errgroup.WithContext(x.ctx)
+	next, duplicates := atomic.Int64{}, atomic.Int64{}
+	for range min(len(h), runtime.GOMAXPROCS(0)) {
+		entries, evaluator := entry.NewReader(src, a), rules.NewEvaluator()
+		group.Go(func() error {
+			defer entries.Use(nil)
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(h) || ctx.Err() != nil {
+					return ctx.Err()
+				}
+				run := *h[i]
+				run.entries, run.rules = entries, evaluator
+				if err := run.load(); err != nil {
+					return err
+				}
+				h[i].warning = run.warning
+				h[i].calls = slices.DeleteFunc(run.calls, func(c timedCall) bool {
+					if !x.req.asksFor(run.matchedRules(run.facts.Calls, int(c.number))) {
+						return true
+					}
+					if c.duplicate {
+						duplicates.Add(1)
+					}
+					return c.duplicate
+				})
+			}
+		})
+	}
+	err := group.Wait()
+	x.coverage.Copies += int(duplicates.Load())
+	return err
+}
+
+// asksFor reports whether a request with rules asks for a call that matches these.
+func (r *Request) asksFor(matched rules.RuleSet) bool {
+	if matched == 0 || len(r.Rules) == 0 {
+		return matched != 0
+	}
+	return slices.ContainsFunc(matched.IDs(), func(id string) bool { return slices.Contains(r.Rules, id) })
 }
 
 // each visits the calls of all runs, the latest first, up to the limit of the request.
@@ -139,73 +199,13 @@ func (h *callRuns) each(req *Request, visit func(*CallRow) error) error {
 	return nil
 }
 
-// callRun is the listed calls of one session.
-type callRun struct {
-	callFile
-	calls []timedCall    // not yet visited, the latest first
-	facts *session.Facts // nil until the first call is visited
-}
-
-// timedCall is a call of a session.
-type timedCall struct {
-	at     int64 // Unix milliseconds
-	number int32 // among the calls of the session
-}
-
-// next returns the row of the first call that was not visited yet, nil when its
-// arguments do not pass.
-func (r *callRun) next(req *Request) (*CallRow, error) {
-	if r.facts == nil {
-		r.facts = &session.Facts{}
-		var outlineErr error
-		r.outline, outlineErr = r.x.r.Outline(r.File, nil)
-		if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.facts.Decode(r.File, r.facts)); err != nil {
-			return nil, fmt.Errorf("%s: %w", r.Path, err)
-		}
-	}
-	number := int(r.calls[0].number)
-	if len(req.Args) > 0 && !r.passesArgs(r.facts.Calls, number, req.Args) {
-		return nil, nil
-	}
-	c := &r.facts.Calls[number]
-	row := newCallRow(r.file, c)
-	row.EntryID = entryID(r.outline, c.Offset)
-	if c.HasResult {
-		row.ResultEntryID = entryID(r.outline, c.Result)
-	}
-	if req.Results && c.HasResult {
-		row.Result = r.result(c)
-	}
-	return row, nil
-}
-
-// callRuns is a heap of sessions: the one with the latest call first, ties by path.
-type callRuns []*callRun
-
-func (h callRuns) Len() int      { return len(h) }
-func (h callRuns) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *callRuns) Push(any)     {} // all runs are known from the start
-
-func (h callRuns) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(b.calls[0].at, a.calls[0].at), cmp.Compare(a.Path, b.Path)) < 0
-}
-
-func (h *callRuns) Pop() any {
-	last := len(*h) - 1
-	run := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return run
-}
-
 // newCallRow returns the row of a call as far as its facts say.
 func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
 		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c), Bytes: c.Bytes,
-		Programs: c.Programs, Unparsed: c.Broken, Rules: rules.RuleIDs(c.Rules),
+		Programs: c.Programs, Unparsed: c.Broken,
 	}
 	if c.Part >= 0 {
 		row.Part = &c.Part
@@ -233,103 +233,4 @@ func status(c *session.CallFact) string {
 		return "error"
 	}
 	return "ok"
-}
-
-// callFile reads entries of a session file.
-type callFile struct {
-	*file
-	x       *auditor
-	entries *entry.Reader
-	outline *record.Outline // nil when the file has no record
-	broken  bool            // an entry could not be read
-}
-
-// entryID returns the id of the entry at an offset, "" when there is none.
-func entryID(o *record.Outline, offset int64) string {
-	if o == nil {
-		return ""
-	}
-	e, _ := o.At(offset)
-	return e.ID
-}
-
-// entry visits the entry at an offset. A file that cannot be read is reported once, and
-// not tried again.
-func (f *callFile) entry(offset int64, visit func(*session.Entry, *session.View)) {
-	if f.broken {
-		return
-	}
-	err := entry.ErrChanged
-	if f.outline != nil {
-		n, ok := f.outline.At(offset)
-		if !ok {
-			return
-		}
-		f.entries.Use(f.Summary)
-		err = f.entries.View(entry.RefOf(&n.Node), entry.Identity{ID: n.ID}, visit)
-	}
-	if err != nil {
-		f.broken = true
-		f.x.warnings = append(f.x.warnings, fmt.Sprintf("%s: %v", f.Path, err))
-	}
-}
-
-// result returns the first lines of a call's result.
-func (f *callFile) result(c *session.CallFact) (lines []string) {
-	want := session.KindResult
-	if c.Kind == session.CallShell {
-		want = session.KindShell
-	} else if c.Kind == session.CallNested {
-		return nil // session files do not keep it
-	}
-	f.entry(c.Result, func(_ *session.Entry, v *session.View) {
-		for _, b := range v.Blocks {
-			if b.Kind != want {
-				continue
-			}
-			for line := range bytes.Lines(b.Text) {
-				if len(lines) == resultLines {
-					return
-				}
-				if text := strings.TrimRight(string(line), "\r\n"); text != "" {
-					lines = append(lines, text)
-				}
-			}
-		}
-	})
-	return lines
-}
-
-// passesArgs reports whether the arguments of a call pass all tests.
-func (f *callFile) passesArgs(calls []session.CallFact, number int, tests []ArgTest) bool {
-	c := &calls[number]
-	nth := 0 // among the calls of the same kind in its entry
-	for i := number - 1; i >= 0 && calls[i].Offset == c.Offset; i-- {
-		if calls[i].Kind == c.Kind {
-			nth++
-		}
-	}
-	ok := false
-	f.entry(c.Offset, func(_ *session.Entry, v *session.View) {
-		for _, b := range v.Blocks {
-			if b.Shell != nil && c.Kind == session.CallShell {
-				ok = len(tests) == 1 && tests[0].Name == "command" && tests[0].Match(b.Shell.Command)
-				return
-			}
-			if b.Call == nil || b.Call.Nested != (c.Kind == session.CallNested) {
-				continue
-			}
-			if nth > 0 {
-				nth--
-				continue
-			}
-			ok = !slices.ContainsFunc(tests, func(t ArgTest) bool {
-				return !slices.ContainsFunc(b.Call.Arguments, func(a session.Argument) bool {
-					return a.Name == t.Name && t.Match(string(a.Value))
-				})
-			})
-			return
-		}
-	})
-	return ok
 }

@@ -21,7 +21,6 @@ type CommandRow struct {
 	Calls    int          `json:"calls"`  // commands that run it
 	Failed   int          `json:"failed"` // commands of these
 	Sessions int          `json:"sessions"`
-	Risky    int          `json:"risky"` // commands of these that match a rule
 	Last     session.Time `json:"lastUsed,omitzero"`
 }
 
@@ -74,9 +73,6 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 			g.row.Calls++
 			if c.Failed {
 				g.row.Failed++
-			}
-			if c.Rules != 0 {
-				g.row.Risky++
 			}
 			g.files.add(f)
 			g.last = max(g.last, f.timeOf(c.Time).UnixMilli())

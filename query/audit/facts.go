@@ -11,7 +11,6 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/index/record"
-	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -34,6 +33,8 @@ type auditor struct {
 	results  *entrySet // results that a visited call has; nil until a result without a call comes
 	coverage Coverage
 	warnings []string
+
+	visitCopy callVisitor // gets the duplicates of calls; nil to count them only
 }
 
 // file is a session file of an audit.
@@ -191,6 +192,8 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit callVisitor) error 
 		}
 		if first {
 			visit(f, p.Number+k, c)
+		} else if x.visitCopy != nil {
+			x.visitCopy(f, p.Number+k, c)
 		} else {
 			x.coverage.Copies++
 		}
@@ -223,10 +226,8 @@ func (x *auditor) collectResults(file, number int) error {
 func (x *auditor) passesCall(f *file, c *session.CallFact) bool {
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Failed,
-		x.req.Risky && c.Rules == 0,
 		x.req.Commands && len(c.Programs) == 0 && !c.Broken && !c.Shell,
 		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }),
-		len(x.req.Rules) > 0 && !slices.ContainsFunc(rules.RuleIDs(c.Rules), func(id string) bool { return slices.Contains(x.req.Rules, id) }),
 		!x.passesModel(c.Model), !x.passesTime(f, c.Time):
 		return false
 	}

@@ -17,6 +17,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/session"
@@ -462,7 +463,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 // latest first.
 func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 	t.Helper()
-	list, err := audit.Calls(context.Background(), r, nil, nil, audit.Request{})
+	list, err := audit.Calls(context.Background(), r, pi.New(), disk{}, audit.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,12 +3,14 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/adapter/pi"
+	rules "pigrep/internal/audit"
 	"pigrep/query/audit"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
@@ -117,6 +119,59 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 		actions = append(actions, touch.Action)
 	}
 	check("what happened to the file", []string{"read", "edit"}, actions)
+}
+
+// Rules see the whole of a shell command, of which the facts keep the beginning only.
+// Duplicates in a fork count as such, and only those of calls that match.
+func TestRulesOfLongCommands(t *testing.T) {
+	root := t.TempDir()
+	long := "sudo ./deploy.sh # " + strings.Repeat("x", rules.MaxCommand) + `\nrm -rf build`
+	text := strings.Replace(deploy, "sudo ./deploy.sh | tee log", long, 1)
+	fork := strings.Replace(text, "0195cccc-1111", "0195cccd-1111", 1)
+	fork = strings.Replace(fork, "T10:00:00", "T11:00:00", 1)
+	path := filepath.Join(root, "a.jsonl")
+	for name, data := range map[string]string{path: text, filepath.Join(root, "b.jsonl"): fork} {
+		if err := os.WriteFile(name, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
+	find := func(req audit.Request) (matched [][]string, answer *audit.CallList) {
+		t.Helper()
+		answer, err := audit.Calls(t.Context(), r, pi.New(), disk{}, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = answer.Each(func(row *audit.CallRow) error {
+			matched = append(matched, row.Rules)
+			return nil
+		})
+		if err != nil || answer.Total != len(matched) {
+			t.Errorf("%d calls, %d were announced, %v", len(matched), answer.Total, err)
+		}
+		return matched, answer
+	}
+	both := [][]string{{"recursive-delete", "superuser"}}
+	for _, req := range []audit.Request{{Risky: true}, {Rules: []string{"recursive-delete"}}, {Rules: []string{"credentials", "superuser"}}} {
+		matched, answer := find(req)
+		if diff := cmp.Diff(both, matched); diff != "" {
+			t.Errorf("risky %t, rules %v (-want +got):\n%s", req.Risky, req.Rules, diff)
+		}
+		if answer.Coverage.Copies != 1 {
+			t.Errorf("risky %t, rules %v: %d duplicates, want that of the call", req.Risky, req.Rules, answer.Coverage.Copies)
+		}
+	}
+	// Without the file, what is known decides, and a warning says so.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	matched, answer := find(audit.Request{Risky: true})
+	if diff := cmp.Diff([][]string{{"superuser"}}, matched); diff != "" {
+		t.Errorf("without the file (-want +got):\n%s", diff)
+	}
+	if len(answer.Warnings) != 1 || !strings.Contains(answer.Warnings[0], path) {
+		t.Errorf("warnings %q, want one about %s", answer.Warnings, path)
+	}
 }
 
 // A name is found as an entry of the session that has it, and a session by what

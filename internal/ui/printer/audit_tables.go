@@ -230,7 +230,6 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 		{AuditColumn{Name: "calls", Title: "CALLS", Right: true}, func(r *row) AuditCell { return CountCell(r.Calls) }},
 		{AuditColumn{Name: "failed", Title: "FAILED", Right: true}, func(r *row) AuditCell { return CountCell(r.Failed) }},
 		{AuditColumn{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) AuditCell { return CountCell(r.Sessions) }},
-		{AuditColumn{Name: "risky", Title: "RISKY", Right: true}, func(r *row) AuditCell { return CountCell(r.Risky) }},
 		{AuditColumn{Name: "last used", Title: "LAST USED"}, func(r *row) AuditCell { return look.lastCell(r.Last.Time) }},
 	}
 	return &Audit{

@@ -24,7 +24,7 @@ var Columns = []struct {
 	{"sessions", []string{"session path", "session id", "last message (UTC)", "messages", "working directory", "models", "labels", "parent session", "hits", "name", "first prompt"}},
 	{"tools", []string{"tool", "calls", "errors", "error rate", "sessions", "p50 ms", "p95 ms", "output bytes", "last used", "without result", "result without call", "nested", "timed"}},
 	{"tools calls", []string{"timestamp", "status", "exit code", "duration ms", "tool", "rules", "arguments", "project", "session id", "session path", "offset", "output bytes", "model", "kind"}},
-	{"tools commands", []string{"program", "runs", "calls", "failed", "sessions", "risky", "last used"}},
+	{"tools commands", []string{"program", "runs", "calls", "failed", "sessions", "last used"}},
 	{"tools files", []string{"path", "reads", "writes", "edits", "others", "in summaries", "failed", "sessions", "first", "last"}},
 	{"usage", []string{"model", "input", "output", "cache read", "cache write", "tokens", "cost", "entries", "sessions", "unusable"}},
 	{"index --dry-run", []string{"change", "bytes to read", "session path", "reason"}},
