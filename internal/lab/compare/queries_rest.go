@@ -250,7 +250,7 @@ func output(command string, args ...string) maker {
 		}
 	}
 	return maker{name: "output " + command, command: strings.Join(words[:at], " "), forms: asIs, make: func(p *picker, ask func(...string)) {
-		for _, flags := range []string{"--verbose", "--quiet", "--color always", "--color never --verbose", "--quiet --json", "--json --jsonl", "--ui", "--nonsense", "--max-bytes 900 --json", "--redact --color always"} {
+		for _, flags := range []string{"--verbose", "--quiet", "--color always", "--color never --verbose", "--quiet --json", "--json --jsonl", "--nonsense", "--max-bytes 900 --json", "--redact --color always"} {
 			ask(slices.Concat(words[at:], strings.Fields(flags), args)...)
 		}
 	}}

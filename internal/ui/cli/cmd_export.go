@@ -38,7 +38,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, "max-bytes", "json", "jsonl", "color")
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "json", "jsonl", "color"})...)
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 	addFlag(f, "json", "", "", "the same as --format json", &o.json)
 }

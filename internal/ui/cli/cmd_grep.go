@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
@@ -19,12 +18,10 @@ import (
 	"pigrep/query/entry"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
-	"pigrep/query/syntax"
 )
 
 type grepOptions struct {
 	sharedOptions
-	interactive
 	patterns []string
 
 	fixed, ignoreCase, caseSensitive, smartCase bool
@@ -52,7 +49,6 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "max-count", "m", "N", "at most N lines of each session file; 0 for all (default)", &o.maxCount)
 	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
 	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
-	o.interactive.addFlags(cmd)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
@@ -186,32 +182,7 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 	return r, nil
 }
 
-// asQuery writes the patterns in the query language.
-func (o *grepOptions) asQuery() string {
-	var patterns []string
-	for _, p := range o.patterns {
-		if o.fixed {
-			p = regexp.QuoteMeta(p)
-		}
-		if o.word {
-			p = `\b(?:` + p + `)\b`
-		}
-		patterns = append(patterns, p)
-	}
-	pattern := strings.Join(patterns, "|")
-	switch {
-	case pattern == "":
-		return ""
-	case o.ignoreCase && !o.caseSensitive && !o.smartCase:
-		pattern = "(?i)" + pattern
-	}
-	return syntax.SetField("", "re", pattern)
-}
-
 func runGrep(ctx context.Context, a *App, o *grepOptions) error {
-	if o.ui {
-		return o.openUI(ctx, a, o.asQuery(), "")
-	}
 	mode, err := o.mode()
 	if err != nil {
 		return err

@@ -56,8 +56,8 @@ func newResumeCommand(a *App, runF func(context.Context, *resumeOptions) error) 
 		Use:   "resume {SESSION | QUERY...}",
 		Short: "Print the command that resumes a session, or run it",
 		Long: `Print the command that resumes a session in the directory it belongs to. SESSION
-is a path, an id or the beginning of one; anything else is searched for: on a
-terminal you choose between the matches, in a pipe the best one is taken.
+is a path, an id or the beginning of one; anything else is searched for. When
+several sessions match, a terminal lists them, and a pipe gets the best one.
 
 What pi would do wrong is found out first: a file that is gone or that pi does
 not open, a directory that is missing. Pi always goes on at the last entry of a
@@ -138,7 +138,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		// Then it is a word to search for.
 	}
 	req.Text, req.Resume = strings.Join(o.words, " "), x.agents.ResumeCommand
-	req.Limit = maxChoices
+	req.Limit = maxCandidates + 1
 	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req))
 	if err != nil {
 		if e, ok := errors.AsType[*words.TextError](err); ok {
@@ -157,18 +157,30 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 		}
 		return nil, errNothingFound
 	}
-	chosen := 0
-	if len(list.Sessions) > 1 && a.canChoose(len(list.Sessions)) {
-		if chosen, err = a.choose(x, list.Sessions); err != nil {
-			return nil, err
-		}
+	if len(list.Sessions) > 1 && a.Streams.InTTY && a.Streams.OutTTY && !a.json {
+		return nil, o.manySessions(a, x, list)
 	}
-	s := &list.Sessions[chosen]
+	s := &list.Sessions[0]
 	entry := ""
 	if s.Hit != nil {
 		entry = s.Hit.EntryID
 	}
 	return openTarget(a, x, s.SessionPath, entry)
+}
+
+// manySessions is the error of words that several sessions match.
+func (o *resumeOptions) manySessions(a *App, x *answerer, list *sessions.Response) error {
+	summaries := x.reader.Summaries()
+	lineage := sessions.NewLineage(summaries)
+	var found []*session.Summary
+	for i := range list.Sessions {
+		if at := lineage.IndexOf(list.Sessions[i].SessionPath); at >= 0 {
+			found = append(found, &summaries[at])
+		}
+	}
+	best := shellOf(o.goos).quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
+	return &problem{code: codeAmbiguous, message: "several sessions match, the best first", candidates: a.candidates(x, found),
+		hint: "name one of them: pigrep resume " + best}
 }
 
 // plan makes the command, after checking that it would do what is meant.

@@ -25,7 +25,6 @@ const searchName = "search"
 
 type searchOptions struct {
 	sharedOptions
-	interactive
 	query      string
 	limit      number
 	perSession number
@@ -44,7 +43,6 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
 	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
 	o.around.addFlags(f, "show N entries before each hit, on its branch", "show N entries after each hit", "show N entries before and after each hit")
-	o.interactive.addFlags(cmd)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
@@ -88,9 +86,6 @@ pigrep --json ENOENT`,
 const searchGC = 800
 
 func runSearch(ctx context.Context, a *App, o *searchOptions) error {
-	if o.ui {
-		return o.openUI(ctx, a, o.query, o.sort)
-	}
 	before, after := o.around.numbers()
 	order, err := rank.ParseSort(o.sort)
 	if err != nil {

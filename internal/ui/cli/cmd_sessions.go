@@ -14,7 +14,6 @@ import (
 
 type sessionsOptions struct {
 	sharedOptions
-	interactive
 	pagerOptions
 	query  string
 	limit  number
@@ -29,7 +28,6 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "named", "", "", "only sessions with a name", &o.named)
 	addFlag(f, "forks", "", "", "only forks and what they were forked from, families together", &o.forks)
 	addFlag(f, "print0", "0", "", "only the paths, each ended by a zero byte, for xargs -0", &o.print0)
-	o.interactive.addFlags(cmd)
 	o.pagerOptions.addFlags(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
@@ -63,9 +61,6 @@ pigrep sessions --project app --print0 | xargs -0 ls -l`,
 }
 
 func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
-	if o.ui {
-		return o.openUI(ctx, a, o.query, "")
-	}
 	if o.print0 && (o.json || o.jsonl) {
 		return usagef("", "--print0 and --json exclude each other")
 	}

@@ -42,7 +42,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
 	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
 	o.pagerOptions.addFlags(f)
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, sessionFilters...)
 }
 
 func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {

@@ -14,16 +14,13 @@ import (
 
 	"pigrep/indexer"
 	rules "pigrep/internal/audit"
-	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
-	"pigrep/query/rank"
 )
 
 // auditOptions are the flags that the audit commands share.
 type auditOptions struct {
 	sharedOptions
-	interactive
 	pagerOptions
 	query  string
 	by     []string
@@ -132,7 +129,6 @@ pigrep tools calls docker compose --verbose`,
 	}, runF, func(ctx context.Context, o *auditOptions) error { return runCalls(ctx, a, o, "tools calls", o.verbose) })
 	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
 	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
-	o.interactive.addFlags(cmd)
 	o.addRisk(cmd)
 	o.addAudit(cmd)
 	return cmd
@@ -359,31 +355,7 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 	})
 }
 
-// callsUI looks for calls in the terminal interface, or for the results of
-// those that failed.
-func (o *auditOptions) callsUI(ctx context.Context, a *App) error {
-	// What the interface shows comes from a search, which looks at text alone.
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{{"--csv", o.csv}, {"--risky", o.risky}, {"--rule", len(o.rules) > 0}, {"--arg", len(o.args) > 0}} {
-		if f.given {
-			return usagef("leave --ui out, or look for words of the call: pigrep tools calls --ui 'cmd:\"rm -rf\"'",
-				"%s cannot be had with --ui, which looks for text", f.name)
-		}
-	}
-	shared := o.sharedOptions
-	shared.kinds = []string{string(session.KindCall)}
-	if shared.isError = shared.isError || o.failed; shared.isError {
-		shared.kinds = []string{string(session.KindResult)}
-	}
-	return shared.openUI(ctx, a, o.query, rank.SortNames[rank.Newest])
-}
-
 func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
-	if o.ui {
-		return o.callsUI(ctx, a)
-	}
 	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0

@@ -73,21 +73,6 @@ eval "$(pigrep tui --print)"`,
 	return cmd
 }
 
-// interactive is the flag of commands whose query the interface can begin with.
-type interactive struct{ ui bool }
-
-func (i *interactive) addFlags(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "ui", "", "", "search on from here in the terminal interface (pigrep help tui)", &i.ui)
-}
-
-// openUI opens the interface with the words and the filters of another command.
-func (o *sharedOptions) openUI(ctx context.Context, a *App, words, sort string) error {
-	if o.json || o.jsonl {
-		return usagef("", "--ui and --json exclude each other")
-	}
-	return runTUI(ctx, a, &tuiOptions{sharedOptions: *o, query: words, sort: sort})
-}
-
 // errNoScreen says that the interface cannot be shown here.
 func errNoScreen(why string) error {
 	return &problem{code: codeUsage, message: "the terminal interface needs a terminal, and " + why,

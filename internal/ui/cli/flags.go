@@ -172,6 +172,9 @@ func ignoreShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
 	}
 }
 
+// sessionFilters pick sessions: a command that takes one session does without them.
+var sessionFilters = []string{"session", "cwd", "here", "project", "exclude"}
+
 // addFlag defines one flag; what the variable holds is its default.
 func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	if value != "" {

@@ -13,8 +13,9 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// choice makes an app on a terminal with three sessions that match "retry".
-func choice(t *testing.T, typed string) (*App, func(...string) (code int, out, errs string)) {
+// several makes an app with three sessions that match "retry", on a terminal or in a
+// pipe.
+func several(t *testing.T, tty bool) (*App, func(...string) (code int, out, errs string)) {
 	t.Helper()
 	a, out, errs := testApp(t)
 	root := filepath.Join(a.Home, ".pi", "agent", "sessions", "--p--")
@@ -31,83 +32,54 @@ func choice(t *testing.T, typed string) (*App, func(...string) (code int, out, e
 			t.Fatal(err)
 		}
 	}
-	a.Streams = &terminal.Streams{In: strings.NewReader(typed), Out: out, Err: errs, InTTY: true, OutTTY: true, Width: 80}
+	a.Streams = &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, InTTY: tty, OutTTY: tty, Width: 80}
 	return a, func(args ...string) (int, string, string) {
 		code := a.Run(context.Background(), args)
 		return code, out.String(), errs.String()
 	}
 }
 
-func TestResumeChoice(t *testing.T) {
-	for _, test := range []struct {
-		name, typed string
-		code        int
-		want        string // part of the command; "" for none
-	}{
-		{"the second", "2\n", exitDone, ".jsonl"},
-		{"Enter is the first", "\n", exitDone, ".jsonl"},
-		{"nonsense is asked again", "9\nx\n1\n", exitDone, ".jsonl"},
-		{"none", "q\n", exitNothing, ""},
-		{"the end of the input", "", exitNothing, ""},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			_, run := choice(t, test.typed)
-			code, out, errs := run("resume", "retry", "--quiet")
-			if code != test.code || !strings.Contains(out, test.want) || test.want == "" && out != "" {
-				t.Errorf("exit code %d, output %q, want %d and %q\n%s", code, out, test.code, test.want, errs)
-			}
-			if !strings.Contains(errs, "1 ") || !strings.Contains(errs, "which one? [1-3") || strings.Contains(errs, "owned") {
-				t.Errorf("the choice is not as it should be: %q", errs)
-			}
-		})
+// Words that several sessions match are an error on a terminal: the matches are
+// listed, each with what to type for it. A pipe gets the best one.
+func TestResumeOfSeveral(t *testing.T) {
+	_, run := several(t, true)
+	code, out, errs := run("resume", "retry", "--quiet")
+	if code != exitError || out != "" || strings.Contains(errs, "owned") {
+		t.Errorf("exit code %d, output %q\n%s", code, out, errs)
+	}
+	for _, want := range []string{"several sessions match", "\n  0195aaaa ", "\n  0195bbbb ", "\n  0195cccc ", "hint: name one of them: pigrep resume 0195"} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("stderr lacks %q\n%s", want, errs)
+		}
+	}
+	_, run = several(t, false)
+	if code, out, errs := run("resume", "retry", "--quiet"); code != exitDone || !strings.Contains(out, ".jsonl") {
+		t.Errorf("in a pipe: exit code %d, output %q\n%s", code, out, errs)
+	}
+	_, run = several(t, true)
+	if code, out, errs := run("resume", "retry", "--json"); code != exitDone || !strings.Contains(out, `"argv"`) {
+		t.Errorf("as JSON: exit code %d, output %q\n%s", code, out, errs)
 	}
 }
 
-// An id that means several sessions is a choice for a person too.
-func TestShowChoice(t *testing.T) {
-	for _, args := range []string{"show 0195 --no-pager", "show e1e1 --no-pager", "export 0195 --format txt", "resume 0195"} {
-		seen := map[string]bool{}
-		for _, typed := range []string{"1\n", "2\n", "3\n"} {
-			_, run := choice(t, typed)
-			code, out, errs := run(strings.Fields(args + " --quiet")...)
-			if code != exitDone || !strings.Contains(errs, "which one? [1-3") {
-				t.Errorf("%s: exit code %d\n%s", args, code, errs)
-			}
-			for _, id := range []string{"0195aaaa", "0195bbbb", "0195cccc"} {
-				if strings.Contains(out, id) {
-					seen[id] = true
-				}
+// An id that means several sessions is an error that lists them, on a terminal too.
+func TestAmbiguousSessions(t *testing.T) {
+	for _, args := range []string{"show 0195 --no-pager", "show e1e1 --no-pager", "export 0195 --format txt", "resume 0195", "show 0195 --json"} {
+		_, run := several(t, true)
+		code, out, errs := run(strings.Fields(args + " --quiet")...)
+		if code != exitError || out != "" {
+			t.Errorf("%s: exit code %d, output %q", args, code, out)
+		}
+		for _, id := range []string{"0195aaaa", "0195bbbb", "0195cccc"} {
+			if !strings.Contains(errs, id) {
+				t.Errorf("%s: stderr does not name %s: %s", args, id, errs)
 			}
 		}
-		if len(seen) != 3 {
-			t.Errorf("%s: three choices gave %v", args, seen)
-		}
-	}
-	_, run := choice(t, "1\n")
-	if code, out, errs := run("show", "0195", "--json"); code != exitError || out != "" || strings.Contains(errs, "which one") {
-		t.Errorf("--json: exit code %d, %q\n%s", code, out, errs)
-	}
-}
-
-// The one that was chosen is the one that is run.
-func TestResumeChosen(t *testing.T) {
-	var commands []string
-	for _, typed := range []string{"1\n", "2\n", "3\n"} {
-		_, run := choice(t, typed)
-		_, out, _ := run("resume", "retry", "--quiet")
-		commands = append(commands, out[strings.LastIndex(out, "/")+1:])
-	}
-	seen := map[string]bool{}
-	for _, c := range commands {
-		seen[c] = true
-	}
-	if len(seen) != 3 {
-		t.Errorf("three choices gave %q", commands)
 	}
 }
 
 func TestResumeExec(t *testing.T) {
-	a, _ := choice(t, "")
+	a, _ := several(t, true)
 	var gotDir string
 	var gotArgv []string
 	for _, fails := range []error{nil, errors.New("no such program")} {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func (t *target) Close() error { return t.file.Close() }
 
 // findTarget finds the session that arg names: SESSION or SESSION:ENTRY, where
 // SESSION is a path, an id or the beginning of one. An entry id alone will do
-// where it is in one session only. Of several a person on a terminal chooses.
+// where it is in one session only.
 func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	name, entry := sessions.SplitTarget(arg)
 	if sessions.IsPath(arg) && isFile(a.absolute(arg)) {
@@ -59,13 +60,6 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	if err == nil {
 		return openTarget(a, x, s.Path, entry)
 	}
-	if e, ok := errors.AsType[*sessions.AmbiguousError](err); ok {
-		path, _, err := a.chooseMeaning(x, e)
-		if err != nil {
-			return nil, err
-		}
-		return openTarget(a, x, path, entry)
-	}
 	if _, ok := errors.AsType[*sessions.NotFoundError](err); !ok || entry != "" {
 		return nil, targetProblem(a, x, err)
 	}
@@ -76,11 +70,7 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	case len(places) == 1:
 		return openTarget(a, x, places[0].Session.Path, places[0].EntryID)
 	case len(places) > 1:
-		path, entry, err := a.chooseMeaning(x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
-		if err != nil {
-			return nil, err
-		}
-		return openTarget(a, x, path, entry)
+		return nil, targetProblem(a, x, &sessions.AmbiguousError{What: "entry", Name: name, Locations: places})
 	}
 	return nil, targetProblem(a, x, err)
 }
@@ -183,18 +173,7 @@ func targetProblem(a *App, x *answerer, err error) error {
 	if !ok {
 		return err
 	}
-	var lines []string
-	for i, s := range e.Sessions {
-		if i == maxCandidates {
-			lines = append(lines, fmt.Sprintf("and %d more", len(e.Sessions)-i))
-			break
-		}
-		id := short(s.ID)
-		if i > 0 && e.Sessions[i-1].ID == s.ID || i+1 < len(e.Sessions) && e.Sessions[i+1].ID == s.ID {
-			id = s.Path // only the path tells them apart
-		}
-		lines = append(lines, printer.Candidate(id, s, a.Now()))
-	}
+	lines := a.candidates(x, e.Sessions)
 	for i, p := range e.Locations {
 		if i == maxCandidates {
 			lines = append(lines, fmt.Sprintf("and %d more", len(e.Locations)-i))
@@ -206,6 +185,29 @@ func targetProblem(a *App, x *answerer, err error) error {
 		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), maxCandidates)], ", "))
 	}
 	return &problem{code: codeAmbiguous, message: e.Error(), hint: "name one of them", candidates: lines}
+}
+
+// candidates lists sessions that a name or a query may mean, each with what to type
+// for it.
+func (a *App) candidates(x *answerer, list []*session.Summary) []string {
+	short := sessions.ShortIDs(x.reader.Summaries())
+	var lines []string
+	for i, s := range list {
+		if i == maxCandidates {
+			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
+		}
+		lines = append(lines, printer.Candidate(nameAmong(list, s, short), s, a.Now()))
+	}
+	return lines
+}
+
+// nameAmong returns what to type for one of several sessions: its id, or its path
+// when another one has the same id.
+func nameAmong(list []*session.Summary, s *session.Summary, short func(string) string) string {
+	if s.ID == "" || slices.ContainsFunc(list, func(other *session.Summary) bool { return other != s && other.ID == s.ID }) {
+		return s.Path
+	}
+	return short(s.ID)
 }
 
 // maxCandidates is how many meanings of a name an error lists.

@@ -40,24 +40,6 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-func TestGrepAsQuery(t *testing.T) {
-	tests := []struct {
-		options grepOptions
-		want    string
-	}{
-		{grepOptions{patterns: []string{`time(d)?out`}}, `re:time(d)?out`},
-		{grepOptions{patterns: []string{`a b`}}, `re:"a b"`},
-		{grepOptions{patterns: []string{`a.b`}, fixed: true}, `re:a\.b`},
-		{grepOptions{patterns: []string{`x`, `y`}, word: true, ignoreCase: true}, `re:(?i)\b(?:x)\b|\b(?:y)\b`},
-		{grepOptions{}, ""},
-	}
-	for _, test := range tests {
-		if got := test.options.asQuery(); got != test.want {
-			t.Errorf("grep %q as a query is %s, want %s", test.options.patterns, got, test.want)
-		}
-	}
-}
-
 func TestEditCommand(t *testing.T) {
 	quote := func(s string) string { return "'" + s + "'" }
 	tests := []struct {

@@ -1,15 +1,6 @@
 package printer
 
-import (
-	"fmt"
-	"io"
-	"strings"
-	"time"
-
-	"pigrep/internal/human"
-	"pigrep/internal/terminal"
-	"pigrep/query/sessions"
-)
+import "io"
 
 // Resume is the command that resumes a session.
 type Resume struct {
@@ -61,24 +52,3 @@ func (p jsonEnvelope) Resume(r *Resume) error {
 	return encode(p.w, newResumeJSON(envelope("resume"), r))
 }
 func (p jsonLines) Resume(r *Resume) error { return encode(p.w, newResumeJSON(summary("resume"), r)) }
-
-// Choices writes numbered sessions to choose from.
-func Choices(w io.Writer, sessions []sessions.Session, short func(string) string, now time.Time, width int, home string) error {
-	look := Look{Now: now, Home: home}
-	var b strings.Builder
-	for i := range sessions {
-		s := &sessions[i]
-		line := fmt.Sprintf("%d  %4s  %s  ", i+1, human.Age(look.Now, s.Modified.Time), terminal.Clean(short(s.SessionID)))
-		rest := title(s.Name, s.FirstPrompt)
-		dir := "  " + terminal.ClipLeft(terminal.Clean(human.Path(s.CWD, look.Home)), max(10, width/4))
-		if room := width - terminal.Width(line) - terminal.Width(dir); room >= minBodyColumns {
-			rest = terminal.Clip(rest, room) + dir
-		}
-		b.WriteString(terminal.Clip(line+rest, width) + "\n")
-		if s.Hit != nil {
-			b.WriteString(terminal.Clip("   "+string(s.Hit.Kind)+": "+terminal.Clean(s.Hit.Fragment.Text), width) + "\n")
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
