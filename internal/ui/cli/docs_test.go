@@ -66,7 +66,7 @@ func TestScreens(t *testing.T) {
 			if m[2] != "" {
 				fmt.Sscan(m[2]+" "+m[3], &width, &height)
 			}
-			return m[1] + screenOf(t, m[4], width, height) + "```"
+			return m[1] + screenOf(t, m[4], width, height, true) + "```"
 		})
 		if *update {
 			if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
@@ -99,8 +99,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// screenOf is what a command shows for the samples on a terminal without colours.
-func screenOf(t *testing.T, command string, width, height int) string {
+// screenOf returns what a command shows for the samples on a terminal, as text or, of
+// the TUI, with the escape sequences.
+func screenOf(t *testing.T, command string, width, height int, plain bool) string {
 	t.Helper()
 	home := filepath.Join(t.TempDir(), "dev")
 	root := filepath.Join(home, ".pi", "agent", "sessions")
@@ -108,7 +109,10 @@ func screenOf(t *testing.T, command string, width, height int) string {
 		t.Fatal(err)
 	}
 	rewrite(t, root, "/home/dev", home)
-	env := map[string]string{envIndexDir: filepath.Join(home, "index"), "NO_COLOR": "1", envPager: "cat"}
+	env := map[string]string{envIndexDir: filepath.Join(home, "index"), envPager: "cat"}
+	if plain {
+		env["NO_COLOR"] = "1"
+	}
 	var out, errs bytes.Buffer
 	a := &App{
 		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: width},
@@ -120,7 +124,15 @@ func screenOf(t *testing.T, command string, width, height int) string {
 		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
 			t.Fatalf("pigrep index: exit code %d, stderr %q", code, errs.String())
 		}
-		return interfaceOf(t, a, args[1:], width, height)
+		screen := interfaceOf(t, a, args[1:], width, height)
+		if !plain {
+			return screen
+		}
+		var text strings.Builder
+		for line := range strings.Lines(screen + "\n") {
+			text.WriteString(strings.TrimRight(ansi.Strip(line), " \n") + "\n")
+		}
+		return text.String()
 	}
 	if code := a.Run(t.Context(), args); code > exitNothing {
 		t.Fatalf("pigrep %s: exit code %d, stderr %q", command, code, errs.String())
@@ -155,9 +167,7 @@ func interfaceOf(t *testing.T, a *App, args []string, width, height int) string 
 			_, next := m.Update(msg)
 			settle(m, next)
 		}
-		for line := range strings.Lines(m.View().Content + "\n") {
-			screen += strings.TrimRight(ansi.Strip(line), " \n") + "\n"
-		}
+		screen = m.View().Content
 		return nil
 	})
 	cmd.SetArgs(args)
