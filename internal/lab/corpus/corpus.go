@@ -1,15 +1,15 @@
 // Package corpus makes session trees of any size for benchmarks and tests.
 //
 // The sessions are format version 3 as pi writes them, and look like real ones
-// where that matters for speed: lines a file and bytes a line are log-normal, so
-// that one line in a hundred holds about a quarter of the bytes; the shares of
-// roles, tools, images and signatures, repeated texts, forks that copy the
-// entries of their parent, branches, and some text in scripts written without
-// spaces. The words come from the Go source tree and the manual pages of the
-// machine where there are any, else from a small vocabulary.
+// where that matters for speed: lines per file and bytes per line are log-normal, so
+// that one line in a hundred has about a quarter of the bytes; the shares of
+// roles, tools, images and signatures, repeated texts, files that are read again,
+// forks that copy the entries of their parent, branches, and some text in scripts
+// written without spaces. Words come as often as in real sessions, and the vocabulary
+// grows with the corpus as theirs does.
 //
-// The same Options and directory on the same machine give the same bytes; forks
-// name their parent by its path.
+// The same Options give the same bytes on every machine, except that forks name their
+// parent by its path.
 package corpus
 
 import (
@@ -33,10 +33,6 @@ type Options struct {
 	// LongLine, when positive, makes one tool result of about this many bytes
 	// in the first session, above Bytes.
 	LongLine int64
-
-	// Builtin leaves the machine's texts alone and uses the small vocabulary,
-	// so that the bytes are the same on every machine.
-	Builtin bool
 }
 
 // Stats say what was made.
@@ -62,7 +58,7 @@ const (
 	forkEvery    = 20 // files; one of them is a fork
 	branchEvery  = 50
 	repeatShare  = 0.18
-	cjkShare     = 0.085
+	cjkShare     = 0.03
 	imageShare   = 0.10 // of the tool results over imageFloor
 	imageFloor   = 20 << 10
 	maxForkBytes = 8 << 20
@@ -79,8 +75,8 @@ func Generate(dir string, opts Options) (Stats, error) {
 		return Stats{}, errors.New("generate corpus: the number of bytes must be positive")
 	}
 	rng := rand.New(rand.NewPCG(opts.Seed, 0x9e3779b97f4a7c15))
-	g := &generator{dir: dir, rng: rng, pool: newPool(rng, opts)}
-	for i := 0; g.stats.Bytes < opts.Bytes; i++ {
+	g := &generator{dir: dir, rng: rng, pool: newPool(rng)}
+	for i := 0; g.grown() < opts.Bytes; i++ {
 		if err := g.session(opts.Bytes, i); err != nil {
 			return g.stats, fmt.Errorf("generate corpus in %s: %w", dir, err)
 		}
@@ -88,7 +84,7 @@ func Generate(dir string, opts Options) (Stats, error) {
 			if err := g.longSession(opts.LongLine); err != nil {
 				return g.stats, fmt.Errorf("generate corpus in %s: %w", dir, err)
 			}
-			opts.Bytes += g.stats.Bytes
+			opts.Bytes += g.grown()
 		}
 	}
 	return g.stats, nil
@@ -106,11 +102,15 @@ type generator struct {
 	rng   *rand.Rand
 	pool  *pool
 	stats Stats
+	paths int64 // bytes that the name of the directory takes in the files
 	done  []made
 
 	buf []byte // the line being made
 	ids map[string]bool
 }
+
+// grown is how much was made, wherever the directory is.
+func (g *generator) grown() int64 { return g.stats.Bytes - g.paths }
 
 var projects = []string{
 	"atlas-api", "billing", "blog", "cartographer", "chat-relay", "compose-kit", "dotfiles", "edge-cache", "feed-reader", "flux",
@@ -132,7 +132,7 @@ func (g *generator) session(total int64, number int) error {
 	lines := int(math.Exp(linesMean + linesDev*rng.NormFloat64()))
 	lines = min(max(lines, 4), maxLines)
 	// A giant would be the whole of a small corpus.
-	limit := min(total-g.stats.Bytes, max(total/10, 64<<10))
+	limit := min(total-g.grown(), max(total/10, 64<<10))
 
 	start := lastDay.Add(-time.Duration(rng.Int64N(int64(700 * 24 * time.Hour))))
 	cwd := parents[rng.IntN(len(parents))] + "/" + projects[rng.IntN(len(projects))]
@@ -148,6 +148,7 @@ func (g *generator) session(total int64, number int) error {
 		lines = max(lines, 60)
 		s.branchEvery = 12 + rng.IntN(40)
 	}
+	g.pool.topic = rng.Uint64()
 	if err := s.open(cwd, parent); err != nil {
 		return err
 	}
@@ -218,6 +219,8 @@ func (s *sessionWriter) open(cwd string, parent *made) error {
 		b = append(b, `,"parentSession":"`...)
 		b = append(b, filepath.ToSlash(parent.path)...)
 		b = append(b, '"')
+		s.paths += int64(len(s.dir))
+		s.left += int64(len(s.dir))
 	}
 	s.buf = append(b, '}')
 	s.flushLine()
@@ -311,6 +314,7 @@ func (s *sessionWriter) flushLine() {
 	s.lines++
 	s.stats.Bytes += n
 	s.stats.Lines++
+	s.pool.grown = s.generator.grown()
 }
 
 func (s *sessionWriter) note(id string) {

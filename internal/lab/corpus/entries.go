@@ -131,7 +131,7 @@ func (s *sessionWriter) prompt() {
 // call is a tool call that waits for its result.
 type call struct {
 	id, tool, path string
-	file           int // in the pool, -1 when the call reads none
+	source         *source // that it is about
 }
 
 var tools = []string{"bash", "read", "edit", "write", "grep", "find", "ls", "todo"}
@@ -162,7 +162,7 @@ func (s *sessionWriter) reply(n int) []call {
 	}
 	var calls []call
 	for i := range n {
-		c := call{tool: tools[s.pick(41, 23, 18, 6, 5, 3, 3, 1)], file: -1}
+		c := call{tool: tools[s.pick(41, 23, 18, 6, 5, 3, 3, 1)]}
 		c.id = "toolu_" + s.entryID() + s.entryID() + s.entryID()
 		calls = append(calls, c)
 		if i == 0 && (c.tool == "bash" || c.tool == "read") && left > 120 {
@@ -222,7 +222,8 @@ func (s *sessionWriter) reply(n int) []call {
 }
 
 func (s *sessionWriter) arguments(c *call, size int) {
-	c.file, c.path = s.pool.file(s.rng)
+	c.source = s.pool.source(s.rng, s.cwd)
+	c.path = c.source.name
 	path := func() {
 		s.raw(`"path":"`)
 		s.raw(c.path)
@@ -290,7 +291,7 @@ func (s *sessionWriter) result(c call, size int) {
 		s.raw(`"`)
 	case c.tool == "read":
 		s.raw(`"`)
-		s.buf = s.pool.from(s.buf, s.rng, c.file, size)
+		s.buf = s.pool.from(s.buf, s.rng, c.source, size)
 		s.raw(`"`)
 	case c.tool == "edit":
 		s.raw(`"Successfully replaced text in `)
@@ -324,7 +325,7 @@ func (s *sessionWriter) result(c call, size int) {
 }
 
 func (s *sessionWriter) shell() {
-	_, path := s.pool.file(s.rng)
+	path := s.pool.source(s.rng, s.cwd).name
 	id := s.begin("message")
 	s.raw(`,"message":{"role":"bashExecution","command":"`)
 	s.buf = s.pool.command(s.buf, s.rng, path, 40)

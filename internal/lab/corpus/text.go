@@ -1,17 +1,10 @@
 package corpus
 
 import (
-	"compress/gzip"
 	"fmt"
-	"go/build"
-	"io"
-	"io/fs"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // The kinds of text that a pool makes.
@@ -22,235 +15,84 @@ const (
 	textKinds
 )
 
-// pool is the text that sessions are made of. Its lines are kept as they stand
-// in a JSON string, escapes included and with an escaped newline at the end, so
-// that a long text is one copy.
+// pool is the text that sessions are made of, as it stands in a JSON string,
+// escapes included.
 type pool struct {
-	code, prose arena
-	files       []poolFile
-	words       []string
-	base        []byte
-	earlier     [textKinds][]block
-	next        [textKinds]int
+	vocabulary
+	base    []byte
+	sources map[string][]*source // by working directory
+	earlier [textKinds][]block
+	next    [textKinds]int
+	topic   uint64 // of the session being written
 }
 
-// arena is a sequence of escaped lines.
-type arena struct {
-	data  []byte
-	lines []uint32 // where each begins
-}
-
-// poolFile is a source file whose lines begin at line in the code arena.
-type poolFile struct {
-	name string
-	line int
-}
-
-// block is all that a text was made from: the same block gives the same text.
+// block is all that a text was made from: the same block gives the same text, and
+// a smaller size the beginning of it.
 type block struct {
-	seed uint64
-	size int
-	cjk  bool
+	seed  uint64
+	size  int
+	topic uint64
+	span  span
+	cjk   bool
+}
+
+// source is a file of a project. Its text is made as far as it is read.
+type source struct {
+	name   string
+	chunks []block
 }
 
 const maxEarlier = 4096
 
-func newPool(rng *rand.Rand, opts Options) *pool {
-	p := &pool{}
-	if !opts.Builtin {
-		// A small corpus needs no large pool.
-		limit := int(min(56<<20, 2<<20+opts.Bytes/3))
-		p.loadSource(rng, filepath.Join(build.Default.GOROOT, "src"), limit)
-		p.loadManuals(rng, "/usr/share/man", limit/6)
-	}
-	if len(p.code.lines) < 200 || len(p.prose.lines) < 200 {
-		p.loadBuiltin(rng)
-	}
+func newPool(rng *rand.Rand) *pool {
+	p := &pool{vocabulary: *newVocabulary(), sources: map[string][]*source{}}
 	p.base = make([]byte, 1<<20)
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for i := range p.base {
 		p.base[i] = alphabet[rng.IntN(64)]
 	}
-	for len(p.words) < 2000 {
-		line := p.code.line(rng.IntN(len(p.code.lines)))
-		for _, w := range strings.FieldsFunc(line, func(r rune) bool { return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') }) {
-			if len(w) > 2 {
-				p.words = append(p.words, w)
-			}
-		}
-	}
 	return p
 }
 
-// add appends one line of plain text, without its newline.
-func (a *arena) add(line string) {
-	a.lines = append(a.lines, uint32(len(a.data)))
-	for _, r := range line {
-		switch {
-		case r == '"' || r == '\\':
-			a.data = append(a.data, '\\', byte(r))
-		case r == '\t':
-			a.data = append(a.data, '\\', 't')
-		case r < ' ':
-			a.data = append(a.data, `\u00`...)
-			a.data = append(a.data, hexDigits[r>>4], hexDigits[r&15])
-		default: // an invalid byte comes as U+FFFD
-			a.data = utf8.AppendRune(a.data, r)
+// source draws a file of the project in this directory: mostly one of those that
+// were added last.
+func (p *pool) source(rng *rand.Rand, cwd string) *source {
+	files := p.sources[cwd]
+	if len(files) == 0 || rng.IntN(6) == 0 {
+		var b []byte
+		for range 1 + rng.IntN(3) {
+			b = append(append(b, p.plain[rng.IntN(200)]...), '/')
 		}
+		b = append(b, p.plain[rng.IntN(len(p.plain))]...)
+		b = append(b, "-_"[rng.IntN(2)])
+		b = append(b, p.plain[rng.IntN(len(p.plain))]...)
+		b = append(b, []string{".go", ".ts", ".ts", ".py", ".md", ".rs", ".json", ".test.ts"}[rng.IntN(8)]...)
+		files = append(files, &source{name: string(b)})
+		p.sources[cwd] = files
 	}
-	a.data = append(a.data, '\\', 'n')
+	return files[len(files)-1-int(min(rng.ExpFloat64()*6, float64(len(files)-1)))]
 }
 
-// line returns one line without the escaped newline.
-func (a *arena) line(i int) string {
-	end := len(a.data)
-	if i+1 < len(a.lines) {
-		end = int(a.lines[i+1])
+// from appends about size bytes of a file, half of the time from its beginning.
+func (p *pool) from(buf []byte, rng *rand.Rand, f *source, size int) []byte {
+	i := 0
+	if rng.IntN(2) == 0 {
+		i = rng.IntN(len(f.chunks) + 1)
 	}
-	return string(a.data[a.lines[i] : end-2])
-}
-
-// slice appends lines from the first on, until about size bytes are there.
-func (a *arena) slice(buf []byte, first, size int) []byte {
-	for size > 0 {
-		start := int(a.lines[first])
-		end := min(start+size, len(a.data))
-		// The line boundary at or after end.
-		i, _ := slices.BinarySearch(a.lines, uint32(end))
-		if i < len(a.lines) {
-			end = int(a.lines[i])
-		} else {
-			end = len(a.data)
+	for end := len(buf) + size; len(buf) < end; i++ {
+		if i == len(f.chunks) {
+			n := 1500 + rng.IntN(3000)
+			f.chunks = append(f.chunks, block{seed: rng.Uint64(), size: n, topic: p.topic, span: p.invent(n)})
 		}
-		if over := end - start - size; over > 200 && i-1 > first {
-			end = int(a.lines[i-1])
-		}
-		buf = append(buf, a.data[start:end]...)
-		size -= end - start
-		first = 0
-		if end < len(a.data) {
-			break
-		}
+		b := f.chunks[i]
+		b.size = min(b.size, end-len(buf))
+		buf = p.render(buf, codeText, b)
 	}
 	return buf
 }
 
-func (p *pool) loadSource(rng *rand.Rand, root string, limit int) {
-	var paths []string
-	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && strings.HasSuffix(path, ".go") {
-			paths = append(paths, path)
-		}
-		return nil // a tree that cannot be read is no text, and no error
-	})
-	rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
-	for _, path := range paths {
-		if len(p.code.data) >= limit {
-			break
-		}
-		data, err := os.ReadFile(path)
-		if err != nil || len(data) > 1<<20 {
-			continue
-		}
-		name, _ := filepath.Rel(root, path)
-		p.files = append(p.files, poolFile{filepath.ToSlash(name), len(p.code.lines)})
-		for line := range strings.Lines(string(data)) {
-			line = strings.TrimRight(line, "\r\n")
-			if len(line) > 1000 {
-				continue
-			}
-			p.code.add(line)
-			if comment := strings.TrimLeft(line, "\t /"); len(comment) > 40 && strings.HasPrefix(strings.TrimLeft(line, "\t "), "// ") {
-				p.prose.add(comment)
-			}
-		}
-	}
-}
-
-func (p *pool) loadManuals(rng *rand.Rand, root string, limit int) {
-	paths, _ := filepath.Glob(filepath.Join(root, "man[1-8]", "*.gz"))
-	rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
-	limit += len(p.prose.data)
-	for _, path := range paths {
-		if len(p.prose.data) >= limit {
-			break
-		}
-		if text, err := readGzip(path); err == nil {
-			p.addManual(text)
-		}
-	}
-}
-
-func readGzip(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.LimitReader(z, 1<<20))
-	return string(data), err
-}
-
-var roff = strings.NewReplacer(`\-`, "-", `\fB`, "", `\fI`, "", `\fR`, "", `\fP`, "", `\&`, "", `\(aq`, "'", `\(bu`, "-", `\e`, `\`)
-
-// addManual adds the running text of a manual page, its macros left out.
-func (p *pool) addManual(text string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
-		if len(line) < 20 || len(line) > 1000 || line[0] == '.' || line[0] == '\'' {
-			continue
-		}
-		p.prose.add(roff.Replace(line))
-	}
-}
-
-// loadBuiltin makes lines of invented words.
-func (p *pool) loadBuiltin(rng *rand.Rand) {
-	const first, second = "bcdfghjklmnprstvwz", "aeiou"
-	words := make([]string, 3000)
-	for i := range words {
-		var b strings.Builder
-		for range 1 + rng.IntN(4) {
-			b.WriteByte(first[rng.IntN(len(first))])
-			b.WriteByte(second[rng.IntN(len(second))])
-		}
-		words[i] = b.String()
-	}
-	zipf := rand.NewZipf(rng, 1.1, 4, uint64(len(words)-1))
-	word := func() string { return words[zipf.Uint64()] }
-	for i := range 20000 {
-		if i%250 == 0 {
-			p.files = append(p.files, poolFile{"src/" + word() + "/" + word() + ".go", len(p.code.lines)})
-		}
-		switch rng.IntN(3) {
-		case 0:
-			p.code.add("\t" + word() + "_" + word() + " := " + word() + "(\"" + word() + "\", " + word() + ")")
-		case 1:
-			p.code.add("func (" + word()[:1] + ") " + word() + strings.ToUpper(word()[:1]) + word() + "() error {")
-		default:
-			p.code.add("// " + word() + " " + word() + " " + word() + " " + word())
-		}
-		var b strings.Builder
-		for range 6 + rng.IntN(10) {
-			b.WriteString(word())
-			b.WriteByte(' ')
-		}
-		p.prose.add(strings.TrimSpace(b.String()) + ".")
-	}
-}
-
-// file draws a source file.
-func (p *pool) file(rng *rand.Rand) (int, string) {
-	i := rng.IntN(len(p.files))
-	return i, p.files[i].name
-}
-
 func (p *pool) word(buf []byte, rng *rand.Rand) []byte {
-	return append(buf, p.words[rng.IntN(len(p.words))]...)
+	return append(buf, p.words[p.table[rng.Uint64()&0xffff]]...)
 }
 
 // base64 appends n characters that look like encoded binary data.
@@ -264,22 +106,15 @@ func (p *pool) base64(buf []byte, rng *rand.Rand, n int) []byte {
 	return buf
 }
 
-// from appends the text of a file from its beginning.
-func (p *pool) from(buf []byte, rng *rand.Rand, file, size int) []byte {
-	line := p.files[file].line
-	if rng.IntN(2) == 0 {
-		line = min(line+rng.IntN(200), len(p.code.lines)-1)
-	}
-	return p.code.slice(buf, line, size)
-}
-
 // text appends about size bytes of the kind. Some texts repeat an earlier one.
 func (p *pool) text(buf []byte, rng *rand.Rand, kind, size int) []byte {
-	b := block{rng.Uint64(), max(size, 8), rng.Float64() < cjkShare}
+	size = max(size, 8)
 	if old := p.earlier[kind]; len(old) > 0 && size > 60 && rng.Float64() < repeatShare {
-		b = old[rng.IntN(len(old))]
-	} else if size <= 256<<10 { // a giant that comes twice would bend the shares
-		if len(old) < maxEarlier {
+		return p.render(buf, kind, old[rng.IntN(len(old))])
+	}
+	b := block{rng.Uint64(), size, p.topic, p.invent(size), rng.Float64() < cjkShare}
+	if size <= 256<<10 { // a giant that comes twice would bend the shares
+		if old := p.earlier[kind]; len(old) < maxEarlier {
 			p.earlier[kind] = append(old, b)
 		} else {
 			old[p.next[kind]%maxEarlier] = b
@@ -290,60 +125,227 @@ func (p *pool) text(buf []byte, rng *rand.Rand, kind, size int) []byte {
 }
 
 func (p *pool) render(buf []byte, kind int, b block) []byte {
-	rng := rand.New(rand.NewPCG(b.seed, uint64(b.size)))
+	w := &writer{pool: p, rng: rand.New(rand.NewPCG(b.seed, 1)), topic: b.topic, span: b.span}
+	end := len(buf) + b.size
 	switch {
 	case b.cjk && kind != codeText:
-		return p.cjk(buf, rng, b.size)
-	case kind == proseText && b.size < 120:
-		return p.short(buf, rng, b.size)
+		return w.cjk(buf, end)
 	case kind == proseText:
-		return p.prose.slice(buf, rng.IntN(len(p.prose.lines)), b.size)
+		return w.prose(buf, end)
 	case kind == codeText:
-		return p.code.slice(buf, rng.IntN(len(p.code.lines)), b.size)
+		return w.code(buf, end)
 	default:
-		return p.output(buf, rng, b.size)
+		return w.output(buf, end)
 	}
 }
 
-func (p *pool) short(buf []byte, rng *rand.Rand, size int) []byte {
-	for end := len(buf) + size; len(buf) < end; {
-		buf = p.word(buf, rng)
-		buf = append(buf, ' ')
-	}
-	return buf[:len(buf)-1]
+// writer writes one text.
+type writer struct {
+	*pool
+	rng    *rand.Rand
+	topic  uint64
+	span   span
+	recent [24]int32 // words of the list, and names by the complement of their number
+	said   int
 }
 
-// output appends what a command printed: listings, log lines, matches of a
-// search, commits. Their numbers and hashes are words that come once.
-func (p *pool) output(buf []byte, rng *rand.Rand, size int) []byte {
-	end := len(buf) + size
+// word appends a word or a name. Like people and programs, a writer says again what it
+// said just now.
+func (w *writer) word(buf []byte) []byte {
+	r := w.rng.Uint64()
+	var t int32
+	switch {
+	case w.said > 4 && r&15 < 7:
+		t = w.recent[r>>8%uint64(min(w.said, len(w.recent)))]
+	case r>>4&63 < 2:
+		t = ^int32(w.newName())
+	default:
+		t = int32(w.about(int(w.table[r>>32&0xffff]), w.topic))
+	}
+	if w.said < len(w.recent) {
+		w.recent[w.said] = t
+	} else {
+		w.recent[r>>16%uint64(len(w.recent))] = t
+	}
+	w.said++
+	if t < 0 {
+		return w.vocabulary.name(buf, int(^t))
+	}
+	return append(buf, w.words[t]...)
+}
+
+// newName is the number of a name: one that no text had before, as long as this one
+// brings some.
+func (w *writer) newName() int {
+	if w.span.firstName < w.span.names && w.rng.IntN(2) == 0 {
+		w.span.firstName++
+		return w.span.firstName - 1
+	}
+	return known(w.rng, max(1, w.span.names))
+}
+
+func (w *writer) name(buf []byte) []byte { return w.vocabulary.name(buf, w.newName()) }
+
+func (w *writer) figure(buf []byte) []byte {
+	if w.span.firstFigure < w.span.figures && w.rng.IntN(2) == 0 {
+		w.span.firstFigure++
+		return w.vocabulary.figure(buf, w.span.firstFigure-1)
+	}
+	return w.vocabulary.figure(buf, known(w.rng, max(1, w.span.figures)))
+}
+
+// small appends a number below 2000, the smaller the likelier.
+func (w *writer) small(buf []byte) []byte {
+	return strconv.AppendInt(buf, w.rng.Int64N(1+w.rng.Int64N(1+w.rng.Int64N(2000))), 10)
+}
+
+func (w *writer) sentence(buf []byte, words, end int) []byte {
+	for i := range words {
+		if i > 0 {
+			buf = append(buf, ' ')
+		}
+		switch w.rng.IntN(60) {
+		case 0, 1:
+			buf = append(buf, '`')
+			buf = w.name(buf)
+			buf = append(buf, '`')
+		case 2:
+			buf = w.small(buf)
+		case 3:
+			buf = w.word(append(w.word(buf), '/'))
+		default:
+			buf = w.word(buf)
+		}
+		if len(buf) >= end {
+			break
+		}
+	}
+	return buf
+}
+
+func (w *writer) prose(buf []byte, end int) []byte {
+	for len(buf) < end {
+		buf = w.sentence(buf, 5+w.rng.IntN(14), end)
+		if len(buf) < end {
+			buf = append(buf, [...]string{". ", ". ", ", and ", `.\n`, `.\n\n`, `:\n- `, "; ", "? "}[w.rng.IntN(8)]...)
+		}
+	}
+	return buf
+}
+
+// lines are what code looks like: %w is a word, %W one with a capital, %n a name, %d
+// a small number, %f a figure, %s a few words.
+var lines = strings.Split(strings.ReplaceAll(`import { %W, %w } from "./%w/%w.js";
+export interface %W {
+	%w: string;
+	%w?: %W;
+	readonly %n: number;
+	const %n = await this.%w.%w(%w, %w);
+	const %w = new Map<string, %W>();
+	if (!%w.%w || %w.length === %d) {
+		return %w.%w(%w);
+		throw new Error(`+"`%s: ${%w}`"+`);
+	}
+}
+
+		expect(%w.%w).toBe(%d);
+	it("%s", async () => {
+	// %s
+	// %s, %s
+func (%w *%W) %n(%w %w, %w string) (%W, error) {
+	if err := %w.%w(%w); err != nil {
+		return nil, fmt.Errorf("%s: %w", err)
+	for _, %w := range %w.%w {
+		%w = append(%w, %w.%w(%d))
+	case %w == %d:
+	return %w, nil
+	def %n(self, %w, %w=None):
+		self.%w = %w.get("%w", %d)
+	"%w": "%w",
+	"%w": { "%n": %d, "%w": "%f" },
+- **%w**: %s
+| %w | %s | %d |
+	<div className="%w-%w %w">{%w.%w}</div>
+	await %w.%w({ %w, %w: %d });
+	%w --%w=%w --%w %d "$%w"`, `\t`, "\t"), "\n")
+
+func (w *writer) code(buf []byte, end int) []byte {
+	for len(buf) < end {
+		buf = append(buf, "          "[:2*w.rng.IntN(6)]...)
+		buf = w.line(buf, lines[w.rng.IntN(len(lines))])
+		buf = append(buf, `\n`...)
+	}
+	return buf
+}
+
+func (w *writer) line(buf []byte, form string) []byte {
+	for i := 0; i < len(form); i++ {
+		c := form[i]
+		if c != '%' {
+			switch c {
+			case '\t':
+				buf = append(buf, `\t`...)
+			case '"':
+				buf = append(buf, `\"`...)
+			default:
+				buf = append(buf, c)
+			}
+			continue
+		}
+		i++
+		switch form[i] {
+		case 'w':
+			buf = w.word(buf)
+		case 'W':
+			at := len(buf)
+			buf = w.word(buf)
+			if c := buf[at]; 'a' <= c && c <= 'z' {
+				buf[at] -= 'a' - 'A'
+			}
+		case 'n':
+			buf = w.name(buf)
+		case 'd':
+			buf = w.small(buf)
+		case 'f':
+			buf = w.figure(buf)
+		case 's':
+			buf = w.sentence(buf, 2+w.rng.IntN(6), len(buf)+120)
+		}
+	}
+	return buf
+}
+
+// output appends what a command printed: matches, a log, a listing, commits, tests.
+func (w *writer) output(buf []byte, end int) []byte {
+	rng := w.rng
 	style := rng.IntN(10)
 	for len(buf) < end {
-		i := rng.IntN(len(p.code.lines))
 		switch style {
 		case 0: // matches
-			_, name := p.file(rng)
-			buf = fmt.Appendf(buf, "%s:%d:", name, 1+rng.IntN(2000))
-			buf = append(buf, p.code.line(i)...)
+			buf = w.line(buf, "%w/%w-%w.ts:%d:")
+			buf = w.line(buf, lines[rng.IntN(len(lines))])
 		case 1: // log
-			buf = fmt.Appendf(buf, "2026-%02d-%02dT%02d:%02d:%02d.%03dZ level=info req=%08x ", 1+rng.IntN(12), 1+rng.IntN(28),
-				rng.IntN(24), rng.IntN(60), rng.IntN(60), rng.IntN(1000), rng.Uint32())
-			buf = append(buf, p.prose.line(rng.IntN(len(p.prose.lines)))...)
+			buf = fmt.Appendf(buf, "2026-%02d-%02dT%02d:%02d:%02dZ level=info req=", 1+rng.IntN(12), 1+rng.IntN(28),
+				rng.IntN(24), rng.IntN(60), rng.IntN(60))
+			buf = w.line(buf, "%f %s %s")
 		case 2: // listing
-			_, name := p.file(rng)
-			buf = fmt.Appendf(buf, "-rw-r--r-- 1 dev dev %7d Oct %2d %02d:%02d %s", rng.IntN(1<<20), 1+rng.IntN(31), rng.IntN(24), rng.IntN(60), name)
+			buf = w.line(buf, "-rw-r--r-- 1 dev dev ")
+			if rng.IntN(4) == 0 {
+				buf = w.figure(buf)
+			} else {
+				buf = w.small(buf)
+			}
+			buf = fmt.Appendf(buf, " Oct %2d %02d:%02d ", 1+rng.IntN(31), rng.IntN(24), rng.IntN(60))
+			buf = w.line(buf, "%w-%w.ts")
 		case 3: // commits
-			buf = fmt.Appendf(buf, "%07x ", rng.Uint32()>>4)
-			buf = append(buf, p.prose.line(rng.IntN(len(p.prose.lines)))...)
+			buf = w.line(buf, "%f %s")
 		case 4: // tests
-			buf = append(buf, "ok  \\t"...)
-			_, name := p.file(rng)
-			buf = append(buf, name...)
-			buf = fmt.Appendf(buf, "\\t%d.%03ds", rng.IntN(20), rng.IntN(1000))
+			buf = w.line(buf, "ok  \t%w/%w/%w\t0.")
+			buf = fmt.Appendf(buf, "%02ds", rng.IntN(100))
 		case 5, 6:
-			return p.prose.slice(buf, rng.IntN(len(p.prose.lines)), end-len(buf))
+			return w.prose(buf, end)
 		default:
-			return p.code.slice(buf, i, end-len(buf))
+			return w.code(buf, end)
 		}
 		buf = append(buf, '\\', 'n')
 	}
@@ -365,13 +367,15 @@ func (p *pool) command(buf []byte, rng *rand.Rand, path string, size int) []byte
 	case 3:
 		buf = fmt.Appendf(buf, `sed -n '%d,%dp' %s`, 1+rng.IntN(400), 401+rng.IntN(200), path)
 	case 4:
-		buf = fmt.Appendf(buf, `cd /tmp/build-%06x && make -j%d %s`, rng.Uint32()>>8, 1+rng.IntN(16), dir)
+		buf = append(buf, `cd /tmp/build-`...)
+		buf = p.figure(buf, known(rng, max(1, p.latest.figures)))
+		buf = fmt.Appendf(buf, ` && make -j%d %s`, 1+rng.IntN(16), dir)
 	default:
 		buf = fmt.Appendf(buf, `ls -la %s && wc -l %s`, dir, path)
 	}
 	if size > 600 {
 		buf = append(buf, ` && cat > /tmp/patch.txt <<'EOF'\n`...)
-		buf = p.code.slice(buf, rng.IntN(len(p.code.lines)), size-200)
+		buf = p.render(buf, codeText, block{seed: rng.Uint64(), size: size - 200, topic: p.topic, span: p.invent(size - 200)})
 		buf = append(buf, `EOF`...)
 	}
 	return buf
@@ -388,7 +392,7 @@ func (p *pool) failure(buf []byte, rng *rand.Rand, path string, size int) []byte
 	case 2:
 		return fmt.Appendf(buf, "Could not find the exact text in %s. The old text must match exactly including all whitespace and newlines.", path)
 	default:
-		buf = p.output(buf, rng, size)
+		buf = p.text(buf, rng, outputText, size)
 		return fmt.Appendf(buf, `\n\nCommand exited with code %d`, 1+rng.IntN(3))
 	}
 }
@@ -399,19 +403,21 @@ var cjkWords = strings.Fields(`检索 会话 文件 索引 错误 修复 测试 
  검색 파일 오류 수정 함수 변수 서버 설정 메모리 로그 확인 실행 데이터 요청 응답`)
 
 // cjk appends text of scripts that are written without spaces, with Latin
-// words glued to some of it, and runs of rarer characters.
-func (p *pool) cjk(buf []byte, rng *rand.Rand, size int) []byte {
-	for end := len(buf) + size; len(buf) < end; {
-		for range 3 + rng.IntN(9) {
-			buf = append(buf, cjkWords[rng.IntN(len(cjkWords))]...)
-			switch v := rng.IntN(20); {
+// words glued to some of it. Rarer characters stand in quotes.
+func (w *writer) cjk(buf []byte, end int) []byte {
+	for len(buf) < end {
+		for range 3 + w.rng.IntN(9) {
+			buf = append(buf, cjkWords[w.rng.IntN(1+w.rng.IntN(len(cjkWords)))]...)
+			switch v := w.rng.IntN(20); {
 			case v < 2:
-				buf = p.word(buf, rng)
-			case v < 6:
-				buf = utf8.AppendRune(buf, rune(0x4e00+rng.IntN(0x1200)))
+				buf = w.pool.word(buf, w.rng)
+			case v < 4:
+				buf = append(buf, "「"...)
+				buf = w.name(buf)
+				buf = append(buf, "」"...)
 			}
 		}
-		buf = append(buf, []string{"。", "、", `。\n`}[rng.IntN(3)]...)
+		buf = append(buf, [...]string{"。", "、", `。\n`}[w.rng.IntN(3)]...)
 	}
 	return buf
 }

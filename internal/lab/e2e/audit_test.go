@@ -521,7 +521,7 @@ func TestAuditOfFixtures(t *testing.T) {
 
 func TestAuditOfForks(t *testing.T) {
 	root := t.TempDir()
-	stats, err := corpus.Generate(root, corpus.Options{Seed: 5, Bytes: 6 << 20, Builtin: true})
+	stats, err := corpus.Generate(root, corpus.Options{Seed: 5, Bytes: 6 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +606,7 @@ func TestAuditOfBadInput(t *testing.T) {
 // Which file an entry counts for does not depend on the order of indexing.
 func TestAuditDependsOnNoOrder(t *testing.T) {
 	source := t.TempDir()
-	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20, Builtin: true}); err != nil {
+	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	var paths []string

@@ -16,7 +16,6 @@ func main() {
 	mb := flag.Int64("mb", 50, "megabytes (1000000 bytes) of session files")
 	seed := flag.Uint64("seed", 1, "seed; the same seed gives the same bytes")
 	long := flag.Int64("long-line", 0, "bytes of one extra line that is very long")
-	builtin := flag.Bool("builtin", false, "use the small vocabulary, not the texts of this machine")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: gen [flags] DIR\n\nWrites a sessions directory for benchmarks. Flags:")
 		flag.PrintDefaults()
@@ -27,7 +26,7 @@ func main() {
 		os.Exit(2)
 	}
 	start := time.Now()
-	stats, err := corpus.Generate(flag.Arg(0), corpus.Options{Seed: *seed, Bytes: *mb * 1e6, LongLine: *long, Builtin: *builtin})
+	stats, err := corpus.Generate(flag.Arg(0), corpus.Options{Seed: *seed, Bytes: *mb * 1e6, LongLine: *long})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)

@@ -24,7 +24,7 @@ func someSessions(t *testing.T, size int64) (home, root string, queries []string
 	t.Helper()
 	home = t.TempDir()
 	root = filepath.Join(home, "sessions")
-	if _, err := corpus.Generate(root, corpus.Options{Seed: 11, Bytes: size, Builtin: true}); err != nil {
+	if _, err := corpus.Generate(root, corpus.Options{Seed: 11, Bytes: size}); err != nil {
 		t.Fatal(err)
 	}
 	writeSession(t, filepath.Join(root, "x", "own.jsonl"), "the hyrax of the first hour", "the second hyrax", "a third, for the hyrax")
