@@ -12,10 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
-	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,7 +23,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/adapter"
-	"pigrep/adapter/agents"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 )
@@ -36,87 +32,27 @@ import (
 type App struct {
 	Streams *terminal.Streams
 	Getenv  func(name string) string
-	Home    string // the user's home directory, "" when there is none
-	WorkDir string // absolute
-	// ConfigDir is the user's directory for settings, "" when there is none.
-	ConfigDir string
-	Now       func() time.Time
-	Agents    []adapter.Agent
+	Environ func() []string
+	PID     int
+
+	// Directories of the user, "" where there is none.
+	Home, ConfigDir, CacheDir string
+	WorkDir                   string // absolute
+
+	Now  func() time.Time
+	Zone func() *time.Location // in which days begin; with its name where it has one
+
+	Executable func() (string, error) // this program
+	LookPath   func(program string) (string, error)
+	Replace    func(dir string, argv []string) error // runs a program in place of this one; does not return when it succeeds
+
+	Agents []adapter.Agent
 
 	out     *bufio.Writer    // results; flushed at the end of the run
 	bounded *printer.Bounded // bounds what goes to out; nil without a bound
 	verbose bool
 	quiet   bool
 	json    bool // what goes to stderr is JSON too
-}
-
-// Main runs pigrep as the process was started and returns its exit code.
-func Main() int {
-	// A write to a closed pipe must come back as an error: it ends the run
-	// well, where the signal would look like a crash to the caller.
-	signal.Ignore(syscall.SIGPIPE)
-	privateFiles()
-	// A crash in a goroutine shows its message, not everybody's stack.
-	debug.SetTraceback("none")
-	ctx, stop := untilSignal()
-	defer stop()
-
-	home, _ := os.UserHomeDir()
-	configDir, _ := os.UserConfigDir()
-	workDir, err := os.Getwd()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "pigrep: find the working directory: %v\n", err)
-		return exitError
-	}
-	app := &App{
-		Streams: terminal.New(os.Stdin, os.Stdout, os.Stderr, os.Getenv),
-		Getenv:  os.Getenv,
-		Home:    home,
-		WorkDir: workDir, ConfigDir: configDir,
-		Now:    time.Now,
-		Agents: agents.All(),
-	}
-	log.SetFlags(0)
-	log.SetOutput(engineLog{app})
-	// Most runs are short and end before memory is worth collecting.
-	debug.SetGCPercent(400)
-	return app.Run(ctx, os.Args[1:])
-}
-
-// errTerminated is the cause of a run's end when that was asked for with
-// SIGTERM, as those do who look after services: nobody interrupted it.
-var errTerminated = errors.New("terminated")
-
-// untilSignal returns a context that ends with Ctrl-C and with SIGTERM; the
-// second of them ends the process at once.
-func untilSignal() (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			if s == syscall.SIGTERM {
-				cancel(errTerminated)
-			}
-			cancel(nil)
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		cancel(nil)
-	}
-}
-
-// engineLog takes what the engine writes with the standard logger. What matters
-// of it comes back as an error, so that it is for --verbose only.
-type engineLog struct{ app *App }
-
-func (l engineLog) Write(p []byte) (int, error) {
-	l.app.logger().Debug("engine", "message", strings.TrimSpace(string(p)))
-	return len(p), nil
 }
 
 // Run executes the command that the arguments name and returns the exit code.
@@ -175,33 +111,45 @@ func newRootCommand(a *App) *cobra.Command {
 		},
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.applySettings(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
 	root.SetFlagErrorFunc(flagProblem)
 	root.SetHelpFunc(a.help)
 	root.AddCommand(
-		newSearchCommand(a, nil),
-		newGrepCommand(a, nil),
-		newSessionsCommand(a, nil),
-		newShowCommand(a, nil),
-		newResumeCommand(a, nil),
-		newExportCommand(a, nil),
-		newToolsCommand(a, nil),
-		newUsageCommand(a, nil),
-		newIndexCommand(a, nil),
-		newWatchCommand(a, nil),
-		newStatusCommand(a, nil),
-		newDoctorCommand(a, nil),
-		newMCPCommand(a, nil),
-		newSkillCommand(a, nil),
-		newTUICommand(a, nil),
+		newSearchCommand(a),
+		newGrepCommand(a),
+		newSessionsCommand(a),
+		newShowCommand(a),
+		newResumeCommand(a),
+		newExportCommand(a),
+		newToolsCommand(a),
+		newUsageCommand(a),
+		newIndexCommand(a),
+		newWatchCommand(a),
+		newStatusCommand(a),
+		newDoctorCommand(a),
+		newMCPCommand(a),
+		newSkillCommand(a),
+		newTUICommand(a),
 		newInitCommand(a),
-		newConfigCommand(a, nil),
+		newConfigCommand(a),
 		newCompletionCommand(a),
 		newVersionCommand(a),
 	)
 	root.SetHelpCommand(newHelpCommand(a))
 	a.addCompletions(root)
 	return root
+}
+
+// prepare does what is the same for every command before it runs.
+func (a *App) prepare(cmd *cobra.Command) error {
+	collectFor(cmd)
+	if err := a.applySettings(cmd); err != nil {
+		return err
+	}
+	// The bare command has no flags: there is nothing to take over.
+	a.quiet, _ = cmd.Flags().GetBool("quiet")
+	a.verbose, _ = cmd.Flags().GetBool("verbose")
+	return nil
 }
 
 // commandFirst puts the command that the arguments name in front of them:

@@ -33,23 +33,30 @@ func TestDocsOfAuditRows(t *testing.T) {
 	}
 }
 
-// Days begin in a zone with a name, or where there is none in that of the clock.
+// Days begin in the zone of the machine, with its name where it has one, or with
+// --utc in UTC.
 func TestZoneOfAudits(t *testing.T) {
 	berlin := time.FixedZone("Europe/Berlin", 3600)
-	system := time.FixedZone(unnamedZone, 3600)
-	for _, test := range []struct {
-		clock *time.Location
-		utc   bool
-		want  func(*time.Location) bool
-	}{
-		{berlin, false, func(z *time.Location) bool { return z == berlin }},
-		{berlin, true, func(z *time.Location) bool { return z == time.UTC }},
-		{system, false, func(z *time.Location) bool { return z == system || z.String() != unnamedZone }},
-	} {
-		o := &auditOptions{utc: test.utc}
-		a := &App{Now: func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, test.clock) }}
-		if got := o.zone(a); !test.want(got) {
-			t.Errorf("zone of a clock in %v, utc %t = %v", test.clock, test.utc, got)
+	a := &App{Zone: func() *time.Location { return berlin }}
+	if got := (&auditOptions{}).zone(a); got != berlin {
+		t.Errorf("zone = %v, want %v", got, berlin)
+	}
+	if got := (&auditOptions{utc: true}).zone(a); got != time.UTC {
+		t.Errorf("zone with --utc = %v, want UTC", got)
+	}
+}
+
+// The table of the garbage collector names commands that there are.
+func TestGarbageOfCommands(t *testing.T) {
+	a, _, _ := testApp(t)
+	root := newRootCommand(a)
+	paths := map[string]bool{root.CommandPath(): true}
+	for _, c := range everyCommand(root) {
+		paths[c.CommandPath()] = true
+	}
+	for path := range garbage {
+		if !paths[path] {
+			t.Errorf("there is no command %q", path)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -42,10 +43,18 @@ func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
 	return &App{
 		Streams: &terminal.Streams{In: strings.NewReader(""), Out: out, Err: errs, Width: 80},
 		Getenv:  func(name string) string { return env[name] },
+		Environ: os.Environ,
+		PID:     os.Getpid(),
 		Home:    home,
 		WorkDir: home,
 		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
-		Agents:  agents.All(),
+		Zone:    func() *time.Location { return time.UTC },
+
+		Executable: os.Executable,
+		LookPath:   exec.LookPath,
+		Replace:    func(dir string, argv []string) error { return fmt.Errorf("run %q in %s", argv, dir) },
+
+		Agents: agents.All(),
 	}, out, errs
 }
 
@@ -120,18 +129,18 @@ func TestCommandFirst(t *testing.T) {
 
 func TestSearchFlags(t *testing.T) {
 	a, _, _ := testApp(t)
-	var got *searchOptions
-	cmd := newSearchCommand(a, func(_ context.Context, o *searchOptions) error { got = o; return nil })
-	cmd.SetArgs([]string{
+	got, cmd := &searchOptions{}, &cobra.Command{}
+	got.addFlags(cmd)
+	err := cmd.ParseFlags([]string{
 		"two", "words", "-n", "5", "--per-session=2", "--flat", "--kind", "call,shell", "--kind", "call", "--role", "user",
 		"--tool", "bash", "--session", "01a1", "--session", "x/y.jsonl", "--here", "--project", "app", "--model", "opus",
 		"--since", "2026-03-01", "--until", "2026-03-01", "--error", "--exclude", "*/old/*",
 	})
-	if err := cmd.Execute(); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got.query != "two words" || got.limit.n != 5 || got.perSession.n != 2 || !got.flat {
-		t.Errorf("own flags: %q, %d, %d, %t", got.query, got.limit.n, got.perSession.n, got.flat)
+	if query := strings.Join(cmd.Flags().Args(), " "); query != "two words" || got.limit.n != 5 || got.perSession.n != 2 || !got.flat {
+		t.Errorf("own flags: %q, %d, %d, %t", query, got.limit.n, got.perSession.n, got.flat)
 	}
 	req, err := got.request(a)
 	if err != nil {
@@ -285,7 +294,7 @@ func TestHelp(t *testing.T) {
 // Every reading command takes every shared flag, and the examples parse.
 func TestSharedFlags(t *testing.T) {
 	a, _, _ := testApp(t)
-	search := newSearchCommand(a, nil)
+	search := newSearchCommand(a)
 	seen := make(map[string]bool)
 	for _, row := range sharedFlags {
 		if seen[row.name] {

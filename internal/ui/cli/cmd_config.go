@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,11 +28,8 @@ func (o *configOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, others...)
 }
 
-func newConfigCommand(a *App, runF func(context.Context, *cobra.Command, *configOptions) error) *cobra.Command {
+func newConfigCommand(a *App) *cobra.Command {
 	o := &configOptions{}
-	if runF == nil {
-		runF = func(_ context.Context, cmd *cobra.Command, o *configOptions) error { return runConfig(a, cmd, o) }
-	}
 	var keys strings.Builder
 	writeColumns(&keys, "  ", strings.Join(settingKeys(), ", "))
 	cmd := &cobra.Command{
@@ -58,9 +54,8 @@ pigrep config --json`,
 			return settingKeys(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.keys = args
-			return runF(cmd.Context(), cmd, o)
+			return runConfig(a, cmd, o)
 		},
 	}
 	o.addFlags(cmd)

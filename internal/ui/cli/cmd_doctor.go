@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -26,11 +25,8 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
 
-func newDoctorCommand(a *App, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+func newDoctorCommand(a *App) *cobra.Command {
 	o := &doctorOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *doctorOptions) error { return runDoctor(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Prove the index against the session files",
@@ -45,8 +41,7 @@ pigrep doctor --deep --repair`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply(a)
-			return runF(cmd.Context(), o)
+			return runDoctor(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -62,10 +57,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	opt := indexer.Options{
-		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
-		PID: os.Getpid(),
-	}
+	opt := a.indexing(p)
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {
 		return indexProblem(err)

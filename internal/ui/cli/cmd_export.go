@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -43,11 +42,8 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "json", "", "", "the same as --format json", &o.json)
 }
 
-func newExportCommand(a *App, runF func(context.Context, *exportOptions) error) *cobra.Command {
+func newExportCommand(a *App) *cobra.Command {
 	o := &exportOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *exportOptions) error { return runExport(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
 		Short: "Write a conversation as a file of its own",
@@ -65,9 +61,8 @@ pigrep export 01a1f7de --all --format json`,
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.target = args[0]
-			return runF(cmd.Context(), o)
+			return runExport(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -96,7 +91,6 @@ func (o *exportOptions) check() error {
 }
 
 func runExport(ctx context.Context, a *App, o *exportOptions) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -52,11 +52,8 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
-func newGrepCommand(a *App, runF func(context.Context, *grepOptions) error) *cobra.Command {
+func newGrepCommand(a *App) *cobra.Command {
 	o := &grepOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *grepOptions) error { return runGrep(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN...",
 		Short: "Find every line that matches a regular expression",
@@ -75,14 +72,13 @@ pigrep grep -C2 --since 1w panic:
 pigrep grep -e ENOENT -e EACCES -c`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			if len(args) > 0 && len(o.patterns) > 0 {
 				return usagef("to search in one session: --session PATH", "with -e all patterns come with -e: %q", args[0])
 			}
 			if len(args) > 0 {
 				o.patterns = []string{strings.Join(args, " ")}
 			}
-			return runF(cmd.Context(), o)
+			return runGrep(cmd.Context(), a, o)
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

@@ -2,9 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"pigrep/internal/terminal"
 	"slices"
 	"strings"
+
+	"pigrep/internal/terminal"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -29,11 +29,8 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
 
-func newIndexCommand(a *App, runF func(context.Context, *indexOptions) error) *cobra.Command {
+func newIndexCommand(a *App) *cobra.Command {
 	o := &indexOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *indexOptions) error { return runIndex(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "index",
 		Short: "Bring the index up to date",
@@ -48,8 +45,7 @@ pigrep index --compact`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply(a)
-			return runF(cmd.Context(), o)
+			return runIndex(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)

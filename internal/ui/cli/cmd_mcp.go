@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,11 +38,8 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 }
 
-func newMCPCommand(a *App, runF func(context.Context, *mcpOptions) error) *cobra.Command {
+func newMCPCommand(a *App) *cobra.Command {
 	o := &mcpOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *mcpOptions) error { return runMCP(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve agents that speak MCP, over stdin and stdout",
@@ -60,8 +55,7 @@ pigrep mcp --print-config claude > .mcp.json`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply(a)
-			return runF(cmd.Context(), o)
+			return runMCP(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -79,8 +73,6 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 	if err != nil {
 		return err
 	}
-	// Unlike a command that soon ends, a server gives its memory back.
-	debug.SetGCPercent(100)
 	f := o.follow(ctx, a, p)
 	defer f.Close()
 	return mcp.Serve(ctx, a.mcpConfig(f, p, o.reveal), a.Streams.In, a.Streams.Out)
@@ -88,7 +80,7 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 
 // mcpConfig is what a server answers from.
 func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
-	zone := (&auditOptions{}).zone(a)
+	zone := a.Zone()
 	now := func() time.Time { return a.Now().In(zone) }
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
@@ -107,9 +99,7 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 			return nil
 		},
 		Request: func(filters mcp.Filters, now time.Time) (query.Request, error) {
-			then := *a
-			then.Now = func() time.Time { return now.In(zone) }
-			req, err := agentFilters(filters).request(&then)
+			req, err := agentFilters(filters).requestAt(a, now.In(zone))
 			req.Resume, req.Env.Expand = p.agents.ResumeCommand, a.absolute
 			return req, agentError(context.Background(), err)
 		},
@@ -245,7 +235,7 @@ func (o *mcpOptions) printClient(a *App) error {
 		if c.name != o.printConfig {
 			continue
 		}
-		text, err := c.text(started{Command: ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
+		text, err := c.text(started{Command: a.ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
 		if err != nil {
 			return err
 		}
@@ -302,12 +292,12 @@ func (a *App) serverEnv() map[string]string {
 
 // ownCommand is what starts this program: its name where that finds it, else its
 // path.
-func ownCommand() string {
-	own, err := os.Executable()
+func (a *App) ownCommand() string {
+	own, err := a.Executable()
 	if err != nil {
 		return "pigrep"
 	}
-	found, err := exec.LookPath("pigrep")
+	found, err := a.LookPath("pigrep")
 	if err == nil && sameFile(own, found) {
 		return "pigrep"
 	}

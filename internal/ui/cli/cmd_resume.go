@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -32,11 +31,6 @@ type resumeOptions struct {
 	exec  bool
 	fork  bool
 	in    string
-
-	// What a run takes from the machine.
-	replace  func(dir string, argv []string) error // does not come back when it succeeds
-	lookPath func(name string) (string, error)
-	goos     string
 }
 
 func (o *resumeOptions) addFlags(cmd *cobra.Command) {
@@ -47,11 +41,8 @@ func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
 }
 
-func newResumeCommand(a *App, runF func(context.Context, *resumeOptions) error) *cobra.Command {
-	o := &resumeOptions{replace: a.replaceProcess, lookPath: exec.LookPath, goos: runtime.GOOS}
-	if runF == nil {
-		runF = func(ctx context.Context, o *resumeOptions) error { return runResume(ctx, a, o) }
-	}
+func newResumeCommand(a *App) *cobra.Command {
+	o := &resumeOptions{}
 	cmd := &cobra.Command{
 		Use:   "resume {SESSION | QUERY...}",
 		Short: "Print the command that resumes a session, or run it",
@@ -68,9 +59,8 @@ eval "$(pigrep resume --here retry)"
 pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.words = args
-			return runF(cmd.Context(), o)
+			return runResume(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -120,7 +110,7 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	if dir == "" {
 		dir = a.WorkDir
 	}
-	return o.replace(dir, r.Argv)
+	return a.replace(dir, r.Argv)
 }
 
 // find returns the session that is meant, with the entry of the hit that it was
@@ -178,7 +168,7 @@ func (o *resumeOptions) manySessions(a *App, x *answerer, list *sessions.Respons
 			found = append(found, &summaries[at])
 		}
 	}
-	best := shellOf(o.goos).quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
+	best := shellOf(runtime.GOOS).quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
 	return &problem{code: codeAmbiguous, message: "several sessions match, the best first", candidates: a.candidates(x, found),
 		hint: "name one of them: pigrep resume " + best}
 }
@@ -208,7 +198,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	if err := o.chooseDir(a, rec, r); err != nil {
 		return nil, err
 	}
-	if _, err := o.lookPath(r.Argv[0]); err != nil {
+	if _, err := a.LookPath(r.Argv[0]); err != nil {
 		if o.exec {
 			return nil, &problem{code: codeCannotResume, message: r.Argv[0] + " is not on your PATH", hint: how.Install}
 		}
@@ -216,7 +206,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	}
 	warnings, err := o.warnings(a, t, r)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
-	r.Command = shellOf(o.goos).command(r.Dir, r.Argv)
+	r.Command = shellOf(runtime.GOOS).command(r.Dir, r.Argv)
 	return r, err
 }
 
@@ -247,6 +237,14 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 			hint: "if the project moved: --in DIR; else --fork goes on in the directory you are in"}
 	}
 	return nil
+}
+
+// replace runs a program in place of pigrep.
+func (a *App) replace(dir string, argv []string) error {
+	if err := a.out.Flush(); err != nil {
+		return err
+	}
+	return a.Replace(dir, argv)
 }
 
 func checkDir(dir string) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,11 +47,8 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
-func newSearchCommand(a *App, runF func(context.Context, *searchOptions) error) *cobra.Command {
+func newSearchCommand(a *App) *cobra.Command {
 	o := &searchOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *searchOptions) error { return runSearch(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   searchName + " QUERY...",
 		Short: "Search every past conversation, best hits first",
@@ -73,17 +69,13 @@ pigrep --sort newest -C 2 'cmd:"docker build"'
 pigrep --json ENOENT`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.query = strings.Join(args, " ")
-			return runF(cmd.Context(), o)
+			return runSearch(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
-
-// searchGC makes most searches end before memory is collected for the first time.
-const searchGC = 800
 
 func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	before, after := o.around.numbers()
@@ -109,7 +101,6 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.Resume = p.agents.ResumeCommand
-	debug.SetGCPercent(searchGC)
 	var res *query.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		start := a.Now()

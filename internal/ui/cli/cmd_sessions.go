@@ -32,11 +32,8 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
-func newSessionsCommand(a *App, runF func(context.Context, *sessionsOptions) error) *cobra.Command {
+func newSessionsCommand(a *App) *cobra.Command {
 	o := &sessionsOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *sessionsOptions) error { return runSessions(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "sessions [QUERY...]",
 		Short: "List sessions, the latest first, or the best match first",
@@ -51,9 +48,8 @@ pigrep sessions --forks --since 2w
 pigrep sessions --project app --print0 | xargs -0 ls -l`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.query = strings.Join(args, " ")
-			return runF(cmd.Context(), o)
+			return runSessions(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)

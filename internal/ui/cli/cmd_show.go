@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"runtime/debug"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -45,11 +44,8 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, sessionFilters...)
 }
 
-func newShowCommand(a *App, runF func(context.Context, *showOptions) error) *cobra.Command {
+func newShowCommand(a *App) *cobra.Command {
 	o := &showOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *showOptions) error { return runShow(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
 		Short: "Read a conversation, or the neighbourhood of an entry",
@@ -71,9 +67,8 @@ pigrep --jsonl connection timeout | pigrep show -`,
 		Args:              oneSession,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.target = args[0]
-			return runF(cmd.Context(), o)
+			return runShow(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -93,7 +88,6 @@ func (o *showOptions) check() error {
 }
 
 func runShow(ctx context.Context, a *App, o *showOptions) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a session may be of any size
 	if err := o.check(); err != nil {
 		return err
 	}

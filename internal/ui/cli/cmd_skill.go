@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -25,11 +24,8 @@ type skillOptions struct {
 	install, yes bool
 }
 
-func newSkillCommand(a *App, runF func(context.Context, *skillOptions) error) *cobra.Command {
+func newSkillCommand(a *App) *cobra.Command {
 	o := &skillOptions{}
-	if runF == nil {
-		runF = func(_ context.Context, o *skillOptions) error { return runSkill(a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "skill",
 		Short: "Print, or install, a skill that lets pi use pigrep",
@@ -41,7 +37,7 @@ pigrep skill --install
 pigrep skill > .pi/skills/pigrep/SKILL.md`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE:              func(cmd *cobra.Command, _ []string) error { return runSkill(a, o) },
 	}
 	addFlag(cmd.Flags(), "install", "", "", "put it into the agent directory", &o.install)
 	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask", &o.yes)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"os"
 	"slices"
@@ -33,11 +32,8 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
 
-func newStatusCommand(a *App, runF func(context.Context, *statusOptions) error) *cobra.Command {
+func newStatusCommand(a *App) *cobra.Command {
 	o := &statusOptions{}
-	if runF == nil {
-		runF = func(_ context.Context, o *statusOptions) error { return runStatus(a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Say what is indexed, how fresh, and what was skipped",
@@ -51,8 +47,7 @@ pigrep status --json`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply(a)
-			return runF(cmd.Context(), o)
+			return runStatus(a, o)
 		},
 	}
 	o.addFlags(cmd)

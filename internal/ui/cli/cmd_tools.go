@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -78,22 +76,18 @@ func ruleLines() string {
 }
 
 // newAuditCommand makes one of the audit commands.
-func newAuditCommand(o *auditOptions, a *App, cmd *cobra.Command, runF, run func(context.Context, *auditOptions) error) *cobra.Command {
-	if runF == nil {
-		runF = run
-	}
+func newAuditCommand(a *App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *App, *auditOptions) error) *cobra.Command {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		o.apply(a)
 		o.query = strings.Join(args, " ")
-		return runF(cmd.Context(), o)
+		return run(cmd.Context(), a, o)
 	}
 	return cmd
 }
 
-func newToolsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+func newToolsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
-	cmd := newAuditCommand(o, a, &cobra.Command{
+	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "tools",
 		Short: "Audit what tools did: calls, commands, files",
 		Long: `Count the calls of every tool: how many failed, how long they took, how much
@@ -107,17 +101,17 @@ or lists the risky ones, and "tools files" the files that were touched.`,
 pigrep tools --by day --since 2w
 pigrep tools --by project,tool --csv`,
 		Args: noArgs,
-	}, runF, func(ctx context.Context, o *auditOptions) error { return runTools(ctx, a, o) })
+	}, runTools)
 	o.addBy(cmd, audit.Dimensions, "tool")
 	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
 	o.addAudit(cmd)
-	cmd.AddCommand(newCallsCommand(a, nil), newCommandsCommand(a, nil), newFilesCommand(a, nil))
+	cmd.AddCommand(newCallsCommand(a), newCommandsCommand(a), newFilesCommand(a))
 	return cmd
 }
 
-func newCallsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+func newCallsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
-	cmd := newAuditCommand(o, a, &cobra.Command{
+	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "calls [QUERY...]",
 		Short: "List every call of a tool, joined with its result",
 		Long: `List every call of a tool with the way it ended, the latest first. With a query,
@@ -126,7 +120,9 @@ result, read from the session file.`,
 		Example: `pigrep tools calls --failed --since 1w
 pigrep tools calls --tool edit --arg path='^src/auth/'
 pigrep tools calls docker compose --verbose`,
-	}, runF, func(ctx context.Context, o *auditOptions) error { return runCalls(ctx, a, o, "tools calls", o.verbose) })
+	}, func(ctx context.Context, a *App, o *auditOptions) error {
+		return runCalls(ctx, a, o, "tools calls", o.verbose)
+	})
 	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
 	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
 	o.addRisk(cmd)
@@ -134,9 +130,9 @@ pigrep tools calls docker compose --verbose`,
 	return cmd
 }
 
-func newCommandsCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+func newCommandsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
-	cmd := newAuditCommand(o, a, &cobra.Command{
+	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "commands [QUERY...]",
 		Short: "Count what shell commands ran, or list the risky ones",
 		Long: `Count the programs, with their subcommands, that shell commands ran: those of
@@ -150,7 +146,7 @@ reviewer wants to see first, each with the rules that it matches:
 pigrep tools commands --raw git push
 pigrep tools commands --risky --since 1w
 pigrep tools commands --rule credentials`,
-	}, runF, func(ctx context.Context, o *auditOptions) error { return runCommands(ctx, a, o) })
+	}, runCommands)
 	addFlag(cmd.Flags(), "raw", "", "", "list each command as it was typed", &o.raw)
 	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match one of the rules", &o.risky)
 	o.addRisk(cmd)
@@ -158,9 +154,9 @@ pigrep tools commands --rule credentials`,
 	return cmd
 }
 
-func newFilesCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+func newFilesCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
-	cmd := newAuditCommand(o, a, &cobra.Command{
+	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "files [PATH]",
 		Short: "Count which files were read, written and edited",
 		Long: `Count which files were read, written and edited by tools, and listed by
@@ -176,7 +172,7 @@ pigrep tools files ./config --since 4w`,
 			}
 			return nil
 		},
-	}, runF, func(ctx context.Context, o *auditOptions) error { return runFiles(ctx, a, o) })
+	}, runFiles)
 	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
 	o.addAudit(cmd)
 	return cmd
@@ -224,23 +220,8 @@ func (o *auditOptions) zone(a *App) *time.Location {
 	if o.utc {
 		return time.UTC
 	}
-	zone := a.Now().Location()
-	if zone.String() != unnamedZone {
-		return zone
-	}
-	// What the system is set to is a link to the file of a zone with a name.
-	if target, err := os.Readlink("/etc/localtime"); err == nil {
-		if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
-			if named, err := time.LoadLocation(name); err == nil {
-				return named
-			}
-		}
-	}
-	return zone
+	return a.Zone()
 }
-
-// unnamedZone is what package time calls the zone of the system.
-const unnamedZone = "Local"
 
 // auditRun is an audit command at work.
 type auditRun struct {
@@ -356,7 +337,6 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 }
 
 func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // the list may be of any length
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,11 +39,8 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 }
 
-func newTUICommand(a *App, runF func(context.Context, *tuiOptions) error) *cobra.Command {
+func newTUICommand(a *App) *cobra.Command {
 	o := &tuiOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *tuiOptions) error { return runTUI(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "tui [QUERY...]",
 		Short: "Search as you type, read, and resume",
@@ -64,9 +60,8 @@ pigrep tui --kind call --since 1w
 eval "$(pigrep tui --print)"`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.apply(a)
 			o.query = strings.Join(args, " ")
-			return runF(cmd.Context(), o)
+			return runTUI(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -97,7 +92,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, err
 	}
-	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ()}
+	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ(a)}
 	ui.Request = query.Request{Sort: order, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	return ui, nil
 }
@@ -131,8 +126,6 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
 	defer d.index.Close()
 	ui.Backend = d.backend()
-	// It runs on, so that memory is worth collecting.
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	done, err := tui.Run(ctx, ui)
 	switch {
 	case errors.Is(err, tui.ErrNoTerminal):
@@ -157,13 +150,13 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if dir == "" {
 		dir = a.WorkDir
 	}
-	return a.replaceProcess(dir, done.Resume.Argv)
+	return a.replace(dir, done.Resume.Argv)
 }
 
 // environ is the environment that says what the terminal can do, with what
 // --color says.
-func (o *tuiOptions) environ() []string {
-	env := os.Environ()
+func (o *tuiOptions) environ(a *App) []string {
+	env := a.Environ()
 	switch o.color {
 	case "never":
 		env = append(env, "NO_COLOR=1")

@@ -11,9 +11,9 @@ import (
 	"pigrep/query/audit"
 )
 
-func newUsageCommand(a *App, runF func(context.Context, *auditOptions) error) *cobra.Command {
+func newUsageCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
-	cmd := newAuditCommand(o, a, &cobra.Command{
+	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "usage",
 		Short: "Add up tokens and cost by day, model, project or session",
 		Long: `Add up the tokens and the cost that sessions say they took: of replies, failed
@@ -25,7 +25,7 @@ pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
 pigrep usage --by project --csv`,
 		Args: noArgs,
-	}, runF, func(ctx context.Context, o *auditOptions) error { return runUsage(ctx, a, o) })
+	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")
 	o.addAudit(cmd, "tool", "error")
 	return cmd

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,11 +19,8 @@ type watchOptions struct {
 	sharedOptions
 }
 
-func newWatchCommand(a *App, runF func(context.Context, *watchOptions) error) *cobra.Command {
+func newWatchCommand(a *App) *cobra.Command {
 	o := &watchOptions{}
-	if runF == nil {
-		runF = func(ctx context.Context, o *watchOptions) error { return runWatch(ctx, a, o) }
-	}
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Keep the index up to date until interrupted",
@@ -42,8 +38,7 @@ pigrep watch --quiet &`,
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.apply(a)
-			return runF(cmd.Context(), o)
+			return runWatch(cmd.Context(), a, o)
 		},
 	}
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
@@ -51,7 +46,6 @@ pigrep watch --quiet &`,
 }
 
 func runWatch(ctx context.Context, a *App, o *watchOptions) error {
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // no short run
 	if _, err := o.printer(a); err != nil {
 		return err
 	}

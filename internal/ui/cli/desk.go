@@ -174,7 +174,7 @@ func (d *desk) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
 		return nil, err
 	}
 	defer t.Close()
-	o := &resumeOptions{exec: !d.options.print, lookPath: exec.LookPath, goos: runtime.GOOS}
+	o := &resumeOptions{exec: !d.options.print}
 	r, err := o.plan(d.app, t)
 	if why, ok := errors.AsType[*problem](err); ok && strings.Contains(why.hint, "--") {
 		// Its flags are those of the command.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -18,10 +17,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
-	"pigrep/adapter/agents"
 	"pigrep/index"
-	"pigrep/internal/terminal"
 	"pigrep/internal/ui/tui"
 )
 
@@ -113,12 +111,11 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 	if plain {
 		env["NO_COLOR"] = "1"
 	}
-	var out, errs bytes.Buffer
-	a := &App{
-		Streams: &terminal.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: true, Width: width},
-		Getenv:  func(name string) string { return env[name] }, Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"),
-		Now: func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }, Agents: agents.All(),
-	}
+	a, out, errs := testApp(t)
+	a.Streams.OutTTY, a.Streams.Width = true, width
+	a.Getenv = func(name string) string { return env[name] }
+	a.Home, a.WorkDir, a.ConfigDir = home, home, filepath.Join(home, ".config")
+	a.Now = func() time.Time { return time.Date(2026, 9, 20, 12, 0, 0, 0, time.UTC) }
 	args := wordsOf(command)
 	if args[0] == "tui" {
 		if code := a.Run(t.Context(), []string{"index"}); code != 0 {
@@ -144,37 +141,33 @@ func screenOf(t *testing.T, command string, width, height int, plain bool) strin
 // over an index that is up to date.
 func interfaceOf(t *testing.T, a *App, args []string, width, height int) string {
 	t.Helper()
-	var screen string
-	cmd := newTUICommand(a, func(ctx context.Context, o *tuiOptions) error {
-		p, err := o.place(a)
+	o, cmd := &tuiOptions{}, &cobra.Command{}
+	o.addFlags(cmd)
+	must := func(err error) {
 		if err != nil {
-			return err
+			t.Helper()
+			t.Fatal(err)
 		}
-		ui, err := o.beginning(a)
-		if err != nil {
-			return err
-		}
-		d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
-		defer d.index.Close()
-		generation, err := index.Newest(p.indexDir)
-		if err != nil {
-			return err
-		}
-		ui.Backend = d.backend()
-		m := tui.New(ctx, ui)
-		settle(m, m.Init())
-		for _, msg := range []tea.Msg{tui.State{Generation: generation, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
-			_, next := m.Update(msg)
-			settle(m, next)
-		}
-		screen = m.View().Content
-		return nil
-	})
-	cmd.SetArgs(args)
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
-		t.Fatal(err)
 	}
-	return screen
+	must(cmd.ParseFlags(args))
+	o.query = strings.Join(cmd.Flags().Args(), " ")
+	p, err := o.place(a)
+	must(err)
+	ui, err := o.beginning(a)
+	must(err)
+	ctx := t.Context()
+	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+	defer d.index.Close()
+	generation, err := index.Newest(p.indexDir)
+	must(err)
+	ui.Backend = d.backend()
+	m := tui.New(ctx, ui)
+	settle(m, m.Init())
+	for _, msg := range []tea.Msg{tui.State{Generation: generation, Ready: true}, tea.WindowSizeMsg{Width: width, Height: height}} {
+		_, next := m.Update(msg)
+		settle(m, next)
+	}
+	return m.View().Content
 }
 
 // compared are, for each peer, the lines of docs/BENCHMARKS.md that the README

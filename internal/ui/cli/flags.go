@@ -255,14 +255,12 @@ func (v *number) limit() int {
 	return v.n
 }
 
-// apply takes over the flags that concern the whole run.
-func (o *sharedOptions) apply(a *App) {
-	a.quiet, a.verbose = o.quiet, o.verbose
-}
-
 // request turns the filters into a request.
-func (o *sharedOptions) request(a *App) (query.Request, error) {
-	r := query.Request{Redact: o.redact, Env: filter.Env{Now: a.Now()}, Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
+func (o *sharedOptions) request(a *App) (query.Request, error) { return o.requestAt(a, a.Now()) }
+
+// requestAt is request at a time, from which relative times count.
+func (o *sharedOptions) requestAt(a *App, now time.Time) (query.Request, error) {
+	r := query.Request{Redact: o.redact, Env: filter.Env{Now: now}, Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
 	for _, s := range o.sessions {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
 			s = a.absolute(s)

@@ -53,7 +53,7 @@ func (a *App) paged(ctx context.Context, o *pagerOptions, write func() error) er
 func (a *App) pagedWith(ctx context.Context, command string, write func() error) error {
 	cmd := shellCommand(ctx, command)
 	cmd.Stdout, cmd.Stderr = a.Streams.Out, a.Streams.Err
-	cmd.Env = append(os.Environ(), "LESSCHARSET=utf-8")
+	cmd.Env = append(a.Environ(), "LESSCHARSET=utf-8")
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("start the pager: %w", err)

@@ -79,19 +79,18 @@ func TestAmbiguousSessions(t *testing.T) {
 }
 
 func TestResumeExec(t *testing.T) {
-	a, _ := several(t, true)
+	a, run := several(t, true)
 	var gotDir string
 	var gotArgv []string
 	for _, fails := range []error{nil, errors.New("no such program")} {
-		cmd := newResumeCommand(a, func(ctx context.Context, o *resumeOptions) error {
-			o.lookPath = func(string) (string, error) { return "/bin/pi", nil }
-			o.replace = func(dir string, argv []string) error { gotDir, gotArgv = dir, argv; return fails }
-			return runResume(ctx, a, o)
-		})
-		cmd.SetArgs([]string{"0195aaaa", "--exec", "--quiet"})
-		cmd.SetContext(context.Background())
-		if err := cmd.Execute(); !errors.Is(err, fails) {
-			t.Errorf("resume --exec: %v, want %v", err, fails)
+		a.LookPath = func(string) (string, error) { return "/bin/pi", nil }
+		a.Replace = func(dir string, argv []string) error { gotDir, gotArgv = dir, argv; return fails }
+		want := exitDone
+		if fails != nil {
+			want = exitError
+		}
+		if code, _, errs := run("resume", "0195aaaa", "--exec", "--quiet"); code != want {
+			t.Errorf("resume --exec: exit code %d, want %d\n%s", code, want, errs)
 		}
 	}
 	if gotDir == "" || !filepath.IsAbs(gotDir) {

@@ -90,12 +90,11 @@ func (o *sharedOptions) roots(a *App) []adapter.Root {
 
 // indexDir is where the index of these roots is kept when no place is named.
 func (a *App) indexDir(roots []adapter.Root) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", &problem{code: codeIO, message: "find a place for the index", err: err,
+	if a.CacheDir == "" {
+		return "", &problem{code: codeIO, message: "there is no place for the index: this user has no cache directory",
 			hint: "name one: --index-dir DIR, or set $" + envIndexDir}
 	}
-	return filepath.Join(cache, "pigrep", hashRoots(roots)), nil
+	return filepath.Join(a.CacheDir, "pigrep", hashRoots(roots)), nil
 }
 
 // hashRoots names the index of these roots, in whatever order they come.

@@ -16,24 +16,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usersUmask is the umask that the process was started with; -1 before
-// privateFiles.
-var usersUmask = -1
-
 // privateFiles makes whatever the process creates its owner's alone from the
 // first moment, also what the engine creates by itself and nobody can change
 // the mode of before it is filled. It replaces the umask, which may also be one
-// that keeps the owner out.
-func privateFiles() { usersUmask = syscall.Umask(0o077) }
+// that keeps the owner out, and returns it.
+func privateFiles() (umask int) { return syscall.Umask(0o077) }
 
-// replaceProcess runs a command in a directory in place of this process.
-func (a *App) replaceProcess(dir string, argv []string) error {
+// replaceProcess runs a command in a directory in place of this process, with this
+// umask.
+func replaceProcess(dir string, argv []string, umask int) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
 		return fmt.Errorf("find %s: %w", argv[0], err)
-	}
-	if err := a.out.Flush(); err != nil {
-		return err
 	}
 	if err := os.Chdir(dir); err != nil {
 		return fmt.Errorf("go to the session's directory: %w", err)
@@ -45,9 +39,7 @@ func (a *App) replaceProcess(dir string, argv []string) error {
 	signal.Reset()
 	// Only what is ignored stays so; what is waited for ends with this process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if usersUmask >= 0 {
-		syscall.Umask(usersUmask)
-	}
+	syscall.Umask(umask)
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 

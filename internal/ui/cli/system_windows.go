@@ -12,14 +12,11 @@ import (
 )
 
 // privateFiles does nothing: what a person's directories hold is theirs alone.
-func privateFiles() {}
+func privateFiles() (umask int) { return 0 }
 
 // replaceProcess runs a command in a directory and ends with it: there is no
 // taking the place of a process here.
-func (a *App) replaceProcess(dir string, argv []string) error {
-	if err := a.out.Flush(); err != nil {
-		return err
-	}
+func replaceProcess(dir string, argv []string, _ int) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"context"
 	"runtime"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
 
 	"pigrep/internal/ui/tui"
 )
@@ -27,15 +27,17 @@ func TestSeed(t *testing.T) {
 		if runtime.GOOS == "windows" && strings.Contains(test.args, "--cwd") {
 			continue
 		}
-		var got string
-		cmd := newTUICommand(a, func(_ context.Context, o *tuiOptions) error {
-			req, err := o.request(a)
-			got = o.seed(o.query, req)
-			return err
-		})
-		cmd.SetArgs(strings.Fields(test.args)[1:])
-		if err := cmd.Execute(); err != nil || got != test.want {
-			t.Errorf("pigrep %s begins with %q, %v; want %q", test.args, got, err, test.want)
+		o, cmd := &tuiOptions{}, &cobra.Command{}
+		o.addFlags(cmd)
+		if err := cmd.ParseFlags(strings.Fields(test.args)[1:]); err != nil {
+			t.Fatal(err)
+		}
+		req, err := o.request(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.seed(strings.Join(cmd.Flags().Args(), " "), req); got != test.want {
+			t.Errorf("pigrep %s begins with %q, want %q", test.args, got, test.want)
 		}
 	}
 }

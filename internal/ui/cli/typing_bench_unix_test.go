@@ -34,7 +34,7 @@ func BenchmarkTyping(b *testing.B) {
 	if o.indexDir == "" {
 		b.Skip("names no sessions and no index")
 	}
-	a := &App{Getenv: os.Getenv, Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
+	a := &App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
 	p, err := o.place(a)
 	if err != nil {
 		b.Fatal(err)

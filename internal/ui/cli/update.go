@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"pigrep/adapter"
@@ -157,7 +156,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *place, e *early
 func (a *App) indexing(p *place) indexer.Options {
 	return indexer.Options{
 		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
-		PID: os.Getpid(),
+		PID: a.PID,
 	}
 }
 
@@ -168,31 +167,14 @@ func (a *App) update(ctx context.Context, p *place, rebuild bool) (*indexer.Resu
 	return a.updateWith(ctx, opt)
 }
 
-// largeUpdate is how many bytes there must be to read for memory to be collected
-// sooner. Large batches are short-lived: that saves a third of the memory of a
-// first build and next to no time. A small update ends before it is worth it.
-const largeUpdate = 8 << 20
-
-// updateMemory is how much memory a large update takes before it collects at any
-// price. Only lines of hundreds of megabytes come near it.
-const updateMemory = 700 << 20
-
 // updateWith runs the indexer, with its progress on stderr.
 func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
 	tell, end := a.newProgress()
 	defer end()
-	restore := func() {}
-	defer func() { restore() }()
-	large := false
+	memory := &updateMemory{}
+	defer memory.restore()
 	opt.Progress = func(p indexer.Progress) {
-		if !large && p.BytesTotal >= largeUpdate {
-			large = true
-			percent, limit := debug.SetGCPercent(50), debug.SetMemoryLimit(updateMemory)
-			restore = func() {
-				debug.SetGCPercent(percent)
-				debug.SetMemoryLimit(limit)
-			}
-		}
+		memory.reads(p.BytesTotal)
 		if tell != nil {
 			tell(p)
 		}
