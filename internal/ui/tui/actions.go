@@ -9,15 +9,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// resumeMsg is the command that resumes the session.
+// resumeMsg is the result of planResume.
 type resumeMsg struct {
 	Place
 	resume *Resume
 	err    error
-	copy   bool // it is wanted for the clipboard
+	copy   bool // copy it instead of running it
 }
 
-// planResume makes the command.
+// planResume asks the backend for the command that resumes a session.
 func (m *Model) planResume(p Place, copy bool) tea.Cmd {
 	if m.asking {
 		return nil
@@ -41,8 +41,7 @@ func (m *Model) resume() tea.Cmd {
 	return nil
 }
 
-// resumed leaves with the command, or shows first what a person would not
-// expect of it.
+// resumed ends the program with the command, or first shows its warnings.
 func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 	m.asking = false
 	switch {
@@ -54,14 +53,14 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 		return tea.SetClipboard(msg.resume.Command)
 	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
 		m.warned = msg.Place
-		m.say("%s — Enter again resumes it", strings.Join(msg.resume.Warnings, "; "))
+		m.say("%s; press Enter again to resume anyway", strings.Join(msg.resume.Warnings, "; "))
 		return nil
 	}
 	m.done.Resume = msg.resume
 	return tea.Sequence(m.remember(), tea.Quit)
 }
 
-// copy copies the command, or while reading the text of the entry.
+// copy copies the command, or in the preview the text of the entry.
 func (m *Model) copy() tea.Cmd {
 	p, ok := m.results.selected()
 	switch {
@@ -79,7 +78,7 @@ func (m *Model) showInPager() tea.Cmd { return m.leaveFor(m.options.Show) }
 
 func (m *Model) edit() tea.Cmd { return m.leaveFor(m.options.Edit) }
 
-// leaveFor gives the terminal away until do comes back.
+// leaveFor hands the terminal to do until it returns.
 func (m *Model) leaveFor(do func(Place, io.Reader, io.Writer) error) tea.Cmd {
 	p, ok := m.results.selected()
 	if !ok {
@@ -93,7 +92,7 @@ func (m *Model) leaveFor(do func(Place, io.Reader, io.Writer) error) tea.Cmd {
 	}))
 }
 
-// errand is something that has the terminal for itself.
+// errand is a function that takes over the terminal.
 type errand struct {
 	do    func(Place, io.Reader, io.Writer) error
 	place Place

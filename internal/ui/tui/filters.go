@@ -11,24 +11,24 @@ import (
 	"pigrep/scope"
 )
 
-// The filter menu edits the text of the query: what it does can be seen there,
-// and changed and taken away there too.
+// The filter menu edits the text of the query, where filters can be seen, changed and
+// removed.
 
-// facetFields are the fields that the menu offers, in its order.
+// facetFields are the fields of the menu, in order.
 var facetFields = []struct{ field, label string }{
 	{"kind", "kind"}, {"tool", "tool"}, {"project", "project"}, {"model", "model"}, {"after", "date"}, {"branch", "branch"},
 }
 
-// dateNames say what the usual values of after: mean.
+// dateNames describe the usual values of after:.
 var dateNames = map[string]string{
 	"today": "today", "yesterday": "since yesterday", "1w": "the last week", "2w": "the last two weeks",
 	"1mo": "the last month", "3mo": "the last three months", "1y": "the last year",
 }
 
-// reading is what an empty menu says until its choices come.
+// reading is shown until there is something to show.
 const reading = "reading …"
 
-// facetsMsg are the values that filters can have.
+// facetsMsg is the result of Backend.Facets.
 type facetsMsg struct {
 	list []sessions.Facet
 	err  error
@@ -44,7 +44,7 @@ func (m *Model) openFilters() tea.Cmd {
 	})
 }
 
-// facetsCame fills the menu, when it is still open.
+// facetsCame fills the menu, if it is still open.
 func (m *Model) facetsCame(msg facetsMsg) {
 	if m.menu == nil || m.menu.empty != reading {
 		return
@@ -60,8 +60,8 @@ func (m *Model) facetsCame(msg facetsMsg) {
 	m.menu.filter()
 }
 
-// filterMenu lists the fields, and with a field its values. What is typed looks
-// through all values at once.
+// filterMenu returns a menu of the fields, or of the values of one field. Typing searches
+// all values at once.
 func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	var choices []choice
 	title := "filter"
@@ -92,7 +92,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 			title += " by " + f.label
 		}
 	}
-	menu := newMenu(title, "there is none in these sessions", choices, func(m *Model, c choice) {
+	menu := newMenu(title, "none in these sessions", choices, func(m *Model, c choice) {
 		for _, f := range facetFields {
 			if c.value == f.field {
 				m.menu = m.filterMenu(f.field, facets)
@@ -114,12 +114,11 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	return menu
 }
 
-// setFilter writes a filter into the query. A kind that the scope does not hold
-// widens it.
+// setFilter writes a filter into the query. It widens the scope to include the kind.
 func (m *Model) setFilter(f sessions.Facet) {
 	m.query.set(syntax.SetField(m.query.text, f.Field, f.Value))
 	if f.Field == "kind" && syntax.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
 		m.request.Scope = scope.All
-		m.say("scope: %s, which has this kind", scope.All)
+		m.say("scope: %s, which includes this kind", scope.All)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// help is the table of keys on the screen.
+// help is the table of keys as an overlay.
 type help struct{ top, height int }
 
 func (m *Model) toggleHelp() tea.Cmd {

@@ -16,19 +16,18 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// history is the queries of the past, in a file with one a line, the latest
-// last. Only the person may read it. Several processes may add to it at the
-// same time.
+// history is the earlier queries, in a file with one a line, latest last. Only its owner
+// can read it. Several processes may append to it at the same time.
 type history struct {
-	path    string   // "": none is kept
-	queries []string // the latest first, each once
+	path    string   // "" for none
+	queries []string // latest first, without duplicates
 }
 
-// maxHistory is how many queries are kept; twice as many lines make the file
-// be written anew.
+// maxHistory is how many queries are kept. At twice as many lines the file is
+// rewritten.
 const maxHistory = 500
 
-// historyMsg is the history as the file had it.
+// historyMsg is the queries of the history file.
 type historyMsg []string
 
 func (m *Model) loadHistory() tea.Cmd {
@@ -45,8 +44,7 @@ func (m *Model) loadHistory() tea.Cmd {
 	})
 }
 
-// readHistory returns the queries of the file, the latest first. A file that is
-// not there is empty.
+// readHistory returns the queries of the file, latest first; none when there is no file.
 func readHistory(path string) ([]string, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +69,7 @@ func readHistory(path string) ([]string, error) {
 	return list, nil
 }
 
-// writeHistory puts a file with these queries, the latest first, in place of
-// the old one.
+// writeHistory replaces the file with one of these queries, given latest first.
 func writeHistory(path string, list []string) error {
 	var b strings.Builder
 	for _, q := range slices.Backward(list) {
@@ -88,7 +85,7 @@ func writeHistory(path string, list []string) error {
 	return nil
 }
 
-// appendHistory adds a query to the file.
+// appendHistory appends a query to the file.
 func appendHistory(path, query string) (err error) {
 	defer func() {
 		if err != nil {
@@ -103,7 +100,7 @@ func appendHistory(path, query string) (err error) {
 		return err
 	}
 	defer f.Close()
-	// Whatever made the file, nobody else reads it from now on.
+	// The file may have been made by somebody with another umask.
 	if err := f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
@@ -139,7 +136,7 @@ func (m *Model) openHistory() tea.Cmd {
 	}
 	empty := "there are no earlier queries"
 	if m.history.path == "" {
-		empty += "; they are kept for this run only (--no-history)"
+		empty += "; this run keeps them in memory only (--no-history)"
 	}
 	m.menu = newMenu("earlier query", empty, choices, func(m *Model, c choice) { m.query.set(c.value) })
 	return nil

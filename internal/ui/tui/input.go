@@ -10,9 +10,8 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// input is one line of text with a cursor. (The text field of bubbles looks for
-// clipboard programs on the PATH when the process starts, which every command
-// would pay for.)
+// input is one line of text with a cursor. The text field of bubbles is not used: its
+// clipboard looks for programs on the PATH whenever the process starts.
 type input struct {
 	text string
 	at   int // byte offset of the cursor, between characters
@@ -23,15 +22,15 @@ func (i *input) set(text string) {
 	i.at = len(i.text)
 }
 
-// insert puts text at the cursor. White space becomes spaces, and what a
-// terminal would act on is left out.
+// insert inserts text at the cursor. White space becomes spaces, and control
+// characters are removed.
 func (i *input) insert(text string) {
 	text, _ = terminal.CleanSpans(text, nil)
 	i.text = i.text[:i.at] + text + i.text[i.at:]
 	i.at += len(text)
 }
 
-// previous returns where the character before the cursor begins.
+// previous returns the start of the character before the cursor.
 func (i *input) previous() int {
 	start := 0
 	for at := 0; at < i.at; {
@@ -42,7 +41,7 @@ func (i *input) previous() int {
 	return start
 }
 
-// next returns where the character at the cursor ends.
+// next returns the end of the character at the cursor.
 func (i *input) next() int {
 	c, _ := ansi.FirstGraphemeCluster(i.text[i.at:], ansi.GraphemeWidth)
 	return i.at + len(c)
@@ -93,8 +92,8 @@ func (i *input) cut(from, to int) {
 	i.at = from
 }
 
-// render returns the piece of the text around the cursor that fits, and the
-// cell of the cursor in it.
+// render returns the part of the text around the cursor that fits, and the cell of
+// the cursor in it.
 func (i *input) render(width int) (text string, cursor int) {
 	if width <= 1 {
 		return "", 0

@@ -7,13 +7,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// place is where the keys go.
+// place is a part of the screen that can have the focus.
 type place uint8
 
 const (
-	inList    place = 1 << iota // the input line and the list under it
+	inList    place = 1 << iota // the input line and the results
 	inPreview                   // the conversation
-	inFind                      // the line to find something in the conversation
+	inFind                      // the find line of the preview
 	inMenu
 	inHelp
 
@@ -22,30 +22,29 @@ const (
 	inAny  = inList | inPreview | inFind | inMenu | inHelp
 )
 
-// KeyRow describes keys and what they do. Keys do nothing that is not in the
-// table, which the help and the docs are made from.
+// KeyRow is keys and what they do, for help and docs.
 type KeyRow struct {
 	Keys string // for people
 	Help string
 }
 
-// KeyGroup is a part of the table.
+// KeyGroup is a titled part of the table of keys.
 type KeyGroup struct {
 	Title string
 	Rows  []KeyRow
 }
 
-// binding binds keys, as bubbletea names them, to what they do.
+// binding binds keys, named as bubbletea names them, to an action.
 type binding struct {
 	group string
 	keys  []string
 	in    place
-	help  string              // "": as the row before, or not worth saying
+	help  string              // "" to leave it out of help
 	when  func(m *Model) bool // nil: always
 	do    func(*Model) tea.Cmd
 }
 
-// The groups of keys, in the order of the help.
+// The groups of keys, in the order in which help shows them.
 const (
 	groupFound  = "Results"
 	groupDo     = "With the selected hit"
@@ -55,58 +54,59 @@ const (
 	groupRest   = "Everywhere"
 )
 
-// bindings is the one table of keys. The first row that fits is taken.
+// bindings is the one table of keys; help and docs are made from it. The first row
+// that matches wins.
 var bindings []binding
 
 func init() {
 	bindings = []binding{
 		{groupFound, []string{"down", "ctrl+n", "ctrl+j"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
 		{groupFound, []string{"up", "ctrl+p", "ctrl+k"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
-		{groupFound, []string{"pgdown"}, inList | inMenu, "a screen further", nil, func(m *Model) tea.Cmd { return m.page(1) }},
-		{groupFound, []string{"pgup"}, inList | inMenu, "a screen back", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
-		{groupFound, []string{"tab"}, inMain, "to the preview, and back", nil, (*Model).switchPane},
-		{groupFound, []string{"shift+down"}, inList, "scroll the preview from here; Shift-↑ back", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupFound, []string{"pgdown"}, inList | inMenu, "page down", nil, func(m *Model) tea.Cmd { return m.page(1) }},
+		{groupFound, []string{"pgup"}, inList | inMenu, "page up", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
+		{groupFound, []string{"tab"}, inMain, "switch between list and preview", nil, (*Model).switchPane},
+		{groupFound, []string{"shift+down"}, inList, "scroll the preview down; Shift-↑ scrolls it up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
 		{groupFound, []string{"shift+up"}, inList, "", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
 		{groupDo, []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},
 		{groupDo, []string{"ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
 		{groupDo, []string{"ctrl+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
-		{groupDo, []string{"ctrl+y"}, inMain, "copy the command that resumes it; in the preview the text of the entry", nil, (*Model).copy},
+		{groupDo, []string{"ctrl+y"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
 
 		{groupSearch, []string{"ctrl+f"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
-		{groupSearch, []string{"ctrl+s"}, inMain, "next scope: what kinds of text are searched", nil, (*Model).nextScope},
-		{groupSearch, []string{"ctrl+t"}, inMain, "next order: best, newest or oldest first", nil, (*Model).nextSort},
+		{groupSearch, []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
+		{groupSearch, []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
 		{groupSearch, []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
-		{groupSearch, []string{"esc"}, inAny, "back; clear the query; leave", nil, (*Model).back},
+		{groupSearch, []string{"esc"}, inAny, "go back; clear the query; quit", nil, (*Model).back},
 
-		{groupRead, []string{"down", "j", "ctrl+n", "ctrl+j"}, inPreview | inHelp, "a line down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
-		{groupRead, []string{"up", "k", "ctrl+p", "ctrl+k"}, inPreview | inHelp, "a line up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
-		{groupRead, []string{"pgdown", "space", "f"}, inPreview | inHelp, "a screen down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
-		{groupRead, []string{"pgup", "b"}, inPreview | inHelp, "a screen up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
+		{groupRead, []string{"down", "j", "ctrl+n", "ctrl+j"}, inPreview | inHelp, "scroll down a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupRead, []string{"up", "k", "ctrl+p", "ctrl+k"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+		{groupRead, []string{"pgdown", "space", "f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
+		{groupRead, []string{"pgup", "b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
 		{groupRead, []string{"home", "g"}, inPreview | inHelp, "to the top", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-far) }},
 		{groupRead, []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.scrollPreview(far) }},
 		{groupRead, []string{"/"}, inPreview, "find in the conversation", nil, (*Model).openFind},
-		{groupRead, []string{"n"}, inPreview, "next place that has it", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
-		{groupRead, []string{"N"}, inPreview, "previous place", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
+		{groupRead, []string{"n"}, inPreview, "next match", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
+		{groupRead, []string{"N"}, inPreview, "previous match", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
 
-		{groupWrite, []string{"left", "ctrl+b"}, inText, "a character to the left", nil, edit((*input).left)},
-		{groupWrite, []string{"right"}, inText, "a character to the right", nil, edit((*input).right)},
-		{groupWrite, []string{"alt+b", "ctrl+left", "alt+left"}, inText, "a word to the left", nil, edit((*input).wordLeft)},
-		{groupWrite, []string{"alt+f", "ctrl+right", "alt+right"}, inText, "a word to the right", nil, edit((*input).wordRight)},
-		{groupWrite, []string{"home", "ctrl+a"}, inText, "to the beginning", nil, edit((*input).home)},
-		{groupWrite, []string{"end"}, inText, "to the end", nil, edit((*input).end)},
+		{groupWrite, []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
+		{groupWrite, []string{"right"}, inText, "move right", nil, edit((*input).right)},
+		{groupWrite, []string{"alt+b", "ctrl+left", "alt+left"}, inText, "move left a word", nil, edit((*input).wordLeft)},
+		{groupWrite, []string{"alt+f", "ctrl+right", "alt+right"}, inText, "move right a word", nil, edit((*input).wordRight)},
+		{groupWrite, []string{"home", "ctrl+a"}, inText, "move to the start", nil, edit((*input).home)},
+		{groupWrite, []string{"end"}, inText, "move to the end", nil, edit((*input).end)},
 		{groupWrite, []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
 		{groupWrite, []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor", nil, edit((*input).delete)},
 		{groupWrite, []string{"ctrl+w", "alt+backspace"}, inText, "delete the word before the cursor", nil, edit((*input).deleteWord)},
-		{groupWrite, []string{"ctrl+u"}, inText, "delete all before the cursor", nil, edit((*input).deleteLine)},
+		{groupWrite, []string{"ctrl+u"}, inText, "delete everything before the cursor", nil, edit((*input).deleteLine)},
 
-		{groupRest, []string{"f1"}, inAny, "these keys; ? does it too while the query is empty, and in the preview", nil, (*Model).toggleHelp},
+		{groupRest, []string{"f1"}, inAny, "show these keys; so does ? while the query is empty, and in the preview", nil, (*Model).toggleHelp},
 		{groupRest, []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
 		{groupRest, []string{"?"}, inList, "", func(m *Model) bool { return m.query.text == "" }, (*Model).toggleHelp},
 		{groupRest, []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
-		{groupRest, []string{"ctrl+l"}, inAny, "draw the screen anew", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
+		{groupRest, []string{"ctrl+l"}, inAny, "redraw", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
 		{groupRest, []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
-		{groupRest, []string{"ctrl+c"}, inAny, "leave at once", nil, (*Model).interrupt},
+		{groupRest, []string{"ctrl+c"}, inAny, "quit", nil, (*Model).interrupt},
 		{"", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
 		{"", []string{"enter"}, inMenu, "", nil, (*Model).choose},
 	}
@@ -115,7 +115,7 @@ func init() {
 // far is more lines than any conversation has.
 const far = 1 << 40
 
-// edit returns what a key does that changes the line being typed.
+// edit returns the action of a key that edits the input line.
 func edit(change func(*input)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		line := m.line()
@@ -131,10 +131,10 @@ func edit(change func(*input)) func(*Model) tea.Cmd {
 // mouseRows describes what the mouse does.
 var mouseRows = []KeyRow{
 	{"wheel", "scroll what is under the pointer"},
-	{"click", "select a hit; to the preview, or back to the list"},
+	{"click", "select a hit; switch to the preview or the list"},
 }
 
-// Keys is the table of keys for people.
+// Keys returns the table of keys, for help and docs.
 func Keys() []KeyGroup {
 	var groups []KeyGroup
 	for _, b := range bindings {
@@ -161,7 +161,7 @@ var keyNames = map[string]string{
 	"ctrl": "Ctrl", "shift": "Shift", "alt": "Alt",
 }
 
-// keyName is how people write a key.
+// keyName returns the name of a key for people.
 func keyName(key string) string {
 	parts := strings.Split(key, "+")
 	for i, p := range parts {
@@ -174,7 +174,7 @@ func keyName(key string) string {
 	return strings.Join(parts, "-")
 }
 
-// key does what a key does where the keys go now.
+// key runs the action of a key in the part that has the focus.
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	m.message = message{}
 	name := k.String()

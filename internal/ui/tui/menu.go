@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// menu is a list to choose from, which typing narrows.
+// menu is a list of choices, which typing narrows.
 type menu struct {
 	title   string
 	choices []choice
-	choose  func(m *Model, c choice) // what Enter does; the menu is closed by then
-	back    func(m *Model) bool      // what Esc does; false or nil: it closes the menu
+	choose  func(m *Model, c choice) // the action of Enter, after the menu was closed
+	back    func(m *Model) bool      // the action of Esc; nil, or a result of false, closes the menu
 
 	narrow input
 	shown  []choice
 	at     int
 	top    int
 	height int
-	empty  string // what is said when there are no choices
+	empty  string // shown when there are no choices
 }
 
 // choice is a line of a menu.
 type choice struct {
-	label string // harmless
+	label string // cleaned
 	note  string
-	on    bool   // it is in force
+	on    bool   // it applies already
 	value string // for choose
-	deep  bool   // only shown when the list is narrowed
+	deep  bool   // hidden until the list is narrowed
 }
 
 func newMenu(title, empty string, choices []choice, choose func(*Model, choice)) *menu {
@@ -35,7 +35,7 @@ func newMenu(title, empty string, choices []choice, choose func(*Model, choice))
 	return m
 }
 
-// filter keeps the choices that have every word of what was typed.
+// filter keeps the choices that contain every typed word.
 func (m *menu) filter() {
 	m.shown = m.shown[:0]
 	words := strings.Fields(strings.ToLower(m.narrow.text))
@@ -75,7 +75,7 @@ func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 	if len(m.shown) == 0 && height > 1 {
 		text := m.empty
 		if len(m.choices) > 0 {
-			text = "nothing has that"
+			text = "no match"
 		}
 		lines = append(lines, terminal.Fit("  "+v.dim.Render(text), width))
 	}

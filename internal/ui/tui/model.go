@@ -16,8 +16,8 @@ import (
 	"pigrep/scope"
 )
 
-// Model is the state of the interface. Only the program's own goroutine uses it;
-// what takes time is done by commands, which get what they need as values.
+// Model is the state of the TUI. Only bubbletea's goroutine uses it; commands do what
+// takes time, and get what they need as values.
 type Model struct {
 	options Options
 	ctx     context.Context // ends with the program
@@ -26,42 +26,42 @@ type Model struct {
 	width, height int
 
 	query   input
-	request query.Request // beside the text: scope, order, filters of flags
+	request query.Request // scope, order and filters from flags; the text is in query
 	results results
 	preview preview
-	reading bool  // the keys go to the preview
-	finding bool  // and there to the line to find something
-	menu    *menu // over all; nil: none
-	help    *help // over all; nil: none
+	reading bool  // the preview has the focus
+	finding bool  // its find line has the focus
+	menu    *menu // drawn over everything; nil for none
+	help    *help // drawn over everything; nil for none
 
 	search  searching
 	state   State
 	history history
 	message message
 
-	asking bool  // for the command that resumes the selected session
-	warned Place // for which the person has seen the warnings of resuming
+	asking bool  // a Resume of the backend runs
+	warned Place // whose warnings on resuming were shown
 	done   Outcome
 	crash  *crash
 
-	// What the program does for the model; nil without one.
-	quit func()                       // ends it
-	post func(time.Duration, tea.Msg) // gives the model a message after this time
+	// Set by Run, nil without it.
+	quit func()                       // ends the program
+	post func(time.Duration, tea.Msg) // sends the model a message after this time
 }
 
-// message is something that the last key brought about.
+// message is the response to the last key, in the last line.
 type message struct {
 	text string
 	bad  bool
 }
 
-// Outcome is how the interface ended.
+// Outcome is how the TUI ended.
 type Outcome struct {
-	Resume      *Resume // chosen; nil: none
+	Resume      *Resume // the chosen command; nil for none
 	Interrupted bool
 }
 
-// crash is a panic, kept until the terminal is itself again.
+// crash is a panic, kept until the terminal is restored.
 type crash struct {
 	value any
 	stack []byte
@@ -69,7 +69,7 @@ type crash struct {
 
 func (c *crash) String() string { return fmt.Sprint(c.value) }
 
-// crashed ends the program, as soon as it can be told.
+// crashed keeps a panic and ends the program.
 func (m *Model) crashed(value any) {
 	m.crash = &crash{value, debug.Stack()}
 	if m.quit != nil {
@@ -77,7 +77,7 @@ func (m *Model) crashed(value any) {
 	}
 }
 
-// New returns the model of the interface, which Run runs.
+// New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
 	m := &Model{options: o, ctx: ctx, styles: newStyles(true), request: o.Request, history: history{path: o.History}}
 	m.query.set(o.Query)
@@ -144,13 +144,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// messageMsg is something to be said.
+// messageMsg shows a message.
 type messageMsg message
 
 // crashMsg is a panic in a command.
 type crashMsg crash
 
-// command makes a command that survives a panic.
+// command returns a command that turns a panic into a crashMsg.
 func command(do func() tea.Msg) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
@@ -166,7 +166,7 @@ func (m *Model) say(format string, args ...any) {
 	m.message = message{text: fmt.Sprintf(format, args...)}
 }
 
-// complain says what went wrong, and what to do next when it is known.
+// complain shows an error, with its hint.
 func (m *Model) complain(err error) { m.message = complaint(err) }
 
 func complaint(err error) message {
@@ -177,7 +177,7 @@ func complaint(err error) message {
 	return message{text: text, bad: true}
 }
 
-// place is where the keys go.
+// place returns which part has the focus.
 func (m *Model) place() place {
 	switch {
 	case m.help != nil:
@@ -192,7 +192,7 @@ func (m *Model) place() place {
 	return inList
 }
 
-// line is the line that typing edits.
+// line returns the input line with the focus.
 func (m *Model) line() *input {
 	switch m.place() {
 	case inMenu:
@@ -208,7 +208,7 @@ func (m *Model) insert(text string) tea.Cmd {
 	return m.edited()
 }
 
-// edited follows a change of the line that is typed.
+// edited reacts to a change of the input line with the focus.
 func (m *Model) edited() tea.Cmd {
 	switch m.place() {
 	case inMenu:
@@ -222,7 +222,7 @@ func (m *Model) edited() tea.Cmd {
 	return m.changed()
 }
 
-// changed searches for what is asked now.
+// changed starts a search for the current query.
 func (m *Model) changed() tea.Cmd {
 	m.search.limit = m.firstLimit()
 	return m.begin(false)
@@ -246,7 +246,7 @@ func (m *Model) page(n int) tea.Cmd {
 	return m.selected()
 }
 
-// selected follows a change of the selection.
+// selected reacts to a change of the selection.
 func (m *Model) selected() tea.Cmd {
 	return tea.Batch(m.showPreview(), m.searchMore())
 }
@@ -293,7 +293,7 @@ func (m *Model) closeFind() tea.Cmd {
 	return nil
 }
 
-// back leaves what is open, then clears the query, then ends the program.
+// back closes what is open, else clears the query, else ends the program.
 func (m *Model) back() tea.Cmd {
 	switch m.place() {
 	case inHelp:
@@ -332,7 +332,7 @@ func (m *Model) nextScope() tea.Cmd {
 	return m.changed()
 }
 
-// scope is the scope in force.
+// scope returns the current scope.
 func (m *Model) scope() scope.Scope {
 	if m.request.Scope == "" {
 		return scope.Default
@@ -353,7 +353,7 @@ func (m *Model) sortName() string {
 	return rank.SortNames[m.request.Sort] + " first"
 }
 
-// wheelLines is how far one notch of the wheel goes.
+// wheelLines is how many lines one notch of the wheel scrolls.
 const wheelLines = 3
 
 func (m *Model) wheel(at tea.Mouse) tea.Cmd {
@@ -392,7 +392,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 	return nil
 }
 
-// choose takes the selected line of the menu.
+// choose applies the selected choice of the menu.
 func (m *Model) choose() tea.Cmd {
 	menu := m.menu
 	if len(menu.shown) == 0 {
@@ -407,5 +407,5 @@ func (m *Model) choose() tea.Cmd {
 	return m.changed()
 }
 
-// quoted is a text as it stands in a message.
+// quoted returns a text in quotes, for a message.
 func quoted(s string) string { return "“" + strings.TrimSpace(terminal.Clean(s)) + "”" }

@@ -408,3 +408,37 @@ func TestPreviewFollowsTheMatch(t *testing.T) {
 		}
 	}
 }
+
+// A preview that is requested again while it is being rendered is not cancelled, and one
+// that was cancelled for another place is rendered when the selection comes back.
+func TestPreviewRequestedAgain(t *testing.T) {
+	m := testModel(t, Options{})
+	m.width, m.height = 80, 24
+	m.results.set(library(), false)
+	first := m.showPreview()
+	if again := m.showPreview(); again != nil {
+		t.Error("a second job renders the same preview")
+	}
+	m.update(first())
+	if m.preview.failed != nil || m.preview.page == nil {
+		t.Fatalf("requested twice, the preview is %v, error %v", m.preview.page, m.preview.failed)
+	}
+
+	m.results.move(3)
+	away := m.showPreview()
+	m.results.move(1)
+	m.showPreview()
+	m.results.move(-1)
+	m.showPreview()
+	next := m.update(away())
+	if m.preview.failed != nil {
+		t.Fatalf("the preview shows the error %q", m.preview.failed)
+	}
+	if next == nil {
+		t.Fatal("a cancelled preview is not rendered again")
+	}
+	m.update(next())
+	if want, _ := m.results.selected(); m.preview.page == nil || m.preview.have.Place != want {
+		t.Errorf("the preview is of %v, want %v", m.preview.have.Place, want)
+	}
+}

@@ -11,28 +11,28 @@ import (
 	"pigrep/query"
 )
 
-// preview is the conversation around the selected place.
+// preview is the conversation around the selection.
 type preview struct {
-	want   request // what is to be shown
+	want   request // what should be shown
 	have   request // what page shows
 	page   *Preview
-	plain  []string // the lines without colours, lower case
+	plain  []string // the lines of page without colours, in lower case
 	top    int      // the first line on the screen
-	height int      // lines on the screen, as of the last time it was drawn
+	height int      // of the pane, when it was last drawn
 	failed error
 
-	marks []string // what the hit matched, lower case
-	jump  bool     // the next page is shown from the match on, not from where the reader was
-	find  input    // what is looked for in the conversation
-	found []int    // lines that have it
-	at    int      // the one that was gone to, index in found
+	marks []string // what the hit matched, in lower case
+	jump  bool     // scroll the next page to the match, instead of keeping the position
+	find  input    // the text to find in the conversation
+	found []int    // the lines that contain it
+	at    int      // the current one, an index in found
 
 	running *job
+	loading request  // of the running job
 	cache   []cached // the latest last
 }
 
-// request names a page: the place, how much around it and how wide, of which
-// state of the index.
+// request identifies a page: the place, its extent, and the generation of the index.
 type request struct {
 	Place
 	Extent
@@ -45,12 +45,12 @@ type cached struct {
 }
 
 const (
-	firstAround = 8   // entries on each side at first
-	mostAround  = 512 // and in the end
+	firstAround = 8   // entries on each side, initially
+	mostAround  = 512 // and at most
 	cacheSize   = 16  // pages
 )
 
-// show sets what is to be shown. It reports whether that has to be rendered.
+// show sets what should be shown, and reports whether it must be rendered first.
 func (p *preview) show(want request, hit *query.Hit) bool {
 	if want.Place != p.want.Place {
 		want.Around = firstAround
@@ -77,7 +77,7 @@ func (p *preview) show(want request, hit *query.Hit) bool {
 	return true
 }
 
-// marksOf returns the pieces of text that a hit matched.
+// marksOf returns the distinct texts that a hit matched.
 func marksOf(h *query.Hit) []string {
 	if h == nil {
 		return nil
@@ -94,7 +94,7 @@ func marksOf(h *query.Hit) []string {
 	return marks
 }
 
-// loaded takes a page in.
+// loaded caches a page, and shows it if it is the wanted one.
 func (p *preview) loaded(r request, page *Preview) {
 	p.cache = append(p.cache, cached{r, page})
 	if len(p.cache) > cacheSize {
@@ -105,8 +105,8 @@ func (p *preview) loaded(r request, page *Preview) {
 	}
 }
 
-// put shows a page: scrolled to the match, or to where the reader was when it is
-// another view of the same place.
+// put shows a page. It scrolls to the match, or keeps the position when the page is of
+// the same place.
 func (p *preview) put(r request, page *Preview) {
 	stay := !p.jump && p.page != nil && p.have.Place == r.Place && p.have.Width == r.Width
 	from := 0
@@ -133,7 +133,7 @@ func (p *preview) put(r request, page *Preview) {
 	p.look()
 }
 
-// matchLine returns the line of the entry that has most of what was searched.
+// matchLine returns the line of the entry that contains the most marks.
 func (p *preview) matchLine() int {
 	best, most := p.page.Focus, 0
 	for i := p.page.Focus; i < len(p.plain) && most < len(p.marks); i++ {
@@ -154,14 +154,14 @@ func (p *preview) matchLine() int {
 	return best
 }
 
-// scroll moves by n lines. It reports whether more of the conversation is to be
-// rendered.
+// scroll scrolls by n lines, and reports whether more must be rendered.
 func (p *preview) scroll(n int) bool {
 	p.top += n
 	return p.more()
 }
 
-// more asks for more of the conversation when its end is near.
+// more widens the wanted extent when an end of the page is near, and reports whether
+// it did.
 func (p *preview) more() bool {
 	if p.page == nil || p.want != p.have || p.have.Around >= mostAround {
 		return false
@@ -173,7 +173,7 @@ func (p *preview) more() bool {
 	return false
 }
 
-// look finds the lines that have what is looked for.
+// look finds the lines that contain the find text.
 func (p *preview) look() {
 	p.found = p.found[:0]
 	text := strings.ToLower(p.find.text)
@@ -188,7 +188,7 @@ func (p *preview) look() {
 	p.at = max(0, min(p.at, len(p.found)-1))
 }
 
-// findFrom goes to the first place at or below what is on the screen.
+// findFrom goes to the first match on the screen or below.
 func (p *preview) findFrom() {
 	p.look()
 	for i, l := range p.found {
@@ -202,7 +202,7 @@ func (p *preview) findFrom() {
 	p.toFound()
 }
 
-// next goes n places further.
+// next goes n matches further.
 func (p *preview) next(n int) {
 	if len(p.found) > 0 {
 		p.at = (p.at + n + len(p.found)) % len(p.found)
@@ -232,7 +232,7 @@ func (p *preview) render(v view, width, height int) []string {
 			lines = append(lines, p.line(v, i))
 		}
 	case p.want.Path != "":
-		lines = append(lines, v.dim.Render(terminal.Clip("reading …", width)))
+		lines = append(lines, v.dim.Render(terminal.Clip(reading, width)))
 	}
 	for i := range lines {
 		lines[i] = terminal.Fit(lines[i], width)
@@ -243,11 +243,11 @@ func (p *preview) render(v view, width, height int) []string {
 	return lines
 }
 
-// line returns a line with what was searched and what is looked for marked.
+// line returns a line with the matches of the query, or of the find text, marked.
 func (p *preview) line(v view, i int) string {
 	line := p.page.Lines[i]
 	plain := ansi.Strip(line)
-	// Lower case letters may take other bytes: then nothing is marked.
+	// Lower case can change the number of bytes; then nothing is marked.
 	if len(plain) != len(p.plain[i]) {
 		return line
 	}

@@ -17,19 +17,19 @@ import (
 	"pigrep/query/match"
 )
 
-// results is the list of the sessions that were found, each with its best hits.
-// A hit can be selected, and a session that is listed without any.
+// results is the list of sessions, each with its best hits. A hit can be selected, and
+// a session without hits.
 type results struct {
 	groups []group
 	rows   []row
-	items  []int // the rows that can be selected
-	at     int   // the selected one, index in items
+	items  []int // the selectable rows
+	at     int   // the selected one, an index in items
 	top    int   // the first row on the screen
 
-	height int // rows on the screen, as of the last time it was drawn
+	height int // of the pane, when it was last drawn
 }
 
-// group is a session with its hits, the best first.
+// group is a session with its hits, best first.
 type group struct {
 	query.SessionHit
 	hits []query.Hit
@@ -39,7 +39,7 @@ type group struct {
 type row struct {
 	kind  rowKind
 	group int
-	hit   int // -1: the session
+	hit   int // -1 for the session
 }
 
 type rowKind uint8
@@ -51,7 +51,7 @@ const (
 	rowBlank
 )
 
-// groupHits joins the sessions of an answer with their hits.
+// groupHits groups the hits of an answer by session.
 func groupHits(r *query.Response) []group {
 	groups := make([]group, len(r.Sessions))
 	places := make(map[string]int, len(r.Sessions))
@@ -101,7 +101,7 @@ func (r *results) set(groups []group, keep bool) {
 	}
 }
 
-// place returns where the i-th item is.
+// place returns the place of an item.
 func (r *results) placeOf(i int) Place {
 	at := r.rows[r.items[i]]
 	g := &r.groups[at.group]
@@ -140,12 +140,12 @@ func (r *results) hit() *query.Hit {
 	return &r.groups[at.group].hits[at.hit]
 }
 
-// move selects the item n further down.
+// move moves the selection by n items.
 func (r *results) move(n int) {
 	r.at = max(0, min(len(r.items)-1, r.at+n))
 }
 
-// page moves by n screens.
+// page moves the selection by n screens.
 func (r *results) page(n int) {
 	if len(r.items) == 0 {
 		return
@@ -159,8 +159,7 @@ func (r *results) page(n int) {
 	r.at = next
 }
 
-// scroll moves the list by n rows, and the selection only when it would leave
-// the screen.
+// scroll scrolls the list by n rows, and moves the selection only to keep it visible.
 func (r *results) scroll(n int) {
 	r.top = max(0, min(len(r.rows)-r.height, r.top+n))
 	for r.at > 0 && r.items[r.at] >= r.top+r.height {
@@ -171,7 +170,7 @@ func (r *results) scroll(n int) {
 	}
 }
 
-// click selects what is on the y-th row of the screen.
+// click selects the item on row y of the pane.
 func (r *results) click(y int) {
 	at := r.top + y
 	if at < 0 || at >= len(r.rows) {
@@ -185,8 +184,8 @@ func (r *results) click(y int) {
 	}
 }
 
-// follow scrolls such that the selection is in sight, with the heading of its
-// session when it is the first of it.
+// follow scrolls the selection into view, with the heading of its session when it is
+// the first hit of it.
 func (r *results) follow(height int) {
 	r.height = height
 	if len(r.items) == 0 {
@@ -212,7 +211,7 @@ func (r *results) follow(height int) {
 	r.top = max(0, min(r.top, len(r.rows)-height))
 }
 
-// view is what drawing a piece of text needs to know.
+// view is what drawing needs to know.
 type view struct {
 	*styles
 	now  time.Time
@@ -255,7 +254,7 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	return line + p.paint(v.plain, strings.Repeat(" ", max(0, width-terminal.Width(line))))
 }
 
-// painter gives pieces of a line their looks, on the background of the line.
+// painter styles parts of a line, on the background of the line.
 type painter struct {
 	chosen   bool
 	selected color.Color
@@ -271,7 +270,7 @@ func (p painter) paint(look lipgloss.Style, text string) string {
 	return look.Render(text)
 }
 
-// title is how a session is called.
+// title returns the name of a session, or its first prompt.
 func (g *group) title() string {
 	for _, s := range []string{g.Name, g.FirstPrompt} {
 		if s = terminal.Clean(s); s != "" {
@@ -281,7 +280,7 @@ func (g *group) title() string {
 	return "(no prompt)"
 }
 
-// facts says where and when a session was, and how many hits it has.
+// facts returns directory, age and number of hits of a session.
 func (g *group) facts(v view, width int) string {
 	var facts []string
 	if !g.Modified.IsZero() {
@@ -303,10 +302,10 @@ func (g *group) facts(v view, width int) string {
 	return terminal.Clip(rest, width)
 }
 
-// kindWidth is the room for the kind of a hit.
+// kindWidth is the width of the column with the kind.
 const kindWidth = 9
 
-// hitLine is a hit on one line: its kind, and the best piece of it.
+// hitLine returns a hit on one line: its kind and its best fragment.
 func hitLine(v view, p painter, h *query.Hit, width int) string {
 	look, kind := v.kinds[h.Kind], string(h.Kind)
 	if h.IsError {
@@ -328,8 +327,8 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	return head + fragmentLine(v, p, h.Fragment, room) + p.paint(v.dim, note)
 }
 
-// fragmentLine lays a fragment out in one line of at most width cells, with its
-// first match in sight and the matches marked.
+// fragmentLine returns a fragment as one line of at most width cells, with its matches
+// marked and the first of them visible.
 func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	if width <= 0 {
 		return ""

@@ -10,16 +10,15 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// ErrNoTerminal says that there is no terminal to show anything on.
+// ErrNoTerminal is returned when there is no terminal.
 var ErrNoTerminal = errors.New("there is no terminal")
 
-// leaveTime is how long leaving waits for an update of the index to end. What
-// it leaves undone the next run does.
+// leaveTime is how long Run waits for an update of the index at the end. The next run
+// completes what is left.
 const leaveTime = 2 * time.Second
 
-// Run shows the interface until the person leaves it or the context ends. The
-// terminal is as before when it returns, also after a panic, which it then
-// passes on.
+// Run runs the TUI until the user quits or the context ends. It restores the terminal
+// before it returns, also before it passes on a panic.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if o.In == nil || o.Out == nil {
 		in, out, err := tea.OpenTTY()

@@ -13,65 +13,64 @@ import (
 	"pigrep/query/words"
 )
 
-// searching is the search that runs, and what the last one said.
+// searching is the running search, and the answer of the last one.
 type searching struct {
-	seq     int  // of the newest question
-	job     *job // that runs; nil: none
-	again   bool // ask anew when it has ended
-	slow    bool // it has run for a while
+	seq     int  // of the newest request
+	job     *job // nil when none runs
+	again   bool // search again when the job has ended
+	slow    bool // the job has run for a while
 	limit   int  // sessions
-	refresh bool // the newest question is the one before, asked of a newer index
+	refresh bool // the newest request repeats the one before, on a newer generation
 
 	shown      string // the text that the results are for
 	total      int    // hits with every word
 	totalAny   int
 	exact      bool
-	sessions   int // there are, or are shown
+	sessions   int // that exist, or that are shown
 	more       bool
 	took       time.Duration
-	notice     string // what was taken literally
-	noWord     string // why there is nothing to look for
-	mean       string // what may have been meant
+	notice     string // what was searched literally
+	noWord     string // why there is nothing to search for
+	mean       string // the suggested query
 	failed     error
-	answered   bool   // once
-	known      uint64 // the newest generation when it was asked
-	generation uint64 // that answered
+	answered   bool   // at least once
+	known      uint64 // the newest generation at the time of the request
+	generation uint64 // of the answer
 }
 
-// job is work that can be stopped.
+// job is a running command that can be stopped.
 type job struct {
 	stop context.CancelFunc
 }
 
 const (
-	leastLimit = 8 // sessions at first, in a small window
+	leastLimit = 8 // sessions requested first, in a small window
 	mostLimit  = 1280
-	moreLimit  = 4 // times as many are asked for when that is not enough
+	moreLimit  = 4 // factor of further requests
 )
 
-// firstLimit is how many sessions fill the screen: each has two lines and most
+// firstLimit returns how many sessions fill the screen: each takes two lines and most
 // have some hits.
 func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
 
-// slowAfter is when a search is said to run: of a shorter one it would only
-// flicker.
+// slowAfter is when "searching" is shown; for shorter searches it would only flicker.
 const slowAfter = 250 * time.Millisecond
 
-// slowMsg asks whether the search for this question still runs.
+// slowMsg comes slowAfter the search with this number began.
 type slowMsg int
 
 // searchedMsg is the end of a search.
 type searchedMsg struct {
 	seq    int
 	text   string
-	answer *query.Response    // to a question
-	list   *sessions.Response // without one
+	answer *query.Response    // to a query
+	list   *sessions.Response // without a query
 	took   time.Duration
 	err    error
 }
 
-// begin asks what is asked now. A search that runs is stopped, and this one
-// begins when that has ended.
+// begin starts a search for the current query. A running search is stopped, and the
+// new one starts when it has ended.
 func (m *Model) begin(refresh bool) tea.Cmd {
 	s := &m.search
 	s.seq++
@@ -104,7 +103,7 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	})
 }
 
-// searched takes an answer in.
+// searched shows an answer.
 func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	s := &m.search
 	s.job, s.slow = nil, false
@@ -159,7 +158,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	return tea.Batch(cmd, m.searchMore())
 }
 
-// searchMore asks for more sessions when the end of the list is near.
+// searchMore requests more sessions when the end of the list is near.
 func (m *Model) searchMore() tea.Cmd {
 	s := &m.search
 	near := m.results.at >= len(m.results.items)-5 || len(m.results.rows) < m.layout().list.height
@@ -170,7 +169,7 @@ func (m *Model) searchMore() tea.Cmd {
 	return m.begin(true)
 }
 
-// stateChanged shows what is new.
+// stateChanged repeats the search on a new generation.
 func (m *Model) stateChanged(state State) tea.Cmd {
 	m.state = state
 	if state.Generation != m.search.known && m.search.job == nil {
@@ -179,14 +178,14 @@ func (m *Model) stateChanged(state State) tea.Cmd {
 	return nil
 }
 
-// previewMsg is a conversation that was rendered.
+// previewMsg is the result of rendering a conversation.
 type previewMsg struct {
 	request
 	page *Preview
 	err  error
 }
 
-// showPreview shows what is selected.
+// showPreview shows the selection in the preview.
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()
@@ -213,11 +212,13 @@ func (m *Model) showPreview() tea.Cmd {
 func (m *Model) loadPreview() tea.Cmd {
 	p := &m.preview
 	if p.running != nil {
-		p.running.stop()
+		if p.loading != p.want {
+			p.running.stop()
+		}
 		return nil
 	}
 	ctx, stop := context.WithCancel(m.ctx)
-	p.running = &job{stop}
+	p.running, p.loading = &job{stop}, p.want
 	want, render := p.want, m.options.Preview
 	return command(func() tea.Msg {
 		defer stop()
@@ -226,7 +227,7 @@ func (m *Model) loadPreview() tea.Cmd {
 	})
 }
 
-// loadMore renders more of the conversation, when its end is near.
+// loadMore renders more of the conversation when an end is near.
 func (m *Model) loadMore() tea.Cmd {
 	if m.preview.more() {
 		return m.loadPreview()
@@ -237,14 +238,15 @@ func (m *Model) loadMore() tea.Cmd {
 func (m *Model) previewed(msg previewMsg) tea.Cmd {
 	p := &m.preview
 	p.running = nil
+	cancelled := errors.Is(msg.err, context.Canceled)
 	switch {
 	case msg.err == nil:
 		p.loaded(msg.request, msg.page)
-	case msg.request == p.want:
+	case msg.request == p.want && !cancelled:
 		p.failed = msg.err
 	}
 	switch {
-	case msg.request != p.want && p.want != p.have && p.want.Path != "":
+	case (cancelled || msg.request != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
 		return m.loadPreview()
 	case msg.err == nil && p.page != nil && len(p.page.Lines) < p.height: // there is room for more
 		return m.loadMore()

@@ -8,16 +8,16 @@ import (
 	"pigrep/internal/session"
 )
 
-// styles are the looks of the screen. What a colour says is said by a word, a
-// sign or an attribute too.
+// styles are the styles of the screen. No information is in a colour alone: a word, a
+// sign or an attribute repeats it.
 type styles struct {
 	plain, title, dim, match, found, prompt, notice, problem, mark lipgloss.Style
 
-	selected color.Color // the background of the selected line
+	selected color.Color // background of the selected line
 	kinds    map[session.Kind]lipgloss.Style
 }
 
-// newStyles returns the looks for a terminal with a dark or a light background.
+// newStyles returns the styles for a dark or a light background.
 func newStyles(dark bool) styles {
 	plain := lipgloss.NewStyle()
 	pick := lipgloss.LightDark(dark)

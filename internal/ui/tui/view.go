@@ -19,19 +19,19 @@ func (a area) has(x, y int) bool {
 	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
 }
 
-// layout is where things are. The input is the first line, a rule the second,
-// the status the last.
+// layout is the position of the panes. The first line is the input, the second a rule,
+// the last the status.
 type layout struct {
 	list    area
-	preview area // without the line above it that names the session
-	beside  bool // the preview is beside the list, not below
+	preview area // without the title line above it
+	beside  bool // the preview is beside the list, not below it
 }
 
 const (
-	besideFrom  = 100 // columns, from which the panes stand side by side
-	previewFrom = 60  // columns, from which there are two of them
-	stackFrom   = 16  // lines, from which there are two of them one above the other
-	frame       = 3   // lines that are no pane
+	besideFrom  = 100 // columns for two panes side by side
+	previewFrom = 60  // columns for two panes, one above the other
+	stackFrom   = 16  // lines for two panes, one above the other
+	frame       = 3   // lines outside of the panes
 )
 
 func (m *Model) layout() layout {
@@ -71,7 +71,7 @@ func (m *Model) View() (v tea.View) {
 	return v
 }
 
-// screen returns all lines, and where the cursor is.
+// screen returns all lines, and the position of the cursor.
 func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
@@ -131,12 +131,12 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	return lines, cursor
 }
 
-// rule is the line below the input. It shows which pane has the keys.
+// rule draws the line below the input.
 func (m *Model) rule(v view, width int) string {
 	return v.dim.Render(strings.Repeat("─", width))
 }
 
-// list draws the results, or says why there are none.
+// list draws the results, or the reason why there are none.
 func (m *Model) list(v view, width, height int) []string {
 	if len(m.results.rows) > 0 || width <= 0 || height <= 0 {
 		return m.results.render(v, width, max(0, height), !m.reading)
@@ -145,7 +145,7 @@ func (m *Model) list(v view, width, height int) []string {
 	s := &m.search
 	switch {
 	case errors.Is(s.failed, ErrNoIndex) && m.state.Problem == "":
-		text = []string{"The index is being built; what is ready shows up here."}
+		text = []string{"Building the index; hits appear as they are ready."}
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}
 	case !s.answered || s.job != nil:
@@ -174,7 +174,7 @@ func (m *Model) list(v view, width, height int) []string {
 	return lines[:height]
 }
 
-// previewTitle names the session that the preview shows.
+// previewTitle draws the title line of the preview.
 func (m *Model) previewTitle(v view, width int) string {
 	g := m.results.session()
 	if g == nil {
@@ -196,10 +196,10 @@ func (m *Model) previewTitle(v view, width int) string {
 	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
 }
 
-// maxFoot is how many lines what is said may take.
+// maxFoot is the most lines of a message.
 const maxFoot = 4
 
-// foot is the last lines: the status, or what is said when that takes more.
+// foot returns the last lines: the status, or a message that needs more than one.
 func (m *Model) foot(v view) []string {
 	text := terminal.Clean(m.message.text)
 	most := min(maxFoot, m.height/3)
@@ -221,8 +221,7 @@ func (m *Model) foot(v view) []string {
 	return lines
 }
 
-// status is the last line: what the last key brought about, or how much was
-// found, how fresh that is and where it was looked for.
+// status returns the last line: the current message, or counts, freshness and scope.
 func (m *Model) status(v view) string {
 	left, look := m.message.text, v.notice
 	if m.message.bad {
@@ -247,7 +246,7 @@ func (m *Model) status(v view) string {
 	return look.Render(left) + strings.Repeat(" ", room) + v.dim.Render(right)
 }
 
-// hints names the keys that matter most where the keys go.
+// hints returns the most important keys of the part that has the focus.
 func (m *Model) hints() string {
 	switch m.place() {
 	case inHelp:
@@ -266,7 +265,7 @@ func (m *Model) hints() string {
 	return "Enter resume · Ctrl-O read · Tab preview · " + help
 }
 
-// counts says how much was found, how fresh that is and where it was looked for.
+// counts returns number of hits, time, freshness and scope.
 func (m *Model) counts() string {
 	s := &m.search
 	var parts []string
@@ -297,7 +296,7 @@ func (m *Model) counts() string {
 	return strings.Join(parts, " · ")
 }
 
-// freshness says how the index stands.
+// freshness describes the state of the index.
 func (m *Model) freshness() string {
 	switch s := &m.state; {
 	case s.Indexing:
@@ -309,7 +308,7 @@ func (m *Model) freshness() string {
 	case s.Problem != "":
 		return s.Problem
 	case !s.Ready:
-		return "looking for what is new"
+		return "checking for changes"
 	}
 	return "up to date"
 }
