@@ -8,7 +8,7 @@
 # make fuzz    each fuzz target for FUZZTIME
 # make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
 # make compare check that this build gives the same answers as the program OLD; WORK keeps its answers for the next time
-# make docs    write the generated pages and screens anew
+# make docs    regenerate the tables, screens and pictures on pages
 # make cover   how much of each package its own tests and those of the whole run
 .PHONY: build try bench compare torture check check-all fmt vet vet-cross staticcheck vuln test race fuzz cross dist man docs cover
 
@@ -103,7 +103,9 @@ dist: man
 	done; \
 	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
 
+# Every test that writes to a page: tables first, then the screens of commands.
 docs:
+	go test ./internal/audit ./internal/redact ./internal/ui/tui -run '^TestDocs$$' -update
 	go test ./internal/ui/cli -run 'Docs|Screens' -update
 
 # The tests of the whole are what most of query and indexer is for.

@@ -7,42 +7,42 @@ import (
 	"sync"
 )
 
-// Rule is one thing that a reviewer of calls wants to see first. A call matches
-// a rule when one program of its shell command does, or one file that it names.
+// Rule describes calls that a reviewer should look at first. A call matches a
+// rule if a program in its shell command matches, or a file that it names.
 type Rule struct {
 	ID      string
-	What    string // what it finds, for people
-	Why     string // why one would look
+	What    string // completes "finds a call that ...", for people
+	Why     string // why it is worth a look
 	Program []Match
 	Files   []FileMatch
 }
 
-// Match is a pattern of one program of a shell command. All that is set must
-// hold.
+// Match is a pattern for one program in a shell command. Every field that is set
+// must match.
 type Match struct {
-	Names   []string   // the program, without its directory; "mkfs*" is any that begins so
-	Sub     []string   // its first argument that is no flag
-	Flags   []string   // at least one of these; "-r" is also in "-rf", "--force" in "--force=x"
+	Names   []string   // the program, without its directory; "mkfs*" matches the prefix
+	Sub     []string   // its first argument that is not a flag
+	Flags   []string   // at least one of these; "-r" also matches "-rf", "--force" also "--force=x"
 	Without []string   // none of these
-	Args    lazyRegexp // some argument
+	Args    lazyRegexp // matches some argument
 	None    bool       // it has no argument
-	By      []string   // the program that is given it to run
-	Code    lazyRegexp // the program that it is given as text
+	By      []string   // it is run by one of these programs
+	Code    lazyRegexp // matches the code passed to it as text
 	Saved   bool       // it is, or runs, a file that the same command fetched
-	After   []string   // programs that hand it what it runs: one before it in the pipeline, when it
-	// reads its program from there, or one in a substitution that makes its program
+	After   []string   // what it runs is the output of one of these: an earlier program in the pipeline,
+	// if it reads its code from stdin, or a program in a substitution
 }
 
-// FileMatch is a pattern of a file that a call reads or writes.
+// FileMatch is a pattern for a file that a call reads or writes.
 type FileMatch struct {
-	Write   bool       // files that are written, else those read
-	Outside bool       // any outside of the session's working directory and of places for temporary files
-	Path    lazyRegexp // else: of the path, with slashes
-	Except  lazyRegexp // and none of these
+	Write   bool       // matches files that are written, otherwise files that are read
+	Outside bool       // matches any file outside the session's working directory and the temporary directories
+	Path    lazyRegexp // otherwise: matches the path, with slashes
+	Except  lazyRegexp // paths that do not count
 }
 
-// lazyRegexp compiles when it is first asked: most runs of the program look at
-// no call, and all rules together take as long as a search for a rare word.
+// lazyRegexp compiles on first use. Most runs of the program evaluate no rules,
+// and compiling all of them takes as long as a search for a rare word.
 type lazyRegexp func() *regexp.Regexp
 
 func compiled(expr string) lazyRegexp {
@@ -56,13 +56,13 @@ var (
 	interpreters = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "python", "node", "deno", "bun", "perl", "ruby", "php", "pwsh"}
 )
 
-// Rules are all rules. They are evaluated when an audit asks for them; an index
-// holds nothing of them.
+// Rules lists all rules. They are evaluated when an audit asks for them and are
+// not stored in the index.
 var Rules = []Rule{
 	{
 		ID:   "recursive-delete",
-		What: "deletes a directory with all that is in it, or all files of a list",
-		Why:  "what is deleted by a wrong path or an empty variable is gone",
+		What: "deletes a directory tree, or every file in a list",
+		Why:  "a wrong path or an empty variable destroys files for good",
 		Program: []Match{
 			{Names: []string{"rm", "grm"}, Flags: []string{"-r", "-R", "--recursive"}},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
@@ -83,8 +83,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "forced-push",
-		What: "overwrites what others see of a git repository",
-		Why:  "commits of others may be lost from the remote",
+		What: "overwrites the history of a remote repository",
+		Why:  "the remote may lose commits made by others",
 		Program: []Match{
 			{Names: []string{"hg"}, Sub: []string{"push"}, Flags: []string{"-f", "--force"}},
 			{Names: []string{"gh"}, Sub: []string{"repo"}, Args: compiled(`^sync$`), Flags: []string{"--force"}},
@@ -94,8 +94,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "network-to-shell",
-		What: "runs what comes from the network unseen",
-		Why:  "nobody has read what ran, and it may differ the next time",
+		What: "downloads code and runs it unseen",
+		Why:  "nobody read the code, and it may be different next time",
 		Program: []Match{
 			{Names: interpreters, After: network},
 			{Names: []string{"eval", "source", ".", "iex", "invoke-expression", "$()"}, After: network},
@@ -107,8 +107,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "decoded-code",
-		What: "runs code that it decodes first",
-		Why:  "what ran cannot be read in the call",
+		What: "decodes code and runs it",
+		Why:  "the call does not show what ran",
 		Program: []Match{
 			{Names: interpreters, After: decoders},
 			{Names: []string{"eval", "source", ".", "$()"}, After: decoders},
@@ -118,8 +118,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "superuser",
-		What: "runs as another user, mostly as root",
-		Why:  "nothing on the machine is safe from it",
+		What: "runs as another user, usually root",
+		Why:  "root can change anything on the machine",
 		Program: []Match{
 			{Names: []string{"sudo", "doas"}, Without: []string{"-V", "--version", "-l", "--list", "-k", "-K", "-v", "--validate", "--help"}},
 			{Names: []string{"su", "sudoedit", "pkexec", "run0", "runuser", "gosu", "gsudo", "runas", "visudo"}, Without: []string{"--version", "--help"}},
@@ -132,8 +132,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "world-writable",
-		What: "lets every user of the machine write to a file",
-		Why:  "any program of any user can change it from then on",
+		What: "makes a file writable by every user",
+		Why:  "any program of any user can change the file",
 		Program: []Match{
 			{Names: []string{"chmod", "gchmod"}, Args: compiled(`^0*[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
 			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: compiled(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
@@ -146,7 +146,7 @@ var Rules = []Rule{
 	{
 		ID:   "disk-tool",
 		What: "formats, partitions or overwrites a disk",
-		Why:  "a wrong device name destroys all that is on it",
+		Why:  "a wrong device name destroys a whole disk",
 		Program: []Match{
 			{Names: []string{"mkfs*", "mkswap", "newfs*", "wipefs", "shred", "blkdiscard", "sgdisk", "cfdisk", "gdisk", "pvremove", "vgremove", "lvremove", "pvcreate", "mke2fs", "zpool", "badblocks"},
 				Without: []string{"-V", "--version", "--help", "list", "status", "-p", "--print"}},
@@ -165,8 +165,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "outside-write",
-		What: "writes, moves or deletes a file outside of the session's working directory",
-		Why:  "the work of a session is mostly in its directory; places for temporary files do not count",
+		What: "writes, moves or deletes a file outside the session's working directory",
+		Why:  "a session seldom has work outside its directory; temporary directories do not count",
 		Program: []Match{
 			{Names: []string{"crontab"}, Without: []string{"-l", "-V"}},
 		},
@@ -174,8 +174,8 @@ var Rules = []Rule{
 	},
 	{
 		ID:   "credentials",
-		What: "reads what mostly holds keys, passwords or tokens: files, the environment, what keeps secrets",
-		Why:  "what a session has read is in its file, and went to the model",
+		What: "reads a likely source of keys, passwords or tokens: a file, the environment, a secret store",
+		Why:  "whatever a session reads is stored in its file and sent to the model",
 		Program: []Match{
 			{Names: []string{"env"}},
 			{Names: []string{"printenv"}, None: true},
@@ -206,7 +206,8 @@ var Rules = []Rule{
 	},
 }
 
-// matches reports whether a program of one of the names matches.
+// matches reports whether a program with one of the names also matches the rest
+// of the pattern.
 func (m *Match) matches(c *command) bool {
 	if len(m.Sub) > 0 && !slices.Contains(m.Sub, c.subcommand()) {
 		return false
@@ -226,7 +227,8 @@ func (m *Match) matches(c *command) bool {
 	return len(m.After) == 0 || c.runsOutputOf(m.After)
 }
 
-// subcommand returns the first argument that says what to do.
+// subcommand returns the first argument that is neither a flag nor the value of
+// one.
 func (c *command) subcommand() string {
 	valued := subcommanded[c.program]
 	for i := 0; i < len(c.args); i++ {
@@ -240,8 +242,8 @@ func (c *command) subcommand() string {
 	return ""
 }
 
-// has reports whether the flag, or a bare word, is among the arguments. What
-// follows "--" is no flag.
+// has reports whether the flag, or a bare word, is among the arguments. Nothing
+// after "--" is a flag.
 func (c *command) has(flag string) bool {
 	long := strings.HasPrefix(flag, "--")
 	short := len(flag) == 2 && flag[0] == '-'
@@ -252,7 +254,7 @@ func (c *command) has(flag string) bool {
 		case arg == "--":
 			return false
 		case short && len(arg) > 2 && arg[0] == '-' && arg[1] != '-' && c.program != "find":
-			// Letters joined; what follows a "=" or a digit is a value.
+			// Combined letters; from "=" or a digit on it is a value.
 			letters := arg[1:]
 			if end := strings.IndexFunc(letters, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }); end >= 0 {
 				letters = letters[:end]
@@ -265,7 +267,7 @@ func (c *command) has(flag string) bool {
 	return false
 }
 
-// runsOutputOf reports whether the program that c runs comes from one of these.
+// runsOutputOf reports whether c runs the output of one of the programs.
 func (c *command) runsOutputOf(programs []string) bool {
 	among := func(list []string) bool {
 		return slices.ContainsFunc(list, func(p string) bool { return slices.Contains(programs, p) })
@@ -311,14 +313,14 @@ func (c *command) runsOutputOf(programs []string) bool {
 	return true
 }
 
-// ruleMatch is a pattern of a rule.
+// ruleMatch is a pattern with the rule it belongs to.
 type ruleMatch struct {
 	rule int
 	*Match
 }
 
-// byName finds the patterns of a program. Those of names that end with a star
-// stand under their beginnings, in prefixes.
+// byName indexes the patterns by program name. Names that end with a star are in
+// prefixes, without the star.
 var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 	names, prefixes = make(map[string][]ruleMatch), make(map[string][]ruleMatch)
 	for r := range Rules {
@@ -336,7 +338,7 @@ var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 	return names, prefixes
 })
 
-// matchPrograms returns the rules that the programs match.
+// matchPrograms returns the rules that any of the programs matches.
 func matchPrograms(commands []command) (set RuleSet) {
 	names, prefixes := byName()
 	for i := range commands {
@@ -348,7 +350,7 @@ func matchPrograms(commands []command) (set RuleSet) {
 				}
 			}
 		}
-		name := strings.ToLower(interpreterOf(c.program)) // PowerShell does not tell cases apart
+		name := strings.ToLower(interpreterOf(c.program)) // PowerShell ignores case
 		try(names[name])
 		for prefix, list := range prefixes {
 			if strings.HasPrefix(name, prefix) {
@@ -359,7 +361,8 @@ func matchPrograms(commands []command) (set RuleSet) {
 	return set
 }
 
-// fileMatcher matches files against the rules. Most files come again and again.
+// fileMatcher matches files against the rules. It remembers results: most files
+// occur many times.
 type fileMatcher struct {
 	known map[namedFile]RuleSet
 }
@@ -369,8 +372,8 @@ type namedFile struct {
 	write bool
 }
 
-// match returns the rules that a file matches which is read or written by what
-// runs in dir, in a session of the working directory cwd.
+// match returns the rules that a file matches when a program that runs in dir
+// reads or writes it, in a session with the working directory cwd.
 func (f *fileMatcher) match(file, dir, cwd string, write bool) RuleSet {
 	set := f.named(file, write)
 	if write && isOutside(file, dir, cwd) {
@@ -379,7 +382,7 @@ func (f *fileMatcher) match(file, dir, cwd string, write bool) RuleSet {
 	return set
 }
 
-// outsideRules are the rules on any file that is written outside.
+// outsideRules is the set of rules that match any file written outside.
 var outsideRules = func() (set RuleSet) {
 	for r := range Rules {
 		for _, m := range Rules[r].Files {
@@ -391,7 +394,7 @@ var outsideRules = func() (set RuleSet) {
 	return set
 }()
 
-// named returns the rules that a file matches by its path alone.
+// named returns the rules that match the path alone.
 func (f *fileMatcher) named(file string, write bool) RuleSet {
 	key := namedFile{file, write}
 	if set, ok := f.known[key]; ok {

@@ -9,23 +9,23 @@ import (
 type Rule struct {
 	ID      string
 	What    string   // what it masks, for people
-	Near    []string // words in lower case, of two bytes or more; a line without any of them has none of these secrets
-	Pattern string   // its last group that matched, or the whole match, is the secret
-	Lines   bool     // it goes over lines
-	Values  bool     // the secret must look like a value: placeholders and code are none
+	Near    []string // lower case, two bytes or more; a line with none of these words has no such secret
+	Pattern string   // the secret is the last group that matched, or the whole match
+	Lines   bool     // it spans lines
+	Values  bool     // the secret must look like a value, not like a placeholder or code
 }
 
-// Rules is the table that masking and docs/redact.md are made from. The first
-// rule that finds a place names it.
+// Rules is the source of masking and of the table in docs/redact.md. If several
+// rules match at the same place, the first one names it.
 var Rules = []Rule{
-	{ID: "private-key", What: "private keys in PEM or PGP armour, up to their end or that of the text",
+	{ID: "private-key", What: "private keys in PEM or PGP armour, up to the end of the key or of the text",
 		Near: []string{"private key"}, Lines: true,
 		Pattern: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`},
 	{ID: "age-key", What: "age identities", Near: []string{"age-secret-key-1"}, Pattern: `\bAGE-SECRET-KEY-1[0-9A-Z]{20,}`},
 	{ID: "jwt", What: "JSON Web Tokens", Near: []string{"eyj"}, Pattern: `\beyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?`},
 
 	{ID: "anthropic-key", What: "Anthropic keys (sk-ant-…)", Near: []string{"sk-ant-"}, Pattern: `\bsk-ant-[\w-]{12,}`},
-	{ID: "openai-key", What: "OpenAI keys and those in their form (sk-…, sk-proj-…)", Near: []string{"sk-"},
+	{ID: "openai-key", What: "OpenAI keys and keys of the same form (sk-…, sk-proj-…)", Near: []string{"sk-"},
 		Pattern: `\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-[\w-]{20,}|[A-Za-z0-9]{20,})`},
 	{ID: "model-key", What: "keys of Groq, xAI, Perplexity, Replicate, Hugging Face, Fireworks and Cerebras",
 		Near:    []string{"gsk_", "xai-", "pplx-", "r8_", "hf_", "fw_", "csk-"},
@@ -59,10 +59,10 @@ var Rules = []Rule{
 
 	{ID: "url-password", What: "the password in a URL or connection string (postgres://user:…@host)", Near: []string{"://"},
 		Pattern: `\b[A-Za-z][\w+.-]*://[^\s:/@"'<>\[]*:([^\s/@"'<>]+(?:@[^\s/@"'<>]+)*)@[\w\[<{$]`, Values: true},
-	{ID: "url-parameter", What: "tokens and signatures among the parameters of a URL, and in place of its user",
+	{ID: "url-parameter", What: "tokens and signatures in the parameters of a URL, or in place of the user name",
 		Near:    []string{"://", "token=", "key=", "sig=", "signature=", "secret=", "password=", "auth="},
 		Pattern: `://([^\s:/@"'<>]{20,})@[\w\[]|\bSignature=([0-9a-fA-F]{40,})|(?i)[?&](?:[\w-]*token|[\w-]*key|sig|[\w-]*signature|[\w-]*secret|password|auth)=([^\s&"'<>#]{8,})`, Values: true},
-	{ID: "authorization", What: "what follows Authorization: and Bearer", Near: []string{"bearer", "authorization"},
+	{ID: "authorization", What: "credentials after Authorization: and Bearer", Near: []string{"bearer", "authorization"},
 		Pattern: `(?i)\bbearer\s+([\w.~+/=-]{12,})|\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|token|digest|negotiate|apikey)\s+)?([\w.~+/=-]{8,})`, Values: true},
 	{ID: "cookie", What: "the values of Cookie: and Set-Cookie: headers", Near: []string{"cookie"},
 		Pattern: `(?i)\b(?:set-)?cookie["']?:\s*["']?([\w.-]+=[^\s;"']{8,}(?:;\s*[\w.-]+=[^\s;"']+)*)`},
@@ -71,27 +71,27 @@ var Rules = []Rule{
 		Pattern: `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\n|;]*?\s-p["']?([^\s"']{3,})|\b(?:docker|podman|helm|registry)\s+login\b[^\n|;]*?\s-p[= ]["']?([^\s"']+)` +
 			`|\bredis-cli\b[^\n|;]*?\s-a\s+["']?([^\s"']+)|\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+["']?([^\s"']+)|\bhttps?\b[^\n|;]*?\s(?:-a|--auth)[= ]["']?[^\s:"']+:([^\s"']{3,})|` +
 			`\bcurl\b[^\n|;]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{3,})|\bsshpass\s+-p\s*["']?([^\s"']+)|\blogin[ \t]+\S+[ \t]+password[ \t]+(\S+)`, Values: true},
-	{ID: "password-hash", What: "hashes of passwords, as /etc/shadow and htpasswd have them ($2y$…, $6$…, $argon2id$…)",
+	{ID: "password-hash", What: "password hashes as in /etc/shadow and htpasswd ($2y$…, $6$…, $argon2id$…)",
 		Near: []string{"$2", "$5$", "$6$", "$y$", "$argon2", "$apr1$"}, Pattern: `\$(?:2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[\w./$,=+-]{20,}`},
-	{ID: "password", What: "values given to names that end in password, passwd, pwd or passphrase, and to such flags; not what reads like a sentence, or is a path",
+	{ID: "password", What: "values of names and flags that end in password, passwd, pwd or passphrase; not sentences or paths",
 		Near: []string{"passw", "pwd", "passphrase"},
 		Pattern: `(?i)(?:password|passwd|pwd|passphrase)["']?\s*(?:=>|:=|[:=])\s*(?:"([^"\n]+)"|'([^'\n]+)')` +
 			`|(?i)(?:password|passwd|pwd|passphrase)["']?=([^\s"',;&)\]}]{3,})` +
 			`|(?im)(?:password|passwd|pwd|passphrase)["']?:[ \t]+([^\s"',;(){}\[\]]{3,})[ \t]*,?$` +
 			`|(?im)^[ \t]*[\w.-]*(?:password|passwd|pwd|passphrase):[ \t]+([^\s"'][^\n]{3,}?)[ \t]*$` +
 			`|(?i)\s--(?:password|passwd|passphrase)[ =]["']?([^\s"'-][^\s"']{2,})`, Values: true},
-	{ID: "told-password", What: "passwords that a sentence tells: the password is …, with a digit or a sign in it", Near: []string{"passw", "passphrase"},
+	{ID: "told-password", What: "passwords in a sentence (the password is …) that contain a digit or a symbol", Near: []string{"passw", "passphrase"},
 		Pattern: "(?i)\\b(?:password|passwd|passphrase)(?:\\s+\\w+){0,3}\\s+(?:is|was|to)(?:\\s+now)?:?\\s+[\"'`]?([^\\s\"'`,;]{3,}[^\\s\"'`,;.!?)])", Values: true},
-	{ID: "variable", What: "what variables in capitals hold whose names end in SECRET, TOKEN, API_KEY, ACCESS_KEY, SECRET_KEY or PRIVATE_KEY",
+	{ID: "variable", What: "values of upper-case variables whose names end in SECRET, TOKEN, API_KEY, ACCESS_KEY, SECRET_KEY or PRIVATE_KEY",
 		Near:    []string{"secret=", "token=", "key=", `secret="`, `token="`, `key="`},
 		Pattern: `\b[A-Z][A-Z0-9_]*(?:SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)=["']?([^\s"'&;,)]{8,})`, Values: true},
-	{ID: "secret", What: "long values with letters and digits given to names that end in secret, token, api key, access key or credential",
+	{ID: "secret", What: "long values with letters and digits, of names that end in secret, token, api key, access key or credential",
 		Near: []string{"secret", "token", "key", "credential", "_auth", `"auth"`},
 		Pattern: `(?i)(?:secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|credentials?|\b_auth|"auth)["']?\s*` +
 			`(?:=>|:=|[:=]|\s(?:is|was)\s)\s*(?:"([^\s"]{12,})"|'([^\s']{12,})'|["']?([\w.~+/=-]{12,}))|(?i)\s--(?:[\w-]*token|[\w-]*secret|[\w-]*key)[ =]["']?([\w.~+/=-]{12,})`, Values: true},
 }
 
-// takes reports whether what the pattern found is a secret.
+// takes reports whether a match of the pattern is a secret.
 func (r *Rule) takes(value string) bool {
 	if !r.Values {
 		return true
@@ -110,16 +110,16 @@ func (r *Rule) takes(value string) bool {
 	return true
 }
 
-// isPath reports whether a value is the path of a file, as PWD has and names of
-// files with passwords.
+// isPath reports whether a value is a path, such as the value of PWD or the name
+// of a password file.
 func isPath(v string) bool {
 	rest := strings.TrimLeft(v, "~.")
 	return strings.HasPrefix(rest, "/") && len(v)-len(rest) <= 2 && !strings.ContainsAny(v, "!@#$%^&*") ||
 		len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/')
 }
 
-// sentenceWords are words that no passphrase is likely to have, and hardly any
-// sentence is without.
+// sentenceWords are words that hardly any passphrase contains and hardly any
+// sentence lacks.
 var sentenceWords = map[string]bool{
 	"a": true, "all": true, "an": true, "and": true, "are": true, "at": true, "be": true, "by": true, "can": true, "cannot": true, "does": true,
 	"failed": true, "field": true, "for": true, "from": true, "has": true, "have": true, "in": true, "incorrect": true, "invalid": true, "is": true,
@@ -136,14 +136,14 @@ func isSentence(v string) bool {
 	})
 }
 
-// hasSign reports whether a word has letters and, in it, what words of a sentence
-// have not.
+// hasSign reports whether a word has letters and also a digit or a symbol, which
+// words of a sentence do not have.
 func hasSign(v string) bool {
 	v = strings.TrimRight(v, ".!?)")
 	return strings.ContainsAny(v, "0123456789!@#$%^&*+=") && strings.ContainsFunc(v, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' })
 }
 
-// placeholders are words that stand where a secret would.
+// placeholders are words used in place of a secret.
 var placeholders = map[string]bool{
 	"any": true, "base64": true, "base64-encoded": true, "bool": true, "boolean": true, "changed": true, "false": true, "field": true, "hidden": true, "incorrect": true,
 	"input": true, "invalid": true, "missing": true, "none": true, "null": true, "nil": true, "number": true, "object": true,
@@ -152,8 +152,8 @@ var placeholders = map[string]bool{
 	"unknown": true, "value": true, "void": true, "your-password": true, "yourpassword": true, "your_password": true,
 }
 
-// isPlaceholder reports whether a value stands for a secret and is none: a
-// variable, a type, an expression, stars.
+// isPlaceholder reports whether a value only represents a secret: a variable, a
+// type, an expression, stars.
 func isPlaceholder(v string) bool {
 	lower := strings.ToLower(strings.TrimRight(v, ".,;:!?"))
 	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
@@ -170,8 +170,8 @@ func isPlaceholder(v string) bool {
 	return strings.Trim(lower, "*x.-_…•") == "" // ********, xxxx, ...
 }
 
-// isRandom reports whether a value looks made by a machine: letters and digits
-// mixed, and no path, version, or name with words in it.
+// isRandom reports whether a value looks generated: letters and digits mixed, and
+// not a path, a version, or a name made of words.
 func isRandom(v string) bool {
 	letters, digits, upper, lower := 0, 0, 0, 0
 	changes, last := 0, 0
