@@ -179,7 +179,7 @@ func TestResume(t *testing.T) {
 	t.Run("after a warning", func(t *testing.T) {
 		d := drive(t, Options{}, 80, 24)
 		d.keys("token", "down", "down", "down", "enter")
-		if d.quit || !strings.Contains(plainScreen(d.Model), "written to in the last minute — Enter again") {
+		if d.quit || !strings.Contains(plainScreen(d.Model), "written to in the last minute; press Enter again") {
 			t.Fatalf("a warning does not show:\n%s", plainScreen(d.Model))
 		}
 		d.keys("enter")
