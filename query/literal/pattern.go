@@ -21,12 +21,22 @@ const (
 	IgnoreCase
 )
 
+// Try is an option with which a pattern would be taken that is not.
+type Try int
+
+// The options to try.
+const (
+	TryNothing   Try = iota
+	TryFixed         // take the pattern as it stands, not as an expression
+	TryMultiline     // match across lines
+)
+
 // PatternError says why and where a pattern is not a valid regular expression.
 type PatternError struct {
 	Pattern string
 	Offset  int // byte offset of the mistake; -1 for the whole pattern
 	Reason  string
-	Hint    string
+	Try     Try // what would take the pattern
 }
 
 func (e *PatternError) Error() string {
@@ -112,7 +122,7 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 		}
 		if !req.Multiline && hasNewline(re) {
 			return nil, &PatternError{Pattern: patterns[i], Offset: max(strings.Index(patterns[i], `\n`), strings.IndexByte(patterns[i], '\n')),
-				Reason: "it has a newline, and lines are matched one by one", Hint: "to match across lines add -U"}
+				Reason: "it has a newline, and lines are matched one by one", Try: TryMultiline}
 		}
 		parts[i] = text
 	}
@@ -151,7 +161,7 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 
 // patternError explains an error of the regular expression parser.
 func patternError(pattern string, err error) error {
-	e := &PatternError{Pattern: pattern, Offset: -1, Reason: err.Error(), Hint: "to look for it as it stands add -F"}
+	e := &PatternError{Pattern: pattern, Offset: -1, Reason: err.Error(), Try: TryFixed}
 	se, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
 		return e

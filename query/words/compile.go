@@ -92,18 +92,18 @@ func Compile(text string, env filter.Env) (*Query, error) {
 	case c.tooMany > 0:
 		c.Warnings = append(c.Warnings, fmt.Sprintf("only the first %d different words count; %d more are left out", maxWords, c.tooMany))
 	case root == nil:
-		return nil, &TextError{"the query is empty", "type a word to search for"}
+		return nil, &TextError{Reason: "the query is empty", Hint: "type a word to search for"}
 	case c.Root == nil:
 		return nil, &TextError{
-			fmt.Sprintf("the query %q has nothing but punctuation", syntax.Shorten(text)),
-			"words are what search finds; for exact punctuation use: pigrep grep -F",
+			Reason: fmt.Sprintf("the query %q has nothing but punctuation", syntax.Shorten(text)),
+			Hint:   "search finds words; grep finds punctuation too", Grep: true,
 		}
 	}
 	positive := slices.ContainsFunc(c.Words, func(w *Word) bool { return w.Scored })
 	if !positive && len(c.Fields) == 0 {
 		return nil, &TextError{
-			fmt.Sprintf("the query %q only says what to leave out", syntax.Shorten(text)),
-			"add a word that the hits should have",
+			Reason: fmt.Sprintf("the query %q only says what to leave out", syntax.Shorten(text)),
+			Hint:   "add a word that the hits should have",
 		}
 	}
 	for i := len(c.Words) - 1; i >= 0; i-- {
@@ -376,6 +376,7 @@ func appendNew(list []string, s string) []string {
 type TextError struct {
 	Reason string // what is wrong
 	Hint   string // what to type instead
+	Grep   bool   // an exact search of the text would find something
 }
 
 func (e *TextError) Error() string { return e.Reason }

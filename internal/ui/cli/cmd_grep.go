@@ -244,10 +244,16 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	return errIncomplete
 }
 
+// tries says how a pattern that is refused would be taken.
+var tries = map[literal.Try]string{
+	literal.TryFixed:     "to look for it as it stands add -F",
+	literal.TryMultiline: "to match across lines add -U",
+}
+
 // grepProblem explains an error of the search.
 func grepProblem(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*literal.PatternError](err); ok {
-		return &problem{code: codeQuery, message: e.Error(), hint: e.Hint}
+		return &problem{code: codeQuery, message: e.Error(), hint: tries[e.Try]}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,7 +18,6 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/ui/mcp"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
 )
 
 type mcpOptions struct {
@@ -81,9 +79,8 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 // mcpConfig is what a server answers from.
 func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 	zone := a.Zone()
-	now := func() time.Time { return a.Now().In(zone) }
 	return mcp.Config{
-		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: now, Name: p.indexDir,
+		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.indexDir,
 		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			l, err := f.open(ctx)
@@ -98,19 +95,20 @@ func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
 			}
 			return nil
 		},
-		Request: func(filters mcp.Filters, now time.Time) (query.Request, error) {
-			req, err := agentFilters(filters).requestAt(a, now.In(zone))
-			req.Resume, req.Env.Expand = p.agents.ResumeCommand, a.absolute
-			return req, agentError(context.Background(), err)
-		},
-		Status: func(context.Context) (json.RawMessage, error) {
+		Resume: p.agents.ResumeCommand, Absolute: a.absolute,
+		Status: func() (*mcp.Status, error) {
 			s, err := a.status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
 			}
-			var b bytes.Buffer
-			err = printer.New(&b, printer.FormatJSON, printer.Look{}).Status(s)
-			return bytes.TrimSpace(b.Bytes()), err
+			status := &mcp.Status{
+				Built: s.Built, Damage: s.Damage, Sessions: s.Sessions, Entries: s.Entries, Newest: s.Newest, State: s.State,
+				Answer: printer.StatusJSON(s),
+			}
+			for _, r := range s.Roots {
+				status.Roots = append(status.Roots, mcp.Root{Path: r.Path, Files: r.Files})
+			}
+			return status, nil
 		},
 	}
 }
@@ -138,27 +136,13 @@ func (a *App) currentSession() mcp.Session {
 	return mcp.Session{ID: id, Path: path}
 }
 
-// agentFilters are the flags that mean the same as filters of an agent.
-func agentFilters(f mcp.Filters) *sharedOptions {
-	return &sharedOptions{
-		scope: f.Scope, kinds: f.Kind, roles: f.Role, isError: f.Error, branch: f.Branch, tools: f.Tool, sessions: f.Session,
-		cwd: f.CWD, projects: f.Project, models: f.Model, since: f.Since, until: f.Until, excludes: f.Exclude,
-	}
-}
-
-// agentError is an error in the words of an agent: it gives arguments, no flags.
+// agentError is an error of the index as an agent reads it.
 func agentError(ctx context.Context, err error) error {
 	p, ok := errors.AsType[*problem](err)
 	if !ok || ctx.Err() != nil {
 		return err
 	}
 	e := &mcp.Error{Code: p.code, Message: p.Error(), Hint: p.hint}
-	if p.code == codeUsage {
-		e.Message, e.Hint = strings.ReplaceAll(e.Message, "--", ""), strings.ReplaceAll(e.Hint, "--", "")
-		if strings.Contains(p.hint, "pigrep") {
-			e.Hint = "" // it is of commands
-		}
-	}
 	if errors.Is(err, index.ErrLocked) {
 		e.Message = "the first index is being built"
 	}

@@ -22,7 +22,6 @@ import (
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/sessions"
-	"pigrep/query/words"
 )
 
 type resumeOptions struct {
@@ -131,9 +130,6 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 	req.Limit = maxCandidates + 1
 	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req))
 	if err != nil {
-		if e, ok := errors.AsType[*words.TextError](err); ok {
-			return nil, &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
-		}
 		return nil, searchProblem(ctx, err)
 	}
 	for _, w := range list.Warnings {
@@ -233,11 +229,24 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 		// A fork belongs to the directory that it is made in.
 		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the directory you are in")
 	default:
-		return &problem{code: codeCannotResume, message: "the session's directory is gone, and pi does not start without it", err: err,
-			hint: "if the project moved: --in DIR; else --fork goes on in the directory you are in"}
+		gone := &directoryGoneError{program: r.Argv[0], err: err}
+		return &problem{code: codeCannotResume, err: gone,
+			hint: "project moved? use --in DIR; otherwise --fork continues in the current directory"}
 	}
 	return nil
 }
+
+// directoryGoneError says that the agent cannot start where the session belongs.
+type directoryGoneError struct {
+	program string
+	err     error
+}
+
+func (e *directoryGoneError) Error() string {
+	return "the session's directory is gone, and " + e.program + " does not start without it: " + e.err.Error()
+}
+
+func (e *directoryGoneError) Unwrap() error { return e.err }
 
 // replace runs a program in place of pigrep.
 func (a *App) replace(dir string, argv []string) error {

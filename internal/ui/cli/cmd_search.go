@@ -174,33 +174,32 @@ func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Remov
 		a.warn("did you mean: %s", didYouMean)
 	}
 	if len(removed) > 0 {
-		var parts []string
-		for _, r := range removed {
-			parts = append(parts, o.without(r))
-		}
-		verb, noun := "are", " hits "
+		there := "there are %d hits %s"
 		if removed[0].Hits == 1 {
-			verb, noun = "is", " hit "
+			there = "there is %d hit %s"
 		}
-		parts[0] = strings.Replace(parts[0], " ", noun, 1)
-		a.warn("there %s %s", verb, strings.Join(parts, ", "))
+		text := fmt.Sprintf(there, removed[0].Hits, o.without(removed[0].Filter))
+		for _, r := range removed[1:] {
+			text += fmt.Sprintf(", %d %s", r.Hits, o.without(r.Filter))
+		}
+		a.warn("%s", text)
 	}
 }
 
-// without says how many hits there are without a filter, in the words of the
-// command line.
-func (o *sharedOptions) without(r query.Removed) string {
+// without says what to leave out or to change for a filter to be gone, in the words of
+// the command line.
+func (o *sharedOptions) without(filter string) string {
 	switch {
-	case r.Filter == "scope":
-		return fmt.Sprintf("%d in scope all", r.Hits)
-	case r.Filter == "all":
-		return fmt.Sprintf("%d without any filter", r.Hits)
-	case r.Filter == "cwd" && o.here:
-		return fmt.Sprintf("%d without --here", r.Hits)
-	case strings.ContainsAny(r.Filter, ":"):
-		return fmt.Sprintf("%d without %s", r.Hits, r.Filter)
+	case filter == "scope":
+		return "in scope all"
+	case filter == "all":
+		return "without any filter"
+	case filter == "cwd" && o.here:
+		return "without --here"
+	case strings.Contains(filter, ":"): // a field of the query
+		return "without " + filter
 	}
-	return fmt.Sprintf("%d without --%s", r.Hits, r.Filter)
+	return "without --" + filter
 }
 
 // scopeOf returns the scope in force.
@@ -221,7 +220,11 @@ func searchProblem(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if e, ok := errors.AsType[*words.TextError](err); ok {
-		return &problem{code: codeQuery, message: e.Reason, hint: e.Hint}
+		hint := e.Hint
+		if e.Grep {
+			hint += ": pigrep grep -F"
+		}
+		return &problem{code: codeQuery, message: e.Reason, hint: hint}
 	}
 	return indexProblem(err)
 }

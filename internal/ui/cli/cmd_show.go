@@ -234,7 +234,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 // allBranches reports whether more than one branch is shown: a branch that is
 // named is looked for among all of them.
 func (o *showOptions) allBranches() bool {
-	return o.all || o.leaf == "" && o.branch != "" && o.branch != entry.BranchActive
+	return o.all || o.leaf == "" && o.filters.Branch != "" && o.filters.Branch != entry.BranchActive
 }
 
 // choose returns the entries to show, in order, and whether they are a whole

@@ -215,17 +215,17 @@ func (o *sharedOptions) seed(words string, req query.Request) string {
 		kinds = append(kinds, string(k))
 	}
 	add("kind", kinds...)
-	add("role", o.roles...)
-	add("tool", o.tools...)
+	add("role", o.filters.Roles...)
+	add("tool", o.filters.Tools...)
 	add("session", req.Sessions...)
 	add("cwd", req.CWD)
-	add("project", o.projects...)
-	add("model", o.models...)
-	add("after", o.since)
+	add("project", o.filters.Projects...)
+	add("model", o.filters.Models...)
+	add("after", o.filters.Since)
 	if !req.Until.IsZero() {
 		add("before", req.Until.UTC().Format(time.RFC3339))
 	}
-	if o.isError {
+	if o.filters.Error {
 		add("is", "error")
 	}
 	add("branch", req.Branch)

@@ -176,9 +176,9 @@ func (d *desk) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
 	defer t.Close()
 	o := &resumeOptions{exec: !d.options.print}
 	r, err := o.plan(d.app, t)
-	if why, ok := errors.AsType[*problem](err); ok && strings.Contains(why.hint, "--") {
-		// Its flags are those of the command.
-		why.hint += " (pigrep resume " + t.shortID(t.Record.ID) + ")"
+	if gone, ok := errors.AsType[*directoryGoneError](err); ok {
+		command := "pigrep resume " + t.shortID(t.Record.ID)
+		return nil, &problem{code: codeCannotResume, err: gone, hint: "project moved? " + command + " --in DIR; otherwise " + command + " --fork"}
 	}
 	if err != nil {
 		return nil, err

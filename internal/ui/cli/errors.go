@@ -81,8 +81,11 @@ type problem struct {
 }
 
 func (p *problem) Error() string {
-	if p.err == nil {
+	switch {
+	case p.err == nil:
 		return p.message
+	case p.message == "":
+		return p.err.Error()
 	}
 	return p.message + ": " + p.err.Error()
 }

@@ -7,14 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
+	"pigrep/internal/ui/filters"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -24,14 +23,12 @@ import (
 
 // sharedOptions holds the values of the flags that commands share.
 type sharedOptions struct {
-	// filters
-	scope, cwd, since, until, branch       string
-	kinds, roles, tools, sessions          []string
-	projects, models, excludes, sessionDir []string
-	here, isError                          bool
+	filters filters.Filters
+	here    bool // the working directory as filters.CWD
 	// where
-	indexDir string
-	noUpdate bool
+	sessionDir []string
+	indexDir   string
+	noUpdate   bool
 	// output
 	redact         bool
 	maxBytes       int
@@ -69,33 +66,33 @@ type flagRow struct {
 // docs are made from it.
 var sharedFlags = []flagRow{
 	{name: "scope", value: "NAME", group: groupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
-		bind: func(o *sharedOptions) any { return &o.scope }, words: scopeNames},
+		bind: func(o *sharedOptions) any { return &o.filters.Scope }, words: scopeNames},
 	{name: "kind", value: "KIND", group: groupFilter, usage: "only these kinds (`pigrep help scopes` lists them), in place of a scope",
-		bind: func(o *sharedOptions) any { return &o.kinds }, words: kindNames, many: true},
+		bind: func(o *sharedOptions) any { return &o.filters.Kinds }, words: kindNames, many: true},
 	{name: "role", value: "ROLE", group: groupFilter, usage: "only messages of this role: user, assistant, toolResult, ...",
-		bind: func(o *sharedOptions) any { return &o.roles }},
+		bind: func(o *sharedOptions) any { return &o.filters.Roles }},
 	{name: "tool", value: "NAME", group: groupFilter, usage: "only calls and results of this tool",
-		bind: func(o *sharedOptions) any { return &o.tools }},
+		bind: func(o *sharedOptions) any { return &o.filters.Tools }},
 	{name: "session", value: "ID", group: groupFilter, usage: "only this session: its id, the beginning of it, or its path",
-		bind: func(o *sharedOptions) any { return &o.sessions }},
+		bind: func(o *sharedOptions) any { return &o.filters.Sessions }},
 	{name: "cwd", value: "DIR", group: groupFilter, usage: "only sessions of this directory or below",
-		bind: func(o *sharedOptions) any { return &o.cwd }},
+		bind: func(o *sharedOptions) any { return &o.filters.CWD }},
 	{name: "here", group: groupFilter, usage: "the same as --cwd .",
 		bind: func(o *sharedOptions) any { return &o.here }},
 	{name: "project", value: "NAME", group: groupFilter, usage: "only sessions of this project: a path, or the last element of one",
-		bind: func(o *sharedOptions) any { return &o.projects }},
+		bind: func(o *sharedOptions) any { return &o.filters.Projects }},
 	{name: "model", value: "NAME", group: groupFilter, usage: "only text of this model: a part of its name, or of provider/model",
-		bind: func(o *sharedOptions) any { return &o.models }},
+		bind: func(o *sharedOptions) any { return &o.filters.Models }},
 	{name: "since", value: "TIME", group: groupFilter, usage: "only entries from this time on: " + strings.Join(timespec.Examples, ", "),
-		bind: func(o *sharedOptions) any { return &o.since }},
+		bind: func(o *sharedOptions) any { return &o.filters.Since }},
 	{name: "until", value: "TIME", group: groupFilter, usage: "only entries up to this time; a day counts whole",
-		bind: func(o *sharedOptions) any { return &o.until }},
+		bind: func(o *sharedOptions) any { return &o.filters.Until }},
 	{name: "error", group: groupFilter, usage: "only what failed: results, replies and shells",
-		bind: func(o *sharedOptions) any { return &o.isError }},
+		bind: func(o *sharedOptions) any { return &o.filters.Error }},
 	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries from which pi goes on (active), or others (abandoned); any is the default",
-		bind: func(o *sharedOptions) any { return &o.branch }, words: branchNames},
+		bind: func(o *sharedOptions) any { return &o.filters.Branch }, words: branchNames},
 	{name: "exclude", value: "GLOB", group: groupFilter, usage: "leave out sessions whose path matches",
-		bind: func(o *sharedOptions) any { return &o.excludes }},
+		bind: func(o *sharedOptions) any { return &o.filters.Excludes }},
 
 	{name: "session-dir", value: "DIR", group: groupWhere, usage: "where the session files are, in place of pi's own directories",
 		bind: func(o *sharedOptions) any { return &o.sessionDir }},
@@ -256,74 +253,32 @@ func (v *number) limit() int {
 }
 
 // request turns the filters into a request.
-func (o *sharedOptions) request(a *App) (query.Request, error) { return o.requestAt(a, a.Now()) }
-
-// requestAt is request at a time, from which relative times count.
-func (o *sharedOptions) requestAt(a *App, now time.Time) (query.Request, error) {
-	r := query.Request{Redact: o.redact, Env: filter.Env{Now: now}, Spec: filter.Spec{Roles: o.roles, Tools: o.tools, Models: o.models, Projects: o.projects, Excludes: o.excludes, Error: o.isError}}
-	for _, s := range o.sessions {
-		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
-			s = a.absolute(s)
+func (o *sharedOptions) request(a *App) (query.Request, error) {
+	now := a.Now()
+	r := query.Request{Redact: o.redact, Env: filter.Env{Now: now}}
+	written := o.filters
+	if o.here {
+		if written.CWD != "" {
+			return r, usagef("--here is --cwd .", "--here and --cwd exclude each other")
 		}
-		r.Sessions = append(r.Sessions, s)
+		written.CWD = a.WorkDir
 	}
-	if o.scope != "" {
-		s, err := scope.Parse(o.scope)
-		if err != nil {
-			return r, usagef("`pigrep help scopes` says what each holds", "--scope: %v", err)
-		}
-		r.Scope = s
-	}
-	for _, value := range o.kinds {
-		for name := range strings.SplitSeq(value, ",") {
-			k, err := scope.ParseKind(strings.TrimSpace(name))
-			if err != nil {
-				return r, usagef("`pigrep help scopes` says what each holds", "--kind: %v", err)
-			}
-			if !slices.Contains[[]session.Kind](r.Kinds, k) {
-				r.Kinds = append(r.Kinds, k)
-			}
-		}
-	}
-	if o.scope != "" && len(o.kinds) > 0 {
-		return r, usagef("name the kinds, or the scope", "--scope and --kind exclude each other")
-	}
-	switch {
-	case o.here && o.cwd != "":
-		return r, usagef("--here is --cwd .", "--here and --cwd exclude each other")
-	case o.here:
-		r.CWD = a.WorkDir
-	case o.cwd != "":
-		r.CWD = a.absolute(o.cwd)
-	}
-	branch, err := entry.ParseBranch(o.branch)
-	if err != nil {
-		return r, usagef("", "--branch: %v", err)
-	}
-	r.Branch = branch
-	if o.since != "" {
-		span, err := timespec.Parse(o.since, r.Env.Now)
-		if err != nil {
-			return r, timeProblem("--since", err)
-		}
-		r.Since = span.Start
-	}
-	if o.until != "" {
-		span, err := timespec.Parse(o.until, r.Env.Now)
-		if err != nil {
-			return r, timeProblem("--until", err)
-		}
-		r.Until = span.End.Add(1) // the end of the span is inside, that of the request is not
-	}
-	if !r.Since.IsZero() && !r.Until.IsZero() && !r.Since.Before(r.Until) {
-		return r, usagef("put the earlier time after --since", "--since %s is after --until %s",
-			r.Since.Format(time.RFC3339), r.Until.Add(-1).Format(time.RFC3339))
-	}
-	return r, nil
+	var err error
+	r.Spec, err = written.Spec(now, a.absolute)
+	return r, filterProblem(err)
 }
 
-func timeProblem(flag string, err error) error {
-	return usagef("forms that work: "+strings.Join(timespec.Examples, ", "), "%s: %v", flag, err)
+// filterProblem explains an error of filters that were given as flags.
+func filterProblem(err error) error {
+	e, ok := errors.AsType[*filters.Error](err)
+	if !ok {
+		return err
+	}
+	hint := e.Hint
+	if e.Topic != "" {
+		hint = "`pigrep help " + e.Topic + "` explains them"
+	}
+	return &problem{code: codeUsage, message: e.Message(func(n filters.Name) string { return "--" + string(n) }), hint: hint}
 }
 
 // printer returns the printer that the flags and the terminal ask for.

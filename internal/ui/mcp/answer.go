@@ -11,6 +11,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/query"
+	"pigrep/query/filter"
 	"pigrep/query/sessions"
 	"pigrep/scope"
 )
@@ -221,8 +222,10 @@ func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 // and leaves out the session in which the agent runs.
 func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.Request, *leftOut, error) {
 	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
-	req, err := s.Request(f, time.UnixMilli(at.Now))
-	if err != nil {
+	now := time.UnixMilli(at.Now).In(s.Now().Location())
+	req := query.Request{Env: filter.Env{Now: now, Expand: s.Absolute}, Resume: s.Resume}
+	var err error
+	if req.Spec, err = f.spec(now, s.Absolute); err != nil {
 		return req, nil, err
 	}
 	req.Text, req.Redact = strings.TrimSpace(text), !s.Reveal

@@ -69,6 +69,12 @@ func (s *server) addGrep(m *mcp.Server) {
 	})
 }
 
+// tries says how a pattern that is refused would be taken.
+var tries = map[literal.Try]string{
+	literal.TryFixed:     "to look for it as it stands set fixed true",
+	literal.TryMultiline: "to match across lines set multiline true",
+}
+
 // errCounted ends a search of which more need not be known.
 var errCounted = errors.New("counted enough")
 
@@ -124,7 +130,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		answer.Files = len(q.Reader.Summaries())
 	default:
 		if e, ok := errors.AsType[*literal.PatternError](err); ok {
-			return nil, &Error{codeQuery, e.Error(), forAgents.Replace(e.Hint)}
+			return nil, &Error{codeQuery, e.Error(), tries[e.Try]}
 		}
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -16,8 +17,10 @@ import (
 	rules "pigrep/internal/audit"
 	"pigrep/internal/near"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/filters"
 	"pigrep/query/audit"
 	"pigrep/query/entry"
+	"pigrep/query/filter"
 	"pigrep/query/rank"
 	"pigrep/scope"
 )
@@ -54,6 +57,19 @@ type Filters struct {
 	Exclude Words  `json:"exclude,omitempty" jsonschema:"leave out sessions whose path matches this glob"`
 
 	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"search the session you are running in too"`
+}
+
+// spec turns the filters into those of a request.
+func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec, error) {
+	written := filters.Filters{
+		Scope: f.Scope, Kinds: f.Kind, Roles: f.Role, Tools: f.Tool, Sessions: f.Session, CWD: f.CWD, Projects: f.Project, Models: f.Model,
+		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude,
+	}
+	spec, err := written.Spec(now, absolute)
+	if e, ok := errors.AsType[*filters.Error](err); ok {
+		err = &Error{codeInput, e.Error(), e.Hint}
+	}
+	return spec, err
 }
 
 // CallFilters are those of the filters that concern calls and tokens.

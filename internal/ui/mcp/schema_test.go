@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -210,7 +209,7 @@ func TestBadArguments(t *testing.T) {
 // A bug in one tool ends neither the server nor the call.
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
-	client := connect(t, Config{Status: func(context.Context) (json.RawMessage, error) { panic("a bug") }})
+	client := connect(t, Config{Status: func() (*Status, error) { panic("a bug") }})
 	got, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "status"})
 	if err != nil || !got.IsError {
 		t.Errorf("got %+v, %v", got, err)

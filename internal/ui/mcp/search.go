@@ -115,13 +115,14 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 // searchError explains an error of a search.
 func searchError(err error) error {
 	if e, ok := errors.AsType[*words.TextError](err); ok {
-		return &Error{codeQuery, e.Reason, forAgents.Replace(e.Hint)}
+		hint := e.Hint
+		if e.Grep {
+			hint += ": the tool grep with fixed true"
+		}
+		return &Error{codeQuery, e.Reason, hint}
 	}
 	return err
 }
-
-// forAgents says in arguments what hints say in flags.
-var forAgents = strings.NewReplacer("pigrep grep -F", "the tool grep with fixed true", "add -F", "set fixed true")
 
 // removed says of filters what the arguments call them.
 func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {

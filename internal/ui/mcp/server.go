@@ -14,7 +14,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"time"
@@ -43,12 +42,10 @@ type Config struct {
 	Open func(ctx context.Context) (*Index, error)
 	At   func(generation uint64) *Index
 	// Name tells this index from others; cursors are good for one only.
-	Name string
-	// Request turns filters into those of a request; relative times count from
-	// now.
-	Request func(f Filters, now time.Time) (query.Request, error)
-	// Status returns the answer of the status command in JSON.
-	Status func(ctx context.Context) (json.RawMessage, error)
+	Name     string
+	Resume   query.ResumeFunc         // how sessions are resumed
+	Absolute func(path string) string // resolves a path that an agent gives
+	Status   func() (*Status, error)
 	// Help is the page about the query language.
 	Help func() string
 

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,24 +9,31 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/query"
 )
 
 // StatusInput are the arguments of status: none.
 type StatusInput struct{}
 
-// statusFacts are the fields of a status that its text tells.
-type statusFacts struct {
-	Built    bool             `json:"built"`
-	Damage   string           `json:"damage"`
-	Sessions int              `json:"sessions"`
-	Entries  int              `json:"entries"`
-	Newest   string           `json:"newest"`
-	Index    query.IndexState `json:"index"`
-	Roots    []struct {
-		Path  string `json:"path"`
-		Files int    `json:"files"`
-	} `json:"roots"`
+// Status is what is indexed. The text says its facts; the structured answer is that
+// of the status command.
+type Status struct {
+	Built    bool   // there is an index
+	Damage   string // why it cannot be read; "" when it can
+	Roots    []Root
+	Sessions int
+	Entries  int
+	Newest   session.Time
+	State    query.IndexState
+
+	Answer any // written as JSON
+}
+
+// Root is a session directory.
+type Root struct {
+	Path  string
+	Files int
 }
 
 func (s *server) addStatus(m *mcp.Server) {
@@ -38,14 +44,14 @@ func (s *server) addStatus(m *mcp.Server) {
 	})
 }
 
-func (s *server) status(ctx context.Context, _ *StatusInput) (*mcp.CallToolResult, error) {
-	data, err := s.Status(ctx)
+func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, error) {
+	f, err := s.Status()
 	if err != nil {
 		return nil, err
 	}
-	var f statusFacts
-	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, fmt.Errorf("read the status: %w", err)
+	data, err := encode(f.Answer)
+	if err != nil {
+		return nil, err
 	}
 	var b strings.Builder
 	switch {
@@ -54,16 +60,16 @@ func (s *server) status(ctx context.Context, _ *StatusInput) (*mcp.CallToolResul
 	case !f.Built:
 		b.WriteString("There is no index yet; the first search builds it.\n")
 	default:
-		fmt.Fprintf(&b, "%s, %d entries, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), f.Entries, f.Newest)
+		fmt.Fprintf(&b, "%s, %d entries, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), f.Entries, dayOf(f.Newest))
 	}
 	for _, r := range f.Roots {
 		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))
 	}
-	if f.Index.PendingFiles > 0 {
-		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.Index.PendingFiles, "session file is", "session files are"))
+	if f.State.PendingFiles > 0 {
+		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.State.PendingFiles, "session file is", "session files are"))
 	}
-	if f.Index.SkippedLines > 0 {
-		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.Index.SkippedLines, "line is", "lines are"))
+	if f.State.SkippedLines > 0 {
+		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.State.SkippedLines, "line is", "lines are"))
 	}
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimRight(b.String(), "\n")}}, StructuredContent: data}, nil
 }

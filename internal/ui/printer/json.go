@@ -211,8 +211,11 @@ func newStatusJSON(h head, s *Status) statusJSON {
 	}
 }
 
+// StatusJSON returns what a status is in JSON.
+func StatusJSON(s *Status) any { return newStatusJSON(envelope("status"), s) }
+
 func (p jsonEnvelope) Status(s *Status) error {
-	return encode(p.w, newStatusJSON(envelope("status"), s))
+	return encode(p.w, StatusJSON(s))
 }
 
 func (p jsonLines) Status(s *Status) error {
