@@ -81,7 +81,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 		}, "other terms"},
 		{"a keyword", func(d *segment.Document, _ *session.Record) bool { d.EntryID = ""; return true }, "other terms"},
 		{"a copy mark", func(d *segment.Document, _ *session.Record) bool { d.Copy = 0; return true }, "other terms"},
-		{"a byte of the checkpoint", func(_ *segment.Document, rec *session.Record) bool { rec.HeadHash ^= 1; return true }, "session record"},
+		{"a byte of the checkpoint", func(_ *segment.Document, rec *session.Record) bool { rec.Partial[0] ^= 1; return true }, "session record"},
 		{"calls of tools", func(_ *segment.Document, rec *session.Record) bool {
 			rec.Facts = &session.Facts{Calls: []session.CallFact{{Tool: "bash"}}}
 			return true

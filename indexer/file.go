@@ -37,7 +37,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	now := w.Now()
 	s.File.setStat(info)
 	rec, marks, err := w.begin(s, f)
-	if err != nil {
+	if rec == nil {
 		return err
 	}
 	if rec.Facts == nil {
@@ -111,23 +111,28 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 	}
 }
 
-// begin returns the record to read on from, with the marks of the bytes before
-// its checkpoint. Of a file that was rewritten it takes the documents out.
+// begin returns the record to continue from, with the marks of the bytes before its
+// checkpoint. It proves that these bytes are as indexed, after the file's times were read,
+// so that a later change of them shows in the times. Otherwise the file is rewritten, and
+// begin deletes its documents. It returns no record when the file cannot be read.
 func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) {
 	if s.Change == Grown {
 		rec, err := w.writer.Record(s.Known.File)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
-		reason := noRecord
+		s.Change, s.Reason = Rewritten, noRecord
 		if rec != nil {
-			m, err := resumeMarks(f, rec)
-			if err == nil {
+			same, err := sameBlocks(f, rec)
+			if err != nil {
+				return nil, nil, w.cannotRead(s, err)
+			}
+			if m, err := resumeMarks(rec); same && err == nil {
+				s.grown()
 				return rec, m, nil
 			}
-			reason = errMarks.Error()
+			s.Reason = otherBytes
 		}
-		s.Change, s.Reason = Rewritten, reason
 	}
 	rec := &session.Record{}
 	rec.Path = s.File.Path

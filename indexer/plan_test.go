@@ -69,6 +69,22 @@ func TestWhatHappenedToAFile(t *testing.T) {
 		{"one bit at the start", write(flip(5)), indexer.Rewritten},
 		{"one bit in the first block", write(flip(session.HashedBlock / 2)), indexer.Rewritten},
 		{"one bit in the last block", write(flip(len(base) - 9)), indexer.Rewritten},
+		{"one bit in the first block, and a line more", write(append(flip(session.HashedBlock/2), line...)), indexer.Rewritten},
+		{"one bit in the middle of the last block, and a line more", write(append(flip(session.HashedBlock+session.HashedBlock/4), line...)), indexer.Rewritten},
+		{"one bit in another file, and a line more", func(p string) error {
+			return replace(p, append(flip(session.HashedBlock/2), line...))
+		}, indexer.Rewritten},
+		{"the same bytes in another file, and a line more", func(p string) error { return replace(p, append(bytes.Clone(base), line...)) }, indexer.Grown},
+		{"one bit in the first block, with the times set back", func(p string) error {
+			info, err := os.Stat(p)
+			if err != nil {
+				return err
+			}
+			if err := write(flip(session.HashedBlock / 2))(p); err != nil {
+				return err
+			}
+			return os.Chtimes(p, info.ModTime(), info.ModTime())
+		}, indexer.Rewritten},
 		{"one bit at the start, and a line more", write(append(flip(5), line...)), indexer.Rewritten},
 		{"one bit before the checkpoint, and a line more", write(append(flip(len(base)-9), line...)), indexer.Rewritten},
 		{"a line less", write(base[:len(base)-len(line)]), indexer.Truncated},

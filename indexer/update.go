@@ -198,7 +198,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 // it calls Opened.
 func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
 	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
-		steps := Plan(r.Found, ix)
+		steps := plan(r.Found, ix, false)
 		for i := range steps {
 			steps[i].again(k.Again)
 		}

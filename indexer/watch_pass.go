@@ -106,7 +106,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 		return err
 	}
 	if needed {
-		err = w.index(ctx, r, func(ix *index.Writer) []Step { return Plan(w.found, ix) })
+		err = w.index(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, false) })
 	} else {
 		w.report(r, nil)
 	}
@@ -254,32 +254,32 @@ func planFiles(files []File, ix *index.Writer) []Step {
 	steps := make([]Step, len(files))
 	for i, f := range files {
 		steps[i] = Step{File: f, Known: ix.Summary(f.Path)}
-		steps[i].decide(ix)
+		steps[i].decide(ix, false)
 	}
 	return steps
 }
 
 // index carries the plan out, and tells what came of it. An index that is
 // damaged, or of another version, is built anew.
-func (w *watcher) index(ctx context.Context, r *Result, plan func(*index.Writer) []Step) error {
+func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer) []Step) error {
 	if w.fault != nil {
 		if err := w.fault(); err != nil {
 			return err
 		}
 	}
-	steps, err := w.keeper.update(ctx, r, plan)
+	done, err := w.keeper.update(ctx, r, steps)
 	if rebuildable(err) {
 		r.Rebuilt = err.Error()
 		_ = w.keeper.release()
 		w.keeper.Rebuild = true
-		steps, err = w.keeper.update(ctx, r, func(ix *index.Writer) []Step { return Plan(w.found, ix) })
+		done, err = w.keeper.update(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, false) })
 		w.keeper.Rebuild = false
 	}
 	if err != nil {
 		return err
 	}
 	w.skipped = w.keeper.writer.Skipped()
-	w.report(r, steps)
+	w.report(r, done)
 	if r.BytesRead > DefaultBatch {
 		// A large build is over: what it took is of no use to a process that
 		// sleeps for hours.

@@ -12,7 +12,7 @@ type decoder struct{ format.Decoder }
 
 // minSummaryLen is the least length of an encoded summary: every field takes one
 // byte, or 8.
-const minSummaryLen = 66
+const minSummaryLen = 50
 
 func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendUint(b, uint64(s.File))
@@ -25,8 +25,6 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendFixed(b, uint64(c.Mtime))
 	b = format.AppendFixed(b, uint64(c.Ctime))
 	b = format.AppendUint(b, c.Inode)
-	b = format.AppendFixed(b, c.HeadHash)
-	b = format.AppendFixed(b, c.TailHash)
 	b = format.AppendInt(b, c.TailBytes)
 
 	h := &s.Header
@@ -64,8 +62,6 @@ func (d *decoder) summary(s *session.Summary) {
 	c.Mtime = int64(d.Fixed())
 	c.Ctime = int64(d.Fixed())
 	c.Inode = d.Uint()
-	c.HeadHash = d.Fixed()
-	c.TailHash = d.Fixed()
 	c.TailBytes = d.Int()
 
 	h := &s.Header

@@ -13,9 +13,7 @@ type Checkpoint struct {
 	Ctime int64 // nanoseconds, 0 where the system has none
 	Inode uint64
 
-	HeadHash  uint64 // xxhash of the first min(Offset, HashedHead) bytes
-	TailHash  uint64 // xxhash of the last min(Offset, HashedTail) bytes before Offset
-	TailBytes int64  // bytes after Offset that are indexed as an unterminated last line
+	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
 }
 
 // Summary is what is known of a file without its tree: enough to filter
@@ -82,8 +80,6 @@ const (
 	MaxFirstPrompt = 240
 	MaxLabelled    = 100
 	MaxProblems    = 20
-	HashedHead     = 4 << 10
-	HashedTail     = 64 << 10
 	HashedBlock    = 1 << 20
 )
 

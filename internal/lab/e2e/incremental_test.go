@@ -198,6 +198,26 @@ func TestAnySequenceOfChanges(t *testing.T) {
 					return bytes.ReplaceAll(bytes.ReplaceAll(old, []byte("fails"), []byte("works")), []byte("exit"), []byte("tixe"))
 				})
 			},
+			"rewrite with the same size, and append": func(rt *rapid.T) {
+				edit(rt, root, names, func(old []byte) []byte {
+					old = bytes.ReplaceAll(bytes.ReplaceAll(old, []byte("fails"), []byte("works")), []byte("code"), []byte("doce"))
+					return append(old, line("text")...)
+				})
+			},
+			"save as an editor does": func(rt *rapid.T) {
+				path := filepath.Join(root, rapid.SampledFrom(names[:2]).Draw(rt, "name"))
+				old, err := os.ReadFile(path)
+				if err != nil {
+					return
+				}
+				old = append(bytes.ReplaceAll(old, []byte("works"), []byte("fails")), line("text")...)
+				if err := os.WriteFile(path+".tmp", old, 0o644); err != nil {
+					rt.Fatal(err)
+				}
+				if err := os.Rename(path+".tmp", path); err != nil {
+					rt.Fatal(err)
+				}
+			},
 			"rewrite": func(rt *rapid.T) {
 				edit(rt, root, names, func(old []byte) []byte { return []byte(header("r") + line("text") + line("text")) })
 			},
