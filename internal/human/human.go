@@ -6,6 +6,7 @@ package human
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,12 @@ import (
 )
 
 // Number writes n with commas between thousands: 1,234.
-func Number[T int | int64](n T) string { return humanize.Comma(int64(n)) }
+func Number[T int | int64](n T) string {
+	if n > -1000 && n < 1000 {
+		return strconv.FormatInt(int64(n), 10) // most are
+	}
+	return humanize.Comma(int64(n))
+}
 
 // Plural is a number with its noun: 1 file, 1,234 files.
 func Plural[T int | int64](n T, one, many string) string {

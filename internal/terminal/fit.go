@@ -6,10 +6,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is how many cells s fills. Most text is ASCII, where that is its length.
+// Width is how many cells s fills. Most text is ASCII, where that is its length,
+// with an ellipsis where it was clipped.
 func Width(s string) int {
 	if isPrintable(s) {
 		return len(s)
+	}
+	if short := strings.TrimSuffix(strings.TrimPrefix(s, "…"), "…"); isPrintable(short) {
+		return len(short) + (len(s)-len(short))/len("…")
 	}
 	return ansi.StringWidth(s)
 }

@@ -7,7 +7,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,8 +47,7 @@ type App struct {
 
 	Agents []adapter.Agent
 
-	out     *bufio.Writer    // results; flushed at the end of the run
-	bounded *printer.Bounded // bounds what goes to out; nil without a bound
+	out     *bufio.Writer // results; flushed at the end of the run
 	verbose bool
 	quiet   bool
 	json    bool // what goes to stderr is JSON too
@@ -61,9 +59,6 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
 	a.json = wantsJSON(args)
 	err := a.execute(ctx, args)
-	if a.bounded != nil && (err == nil || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete)) {
-		err = cmp.Or(a.bounded.Close(), err)
-	}
 	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
 		err = fmt.Errorf("write the results: %w", flushErr)
 	}

@@ -92,7 +92,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 		}
 		answer.List = append(answer.List, row)
 	}
-	return out.Settings(answer)
+	return out.Print(answer)
 }
 
 // settingRow is a setting as it is in force in this run.

@@ -76,7 +76,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 		}
 		sound = true
 	}
-	if err := out.Doctor(x); err != nil {
+	if err := out.Print(x); err != nil {
 		return err
 	}
 	if !sound {

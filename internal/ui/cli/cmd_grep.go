@@ -195,11 +195,11 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	if err != nil {
 		return err
 	}
-	options := printer.GrepOptions{
+	out := &printer.Grep{
 		Mode: mode, Numbers: o.numbers, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
 	}
 	if len(req.Kinds) == 0 {
-		options.Scope = string(scopeOf(req.Spec))
+		out.Scope = string(scopeOf(req.Spec))
 	}
 	known, err := o.known(ctx, a, where)
 	if err != nil {
@@ -209,26 +209,29 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 		defer known.reader.Close()
 	}
 
-	start := a.Now()
-	out := printer.NewGrep(p, options)
-	first := true
-	sum, err := grep.Run(ctx, grep.Input{Reader: known.reader, Adapter: where.agents, Source: disk{}, Files: known.files()}, req, func(m *grep.Match) error {
-		if err := out.Match(m); err != nil || !first {
-			return err
+	var sum *grep.Summary
+	out.Each = func(visit func(*grep.Match) error) (err error) {
+		start, first := a.Now(), true
+		sum, err = grep.Run(ctx, grep.Input{Reader: known.reader, Adapter: where.agents, Source: disk{}, Files: known.files()}, req, func(m *grep.Match) error {
+			if err := visit(m); err != nil || !first {
+				return err
+			}
+			first = false
+			return a.out.Flush()
+		})
+		if err != nil {
+			return grepProblem(ctx, err)
 		}
-		first = false
-		return a.out.Flush()
-	})
-	if err != nil {
-		return grepProblem(ctx, err)
+		a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
+		for _, e := range sum.Errors {
+			known.errors = append(known.errors, indexer.FileError(e))
+		}
+		a.warnUnusable(known.errors)
+		known.state.Complete = len(known.errors) == 0
+		return nil
 	}
-	a.logger().Debug("searched", "took", a.Now().Sub(start).String(), "files", sum.Files, "lines", sum.Lines, "scanned", sum.Scanned)
-	for _, e := range sum.Errors {
-		known.errors = append(known.errors, indexer.FileError(e))
-	}
-	a.warnUnusable(known.errors)
-	known.state.Complete = len(known.errors) == 0
-	if err := out.End(&printer.GrepEnd{Summary: sum, State: known.state}); err != nil {
+	out.End = func() (*grep.Summary, query.IndexState) { return sum, known.state }
+	if err := p.Print(out); err != nil {
 		return err
 	}
 	switch {

@@ -88,7 +88,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		Entries: res.Entries, Errors: fileErrors(res.Errors), State: stateOf(res.Reader),
 	}
 	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = res.Lag.Files, res.Lag.Bytes, res.Complete()
-	if err := out.Index(x); err != nil {
+	if err := out.Print(x); err != nil {
 		return err
 	}
 	if len(res.Errors) > 0 {
@@ -140,7 +140,7 @@ func stateOf(r *index.Reader) query.IndexState {
 }
 
 // dryRun shows the plan of an update. Nothing is written.
-func dryRun(a *App, p *place, out printer.Printer) error {
+func dryRun(a *App, p *place, out *printer.Printer) error {
 	found := indexer.Discover(p.agents, p.roots)
 	x := &printer.Index{DryRun: true, Dir: p.indexDir}
 	reader, err := index.Open(p.indexDir)
@@ -176,5 +176,5 @@ func dryRun(a *App, p *place, out printer.Printer) error {
 	}
 	x.Changes = changeCounts(counts)
 	x.State.Complete = x.State.PendingFiles == 0 && len(x.Errors) == 0
-	return out.Index(x)
+	return out.Print(x)
 }

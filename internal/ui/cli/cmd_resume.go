@@ -103,7 +103,7 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 		a.warn("%s", w)
 	}
 	if !o.exec {
-		return out.Resume(r)
+		return out.Print(r)
 	}
 	dir := r.Dir
 	if dir == "" {

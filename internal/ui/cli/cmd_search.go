@@ -130,7 +130,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
-	if err := out.Search(answer); err != nil {
+	if err := out.Print(answer); err != nil {
 		return err
 	}
 	if res.Total == 0 && !a.json {

@@ -97,7 +97,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		err = printer.Paths(a.out, list)
 	} else {
 		err = a.paged(ctx, &o.pagerOptions, func() error {
-			return out.Sessions(&printer.Sessions{
+			return out.Print(&printer.Sessions{
 				Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(x.reader.Summaries()),
 			})
 		})

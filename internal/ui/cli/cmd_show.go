@@ -135,7 +135,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 }
 
 // showHits shows the neighbourhood of every hit that stdin names.
-func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out printer.Printer, hits namedHits) error {
+func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out *printer.Printer, hits namedHits) error {
 	if o.json && len(hits.paths) > 1 {
 		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(hits.paths))
 	}
@@ -159,7 +159,7 @@ func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out pri
 	})
 }
 
-func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out printer.Printer, path string, hits []hitLine, again bool) error {
+func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out *printer.Printer, path string, hits []hitLine, again bool) error {
 	t, err := openTarget(a, x, path, "")
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out prin
 }
 
 // show prints the entries of one session.
-func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out printer.Printer, focus []int) error {
+func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out *printer.Printer, focus []int) error {
 	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
@@ -204,7 +204,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 		return usagef("without --tree they leave out entries", "--tree shows the whole tree: it excludes filters")
 	}
 	if o.tree {
-		return readProblem(ctx, out.Tree(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
+		return readProblem(ctx, out.Print(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
 	}
 	list, whole, err := o.choose(a, x, t, focus)
 	if err != nil {
@@ -228,7 +228,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, 
 	if len(focus) > 1 {
 		s.Gaps = gaps(t, list)
 	}
-	return entries.end(ctx, a, out.Show(s))
+	return entries.end(ctx, a, out.Print(s))
 }
 
 // allBranches reports whether more than one branch is shown: a branch that is

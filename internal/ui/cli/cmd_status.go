@@ -60,7 +60,7 @@ func runStatus(a *App, o *statusOptions) error {
 		return err
 	}
 	if o.stores {
-		return out.Stores(a.stores())
+		return out.Print(a.stores())
 	}
 	p, placeErr := o.place(a)
 	if p == nil {
@@ -75,7 +75,7 @@ func runStatus(a *App, o *statusOptions) error {
 			return err
 		}
 	}
-	if err := out.Status(s); err != nil {
+	if err := out.Print(s); err != nil {
 		return err
 	}
 	if s.Damage != "" {
@@ -244,8 +244,8 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 
 // stores lists what agents keep, and which of it exists. What is private is not
 // looked at, not even for that.
-func (a *App) stores() []printer.Store {
-	var list []printer.Store
+func (a *App) stores() printer.Stores {
+	var list printer.Stores
 	for _, s := range a.registry().Stores() {
 		row := printer.Store{
 			Name: s.Name, Role: s.Role, Format: s.Format, Coverage: string(s.Coverage), Path: s.Path,

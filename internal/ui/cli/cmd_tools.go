@@ -226,9 +226,7 @@ func (o *auditOptions) zone(a *App) *time.Location {
 // auditRun is an audit command at work.
 type auditRun struct {
 	*answerer
-	out  func(*printer.Audit) error
-	bare bool // only rows go to stdout
-	look printer.Look
+	out  *printer.Printer
 	req  audit.Request
 	gone audit.Coverage // of which what became of the files since is set
 }
@@ -242,14 +240,11 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &auditRun{
-		out:  out.Audit,
-		bare: o.csv || printer.ForPrograms(out),
-		look: printer.Look{Width: a.Streams.Width, Now: a.Now().In(o.zone(a)), Home: a.Home},
-	}
+	out.Look.Now = out.Look.Now.In(o.zone(a))
 	if o.csv {
-		run.out = func(x *printer.Audit) error { return printer.CSV(a.out, x) }
+		out.Format = printer.FormatCSV
 	}
+	run := &auditRun{out: out}
 	if run.req, err = o.auditRequest(a); err != nil {
 		return nil, err
 	}
@@ -280,21 +275,11 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
 	x.Coverage.New, x.Coverage.Vanished, x.Coverage.Changed = run.gone.New, run.gone.Vanished, run.gone.Changed
 	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = run.state.PendingFiles, run.state.PendingBytes, run.state.Complete
-	rows := 0
-	each := x.Each
-	x.Each = func(visit func(*printer.AuditRow) error) error {
-		return each(func(r *printer.AuditRow) error {
-			if rows++; rows%1000 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return visit(r)
-		})
-	}
-	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out(x) }); err != nil {
+	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
-	if run.bare {
-		a.warn("%s", printer.CoverageLine(x.Coverage, run.look.Now.Location()))
+	if run.out.Format.Records() { // only rows go to stdout
+		a.warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
 	}
 	if !a.json && x.Warnings != nil {
 		for _, w := range x.Warnings() {
@@ -302,7 +287,7 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 		}
 	}
 	switch {
-	case rows > 0:
+	case x.Rows > 0:
 		return nil
 	case run.state.Complete:
 		return errNothingFound
@@ -332,7 +317,7 @@ func runTools(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewToolsAudit(t, o.limit.n, run.look), nil
+		return printer.NewToolsAudit(t, o.limit.n, run.out.Look), nil
 	})
 }
 
@@ -344,7 +329,7 @@ func runCalls(ctx context.Context, a *App, o *auditOptions, command string, resu
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCallsAudit(command, l, ruled, run.look), nil
+		return printer.NewCallsAudit(command, l, ruled, run.out.Look), nil
 	})
 }
 
@@ -357,7 +342,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCommandsAudit(t, o.limit.n, run.look), nil
+		return printer.NewCommandsAudit(t, o.limit.n, run.out.Look), nil
 	})
 }
 
@@ -372,7 +357,7 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewFilesAudit(t, file != "", o.limit.n, run.look), nil
+		return printer.NewFilesAudit(t, file != "", o.limit.n, run.out.Look), nil
 	})
 }
 

@@ -43,6 +43,6 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 		if t.TimeZone == unnamedZone {
 			t.TimeZone = a.Now().Format("UTC-07:00")
 		}
-		return printer.NewUsageAudit(t, o.limit.n, run.look), nil
+		return printer.NewUsageAudit(t, o.limit.n, run.out.Look), nil
 	})
 }

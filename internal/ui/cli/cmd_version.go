@@ -27,7 +27,7 @@ func newVersionCommand(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return out.Version(buildVersion(a))
+			return out.Print(buildVersion(a))
 		},
 	}
 	o.addShared(cmd, []flagGroup{groupOutput}, "color", "quiet", "verbose")

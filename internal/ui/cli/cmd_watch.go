@@ -155,7 +155,7 @@ func (v *watchView) show(e *printer.WatchEvent) {
 	// The width of a terminal may have changed.
 	out, err := v.options.printer(a)
 	if err == nil {
-		err = out.Watch(e)
+		err = out.Print(e)
 	}
 	if err == nil {
 		err = a.out.Flush()

@@ -138,7 +138,7 @@ func (d *desk) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tu
 	s.Entries = readEntries(ctx, t, list, nil).all
 	var out bytes.Buffer
 	look := printer.Look{Width: extent.Width, Colour: true, Now: d.app.Now(), Home: d.app.Home}
-	if err := readProblem(ctx, printer.New(&out, printer.FormatText, look).Show(s)); err != nil {
+	if err := readProblem(ctx, printer.New(&out, printer.FormatText, look).Print(s)); err != nil {
 		return nil, err
 	}
 	page.Lines = strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
@@ -221,7 +221,7 @@ func (d *desk) show(p tui.Place, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		return readProblem(ctx, look.Show(s))
+		return readProblem(ctx, look.Print(s))
 	}
 	command := a.pagerCommand(&pagerOptions{})
 	switch command {

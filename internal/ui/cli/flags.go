@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -282,7 +281,7 @@ func filterProblem(err error) error {
 }
 
 // printer returns the printer that the flags and the terminal ask for.
-func (o *sharedOptions) printer(a *App) (printer.Printer, error) {
+func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	when := terminal.Auto
 	if o.color != "" {
 		var err error
@@ -301,21 +300,12 @@ func (o *sharedOptions) printer(a *App) (printer.Printer, error) {
 	case a.Streams.OutTTY || colour:
 		format = printer.FormatText
 	}
-	out := io.Writer(a.out)
 	switch {
-	case o.maxBytes == 0:
 	case o.maxBytes < 0:
 		return nil, usagef("", "--max-bytes takes a number from 1 on")
-	case !o.json && !o.jsonl:
+	case o.maxBytes > 0 && !o.json && !o.jsonl:
 		return nil, usagef("add --json or --jsonl", "--max-bytes bounds JSON")
-	default:
-		a.bounded = printer.NewBounded(a.out, o.maxBytes, format)
-		out = a.bounded
 	}
-	return printer.New(out, format, printer.Look{
-		Width:  a.Streams.Width,
-		Colour: colour,
-		Now:    a.Now(),
-		Home:   a.Home,
-	}), nil
+	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home}
+	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes}, nil
 }

@@ -222,7 +222,7 @@ Fields of a hit that need a word:
 	}
 	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n")
 	b.WriteString("\nIn a pipe, without either flag, there is one record a line; columns are\nseparated by tabs, tabs and newlines in them are spaces:\n\n")
-	for _, c := range printer.Columns {
+	for _, c := range printer.Columns() {
 		writeColumns(&b, fmt.Sprintf("  %-16s ", c.Command), strings.Join(c.Columns, ", "))
 	}
 	return b.String()

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +35,7 @@ func toolTable() *audit.ToolTable {
 func TestAuditText(t *testing.T) {
 	var b bytes.Buffer
 	look := Look{Width: 100, Now: time.Date(2026, 3, 2, 0, 0, 0, 0, time.FixedZone("x", 3600))}
-	if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), 0, look)); err != nil {
+	if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), 0, look)); err != nil {
 		t.Fatal(err)
 	}
 	want := `TOOL          CALLS           ERRORS  RATE  SESSIONS   P50    P95  OUTPUT  LAST USED
@@ -57,7 +57,7 @@ func TestAuditWidths(t *testing.T) {
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
 		look := Look{Width: width, Now: time.Now()}
-		if err := New(&b, FormatText, look).Audit(NewToolsAudit(toolTable(), 0, look)); err != nil {
+		if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), 0, look)); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(b.String()) {
@@ -73,7 +73,7 @@ func TestAuditCSV(t *testing.T) {
 	table := toolTable()
 	bad := "=cmd|' /C calc'!A0"
 	table.Rows[1].Tool = &bad
-	if err := CSV(&b, NewToolsAudit(table, 0, Look{})); err != nil {
+	if err := New(&b, FormatCSV, Look{}).Print(NewToolsAudit(table, 0, Look{})); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -100,7 +100,7 @@ func TestAuditJSON(t *testing.T) {
 		b *bytes.Buffer
 		f Format
 	}{{&one, FormatJSON}, {&many, FormatJSONL}} {
-		if err := New(out.b, out.f, Look{}).Audit(NewToolsAudit(toolTable(), 0, Look{})); err != nil {
+		if err := New(out.b, out.f, Look{}).Print(NewToolsAudit(toolTable(), 0, Look{})); err != nil {
 			t.Fatal(err)
 		}
 		if bytes.ContainsAny(out.b.Bytes(), "\x1b\t") {
@@ -139,33 +139,11 @@ func TestAuditJSON(t *testing.T) {
 	}
 }
 
-// The columns in the docs are those of the records.
-func TestAuditColumns(t *testing.T) {
-	names := func(a *Audit) (list []string) {
-		for _, c := range a.Columns {
-			list = append(list, c.Name)
-		}
-		return list
+// Columns of records are only ever added at the end, before the text.
+func TestColumns(t *testing.T) {
+	var b bytes.Buffer
+	for _, c := range Columns() {
+		fmt.Fprintf(&b, "%s: %s\n", c.Command, strings.Join(c.Columns, ", "))
 	}
-	for command, a := range map[string]*Audit{
-		"tools":          NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, 0, Look{}),
-		"tools calls":    NewCallsAudit("", &audit.CallList{}, false, Look{}),
-		"tools commands": NewCommandsAudit(&audit.CommandTable{}, 0, Look{}),
-		"tools files":    NewFilesAudit(&audit.FileTable{}, false, 0, Look{}),
-		"usage":          NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, 0, Look{}),
-	} {
-		i := slices.IndexFunc(Columns, func(c struct {
-			Command string
-			Columns []string
-		}) bool {
-			return c.Command == command
-		})
-		if i < 0 {
-			t.Errorf("%s is not in Columns: %q", command, names(a))
-			continue
-		}
-		if diff := cmp.Diff(names(a), Columns[i].Columns); diff != "" {
-			t.Errorf("%s (-records +Columns):\n%s", command, diff)
-		}
-	}
+	golden(t, "columns", b.Bytes())
 }

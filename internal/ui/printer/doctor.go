@@ -50,7 +50,7 @@ func doctorLine(d *Doctor) string {
 	return b.String()
 }
 
-func (t *text) Doctor(d *Doctor) error {
+func (d *Doctor) text(t *text) error {
 	var b strings.Builder
 	for _, f := range d.Findings {
 		if f.Path != "" {
@@ -63,28 +63,29 @@ func (t *text) Doctor(d *Doctor) error {
 	return err
 }
 
-func (p plain) Doctor(d *Doctor) error {
+func (d *Doctor) plain(p plain) error {
+	var records [][]string
 	for _, f := range d.Findings {
-		if err := p.record("finding", f.Path, f.What); err != nil {
-			return err
-		}
+		records = append(records, []string{"finding", f.Path, f.What})
 	}
 	for _, r := range []struct {
 		name string
 		n    int
 	}{{"files", d.Files}, {"documents", d.Documents}, {"compared", d.Compared}, {"changed", d.Changed}, {"findings", len(d.Findings)}} {
-		if err := p.record(r.name, strconv.Itoa(r.n)); err != nil {
-			return err
-		}
+		records = append(records, []string{r.name, strconv.Itoa(r.n)})
 	}
 	if d.Repaired != "" {
-		return p.record("repaired", d.Repaired)
+		records = append(records, []string{"repaired", d.Repaired})
+	}
+	for _, r := range records {
+		if err := p.record(r...); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 type doctorJSON struct {
-	head
 	Dir        string    `json:"indexDir"`
 	Sound      bool      `json:"sound"`
 	Deep       bool      `json:"deep"`
@@ -97,24 +98,13 @@ type doctorJSON struct {
 	Repaired   string    `json:"repaired,omitempty"`
 }
 
-func newDoctorJSON(h head, d *Doctor) doctorJSON {
-	return doctorJSON{h, d.Dir, len(d.Findings) == 0, d.Deep, d.Generation, d.Files, d.Documents, d.Compared, d.Changed, list(d.Findings), d.Repaired}
-}
-
-func (p jsonEnvelope) Doctor(d *Doctor) error {
-	return encode(p.w, newDoctorJSON(envelope("doctor"), d))
-}
-
-func (p jsonLines) Doctor(d *Doctor) error {
-	for _, f := range d.Findings {
-		if err := encode(p.w, struct {
-			typed
-			Finding
-		}{typed{"finding"}, f}); err != nil {
+func (d *Doctor) json(j *jsonWriter) error {
+	answer := doctorJSON{d.Dir, len(d.Findings) == 0, d.Deep, d.Generation, d.Files, d.Documents, d.Compared, d.Changed, list(d.Findings), d.Repaired}
+	if j.lines {
+		if err := rowsOf(j, "finding", d.Findings); err != nil {
 			return err
 		}
+		answer.Findings = []Finding{}
 	}
-	last := newDoctorJSON(summary("doctor"), d)
-	last.Findings = []Finding{}
-	return encode(p.w, last)
+	return j.object("doctor", answer)
 }

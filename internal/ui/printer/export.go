@@ -25,9 +25,9 @@ func Export(w io.Writer, format string, s *Show) error {
 	case "html":
 		return exportHTML(w, s)
 	case "json":
-		return jsonEnvelope{w}.Show(s)
+		return New(w, FormatJSON, Look{}).Print(s)
 	case "txt":
-		return (&text{w: w, Look: Look{Width: exportWidth}}).Show(s)
+		return New(w, FormatText, Look{Width: exportWidth}).Print(s)
 	}
 	return fmt.Errorf("unknown format %q", format)
 }

@@ -15,12 +15,6 @@ import (
 	"pigrep/query/grep"
 )
 
-// Grep writes the matches of a grep as they are found.
-type Grep interface {
-	Match(*grep.Match) error
-	End(*GrepEnd) error
-}
-
 // GrepMode is what a grep tells of its matches.
 type GrepMode int
 
@@ -36,35 +30,31 @@ const (
 // grepSeparator stands between groups of lines.
 const grepSeparator = "--"
 
-// GrepOptions say how to write the matches.
-type GrepOptions struct {
+// Grep is the answer of the grep command. Its matches are written as they are
+// found.
+type Grep struct {
 	Mode     GrepMode
-	Numbers  bool // of the lines within their part; Text has them always
+	Numbers  bool // of the lines within their part; text has them always
 	Context  bool // lines around matches: groups of lines are set apart
 	Patterns []string
 	Scope    string // "" when kinds were named
+
+	// Each hands over the matches. End is asked for after the last one.
+	Each func(visit func(*grep.Match) error) error
+	End  func() (*grep.Summary, query.IndexState)
 }
 
-// GrepEnd is what there is to say after the last match.
-type GrepEnd struct {
-	Summary  *grep.Summary
-	State    query.IndexState
-	Warnings []string
+func (g *Grep) text(t *text) error { return g.lines(&grepText{text: t, Grep: g}) }
+
+func (g *Grep) plain(p plain) error {
+	return g.lines(&grepText{text: &text{w: p.w}, Grep: g, plain: true})
 }
 
-// NewGrep returns what writes matches in the form of the printer.
-func NewGrep(p Printer, o GrepOptions) Grep {
-	switch p := p.(type) {
-	case jsonEnvelope:
-		return &grepEnvelope{w: p.w, GrepOptions: o}
-	case jsonLines:
-		return &grepLines{w: p.w, GrepOptions: o}
-	case *text:
-		return &grepText{text: p, GrepOptions: o}
-	case plain:
-		return &grepText{text: &text{w: p.w}, GrepOptions: o, plain: true}
+func (g *Grep) lines(out *grepText) error {
+	if err := g.Each(out.match); err != nil {
+		return err
 	}
-	panic(fmt.Sprintf("no matches as %T", p))
+	return out.endFile()
 }
 
 // grepText writes lines of text:
@@ -74,7 +64,7 @@ func NewGrep(p Printer, o GrepOptions) Grep {
 // For people the path stands above the lines of a file.
 type grepText struct {
 	*text
-	GrepOptions
+	*Grep
 	plain bool
 
 	path    string // of the file being written
@@ -96,7 +86,7 @@ var (
 	grepEntryLook  = ansi.NewStyle().Faint()
 )
 
-func (g *grepText) Match(m *grep.Match) error {
+func (g *grepText) match(m *grep.Match) error {
 	if m.SessionPath != g.path {
 		if err := g.endFile(); err != nil {
 			return err
@@ -127,7 +117,7 @@ func (g *grepText) Match(m *grep.Match) error {
 			}
 		default:
 			g.separate(&b, m, l.Number)
-			g.lines(&b, m, l)
+			g.printed(&b, m, l)
 		}
 	}
 	_, err := io.WriteString(g.w, b.String())
@@ -167,8 +157,8 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
 
-// lines writes a line, or the lines of a match that goes over several.
-func (g *grepText) lines(b *strings.Builder, m *grep.Match, l *grep.Line) {
+// printed writes a line, or the lines of a match that goes over several.
+func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
 	for line := range strings.SplitSeq(l.Text, "\n") {
 		g.head(b, m, number, l.Match)
@@ -261,5 +251,3 @@ func (g *grepText) endFile() error {
 	g.path, g.count = "", 0
 	return err
 }
-
-func (g *grepText) End(*GrepEnd) error { return g.endFile() }

@@ -1,10 +1,6 @@
 package printer
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
-
 	"pigrep/query"
 	"pigrep/query/grep"
 )
@@ -27,13 +23,66 @@ type grepMessage struct {
 	Data any    `json:"data"`
 }
 
+func (g *Grep) json(j *jsonWriter) error {
+	lead := grepLead{list(g.Patterns), g.Scope}
+	if j.lines {
+		return g.messages(&grepLines{j: j}, lead)
+	}
+	return j.stream(&stream{
+		command: "grep", lead: lead, name: "matches",
+		rows: func(visit func(any) error) error {
+			return g.Each(func(m *grep.Match) error {
+				rows := m.Rows()
+				return rowsIn(rows)(visit)
+			})
+		},
+		tail: func(int) any {
+			sum, state := g.End()
+			return struct {
+				Lines    int              `json:"total"`
+				Matches  int              `json:"totalMatches"`
+				Files    int              `json:"files"`
+				WithHits int              `json:"filesWithMatch"`
+				Warnings []string         `json:"warnings"`
+				Index    query.IndexState `json:"index"`
+			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, []string{}, state}
+		},
+	})
+}
+
+// grepLead begins the answer and the summary.
+type grepLead struct {
+	Patterns []string `json:"patterns"`
+	Scope    string   `json:"scope,omitempty"`
+}
+
 // grepLines writes the messages of ripgrep's --json, with our position fields
 // added.
 type grepLines struct {
-	w io.Writer
-	GrepOptions
+	j     *jsonWriter
 	path  string
 	stats grepStats // of the file
+}
+
+func (g *Grep) messages(out *grepLines, lead grepLead) error {
+	if err := g.Each(out.match); err != nil {
+		return err
+	}
+	if err := out.endFile(); err != nil {
+		return err
+	}
+	sum, state := g.End()
+	message, err := out.j.encoded(grepMessage{"summary", struct {
+		head
+		grepLead
+		Stats    grepStats        `json:"stats"`
+		Warnings []string         `json:"warnings"`
+		Index    query.IndexState `json:"index"`
+	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, []string{}, state}})
+	if err != nil {
+		return err
+	}
+	return out.j.out.end(message[:len(message)-1])
 }
 
 type grepSubmatch struct {
@@ -42,14 +91,14 @@ type grepSubmatch struct {
 	End   int        `json:"end"`
 }
 
-func (g *grepLines) Match(m *grep.Match) error {
+func (g *grepLines) match(m *grep.Match) error {
 	path := grepString{m.SessionPath}
 	if m.SessionPath != g.path {
 		if err := g.endFile(); err != nil {
 			return err
 		}
 		g.path = m.SessionPath
-		if err := encode(g.w, grepMessage{"begin", struct {
+		if err := g.j.row(grepMessage{"begin", struct {
 			Path        grepString `json:"path"`
 			SessionPath string     `json:"sessionPath"`
 			SessionID   string     `json:"sessionId,omitempty"`
@@ -71,7 +120,7 @@ func (g *grepLines) Match(m *grep.Match) error {
 		for _, s := range l.Spans {
 			submatches = append(submatches, grepSubmatch{grepString{l.Text[s[0]:s[1]]}, s[0], s[1]})
 		}
-		if err := encode(g.w, grepMessage{kind, struct {
+		if err := g.j.row(grepMessage{kind, struct {
 			Path       grepString     `json:"path"`
 			Lines      grepString     `json:"lines"`
 			Number     int            `json:"line_number"`
@@ -89,99 +138,8 @@ func (g *grepLines) endFile() error {
 	if g.path == "" {
 		return nil
 	}
-	return encode(g.w, grepMessage{"end", struct {
+	return g.j.row(grepMessage{"end", struct {
 		Path  grepString `json:"path"`
 		Stats grepStats  `json:"stats"`
 	}{grepString{g.path}, g.stats}})
-}
-
-func (g *grepLines) End(e *GrepEnd) error {
-	if err := g.endFile(); err != nil {
-		return err
-	}
-	s := e.Summary
-	return encode(g.w, grepMessage{"summary", struct {
-		grepHead
-		Stats    grepStats        `json:"stats"`
-		Warnings []string         `json:"warnings"`
-		Index    query.IndexState `json:"index"`
-	}{g.head(), grepStats{s.Files, s.WithHits, s.Lines, s.Matches}, list(e.Warnings), e.State}})
-}
-
-// grepHead begins the envelope and the summary.
-type grepHead struct {
-	head
-	Patterns []string `json:"patterns"`
-	Scope    string   `json:"scope,omitempty"`
-}
-
-func (o *GrepOptions) head() grepHead {
-	return grepHead{envelope("grep"), list(o.Patterns), o.Scope}
-}
-
-// grepEnvelope writes one object. It does not wait for the last match to begin.
-type grepEnvelope struct {
-	w io.Writer
-	GrepOptions
-	begun bool
-}
-
-func (g *grepEnvelope) begin() error {
-	g.begun = true
-	data, err := encoded(g.head())
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(g.w, string(bytes.TrimSuffix(data, []byte("}")))+`,"matches":[`)
-	return err
-}
-
-func (g *grepEnvelope) Match(m *grep.Match) error {
-	for _, row := range m.Rows() {
-		comma := ","
-		if !g.begun {
-			comma = ""
-			if err := g.begin(); err != nil {
-				return err
-			}
-		}
-		data, err := encoded(row)
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(g.w, comma+string(data)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (g *grepEnvelope) End(e *GrepEnd) error {
-	if !g.begun {
-		if err := g.begin(); err != nil {
-			return err
-		}
-	}
-	data, err := encoded(struct {
-		Lines    int              `json:"total"`
-		Matches  int              `json:"totalMatches"`
-		Files    int              `json:"files"`
-		WithHits int              `json:"filesWithMatch"`
-		Warnings []string         `json:"warnings"`
-		Index    query.IndexState `json:"index"`
-	}{e.Summary.Lines, e.Summary.Matches, e.Summary.Files, e.Summary.WithHits, list(e.Warnings), e.State})
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(g.w, "],"+string(bytes.TrimPrefix(data, []byte("{")))+"\n")
-	return err
-}
-
-// encoded is what encode writes, without its newline.
-func encoded(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	if err := encode(&b, v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

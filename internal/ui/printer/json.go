@@ -5,20 +5,209 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"unicode/utf8"
 
-	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/query"
-	"pigrep/scope"
 )
 
-// jsonEnvelope prints one object for each answer.
-type jsonEnvelope struct{ w io.Writer }
+// SchemaVersion is the version of the JSON output.
+const SchemaVersion = 1
 
-// jsonLines prints one object a line, each with a type, the summary last.
-type jsonLines struct{ w io.Writer }
+// jsonWriter writes an answer as JSON: as one object or, with lines, its rows as
+// one object a line and what is said of all of them as the last one.
+type jsonWriter struct {
+	lines bool
+	out   *budget
+	buf   bytes.Buffer
+}
 
+// head begins every object and, with a type, every summary.
+type head struct {
+	Type          string `json:"type,omitempty"`
+	SchemaVersion int    `json:"schemaVersion"`
+	Command       string `json:"command"`
+}
+
+func (j *jsonWriter) head(command string) head {
+	h := head{SchemaVersion: SchemaVersion, Command: command}
+	if j.lines {
+		h.Type = "summary"
+	}
+	return h
+}
+
+// stream is an answer of rows, which are written as they come: there may be more
+// of them than fit into memory.
+type stream struct {
+	command string
+	lead    any // a struct, whose members come before the rows; nil for none
+	session any // of a conversation: a member of the object, the first of the lines
+	name    string
+	rows    func(visit func(any) error) error
+	broken  bool // the object has each row on a line
+	// owner is what a row belongs to. others are listed after the rows; they stay
+	// in a bounded answer if a row of the same owner does.
+	owner  func(row any) string
+	others *stream
+	// tail returns a struct, whose members come after n rows. It is called when
+	// they are written; nil for none.
+	tail func(n int) any
+}
+
+// stream writes an answer of rows.
+func (j *jsonWriter) stream(s *stream) error {
+	var err error
+	switch {
+	case !j.lines:
+		err = j.open(s)
+	case s.session != nil:
+		err = j.row(s.session)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := j.list(s, j.out.row)
+	if err == nil && s.others != nil {
+		_, err = j.list(s.others, j.out.other)
+	}
+	if err != nil {
+		return err
+	}
+	var tail any
+	if s.tail != nil {
+		tail = s.tail(n)
+	}
+	if j.lines {
+		return j.object(s.command, s.lead, tail)
+	}
+	members, err := j.members(tail)
+	if err != nil {
+		return err
+	}
+	if len(members) > 0 {
+		members = append([]byte{','}, members...)
+	}
+	return j.out.end(members)
+}
+
+// open writes the beginning of an object, up to its rows.
+func (j *jsonWriter) open(s *stream) error {
+	members, err := j.members(j.head(s.command), s.lead)
+	if err != nil {
+		return err
+	}
+	if s.session != nil {
+		data, err := j.encoded(s.session)
+		if err != nil {
+			return err
+		}
+		members = append(append(members, `,"session":`...), data...)
+	}
+	return j.out.write(append([]byte{'{'}, members...))
+}
+
+// list writes rows, each to the budget, and counts them.
+func (j *jsonWriter) list(s *stream, put func(data []byte, owner string) error) (n int, err error) {
+	if !j.lines {
+		if err := j.out.write(fmt.Appendf(nil, `,"%s":[`, s.name)); err != nil {
+			return 0, err
+		}
+	}
+	err = s.rows(func(v any) error {
+		n++
+		data, err := j.encoded(v)
+		if err != nil {
+			return err
+		}
+		switch {
+		case j.lines:
+			data = append(data, '\n')
+		case s.broken && j.out.max == 0:
+			data = append([]byte{'\n'}, data...)
+		}
+		owner := ""
+		if s.owner != nil && j.out.max > 0 {
+			owner = s.owner(v)
+		}
+		return put(data, owner)
+	})
+	if err != nil || j.lines {
+		return n, err
+	}
+	return n, j.out.write([]byte{']'})
+}
+
+// object writes an answer, or the summary of one, whose members are those of the
+// structs.
+func (j *jsonWriter) object(command string, structs ...any) error {
+	members, err := j.members(append([]any{j.head(command)}, structs...)...)
+	if err != nil {
+		return err
+	}
+	return j.out.end(append([]byte{'{'}, members...))
+}
+
+// row writes a row of JSON Lines.
+func (j *jsonWriter) row(v any) error {
+	data, err := j.encoded(v)
+	if err != nil {
+		return err
+	}
+	return j.out.row(append(data, '\n'), "")
+}
+
+// typed puts a type in front of the members of a row.
+type typed struct {
+	Type string `json:"type"`
+}
+
+// rowsOf writes rows of JSON Lines that have no type of their own.
+func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
+	for i := range rows {
+		members, err := j.members(typed{kind}, &rows[i])
+		if err != nil {
+			return err
+		}
+		if err := j.out.row(append(append([]byte{'{'}, members...), "}\n"...), ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encoded returns a value as JSON. It is valid until the next call.
+func (j *jsonWriter) encoded(v any) ([]byte, error) {
+	j.buf.Reset()
+	if err := encode(&j.buf, v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}), nil
+}
+
+// members returns the members of structs, without the braces around them.
+func (j *jsonWriter) members(structs ...any) ([]byte, error) {
+	var all []byte
+	for _, v := range structs {
+		if v == nil {
+			continue
+		}
+		data, err := j.encoded(v)
+		if err != nil {
+			return nil, err
+		}
+		if data = data[1 : len(data)-1]; len(data) == 0 {
+			continue
+		}
+		if len(all) > 0 {
+			all = append(all, ',')
+		}
+		all = append(all, data...)
+	}
+	return all, nil
+}
+
+// encode writes a value as JSON on a line of its own.
 func encode(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -31,7 +220,7 @@ func encode(w io.Writer, v any) error {
 }
 
 // escapeHidden escapes what the encoder leaves as it is and a terminal may act
-// on. Such characters stand in strings only, and mean the same when escaped.
+// on. Such characters are in strings only, and mean the same when escaped.
 func escapeHidden(data []byte) []byte {
 	plain := true
 	for _, c := range data {
@@ -58,37 +247,6 @@ func escapeHidden(data []byte) []byte {
 	return escaped
 }
 
-// head begins every envelope, and with a type every summary.
-type head struct {
-	Type          string `json:"type,omitempty"`
-	SchemaVersion int    `json:"schemaVersion"`
-	Command       string `json:"command"`
-}
-
-func envelope(command string) head { return head{SchemaVersion: SchemaVersion, Command: command} }
-func summary(command string) head  { return head{"summary", SchemaVersion, command} }
-
-// searchHead and searchTail are what stands around the hits of a search.
-type searchHead struct {
-	head
-	Query string `json:"query"`
-	Scope string `json:"scope,omitempty"`
-}
-
-type searchTail struct {
-	Total        int              `json:"total"`
-	TotalAny     int              `json:"totalAny"`
-	TotalIsExact bool             `json:"totalIsExact"`
-	Warnings     []string         `json:"warnings"`
-	DidYouMean   string           `json:"didYouMean,omitempty"`
-	Removed      []query.Removed  `json:"removed,omitempty"`
-	Index        query.IndexState `json:"index"`
-}
-
-func newSearchTail(r *query.Response) searchTail {
-	return searchTail{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Removed, r.Index}
-}
-
 // list is s, [] instead of null.
 func list[T any](s []T) []T {
 	if s == nil {
@@ -97,182 +255,29 @@ func list[T any](s []T) []T {
 	return s
 }
 
-func (p jsonEnvelope) Search(s *Search) error {
-	var sessions []query.SessionHit // absent from a flat list
-	if !s.Flat {
-		sessions = list(s.Response.Sessions)
-	}
-	return encode(p.w, struct {
-		searchHead
-		Hits     []query.Hit        `json:"hits"`
-		Sessions []query.SessionHit `json:"sessions,omitzero"`
-		searchTail
-	}{searchHead{envelope("search"), s.Query, s.Scope}, list(s.Response.Hits), sessions, newSearchTail(s.Response)})
-}
-
-func (p jsonLines) Search(s *Search) error {
-	if err := lines(p.w, s.Response.Hits); err != nil {
-		return err
-	}
-	if err := lines(p.w, s.Response.Sessions); err != nil {
-		return err
-	}
-	return encode(p.w, struct {
-		searchHead
-		searchTail
-	}{searchHead{summary("search"), s.Query, s.Scope}, newSearchTail(s.Response)})
-}
-
-func lines[T any](w io.Writer, list []T) error {
-	for _, v := range list {
-		if err := encode(w, v); err != nil {
-			return err
+// rowsIn hands over the rows of a list.
+func rowsIn[T any](list []T) func(visit func(any) error) error {
+	return func(visit func(any) error) error {
+		for i := range list {
+			if err := visit(&list[i]); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	return nil
 }
 
-// typed puts a type in front of the fields of a line.
-type typed struct {
-	Type string `json:"type"`
-}
-
-type indexJSON struct {
-	head
-	DryRun  bool             `json:"dryRun"`
-	Dir     string           `json:"indexDir"`
-	Rebuilt string           `json:"rebuilt,omitempty"`
-	Changes []ChangeCount    `json:"changes"`
-	Steps   []Step           `json:"steps,omitempty"`
-	Bytes   int64            `json:"bytes"`
-	Entries int              `json:"entries"`
-	Errors  []FileError      `json:"errors,omitempty"`
-	Index   query.IndexState `json:"index"`
-}
-
-func newIndexJSON(h head, x *Index) indexJSON {
-	return indexJSON{h, x.DryRun, x.Dir, x.Rebuilt, list(x.Changes), x.Steps, x.Bytes, x.Entries, x.Errors, x.State}
-}
-
-func (p jsonEnvelope) Index(x *Index) error {
-	return encode(p.w, newIndexJSON(envelope("index"), x))
-}
-
-func (p jsonLines) Index(x *Index) error {
-	for _, s := range x.Steps {
-		if err := encode(p.w, struct {
-			typed
-			Step
-		}{typed{"step"}, s}); err != nil {
-			return err
+// rowsFrom hands over rows as they are read, each in the form of make.
+func rowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
+	return func(visit func(any) error) error {
+		for v, err := range seq {
+			if err == nil {
+				err = visit(form(v))
+			}
+			if err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	last := newIndexJSON(summary("index"), x)
-	last.Steps = nil
-	return encode(p.w, last)
-}
-
-// process is somebody at work; without a pid when that is not known.
-type process struct {
-	PID int `json:"pid,omitempty"`
-}
-
-type statusJSON struct {
-	head
-	Dir       string           `json:"indexDir"`
-	Built     bool             `json:"built"`
-	Damage    string           `json:"damage,omitempty"`
-	Roots     []Root           `json:"roots"`
-	Changes   []ChangeCount    `json:"files"`
-	Sessions  int              `json:"sessions"`
-	Entries   int              `json:"entries"`
-	Documents int              `json:"documents"`
-	Kinds     []KindCount      `json:"kinds,omitempty"`
-	Indexed   int64            `json:"indexedBytes"`
-	Size      int64            `json:"sizeBytes"`
-	Newest    session.Time     `json:"newest,omitzero"`
-	Updated   session.Time     `json:"updated,omitzero"`
-	Kept      int              `json:"generations"`
-	Writer    *process         `json:"writer,omitempty"`
-	Watcher   *Watcher         `json:"watcher,omitempty"`
-	Skipped   []Skipped        `json:"skipped,omitempty"`
-	Errors    []FileError      `json:"errors,omitempty"`
-	Index     query.IndexState `json:"index"`
-}
-
-func newStatusJSON(h head, s *Status) statusJSON {
-	var writer *process
-	if s.Writer != 0 {
-		writer = &process{max(0, s.Writer)}
-	}
-	return statusJSON{
-		h, s.Dir, s.Built, s.Damage, list(s.Roots), list(s.Changes), s.Sessions, s.Entries, s.Documents, s.Kinds,
-		s.Indexed, s.Size, s.Newest, s.Updated, s.Kept, writer, s.Watcher, s.Skipped, s.Errors, s.State,
-	}
-}
-
-// StatusJSON returns what a status is in JSON.
-func StatusJSON(s *Status) any { return newStatusJSON(envelope("status"), s) }
-
-func (p jsonEnvelope) Status(s *Status) error {
-	return encode(p.w, StatusJSON(s))
-}
-
-func (p jsonLines) Status(s *Status) error {
-	for _, r := range s.Roots {
-		if err := encode(p.w, struct {
-			typed
-			Root
-		}{typed{"root"}, r}); err != nil {
-			return err
-		}
-	}
-	for _, k := range s.Skipped {
-		if err := encode(p.w, struct {
-			typed
-			Skipped
-		}{typed{"skipped"}, k}); err != nil {
-			return err
-		}
-	}
-	last := newStatusJSON(summary("status"), s)
-	last.Roots, last.Skipped = []Root{}, nil
-	return encode(p.w, last)
-}
-
-func (p jsonEnvelope) Stores(stores []Store) error {
-	return encode(p.w, struct {
-		head
-		Stores []Store `json:"stores"`
-	}{envelope("status"), list(stores)})
-}
-
-func (p jsonLines) Stores(stores []Store) error {
-	for _, s := range stores {
-		if err := encode(p.w, struct {
-			typed
-			Store
-		}{typed{"store"}, s}); err != nil {
-			return err
-		}
-	}
-	return encode(p.w, struct {
-		head
-		Total int `json:"total"`
-	}{summary("status"), len(stores)})
-}
-
-func (p jsonEnvelope) Version(v *Version) error {
-	return encode(p.w, struct {
-		head
-		Version
-		Scopes []scope.Scope `json:"scopes"`
-	}{envelope("version"), *v, scope.Scopes})
-}
-
-func (p jsonLines) Version(v *Version) error {
-	return encode(p.w, struct {
-		head
-		Version
-	}{summary("version"), *v})
 }

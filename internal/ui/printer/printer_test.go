@@ -142,7 +142,7 @@ func TestSearchText(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				var b bytes.Buffer
 				p := New(&b, FormatText, Look{Width: width, Colour: colour, Now: now, Home: "/home/u"})
-				if err := p.Search(answer()); err != nil {
+				if err := p.Print(answer()); err != nil {
 					t.Fatal(err)
 				}
 				for line := range strings.Lines(b.String()) {
@@ -175,7 +175,7 @@ func TestSearch(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			p := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"})
-			if err := p.Search(test.answer); err != nil {
+			if err := p.Print(test.answer); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, test.name, b.Bytes())
@@ -187,7 +187,7 @@ func TestSearch(t *testing.T) {
 func TestNoControlCharacters(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		var b bytes.Buffer
-		if err := New(&b, format, Look{Width: 80, Now: now}).Search(answer()); err != nil {
+		if err := New(&b, format, Look{Width: 80, Now: now}).Print(answer()); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
@@ -200,7 +200,7 @@ func TestNoControlCharacters(t *testing.T) {
 
 func TestJSONIsJSON(t *testing.T) {
 	var b bytes.Buffer
-	if err := New(&b, FormatJSONL, Look{}).Search(answer()); err != nil {
+	if err := New(&b, FormatJSONL, Look{}).Print(answer()); err != nil {
 		t.Fatal(err)
 	}
 	var types []string
@@ -235,7 +235,7 @@ func status() *Status {
 
 func TestReports(t *testing.T) {
 	yes, no := true, false
-	stores := []Store{
+	stores := Stores{
 		{"sessions", "conversations", "JSON lines", "/home/u/.pi/agent/sessions", "searched", &yes},
 		{"auth", "keys and tokens", "JSON", "/home/u/.pi/agent/auth.json", "private", nil},
 		{"themes", "colour themes", "JSON", "/home/u/.pi/agent/themes", "catalogued", &no},
@@ -260,24 +260,24 @@ func TestReports(t *testing.T) {
 			{Key: "search.limit", Values: []string{"20"}, Type: "int", Source: "file", From: "/home/u/.config/pigrep/config.toml:7"},
 		},
 	}
-	reports := map[string]func(Printer) error{
-		"config":         func(p Printer) error { return p.Settings(settings) },
-		"config-none":    func(p Printer) error { return p.Settings(&Settings{}) },
-		"status":         func(p Printer) error { return p.Status(status()) },
-		"status-none":    func(p Printer) error { return p.Status(&Status{Dir: "/i"}) },
-		"status-damaged": func(p Printer) error { return p.Status(&Status{Dir: "/i", Damage: "the index is damaged: x"}) },
-		"stores":         func(p Printer) error { return p.Stores(stores) },
-		"index":          func(p Printer) error { return p.Index(index) },
-		"index-none":     func(p Printer) error { return p.Index(&Index{Changes: []ChangeCount{{"unchanged", 3}}}) },
-		"index-plan":     func(p Printer) error { return p.Index(plan) },
-		"version":        func(p Printer) error { return p.Version(version) },
+	reports := map[string]Answer{
+		"config":         settings,
+		"config-none":    &Settings{},
+		"status":         status(),
+		"status-none":    &Status{Dir: "/i"},
+		"status-damaged": &Status{Dir: "/i", Damage: "the index is damaged: x"},
+		"stores":         stores,
+		"index":          index,
+		"index-none":     &Index{Changes: []ChangeCount{{"unchanged", 3}}},
+		"index-plan":     plan,
+		"version":        version,
 	}
 	formats := map[string]Format{"text": FormatText, "plain": FormatPlain, "json": FormatJSON, "jsonl": FormatJSONL}
-	for report, print := range reports {
+	for report, answer := range reports {
 		var b bytes.Buffer
 		for _, name := range []string{"text", "plain", "json", "jsonl"} {
 			fmt.Fprintf(&b, "== %s\n", name)
-			if err := print(New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"})); err != nil {
+			if err := New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"}).Print(answer); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -317,9 +317,9 @@ func TestWriteErrorsComeBack(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		p := New(failing{}, format, Look{Width: 80, Now: now})
 		errs := map[string]error{
-			"Search": p.Search(answer()), "Status": p.Status(status()), "Version": p.Version(&Version{}),
-			"Index": p.Index(&Index{}), "Stores": p.Stores([]Store{{}}),
-			"Settings": p.Settings(&Settings{List: []Setting{{}}}),
+			"Search": p.Print(answer()), "Status": p.Print(status()), "Version": p.Print(&Version{}),
+			"Index": p.Print(&Index{}), "Stores": p.Print(Stores{{}}),
+			"Settings": p.Print(&Settings{List: []Setting{{}}}),
 		}
 		for name, err := range errs {
 			if !errors.Is(err, errGone) {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
@@ -36,96 +34,116 @@ func Paths(w io.Writer, list *sessions.Response) error {
 	return nil
 }
 
-// sessionColumns lays the columns of a list out for a width. A column of width 0
-// is left out.
-type sessionColumns struct {
-	age, id, title, dir, model, usage, hits, messages int
+func (s *Sessions) json(j *jsonWriter) error {
+	l := s.List
+	return j.stream(&stream{
+		command: "sessions", name: "sessions",
+		lead: struct {
+			Query string `json:"query,omitempty"`
+		}{s.Query},
+		rows: func(visit func(any) error) error {
+			for i := range l.Sessions {
+				if err := visit(l.Sessions[i].Row(s.Searched)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		tail: func(int) any {
+			return struct {
+				Total        int              `json:"total"`
+				TotalIsExact bool             `json:"totalIsExact"`
+				Warnings     []string         `json:"warnings"`
+				DidYouMean   string           `json:"didYouMean,omitempty"`
+				Removed      []query.Removed  `json:"removed,omitempty"`
+				Index        query.IndexState `json:"index"`
+			}{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Removed, l.Index}
+		},
+	})
 }
 
-// The widths of columns that do not depend on what is in them.
+// The narrowest terminals that show some columns, and how wide these may become.
 const (
-	ageColumn      = 4
-	countColumn    = 5
-	usageColumn    = 14
-	minTitle       = 28
-	minDir         = 8
-	columnGap      = 2
-	roomForUsage   = 96
-	roomForModel   = 120
-	mostModel      = 24
-	narrowSessions = 60
+	roomForUsage    = 96
+	roomForModel    = 140
+	mostModel       = 24
+	minSessionTitle = 28
+	narrowSessions  = 60 // below it a session takes two lines
 )
 
-func (t *text) columns(s *Sessions, rows []sessionRow) sessionColumns {
-	c := sessionColumns{age: ageColumn, messages: countColumn}
-	for i := range rows {
-		r := &rows[i]
-		c.id = max(c.id, len(r.id))
-		c.dir = max(c.dir, terminal.Width(r.dir))
-		c.model = max(c.model, terminal.Width(r.model))
-		if r.usage != "" {
-			c.usage = usageColumn
+func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
+	type row = sessions.Session
+	id := func(x *row) string {
+		if s.ShortID == nil {
+			return x.SessionID
 		}
+		return s.ShortID(x.SessionID)
 	}
+	hits := ""
 	if s.Searched {
-		c.hits = countColumn
+		hits = "HITS"
 	}
-	if t.Width < roomForUsage {
-		c.usage = 0
+	return &sheet[row]{
+		columns: []sheetColumn[row]{
+			{column{Title: "AGE", Right: true}, func(x *row) cell { return dimCell(human.Age(look.Now, x.Modified.Time)) }},
+			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
+			{column{Name: "session id", Title: "ID"}, func(x *row) cell { return cell{Text: id(x), Plain: x.SessionID, Look: dimLook} }},
+			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
+			{column{Name: "last message (UTC)"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
+			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
+			{column{Name: "working directory", Title: "DIRECTORY", Left: true, Most: look.Width / 4}, func(x *row) cell {
+				return cell{Text: human.Path(x.CWD, look.Home), Plain: x.CWD, Look: dimLook}
+			}},
+			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
+				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Look: dimLook}
+			}},
+			{column{Name: "labels"}, func(x *row) cell { return textCell(strings.Join(x.Labels, ",")) }},
+			{column{Name: "parent session"}, func(x *row) cell { return textCell(x.ParentSession) }},
+			{column{Title: "TOKENS COST", Right: true, From: roomForUsage}, func(x *row) cell { return textCell(usageText(x)) }},
+			{column{Name: "hits", Title: hits, Right: true}, s.hits},
+			{column{Title: "MSGS", Right: true}, func(x *row) cell { return countCell(x.Messages) }},
+			{column{Name: "name"}, func(x *row) cell { return textCell(x.Name) }},
+			{column{Name: "first prompt"}, func(x *row) cell { return textCell(x.FirstPrompt) }},
+		},
+		rows: listed(s.List.Sessions),
 	}
-	if t.Width < roomForModel {
-		c.model = 0
+}
+
+// hits is the cell of what a query found in a session: ~ marks those that lack a
+// word of it.
+func (s *Sessions) hits(x *sessions.Session) cell {
+	switch {
+	case !s.Searched:
+		return cell{}
+	case x.Hits == 0:
+		return cell{Text: "~" + human.Number(x.HitsAny), Plain: "0"}
 	}
-	c.model = min(c.model, mostModel)
-	c.dir = min(c.dir, t.Width/4)
-	c.title = t.Width
-	for _, w := range []int{c.age, c.id, c.dir, c.model, c.usage, c.hits, c.messages} {
-		if w > 0 {
-			c.title -= w + columnGap
-		}
+	return cell{Text: human.Number(x.Hits), Plain: strconv.Itoa(x.Hits)}
+}
+
+// sessionTitle is the cell of what a session is called, with its labels, below
+// the session that it was forked from.
+func sessionTitle(x *sessions.Session) cell {
+	c := cell{Text: title(x.Name, x.FirstPrompt)}
+	for _, l := range x.Labels {
+		c.Text += " [" + terminal.Clean(l) + "]"
 	}
-	if lack := minTitle - c.title; lack > 0 {
-		c.title, c.dir = minTitle, c.dir-lack
+	if x.Depth > 0 {
+		c.Indent = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ "
 	}
-	if c.dir < minDir && c.dir != 0 { // says nothing
-		c.title, c.dir = c.title+c.dir+columnGap, 0
+	if x.Name != "" {
+		c.Look = titleLook
 	}
 	return c
 }
 
-// sessionRow is a row of the list as text, clean.
-type sessionRow struct {
-	age, id, title, dir, model, usage, hits, messages string
-	named                                             bool
-}
-
-func (t *text) sessionRow(s *Sessions, x *sessions.Session) sessionRow {
-	r := sessionRow{
-		age: human.Age(t.Now, x.Modified.Time), id: terminal.Clean(x.SessionID), dir: terminal.Clean(human.Path(x.CWD, t.Home)),
-		messages: human.Number(x.Messages), named: x.Name != "", usage: usageText(x),
+// modelNames are models without their providers.
+func modelNames(models []string) []string {
+	var list []string
+	for _, m := range models {
+		list = append(list, terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]))
 	}
-	if s.ShortID != nil {
-		r.id = terminal.Clean(s.ShortID(x.SessionID))
-	}
-	r.title = title(x.Name, x.FirstPrompt)
-	for _, l := range x.Labels {
-		r.title += " [" + terminal.Clean(l) + "]"
-	}
-	if x.Depth > 0 {
-		r.title = strings.Repeat("  ", min(x.Depth, maxIndent)-1) + "└ " + r.title
-	}
-	var models []string
-	for _, m := range x.Models {
-		models = append(models, m[strings.LastIndexByte(m, '/')+1:])
-	}
-	r.model = terminal.Clean(strings.Join(models, ", "))
-	if s.Searched {
-		r.hits = human.Number(x.Hits)
-		if x.Hits == 0 {
-			r.hits = "~" + human.Number(x.HitsAny)
-		}
-	}
-	return r
+	return list
 }
 
 // maxIndent is how deep forks are shown below one another.
@@ -169,169 +187,58 @@ func usageText(x *sessions.Session) string {
 	return strings.Join(parts, " ")
 }
 
-func (t *text) Sessions(s *Sessions) error {
-	rows := make([]sessionRow, len(s.List.Sessions))
-	for i := range rows {
-		rows[i] = t.sessionRow(s, &s.List.Sessions[i])
-	}
+func (s *Sessions) plain(p plain) error {
+	_, err := p.table(s.sheet(Look{}))
+	return err
+}
+
+func (s *Sessions) text(t *text) (err error) {
 	if t.Width < narrowSessions {
-		if err := t.narrowSessions(s, rows); err != nil {
-			return err
-		}
-	} else if len(rows) > 0 {
-		c := t.columns(s, rows)
-		head := sessionRow{
-			age: "AGE", id: "ID", title: "NAME OR FIRST PROMPT", dir: "DIRECTORY", model: "MODEL", usage: "TOKENS COST",
-			hits: "HITS", messages: "MSGS",
-		}
-		line := t.sessionLine(nil, &head, c, false)
-		if _, err := io.WriteString(t.w, t.dim(strings.TrimRight(string(line), " "))+"\n"); err != nil {
-			return err
-		}
-		for i := range rows {
-			line = append(t.sessionLine(line[:0], &rows[i], c, true), '\n')
-			if _, err := t.w.Write(line); err != nil {
-				return err
-			}
-		}
+		err = s.narrow(t)
+	} else {
+		_, err = t.table(s.sheet(t.Look))
 	}
-	n := len(rows)
-	if n == 0 {
-		return nil
+	n := len(s.List.Sessions)
+	if err != nil || n == 0 {
+		return err
 	}
 	line := human.Plural(s.List.Total, "session", "sessions")
 	switch {
 	case !s.List.TotalIsExact:
-		line = human.Plural(n, "session", "sessions") + ", perhaps more (-n)"
+		line = human.Plural(n, "session", "sessions") + " shown; more with -n"
 	case n < s.List.Total:
 		line += "; " + human.Number(n) + " shown (more: -n)"
 	}
-	_, err := io.WriteString(t.w, "\n"+t.dim(line)+"\n")
+	_, err = io.WriteString(t.w, "\n"+t.dim(line)+"\n")
 	return err
 }
 
-// sessionLine appends a row, laid out in the columns, to b.
-func (t *text) sessionLine(b []byte, r *sessionRow, c sessionColumns, styled bool) []byte {
-	begun := false
-	column := func(s string, width int, right bool, look *ansi.Style) {
-		if width == 0 {
-			return
+// narrow writes a session on two lines.
+func (s *Sessions) narrow(t *text) error {
+	for i := range s.List.Sessions {
+		x := &s.List.Sessions[i]
+		c := sessionTitle(x)
+		name := terminal.Clip(c.Indent+c.Text, t.Width)
+		if c.Look != nil {
+			name = t.style(c.Look, name)
 		}
-		if begun {
-			b = append(b, "  "...)
+		id := x.SessionID
+		if s.ShortID != nil {
+			id = s.ShortID(id)
 		}
-		begun = true
-		s, wide := fit(s, width)
-		if styled && look != nil {
-			s = t.style(*look, s)
-		}
-		if !right {
-			b = append(b, s...)
-		}
-		for range width - wide {
-			b = append(b, ' ')
-		}
-		if right {
-			b = append(b, s...)
-		}
-	}
-	titleStyle := (*ansi.Style)(nil)
-	if r.named {
-		titleStyle = &titleLook
-	}
-	column(r.age, c.age, true, &dimLook)
-	column(r.id, c.id, false, &dimLook)
-	column(r.title, c.title, false, titleStyle)
-	column(terminal.ClipLeft(r.dir, c.dir), c.dir, false, &dimLook)
-	column(r.model, c.model, false, &dimLook)
-	column(r.usage, c.usage, true, nil)
-	column(r.hits, c.hits, true, nil)
-	column(r.messages, c.messages, true, nil)
-	return b
-}
-
-func (t *text) narrowSessions(s *Sessions, rows []sessionRow) error {
-	for i := range rows {
-		r := &rows[i]
-		name := terminal.Clip(r.title, t.Width)
-		if r.named {
-			name = t.style(titleLook, name)
-		}
-		facts := []string{r.age, r.id, human.Plural(s.List.Sessions[i].Messages, "message", "messages")}
+		facts := []string{human.Age(t.Now, x.Modified.Time), terminal.Clean(id), human.Plural(x.Messages, "message", "messages")}
 		if s.Searched {
-			facts[2] = "hits " + r.hits
+			facts[2] = "hits " + s.hits(x).Text
 		}
 		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
-		if room := t.Width - terminal.Width(line) - 3; room >= 8 && r.dir != "" {
-			line += " · " + terminal.ClipLeft(r.dir, room)
+		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
+			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
+				line += " · " + terminal.ClipLeft(dir, room)
+			}
 		}
 		if _, err := io.WriteString(t.w, name+"\n"+t.dim(terminal.Clip(line, t.Width))+"\n"); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (p plain) Sessions(s *Sessions) error {
-	for i := range s.List.Sessions {
-		x := &s.List.Sessions[i]
-		hits := ""
-		if s.Searched {
-			hits = strconv.Itoa(x.Hits)
-		}
-		err := p.record(x.SessionPath, x.SessionID, x.Modified.UTC().Format(time.RFC3339), strconv.Itoa(x.Messages), x.CWD,
-			strings.Join(x.Models, ","), strings.Join(x.Labels, ","), x.ParentSession, hits, x.Name, x.FirstPrompt)
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type sessionsTail struct {
-	Total        int              `json:"total"`
-	TotalIsExact bool             `json:"totalIsExact"`
-	Warnings     []string         `json:"warnings"`
-	DidYouMean   string           `json:"didYouMean,omitempty"`
-	Removed      []query.Removed  `json:"removed,omitempty"`
-	Index        query.IndexState `json:"index"`
-}
-
-type sessionsHead struct {
-	head
-	Query string `json:"query,omitempty"`
-}
-
-func newSessionsTail(l *sessions.Response) sessionsTail {
-	return sessionsTail{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Removed, l.Index}
-}
-
-func (p jsonEnvelope) Sessions(s *Sessions) error {
-	rows := make([]sessions.Row, len(s.List.Sessions))
-	for i := range rows {
-		rows[i] = s.List.Sessions[i].Row(s.Searched)
-	}
-	return encode(p.w, struct {
-		sessionsHead
-		Sessions []sessions.Row `json:"sessions"`
-		sessionsTail
-	}{sessionsHead{envelope("sessions"), s.Query}, rows, newSessionsTail(s.List)})
-}
-
-func (p jsonLines) Sessions(s *Sessions) error {
-	for i := range s.List.Sessions {
-		if err := encode(p.w, s.List.Sessions[i].Row(s.Searched)); err != nil {
-			return err
-		}
-	}
-	return encode(p.w, struct {
-		sessionsHead
-		sessionsTail
-	}{sessionsHead{summary("sessions"), s.Query}, newSessionsTail(s.List)})
-}
-
-// fit is clip, with the cells that the outcome fills.
-func fit(s string, width int) (string, int) {
-	s = terminal.Clip(s, width)
-	return s, terminal.Width(s)
 }

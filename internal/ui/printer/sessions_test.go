@@ -36,7 +36,7 @@ func BenchmarkSessions(b *testing.B) {
 		b.Run(f.name, func(b *testing.B) {
 			for b.Loop() {
 				w := bufio.NewWriterSize(io.Discard, 64<<10)
-				if err := New(w, f.format, Look{Width: 120, Colour: true, Now: now, Home: "/home/u"}).Sessions(s); err != nil {
+				if err := New(w, f.format, Look{Width: 120, Colour: true, Now: now, Home: "/home/u"}).Print(s); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -76,7 +76,7 @@ func TestSessionsText(t *testing.T) {
 	for _, l := range looks {
 		t.Run(l.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := New(&b, FormatText, l.look).Sessions(fewSessions()); err != nil {
+			if err := New(&b, FormatText, l.look).Print(fewSessions()); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), l.look)
@@ -105,7 +105,7 @@ func TestSessionsForms(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"}).Sessions(test.s); err != nil {
+			if err := New(&b, test.format, Look{Width: 80, Now: now, Home: "/home/u"}).Print(test.s); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, test.name, b.Bytes())

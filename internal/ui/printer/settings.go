@@ -1,8 +1,8 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -58,8 +58,30 @@ func (s *Setting) value() any {
 	return s.Values[0]
 }
 
-func (t *text) Settings(s *Settings) error {
-	var b strings.Builder
+func (s *Settings) sheet(look Look) *sheet[Setting] {
+	// What nobody has set is dim.
+	shown := func(set *Setting, c cell) cell {
+		if set.Source == "default" {
+			c.Look = dimLook
+		}
+		return c
+	}
+	return &sheet[Setting]{
+		columns: []sheetColumn[Setting]{
+			{column{Name: "key", Title: "SETTING"}, func(s *Setting) cell { return textCell(s.Key) }},
+			{column{Name: "value", Title: "VALUE", Flex: true, Left: true}, func(s *Setting) cell {
+				return shown(s, cell{Text: s.text(look), Plain: s.text(Look{})})
+			}},
+			{column{Name: "source"}, func(s *Setting) cell { return textCell(s.Source) }},
+			{column{Name: "where", Title: "FROM", Left: true, Most: 32}, func(s *Setting) cell {
+				return shown(s, cell{Text: cmp.Or(human.Path(s.From, look.Home), s.Source), Plain: s.From})
+			}},
+		},
+		rows: listed(s.List),
+	}
+}
+
+func (s *Settings) text(t *text) error {
 	state := ""
 	switch {
 	case s.Path == "":
@@ -67,77 +89,43 @@ func (t *text) Settings(s *Settings) error {
 	case !s.Exists:
 		state = " (there is none, and none is needed)"
 	}
-	fmt.Fprintf(&b, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state)
-
-	texts, keyWidth, width := make([]string, len(s.List)), 0, 0
-	for i := range s.List {
-		texts[i] = terminal.Clean(s.List[i].text(t.Look))
-		keyWidth = max(keyWidth, len(s.List[i].Key))
-		width = max(width, min(28, terminal.Width(texts[i])))
+	if _, err := fmt.Fprintf(t.w, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state); err != nil {
+		return err
 	}
-	for i := range s.List {
-		row := &s.List[i]
-		from := row.Source
-		if row.From != "" {
-			from = terminal.Clean(human.Path(row.From, t.Home))
-		}
-		cell := texts[i] + strings.Repeat(" ", max(0, width-terminal.Width(texts[i])))
-		if row.Source == "default" {
-			cell, from = t.dim(cell), t.dim(from)
-		}
-		fmt.Fprintf(&b, "%-*s  %s  %s\n", keyWidth, row.Key, cell, from)
-	}
-	_, err := io.WriteString(t.w, b.String())
+	_, err := t.table(s.sheet(t.Look))
 	return err
 }
 
-func (p plain) Settings(s *Settings) error {
-	for i := range s.List {
-		row := &s.List[i]
-		if err := p.record(row.Key, row.text(Look{}), row.Source, row.From); err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *Settings) plain(p plain) error {
+	_, err := p.table(s.sheet(Look{}))
+	return err
 }
 
 // settingJSON is a setting as programs read it.
 type settingJSON struct {
-	Type   string `json:"type,omitempty"`
 	Key    string `json:"key"`
 	Value  any    `json:"value,omitempty"`
 	Source string `json:"source"`
 	From   string `json:"from,omitempty"`
 }
 
-func settingsJSON(s *Settings, kind string) []settingJSON {
+func (s *Settings) json(j *jsonWriter) error {
 	rows := make([]settingJSON, len(s.List))
 	for i := range s.List {
 		row := &s.List[i]
-		rows[i] = settingJSON{kind, row.Key, row.value(), row.Source, row.From}
+		rows[i] = settingJSON{row.Key, row.value(), row.Source, row.From}
 	}
-	return rows
-}
-
-type settingsFile struct {
-	Path   string `json:"path,omitempty"`
-	Exists bool   `json:"exists"`
-}
-
-func (p jsonEnvelope) Settings(s *Settings) error {
-	return encode(p.w, struct {
-		head
-		settingsFile
-		List []settingJSON `json:"settings"`
-	}{envelope("config"), settingsFile{s.Path, s.Exists}, settingsJSON(s, "")})
-}
-
-func (p jsonLines) Settings(s *Settings) error {
-	if err := lines(p.w, settingsJSON(s, "setting")); err != nil {
+	file := struct {
+		Path   string `json:"path,omitempty"`
+		Exists bool   `json:"exists"`
+	}{s.Path, s.Exists}
+	if !j.lines {
+		return j.object("config", file, struct {
+			List []settingJSON `json:"settings"`
+		}{rows})
+	}
+	if err := rowsOf(j, "setting", rows); err != nil {
 		return err
 	}
-	return encode(p.w, struct {
-		head
-		settingsFile
-	}{summary("config"), settingsFile{s.Path, s.Exists}})
+	return j.object("config", file)
 }

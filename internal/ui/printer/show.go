@@ -71,64 +71,24 @@ func newFactsJSON(s *SessionFacts) factsJSON {
 	return j
 }
 
-// Show writes the envelope piece by piece: the entries may be more than fits
-// into memory.
-func (p jsonEnvelope) Show(s *Show) error {
-	var b bytes.Buffer
-	if err := encode(&b, struct {
-		head
-		Session factsJSON `json:"session"`
-	}{envelope("show"), newFactsJSON(&s.Session)}); err != nil {
-		return err
-	}
-	opening := bytes.TrimSuffix(b.Bytes(), []byte("}\n"))
-	if _, err := p.w.Write(append(opening, `,"entries":[`...)); err != nil {
-		return err
-	}
-	first := true
-	for e, err := range s.Entries {
-		if err != nil {
-			return err
-		}
-		b.Reset()
-		if !first {
-			b.WriteByte(',')
-		}
-		first = false
-		if err := encode(&b, e.Row(s.Focus[e.Index])); err != nil {
-			return err
-		}
-		if _, err := p.w.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n"))); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(p.w, "]}\n")
-	return err
+func (s *Show) json(j *jsonWriter) error {
+	return j.stream(&stream{
+		command: "show", session: newFactsJSON(&s.Session), name: "entries",
+		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return e.Row(s.Focus[e.Index]) }),
+		tail: func(n int) any {
+			if !j.lines {
+				return nil
+			}
+			return struct {
+				Entries int `json:"entries"`
+			}{n}
+		},
+	})
 }
 
-func (p jsonLines) Show(s *Show) error {
-	if err := encode(p.w, newFactsJSON(&s.Session)); err != nil {
-		return err
-	}
-	shown := 0
-	for e, err := range s.Entries {
-		if err != nil {
-			return err
-		}
-		shown++
-		if err := encode(p.w, e.Row(s.Focus[e.Index])); err != nil {
-			return err
-		}
-	}
-	return encode(p.w, struct {
-		head
-		Entries int `json:"entries"`
-	}{summary("show"), shown})
-}
-
-// Show in a pipe is the text without colours, widths and ages: whole lines, and
-// times in UTC.
-func (p plain) Show(s *Show) error { return (&text{w: p.w}).Show(s) }
+// plain is the text without colours, widths and ages: whole lines, and times in
+// UTC.
+func (s *Show) plain(p plain) error { return s.text(&text{w: p.w}) }
 
 // RawEntries writes entries as they stand in their files, one a line. What goes
 // to a terminal is made harmless.

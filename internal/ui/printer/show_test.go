@@ -113,7 +113,7 @@ func TestShowText(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
 			s := &Show{Session: facts, Entries: entriesOf(c, c.Tree.Path()), Whole: true}
-			if err := New(&b, FormatText, l.look).Show(s); err != nil {
+			if err := New(&b, FormatText, l.look).Print(s); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), l.look)
@@ -151,7 +151,7 @@ func TestShowForms(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, test.format, wide).Show(test.show(c, facts)); err != nil {
+			if err := New(&b, test.format, wide).Print(test.show(c, facts)); err != nil {
 				t.Fatal(err)
 			}
 			switch test.format {
@@ -174,7 +174,7 @@ func TestTreeText(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, FormatText, l.look).Tree(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
+			if err := New(&b, FormatText, l.look).Print(&Tree{Session: facts, Rows: c.TreeRows(false)}); err != nil {
 				t.Fatal(err)
 			}
 			checkLines(t, b.String(), l.look)
@@ -185,7 +185,7 @@ func TestTreeText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := New(&b, format, Look{}).Tree(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
+			if err := New(&b, format, Look{}).Print(&Tree{Session: facts, Rows: c.TreeRows(true)}); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, b.Bytes())

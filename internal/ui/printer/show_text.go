@@ -55,7 +55,7 @@ type waitingCall struct {
 	first bool // the first piece of its entry
 }
 
-func (t *text) Show(s *Show) error {
+func (s *Show) text(t *text) error {
 	p := &transcript{text: t, s: s, out: &strings.Builder{}}
 	p.facts()
 	for e, err := range s.Entries {
@@ -309,7 +309,7 @@ func (p *transcript) standing(e *entry.Entry) []string {
 			facts = append(facts, "abandoned branch")
 		}
 	case !e.InContext && p.s.Focus[e.Index]:
-		facts = append(facts, "compacted away")
+		facts = append(facts, "no longer in context (compacted)")
 	}
 	return facts
 }

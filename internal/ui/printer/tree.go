@@ -21,9 +21,9 @@ type Tree struct {
 // line for text must be left.
 const maxTreeIndent = 12
 
-// Tree prints one line for an entry: the active branch at the left, other
+// text prints one line for an entry: the active branch at the left, other
 // branches below where they leave, one step to the right.
-func (t *text) Tree(s *Tree) error {
+func (s *Tree) text(t *text) error {
 	p := &transcript{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
 	p.facts()
 	p.out.WriteByte('\n')
@@ -157,7 +157,7 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 	return what, text
 }
 
-func (p plain) Tree(s *Tree) error { return (&text{w: p.w}).Tree(s) }
+func (s *Tree) plain(p plain) error { return s.text(&text{w: p.w}) }
 
 // treeRowJSON is an entry of a tree. Entries that lie between and start no branch
 // are counted.
@@ -190,37 +190,17 @@ func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
 	return j
 }
 
-func (p jsonEnvelope) Tree(s *Tree) error {
-	rows := []treeRowJSON{}
-	for r, err := range s.Rows {
-		if err != nil {
-			return err
-		}
-		rows = append(rows, newTreeRowJSON(s, r))
-	}
-	return encode(p.w, struct {
-		head
-		Session factsJSON     `json:"session"`
-		Tree    []treeRowJSON `json:"tree"`
-	}{envelope("show"), newFactsJSON(&s.Session), rows})
-}
-
-func (p jsonLines) Tree(s *Tree) error {
-	if err := encode(p.w, newFactsJSON(&s.Session)); err != nil {
-		return err
-	}
-	n := 0
-	for r, err := range s.Rows {
-		if err != nil {
-			return err
-		}
-		n++
-		if err := encode(p.w, newTreeRowJSON(s, r)); err != nil {
-			return err
-		}
-	}
-	return encode(p.w, struct {
-		head
-		Total int `json:"total"`
-	}{summary("show"), n})
+func (s *Tree) json(j *jsonWriter) error {
+	return j.stream(&stream{
+		command: "show", session: newFactsJSON(&s.Session), name: "tree",
+		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
+		tail: func(n int) any {
+			if !j.lines {
+				return nil
+			}
+			return struct {
+				Total int `json:"total"`
+			}{n}
+		},
+	})
 }

@@ -67,7 +67,7 @@ func watchLine(e *WatchEvent) string {
 	return e.Event + ": " + e.Message
 }
 
-func (t *text) Watch(e *WatchEvent) error {
+func (e *WatchEvent) text(t *text) error {
 	line := e.Time.Format(time.TimeOnly) + "  " + terminal.Clean(watchLine(e))
 	if len(e.Steps) > 0 && e.Event == "update" {
 		path := human.Path(e.Steps[0].Path, t.Home)
@@ -83,7 +83,10 @@ func (t *text) Watch(e *WatchEvent) error {
 	return err
 }
 
-func (p plain) Watch(e *WatchEvent) error {
+// watchColumns are the columns of an event.
+var watchColumns = []string{"time (UTC)", "event", "files that changed", "entries read", "bytes read", "generation", "first session path", "reason"}
+
+func (e *WatchEvent) plain(p plain) error {
 	if e.Event == "summary" {
 		return nil
 	}
@@ -125,26 +128,13 @@ func newWatchJSON(e *WatchEvent) watchJSON {
 	return x
 }
 
-// Watch writes one object, at the end.
-func (p jsonEnvelope) Watch(e *WatchEvent) error {
-	if e.Event != "summary" {
-		return nil
+// json writes a line for each event, or one object at the end.
+func (e *WatchEvent) json(j *jsonWriter) error {
+	switch {
+	case e.Event == "summary":
+		return j.object("watch", newWatchJSON(e))
+	case j.lines:
+		return rowsOf(j, e.Event, []watchJSON{newWatchJSON(e)})
 	}
-	return encode(p.w, struct {
-		head
-		watchJSON
-	}{envelope("watch"), newWatchJSON(e)})
-}
-
-func (p jsonLines) Watch(e *WatchEvent) error {
-	if e.Event == "summary" {
-		return encode(p.w, struct {
-			head
-			watchJSON
-		}{summary("watch"), newWatchJSON(e)})
-	}
-	return encode(p.w, struct {
-		typed
-		watchJSON
-	}{typed{e.Event}, newWatchJSON(e)})
+	return nil
 }

@@ -315,7 +315,7 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	room := width - terminal.Width(head)
 	note := ""
 	if len(h.Missing) > 0 {
-		note = "  without " + terminal.Clean(strings.Join(h.Missing, ", "))
+		note = "  missing: " + terminal.Clean(strings.Join(h.Missing, ", "))
 	} else if h.Branch == entry.BranchAbandoned {
 		note = "  abandoned branch"
 	}

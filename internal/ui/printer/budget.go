@@ -1,0 +1,142 @@
+package printer
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Fit returns how many of the first items an answer has room for in max bytes, and
+// whether it fits at all. size is about what an item adds to the answer, whole is
+// exactly what the answer takes with the first n.
+func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fits bool) {
+	used := whole(0)
+	if items == 0 {
+		return 0, used <= max
+	}
+	for n < items && used < max {
+		used += size(n)
+		n++
+	}
+	for ; n > 0; n-- {
+		if whole(n) <= max {
+			return n, true
+		}
+	}
+	return 0, whole(0) <= max
+}
+
+// budget takes an answer piece by piece. Without a bound each piece is written at
+// once. With one nothing is written before the end, and only as many whole rows as
+// fit; what is not a row is always written, even where that alone is too much.
+type budget struct {
+	w       io.Writer
+	max     int // 0: no bound
+	written int
+
+	// A bounded answer: around[0], rows, around[1], others, around[2].
+	around       [3]bytes.Buffer
+	at           int // in around
+	rows, others []boundedRow
+	size         int // of the rows
+	dropped      int // rows that were not even kept to choose from
+
+	begun bool // a row has been written
+}
+
+type boundedRow struct {
+	data  []byte
+	owner string
+}
+
+// write takes a piece that is no row.
+func (b *budget) write(data []byte) error {
+	b.begun = false
+	if b.max > 0 {
+		b.around[b.at].Write(data)
+		return nil
+	}
+	return b.pass(data)
+}
+
+// row takes a row.
+func (b *budget) row(data []byte, owner string) error {
+	if b.max == 0 {
+		return b.next(data)
+	}
+	b.at = 1
+	if b.dropped > 0 || b.size+len(data) > b.max {
+		b.dropped++
+		return nil
+	}
+	b.rows = append(b.rows, boundedRow{bytes.Clone(data), owner})
+	b.size += len(data)
+	return nil
+}
+
+// other takes a row that stays if one of its owner does.
+func (b *budget) other(data []byte, owner string) error {
+	if b.max == 0 {
+		return b.next(data)
+	}
+	b.at = 2
+	b.others = append(b.others, boundedRow{bytes.Clone(data), owner})
+	return nil
+}
+
+// end takes the last piece, an object without its closing brace, and writes what has been kept.
+func (b *budget) end(last []byte) error {
+	if b.max == 0 {
+		return b.pass(append(last, "}\n"...))
+	}
+	b.around[b.at].Write(last)
+	n, _ := Fit(b.max, len(b.rows), func(i int) int { return len(b.rows[i].data) + 1 }, func(n int) int { return len(b.answer(n)) })
+	return b.pass(b.answer(n))
+}
+
+// answer is the bounded answer with its first n rows.
+func (b *budget) answer(n int) []byte {
+	out := bytes.Clone(b.around[0].Bytes())
+	owners := make(map[string]bool)
+	join := func(rows []boundedRow, stays func(owner string) bool) {
+		first := true
+		for _, r := range rows {
+			if !stays(r.owner) {
+				continue
+			}
+			if !first && !endsLine(r.data) {
+				out = append(out, ',')
+			}
+			out = append(out, r.data...)
+			first = false
+		}
+	}
+	join(b.rows[:n], func(owner string) bool { owners[owner] = true; return true })
+	out = append(out, b.around[1].Bytes()...)
+	join(b.others, func(owner string) bool { return owners[owner] })
+	out = append(out, b.around[2].Bytes()...)
+	if d := b.dropped + len(b.rows) - n; d > 0 {
+		out = fmt.Appendf(out, `,"dropped":%d`, d)
+	}
+	return append(out, "}\n"...)
+}
+
+// next writes a row, apart from the one before it.
+func (b *budget) next(data []byte) error {
+	if b.begun && !endsLine(data) {
+		if err := b.pass([]byte{','}); err != nil {
+			return err
+		}
+	}
+	b.begun = true
+	return b.pass(data)
+}
+
+// endsLine reports whether a row is a line; others are set apart by commas.
+func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
+
+func (b *budget) pass(data []byte) error {
+	n, err := b.w.Write(data)
+	b.written += n
+	return err
+}

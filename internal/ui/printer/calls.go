@@ -1,0 +1,72 @@
+package printer
+
+import (
+	"pigrep/query/audit"
+	"strconv"
+	"strings"
+)
+
+// NewCallsAudit makes the answer of tools calls, and of commands as typed. The
+// rows come as they are found.
+func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Audit {
+	type row = audit.CallRow
+	columns := []sheetColumn[row]{
+		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
+		{column{Name: "status", Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4}, func(r *row) cell {
+			if r.ExitCode == nil {
+				return cell{}
+			}
+			return textCell(strconv.Itoa(int(*r.ExitCode)))
+		}},
+		{column{Name: "duration ms", Title: "TOOK", Right: true, Width: 6}, func(r *row) cell { return millisCell(r.Duration) }},
+		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
+		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
+		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
+		{column{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
+		{column{Name: "session id", Title: "SESSION", Width: 13}, func(r *row) cell { return idCell(r.SessionID) }},
+		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
+		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
+		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
+		{column{Name: "model"}, func(r *row) cell { return textCell(r.Model) }},
+		{column{Name: "kind"}, func(r *row) cell { return textCell(r.Kind) }},
+	}
+	if risky {
+		columns[5].Title, columns[5].Width = "RULE", 18
+		columns[2].Title, columns[3].Title = "", ""
+	}
+	return &Audit{
+		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },
+		table: &sheet[row]{columns: columns, rows: l.Each, finish: func(c *row, r *sheetRow) {
+			r.below = c.Result
+			alarm(r, c.Status)
+		}},
+		facts: struct {
+			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
+		}{counted(l.Total)},
+		closing: func(rows int) string { return shown(rows, max(rows, l.Total), "call", "calls") },
+	}
+}
+
+// argumentsCell is a cell with the arguments of a call. People see where the lines
+// of a command end.
+func argumentsCell(r *audit.CallRow) cell {
+	text := r.Arguments
+	if r.Cut {
+		text += "…"
+	}
+	return cell{Text: strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ "), Plain: text}
+}
+
+func counted(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// projectName is the last element of a directory.
+func projectName(dir string) string {
+	dir = strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")
+	return dir[strings.LastIndexByte(dir, '/')+1:]
+}

@@ -1,0 +1,124 @@
+package printer
+
+import (
+	"fmt"
+	"pigrep/internal/human"
+	"pigrep/query"
+	"strconv"
+	"strings"
+)
+
+// Index is the outcome of the index command, or with DryRun what it would do.
+type Index struct {
+	DryRun  bool
+	Dir     string
+	Rebuilt string // why the index was built anew; "" when it was not
+	Changes []ChangeCount
+	Steps   []Step // with DryRun: the files that are not unchanged
+	Bytes   int64  // read, or with DryRun to be read
+	Entries int
+	Errors  []FileError
+	State   query.IndexState
+}
+
+// ChangeCount says how many files changed in a way.
+type ChangeCount struct {
+	Change string `json:"change"`
+	Files  int    `json:"files"`
+}
+
+// Step is what an update would do about one file, and why.
+type Step struct {
+	Change string `json:"change"`
+	Path   string `json:"path"`
+	Reason string `json:"reason,omitempty"`
+	Bytes  int64  `json:"bytes"`
+}
+
+// FileError is a file or directory that could not be used.
+type FileError struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// indexJSON is the answer as programs read it.
+type indexJSON struct {
+	DryRun  bool             `json:"dryRun"`
+	Dir     string           `json:"indexDir"`
+	Rebuilt string           `json:"rebuilt,omitempty"`
+	Changes []ChangeCount    `json:"changes"`
+	Steps   []Step           `json:"steps,omitempty"`
+	Bytes   int64            `json:"bytes"`
+	Entries int              `json:"entries"`
+	Errors  []FileError      `json:"errors,omitempty"`
+	Index   query.IndexState `json:"index"`
+}
+
+func (x *Index) json(j *jsonWriter) error {
+	answer := indexJSON{x.DryRun, x.Dir, x.Rebuilt, list(x.Changes), x.Steps, x.Bytes, x.Entries, x.Errors, x.State}
+	if j.lines {
+		if err := rowsOf(j, "step", x.Steps); err != nil {
+			return err
+		}
+		answer.Steps = nil
+	}
+	return j.object("index", answer)
+}
+
+// stepSheet is the plan of an update.
+func stepSheet(x *Index, look Look) *sheet[Step] {
+	return &sheet[Step]{
+		columns: []sheetColumn[Step]{
+			{column{Name: "change", Title: "CHANGE"}, func(s *Step) cell { return textCell(s.Change) }},
+			{column{Name: "bytes to read", Title: "TO READ", Right: true}, func(s *Step) cell {
+				return cell{Text: human.Bytes(s.Bytes), Plain: strconv.FormatInt(s.Bytes, 10)}
+			}},
+			{column{Name: "session path", Title: "FILE", Flex: true, Left: true}, func(s *Step) cell { return look.pathCell(s.Path) }},
+			{column{Name: "reason"}, func(s *Step) cell { return textCell(s.Reason) }},
+		},
+		rows: listed(x.Steps),
+		finish: func(s *Step, r *sheetRow) {
+			if s.Reason != "" {
+				r.below = []string{s.Reason}
+			}
+		},
+	}
+}
+
+func (x *Index) plain(p plain) (err error) {
+	if x.DryRun {
+		_, err = p.table(stepSheet(x, Look{}))
+	} else {
+		_, err = fmt.Fprintln(p.w, indexLine(x))
+	}
+	return err
+}
+
+func (x *Index) text(t *text) error {
+	if _, err := t.table(stepSheet(x, t.Look)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(t.w, indexLine(x))
+	return err
+}
+
+// indexLine says in one line what an update of the index did or would do.
+func indexLine(x *Index) string {
+	var changes []string
+	files := 0
+	for _, c := range x.Changes {
+		files += c.Files
+		if c.Files > 0 && c.Change != "unchanged" {
+			changes = append(changes, fmt.Sprintf("%s %s", human.Number(c.Files), c.Change))
+		}
+	}
+	line := human.Plural(files, "file", "files")
+	if len(changes) == 0 {
+		return line + ", nothing new"
+	}
+	line += " (" + strings.Join(changes, ", ") + ")"
+	if x.DryRun {
+		return line + ", " + human.Bytes(x.Bytes) + " to read"
+	}
+	return line + ", " + human.Bytes(x.Bytes) + " read"
+}

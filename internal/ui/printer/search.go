@@ -1,0 +1,342 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+)
+
+// Search is the answer of the search command.
+type Search struct {
+	Query    string
+	Scope    string // "" when kinds were named
+	Flat     bool
+	Response *query.Response
+
+	// What a flat list shows of a session beyond what its hits know, and the
+	// shortest form of a session id that names no other. Both may be nil.
+	FirstPrompt func(sessionPath string) string
+	ShortID     func(id string) string
+}
+
+func (s *Search) json(j *jsonWriter) error {
+	r := s.Response
+	answer := &stream{
+		command: "search",
+		lead: struct {
+			Query string `json:"query"`
+			Scope string `json:"scope,omitempty"`
+		}{s.Query, s.Scope},
+		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*query.Hit).SessionPath },
+		tail: func(int) any {
+			return struct {
+				Total        int              `json:"total"`
+				TotalAny     int              `json:"totalAny"`
+				TotalIsExact bool             `json:"totalIsExact"`
+				Warnings     []string         `json:"warnings"`
+				DidYouMean   string           `json:"didYouMean,omitempty"`
+				Removed      []query.Removed  `json:"removed,omitempty"`
+				Index        query.IndexState `json:"index"`
+			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Removed, r.Index}
+		},
+	}
+	if !s.Flat {
+		answer.others = &stream{
+			name: "sessions", rows: rowsIn(r.Sessions), owner: func(v any) string { return v.(*query.SessionHit).SessionPath },
+		}
+	}
+	return j.stream(answer)
+}
+
+// searchColumns are the columns of a hit.
+var searchColumns = []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}
+
+// plain prints a record for each hit, with its explanation as one more column.
+// The entries around a hit have no session path and no directory, and a line
+// with -- sets the hits apart then.
+func (s *Search) plain(p plain) error {
+	hits := s.Response.Hits
+	around := slices.ContainsFunc(hits, func(h query.Hit) bool { return len(h.Before)+len(h.After) > 0 })
+	for i := range hits {
+		h := &hits[i]
+		if around && i > 0 {
+			if _, err := io.WriteString(p.w, "--\n"); err != nil {
+				return err
+			}
+		}
+		columns := []string{h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stampUTC(h.Timestamp.Time), h.CWD, h.Fragment.Text}
+		if h.Explain != nil {
+			columns = append(columns, explanation(h))
+		}
+		if err := p.neighbours(h.Before); err != nil {
+			return err
+		}
+		if err := p.record(columns...); err != nil {
+			return err
+		}
+		if err := p.neighbours(h.After); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p plain) neighbours(list []query.Neighbour) error {
+	for i := range list {
+		n := &list[i]
+		if err := p.record("", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow is the width below which a hit has no column of its own for kind and
+// age.
+const narrow = 60
+
+// The gutter of a hit, when there is one: kind and age above, entry id below.
+const (
+	kindWidth = 8
+	ageWidth  = 4
+	gutter    = 2 + kindWidth + 1 + ageWidth + 2
+	// maxID is how much of a long entry id is shown: it begins the id of no
+	// other entry of a session.
+	maxID = gutter - 4
+)
+
+func (s *Search) text(t *text) error {
+	var b strings.Builder
+	sessions := make(map[string]*query.SessionHit, len(s.Response.Sessions))
+	for i := range s.Response.Sessions {
+		sessions[s.Response.Sessions[i].SessionPath] = &s.Response.Sessions[i]
+	}
+	last := ""
+	for i := range s.Response.Hits {
+		h := &s.Response.Hits[i]
+		if h.SessionPath != last {
+			if last != "" {
+				b.WriteByte('\n')
+			}
+			t.heading(&b, s, h, sessions[h.SessionPath])
+			last = h.SessionPath
+		}
+		t.neighbours(&b, h.Before)
+		t.hit(&b, h)
+		t.neighbours(&b, h.After)
+		if h.Explain != nil {
+			b.WriteString(t.dim(ansi.Wordwrap("    "+explanation(h), t.Width, "")) + "\n")
+		}
+	}
+	if line := closing(s); line != "" {
+		for line := range strings.Lines(ansi.Wordwrap("\n"+line, t.Width, "")) {
+			b.WriteString(t.dim(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// heading writes who and where a session is: its name or first prompt, then
+// its directory, age, hits and id. Without sh, in a flat list, what the hit
+// knows has to do.
+func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
+	title, cwd, id, when := h.SessionName, h.CWD, h.SessionID, h.Timestamp.Time
+	var hits string
+	if sh != nil {
+		when = sh.Modified.Time
+		if title == "" {
+			title = sh.FirstPrompt
+		}
+		hits = human.Plural(sh.Hits, "hit", "hits")
+		switch partial := sh.HitsAny - sh.Hits; {
+		case sh.Hits == 0:
+			hits = fmt.Sprintf("%s partial", human.Number(partial))
+		case partial > 0:
+			hits += fmt.Sprintf(", %s partial", human.Number(partial))
+		}
+	}
+	if title == "" && s.FirstPrompt != nil {
+		title = s.FirstPrompt(h.SessionPath)
+	}
+	if s.ShortID != nil && id != "" {
+		id = s.ShortID(id)
+	}
+	if title = terminal.Clean(title); title == "" {
+		title = "(no prompt)"
+	}
+	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(title, t.Width)))
+
+	var facts []string
+	for _, fact := range []string{human.Ago(t.Now, when), hits, terminal.Clean(id)} {
+		if fact != "" {
+			facts = append(facts, fact)
+		}
+	}
+	rest := strings.Join(facts, " · ")
+	dir := terminal.Clean(human.Path(cwd, t.Home))
+	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
+		rest = terminal.ClipLeft(dir, room) + " · " + rest
+	} else if dir != "" {
+		fmt.Fprintln(b, t.dim(terminal.ClipLeft(dir, t.Width)))
+	}
+	fmt.Fprintln(b, t.dim(terminal.Clip(rest, t.Width)))
+}
+
+// hit writes one hit in one or two lines, and its notes, if any, in another.
+func (t *text) hit(b *strings.Builder, h *query.Hit) {
+	look := kindLooks[h.Kind]
+	if h.IsError {
+		look = errorLook
+	}
+	kind := string(h.Kind)
+	age := human.Age(t.Now, h.Timestamp.Time)
+	id := terminal.Clip(terminal.Clean(h.EntryID), maxID)
+
+	indent := gutter
+	if t.Width < narrow {
+		indent = 4
+		fmt.Fprintf(b, "  %s %s\n", t.style(look, kind), t.dim(strings.TrimSpace(age+" "+id)))
+	}
+	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
+	notes := hitNotes(h)
+	for i, line := range lines {
+		switch {
+		case t.Width < narrow:
+			b.WriteString("    ")
+		case i == 0:
+			fmt.Fprintf(b, "  %s %s  ", t.style(look, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", ageWidth, age)))
+		default:
+			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, gutter-2)))
+		}
+		b.WriteString(t.marked(line))
+		room := t.Width - indent - cellsOf(line)
+		switch w := terminal.Width(id); {
+		case i < len(lines)-1:
+		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
+			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
+		case t.Width >= narrow && len(lines) == 1:
+			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, gutter-2)+terminal.Clip(notes, t.Width-indent), " ")))
+			notes = ""
+		case notes != "" && room >= terminal.Width(notes)+2:
+			b.WriteString("  " + t.dim(notes))
+			notes = ""
+		}
+		b.WriteByte('\n')
+	}
+	if notes != "" {
+		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(terminal.Clip(notes, t.Width-indent)))
+	}
+}
+
+// neighbours writes the entries beside a hit, one a line.
+func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
+	for i := range list {
+		n := &list[i]
+		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), ageWidth, human.Age(t.Now, n.Timestamp.Time))
+		b.WriteString(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
+	}
+}
+
+// explanation writes the parts of a score.
+func explanation(h *query.Hit) string {
+	e := h.Explain
+	var words []string
+	for _, w := range e.Words {
+		mark := ""
+		if !w.Found {
+			mark = " missing"
+		}
+		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Weight, mark))
+	}
+	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f",
+		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session)
+	if len(words) > 0 {
+		s += "; words: " + strings.Join(words, ", ")
+	}
+	return s
+}
+
+// marked writes the clusters, the marked ones highlighted.
+func (t *text) marked(line []cluster) string {
+	var b strings.Builder
+	for i := 0; i < len(line); {
+		j := i
+		var run strings.Builder
+		for ; j < len(line) && line[j].marked == line[i].marked; j++ {
+			run.WriteString(line[j].text)
+		}
+		if line[i].marked {
+			b.WriteString(t.style(matchLook, run.String()))
+		} else {
+			b.WriteString(run.String())
+		}
+		i = j
+	}
+	return b.String()
+}
+
+// hitNotes says what is unusual about a hit.
+func hitNotes(h *query.Hit) string {
+	var notes []string
+	if len(h.Missing) > 0 {
+		note := "missing: " + strings.Join(h.Missing, ", ")
+		if len(h.Elsewhere) > 0 && len(h.Elsewhere) == len(h.Missing) {
+			note += " (found elsewhere in this session)"
+		} else if len(h.Elsewhere) > 0 {
+			note += " (" + strings.Join(h.Elsewhere, ", ") + " found elsewhere in this session)"
+		}
+		notes = append(notes, note)
+	}
+	if h.TargetID != "" {
+		notes = append(notes, "on "+h.TargetID)
+	}
+	if h.Label != "" {
+		notes = append(notes, "label "+h.Label)
+	}
+	if h.Branch == "abandoned" {
+		notes = append(notes, "on an abandoned branch")
+	} else if !h.InContext && h.Branch != "" {
+		notes = append(notes, "no longer in context (compacted)")
+	}
+	if n := len(h.Copies); n > 0 {
+		notes = append(notes, "also in "+human.Plural(n, "other place", "other places"))
+	}
+	return terminal.Clean(strings.Join(notes, " · "))
+}
+
+// closing is the last line of a search: how much there is, and how to see it.
+func closing(s *Search) string {
+	r := s.Response
+	if r.TotalAny == 0 {
+		return ""
+	}
+	line := ""
+	if !r.TotalIsExact {
+		line = "about "
+	}
+	switch partial := r.TotalAny - r.Total; {
+	case partial == 0:
+		line += human.Plural(r.Total, "hit", "hits")
+	case r.Total == 0:
+		line += fmt.Sprintf("%s with some of the words, none with all", human.Plural(partial, "hit", "hits"))
+	default:
+		line += fmt.Sprintf("%s with every word, %s with some", human.Plural(r.Total, "hit", "hits"), human.Number(partial))
+	}
+	sessions := ""
+	if !s.Flat {
+		sessions = " in " + human.Plural(len(r.Sessions), "session", "sessions")
+	}
+	if len(r.Hits) < r.TotalAny {
+		return line + fmt.Sprintf("; %s shown%s (more: -n)", human.Number(len(r.Hits)), sessions)
+	}
+	return line + sessions
+}

@@ -1,0 +1,451 @@
+package printer
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
+)
+
+// sheet is a table with rows of T, for text, plain and CSV. It says of each column
+// once what it is called and what is in it.
+type sheet[T any] struct {
+	columns []sheetColumn[T]
+	rows    func(visit func(*T) error) error
+	total   *T                  // below the rows, for people; nil for none
+	finish  func(*T, *sheetRow) // what a row has beside its cells; nil for nothing
+	bare    bool                // no titles
+}
+
+type sheetColumn[T any] struct {
+	column
+	cell func(*T) cell
+}
+
+// column says how a column is laid out.
+type column struct {
+	Name  string // for programs, "" leaves it out there
+	Title string // for people, "" leaves it out there
+	Right bool
+	Left  bool // shortened at the beginning
+	Share bool // with a bar that shows how much of the whole this is
+	Flex  bool // takes the room that is left
+	Whole bool // never shortened
+	Width int  // 0: as wide as its cells; else it is known before the rows are
+	Most  int  // how wide it may become, 0 for maxMeasured
+	Least int  // how narrow the one that flexes may become, 0 for minFlex or minPath
+	From  int  // the narrowest terminal that it is shown on
+}
+
+// cell is a cell: for people, and for programs.
+type cell struct {
+	Text   string // "" shows Plain
+	Plain  string
+	Number float64 // of a share
+	Indent string  // before the text, for people
+	Look   ansi.Style
+
+	width int // of the text
+}
+
+// show makes Text what people read.
+func (c *cell) show() {
+	if c.Text == "" {
+		c.Text = c.Plain
+	}
+	c.Text = c.Indent + terminal.Clean(c.Text)
+	c.width = terminal.Width(c.Text)
+}
+
+// sheetRow is a row of which some cells were asked for.
+type sheetRow struct {
+	cells []cell
+	look  ansi.Style // of the whole line
+	below []string   // lines below it, for people
+}
+
+// table is a sheet, whatever its rows are.
+type table interface {
+	shown(people bool) []column
+	each(people bool, visit func(*sheetRow) error) error // a row is valid until the next
+	values(visit func(any) error) error
+	sum() *sheetRow
+	titled() bool
+}
+
+// in reports whether people, or else programs, see a column.
+func (c *column) in(people bool) bool {
+	if people {
+		return c.Title != ""
+	}
+	return c.Name != ""
+}
+
+func (s *sheet[T]) shown(people bool) []column {
+	var list []column
+	for i := range s.columns {
+		if c := &s.columns[i].column; c.in(people) {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// fill makes r the row of v.
+func (s *sheet[T]) fill(r *sheetRow, people bool, v *T) {
+	*r = sheetRow{cells: r.cells[:0]}
+	for i := range s.columns {
+		if c := &s.columns[i]; c.in(people) {
+			r.cells = append(r.cells, c.cell(v))
+			if people {
+				r.cells[len(r.cells)-1].show()
+			}
+		}
+	}
+	if s.finish != nil {
+		s.finish(v, r)
+	}
+}
+
+func (s *sheet[T]) each(people bool, visit func(*sheetRow) error) error {
+	r := &sheetRow{}
+	return s.rows(func(v *T) error {
+		s.fill(r, people, v)
+		return visit(r)
+	})
+}
+
+func (s *sheet[T]) values(visit func(any) error) error {
+	return s.rows(func(v *T) error { return visit(v) })
+}
+
+func (s *sheet[T]) sum() *sheetRow {
+	if s.total == nil {
+		return nil
+	}
+	r := &sheetRow{}
+	s.fill(r, true, s.total)
+	r.look = titleLook
+	return r
+}
+
+func (s *sheet[T]) titled() bool { return !s.bare }
+
+// listed hands over the rows of a list.
+func listed[T any](list []T) func(func(*T) error) error {
+	return func(visit func(*T) error) error {
+		for i := range list {
+			if err := visit(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// names lists what programs call the columns.
+func names(s table) []string {
+	var list []string
+	for _, c := range s.shown(false) {
+		list = append(list, c.Name)
+	}
+	return list
+}
+
+// table writes a record for each row, and returns how many there are.
+func (p plain) table(s table) (n int, err error) {
+	cells := make([]string, len(s.shown(false)))
+	err = s.each(false, func(r *sheetRow) error {
+		n++
+		for i := range r.cells {
+			cells[i] = r.cells[i].Plain
+		}
+		return p.record(cells...)
+	})
+	return n, err
+}
+
+func textCell(s string) cell { return cell{Plain: s} }
+
+func dimCell(s string) cell { return cell{Plain: s, Look: dimLook} }
+
+func countCell[N int | int64](n N) cell {
+	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
+}
+
+// costCell is an amount of money.
+func costCell(cost float64) cell {
+	return cell{Text: costText(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
+}
+
+func costText(cost float64) string {
+	if cost > 0 && cost < 0.1 {
+		return fmt.Sprintf("%.4f", cost)
+	}
+	return fmt.Sprintf("%.2f", cost)
+}
+
+const minuteForm = "2006-01-02 15:04"
+
+func (l Look) timeCell(t time.Time) cell {
+	if t.IsZero() {
+		return cell{}
+	}
+	return cell{Text: t.In(l.Now.Location()).Format(minuteForm), Plain: t.UTC().Format(time.RFC3339Nano)}
+}
+
+// lastCell is the time of the last of many: the day where there is little room.
+func (l Look) lastCell(t time.Time) cell {
+	c := l.timeCell(t)
+	if day, _, _ := strings.Cut(c.Text, " "); l.Width < roomForTimes {
+		c.Text = day
+	}
+	return c
+}
+
+// millisCell is a duration; nil when it is not known.
+func millisCell(ms *int32) cell {
+	if ms == nil {
+		return cell{}
+	}
+	c := cell{Plain: strconv.Itoa(int(*ms))}
+	switch d := time.Duration(*ms) * time.Millisecond; {
+	case d < time.Second:
+		c.Text = fmt.Sprintf("%dms", *ms)
+	case d < time.Minute:
+		c.Text = fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Hour:
+		c.Text = fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		c.Text = fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return c
+}
+
+func (l Look) pathCell(path string) cell { return cell{Text: human.Path(path, l.Home), Plain: path} }
+
+const (
+	columnGap    = 2
+	barWidth     = 8
+	minBar       = 3
+	minFlex      = 16
+	minPath      = 28 // of a column that is shortened at the beginning
+	roomForTimes = 100
+	maxMeasured  = 48 // cells of a column that is as wide as its cells
+	maxBelowLine = 400
+)
+
+// layout is how wide the columns of a table are, 0 those that are left out.
+type layout struct {
+	columns []column
+	widths  []int
+	bar     int       // of a share
+	whole   []float64 // of which the shares are
+}
+
+// table writes the rows below their titles, laid out for the terminal, and
+// returns how many there are. If a column has a width, all of them are written as
+// they come, else they are measured first.
+func (t *text) table(s table) (n int, err error) {
+	l := &layout{columns: s.shown(true), bar: barWidth}
+	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
+	each, total := func(visit func(*sheetRow) error) error { return s.each(true, visit) }, s.sum()
+	measured := true
+	for i, c := range l.columns {
+		l.widths[i] = c.Width
+		measured = measured && c.Width == 0
+	}
+	if measured {
+		var rows []*sheetRow
+		err := each(func(r *sheetRow) error {
+			kept := *r
+			kept.cells = slices.Clone(r.cells)
+			rows = append(rows, &kept)
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		l.measure(t.Width, rows, total, s.titled())
+		each = func(visit func(*sheetRow) error) error {
+			for _, r := range rows {
+				if err := visit(r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	l.spread(t.Width)
+	err = each(func(r *sheetRow) error {
+		if n++; n == 1 && s.titled() {
+			if err := t.tableRow(l.titles(), l, false); err != nil {
+				return err
+			}
+		}
+		return t.tableRow(r, l, true)
+	})
+	if err == nil && total != nil && n > 1 {
+		err = t.tableRow(total, l, false)
+	}
+	return n, err
+}
+
+// measure makes the columns as wide as what is in them, where that is not too wide.
+func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bool) {
+	for i, c := range l.columns {
+		most := c.Most
+		switch {
+		case c.Flex:
+			most = width
+		case most == 0:
+			most = maxMeasured
+		}
+		if titled {
+			l.widths[i] = terminal.Width(c.Title)
+		}
+		for _, r := range rows {
+			l.widths[i] = max(l.widths[i], min(r.cells[i].width, most))
+			l.whole[i] += r.cells[i].Number
+		}
+		if total != nil {
+			l.widths[i] = max(l.widths[i], min(total.cells[i].width, most))
+		}
+	}
+}
+
+// spread gives the column that flexes what room is left, or takes room from it;
+// then bars give way, and last the columns at the right are left out.
+func (l *layout) spread(width int) {
+	room, flex, shares := width, -1, 0
+	for i, c := range l.columns {
+		switch {
+		case c.Flex:
+			flex = i
+		case width < c.From:
+			l.widths[i] = 0
+		case l.widths[i] > 0:
+			room -= l.widths[i] + columnGap
+		}
+		if c.Share {
+			shares++
+			room -= barWidth + 1
+		}
+	}
+	if flex < 0 {
+		return
+	}
+	need := minFlex
+	if l.columns[flex].Left {
+		need = minPath
+	}
+	need = max(need, l.columns[flex].Least)
+	if l.widths[flex] > 0 {
+		need = min(need, l.widths[flex])
+	}
+	for ; room < need && l.bar > minBar && shares > 0; l.bar-- {
+		room += shares
+	}
+	for _, right := range []bool{false, true} {
+		for i := len(l.widths) - 1; i > 1 && room < need; i-- {
+			if i != flex && l.widths[i] > 0 && l.columns[i].Right == right && !l.columns[i].Share {
+				room += l.widths[i] + columnGap
+				l.widths[i] = 0
+			}
+		}
+	}
+	if l.widths[flex] == 0 || l.widths[flex] > max(room, need) {
+		l.widths[flex] = max(room, need)
+	}
+}
+
+func (l *layout) titles() *sheetRow {
+	r := &sheetRow{look: dimLook}
+	for _, c := range l.columns {
+		r.cells = append(r.cells, cell{Text: c.Title, width: len(c.Title)})
+	}
+	return r
+}
+
+func (t *text) tableRow(r *sheetRow, l *layout, bars bool) error {
+	t.line.Reset()
+	t.cells(r, l, bars)
+	line := bytes.TrimRight(t.line.Bytes(), " ")
+	if r.look != nil {
+		line = []byte(t.style(r.look, string(line)))
+	}
+	line = append(line, '\n')
+	for _, below := range r.below {
+		line = append(line, t.dim("    "+terminal.Clip(terminal.Clean(below), min(maxBelowLine, max(20, t.Width-4))))+"\n"...)
+	}
+	_, err := t.w.Write(line)
+	return err
+}
+
+// cells writes a row into the line.
+func (t *text) cells(r *sheetRow, l *layout, bars bool) {
+	b := &t.line
+	for i := range l.columns {
+		c, width := &l.columns[i], l.widths[i]
+		if width == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			spaces(b, columnGap)
+		}
+		s, wide := r.cells[i].Text, r.cells[i].width
+		switch {
+		case c.Whole || wide <= width:
+		case c.Left:
+			s = terminal.ClipLeft(s, width)
+			wide = terminal.Width(s)
+		default:
+			s = terminal.Clip(s, width)
+			wide = terminal.Width(s)
+		}
+		if look := r.cells[i].Look; look != nil {
+			s = t.style(look, s)
+		}
+		if c.Right {
+			spaces(b, width-wide)
+		}
+		b.WriteString(s)
+		if !c.Right {
+			spaces(b, width-wide)
+		}
+		if c.Share {
+			share := 0.0
+			if bars && l.whole[i] > 0 {
+				share = r.cells[i].Number / l.whole[i]
+			}
+			b.WriteString(" " + bar(share, l.bar))
+		}
+	}
+}
+
+func spaces(b *bytes.Buffer, n int) {
+	for range n {
+		b.WriteByte(' ')
+	}
+}
+
+// bar draws a share of a whole in so many cells.
+func bar(share float64, width int) string {
+	eighths := int(share*float64(width)*8 + 0.5)
+	eighths = min(max(eighths, 0), width*8)
+	if share > 0 && eighths == 0 {
+		eighths = 1
+	}
+	s := strings.Repeat("█", eighths/8)
+	if r := eighths % 8; r > 0 {
+		s += string([]rune("▏▎▍▌▋▊▉")[r-1])
+	}
+	return terminal.Pad(s, width)
+}

@@ -1,0 +1,157 @@
+package printer
+
+import (
+	"fmt"
+	"pigrep/internal/human"
+	"pigrep/query/audit"
+	"strconv"
+	"strings"
+)
+
+// NewToolsAudit makes the answer of tools. A limit of 0 is none.
+func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
+	type row = audit.ToolRow
+	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
+		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
+		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
+		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
+		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return millisCell(r.P50) }},
+		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
+		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+		{column{Name: "without result"}, func(r *row) cell { return countCell(r.NoResult) }},
+		{column{Name: "result without call"}, func(r *row) cell { return countCell(r.NoCall) }},
+		{column{Name: "nested"}, func(r *row) cell { return countCell(r.Nested) }},
+		{column{Name: "timed"}, func(r *row) cell { return countCell(r.Timed) }},
+	}...)
+	return &Audit{
+		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		closing: func(rows int) string {
+			var parts []string
+			if rows < len(t.Rows) {
+				parts = append(parts, shown(rows, len(t.Rows), "row", "rows"))
+			}
+			if n := t.Total.NoResult; n > 0 {
+				parts = append(parts, human.Plural(n, "call has no result", "calls have no result"))
+			}
+			if n := t.Total.NoCall; n > 0 {
+				parts = append(parts, human.Plural(n, "result has no call", "results have no call"))
+			}
+			if n := t.Total.Nested; n > 0 {
+				parts = append(parts, human.Plural(n, "call was made by a tool", "calls were made by tools"))
+			}
+			return strings.Join(parts, " · ")
+		},
+	}
+}
+
+func rateCell(r *audit.ToolRow) cell {
+	c := cell{Text: "-", Plain: strconv.FormatFloat(r.ErrorRate, 'g', 6, 64)}
+	if r.Errors > 0 {
+		c.Text = fmt.Sprintf("%.1f%%", 100*r.ErrorRate)
+	}
+	return c
+}
+
+func bytesCell(n int64) cell {
+	c := countCell(n)
+	switch {
+	case n >= 1e9:
+		c.Text = fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1e6:
+		c.Text = fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	case n >= 1e3:
+		c.Text = fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	default:
+		c.Text = fmt.Sprintf("%d B", n)
+	}
+	return c
+}
+
+// NewCommandsAudit makes the answer of tools commands. A limit of 0 is none.
+func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
+	type row = audit.CommandRow
+	columns := []sheetColumn[row]{
+		{column{Name: "program", Title: "PROGRAM", Flex: true}, func(r *row) cell { return textCell(r.Program) }},
+		{column{Name: "runs", Title: "RUNS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Runs) }},
+		{column{Name: "calls", Title: "CALLS", Right: true}, func(r *row) cell { return countCell(r.Calls) }},
+		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
+		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "last used", Title: "LAST USED"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+	}
+	return &Audit{
+		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
+		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		facts: struct {
+			Calls    int `json:"calls"`
+			Unparsed int `json:"unparsed"`
+		}{t.Calls, t.Unparsed},
+		closing: func(rows int) string {
+			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
+			if t.Unparsed > 0 {
+				line += ", " + human.Number(t.Unparsed) + " of them cannot be parsed (of these the first word counts)"
+			}
+			return line
+		},
+	}
+}
+
+// NewFilesAudit makes the answer of tools files: a table, or the history of a
+// path. A limit of 0 is none.
+func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
+	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
+	if history {
+		a.table = touchSheet(limited(t.Touches, limit), look)
+		a.closing = func(rows int) string {
+			if rows == 0 {
+				return "no call touched this file"
+			}
+			return shown(rows, len(t.Touches), "time", "times")
+		}
+		return a
+	}
+	type row = audit.FileRow
+	columns := []sheetColumn[row]{
+		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
+		{column{Name: "reads", Title: "READ", Right: true}, func(r *row) cell { return countCell(r.Reads) }},
+		{column{Name: "writes", Title: "WRITTEN", Right: true}, func(r *row) cell { return countCell(r.Writes) }},
+		{column{Name: "edits", Title: "EDITED", Right: true}, func(r *row) cell { return countCell(r.Edits) }},
+		{column{Name: "others", Title: "OTHER", Right: true}, func(r *row) cell { return countCell(r.Others) }},
+		{column{Name: "in summaries"}, func(r *row) cell { return countCell(r.Summaries) }},
+		{column{Name: "failed", Title: "FAILED", Right: true}, func(r *row) cell { return countCell(r.Failed) }},
+		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "first"}, func(r *row) cell { return look.timeCell(r.First.Time) }},
+		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
+	}
+	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
+	a.closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
+	return a
+}
+
+func touchSheet(rows []audit.TouchRow, look Look) table {
+	type row = audit.TouchRow
+	columns := []sheetColumn[row]{
+		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
+		{column{Name: "action", Title: "ACTION"}, func(r *row) cell { return textCell(r.Action) }},
+		{column{Name: "status", Title: "STATUS"}, func(r *row) cell { return textCell(r.Status) }},
+		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
+		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
+		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
+		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return idCell(r.SessionID) }},
+		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
+		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
+	}
+	return &sheet[row]{columns: columns, rows: listed(rows), finish: func(t *row, r *sheetRow) { alarm(r, t.Status) }}
+}
+
+// alarm marks the row of a call that failed.
+func alarm(r *sheetRow, status string) {
+	if status == "error" {
+		r.look = errorLook
+	}
+}
+
+// idCell is a cell with a session id, of which people see the beginning.
+func idCell(id string) cell { return cell{Text: id[:min(len(id), 13)], Plain: id} }

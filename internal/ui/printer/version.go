@@ -1,0 +1,34 @@
+package printer
+
+import (
+	"fmt"
+	"pigrep/scope"
+	"slices"
+	"strings"
+)
+
+// Version says which pigrep this is.
+type Version struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Adapter  string `json:"adapter"`
+}
+
+func (v *Version) json(j *jsonWriter) error {
+	if j.lines {
+		return j.object("version", v)
+	}
+	return j.object("version", v, struct {
+		Scopes []scope.Scope `json:"scopes"`
+	}{scope.Scopes})
+}
+
+func (v *Version) plain(p plain) error { return v.text(&text{w: p.w}) }
+
+func (v *Version) text(t *text) error {
+	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform}, func(s string) bool { return s == "" })
+	_, err := fmt.Fprintf(t.w, "pigrep %s (%s)\n", v.Version, strings.Join(parts, ", "))
+	return err
+}
