@@ -43,6 +43,9 @@ type Options struct {
 
 	Compact bool // then write the index anew as one segment that holds nothing of what was deleted
 
+	Wait    time.Duration // for another process to finish writing; 0 to fail at once
+	Waiting func(error)   // called once when waiting takes a second, with an error that names the process; may be nil
+
 	Workers    int // goroutines that read files; 0: one a core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch
 }
@@ -90,12 +93,8 @@ type Result struct {
 // Complete reports whether the reader holds every complete line of every file.
 func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 && len(r.Errors) == 0 }
 
-// Update brings the index up to date with the session files and opens it. With
-// another process at work it waits for nothing: the error is then
-// index.ErrLocked, and the result has the last generation and says what it
-// lacks. An index that is damaged, or of another version, is built anew.
-// After an interruption what was done is kept, and the error is the context's.
-func Update(ctx context.Context, o Options) (*Result, error) {
+// updateNow is Update without waiting for another writer.
+func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
 	var looking sync.WaitGroup
 	looking.Go(func() { r.Found = Discover(o.Adapter, o.Roots) })

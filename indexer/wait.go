@@ -1,0 +1,51 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"pigrep/index"
+)
+
+const (
+	lockPoll     = 50 * time.Millisecond
+	waitingAfter = time.Second
+)
+
+// Update brings the index up to date with the session files and opens it. While another
+// process is writing, it waits for up to Options.Wait, and then does what that process has
+// left to do. After that the error is index.ErrLocked, and the result has the last
+// generation and says what it lacks. A damaged index, or one of another version, is
+// rebuilt. After an interruption what was done is kept, and the error is the context's.
+func Update(ctx context.Context, o Options) (*Result, error) {
+	r, err := updateNow(ctx, o)
+	if o.Wait <= 0 || !errors.Is(err, index.ErrLocked) {
+		return r, err
+	}
+	deadline, long, poll := time.NewTimer(o.Wait), time.NewTimer(waitingAfter), time.NewTicker(lockPoll)
+	defer deadline.Stop()
+	defer long.Stop()
+	defer poll.Stop()
+	for errors.Is(err, index.ErrLocked) {
+		select {
+		case <-ctx.Done():
+			return r, ctx.Err()
+		case <-deadline.C:
+			return r, err
+		case <-long.C:
+			if o.Waiting != nil {
+				o.Waiting(err)
+			}
+		case <-poll.C:
+			if pid, lockErr := index.WriterPID(o.Dir); pid != 0 && lockErr == nil {
+				continue
+			}
+			if r.Reader != nil {
+				r.Reader.Close()
+			}
+			r, err = updateNow(ctx, o)
+		}
+	}
+	return r, err
+}
