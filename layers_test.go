@@ -274,7 +274,7 @@ var formatNames = []string{".pi/", "PI_CODING_AGENT", "PI_SESSION_", "subagent-s
 var formatExceptions = map[string]string{
 	"internal/ui/printer/show_text.go": "compaction", // a heading, which happens to be the type
 	"internal/audit/rules.go":          ".pi/",       // where many agents keep credentials: a rule for reviewers
-	"internal/ui/cli/cmd_mcp.go":       ".pi/",       // where MCP clients keep their settings
+	"internal/ui/cli/mcp_clients.go":   ".pi/",       // where MCP clients keep their settings
 	"internal/ui/cli/cmd_skill.go":     ".pi/",       // an example in its help
 }
 

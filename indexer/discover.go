@@ -54,6 +54,20 @@ type DirError struct {
 	Err error
 }
 
+// Errors lists the files and directories that cannot be read.
+func (f *Found) Errors() []FileError {
+	var list []FileError
+	for _, d := range f.Unreadable {
+		list = append(list, FileError{Path: d.Dir, Err: d.Err})
+	}
+	for _, file := range f.Files {
+		if file.Err != nil {
+			list = append(list, FileError{Path: file.Path, Err: file.Err})
+		}
+	}
+	return list
+}
+
 // headerSearch bounds how far a file lying directly in an agent directory is
 // read in search of a session header.
 const headerSearch = 1 << 20

@@ -13,13 +13,10 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"pigrep/adapter"
 	"pigrep/internal/terminal"
@@ -145,89 +142,6 @@ func (a *App) prepare(cmd *cobra.Command) error {
 	a.quiet, _ = cmd.Flags().GetBool("quiet")
 	a.verbose, _ = cmd.Flags().GetBool("verbose")
 	return nil
-}
-
-// commandFirst puts the command that the arguments name in front of them:
-// flags may stand before it, and arguments that name none are a query. A word
-// is a command only as the first one that is neither a flag nor its value.
-func commandFirst(root *cobra.Command, args []string) []string {
-	if isCompletion(args) {
-		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
-			return append([]string{args[0]}, commandFirst(root, words)...)
-		}
-		return args // a word alone may become the name of a command
-	}
-	names := []string{"help"}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	// Arguments that name no command are a search, so its flags come first.
-	commands := slices.Clone(root.Commands())
-	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
-		switch searchName {
-		case a.Name():
-			return -1
-		case b.Name():
-			return 1
-		}
-		return 0
-	})
-	for _, c := range commands {
-		names = append(append(names, c.Name()), c.Aliases...)
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if flags.Lookup(f.Name) != nil {
-				return
-			}
-			if f.Shorthand != "" && flags.ShorthandLookup(f.Shorthand) != nil {
-				// The short form belongs to the command that comes first.
-				long := *f
-				long.Shorthand = ""
-				f = &long
-			}
-			flags.AddFlag(f)
-		})
-	}
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		switch {
-		case arg == "--":
-			return append([]string{searchName}, args...)
-		case arg == "-h" || arg == "--help":
-			if i == 0 {
-				return args
-			}
-		case arg == "--version":
-			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
-		case strings.HasPrefix(arg, "-") && arg != "-":
-			if takesNext(flags, arg) {
-				i++
-			}
-		case slices.Contains(names, arg):
-			return slices.Concat([]string{arg}, args[:i], args[i+1:])
-		default:
-			return append([]string{searchName}, args...)
-		}
-	}
-	if len(args) == 0 {
-		return args
-	}
-	return append([]string{searchName}, args...)
-}
-
-// takesNext reports whether the flag has its value in the argument after it.
-func takesNext(flags *pflag.FlagSet, arg string) bool {
-	if strings.Contains(arg, "=") {
-		return false
-	}
-	if name, ok := strings.CutPrefix(arg, "--"); ok {
-		f := flags.Lookup(name)
-		return f != nil && f.NoOptDefVal == ""
-	}
-	// Of joined short flags the first that takes a value takes what is left.
-	for i := 1; i < len(arg); i++ {
-		if f := flags.ShorthandLookup(arg[i : i+1]); f != nil && f.NoOptDefVal == "" {
-			return i == len(arg)-1
-		}
-	}
-	return false
 }
 
 // logger returns the log of this run: nothing unless --verbose is given.

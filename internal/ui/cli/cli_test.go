@@ -358,7 +358,7 @@ func TestVariables(t *testing.T) {
 	a, _, _ := testApp(t)
 	a.Getenv = func(name string) string { asked[name] = true; return "" }
 	o := &sharedOptions{}
-	if _, err := o.place(a); err == nil {
+	if _, err := o.locate(a); err == nil {
 		t.Error("a place without sessions is no error")
 	}
 	if _, err := o.printer(a); err != nil {
@@ -387,6 +387,8 @@ func TestCompletion(t *testing.T) {
 		"__complete search --scope p":  "prompts",
 		"__complete search --kind the": "thinking",
 		"__complete search --color n":  "never",
+		"__complete tools --lim":       "--limit\tat most N rows",
+		"__complete tools calls --rul": "--rule\tonly calls",
 	} {
 		a, out, _ := testApp(t)
 		if got := a.Run(t.Context(), strings.Fields(args)); got != exitDone || !strings.Contains(out.String(), want) {

@@ -53,7 +53,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -15,7 +12,6 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
-	"pigrep/query/entry"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
 )
@@ -191,7 +187,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	if err != nil {
 		return err
 	}
-	where, err := o.place(a)
+	where, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -269,100 +265,3 @@ func grepProblem(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// knownFiles is the session files there are, and what an index knows of them.
-type knownFiles struct {
-	reader *index.Reader // nil: nothing is known
-	found  *indexer.Found
-	errors []indexer.FileError
-	state  query.IndexState
-}
-
-// known finds the session files and opens the index, up to date where that can
-// be. Whatever is wrong with the index, the files can be searched without it.
-func (o *grepOptions) known(ctx context.Context, a *App, p *place) (*knownFiles, error) {
-	k := &knownFiles{}
-	var err error
-	switch {
-	case o.noIndex:
-		k.found = indexer.Discover(p.agents, p.roots)
-	case o.noUpdate:
-		k.reader, err = index.Open(p.indexDir)
-		k.found = indexer.Discover(p.agents, p.roots)
-	default:
-		var res *indexer.Result
-		res, err = a.update(ctx, p, false)
-		k.reader, k.found = res.Reader, res.Found
-		if res.Rebuilt != "" && err == nil {
-			a.warn("%s: it was built anew", res.Rebuilt)
-		}
-	}
-	if ctx.Err() != nil {
-		if k.reader != nil {
-			k.reader.Close()
-		}
-		return nil, ctx.Err()
-	}
-	if err != nil {
-		a.logger().Debug("the files are read", "because", err.Error())
-		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
-			a.advise(indexHint(err), "the files are read, not the index: %v", err)
-		}
-	}
-	for _, d := range k.found.Unreadable {
-		k.errors = append(k.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
-	}
-	k.state = stateOf(k.reader)
-	k.state.Files = len(k.found.Files)
-	if k.reader != nil {
-		lag := indexer.Behind(k.found, k.reader.Summaries())
-		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
-	} else if !o.noIndex {
-		lag := indexer.Behind(k.found, nil)
-		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
-	}
-	return k, nil
-}
-
-// files says of every session file how much of it the index is right about.
-func (k *knownFiles) files() []grep.File {
-	var known indexer.Index
-	if k.reader != nil {
-		known = k.reader
-	}
-	var files []grep.File
-	for _, s := range indexer.Plan(k.found, known) {
-		f := grep.File{Path: s.File.Path}
-		switch s.Change {
-		case indexer.Gone:
-			continue
-		case indexer.Unchanged, indexer.Touched:
-			f.Known, f.Indexed = s.Known, grep.Whole
-		case indexer.Grown:
-			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
-		case indexer.Unreadable:
-			if s.File.Err == nil && s.File.Mtime == 0 {
-				continue // its directory cannot be read, which is said already
-			}
-		}
-		files = append(files, f)
-	}
-	return files
-}
-
-// Open opens a session file for a grep.
-func (disk) Open(path string) (entry.File, error) {
-	f, info, err := openSession(path)
-	if err != nil {
-		return nil, err
-	}
-	return sessionFile{f, info}, nil
-}
-
-type sessionFile struct {
-	*os.File
-	info fs.FileInfo
-}
-
-func (f sessionFile) Size() int64        { return f.info.Size() }
-func (f sessionFile) ModTime() time.Time { return f.info.ModTime() }

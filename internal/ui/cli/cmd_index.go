@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
 )
 
 type indexOptions struct {
@@ -63,7 +61,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -97,50 +95,8 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	return nil
 }
 
-// besideTries and besideWait bound how long an update that was asked for waits
-// for a watcher to be done with its own.
-const (
-	besideTries = 50
-	besideWait  = 100 * time.Millisecond
-)
-
-// updateBesideWatcher runs the indexer; a watcher keeps it waiting for a moment
-// and not away.
-func (a *App) updateBesideWatcher(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
-	for try := 1; ; try++ {
-		res, err := a.updateWith(ctx, opt)
-		if !errors.Is(err, index.ErrLocked) || try == besideTries {
-			return res, err
-		}
-		if w, watchErr := indexer.WatcherOf(opt.Dir, a.Now()); w == nil || watchErr != nil {
-			return res, err
-		}
-		if res.Reader != nil {
-			res.Reader.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return res, ctx.Err()
-		case <-time.After(besideWait):
-		}
-	}
-}
-
-// stateOf says which state of the index the reader shows.
-func stateOf(r *index.Reader) query.IndexState {
-	var state query.IndexState
-	if r != nil {
-		state.Generation = r.Generation()
-		for _, s := range r.Summaries() {
-			state.Files++
-			state.SkippedLines += s.Skipped
-		}
-	}
-	return state
-}
-
 // dryRun shows the plan of an update. Nothing is written.
-func dryRun(a *App, p *place, out *printer.Printer) error {
+func dryRun(a *App, p *location, out *printer.Printer) error {
 	found := indexer.Discover(p.agents, p.roots)
 	x := &printer.Index{DryRun: true, Dir: p.indexDir}
 	reader, err := index.Open(p.indexDir)

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +12,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/mcp"
 	"pigrep/internal/ui/printer"
 )
@@ -67,31 +64,31 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 	if a.Streams.InTTY {
 		return usagef("pigrep mcp --print-config CLIENT prints what to put into its settings", "pigrep mcp talks to a program, not to a person")
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
-	f := o.follow(ctx, a, p)
-	defer f.Close()
-	return mcp.Serve(ctx, a.mcpConfig(f, p, o.reveal), a.Streams.In, a.Streams.Out)
+	x := live.Open(ctx, a.indexing(p), o.noUpdate)
+	defer x.Close()
+	return mcp.Serve(ctx, a.mcpConfig(x, p, o.reveal), a.Streams.In, a.Streams.Out)
 }
 
 // mcpConfig is what a server answers from.
-func (a *App) mcpConfig(f *follower, p *place, reveal bool) mcp.Config {
+func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.indexDir,
 		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
-			l, err := f.open(ctx)
+			s, err := x.Snapshot(ctx)
 			if err != nil {
 				return nil, agentError(ctx, indexProblem(err))
 			}
-			return l.forAgents(), nil
+			return forAgents(s), nil
 		},
 		At: func(generation uint64) *mcp.Index {
-			if l := f.at(generation); l != nil {
-				return l.forAgents()
+			if s := x.At(generation); s != nil {
+				return forAgents(s)
 			}
 			return nil
 		},
@@ -149,189 +146,32 @@ func agentError(ctx context.Context, err error) error {
 	return e
 }
 
-// forAgents hands a lease over.
-func (l *lease) forAgents() *mcp.Index {
+// forAgents hands a snapshot over.
+func forAgents(s *live.Snapshot) *mcp.Index {
 	x := &mcp.Index{
-		Reader: l.reader, State: l.state, Pin: l.pin,
-		Files: (&knownFiles{reader: l.reader, found: l.found}).files,
-		Close: func() { _ = l.Close() }, // it fails when the disk does, and has been read from
+		Reader: s.Reader, State: s.State, Pin: s.Pin,
+		Files: (&knownFiles{reader: s.Reader, found: s.Found}).files,
+		Close: func() { _ = s.Close() }, // it fails when the disk does, and has been read from
 	}
-	if lag := lagText(indexer.Lag{Files: l.state.PendingFiles, Bytes: l.state.PendingBytes}); l.state.PendingFiles > 0 {
+	if lag := lagText(indexer.Lag{Files: s.State.PendingFiles, Bytes: s.State.PendingBytes}); s.State.PendingFiles > 0 {
 		switch {
-		case l.watcher != nil:
-			x.Lag = fmt.Sprintf("%s not in this answer yet: process %d, which watches, is about to index it", lag, l.watcher.PID)
-		case l.updating:
+		case s.Watcher != nil:
+			x.Lag = fmt.Sprintf("%s not in this answer yet: process %d, which watches, is about to index it", lag, s.Watcher.PID)
+		case s.Updating:
 			x.Lag = lag + " not in this answer yet, and being indexed"
-		case l.failed != nil:
-			x.Lag = fmt.Sprintf("%v: %s not in this answer", l.failed, lag)
+		case s.Failed != nil:
+			x.Lag = fmt.Sprintf("%v: %s not in this answer", s.Failed, lag)
 		default:
 			x.Lag = "the index is behind: " + lag + " not in this answer"
 		}
 	}
 	warn := func(format string, args ...any) { x.Warnings = append(x.Warnings, fmt.Sprintf(format, args...)) }
-	for i, e := range l.errors {
+	for i, e := range s.Errors {
 		if i == maxNamed {
-			warn("%d more files or directories cannot be read", len(l.errors)-i)
+			warn("%d more files or directories cannot be read", len(s.Errors)-i)
 			break
 		}
 		warn("skipped %s: %s", e.Path, reason(e.Err))
 	}
 	return x
-}
-
-// client is a program that starts servers, and how it is told of one.
-type client struct {
-	name string
-	file string // where it looks
-	note string
-	text func(started) (string, error)
-}
-
-// started is what starts a server.
-type started struct {
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env,omitempty"`
-}
-
-var clients = []client{
-	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
-		"pi reads it with an extension for MCP (pi-mcp-adapter, pi-mcp-extension); without one, `pigrep skill --install` lets it use the commands", serversJSON("mcpServers", false)},
-	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
-	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
-	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
-	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
-}
-
-func clientNames() []string {
-	var names []string
-	for _, c := range clients {
-		names = append(names, c.name)
-	}
-	return names
-}
-
-// printClient prints the snippet alone, so that it can go into a file; where that
-// is comes on stderr.
-func (o *mcpOptions) printClient(a *App) error {
-	for _, c := range clients {
-		if c.name != o.printConfig {
-			continue
-		}
-		text, err := c.text(started{Command: a.ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprint(a.out, text); err != nil {
-			return err
-		}
-		a.warn("this goes into %s", c.file)
-		if c.note != "" {
-			a.warn("%s", c.note)
-		}
-		return nil
-	}
-	return usagef("there are "+strings.Join(clientNames(), ", "), "--print-config: there is no %q", o.printConfig)
-}
-
-// serverArgs are the arguments that start a server like this one.
-func (o *mcpOptions) serverArgs(a *App) []string {
-	args := []string{"mcp"}
-	for _, dir := range o.sessionDir {
-		args = append(args, "--session-dir", a.absolute(dir))
-	}
-	if o.indexDir != "" {
-		args = append(args, "--index-dir", a.absolute(o.indexDir))
-	}
-	for _, f := range []struct {
-		set  bool
-		name string
-	}{{o.noUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
-		if f.set {
-			args = append(args, f.name)
-		}
-	}
-	return args
-}
-
-// serverEnv is what a server must be told that says where things are: clients do
-// not hand on all variables, nor have those of a shell when they are started
-// elsewhere.
-func (a *App) serverEnv() map[string]string {
-	env := make(map[string]string)
-	names := []string{envIndexDir}
-	for _, v := range a.registry().Variables() {
-		if v.Path {
-			names = append(names, v.Name)
-		}
-	}
-	for _, name := range names {
-		if value := a.Getenv(name); value != "" {
-			env[name] = a.absolute(value)
-		}
-	}
-	return env
-}
-
-// ownCommand is what starts this program: its name where that finds it, else its
-// path.
-func (a *App) ownCommand() string {
-	own, err := a.Executable()
-	if err != nil {
-		return "pigrep"
-	}
-	found, err := a.LookPath("pigrep")
-	if err == nil && sameFile(own, found) {
-		return "pigrep"
-	}
-	return own
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
-}
-
-// serversJSON is the form that most clients read.
-func serversJSON(key string, typed bool) func(started) (string, error) {
-	return func(s started) (string, error) {
-		if typed {
-			s.Type = "stdio"
-		}
-		var b strings.Builder
-		e := json.NewEncoder(&b)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", "  ")
-		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
-		return b.String(), err
-	}
-}
-
-func codexTOML(s started) (string, error) {
-	quoted := make([]string, len(s.Args))
-	for i, arg := range s.Args {
-		quoted[i] = tomlString(arg)
-	}
-	text := fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(s.Command), strings.Join(quoted, ", "))
-	if len(s.Env) > 0 {
-		text += "\n[mcp_servers.pigrep.env]\n"
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		text += fmt.Sprintf("%s = %s\n", name, tomlString(s.Env[name]))
-	}
-	return text, nil
-}
-
-// tomlString is a basic string of TOML, whose escapes are those of JSON.
-func tomlString(s string) string {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string always can be
-	}
-	return string(data)
 }

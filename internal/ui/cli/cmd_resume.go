@@ -18,6 +18,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/cli/shell"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -81,7 +82,7 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 
 // find returns the session that is meant, with the entry of the hit that it was
 // found by.
-func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query.Request) (*target, error) {
+func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query.Request) (*target, error) {
 	if len(o.words) == 1 {
 		t, err := findTarget(a, x, o.words[0])
 		p, isProblem := errors.AsType[*problem](err)
@@ -155,7 +156,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *answerer, req query
 }
 
 // manySessions is the error of words that several sessions match.
-func (o *resumeOptions) manySessions(a *App, x *answerer, list *sessions.Response) error {
+func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Response) error {
 	summaries := x.reader.Summaries()
 	lineage := sessions.NewLineage(summaries)
 	var found []*session.Summary
@@ -164,7 +165,7 @@ func (o *resumeOptions) manySessions(a *App, x *answerer, list *sessions.Respons
 			found = append(found, &summaries[at])
 		}
 	}
-	best := shellOf(runtime.GOOS).quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
+	best := shell.Of(runtime.GOOS).Quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
 	return &problem{code: codeAmbiguous, message: "several sessions match, the best first", candidates: a.candidates(x, found),
 		hint: "name one of them: pigrep resume " + best}
 }
@@ -202,7 +203,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	}
 	warnings, err := o.warnings(a, t, r)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
-	r.Command = shellOf(runtime.GOOS).command(r.Dir, r.Argv)
+	r.Command = shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
 	return r, err
 }
 

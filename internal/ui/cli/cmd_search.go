@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
 	"pigrep/internal/near"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/filter"
@@ -96,7 +98,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -227,4 +229,29 @@ func searchProblem(ctx context.Context, err error) error {
 		return &problem{code: codeQuery, message: e.Reason, hint: hint}
 	}
 	return indexProblem(err)
+}
+
+// firstPrompts returns a function that knows the first prompt of each session.
+func firstPrompts(sessions []session.Summary) func(string) string {
+	return func(path string) string {
+		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
+		if i < 0 {
+			return ""
+		}
+		return sessions[i].FirstPrompt
+	}
+}
+
+// whereSearched says what a search without hits looked through.
+func whereSearched(r query.Request, files int) string {
+	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
+	switch {
+	case len(r.Kinds) > 0:
+		what = fmt.Sprintf("these kinds of text in %d session files", files)
+	case scopeOf(r.Spec) == scope.All:
+		what = fmt.Sprintf("all text of %d session files", files)
+	case slices.Contains(scope.Scopes, scopeOf(r.Spec)):
+		what += "; --scope all looks at everything"
+	}
+	return what
 }

@@ -69,7 +69,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	base.Text, base.Limit = strings.TrimSpace(o.query), o.limit.limit()
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}

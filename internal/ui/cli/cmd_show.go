@@ -98,7 +98,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	if o.filter, err = o.request(a); err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 }
 
 // showHits shows the neighbourhood of every hit that stdin names.
-func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out *printer.Printer, hits namedHits) error {
+func (o *showOptions) showHits(ctx context.Context, a *App, x *snapshot, out *printer.Printer, hits namedHits) error {
 	if o.json && len(hits.paths) > 1 {
 		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(hits.paths))
 	}
@@ -159,7 +159,7 @@ func (o *showOptions) showHits(ctx context.Context, a *App, x *answerer, out *pr
 	})
 }
 
-func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out *printer.Printer, path string, hits []hitLine, again bool) error {
+func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *printer.Printer, path string, hits []hitLine, again bool) error {
 	t, err := openTarget(a, x, path, "")
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *answerer, out *pri
 }
 
 // show prints the entries of one session.
-func (o *showOptions) show(ctx context.Context, a *App, x *answerer, t *target, out *printer.Printer, focus []int) error {
+func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, out *printer.Printer, focus []int) error {
 	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
@@ -239,7 +239,7 @@ func (o *showOptions) allBranches() bool {
 
 // choose returns the entries to show, in order, and whether they are a whole
 // conversation.
-func (o *showOptions) choose(a *App, x *answerer, t *target, focus []int) (list []int, whole bool, err error) {
+func (o *showOptions) choose(a *App, x *snapshot, t *target, focus []int) (list []int, whole bool, err error) {
 	switch {
 	case o.allBranches():
 		for i := range t.Record.Nodes {

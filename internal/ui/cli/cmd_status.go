@@ -62,7 +62,7 @@ func runStatus(a *App, o *statusOptions) error {
 	if o.stores {
 		return out.Print(a.stores())
 	}
-	p, placeErr := o.place(a)
+	p, placeErr := o.locate(a)
 	if p == nil {
 		return placeErr
 	}
@@ -85,7 +85,7 @@ func runStatus(a *App, o *statusOptions) error {
 }
 
 // status says what is indexed, and how far behind the files that is.
-func (a *App) status(p *place) (*printer.Status, error) {
+func (a *App) status(p *location) (*printer.Status, error) {
 	s := &printer.Status{Dir: p.indexDir}
 	var found *indexer.Found
 	var looking sync.WaitGroup
@@ -187,7 +187,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 
 // allSkipped names every skipped line. Of a file that has many the session record
 // keeps the first, so that it is read again.
-func (a *App) allSkipped(p *place) ([]printer.Skipped, error) {
+func (a *App) allSkipped(p *location) ([]printer.Skipped, error) {
 	r, err := index.Open(p.indexDir)
 	if err != nil {
 		return nil, indexProblem(err)

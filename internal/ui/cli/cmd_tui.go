@@ -114,7 +114,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 		ui.In, _ = a.Streams.In.(*os.File)
 		ui.Out, _ = a.Streams.Out.(*os.File)
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 		ui.History = a.historyFile()
 	}
 	a.verbose = false // what it says would stand across the screen
-	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
 	ui.Backend = d.backend()
 	done, err := tui.Run(ctx, ui)

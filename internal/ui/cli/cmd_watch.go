@@ -49,7 +49,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	if _, err := o.printer(a); err != nil {
 		return err
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return err
 	}

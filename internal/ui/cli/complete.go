@@ -53,15 +53,11 @@ func (a *App) addCompletions(c *cobra.Command) {
 	}
 }
 
-// isCompletion reports whether a shell asks how a command line goes on.
-func isCompletion(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
-}
-
-// describeFlags leaves the name of the value out of what a flag says of itself,
-// which a shell shows as it stands.
-func describeFlags(root *cobra.Command) {
-	for _, c := range root.Commands() {
+// describeFlags takes the name of the value out of the usage of every flag: a shell
+// shows the usage as it is.
+func describeFlags(c *cobra.Command) {
+	for _, c := range c.Commands() {
+		describeFlags(c)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if value, usage := pflag.UnquoteUsage(f); strings.HasPrefix(f.Usage, "`") {
 				f.Usage = strings.TrimPrefix(usage, value)
@@ -126,7 +122,7 @@ func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Read
 	if f := cmd.Flags().Lookup("index-dir"); f != nil {
 		o.indexDir = f.Value.String()
 	}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		return nil
 	}

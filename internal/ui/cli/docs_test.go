@@ -151,12 +151,12 @@ func interfaceOf(t *testing.T, a *App, args []string, width, height int) string 
 	}
 	must(cmd.ParseFlags(args))
 	o.query = strings.Join(cmd.Flags().Args(), " ")
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	must(err)
 	ui, err := o.beginning(a)
 	must(err)
 	ctx := t.Context()
-	d := &desk{app: a, options: o, place: p, index: o.follow(ctx, a, p)}
+	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
 	generation, err := index.Newest(p.indexDir)
 	must(err)

@@ -134,20 +134,6 @@ func hintFor(err error) string {
 	return "--verbose says more, `pigrep doctor` proves the index"
 }
 
-// wantsJSON reports whether the arguments ask for JSON. It reads them itself so
-// that errors in the arguments are reported in the form asked for.
-func wantsJSON(args []string) bool {
-	for _, arg := range args {
-		switch arg {
-		case "--":
-			return false
-		case "--json", "--jsonl", "--json=true", "--jsonl=true":
-			return true
-		}
-	}
-	return false
-}
-
 // flagProblem explains an error of the flag parser.
 func flagProblem(cmd *cobra.Command, err error) error {
 	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())

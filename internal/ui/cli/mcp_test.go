@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/adapter"
+	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/mcp"
 )
 
@@ -26,7 +27,7 @@ type agent struct {
 	t   *testing.T
 	app *App
 	dir string // of the sessions
-	f   *follower
+	x   *live.Index
 }
 
 // newAgent copies the sessions and connects to a server in this process.
@@ -38,10 +39,10 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	if err := os.CopyFS(g.dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
-	g.f = (&sharedOptions{}).follow(t.Context(), a, p)
-	g.f.patience = time.Minute // the first index may take long on a busy machine
-	config := a.mcpConfig(g.f, p, false)
+	p := &location{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
+	g.x = live.Open(t.Context(), a.indexing(p), false)
+	g.x.Patience = time.Minute // the first index may take long on a busy machine
+	config := a.mcpConfig(g.x, p, false)
 	for _, change := range configure {
 		change(&config)
 	}
@@ -56,7 +57,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	t.Cleanup(func() {
 		g.ClientSession.Close()
 		server.Wait()
-		g.f.Close()
+		g.x.Close()
 	})
 	return g
 }
@@ -67,13 +68,13 @@ func (g *agent) settle() {
 	g.t.Helper()
 	last := uint64(0)
 	waitFor(g.t, func() bool {
-		l, err := g.f.open(g.t.Context())
+		l, err := g.x.Snapshot(g.t.Context())
 		if err != nil {
 			g.t.Fatal(err)
 		}
 		defer l.Close()
 		before := last
-		last = l.reader.Generation()
+		last = l.Reader.Generation()
 		return last == before
 	})
 }
@@ -521,7 +522,7 @@ func TestCursorsOutliveUpdates(t *testing.T) {
 	if diff := cmp.Diff(want[:60], got[:60]); diff != "" {
 		t.Errorf("pages before and after an update (-before +after):\n%s", diff)
 	}
-	for n := 7; n < 8+maxPinned; n++ {
+	for n := 7; n < 8+live.MaxPinned; n++ {
 		writeSessions(t, g.dir, n)
 		g.call("search", fmt.Sprintf(arguments, ""))
 	}

@@ -35,11 +35,11 @@ func BenchmarkTyping(b *testing.B) {
 		b.Skip("names no sessions and no index")
 	}
 	a := &App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
-	p, err := o.place(a)
+	p, err := o.locate(a)
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := &desk{app: a, options: o, place: p, index: o.follow(b.Context(), a, p)}
+	d := newTUIBackend(b.Context(), a, o, p)
 	defer d.index.Close()
 	var wall, cpu, echo []time.Duration
 	for b.Loop() {

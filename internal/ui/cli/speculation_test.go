@@ -10,9 +10,9 @@ import (
 
 // A question whose answer does not count must have ended when the generation is
 // closed, and be asked again.
-func TestEarlyStopped(t *testing.T) {
+func TestSpeculationStopped(t *testing.T) {
 	began, ended := make(chan struct{}), false
-	e := &early{question: func(ctx context.Context, _ *index.Reader) error {
+	e := &speculation{question: func(ctx context.Context, _ *index.Reader) error {
 		close(began)
 		<-ctx.Done()
 		ended = true
@@ -30,14 +30,14 @@ func TestEarlyStopped(t *testing.T) {
 	}
 }
 
-func TestEarlyAnswered(t *testing.T) {
+func TestSpeculationAnswered(t *testing.T) {
 	want := errors.New("found nothing")
-	e := &early{question: func(context.Context, *index.Reader) error { return want }}
+	e := &speculation{question: func(context.Context, *index.Reader) error { return want }}
 	e.begin(t.Context(), nil)
 	if asked, err := e.wait(); !asked || !errors.Is(err, want) {
 		t.Errorf("wait: %t, %v, want the answer", asked, err)
 	}
-	for _, none := range []*early{{}, {question: e.question}} {
+	for _, none := range []*speculation{{}, {question: e.question}} {
 		if none.question == nil {
 			none.begin(t.Context(), nil)()
 		}
@@ -47,8 +47,8 @@ func TestEarlyAnswered(t *testing.T) {
 	}
 }
 
-func TestEarlyPanics(t *testing.T) {
-	e := &early{question: func(context.Context, *index.Reader) error { panic("broken") }}
+func TestSpeculationPanics(t *testing.T) {
+	e := &speculation{question: func(context.Context, *index.Reader) error { panic("broken") }}
 	e.begin(t.Context(), nil)
 	defer func() {
 		if got := recover(); got != "broken" {
@@ -59,9 +59,9 @@ func TestEarlyPanics(t *testing.T) {
 }
 
 // A question that was stopped is asked of the next generation.
-func TestEarlyAgain(t *testing.T) {
+func TestSpeculationAgain(t *testing.T) {
 	asked := 0
-	e := &early{question: func(ctx context.Context, _ *index.Reader) error {
+	e := &speculation{question: func(ctx context.Context, _ *index.Reader) error {
 		if asked++; asked == 1 {
 			<-ctx.Done()
 			return ctx.Err()

@@ -1,4 +1,6 @@
-package cli
+// Package shell writes commands such that a shell reads them back as they are, and a
+// terminal shows them without doing anything.
+package shell
 
 import (
 	"fmt"
@@ -8,15 +10,15 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// A shellStyle writes words such that a shell reads them back as they are.
-type shellStyle struct {
-	quote func(string) string
+// A Style is the language of a shell.
+type Style struct {
+	Quote func(string) string
 	enter func(dir string) string // goes to a directory, or ends the command there
 }
 
 // posixShell is for sh and all that read its language.
-var posixShell = shellStyle{
-	quote: quotePOSIX,
+var posixShell = Style{
+	Quote: quotePOSIX,
 	enter: func(dir string) string {
 		if strings.HasPrefix(dir, "-") {
 			dir = "./" + dir
@@ -26,22 +28,23 @@ var posixShell = shellStyle{
 }
 
 // powerShell is for Windows.
-var powerShell = shellStyle{
-	quote: quotePowerShell,
+var powerShell = Style{
+	Quote: quotePowerShell,
 	enter: func(dir string) string {
 		return "Set-Location -LiteralPath " + quotePowerShell(dir) + " -ErrorAction Stop; "
 	},
 }
 
-func shellOf(goos string) shellStyle {
+// Of returns the language of the usual shell of an operating system.
+func Of(goos string) Style {
 	if goos == "windows" {
 		return powerShell
 	}
 	return posixShell
 }
 
-// command writes a command to run in a directory; "" is where the shell is.
-func (s shellStyle) command(dir string, argv []string) string {
+// Command writes a command to run in a directory; "" is where the shell is.
+func (s Style) Command(dir string, argv []string) string {
 	var b strings.Builder
 	if dir != "" {
 		b.WriteString(s.enter(dir))
@@ -50,7 +53,7 @@ func (s shellStyle) command(dir string, argv []string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(s.quote(arg))
+		b.WriteString(s.Quote(arg))
 	}
 	return b.String()
 }

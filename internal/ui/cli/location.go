@@ -36,7 +36,7 @@ func (a *App) registry() *adapter.Registry {
 }
 
 // place is where sessions are read from and where their index is.
-type place struct {
+type location struct {
 	roots    []adapter.Root
 	agents   *adapter.Registry // of the files in the roots
 	indexDir string
@@ -44,8 +44,8 @@ type place struct {
 
 // place resolves the roots and the directory of the index, and makes sure that
 // there is something to read.
-func (o *sharedOptions) place(a *App) (*place, error) {
-	p := &place{roots: o.roots(a)}
+func (o *sharedOptions) locate(a *App) (*location, error) {
+	p := &location{roots: o.roots(a)}
 	err := p.check(a, len(o.sessionDir) > 0)
 	if err != nil && len(o.sessionDir) == 0 {
 		if samples, ok := a.samples(); ok {
@@ -114,7 +114,7 @@ func hashRoots(roots []adapter.Root) string {
 // check makes sure that there is a directory to read. A directory that the
 // person named must be there; of pi's own ones a single one will do, and what
 // else was set and is missing is said.
-func (p *place) check(a *App, named bool) error {
+func (p *location) check(a *App, named bool) error {
 	var missing, set []error
 	for _, root := range p.roots {
 		err := checkRoot(root)

@@ -1,4 +1,4 @@
-package cli
+package shell
 
 import (
 	"os/exec"
@@ -80,7 +80,7 @@ func TestShellCommand(t *testing.T) {
 		{"darwin", "", `pi --session '/s/it'\''s.jsonl'`},
 		{"windows", `C:\p q`, `Set-Location -LiteralPath 'C:\p q' -ErrorAction Stop; pi --session '/s/it''s.jsonl'`},
 	} {
-		if got := shellOf(test.goos).command(test.dir, argv); got != test.want {
+		if got := Of(test.goos).Command(test.dir, argv); got != test.want {
 			t.Errorf("command for %s in %q = %s, want %s", test.goos, test.dir, got, test.want)
 		}
 	}
@@ -89,30 +89,5 @@ func TestShellCommand(t *testing.T) {
 	}
 	if got, want := quotePowerShell(filepath.ToSlash(`C:/Users/x`)), "C:/Users/x"; got != want {
 		t.Errorf("quotePowerShell = %s, want %s", got, want)
-	}
-}
-
-func TestPagerCommand(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		env     map[string]string
-		tty     bool
-		noPager bool
-		want    string
-	}{
-		{"default", nil, true, false, "less -RFX"},
-		{"pipe", nil, false, false, ""},
-		{"flag", nil, true, true, ""},
-		{"PAGER", map[string]string{"PAGER": "most"}, true, false, "most"},
-		{"PIGREP_PAGER before PAGER", map[string]string{"PAGER": "most", "PIGREP_PAGER": "bat -p"}, true, false, "bat -p"},
-		{"cat is none", map[string]string{"PIGREP_PAGER": "cat"}, true, false, ""},
-		{"dumb terminal", map[string]string{"TERM": "dumb"}, true, false, ""},
-	} {
-		a, _, _ := testApp(t)
-		a.Getenv = func(name string) string { return test.env[name] }
-		a.Streams.OutTTY, a.Streams.InTTY = test.tty, test.tty
-		if got := a.pagerCommand(&pagerOptions{noPager: test.noPager}); got != test.want {
-			t.Errorf("%s: pagerCommand = %q, want %q", test.name, got, test.want)
-		}
 	}
 }

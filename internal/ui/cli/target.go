@@ -2,12 +2,8 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,10 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
-	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
-	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/sessions"
 )
@@ -48,7 +42,7 @@ func (t *target) Close() error { return t.file.Close() }
 // findTarget finds the session that arg names: SESSION or SESSION:ENTRY, where
 // SESSION is a path, an id or the beginning of one. An entry id alone will do
 // where it is in one session only.
-func findTarget(a *App, x *answerer, arg string) (*target, error) {
+func findTarget(a *App, x *snapshot, arg string) (*target, error) {
 	name, entry := sessions.SplitTarget(arg)
 	if sessions.IsPath(arg) && isFile(a.absolute(arg)) {
 		name, entry = arg, ""
@@ -75,14 +69,9 @@ func findTarget(a *App, x *answerer, arg string) (*target, error) {
 	return nil, targetProblem(a, x, err)
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
-}
-
 // openTarget opens the session file and, of its session record, the one that the
 // index has or, when the file is not indexed, one made now.
-func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
+func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 	t := &target{agents: x.agents, lineage: sessions.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: sessions.ShortIDs(x.reader.Summaries())}
 	file, info, err := openSession(path)
 	if err != nil {
@@ -127,27 +116,6 @@ func openTarget(a *App, x *answerer, path, entryID string) (*target, error) {
 	return t, nil
 }
 
-// openSession opens a session file for reading; nothing else than a regular file
-// is one.
-func openSession(path string) (*os.File, fs.FileInfo, error) {
-	// Opening what has become a pipe meanwhile would wait for a writer.
-	if info, err := os.Stat(path); err != nil {
-		return nil, nil, err
-	} else if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("read %s: not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
-}
-
 // oneSession checks the arguments of a command that takes one session.
 func oneSession(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
@@ -157,7 +125,7 @@ func oneSession(cmd *cobra.Command, args []string) error {
 }
 
 // targetProblem explains a name that means no session or entry, or several.
-func targetProblem(a *App, x *answerer, err error) error {
+func targetProblem(a *App, x *snapshot, err error) error {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "`pigrep sessions` lists the sessions, `pigrep " + e.Name + "` searches for the word"
@@ -189,7 +157,7 @@ func targetProblem(a *App, x *answerer, err error) error {
 
 // candidates lists sessions that a name or a query may mean, each with what to type
 // for it.
-func (a *App) candidates(x *answerer, list []*session.Summary) []string {
+func (a *App) candidates(x *snapshot, list []*session.Summary) []string {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	var lines []string
 	for i, s := range list {
@@ -212,152 +180,3 @@ func nameAmong(list []*session.Summary, s *session.Summary, short func(string) s
 
 // maxCandidates is how many meanings of a name an error lists.
 const maxCandidates = 10
-
-// facts returns what stands above a conversation.
-func (t *target) facts(ctx context.Context, a *App, x *answerer) (printer.SessionFacts, error) {
-	rec := t.Record
-	f := printer.SessionFacts{
-		SessionHit: query.Describe(&rec.Summary, x.agents.ResumeCommand),
-		ShortID:    t.shortID(rec.ID), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
-	}
-	for i := range rec.Nodes {
-		if !t.Tree.Active(i) {
-			f.Abandoned++
-		}
-	}
-	if t.Redact {
-		f.Redact()
-	}
-	if t.index < 0 {
-		if rec.ParentSession != "" {
-			f.Parent = &printer.Relative{SessionPath: rec.ParentSession, State: missingUnless(isFile(rec.ParentSession))}
-		}
-		return f, nil
-	}
-	relative := func(s *session.Summary) printer.Relative {
-		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Name, Created: session.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
-		if r.Title == "" {
-			r.Title = s.FirstPrompt
-		}
-		if t.Redact {
-			r.Title = redact.Beginning(r.Title) // it may be cut
-		}
-		return r
-	}
-	shared := func(fork, parent *session.Summary) (int, error) {
-		records := [2]*session.Record{}
-		for i, s := range []*session.Summary{fork, parent} {
-			var err error
-			if records[i], err = x.reader.Record(s.File); err != nil || records[i] == nil {
-				return 0, err
-			}
-		}
-		return sessions.Shared(records[0], records[1]), ctx.Err()
-	}
-	own := &x.reader.Summaries()[t.index]
-	switch parent := t.lineage.Parent(t.index); {
-	case parent != nil:
-		r := relative(parent)
-		var err error
-		if r.Shared, err = shared(own, parent); err != nil {
-			return f, err
-		}
-		if parent.Path != rec.ParentSession && !isFile(rec.ParentSession) {
-			r.State = "moved"
-		}
-		f.Parent = &r
-	case rec.ParentSession != "":
-		f.Parent = &printer.Relative{SessionPath: rec.ParentSession, State: missingUnless(isFile(rec.ParentSession))}
-	}
-	forks := t.lineage.Forks(t.index)
-	f.Forks = len(forks)
-	for i, s := range forks {
-		if i == maxForks {
-			break
-		}
-		r := relative(s)
-		var err error
-		if r.Shared, err = shared(s, own); err != nil {
-			return f, err
-		}
-		f.Children = append(f.Children, r)
-	}
-	for _, s := range t.lineage.Twins(t.index) {
-		f.Twins = append(f.Twins, s.Path)
-	}
-	return f, nil
-}
-
-// maxForks is how many forks of a session are named.
-const maxForks = 20
-
-func missingUnless(there bool) string {
-	if there {
-		return ""
-	}
-	return "missing"
-}
-
-// hitLine is what is read of a hit, or of a session, on stdin.
-type hitLine struct {
-	Type        string          `json:"type"`
-	SessionPath string          `json:"sessionPath"`
-	EntryID     string          `json:"entryId"`
-	Offset      *int64          `json:"offset"`
-	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
-	Data        json.RawMessage `json:"data"` // of a message of grep
-}
-
-// namedHits are hits that were read: their sessions in order, each with its
-// entries in order.
-type namedHits struct {
-	paths   []string
-	entries map[string][]hitLine
-}
-
-func (n *namedHits) add(h *hitLine) {
-	var data hitLine
-	if json.Unmarshal(h.Data, &data) == nil {
-		n.add(&data)
-	}
-	var hits []hitLine
-	if json.Unmarshal(h.Hits, &hits) == nil {
-		for i := range hits {
-			n.add(&hits[i])
-		}
-	}
-	if h.SessionPath == "" {
-		return
-	}
-	if _, ok := n.entries[h.SessionPath]; !ok {
-		n.paths = append(n.paths, h.SessionPath)
-		n.entries[h.SessionPath] = nil
-	}
-	if h.EntryID != "" {
-		n.entries[h.SessionPath] = append(n.entries[h.SessionPath], *h)
-	}
-}
-
-// readHits reads hits as JSON, one object a line: hits, sessions, messages of
-// grep or whole envelopes.
-func readHits(r io.Reader) (namedHits, error) {
-	found := namedHits{entries: make(map[string][]hitLine)}
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		data, readErr := in.ReadBytes('\n')
-		if len(bytes.TrimSpace(data)) > 0 {
-			var h hitLine
-			if err := json.Unmarshal(data, &h); err != nil {
-				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is no hit", n), err: err,
-					hint: "give hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
-			}
-			found.add(&h)
-		}
-		if errors.Is(readErr, io.EOF) {
-			return found, nil
-		}
-		if readErr != nil {
-			return found, fmt.Errorf("read the hits: %w", readErr)
-		}
-	}
-}

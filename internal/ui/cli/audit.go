@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/indexer"
+
+	rules "pigrep/internal/audit"
+	"pigrep/internal/ui/printer"
+	"pigrep/query/audit"
+)
+
+// auditOptions are the flags that the audit commands share.
+type auditOptions struct {
+	sharedOptions
+	pagerOptions
+	query  string
+	by     []string
+	utc    bool
+	csv    bool
+	limit  number
+	failed bool
+	risky  bool
+	rules  []string
+	args   []string
+	raw    bool
+}
+
+// auditOthers are the shared filters that say nothing about calls: these have no
+// kind and no role.
+var auditOthers = []string{"scope", "kind", "role"}
+
+func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
+	f := cmd.Flags()
+	addFlag(f, "limit", "n", "N", "at most N rows; 0 for all (default)", &o.limit)
+	addFlag(f, "csv", "", "", "comma-separated values for a spreadsheet", &o.csv)
+	addFlag(f, "utc", "", "", "days and times in UTC, not in the time zone of this machine", &o.utc)
+	o.pagerOptions.addFlags(f)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(auditOthers, without)...)
+}
+
+func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
+	addFlag(cmd.Flags(), "by", "", "WHAT", "a row for each "+strings.Join(dimensions, ", ")+"; several joined with commas (default "+standard+")", &o.by)
+	// It fails only for a flag that is not there.
+	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (o *auditOptions) addRisk(cmd *cobra.Command) {
+	f := cmd.Flags()
+	addFlag(f, "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
+	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+func ruleIDs() []string {
+	var ids []string
+	for _, r := range rules.Rules {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// ruleLines lists the rules for help.
+func ruleLines() string {
+	var lines []string
+	for ids := range slices.Chunk(ruleIDs(), 4) {
+		lines = append(lines, strings.Join(ids, ", "))
+	}
+	return strings.Join(lines, ",\n")
+}
+
+// newAuditCommand makes one of the audit commands.
+func newAuditCommand(a *App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *App, *auditOptions) error) *cobra.Command {
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.query = strings.Join(args, " ")
+		return run(cmd.Context(), a, o)
+	}
+	return cmd
+}
+
+// auditRequest turns the flags into a request.
+func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
+	base, err := o.request(a)
+	req := audit.Request{Text: base.Text, Spec: base.Spec, Env: base.Env, Redact: base.Redact, Location: o.zone(a), Failed: o.failed, Risky: o.risky, Rules: o.rules}
+	if err != nil {
+		return req, err
+	}
+	req.Text, req.Limit = strings.TrimSpace(o.query), o.limit.n
+	for _, value := range o.by {
+		for by := range strings.SplitSeq(value, ",") {
+			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
+				return req, usagef("there are "+strings.Join(audit.Dimensions, ", "), "--by: there is no %q", by)
+			}
+			if !slices.Contains(req.By, by) {
+				req.By = append(req.By, by)
+			}
+		}
+	}
+	for _, id := range o.rules {
+		if !slices.Contains(ruleIDs(), id) {
+			return req, usagef("there are "+strings.Join(ruleIDs(), ", "), "--rule: there is no %q", id)
+		}
+	}
+	for _, arg := range o.args {
+		name, pattern, ok := strings.Cut(arg, "=")
+		if !ok || name == "" {
+			return req, usagef("for instance --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+		}
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return req, usagef("it is a regular expression as Go has them", "--arg: %v", err)
+		}
+		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
+	}
+	return req, nil
+}
+
+// zone is where days begin.
+func (o *auditOptions) zone(a *App) *time.Location {
+	if o.utc {
+		return time.UTC
+	}
+	return a.Zone()
+}
+
+// auditRun is an audit command at work.
+type auditRun struct {
+	*snapshot
+	out  *printer.Printer
+	req  audit.Request
+	gone audit.Coverage // of which what became of the files since is set
+}
+
+// begin does what all audit commands do first. The caller closes the run.
+func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
+	if o.csv && (o.json || o.jsonl) {
+		return nil, usagef("", "--csv and --json exclude each other")
+	}
+	out, err := o.printer(a)
+	if err != nil {
+		return nil, err
+	}
+	out.Look.Now = out.Look.Now.In(o.zone(a))
+	if o.csv {
+		out.Format = printer.FormatCSV
+	}
+	run := &auditRun{out: out}
+	if run.req, err = o.auditRequest(a); err != nil {
+		return nil, err
+	}
+	p, err := o.locate(a)
+	if err != nil {
+		return nil, err
+	}
+	if run.snapshot, err = o.open(ctx, a, p); err != nil {
+		return nil, err
+	}
+	if run.state.PendingFiles > 0 {
+		for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), run.reader) {
+			switch step.Change {
+			case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
+			case indexer.New:
+				run.gone.New++
+			case indexer.Gone:
+				run.gone.Vanished++
+			default:
+				run.gone.Changed++
+			}
+		}
+	}
+	return run, nil
+}
+
+// finish prints the answer and says whether there was any.
+func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
+	x.Coverage.New, x.Coverage.Vanished, x.Coverage.Changed = run.gone.New, run.gone.Vanished, run.gone.Changed
+	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = run.state.PendingFiles, run.state.PendingBytes, run.state.Complete
+	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
+		return err
+	}
+	if run.out.Format.Records() { // only rows go to stdout
+		a.warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
+	}
+	if !a.json && x.Warnings != nil {
+		for _, w := range x.Warnings() {
+			a.warn("%s", w)
+		}
+	}
+	switch {
+	case x.Rows > 0:
+		return nil
+	case run.state.Complete:
+		return errNothingFound
+	}
+	return errIncomplete
+}
+
+// answer opens the index, and prints what make makes of it.
+func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) (*printer.Audit, error)) error {
+	run, err := o.begin(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer run.Close()
+	start := a.Now()
+	x, err := make(run)
+	if err != nil {
+		return searchProblem(ctx, err)
+	}
+	a.logger().Debug("counted", "took", a.Now().Sub(start).String())
+	return o.finish(ctx, a, run, x)
+}
+
+// byNames lists dimensions without one.
+func byNames(without string) []string {
+	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
+}

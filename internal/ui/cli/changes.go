@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"pigrep/indexer"
+	"pigrep/internal/ui/printer"
+)
+
+func fileErrors(list []indexer.FileError) []printer.FileError {
+	var all []printer.FileError
+	for _, e := range list {
+		all = append(all, printer.FileError{Path: e.Path, Reason: reason(e.Err)})
+	}
+	return all
+}
+
+// changeCounts lists the changes in their own order, those that happened.
+func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
+	var all []printer.ChangeCount
+	for _, c := range indexer.Changes() {
+		if n := counts[c]; n > 0 {
+			all = append(all, printer.ChangeCount{Change: c.String(), Files: n})
+		}
+	}
+	return all
+}

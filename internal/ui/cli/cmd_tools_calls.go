@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/ui/printer"
+	"pigrep/query/audit"
+)
+
+func newCallsCommand(a *App) *cobra.Command {
+	o := &auditOptions{}
+	cmd := newAuditCommand(a, o, &cobra.Command{
+		Use:   "calls [QUERY...]",
+		Short: "List every call of a tool, joined with its result",
+		Long: `List every call of a tool with the way it ended, the latest first. With a query,
+only calls that have every word of it. --verbose shows the first lines of each
+result, read from the session file.`,
+		Example: `pigrep tools calls --failed --since 1w
+pigrep tools calls --tool edit --arg path='^src/auth/'
+pigrep tools calls docker compose --verbose`,
+	}, func(ctx context.Context, a *App, o *auditOptions) error {
+		return runCalls(ctx, a, o, "tools calls", o.verbose)
+	})
+	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
+	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
+	o.addRisk(cmd)
+	o.addAudit(cmd)
+	return cmd
+}
+
+func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
+	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+		ruled := o.risky || len(o.rules) > 0
+		run.req.Commands, run.req.Results = o.raw && !ruled, results
+		l, err := audit.Calls(ctx, run.reader, run.agents, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewCallsAudit(command, l, ruled, run.out.Look), nil
+	})
+}

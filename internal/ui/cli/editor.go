@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"pigrep/internal/ui/cli/shell"
+	"pigrep/internal/ui/tui"
+)
+
+// editorArgs say how editors are told the line to begin at, by the name of
+// their program. Of others only the file is opened.
+var editorArgs = map[string]string{
+	"vi": "+%d %s", "vim": "+%d %s", "nvim": "+%d %s", "nano": "+%d %s", "emacs": "+%d %s", "emacsclient": "+%d %s", "micro": "+%d %s",
+	"kak": "+%d %s", "jed": "+%d %s", "joe": "+%d %s", "less": "+%d %s", "mg": "+%d %s", "ne": "+%d %s", "mcedit": "+%d %s",
+	"hx": "%[2]s:%[1]d", "helix": "%[2]s:%[1]d", "zed": "%[2]s:%[1]d", "subl": "%[2]s:%[1]d",
+	"code": "--goto %[2]s:%[1]d", "codium": "--goto %[2]s:%[1]d", "cursor": "--goto %[2]s:%[1]d",
+}
+
+// editCommand is what opens the file at the line, for a shell.
+func editCommand(editor, path string, line int, quote func(string) string) string {
+	name, _, _ := strings.Cut(editor, " ")
+	name = strings.TrimSuffix(filepath.Base(name), ".exe")
+	form, ok := editorArgs[name]
+	if !ok || line <= 0 {
+		return editor + " " + quote(path)
+	}
+	return editor + " " + fmt.Sprintf(form, line, quote(path))
+}
+
+// edit opens the session file in the person's editor.
+func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
+	editor := usualEditor
+	for _, name := range []string{"EDITOR", "VISUAL"} {
+		if v := strings.TrimSpace(b.app.Getenv(name)); v != "" {
+			editor = v
+		}
+	}
+	cmd := shellCommand(b.context, editCommand(editor, p.Path, p.Line, shell.Of(runtime.GOOS).Quote))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
+	cmd.Dir = b.app.WorkDir
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == notFound {
+		return &problem{code: codeIO, message: "there is no editor " + editor, hint: "name another in $EDITOR"}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", editor, err)
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+// Package live keeps an index open for a command that runs on, such as a server or the
+// terminal interface.
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/query"
+)
+
+// Index is an index that stays open. A question gets a snapshot of the newest
+// generation: the session files are compared with it first, as every reading command
+// does, and new bytes are indexed by one goroutine for all questions that wait. No
+// question waits for an update that takes longer than Patience: it is answered from
+// the last generation, and says what is not in it.
+//
+// What stays open is a generation, which blocks no writer. An Index is safe for
+// concurrent use.
+type Index struct {
+	Patience time.Duration // how long a question waits for an update; set it before the first one
+
+	options  indexer.Options
+	noUpdate bool
+	context  context.Context // ends the update that runs, with the index
+	stop     context.CancelFunc
+
+	mu      sync.Mutex
+	newest  *sharedReader // nil also when nobody has asked for a while
+	idle    *time.Timer
+	pinned  []*sharedReader // older ones, the oldest first
+	running *update         // nil when none runs
+	failed  error           // of the last update; nil when it did all there was to do
+	watcher *indexer.Watcher
+}
+
+// update is an update that runs.
+type update struct {
+	done chan struct{} // closed when it has ended
+	late chan struct{} // closed when it takes longer than questions wait
+}
+
+// sharedReader is a reader that several questions may use at the same time.
+type sharedReader struct {
+	*index.Reader
+	uses   int // questions, and one for being the newest or pinned
+	expiry *time.Timer
+}
+
+// How long a question waits for the index, how long and how many older generations
+// stay open for those who want to read on in their answers, and for how long the newest
+// one stays open when nobody asks: open files take room on the disk after another
+// process has replaced and deleted them.
+const (
+	usualPatience = 5 * time.Second
+	pinFor        = 10 * time.Minute
+	MaxPinned     = 4
+	idleFor       = 15 * time.Minute
+)
+
+// Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
+// caller closes it.
+func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
+	opt.Yield = true
+	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience}
+	x.context, x.stop = context.WithCancel(ctx)
+	x.idle = time.AfterFunc(idleFor, x.rest)
+	return x
+}
+
+// rest closes the newest generation, if no question has it; the next one opens it
+// again.
+func (x *Index) rest() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.newest == nil:
+	case x.newest.uses > 1 || x.running != nil:
+		x.idle.Reset(idleFor)
+	default:
+		x.release(x.newest)
+		x.newest = nil
+	}
+}
+
+// Close ends the update that runs and closes what is open; the questions have been
+// answered by then.
+func (x *Index) Close() error {
+	x.stop()
+	x.idle.Stop()
+	x.mu.Lock()
+	running := x.running
+	x.mu.Unlock()
+	if running != nil {
+		<-running.done
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range x.pinned {
+		r.expiry.Stop()
+		x.release(r)
+	}
+	x.pinned = nil
+	if x.newest != nil {
+		x.release(x.newest)
+		x.newest = nil
+	}
+	return nil
+}
+
+// Snapshot is a generation of the index that is open for one question.
+type Snapshot struct {
+	Reader   *index.Reader
+	Found    *indexer.Found   // the session files as they were when it was asked for
+	State    query.IndexState // what the generation lacks
+	Errors   []indexer.FileError
+	Updating bool             // what it lacks is being indexed
+	Failed   error            // why the index could not be brought up to date; nil when it could
+	Watcher  *indexer.Watcher // that the update is left to; nil: none
+
+	index  *Index
+	shared *sharedReader
+}
+
+// Close gives the reader back.
+func (s *Snapshot) Close() error {
+	s.index.give(s.shared)
+	return nil
+}
+
+// Snapshot returns the index as far up to date as it can be without waiting long. The
+// caller closes it. Without any generation the error is that of opening or of building
+// the index; while this process builds the first one it is index.ErrLocked.
+func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
+	found := indexer.Discover(x.options.Adapter, x.options.Roots)
+	late := false
+	// An update that ran already may have looked before the question came; the one
+	// after it has all.
+	for round := 0; ; round++ {
+		shared, openErr := x.take()
+		if shared != nil {
+			lag := indexer.Behind(found, shared.Summaries())
+			if lag == (indexer.Lag{}) || x.noUpdate || late || round == 2 {
+				x.mu.Lock()
+				defer x.mu.Unlock()
+				return x.snapshotOf(shared, found, lag), nil
+			}
+			x.give(shared)
+		} else if x.noUpdate || late || round == 2 || x.context.Err() != nil {
+			return nil, x.why(openErr)
+		}
+		u := x.update()
+		select {
+		case <-u.done:
+		case <-u.late:
+			late = true
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// why returns why there is no index to answer from.
+func (x *Index) why(openErr error) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	switch {
+	case x.running != nil:
+		return index.ErrLocked // by this process: the first index is being built
+	case x.failed != nil:
+		return x.failed
+	}
+	return openErr
+}
+
+// At returns the generation of this number if it is still open; nil if not. The caller
+// closes it.
+func (x *Index) At(generation uint64) *Snapshot {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, r := range append(x.pinned[:len(x.pinned):len(x.pinned)], x.newest) {
+		if r == nil || r.Generation() != generation {
+			continue
+		}
+		r.uses++
+		if r.expiry != nil {
+			r.expiry.Reset(pinFor)
+		}
+		found := indexer.Discover(x.options.Adapter, x.options.Roots)
+		return x.snapshotOf(r, found, indexer.Behind(found, r.Summaries()))
+	}
+	return nil
+}
+
+// Newest returns the newest generation as it is, and the function that gives it back.
+func (x *Index) Newest() (r *index.Reader, give func(), err error) {
+	shared, err := x.take()
+	if shared == nil {
+		return nil, nil, err
+	}
+	return shared.Reader, func() { x.give(shared) }, nil
+}
+
+// take returns the newest reader, opened when there is a newer generation than the one
+// that is open; nil and why when there is none.
+func (x *Index) take() (*sharedReader, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	number, err := index.Newest(x.options.Dir)
+	if x.newest == nil || err == nil && number != x.newest.Generation() {
+		var reader *index.Reader
+		if reader, err = index.Open(x.options.Dir); err == nil {
+			x.replace(reader)
+		}
+	}
+	if x.newest == nil {
+		return nil, err
+	}
+	x.newest.uses++
+	x.idle.Reset(idleFor)
+	return x.newest, nil
+}
+
+func (x *Index) give(r *sharedReader) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.release(r)
+}
+
+// release ends one use of a reader; x.mu must be locked.
+func (x *Index) release(r *sharedReader) {
+	if r.uses--; r.uses == 0 {
+		r.Close()
+	}
+}
+
+// replace makes a reader the newest one; x.mu must be locked.
+func (x *Index) replace(reader *index.Reader) {
+	old := x.newest
+	if old != nil && old.Generation() == reader.Generation() {
+		reader.Close()
+		return
+	}
+	x.newest = &sharedReader{Reader: reader, uses: 1}
+	if old == nil {
+		return
+	}
+	if old.expiry == nil {
+		x.release(old)
+		return
+	}
+	x.pinned = append(x.pinned, old)
+	if len(x.pinned) > MaxPinned {
+		x.unpin(x.pinned[0])
+	}
+}
+
+// Pin keeps the generation open for a while, for those who come back to it.
+func (s *Snapshot) Pin() {
+	x, r := s.index, s.shared
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r.expiry != nil {
+		r.expiry.Reset(pinFor)
+		return
+	}
+	r.expiry = time.AfterFunc(pinFor, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.unpin(r)
+	})
+}
+
+// unpin gives a pinned reader up; x.mu must be locked.
+func (x *Index) unpin(r *sharedReader) {
+	r.expiry.Stop()
+	r.expiry = nil
+	for i, p := range x.pinned {
+		if p == r {
+			x.pinned = append(x.pinned[:i:i], x.pinned[i+1:]...)
+			x.release(r)
+			return
+		}
+	}
+}
+
+// snapshotOf makes a snapshot of a reader whose use has been counted; x.mu must be
+// locked.
+func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag) *Snapshot {
+	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Found: found, Errors: found.Errors(), Updating: x.running != nil}
+	if lag.Files > 0 {
+		s.Failed, s.Watcher = x.failed, x.watcher
+	}
+	s.State = query.IndexState{PendingFiles: lag.Files, PendingBytes: lag.Bytes, Complete: lag.Files == 0 && len(s.Errors) == 0}
+	return s
+}
+
+// update starts bringing the index up to date, if nothing does yet.
+func (x *Index) update() *update {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running != nil {
+		return x.running
+	}
+	u := &update{done: make(chan struct{}), late: make(chan struct{})}
+	x.running = u
+	waited := time.AfterFunc(x.Patience, func() { close(u.late) })
+	go func() {
+		defer close(u.done)
+		res, err := indexer.Update(x.context, x.options)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		waited.Stop()
+		x.running, x.failed = nil, err
+		if res == nil {
+			return
+		}
+		x.watcher = res.Watcher
+		if res.Reader == nil {
+			return
+		}
+		if x.context.Err() != nil && errors.Is(err, context.Canceled) {
+			res.Reader.Close()
+			return
+		}
+		x.replace(res.Reader)
+	}()
+	return u
+}

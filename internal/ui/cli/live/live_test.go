@@ -1,0 +1,209 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/adapter/agents"
+	"pigrep/index"
+	"pigrep/indexer"
+)
+
+// writeSessions makes n sessions in a directory.
+func writeSessions(t *testing.T, root string, n int) {
+	t.Helper()
+	if err := os.MkdirAll(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"s%06d","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}`+"\n"+
+			`{"type":"message","id":"e0000001","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"needle%d"}}`+"\n", i, i)
+		if err := os.WriteFile(filepath.Join(root, fmt.Sprintf("s%06d.jsonl", i)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// openIndex opens the index of so many sessions.
+func openIndex(t *testing.T, sessions int) (x *Index, opt indexer.Options) {
+	t.Helper()
+	home := t.TempDir()
+	opt = indexer.Options{
+		Dir: filepath.Join(home, "index"), Roots: []adapter.Root{{Path: filepath.Join(home, "sessions")}}, Now: time.Now, PID: os.Getpid(),
+		Adapter: adapter.NewRegistry(adapter.Environment{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile}, agents.All()...),
+	}
+	writeSessions(t, opt.Roots[0].Path, sessions)
+	x = Open(t.Context(), opt, false)
+	t.Cleanup(func() { x.Close() })
+	return x, opt
+}
+
+func snapshotOf(t *testing.T, x *Index) *Snapshot {
+	t.Helper()
+	s, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestIndexSeesWhatIsNew(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 2)
+	first := snapshotOf(t, x)
+	if n := len(first.Reader.Summaries()); n != 2 || !first.State.Complete {
+		t.Fatalf("%d sessions, complete %v; want 2, true", n, first.State.Complete)
+	}
+	if again := snapshotOf(t, x); again.Reader != first.Reader && again.Reader.Generation() == first.Reader.Generation() {
+		t.Error("the same generation was opened twice")
+	}
+
+	// Another process indexes a third session: its generation is taken over.
+	writeSessions(t, opt.Roots[0].Path, 3)
+	res, err := indexer.Update(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Reader.Close()
+	second := snapshotOf(t, x)
+	if n := len(second.Reader.Summaries()); n != 3 {
+		t.Errorf("%d sessions after another process indexed a third", n)
+	}
+
+	// This one indexes what it finds itself, and a question that came before
+	// keeps what it had.
+	writeSessions(t, opt.Roots[0].Path, 4)
+	third := snapshotOf(t, x)
+	if n := len(third.Reader.Summaries()); n != 4 || !third.State.Complete {
+		t.Errorf("%d sessions, complete %v after a fourth; want 4, true", n, third.State.Complete)
+	}
+	if n := len(first.Reader.Summaries()); n != 2 {
+		t.Errorf("the first snapshot has %d sessions now", n)
+	}
+}
+
+// A process that writes the index is not waited for, and one that wants to is
+// not held up.
+func TestIndexAndWriters(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 1)
+	snapshotOf(t, x)
+	w, err := index.OpenWriter(opt.Dir, index.WriterOptions{PID: os.Getpid()})
+	if err != nil {
+		t.Fatalf("a writer beside a index: %v", err)
+	}
+	defer w.Close()
+	writeSessions(t, opt.Roots[0].Path, 2)
+	l := snapshotOf(t, x)
+	if l.Failed == nil || l.State.PendingFiles != 2 || l.State.Complete {
+		t.Errorf("failed %v, state %+v; want an error, two pending files, not complete", l.Failed, l.State)
+	}
+}
+
+func TestIndexDoesNotWaitForALongUpdate(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 1)
+	snapshotOf(t, x)
+	block := make(chan struct{})
+	entered := make(chan struct{})
+	var once sync.Once
+	x.options.Progress = func(indexer.Progress) {
+		once.Do(func() { close(entered) })
+		<-block
+	}
+	x.Patience = 0
+	writeSessions(t, opt.Roots[0].Path, 2)
+	l := snapshotOf(t, x)
+	if !l.Updating || l.State.PendingFiles == 0 {
+		t.Errorf("updating %v, state %+v; want an answer from before", l.Updating, l.State)
+	}
+	<-entered
+	close(block)
+}
+
+func TestIndexKeepsWhatIsPinned(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 1)
+	old := snapshotOf(t, x)
+	old.Pin()
+	number := old.Reader.Generation()
+	for n := 2; n < 2+MaxPinned; n++ {
+		writeSessions(t, opt.Roots[0].Path, n)
+		snapshotOf(t, x)
+	}
+	l := x.At(number)
+	if l == nil {
+		t.Fatal("a pinned generation is gone")
+	}
+	defer l.Close()
+	if n := len(l.Reader.Summaries()); n != 1 {
+		t.Errorf("generation %d has %d sessions now", number, n)
+	}
+	if x.At(number+100) != nil {
+		t.Error("a generation that never was is there")
+	}
+}
+
+func TestIndexManyAtOnce(t *testing.T) {
+	t.Parallel()
+	x, opt := openIndex(t, 1)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 5 {
+				l, err := x.Snapshot(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if len(l.Reader.Summaries()) == 0 {
+					t.Error("an answer without sessions")
+				}
+				l.Pin()
+				l.Close()
+			}
+		})
+	}
+	for n := range 5 {
+		writeSessions(t, opt.Roots[0].Path, n+1)
+	}
+	all.Wait()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	writeSessions(t, opt.Roots[0].Path, 7)
+	if _, err := x.Snapshot(gone); err == nil {
+		t.Error("a question that was given up is answered")
+	}
+}
+
+// A index that nobody asks lets its generation go, and takes it up again; a
+// question keeps it.
+func TestIndexRests(t *testing.T) {
+	t.Parallel()
+	x, _ := openIndex(t, 2)
+	l, err := x.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := l.Reader.Generation()
+	x.rest()
+	if x.newest == nil || len(l.Reader.Summaries()) != 2 {
+		t.Error("a generation was closed while a question had it")
+	}
+	l.Pin()
+	l.Close()
+	x.rest()
+	if x.newest != nil {
+		t.Error("the generation stays open")
+	}
+	if again := snapshotOf(t, x); again.Reader.Generation() < number || len(again.Reader.Summaries()) != 2 {
+		t.Errorf("generation %d with %d sessions after a rest, want %d or later with 2", again.Reader.Generation(), len(again.Reader.Summaries()), number)
+	}
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// client is a program that starts servers, and how it is told of one.
+type client struct {
+	name string
+	file string // where it looks
+	note string
+	text func(started) (string, error)
+}
+
+// started is what starts a server.
+type started struct {
+	Type    string            `json:"type,omitempty"`
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
+}
+
+var clients = []client{
+	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
+		"pi reads it with an extension for MCP (pi-mcp-adapter, pi-mcp-extension); without one, `pigrep skill --install` lets it use the commands", serversJSON("mcpServers", false)},
+	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
+	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
+	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
+	{"vscode", ".vscode/mcp.json of a project, or the user's through `MCP: Open User Configuration`", "", serversJSON("servers", true)},
+}
+
+func clientNames() []string {
+	var names []string
+	for _, c := range clients {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// printClient prints the snippet alone, so that it can go into a file; where that
+// is comes on stderr.
+func (o *mcpOptions) printClient(a *App) error {
+	for _, c := range clients {
+		if c.name != o.printConfig {
+			continue
+		}
+		text, err := c.text(started{Command: a.ownCommand(), Args: o.serverArgs(a), Env: a.serverEnv()})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprint(a.out, text); err != nil {
+			return err
+		}
+		a.warn("this goes into %s", c.file)
+		if c.note != "" {
+			a.warn("%s", c.note)
+		}
+		return nil
+	}
+	return usagef("there are "+strings.Join(clientNames(), ", "), "--print-config: there is no %q", o.printConfig)
+}
+
+// serverArgs are the arguments that start a server like this one.
+func (o *mcpOptions) serverArgs(a *App) []string {
+	args := []string{"mcp"}
+	for _, dir := range o.sessionDir {
+		args = append(args, "--session-dir", a.absolute(dir))
+	}
+	if o.indexDir != "" {
+		args = append(args, "--index-dir", a.absolute(o.indexDir))
+	}
+	for _, f := range []struct {
+		set  bool
+		name string
+	}{{o.noUpdate, "--no-update"}, {o.reveal, "--reveal"}} {
+		if f.set {
+			args = append(args, f.name)
+		}
+	}
+	return args
+}
+
+// serverEnv is what a server must be told that says where things are: clients do
+// not hand on all variables, nor have those of a shell when they are started
+// elsewhere.
+func (a *App) serverEnv() map[string]string {
+	env := make(map[string]string)
+	names := []string{envIndexDir}
+	for _, v := range a.registry().Variables() {
+		if v.Path {
+			names = append(names, v.Name)
+		}
+	}
+	for _, name := range names {
+		if value := a.Getenv(name); value != "" {
+			env[name] = a.absolute(value)
+		}
+	}
+	return env
+}
+
+// ownCommand is what starts this program: its name where that finds it, else its
+// path.
+func (a *App) ownCommand() string {
+	own, err := a.Executable()
+	if err != nil {
+		return "pigrep"
+	}
+	found, err := a.LookPath("pigrep")
+	if err == nil && sameFile(own, found) {
+		return "pigrep"
+	}
+	return own
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// serversJSON is the form that most clients read.
+func serversJSON(key string, typed bool) func(started) (string, error) {
+	return func(s started) (string, error) {
+		if typed {
+			s.Type = "stdio"
+		}
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		err := e.Encode(map[string]map[string]started{key: {"pigrep": s}})
+		return b.String(), err
+	}
+}
+
+func codexTOML(s started) (string, error) {
+	quoted := make([]string, len(s.Args))
+	for i, arg := range s.Args {
+		quoted[i] = tomlString(arg)
+	}
+	text := fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(s.Command), strings.Join(quoted, ", "))
+	if len(s.Env) > 0 {
+		text += "\n[mcp_servers.pigrep.env]\n"
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		text += fmt.Sprintf("%s = %s\n", name, tomlString(s.Env[name]))
+	}
+	return text, nil
+}
+
+// tomlString is a basic string of TOML, whose escapes are those of JSON.
+func tomlString(s string) string {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always can be
+	}
+	return string(data)
+}

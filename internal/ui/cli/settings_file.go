@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+	"github.com/spf13/cobra"
+
+	"pigrep/internal/near"
+)
+
+// settingsFile is what the settings file says.
+type settingsFile struct {
+	path   string // "" when there is no place for one
+	exists bool
+	said   map[string]said // by key
+}
+
+// said is the value of a key in the settings file, and where it stands.
+type said struct {
+	values       []string
+	line, column int
+}
+
+// settingsPath is where the settings file is, and whether the person named it.
+func (a *App) settingsPath() (path string, named bool) {
+	switch v := a.Getenv(envConfig); {
+	case v == noSettings:
+		return "", true
+	case v != "":
+		return a.absolute(v), true
+	case a.ConfigDir != "":
+		return filepath.Join(a.ConfigDir, "pigrep", "config.toml"), false
+	}
+	return "", false
+}
+
+// readSettings reads and checks the whole settings file, also what concerns
+// other commands than the one that runs.
+func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
+	path, named := a.settingsPath()
+	file := &settingsFile{path: path}
+	if path == "" {
+		return file, nil
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !named:
+		return file, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return file, &problem{code: codeSettings, message: fmt.Sprintf("there is no settings file %s ($%s)", path, envConfig),
+			hint: "begin one with `pigrep config --sample`, or unset $" + envConfig}
+	case err != nil:
+		return file, &problem{code: codeSettings, message: "read the settings file", err: err,
+			hint: "check its permissions, or do without it: " + envConfig + "=" + noSettings}
+	}
+	file.exists = true
+	file.said, err = parseSettings(root, path, data)
+	return file, err
+}
+
+// settingsProblem is an error at a place of the settings file.
+func settingsProblem(path string, line, column int, hint, format string, args ...any) error {
+	return &problem{code: codeSettings, hint: hint,
+		message: fmt.Sprintf("%s:%d:%d: ", path, line, column) + fmt.Sprintf(format, args...)}
+}
+
+const settingsHint = "`pigrep config` lists the keys, `pigrep config --sample` shows how they are written"
+
+func parseSettings(root *cobra.Command, path string, data []byte) (map[string]said, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	var tree map[string]any
+	if err := toml.Unmarshal(data, &tree); err != nil {
+		line, column := 1, 1
+		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
+			line, column = e.Position()
+		}
+		return nil, settingsProblem(path, line, column, settingsHint, "%s", strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	places := keyPlaces(data)
+	values := make(map[string]said)
+	// In the order of the file, so that the first mistake is the one reported.
+	for _, p := range places {
+		value, ok := lookUp(tree, p.key)
+		if !ok {
+			continue
+		}
+		at, err := checkSetting(root, path, p, value)
+		if err != nil {
+			return nil, err
+		}
+		if at.values != nil {
+			values[p.key] = at
+		}
+	}
+	return values, nil
+}
+
+// keyPlace is where a key or a table begins.
+type keyPlace struct {
+	key          string
+	line, column int
+}
+
+// keyPlaces lists the keys and tables of a valid file in its order.
+func keyPlaces(data []byte) []keyPlace {
+	var places []keyPlace
+	var p unstable.Parser
+	p.Reset(data)
+	var table []string
+	var visit func(n *unstable.Node, below []string)
+	visit = func(n *unstable.Node, below []string) {
+		key := slices.Clone(below)
+		var start unstable.Position
+		for it := n.Key(); it.Next(); {
+			if len(key) == len(below) {
+				start = p.Shape(it.Node().Raw).Start
+			}
+			key = append(key, string(it.Node().Data))
+		}
+		places = append(places, keyPlace{strings.Join(key, "."), start.Line, start.Column})
+		if n.Kind != unstable.KeyValue {
+			table = key
+			return
+		}
+		if v := n.Value(); v.Kind == unstable.InlineTable {
+			for it := v.Children(); it.Next(); {
+				visit(it.Node(), key)
+			}
+		}
+	}
+	for p.NextExpression() {
+		switch n := p.Expression(); n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			visit(n, nil)
+		case unstable.KeyValue:
+			visit(n, table)
+		}
+	}
+	return places
+}
+
+// lookUp finds the value of a dotted key.
+func lookUp(tree map[string]any, key string) (any, bool) {
+	name, rest, below := strings.Cut(key, ".")
+	v, ok := tree[name]
+	if !ok || !below {
+		return v, ok
+	}
+	if inner, isTable := v.(map[string]any); isTable {
+		return lookUp(inner, rest)
+	}
+	return nil, false
+}
+
+// checkSetting turns the value of a key into what its flag takes. Of a table it
+// returns no values.
+func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said, error) {
+	at := said{line: p.line, column: p.column}
+	fail := func(hint, format string, args ...any) (said, error) {
+		return at, settingsProblem(path, p.line, p.column, hint, format, args...)
+	}
+	_, isTable := value.(map[string]any)
+	if isTable && slices.Contains(settingTables(), p.key) {
+		return at, nil
+	}
+	i := slices.IndexFunc(settings, func(s setting) bool { return s.key() == p.key })
+	switch {
+	case i >= 0:
+	case isTable:
+		return fail(nearestHint(settingTables(), p.key), "unknown table %s", p.key)
+	case slices.Contains(settingTables(), p.key):
+		return fail("write ["+p.key+"]", "%s is a table", p.key)
+	default:
+		return fail(nearestHint(settingKeys(), p.key), "unknown key %s", p.key)
+	}
+	s := &settings[i]
+	_, f := s.flagOf(root)
+	wrong := func(want string) (said, error) {
+		return fail("as in: "+sampleOf(root, s), "%s takes %s", p.key, want)
+	}
+	switch f.Value.Type() {
+	case "bool":
+		v, ok := value.(bool)
+		if !ok {
+			return wrong("true or false")
+		}
+		at.values = []string{strconv.FormatBool(v)}
+	case "int":
+		v, ok := value.(int64)
+		if !ok || v < 0 {
+			return wrong("a number from 0 on")
+		}
+		at.values = []string{strconv.FormatInt(v, 10)}
+	case "string":
+		v, ok := value.(string)
+		if !ok {
+			return wrong("a text in quotes")
+		}
+		at.values = []string{v}
+	default:
+		list, ok := value.([]any)
+		if v, isText := value.(string); isText {
+			list, ok = []any{v}, true
+		}
+		for _, v := range list {
+			text, isText := v.(string)
+			if !isText {
+				ok = false
+				break
+			}
+			at.values = append(at.values, text)
+		}
+		if !ok {
+			return wrong("a list of texts in quotes")
+		}
+		if at.values == nil {
+			at.values = []string{}
+		}
+	}
+	if words := s.words(root); len(words) > 0 && !slices.Contains(words, at.values[0]) {
+		return fail("one of "+strings.Join(words, ", "), "%s: there is no %q", p.key, at.values[0])
+	}
+	if valueName(f) == "DIR" {
+		for i, dir := range at.values {
+			at.values[i] = besideFile(path, dir)
+		}
+	}
+	return at, nil
+}
+
+// besideFile resolves a relative path against the directory of the settings
+// file: what it means must not depend on where pigrep is run.
+func besideFile(file, path string) string {
+	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "file:") {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// nearestHint names what was probably meant by an unknown name: the same key in
+// its table, or what is written like it.
+func nearestHint(names []string, name string) string {
+	found := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
+	if len(found) == 0 {
+		found = near.Nearest(names, name)
+		found = found[:min(1, len(found))]
+	}
+	if len(found) == 0 && !strings.Contains(name, ".") { // a key of a table, without it
+		var keys []string
+		for _, n := range names {
+			keys = append(keys, n[strings.LastIndexByte(n, '.')+1:])
+		}
+		if key := near.Nearest(keys, name); len(key) > 0 {
+			return nearestHint(names, key[0])
+		}
+	}
+	if len(found) == 0 {
+		return settingsHint
+	}
+	return "the nearest is " + strings.Join(found, ", ") + "; " + settingsHint
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// defaultText says what holds without the setting, unless its usage does.
+func (s *setting) defaultText(usage string) string {
+	if s.standard == "" || strings.Contains(usage, "default") || s.standard == "false" || s.standard == "0" {
+		return ""
+	}
+	return " (default " + s.standard + ")"
+}
+
+// sampleOf is a line of the settings file that sets the setting.
+func sampleOf(root *cobra.Command, s *setting) string {
+	_, f := s.flagOf(root)
+	value := map[string]string{"bool": "true", "int": "20"}[f.Value.Type()]
+	switch words := s.words(root); {
+	case value != "":
+	case len(words) > 0:
+		value = strconv.Quote(words[len(words)-1])
+	case valueName(f) == "DIR":
+		value = `"~/pi"`
+	default:
+		value = `"*/scratch/*"`
+	}
+	if strings.HasSuffix(f.Value.Type(), "Array") {
+		value = "[" + value + "]"
+	}
+	return s.flag + " = " + value
+}
+
+// sampleSettings is a settings file in which every key stands, as a comment.
+func sampleSettings(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("# Settings of pigrep. Each key is a flag of the same name; the flag and the\n" +
+		"# environment go before it. Relative paths are taken from this directory.\n")
+	command := ""
+	for i := range settings {
+		s := &settings[i]
+		if s.command != command {
+			command = s.command
+			fmt.Fprintf(&b, "\n[%s]\n", command)
+		}
+		_, f := s.flagOf(root)
+		_, usage := pflag.UnquoteUsage(f)
+		var text strings.Builder
+		writeColumns(&text, "# ", strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage))
+		b.WriteString("\n" + strings.ReplaceAll(text.String(), "\n  ", "\n# ") + "#" + sampleOf(root, s) + "\n")
+	}
+	return b.String()
+}

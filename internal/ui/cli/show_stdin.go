@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// hitLine is what is read of a hit, or of a session, on stdin.
+type hitLine struct {
+	Type        string          `json:"type"`
+	SessionPath string          `json:"sessionPath"`
+	EntryID     string          `json:"entryId"`
+	Offset      *int64          `json:"offset"`
+	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
+	Data        json.RawMessage `json:"data"` // of a message of grep
+}
+
+// namedHits are hits that were read: their sessions in order, each with its
+// entries in order.
+type namedHits struct {
+	paths   []string
+	entries map[string][]hitLine
+}
+
+func (n *namedHits) add(h *hitLine) {
+	var data hitLine
+	if json.Unmarshal(h.Data, &data) == nil {
+		n.add(&data)
+	}
+	var hits []hitLine
+	if json.Unmarshal(h.Hits, &hits) == nil {
+		for i := range hits {
+			n.add(&hits[i])
+		}
+	}
+	if h.SessionPath == "" {
+		return
+	}
+	if _, ok := n.entries[h.SessionPath]; !ok {
+		n.paths = append(n.paths, h.SessionPath)
+		n.entries[h.SessionPath] = nil
+	}
+	if h.EntryID != "" {
+		n.entries[h.SessionPath] = append(n.entries[h.SessionPath], *h)
+	}
+}
+
+// readHits reads hits as JSON, one object a line: hits, sessions, messages of
+// grep or whole envelopes.
+func readHits(r io.Reader) (namedHits, error) {
+	found := namedHits{entries: make(map[string][]hitLine)}
+	in := bufio.NewReader(r)
+	for n := 1; ; n++ {
+		data, readErr := in.ReadBytes('\n')
+		if len(bytes.TrimSpace(data)) > 0 {
+			var h hitLine
+			if err := json.Unmarshal(data, &h); err != nil {
+				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is no hit", n), err: err,
+					hint: "give hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
+			}
+			found.add(&h)
+		}
+		if errors.Is(readErr, io.EOF) {
+			return found, nil
+		}
+		if readErr != nil {
+			return found, fmt.Errorf("read the hits: %w", readErr)
+		}
+	}
+}

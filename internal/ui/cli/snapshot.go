@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/files"
+	"pigrep/query"
+)
+
+// snapshot is an index that is open for answering, and how far behind the session files
+// it is.
+type snapshot struct {
+	reader *index.Reader
+	agents *adapter.Registry
+	state  query.IndexState // of a response, without what the response itself knows
+	errors []indexer.FileError
+}
+
+func (x *snapshot) Close() error { return x.reader.Close() }
+
+// open brings the index of the place up to date, unless that was not wanted, and
+// opens its newest generation.
+func (o *sharedOptions) open(ctx context.Context, a *App, p *location) (*snapshot, error) {
+	return o.openWith(ctx, a, p, &speculation{})
+}
+
+// ask is open, and asks the generation that was opened. Most times nothing has
+// changed since the last run: it is asked while the files are still being
+// compared with it, and once more when something had.
+func (o *sharedOptions) ask(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error) (*snapshot, error) {
+	e := &speculation{question: question}
+	x, err := o.openWith(ctx, a, p, e)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := e.wait()
+	if !asked {
+		err = question(ctx, x.reader)
+	}
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *speculation) (*snapshot, error) {
+	if o.noUpdate {
+		return openAsIs(a, p)
+	}
+	opt := a.indexing(p)
+	opt.Yield = true
+	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
+	res, err := a.updateWith(ctx, opt)
+	if err != nil {
+		e.stop()
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		if res.Reader != nil {
+			res.Reader.Close()
+		}
+		return nil, ctx.Err()
+	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
+		a.advise("ask again in a moment", "%v: this answer is from before, %s not in it", err, lagText(res.Lag))
+	case errors.Is(err, index.ErrLocked):
+		return nil, indexProblem(err)
+	case res.Reader != nil:
+		// What is indexed can still be searched.
+		a.advise(indexHint(err), "the index is behind, %s not in this answer: %v", lagText(res.Lag), err)
+	default:
+		return nil, indexProblem(err)
+	}
+	if res.Watcher != nil && res.Lag.Files > 0 {
+		a.advise("ask again in a moment", "%s not in this answer yet: process %d, which watches, is about to index it", lagText(res.Lag), res.Watcher.PID)
+	}
+	if res.Rebuilt != "" {
+		a.warn("%s: it was built anew", res.Rebuilt)
+	}
+	a.warnUnusable(res.Errors)
+	if len(res.Found.Files) == 0 {
+		a.warnNoFiles(p)
+	}
+	return &snapshot{
+		reader: res.Reader,
+		agents: p.agents,
+		errors: res.Errors,
+		state: query.IndexState{
+			PendingFiles: res.Lag.Files, PendingBytes: res.Lag.Bytes, Complete: err == nil && res.Complete(),
+		},
+	}, nil
+}
+
+// openAsIs opens the index without changing it, and counts what it lacks.
+func openAsIs(a *App, p *location) (*snapshot, error) {
+	reader, err := index.Open(p.indexDir)
+	if err != nil {
+		return nil, indexProblem(err)
+	}
+	found := indexer.Discover(p.agents, p.roots)
+	x := &snapshot{reader: reader, agents: p.agents, errors: found.Errors()}
+	lag := indexer.Behind(found, reader.Summaries())
+	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
+	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
+	if x.state.PendingFiles > 0 {
+		a.advise("without --no-update they are indexed first", "the index is behind, %s not in this answer", lagText(lag))
+	}
+	a.warnUnusable(x.errors)
+	return x, nil
+}
+
+// indexProblem explains an error of the index.
+func indexProblem(err error) error {
+	switch {
+	case errors.Is(err, index.ErrNoIndex):
+		return &problem{code: codeNoIndex, message: "there is no index yet", hint: "build it: pigrep index"}
+	case errors.Is(err, index.ErrLocked):
+		return &problem{code: codeLocked, message: err.Error(), hint: "try again in a moment; `pigrep status` says who is at work"}
+	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
+		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild"}
+	}
+	return &problem{code: codeIO, message: "the index cannot be used", err: err, hint: indexHint(err)}
+}
+
+// indexHint says what to do when the index directory cannot be used.
+func indexHint(err error) string {
+	const another = ", or use another directory: --index-dir DIR"
+	switch {
+	case files.NoSpace(err), errors.Is(err, index.ErrFull):
+		return "make room on its disk" + another
+	case errors.Is(err, fs.ErrPermission):
+		return "check the permissions of the index directory" + another
+	}
+	return "check the index directory" + another
+}
+
+// stateOf says which state of the index the reader shows.
+func stateOf(r *index.Reader) query.IndexState {
+	var state query.IndexState
+	if r != nil {
+		state.Generation = r.Generation()
+		for _, s := range r.Summaries() {
+			state.Files++
+			state.SkippedLines += s.Skipped
+		}
+	}
+	return state
+}

@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+
+	"pigrep/index"
+	"pigrep/internal/terminal"
+	"pigrep/internal/ui/cli/live"
+	"pigrep/internal/ui/printer"
+	"pigrep/internal/ui/tui"
+	"pigrep/query"
+	"pigrep/query/sessions"
+)
+
+// tuiBackend is what the terminal interface works with: an index that stays open, and
+// the work of other commands.
+type tuiBackend struct {
+	app      *App
+	options  *tuiOptions
+	location *location
+	index    *live.Index
+	context  context.Context // of the run
+}
+
+// newTUIBackend returns the backend for an index. The caller closes the index.
+func newTUIBackend(ctx context.Context, a *App, o *tuiOptions, p *location) *tuiBackend {
+	return &tuiBackend{app: a, options: o, location: p, index: live.Open(ctx, a.indexing(p), o.noUpdate), context: ctx}
+}
+
+func (b *tuiBackend) backend() tui.Backend {
+	return tui.Backend{
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Facets: b.facets,
+		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
+	}
+}
+
+// Hint implements tui.Hint.
+func (p *problem) Hint() string { return p.hint }
+
+// open returns the newest generation, and what gives it back.
+func (b *tuiBackend) open() (x *snapshot, give func(), err error) {
+	reader, give, err := b.index.Newest()
+	switch {
+	case reader != nil:
+		return &snapshot{reader: reader, agents: b.location.agents}, give, nil
+	case errors.Is(err, index.ErrNoIndex):
+		return nil, nil, tui.ErrNoIndex
+	}
+	return nil, nil, indexProblem(err)
+}
+
+func (b *tuiBackend) search(ctx context.Context, req query.Request) (*query.Response, error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	return query.Search(ctx, x.reader, b.location.agents, disk{}, req)
+}
+
+func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	// The scope is about text, and there is none to look for.
+	req.Scope = ""
+	return sessions.List(ctx, x.reader, b.location.agents, disk{}, req)
+}
+
+func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	return sessions.Facets(x.reader)
+}
+
+// target opens a session, with the entry of the place.
+func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
+	t, err := openTarget(b.app, x, p.Path, "")
+	if err != nil || p.EntryID == "" && p.Line == 0 {
+		return t, err
+	}
+	t.entry = t.Record.NodeAt(p.Offset)
+	if t.entry < 0 || t.Record.Nodes[t.entry].ID != p.EntryID {
+		t.entry = t.Tree.Find(p.EntryID)
+	}
+	return t, nil
+}
+
+// wholeFrom is the size of an entry, in bytes, from which a preview folds it.
+const wholeFrom = 4 << 20
+
+// preview renders the neighbourhood of an entry, or the end of a conversation.
+func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	t, err := b.target(x, p)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	page := &tui.Preview{}
+	focus, branch := t.entry, t.Tree.Path()
+	s := &printer.Show{Focus: map[int]bool{}}
+	switch {
+	case focus >= 0:
+		s.Focus[focus] = true
+		s.Unfold = t.Record.Nodes[focus].Length < wholeFrom
+		if !slices.Contains(branch, focus) {
+			branch = t.Tree.Through(focus)
+		}
+	case len(branch) > 0:
+		focus = branch[len(branch)-1]
+	default:
+		page.Lines = []string{"(nothing was said)"}
+		return page, nil
+	}
+	list := neighbourhood(t, branch, []int{focus}, extent.Around, true)
+	page.Before, page.After = list[0] != branch[0], list[len(list)-1] != branch[len(branch)-1]
+	if s.Session, err = t.facts(ctx, b.app, x); err != nil {
+		return nil, indexProblem(err)
+	}
+	s.Entries = readEntries(ctx, t, list, nil).all
+	var out bytes.Buffer
+	look := printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home}
+	if err := readProblem(ctx, printer.New(&out, printer.FormatText, look).Print(s)); err != nil {
+		return nil, err
+	}
+	page.Lines = strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	if page.Before { // what stands above a conversation is above its beginning only
+		if i := slices.Index(page.Lines, ""); i >= 0 {
+			page.Lines = page.Lines[i+1:]
+		}
+	}
+	page.Focus = max(0, slices.IndexFunc(page.Lines, printer.IsFocus))
+	if t.entry >= 0 {
+		e, err := t.Read(t.entry)
+		if err != nil {
+			return nil, readProblem(ctx, err)
+		}
+		var text []string
+		for i := range e.Parts {
+			text = append(text, string(e.Parts[i].Text))
+		}
+		page.Text = strings.Join(text, "\n")
+	}
+	return page, nil
+}
+
+// resume makes the command as `pigrep resume --exec` does.
+func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, err
+	}
+	defer give()
+	t, err := b.target(x, p)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	o := &resumeOptions{exec: !b.options.print}
+	r, err := o.plan(b.app, t)
+	if gone, ok := errors.AsType[*directoryGoneError](err); ok {
+		command := "pigrep resume " + t.shortID(t.Record.ID)
+		return nil, &problem{code: codeCannotResume, err: gone, hint: "project moved? " + command + " --in DIR; otherwise " + command + " --fork"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tui.Resume{Dir: r.Dir, Argv: r.Argv, Command: r.Command, Warnings: r.Warnings}, nil
+}
+
+// uiPager is the pager for a conversation when the person names none. It stays
+// open when all fits on a screen, and begins at the entry.
+const uiPager = "less -R '+/^" + printer.FocusMark + "'"
+
+// show shows the conversation that the entry is in, in a pager.
+func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
+	x, give, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer give()
+	t, err := b.target(x, p)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	ctx, a := b.context, b.borrow(in, out)
+	write := func() error {
+		facts, err := t.facts(ctx, a, x)
+		if err != nil {
+			return indexProblem(err)
+		}
+		list := t.Tree.Path()
+		s := &printer.Show{Session: facts, Focus: map[int]bool{}, Whole: true}
+		if t.entry >= 0 {
+			s.Focus[t.entry], s.Unfold = true, true
+			if !slices.Contains(list, t.entry) {
+				list = t.Tree.Through(t.entry)
+			}
+		}
+		s.Entries = readEntries(ctx, t, list, nil).all
+		look, err := b.options.printer(a)
+		if err != nil {
+			return err
+		}
+		return readProblem(ctx, look.Print(s))
+	}
+	command := a.pagerCommand(&pagerOptions{})
+	switch command {
+	case "": // then the screen would be gone at once
+		if err := write(); err != nil {
+			return err
+		}
+		if err := a.out.Flush(); err != nil {
+			return err
+		}
+		return waitForEnter(in, out)
+	case defaultPager:
+		command = uiPager
+		if t.entry < 0 {
+			command = "less -R +G"
+		}
+	}
+	if err := a.pagedWith(ctx, command, write); !isClosedPipe(err) {
+		return err
+	}
+	return nil
+}
+
+// borrow returns the app with the terminal that the interface has.
+func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *App {
+	a := *b.app
+	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.app.Streams.Width}
+	if f, ok := out.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			a.Streams.Width = width
+		}
+	}
+	a.out = bufio.NewWriter(out)
+	return &a
+}
+
+func waitForEnter(in io.Reader, out io.Writer) error {
+	if _, err := fmt.Fprint(out, "\n[Enter] "); err != nil {
+		return err
+	}
+	_, err := bufio.NewReader(in).ReadString('\n')
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/internal/ui/tui"
+)
+
+const (
+	// pollEvery is how often is looked for what other processes published.
+	pollEvery = time.Second
+	// tellEvery is how often progress is told.
+	tellEvery = 100 * time.Millisecond
+)
+
+// follow keeps the index up to date, as `pigrep watch` does, and tells how it
+// stands. With another watcher, or when that is not wanted, it looks for what
+// others publish.
+func (b *tuiBackend) follow(ctx context.Context, tell func(tui.State)) {
+	dir := b.location.indexDir
+	var mu sync.Mutex
+	var state tui.State
+	change := func(with func(*tui.State)) {
+		mu.Lock()
+		defer mu.Unlock()
+		before := state
+		if with(&state); state != before {
+			tell(state)
+		}
+	}
+	look := func(s *tui.State) {
+		if n, err := index.Newest(dir); err == nil {
+			s.Generation = n
+		}
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	if b.options.noUpdate {
+		change(func(s *tui.State) { look(s); s.Problem = "as it was indexed" })
+	} else {
+		change(look)
+		watching.Go(func() { b.watch(ctx, change) })
+	}
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			change(look)
+		}
+	}
+}
+
+// watch keeps the index up to date until the context ends or it cannot.
+func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
+	a := b.app
+	opt := indexer.WatchOptions{Options: a.indexing(b.location)}
+	var told time.Time
+	ready := false
+	opt.Progress = func(at indexer.Progress) {
+		// Later updates are over before anybody could read of them.
+		if now := a.Now(); !ready && now.Sub(told).Abs() >= tellEvery {
+			told = now
+			change(func(s *tui.State) {
+				s.Indexing, s.First, s.Share, s.Left = true, at.First, at.Share(), at.Left.Round(time.Second)
+			})
+		}
+	}
+	opt.Tell = func(e indexer.WatchEvent) {
+		change(func(s *tui.State) {
+			switch e.Kind {
+			case indexer.WatchReady, indexer.WatchUpdated:
+				ready = true
+				*s = tui.State{Generation: e.Generation, Ready: true}
+				if !e.Complete {
+					s.Problem = "not all files can be read (pigrep status)"
+				}
+			case indexer.WatchWaiting:
+				s.Indexing, s.Problem = false, "another process writes the index"
+			case indexer.WatchFailed:
+				s.Indexing, s.Problem = false, "update failed: "+reason(e.Err)
+			}
+		})
+	}
+	err := func() (err error) {
+		defer func() {
+			if r := recover(); r != nil { // searching goes on
+				err = fmt.Errorf("internal error: %v", r)
+			}
+		}()
+		return indexer.Watch(ctx, opt)
+	}()
+	change(func(s *tui.State) {
+		s.Indexing = false
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, indexer.ErrWatched):
+			s.Ready, s.Problem = true, ""
+		default:
+			s.Problem = "update failed: " + reason(err)
+		}
+	})
+}

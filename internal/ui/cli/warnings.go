@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"pigrep/indexer"
+	"pigrep/internal/human"
+)
+
+// lagText says how much an answer lacks, with its verb.
+func lagText(lag indexer.Lag) string {
+	size := human.Bytes(lag.Bytes)
+	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
+}
+
+// maxNamed is how many files a warning names one by one.
+const maxNamed = 3
+
+// warnUnusable names the files and directories that could not be read.
+func (a *App) warnUnusable(list []indexer.FileError) {
+	for i, e := range list {
+		hint := ""
+		switch {
+		case i < len(list)-1: // one for all
+		case errors.Is(e.Err, fs.ErrPermission):
+			hint = "make it readable: chmod u+r PATH"
+		default:
+			hint = "`pigrep status` lists what cannot be read"
+		}
+		if i == maxNamed {
+			a.advise("`pigrep status` lists them", "%s cannot be read", human.Plural(len(list)-i, "more file or directory", "more files or directories"))
+			return
+		}
+		a.advise(hint, "skipped %s: %s", e.Path, reason(e.Err))
+	}
+}
+
+// warnNoFiles says that there is nothing to search.
+func (a *App) warnNoFiles(p *location) {
+	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)
+}
+
+// warnIncomplete says that nothing was found in what could be searched.
+func (a *App) warnIncomplete(pending, unreadable int) {
+	var parts []string
+	if pending > 0 {
+		parts = append(parts, human.Plural(pending, "file is not indexed", "files are not indexed"))
+	}
+	if unreadable > 0 {
+		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
+	}
+	a.advise("`pigrep status` says what is missing", "nothing found, but not all could be searched: %s", strings.Join(parts, ", "))
+}
+
+// reason is the cause of a file's error, without the path that it repeats.
+func reason(err error) string {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
