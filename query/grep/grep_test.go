@@ -30,6 +30,7 @@ import (
 	"pigrep/index/analysis"
 	"pigrep/indexer"
 	"pigrep/internal/lab/stories"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/query/filter"
 	"pigrep/query/literal"
@@ -71,9 +72,11 @@ func (s *grepShelf) write(name string, data []byte) {
 
 func (s *grepShelf) roots() []adapter.Root { return []adapter.Root{{Path: s.root}} }
 
-func (s *grepShelf) update() {
+// update indexes the files in batches of so many bytes: small ones make many
+// segments of few files.
+func (s *grepShelf) update(batch int) {
 	res, err := indexer.Update(context.Background(), indexer.Options{
-		Dir: s.index, Adapter: pi.New(), Roots: s.roots(), Now: time.Now, BatchBytes: 4 << 10,
+		Dir: s.index, Adapter: pi.New(), Roots: s.roots(), Now: time.Now, BatchBytes: batch,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -557,17 +560,14 @@ func isUnassigned(r rune) bool { return r >= 0x40000 && r < 0xe0000 || r >= 0xe1
 // is behind, and without.
 func TestGrepAgainstPlainReading(t *testing.T) {
 	used := 0 // how often the index said where to look
-	rounds, patterns := 12, 150
-	if testing.Short() {
-		rounds, patterns = 3, 100
-	}
+	rounds, patterns := testkit.HowMany(3, 6, 12), testkit.HowMany(30, 80, 150)
 	for seed := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(seed), 7))
 		s := newGrepShelf(t)
 		for i := range 1 + rng.IntN(4) {
 			s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 1+rng.IntN(30)))
 		}
-		s.update()
+		s.update(4 << 10)
 		switch seed % 3 {
 		case 1: // behind in every way
 			s.write("1.jsonl", randomSession(rng, 20))
@@ -582,7 +582,7 @@ func TestGrepAgainstPlainReading(t *testing.T) {
 			data := randomSession(rng, 20)
 			s.write("torn.jsonl", data[:len(data)-10])
 			s.write("unended.jsonl", data[:len(data)-1])
-			s.update()
+			s.update(4 << 10)
 		}
 		s.read()
 		for range patterns {
@@ -671,7 +671,7 @@ func TestGrepInManyWords(t *testing.T) {
 	s := newGrepShelf(t)
 	s.write("few.jsonl", randomSession(rng, 20))
 	s.write("many.jsonl", manyWords(rng))
-	s.update()
+	s.update(4 << 10)
 	s.read()
 	for range 20 {
 		text := []rune(s.texts[rng.IntN(len(s.texts))].text)
@@ -697,7 +697,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	for i := range 3 {
 		s.write(fmt.Sprintf("%d.jsonl", i), randomSession(rng, 60))
 	}
-	s.update()
+	s.update(4 << 10)
 	s.read()
 	for range 200 {
 		req, _ := s.anyPattern(rng)
@@ -734,7 +734,7 @@ func TestGrepOfFixtures(t *testing.T) {
 	}
 	s := newGrepShelf(t)
 	s.root = filepath.Join(root, "real")
-	s.update()
+	s.update(1 << 20)
 	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		data, err := os.Open(f.Path)
 		if err != nil {
@@ -758,11 +758,7 @@ func TestGrepOfFixtures(t *testing.T) {
 		data.Close()
 	}
 	rng := rand.New(rand.NewPCG(9, 9))
-	patterns := 8
-	if os.Getenv("PIGREP_TORTURE") != "" {
-		patterns = 200
-	}
-	for range patterns {
+	for range testkit.HowMany(2, 8, 200) {
 		req, matches := s.anyPattern(rng)
 		want := s.plain(req.Scope.KindsOf(), matches)
 		for _, indexed := range []bool{true, false} {

@@ -126,6 +126,7 @@ func allAgents() []adapter.Agent { return append(agents.All(), chat{}) }
 // index, searching the sessions of all agents at once, reading them again, and that
 // torn lines wait and broken ones hide nothing.
 func TestAnotherAgent(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	known := adapter.NewRegistry(adapter.Environment{
 		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, ReadFile: os.ReadFile,
@@ -208,6 +209,7 @@ func TestAnotherAgent(t *testing.T) {
 // The program needs no more than the list of agents: every command takes the
 // sessions of each.
 func TestProgramWithAnotherAgent(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	appendTo(t, filepath.Join(home, ".chat", "kitchen.jsonl"), chatHeader+chatPrompt+`{"at":2000,"who":"it","tokens":7,"says":"Count down once."}`+"\n")
 	appendTo(t, filepath.Join(home, ".pi", "agent", "sessions", "--home-u-app--", "a.jsonl"), piHeader+piPrompt)

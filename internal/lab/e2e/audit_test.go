@@ -508,6 +508,7 @@ func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 }
 
 func TestAuditOfFixtures(t *testing.T) {
+	t.Parallel()
 	root := os.Getenv("PIGREP_FIXTURES")
 	if root == "" {
 		t.Skip("PIGREP_FIXTURES is not set")
@@ -520,6 +521,7 @@ func TestAuditOfFixtures(t *testing.T) {
 }
 
 func TestAuditOfForks(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	stats, err := corpus.Generate(root, corpus.Options{Seed: 5, Bytes: 6 << 20})
 	if err != nil {
@@ -535,6 +537,7 @@ func TestAuditOfForks(t *testing.T) {
 // calls without results; names and arguments of any shape; clocks that run
 // backwards.
 func TestAuditOfBadInput(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	at := func(n int) string { return fmt.Sprintf(`"timestamp":"2026-01-02T03:04:%02d.000Z"`, n) }
 	reply := func(n int, usage, content string) string {
@@ -605,6 +608,7 @@ func TestAuditOfBadInput(t *testing.T) {
 
 // Which file an entry counts for does not depend on the order of indexing.
 func TestAuditDependsOnNoOrder(t *testing.T) {
+	t.Parallel()
 	source := t.TempDir()
 	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20}); err != nil {
 		t.Fatal(err)

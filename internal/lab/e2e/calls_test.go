@@ -32,6 +32,7 @@ const deploy = `{"type":"session","version":3,"id":"0195cccc-1111-7222-8333-4444
 // What tools did is told call by call, by program and by file: the latest call
 // first, each with its own result, and filters leave in what they name.
 func TestCallsCommandsAndFiles(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "a.jsonl"), []byte(deploy), 0o644); err != nil {
 		t.Fatal(err)
@@ -177,6 +178,7 @@ func TestRulesOfLongCommands(t *testing.T) {
 // A name is found as an entry of the session that has it, and a session by what
 // was said in it.
 func TestFindingByNameAndText(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "a.jsonl"), []byte(deploy), 0o644); err != nil {
 		t.Fatal(err)

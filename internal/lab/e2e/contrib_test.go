@@ -17,6 +17,7 @@ import (
 // The systemd unit is one: sections, keys and values, and a command that is a
 // command of ours. Where systemd is at hand, it has the last word.
 func TestSystemdUnit(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "..", "..", "contrib", "systemd", "pigrep-watch.service")
 	unit := make(map[string][]string)
 	section := ""
@@ -62,6 +63,7 @@ func TestSystemdUnit(t *testing.T) {
 
 // The launchd property list is well-formed, and each key in it has one value.
 func TestLaunchdPlist(t *testing.T) {
+	t.Parallel()
 	data := read(t, filepath.Join("..", "..", "..", "contrib", "launchd", "pigrep.watch.plist"))
 	var dict struct {
 		XMLName xml.Name `xml:"plist"`

@@ -22,6 +22,7 @@ import (
 	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/indexer"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -195,26 +196,32 @@ func equalStates(t testing.TB, what string, got, want []string) {
 	t.Fatalf("%s: the index is not that of a fresh build (- fresh, + this):\n%s%s", what, strings.Join(diff, "\n"), more)
 }
 
-// compareWithFresh fails the test unless the index equals one built anew, in
-// every posting and record, and gives the same answers.
+// compareStates fails the test unless the index equals one built anew, in every
+// posting and record. It returns the new one.
+func compareStates(t testing.TB, what string, r *index.Reader, root string) *index.Reader {
+	t.Helper()
+	fresh := update(t, filepath.Join(t.TempDir(), "fresh"), root).Reader
+	equalStates(t, what, state(t, r), state(t, fresh))
+	return fresh
+}
+
+// compareWithFresh does the same and asks both indexes. Equal states give equal
+// answers unless searching depends on file numbers, segments or their order, so
+// that ten queries at the end of a sequence of changes are enough.
 func compareWithFresh(t testing.TB, what string, r *index.Reader, root string) {
 	t.Helper()
-	fresh := update(t, filepath.Join(t.TempDir(), "fresh"), root)
-	equalStates(t, what, state(t, r), state(t, fresh.Reader))
-	for _, text := range queries(fresh.Reader) {
-		got, want := answer(t, r, text), answer(t, fresh.Reader, text)
+	fresh := compareStates(t, what, r, root)
+	for _, text := range queries(fresh, testkit.HowMany(10, 10, 200)) {
+		got, want := answer(t, r, text), answer(t, fresh, text)
 		if got != want {
 			t.Fatalf("%s: the answer to %q is not that of a fresh build:\n%s\nfresh:\n%s", what, text, got, want)
 		}
 	}
 }
 
-// mostQueries bounds how many queries the two indexes are asked.
-const mostQueries = 200
-
-// queries makes queries of the words that the index holds: single ones, pairs,
-// prefixes, phrases and words with an error.
-func queries(r *index.Reader) []string {
+// queries makes up to most queries of words from all of the dictionary, in turn
+// single ones, pairs, excluded words, phrases, words with an error and prefixes.
+func queries(r *index.Reader, most int) []string {
 	var words []string
 	for _, seg := range r.Segments() {
 		_ = seg.Terms(segment.FieldText, nil, func(term []byte, _ int) bool {
@@ -224,16 +231,19 @@ func queries(r *index.Reader) []string {
 	}
 	slices.Sort(words)
 	words = slices.Compact(words)
-	step := max(1, 5*len(words)/mostQueries)
 	var list []string
-	for i := 0; i < len(words); i += step {
-		w, other := words[i], words[(i*7+3)%len(words)]
-		list = append(list, w, w+" "+other, "+"+w+" NOT "+other, `"`+w+" "+other+`"`, w+"x")
-		if runes := []rune(w); len(runes) > 2 {
-			list = append(list, string(runes[:2])+"*")
+	for i := range most {
+		if len(words) == 0 {
+			break
 		}
+		w, other := words[i*len(words)/most], words[(i*7+3)%len(words)]
+		forms := []string{w, w + " " + other, "+" + w + " NOT " + other, `"` + w + " " + other + `"`, w + "x", string([]rune(w)[:1]) + "*"}
+		if runes := []rune(w); len(runes) > 2 {
+			forms[5] = string(runes[:2]) + "*"
+		}
+		list = append(list, forms[i%len(forms)])
 	}
-	return list[:min(mostQueries, len(list))]
+	return list
 }
 
 // answer is the answer to a query, without what two indexes of the same bytes

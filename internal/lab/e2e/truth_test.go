@@ -156,6 +156,7 @@ func isBetter(name string) bool {
 }
 
 func TestRecordsEqualPi(t *testing.T) {
+	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		if isBetter(name) {
 			t.Skip()
@@ -268,6 +269,7 @@ func contextRoles(rec *session.Record, tree *session.Tree) []string {
 }
 
 func TestListsEqualPi(t *testing.T) {
+	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		if isBetter(name) {
 			t.Skip()
@@ -310,6 +312,7 @@ func TestListsEqualPi(t *testing.T) {
 
 // What pi does not open, pigrep does not resume, and the other way round.
 func TestObstaclesEqualPi(t *testing.T) {
+	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		want, ok := all["1.5.2"]
 		if !ok {

@@ -52,13 +52,25 @@ func watch(t *testing.T, dir, root string) {
 // which has to happen well before a rescan, and compares it with a fresh one.
 func follows(t *testing.T, what, dir, root string) {
 	t.Helper()
+	compareStates(t, what, current(t, what, dir, root), root)
+}
+
+// followed is follows for the last step of a sequence.
+func followed(t *testing.T, what, dir, root string) {
+	t.Helper()
+	compareWithFresh(t, what, current(t, what, dir, root), root)
+}
+
+// current returns the index when it has all that is in the files.
+func current(t *testing.T, what, dir, root string) *index.Reader {
+	t.Helper()
 	waitCurrent(t, what, dir, root)
 	r, err := index.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
-	compareWithFresh(t, what, r, root)
+	t.Cleanup(func() { r.Close() })
+	return r
 }
 
 func waitCurrent(t *testing.T, what, dir, root string) {
@@ -82,6 +94,7 @@ func waitCurrent(t *testing.T, what, dir, root string) {
 
 // Every story in which pi changed a file, played in front of a running watcher.
 func TestWatchFollowsLifecyclesOfRealPi(t *testing.T) {
+	t.Parallel()
 	fixtures := os.Getenv("PIGREP_FIXTURES")
 	if fixtures == "" {
 		t.Skip("PIGREP_FIXTURES is not set; TestWatchFollows covers the same changes on files of our own")
@@ -116,12 +129,13 @@ func TestWatchFollowsLifecyclesOfRealPi(t *testing.T) {
 	if len(stories) == 0 {
 		t.Fatal("no stories in sequences.json")
 	}
-	follows(t, "all stories", ix, root)
+	followed(t, "all stories", ix, root)
 }
 
 // Whatever happens to files and directories, the watcher sees it by its events
 // and the index ends up as one built anew.
 func TestWatchFollows(t *testing.T) {
+	t.Parallel()
 	type action struct {
 		name string
 		do   func(root string) error
@@ -269,6 +283,7 @@ func TestWatchFollows(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			if runtime.GOOS == "windows" && test.name == "links" {
 				t.Skip("links need a privilege here")
 			}
@@ -283,6 +298,7 @@ func TestWatchFollows(t *testing.T) {
 				}
 				follows(t, a.name, ix, root)
 			}
+			followed(t, "the end", ix, root)
 		})
 	}
 }
@@ -290,6 +306,7 @@ func TestWatchFollows(t *testing.T) {
 // Many changes that follow each other faster than anybody can look, in many
 // files and directories.
 func TestWatchFollowsAStorm(t *testing.T) {
+	t.Parallel()
 	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	watch(t, ix, root)
 	const dirs, rounds = 10, 30
@@ -320,5 +337,5 @@ func TestWatchFollowsAStorm(t *testing.T) {
 			writeInPlace(t, path, data)
 		}
 	}
-	follows(t, "the storm", ix, root)
+	followed(t, "the storm", ix, root)
 }

@@ -12,6 +12,7 @@ import (
 // A pipe that takes the place of a session file is never opened, which would
 // wait for a writer.
 func TestWatchFollowsAPipe(t *testing.T) {
+	t.Parallel()
 	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	file := filepath.Join(root, "a.jsonl")
 	writeInPlace(t, file, []byte(header("s")+message(1, "", "one")))
@@ -29,5 +30,5 @@ func TestWatchFollowsAPipe(t *testing.T) {
 	if err := os.Rename(other, file); err != nil {
 		t.Fatal(err)
 	}
-	follows(t, "a file again", ix, root)
+	followed(t, "a file again", ix, root)
 }

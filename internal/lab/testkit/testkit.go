@@ -1,0 +1,61 @@
+// Package testkit holds what the tests of several packages share: how large a test
+// is, which programs it drives, and which session files it reads.
+package testkit
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+)
+
+// Long reports whether the long form of the tests runs, as `make torture` does.
+func Long() bool { return os.Getenv("PIGREP_TORTURE") != "" }
+
+// HowMany is the size of a test: with -short, which is how `make check` runs it
+// with the race detector, by default, and in the long form.
+func HowMany(short, usual, full int) int {
+	switch {
+	case Long():
+		return full
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
+// Sequences sets how many random sequences each rapid check of a test binary draws.
+// Call it from init: -rapid.checks on the command line comes later and wins.
+func Sequences(usual int) {
+	if Long() {
+		return
+	}
+	if err := flag.Set("rapid.checks", strconv.Itoa(usual)); err != nil {
+		panic(err)
+	}
+}
+
+// Programs are those that tests drive and that not every machine has. Continuous
+// integration has them all.
+var Programs = []string{"fish", "strace", "tmux", "zsh"}
+
+// Program returns the path of one of Programs. Where it is missing, the test is
+// skipped; with CI=true it fails, so that no promise goes unchecked unnoticed.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, name+" is not installed")
+	}
+	return path
+}
+
+// Missing skips a test for what the machine lacks; with CI=true the test fails.
+func Missing(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
