@@ -21,27 +21,19 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lab/testkit"
 )
 
 // The test binary runs itself as a writer that is killed, when this is set to
 // the index directory.
 const childEnv = "PIGREP_TEST_WRITER"
 
-// torture asks for the long form of the tests that kill and crowd.
-var torture = os.Getenv("PIGREP_TORTURE") != ""
-
 func TestMain(m *testing.M) {
+	testkit.Sequences(25) // of the model
 	flag.Parse()
 	if dir := os.Getenv(childEnv); dir != "" {
 		child(dir)
 		return
-	}
-	// The model is checked often enough by default to be of use and not to
-	// take long; -rapid.checks says otherwise.
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		_ = flag.Set("rapid.checks", "25")
 	}
 	os.Exit(m.Run())
 }
@@ -125,16 +117,9 @@ func checkCounts(t *testing.T, r *index.Reader) {
 // A writer that is killed leaves an index that opens, in which every file has
 // what its summary says, and which has all that was reported as done.
 func TestKilledWriter(t *testing.T) {
-	kills := 12
-	switch {
-	case torture:
-		kills = 200
-	case testing.Short():
-		kills = 4
-	}
 	dir := t.TempDir()
 	done := make(map[uint32]bool)
-	for range kills {
+	for range testkit.HowMany(4, 12, 200) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"="+dir)
 		out, err := cmd.StdoutPipe()
@@ -192,13 +177,7 @@ func TestKilledWriter(t *testing.T) {
 // Readers that open and ask in a loop see no error and no half of anything
 // while a writer publishes.
 func TestReadersWhilePublishing(t *testing.T) {
-	generations, readers := 50, 3
-	switch {
-	case torture:
-		generations, readers = 200, 8
-	case testing.Short():
-		generations = 15
-	}
+	generations, readers := testkit.HowMany(15, 50, 200), testkit.HowMany(3, 3, 8)
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	b := w.NewBatch()

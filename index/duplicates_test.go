@@ -8,12 +8,14 @@ import (
 	"testing"
 
 	"pigrep/index/segment"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 )
 
 // Every document whose entry has a copy somewhere is marked, and most others are
 // not, whether the generation was made at once or from the one before.
 func TestPossibleDuplicates(t *testing.T) {
+	testkit.Unraced(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	dir := tempDir(t)
 	w := openWriter(t, dir)

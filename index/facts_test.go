@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/index/record"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 )
 
@@ -102,6 +103,7 @@ func TestFactsOfFiles(t *testing.T) {
 // What is added to long facts, or changes in them, is all that is written again;
 // what is read at any time is all of it.
 func TestFactsThatGrow(t *testing.T) {
+	testkit.Unraced(t)
 	rnd := rand.New(rand.NewPCG(13, 14))
 	dir := t.TempDir()
 	w, err := OpenWriter(dir, WriterOptions{})

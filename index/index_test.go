@@ -14,6 +14,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 )
 
@@ -510,6 +511,7 @@ func TestSizeOnDisk(t *testing.T) {
 
 // Merge merges as many segments as keep their number small.
 func TestMerge(t *testing.T) {
+	testkit.Unraced(t)
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	const commits = 60

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // randomWords draws texts of words of some letters, a few of them long.
@@ -91,6 +93,7 @@ func checkInfix(t *testing.T, seg *Segment, rng randomWords, rounds int) {
 }
 
 func TestInfix(t *testing.T) {
+	testkit.Unraced(t)
 	for round, alphabet := range []string{"ab", "abcdefghijklmnopqrstuvwxyz", "aéß日本語z_9", "\x7f~ab0123456789ghijk"} {
 		rng := randomWords{rand.New(rand.NewPCG(3, uint64(round))), []rune(alphabet)}
 		for range 3 {
@@ -106,6 +109,7 @@ func TestInfix(t *testing.T) {
 // With many terms there are trigrams. They change no answer, and without them, or
 // when they are not as they were written, the answers are the same too.
 func TestTrigrams(t *testing.T) {
+	testkit.Unraced(t)
 	rng := randomWords{rand.New(rand.NewPCG(5, 6)), []rune("abcdefghijklmnopqrstuvwxyz0123456789_é日")}
 	texts := make([]string, 60)
 	for i := range texts {

@@ -12,6 +12,7 @@ import (
 	"github.com/golang/snappy"
 
 	"pigrep/index/format"
+	"pigrep/internal/lab/testkit"
 )
 
 // encodeList writes a list as the engine does, and returns the file it is in and
@@ -113,6 +114,7 @@ func checkBlocks(t *testing.T, l *list, s *Segment) {
 
 // Mark sets the bits of the documents that Next returns, and of no others.
 func TestMark(t *testing.T) {
+	testkit.Unraced(t)
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		docs := roaring.New()

@@ -12,6 +12,8 @@ import (
 
 	engine "github.com/blevesearch/bleve_index_api"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // readFile reads with a Segment all that read does with the engine.
@@ -69,6 +71,7 @@ func readFile(t testing.TB, s *Segment) contents {
 
 // A Segment reads the same as the engine does, from our files and from the engine's.
 func TestSegmentReadsWhatTheEngineReads(t *testing.T) {
+	testkit.Unraced(t)
 	for _, n := range []int{1, 30, 3000} {
 		samples := samplesOf(rand.New(rand.NewPCG(2, uint64(n))), n, 8)
 		var docs []engine.Document

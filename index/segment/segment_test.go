@@ -25,6 +25,8 @@ import (
 	engine "github.com/blevesearch/bleve_index_api"
 	zap "github.com/blevesearch/zapx/v17"
 	gocmp "github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // ours builds the samples with an accumulator.
@@ -181,6 +183,7 @@ func samplesOf(r *rand.Rand, n, textWords int) []sample {
 
 // Around the sizes at which chunks of frequencies, chunks of doc values and containers of a bitmap begin.
 func TestSegmentSizes(t *testing.T) {
+	testkit.Unraced(t)
 	for _, n := range []int{2, 1023, 1024, 1025, 2048, 4097} {
 		compare(t, samplesOf(rand.New(rand.NewPCG(1, uint64(n))), n, 6))
 	}
@@ -188,6 +191,7 @@ func TestSegmentSizes(t *testing.T) {
 
 // More documents than one container of a bitmap holds, with terms in all, in every other, in the first and last ones.
 func TestManyDocuments(t *testing.T) {
+	testkit.Unraced(t)
 	const n = 66_000
 	list := make([]sample, n)
 	for i := range list {
@@ -247,10 +251,14 @@ func corpus(t testing.TB) []sample {
 	return list
 }
 
-func TestRealTexts(t *testing.T) { compare(t, corpus(t)) }
+func TestRealTexts(t *testing.T) {
+	testkit.Unraced(t)
+	compare(t, corpus(t))
+}
 
 // What was used before leaves no trace, and the order of the hash tables does not show.
 func TestReuse(t *testing.T) {
+	testkit.Unraced(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	a := NewAccumulator()
 	for range 5 {
@@ -277,6 +285,7 @@ func (a *Accumulator) memory() int {
 }
 
 func TestSizeEstimates(t *testing.T) {
+	testkit.Unraced(t)
 	a := NewAccumulator()
 	for _, s := range samplesOf(rand.New(rand.NewPCG(1, 1)), 2000, 200) {
 		s.addTo(a)
@@ -396,11 +405,7 @@ func sorted(t testing.TB, index *scorch.Scorch, word string) []string {
 // Whatever batches add, replace and delete, an index of our segments, one of the engine's and one of both hold the same:
 // as written, opened again, and merged by the engine.
 func TestIndexes(t *testing.T) {
-	seeds := 10
-	if testing.Short() {
-		seeds = 4
-	}
-	for seed := range seeds {
+	for seed := range testkit.HowMany(2, 6, 10) {
 		r := rand.New(rand.NewPCG(uint64(seed), 0))
 		const indexes = 3
 		var (
@@ -475,6 +480,7 @@ func TestIndexes(t *testing.T) {
 
 // Real texts in several segments, merged by the engine.
 func TestRealTextsMerged(t *testing.T) {
+	testkit.Unraced(t)
 	list := corpus(t)
 	stock, plugin := openIndex(t, t.TempDir()), openIndex(t, t.TempDir())
 	defer stock.Close()

@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // Typos looks up what the automaton finds within one edit.
 func TestTyposFindsWhatFuzzyFinds(t *testing.T) {
+	testkit.Unraced(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.StringMatching(`[abc1]{1,6}`)
 		words := rapid.SliceOfN(word, 1, 60).Draw(rt, "words")

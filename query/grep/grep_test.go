@@ -528,6 +528,7 @@ func isSign(r rune) bool {
 // The class of word characters holds whatever may be indexed as a part of a word,
 // and nothing that is beside a word combines with it.
 func TestGrepWordCharacters(t *testing.T) {
+	testkit.Unraced(t)
 	class, err := syntax.Parse("["+literal.WordCharacter+"]", syntax.Perl)
 	if err != nil || class.Op != syntax.OpCharClass {
 		t.Fatalf("%s is no class of characters: %v", literal.WordCharacter, err)
@@ -667,6 +668,7 @@ func TestGrepPatternErrors(t *testing.T) {
 
 // The same of pieces of words, of which there are many.
 func TestGrepInManyWords(t *testing.T) {
+	testkit.Unraced(t)
 	rng := rand.New(rand.NewPCG(1, 7))
 	s := newGrepShelf(t)
 	s.write("few.jsonl", randomSession(rng, 20))
@@ -699,7 +701,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	}
 	s.update(4 << 10)
 	s.read()
-	for range 200 {
+	for range testkit.HowMany(30, 200, 200) {
 		req, _ := s.anyPattern(rng)
 		req.Before, req.After, req.MaxCount = rng.IntN(3), rng.IntN(3), rng.IntN(4)
 		if rng.IntN(2) == 0 {

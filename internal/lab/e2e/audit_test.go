@@ -20,6 +20,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/internal/lab/corpus"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/audit"
@@ -523,7 +524,7 @@ func TestAuditOfFixtures(t *testing.T) {
 func TestAuditOfForks(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	stats, err := corpus.Generate(root, corpus.Options{Seed: 5, Bytes: 6 << 20})
+	stats, err := corpus.Generate(root, corpus.Options{Seed: 5, Bytes: int64(testkit.HowMany(2, 6, 6)) << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -608,6 +609,7 @@ func TestAuditOfBadInput(t *testing.T) {
 
 // Which file an entry counts for does not depend on the order of indexing.
 func TestAuditDependsOnNoOrder(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	source := t.TempDir()
 	if _, err := corpus.Generate(source, corpus.Options{Seed: 11, Bytes: 2 << 20}); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 )
@@ -156,6 +157,7 @@ func isBetter(name string) bool {
 }
 
 func TestRecordsEqualPi(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		if isBetter(name) {
@@ -269,6 +271,7 @@ func contextRoles(rec *session.Record, tree *session.Tree) []string {
 }
 
 func TestListsEqualPi(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		if isBetter(name) {
@@ -312,6 +315,7 @@ func TestListsEqualPi(t *testing.T) {
 
 // What pi does not open, pigrep does not resume, and the other way round.
 func TestObstaclesEqualPi(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
 		want, ok := all["1.5.2"]

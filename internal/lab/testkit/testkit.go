@@ -59,3 +59,13 @@ func Missing(t testing.TB, why string) {
 	}
 	t.Skip(why)
 }
+
+// Unraced skips a test in the short run, in which `make check` looks for races:
+// one goroutine works on much data, or the program it runs is built without the
+// race detector. The same `make check` runs it in full without it.
+func Unraced(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("finds no races: runs without -short")
+	}
+}

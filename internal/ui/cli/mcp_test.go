@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/adapter"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/mcp"
 )
@@ -223,6 +224,7 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 // Whatever the budget, an answer keeps to it, its items are whole, and the pages
 // together are the long answer.
 func TestPages(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
 	items := func(a answer) (list []string) {
@@ -292,6 +294,7 @@ func TestPages(t *testing.T) {
 // A budget holds for the answer as it is sent, texts and structure together; the
 // smallest may be too small for one item, which says what is enough.
 func TestBudgets(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
 	var listed int
@@ -342,6 +345,7 @@ func TestBudgets(t *testing.T) {
 // From every row of every tool an agent can read on: it names its session, and
 // the entry where it is of one, and read_session knows both.
 func TestEveryRowLeadsOn(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
 	for _, test := range []struct {
@@ -392,6 +396,7 @@ func TestEveryRowLeadsOn(t *testing.T) {
 
 // A session that is read page by page is the whole session, texts included.
 func TestReadSessionPages(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	big := t.TempDir()
 	var want []string

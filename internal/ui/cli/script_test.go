@@ -16,6 +16,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // TestMain puts the program on the path. It is built once, as users have it:
@@ -58,6 +60,7 @@ func runWithProgram(m *testing.M) int {
 // TestScripts runs testdata/*.txt, one for each topic. Every script has a home
 // of its own with the two sessions of testdata/sessions in it.
 func TestScripts(t *testing.T) {
+	testkit.Unraced(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -19,22 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"pigrep/internal/lab/testkit"
 	"pigrep/query"
 	"pigrep/query/match"
 	"pigrep/query/rank"
 )
 
-// TestMain draws fewer sequences of keys outside the long form; -rapid.checks
-// on the command line goes before this.
-func TestMain(m *testing.M) {
-	flag.Parse()
-	given := os.Getenv("PIGREP_TORTURE") != ""
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-	if !given {
-		_ = flag.Set("rapid.checks", "30") // it fails only for a flag that is not there
-	}
-	os.Exit(m.Run())
-}
+func init() { testkit.Sequences(30) }
 
 // pasted is any text, but for the few marks whose width depends on what follows.
 var pasted = rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return !unicode.Is(unicode.Prepended_Concatenation_Mark, r) }))

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // A line of any length is indexed and found again, and takes memory by its
 // length: a line of 200 MB at most 900 MB, a shorter one less in proportion.
 func TestLongLineTakesLittleMemory(t *testing.T) {
-	size := howMany(20, 20, 200) << 20
+	size := testkit.HowMany(20, 20, 200) << 20
 	home := t.TempDir()
 	root := filepath.Join(home, "sessions")
 	writeSession(t, filepath.Join(root, "x", "short.jsonl"), "the dunnart next door")

@@ -30,6 +30,11 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(scratch)
+	defer func() {
+		if shared != nil {
+			shared.reader.Close()
+		}
+	}()
 	return m.Run()
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 	"pigrep/scope"
 )
@@ -32,11 +33,23 @@ type world struct {
 	records              map[string]*session.Record
 }
 
+// everything is a world of our session files and the fixtures. The first test that
+// asks has it made; nobody changes it.
+func everything(t *testing.T) *world {
+	t.Helper()
+	if shared == nil {
+		shared = newWorld(t, filepath.Join(scratch, "everything"), true)
+	}
+	return shared
+}
+
+var shared *world
+
 // newWorld indexes the session files of ours, and of the fixtures, if asked for,
 // those that are sessions and the snapshots of files that changed.
-func newWorld(t *testing.T, fixtures bool) *world {
+func newWorld(t *testing.T, home string, fixtures bool) *world {
 	t.Helper()
-	w := &world{home: t.TempDir(), origin: map[string]string{}}
+	w := &world{home: home, origin: map[string]string{}}
 	w.root, w.indexDir = filepath.Join(w.home, "sessions"), filepath.Join(w.home, "index")
 	w.collect(t, sessions(), "own")
 	if dir := os.Getenv("PIGREP_FIXTURES"); dir != "" && fixtures {
@@ -53,7 +66,6 @@ func newWorld(t *testing.T, fixtures bool) *world {
 	if w.reader, err = index.Open(w.indexDir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.reader.Close() })
 	w.records = map[string]*session.Record{}
 	for _, s := range w.reader.Summaries() {
 		rec, err := w.reader.Record(s.File)
@@ -148,7 +160,7 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 
 // Every part of every entry of every session is in the index, with all its words.
 func TestNothingIsLost(t *testing.T) {
-	w := newWorld(t, true)
+	w := everything(t)
 	held, _ := w.postings(t)
 	entries, parts, checked, problems := 0, 0, 0, 0
 	fail := func(format string, args ...any) {
@@ -198,10 +210,14 @@ func TestNothingIsLost(t *testing.T) {
 // A search for any word of any part finds that part. The words go to the
 // program by the dozen, with any of them being enough.
 func TestEveryWordIsFoundBySearching(t *testing.T) {
-	t.Run("own", func(t *testing.T) { searchEveryWord(t, newWorld(t, false), 1) })
+	t.Run("own", func(t *testing.T) {
+		w := newWorld(t, t.TempDir(), false)
+		defer w.reader.Close()
+		searchEveryWord(t, w, 1)
+	})
 	if os.Getenv("PIGREP_FIXTURES") != "" {
-		// These hold so many words that every 24th has to do.
-		t.Run("fixtures", func(t *testing.T) { searchEveryWord(t, newWorld(t, true), uint32(howMany(200, 24, 1))) })
+		// These hold so many words that every 96th has to do.
+		t.Run("fixtures", func(t *testing.T) { searchEveryWord(t, everything(t), uint32(testkit.HowMany(200, 96, 1))) })
 	}
 }
 
@@ -310,7 +326,7 @@ func TestSessionsAreWhatPiReports(t *testing.T) {
 	if os.Getenv("PIGREP_FIXTURES") == "" {
 		t.Skip("PIGREP_FIXTURES is not set")
 	}
-	w := newWorld(t, true)
+	w := everything(t)
 	compared := 0
 	for _, f := range w.files {
 		data, err := os.ReadFile(w.origin[f.path] + ".truth.json")

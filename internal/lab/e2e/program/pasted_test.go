@@ -9,6 +9,8 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // hasSyntax matches pieces of text that mean something in a query.
@@ -17,7 +19,7 @@ var hasSyntax = regexp.MustCompile(`^[!+~(-]|[~*)"]|^(AND|OR|NOT)$|^[a-zA-Z]+:`)
 // Text that someone copies out of a session and pastes as a query finds the entry
 // it was copied from, punctuation and all: single pieces, and phrases in quotes.
 func TestPastedTextIsFound(t *testing.T) {
-	w := newWorld(t, true)
+	w := everything(t)
 	type source struct {
 		path, id string
 		object
@@ -78,9 +80,9 @@ func TestPastedTextIsFound(t *testing.T) {
 			}
 		}
 	}
-	sample(own, 40)
+	sample(own, testkit.HowMany(20, 30, 400))
 	if len(others) > 0 {
-		sample(others, 25)
+		sample(others, testkit.HowMany(5, 12, 250))
 	}
 }
 

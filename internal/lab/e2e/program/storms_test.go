@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/lab/corpus"
+	"pigrep/internal/lab/testkit"
 )
 
 // someSessions makes a directory of sessions and returns words to search for in it.
@@ -64,20 +65,9 @@ func appendPrompt(t testing.TB, path string, n int, text string) {
 	}
 }
 
-// howMany is the size of a storm: with -short, by default, and in full when
-// PIGREP_TORTURE is set.
-func howMany(short, usual, full int) int {
-	switch {
-	case os.Getenv("PIGREP_TORTURE") != "":
-		return full
-	case testing.Short():
-		return short
-	}
-	return usual
-}
-
 // However often indexing is killed, the next run finds what a new index finds.
 func TestKilledWhileIndexing(t *testing.T) {
+	t.Parallel()
 	home, root, queries := someSessions(t, 3<<20)
 	where := func(dir string) []string {
 		return []string{"--session-dir", root, "--index-dir", filepath.Join(home, dir)}
@@ -86,7 +76,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 	start := time.Now()
 	answers(t, home, where("timing"), queries[:1])
 	whole := time.Since(start)
-	rounds := howMany(3, 12, 70)
+	rounds := testkit.HowMany(3, 5, 70)
 	rng := rand.New(rand.NewPCG(uint64(rounds), 9))
 	killed := 0
 	for round := range rounds {
@@ -121,6 +111,7 @@ func TestKilledWhileIndexing(t *testing.T) {
 // Programs that start together, with no index there yet: one of them makes it,
 // the others wait or say so, and none gives a wrong answer.
 func TestManyStartTogether(t *testing.T) {
+	t.Parallel()
 	home, root, queries := someSessions(t, 2<<20)
 	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
 	want := answers(t, home, []string{"--session-dir", root, "--index-dir", filepath.Join(home, "alone")}, queries)
@@ -157,15 +148,16 @@ func TestManyStartTogether(t *testing.T) {
 // Readers that search while lines are added and indexed see no error and lose
 // nothing that was there before.
 func TestReadersWhileIndexing(t *testing.T) {
+	t.Parallel()
 	home, root, _ := someSessions(t, 2<<20)
 	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
 	if r := pigrep(t, home, append([]string{"index"}, where...)...); r.exit != 0 {
 		t.Fatalf("pigrep index: exit code %d\n%s", r.exit, r.stderr)
 	}
-	rounds := howMany(6, 30, 200)
+	rounds := testkit.HowMany(6, 12, 200)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
-	for i := range howMany(4, 4, 8) {
+	for i := range testkit.HowMany(4, 4, 8) {
 		wg.Go(func() {
 			for n := 0; ; n++ {
 				select {
@@ -209,7 +201,8 @@ func TestReadersWhileIndexing(t *testing.T) {
 // With many small files every one is found, and an index that followed their
 // changes gives the answers of a fresh one.
 func TestManySmallFiles(t *testing.T) {
-	n := howMany(200, 1000, 10_000)
+	t.Parallel()
+	n := testkit.HowMany(200, 500, 10_000)
 	home := t.TempDir()
 	root := filepath.Join(home, "sessions")
 	path := func(i int) string { return filepath.Join(root, fmt.Sprintf("p%d", i%120), fmt.Sprintf("%d.jsonl", i)) }
@@ -254,6 +247,7 @@ func TestManySmallFiles(t *testing.T) {
 
 // A reader of the output that goes away, as head does, is no failure.
 func TestClosedPipe(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	cmd := command(t, home, "search", "--jsonl", "--flat", "-n", "1000", "--scope", "all", "--session-dir", sessions(), "--index-dir", filepath.Join(home, "index"), "the")
 	r, w, err := os.Pipe()

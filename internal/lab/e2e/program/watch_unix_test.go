@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // watchEvent is a line of pigrep watch --jsonl.
@@ -163,6 +165,7 @@ func TestWatchWithoutReader(t *testing.T) {
 
 // Both signals end a watch well, and what was read is published.
 func TestWatchEndsWell(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		home, file, where := oneSession(t)
 		w := startWatcher(t, home, where)
@@ -186,6 +189,7 @@ func TestWatchEndsWell(t *testing.T) {
 
 // A watch that is ended in the middle of a first build keeps what it has.
 func TestWatchEndsEarly(t *testing.T) {
+	t.Parallel()
 	home, _, where := oneSession(t)
 	for i := range 300 {
 		var texts []string
@@ -210,6 +214,7 @@ func TestWatchEndsEarly(t *testing.T) {
 
 // A second watcher is told who runs, and so is everybody who asks.
 func TestSecondWatcher(t *testing.T) {
+	t.Parallel()
 	home, _, where := oneSession(t)
 	w := startWatcher(t, home, where)
 	pid := fmt.Sprint(w.cmd.Process.Pid)
@@ -236,6 +241,7 @@ func TestSecondWatcher(t *testing.T) {
 
 // What a watcher does not do because it is stuck or dead, the others do.
 func TestWatcherThatIsStuckOrDead(t *testing.T) {
+	t.Parallel()
 	home, file, where := oneSession(t)
 	find := func(what string, want int) {
 		t.Helper()
@@ -275,6 +281,7 @@ func TestWatcherThatIsStuckOrDead(t *testing.T) {
 // A directory that cannot be read any more keeps what is indexed of it, is reported
 // once, and is followed again when it can be read.
 func TestWatchOfAnUnreadableDirectory(t *testing.T) {
+	t.Parallel()
 	home, file, where := oneSession(t)
 	beside := filepath.Join(home, "sessions", "q", "beside.jsonl")
 	writeSession(t, beside, "another hyrax")
@@ -314,13 +321,14 @@ func TestWatchOfAnUnreadableDirectory(t *testing.T) {
 // in between, and readers ask all the time: nothing is missed, nothing is there
 // twice, no reader fails.
 func TestWatchInAStorm(t *testing.T) {
+	t.Parallel()
 	home, file, where := oneSession(t)
 	root := filepath.Join(home, "sessions")
 	rewritten, deleted := filepath.Join(root, "q", "rewritten.jsonl"), filepath.Join(root, "q", "deleted.jsonl")
 	writeSession(t, rewritten, "old hyrax", "old hyrax again")
 	writeSession(t, deleted, "hyrax to be deleted")
 	w := startWatcher(t, home, where)
-	lines := howMany(20, 60, 1200)
+	lines := testkit.HowMany(20, 30, 1200)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
@@ -424,7 +432,8 @@ func memory(pid int) int64 {
 // While the first index is built others answer from what is published, and say
 // what is missing.
 func TestSearchWhileTheFirstIndexIsBuilt(t *testing.T) {
-	home, root, _ := someSessions(t, 30<<20)
+	t.Parallel()
+	home, root, _ := someSessions(t, 12<<20)
 	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
 	cmd := command(t, home, append([]string{"index"}, where...)...)
 	var stderr bytes.Buffer
