@@ -72,7 +72,7 @@ test:
 # Rooms that start goroutines or are asked by several. Tests in which one goroutine
 # works on much data leave themselves out here (testkit.Unraced); race-all has them.
 RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
-	./internal/ui/cli ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
+	./internal/ui/cli ./internal/ui/cli/live ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
 
 race:
 	go test -race -short -vet=off $(RACED)
