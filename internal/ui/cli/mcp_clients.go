@@ -3,10 +3,10 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 // client is a program that starts servers, and how it is told of one.
@@ -19,10 +19,10 @@ type client struct {
 
 // started is what starts a server.
 type started struct {
-	Type    string            `json:"type,omitempty"`
-	Command string            `json:"command"`
-	Args    []string          `json:"args"`
-	Env     map[string]string `json:"env,omitempty"`
+	Type    string            `json:"type,omitempty" toml:"-"`
+	Command string            `json:"command" toml:"command"`
+	Args    []string          `json:"args" toml:"args"`
+	Env     map[string]string `json:"env,omitempty" toml:"env,inline,omitempty"`
 }
 
 var clients = []client{
@@ -143,25 +143,6 @@ func serversJSON(key string, typed bool) func(started) (string, error) {
 }
 
 func codexTOML(s started) (string, error) {
-	quoted := make([]string, len(s.Args))
-	for i, arg := range s.Args {
-		quoted[i] = tomlString(arg)
-	}
-	text := fmt.Sprintf("[mcp_servers.pigrep]\ncommand = %s\nargs = [%s]\n", tomlString(s.Command), strings.Join(quoted, ", "))
-	if len(s.Env) > 0 {
-		text += "\n[mcp_servers.pigrep.env]\n"
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		text += fmt.Sprintf("%s = %s\n", name, tomlString(s.Env[name]))
-	}
-	return text, nil
-}
-
-// tomlString is a basic string of TOML, whose escapes are those of JSON.
-func tomlString(s string) string {
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string always can be
-	}
-	return string(data)
+	values, err := toml.Marshal(s)
+	return "[mcp_servers.pigrep]\n" + string(values), err
 }

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -20,20 +20,21 @@ func (s *setting) defaultText(usage string) string {
 // sampleOf is a line of the settings file that sets the setting.
 func sampleOf(root *cobra.Command, s *setting) string {
 	_, f := s.flagOf(root)
-	value := map[string]string{"bool": "true", "int": "20"}[f.Value.Type()]
-	switch words := s.words(root); {
-	case value != "":
-	case len(words) > 0:
-		value = strconv.Quote(words[len(words)-1])
-	case valueName(f) == "DIR":
-		value = `"~/pi"`
-	default:
-		value = `"*/scratch/*"`
+	text := "*/scratch/*"
+	if words := s.words(root); len(words) > 0 {
+		text = words[len(words)-1]
+	} else if valueName(f) == "DIR" {
+		text = "~/pi"
 	}
-	if strings.HasSuffix(f.Value.Type(), "Array") {
-		value = "[" + value + "]"
+	value := map[string]any{"bool": true, "int": 20, "string": text}[f.Value.Type()]
+	if value == nil {
+		value = []string{text}
 	}
-	return s.flag + " = " + value
+	line, err := toml.Marshal(map[string]any{s.flag: value})
+	if err != nil {
+		panic(err) // the values are ours
+	}
+	return strings.TrimSpace(string(line))
 }
 
 // sampleSettings is a settings file in which every key stands, as a comment.

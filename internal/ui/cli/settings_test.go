@@ -82,7 +82,7 @@ func TestParseSettings(t *testing.T) {
 		{"[[search]]\nlimit = 3\n", "/c/x.toml:1:3: search is a table", "write [search]"},
 		{"search = 3\n", "/c/x.toml:1:1: search is a table", "write [search]"},
 		{"scope = \"al\"\n", `/c/x.toml:1:1: scope: there is no "al"`, "conversations"},
-		{"scope = 3\n", "/c/x.toml:1:1: scope takes a text in quotes", `scope = "all"`},
+		{"scope = 3\n", "/c/x.toml:1:1: scope takes a text in quotes", `scope = 'all'`},
 		{"quiet = \"yes\"\n", "/c/x.toml:1:1: quiet takes true or false", "quiet = true"},
 		{"exclude = [3]\n", "/c/x.toml:1:1: exclude takes a list", `exclude = [`},
 		{"search = { limit = -1 }\n", "/c/x.toml:1:12: search.limit takes a number from 0 on", "limit = 20"},

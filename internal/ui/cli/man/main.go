@@ -1,5 +1,5 @@
-// Command man writes the manual of pigrep: a page for each command and topic.
-// It is no part of the program, so that what renders the pages is not either.
+// Command man writes the man pages of pigrep: section 1 for commands, section 7 for
+// help topics. It is not part of the program, and neither is what renders the pages.
 //
 //	go run ./internal/ui/cli/man DIR
 package main
@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/cpuguy83/go-md2man/v2/md2man"
+	"github.com/spf13/cobra/doc"
 
 	"pigrep/internal/ui/cli"
 )
@@ -26,13 +27,18 @@ func main() {
 }
 
 func write(dir string) error {
-	for _, page := range cli.ManPages() {
-		section := filepath.Join(dir, fmt.Sprintf("man%d", page.Section))
+	commands, topics := filepath.Join(dir, "man1"), filepath.Join(dir, "man7")
+	for _, section := range []string{commands, topics} {
 		if err := os.MkdirAll(section, 0o755); err != nil {
 			return err
 		}
-		path := filepath.Join(section, fmt.Sprintf("%s.%d", page.Name, page.Section))
-		if err := os.WriteFile(path, md2man.Render([]byte(page.Text)), 0o644); err != nil {
+	}
+	root, pages := cli.Manual()
+	if err := doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "pigrep", Manual: "pigrep manual"}, commands); err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if err := os.WriteFile(filepath.Join(topics, page.Name+".7"), md2man.Render([]byte(page.Text)), 0o644); err != nil {
 			return err
 		}
 	}
