@@ -26,7 +26,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/cli":         60,
 	"pigrep/internal/ui/printer":     50,
 	"pigrep/internal/ui/tui":         50,
-	"pigrep/internal/ui/mcp":         50,
+	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/query/audit":             46,
 	"pigrep/query/sessions":          46,

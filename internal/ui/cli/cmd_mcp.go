@@ -93,19 +93,12 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 			return nil
 		},
 		Resume: p.agents.ResumeCommand, Absolute: a.absolute,
-		Status: func() (*mcp.Status, error) {
+		Status: func() (*printer.Status, error) {
 			s, err := a.status(p)
 			if err != nil {
 				return nil, agentError(context.Background(), err)
 			}
-			status := &mcp.Status{
-				Built: s.Built, Damage: s.Damage, Sessions: s.Sessions, Entries: s.Entries, Newest: s.Newest, State: s.State,
-				Answer: printer.StatusJSON(s),
-			}
-			for _, r := range s.Roots {
-				status.Roots = append(status.Roots, mcp.Root{Path: r.Path, Files: r.Files})
-			}
-			return status, nil
+			return s, nil
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/filter"
 	"pigrep/query/sessions"
@@ -21,9 +22,6 @@ type head struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Command       string `json:"command" jsonschema:"the command of pigrep that answers the same"`
 }
-
-// schemaVersion is that of the JSON of the commands.
-const schemaVersion = 1
 
 // tail ends every answer that has pages.
 type tail struct {
@@ -51,29 +49,23 @@ type page struct {
 
 // cut returns the answer with as many whole items as the budget has room for.
 func (p *page) cut() (*mcp.CallToolResult, error) {
-	none, used, err := p.render(0)
-	if err != nil || p.items == 0 && used <= p.max {
-		return none, err
-	}
-	n := 0
-	for n < p.items && used < p.max {
-		used += p.size(n)
-		n++
-	}
-	for ; n > 0; n-- {
-		r, size, err := p.render(n)
-		if err != nil || size <= p.max {
-			return r, err
+	var result *mcp.CallToolResult
+	var failed error
+	whole := func(n int) (size int) {
+		if result, size, failed = p.render(n); failed != nil {
+			return 0
 		}
+		return size
 	}
-	_, size, err := p.render(min(1, p.items))
-	if err != nil {
-		return nil, err
+	n, fits := printer.Fit(p.max, p.items, p.size, whole)
+	if failed != nil || fits && (n > 0 || p.items == 0) {
+		return result, failed
 	}
 	what := "the answer with its first item"
 	if p.items == 0 {
 		what = "the answer, though empty,"
 	}
+	size := whole(min(1, p.items))
 	return nil, &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, p.max),
 		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
+	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
@@ -95,7 +96,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	if err != nil {
 		return nil, err
 	}
-	answer := callsAnswer{head: head{schemaVersion, "tools calls"}, Coverage: &list.Coverage}
+	answer := callsAnswer{head: head{printer.SchemaVersion, "tools calls"}, Coverage: &list.Coverage}
 	if list.Total >= 0 {
 		answer.Calls = &list.Total
 	}
@@ -149,7 +150,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 		return nil, searchError(err)
 	}
 	answer := usageAnswer{
-		head: head{schemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),
+		head: head{printer.SchemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),
 		Total: &table.Total, Coverage: &table.Coverage,
 	}
 	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[audit.UsageRow]{

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
+	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
@@ -110,7 +111,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		return nil
 	})
 	answer := grepAnswer{
-		head: head{schemaVersion, "grep"}, Patterns: in.Pattern, Scope: in.scopeName(), Lines: lines, TotalMatches: matches,
+		head: head{printer.SchemaVersion, "grep"}, Patterns: in.Pattern, Scope: in.scopeName(), Lines: lines, TotalMatches: matches,
 		TotalIsExact: err == nil, WithMatch: files,
 	}
 	end := q.tail(nil, query.IndexState{Generation: q.Reader.Generation(), Files: len(q.Reader.Summaries())})

@@ -15,6 +15,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/sessions"
@@ -229,7 +230,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		from = max(0, to-in.Last)
 	}
 	answer := readAnswer{
-		head: head{schemaVersion, "show"}, Session: c.facts,
+		head: head{printer.SchemaVersion, "show"}, Session: c.facts,
 		tail: tail{Warnings: x.warnings(), Index: indexState(query.IndexState{Generation: x.Reader.Generation(), Files: len(x.Reader.Summaries())}, x)},
 	}
 	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"pigrep/internal/ui/printer"
 	"slices"
 	"strings"
 	"testing"
@@ -209,7 +210,7 @@ func TestBadArguments(t *testing.T) {
 // A bug in one tool ends neither the server nor the call.
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
-	client := connect(t, Config{Status: func() (*Status, error) { panic("a bug") }})
+	client := connect(t, Config{Status: func() (*printer.Status, error) { panic("a bug") }})
 	got, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: "status"})
 	if err != nil || !got.IsError {
 		t.Errorf("got %+v, %v", got, err)

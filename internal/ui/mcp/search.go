@@ -11,6 +11,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/rank"
@@ -88,7 +89,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
 	}
 	answer := searchAnswer{
-		head: head{schemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
+		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
 		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, q.leftOut),
 	}
 	p := rowPage[query.Hit]{

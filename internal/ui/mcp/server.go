@@ -22,6 +22,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/grep"
@@ -45,7 +46,7 @@ type Config struct {
 	Name     string
 	Resume   query.ResumeFunc         // how sessions are resumed
 	Absolute func(path string) string // resolves a path that an agent gives
-	Status   func() (*Status, error)
+	Status   func() (*printer.Status, error)
 	// Help is the page about the query language.
 	Help func() string
 

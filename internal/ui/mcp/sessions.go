@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
+	"pigrep/internal/ui/printer"
 	"pigrep/query/sessions"
 )
 
@@ -57,7 +58,7 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 	for i := range found {
 		rows[i] = found[i].Row(req.Text != "")
 	}
-	answer := sessionsAnswer{head: head{schemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
+	answer := sessionsAnswer{head: head{printer.SchemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
 	return pageOf(q, rows, rowPage[sessions.Row]{
 		tail: q.tail(list.Warnings, list.Index),
 		line: func(r *sessions.Row) string { return sessionText(&r.SessionHit, q.short) },

@@ -9,32 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
-	"pigrep/internal/session"
-	"pigrep/query"
+	"pigrep/internal/ui/printer"
 )
 
 // StatusInput are the arguments of status: none.
 type StatusInput struct{}
-
-// Status is what is indexed. The text says its facts; the structured answer is that
-// of the status command.
-type Status struct {
-	Built    bool   // there is an index
-	Damage   string // why it cannot be read; "" when it can
-	Roots    []Root
-	Sessions int
-	Entries  int
-	Newest   session.Time
-	State    query.IndexState
-
-	Answer any // written as JSON
-}
-
-// Root is a session directory.
-type Root struct {
-	Path  string
-	Files int
-}
 
 func (s *server) addStatus(m *mcp.Server) {
 	add(m, s, tool[StatusInput]{
@@ -49,7 +28,7 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	if err != nil {
 		return nil, err
 	}
-	data, err := encode(f.Answer)
+	data, err := encode(printer.StatusJSON(f))
 	if err != nil {
 		return nil, err
 	}
