@@ -211,6 +211,10 @@ func TestExport(t *testing.T) {
 					t.Errorf("%q is missing", want)
 				}
 			}
+			if format == "json" { // what show --all --json prints
+				golden(t, "show-json", b.Bytes())
+				return
+			}
 			golden(t, "export-"+format, b.Bytes())
 		})
 	}
