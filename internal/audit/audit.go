@@ -1,10 +1,10 @@
-// Package audit takes from the entries of sessions what an audit asks: which
-// tools were called and how that ended, which programs shell commands run, what
-// in them a reviewer wants to see first, and what it all cost.
+// Package audit extracts the facts for audits from the entries of sessions: which
+// tools were called with which outcome, which programs shell commands run, which
+// calls are risky, and what it all cost.
 //
-// A Folder folds the facts of entries into session.Facts, while indexing. The
-// rules of what a reviewer wants to see first are data, Rules, which an Evaluator
-// applies to calls when it is asked.
+// A Folder folds the facts of entries into session.Facts during indexing. What is
+// risky is defined by data, Rules, which an Evaluator applies to calls when an
+// audit asks for it.
 package audit
 
 import (
@@ -15,16 +15,16 @@ import (
 	"pigrep/internal/session"
 )
 
-// Limits of what is kept of a call.
+// Limits of what is stored for a call.
 const (
 	MaxCommand  = 4 << 10 // bytes of a shell command
 	MaxLine     = 160     // bytes of other arguments
-	maxTool     = 256     // bytes of a tool's name
+	maxTool     = 256     // bytes of the tool's name
 	maxPrograms = 200
 )
 
-// Folder folds the facts of entries into those of their session file. It is
-// used by one goroutine.
+// Folder folds the facts of entries into those of their session file. It is not
+// safe for concurrent use.
 type Folder struct {
 	d     *dissector
 	names map[string]string
@@ -33,7 +33,7 @@ type Folder struct {
 // NewFolder returns a folder.
 func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
 
-// Add folds the next entry of a file. It keeps nothing of the entry's memory.
+// Add folds the next entry of a file. It does not retain the entry's memory.
 func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 	f := e.Facts
 	if f == nil {
@@ -70,8 +70,8 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 	}
 }
 
-// result joins a result with its call, or notes that there is none. It returns
-// the model that made the call.
+// result joins a result with its call, or records a result without one. It
+// returns the model that made the call.
 func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) string {
 	c := to.Answer(e.ToolCallID)
 	if c == nil {
@@ -82,7 +82,7 @@ func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFac
 		return ""
 	}
 	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
-	// Times that are not the entries' own say nothing; clocks run backwards.
+	// Only the entries' own times count, and clocks may run backwards.
 	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
 		c.Duration = int32(d)
 	}
@@ -124,7 +124,7 @@ func (o *Folder) command(text string) (programs []string, broken bool) {
 	return programs, o.d.broken
 }
 
-// name returns s in memory of its own; names come again and again.
+// name returns a copy of s; equal names share one.
 func (o *Folder) name(s string) string {
 	if s == "" {
 		return ""
@@ -147,7 +147,7 @@ func (o *Folder) tool(s string) string {
 	return o.name(short)
 }
 
-// cut returns a text of at most n bytes, and whether that is not all of it.
+// cut returns the first n bytes of a text at most, and whether it cut any.
 func cut(text []byte, n int) (string, bool) {
 	if len(text) <= n {
 		return string(text), false
@@ -158,7 +158,7 @@ func cut(text []byte, n int) (string, bool) {
 	return string(text[:n]), true
 }
 
-// line is cut for arguments, which it puts on one line.
+// line is cut for arguments. It joins their lines with spaces.
 func line(text []byte, n int) (string, bool) {
 	short, more := cut(text, n)
 	if bytes.IndexByte(text, '\n') >= 0 {

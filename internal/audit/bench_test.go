@@ -15,8 +15,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// BenchmarkFacts measures what the facts of session files cost beside parsing
-// them. $PIGREP_FIXTURES names a directory with session files.
+// BenchmarkFacts measures the cost of facts in addition to parsing session files.
+// $PIGREP_FIXTURES names a directory with session files.
 func BenchmarkFacts(b *testing.B) {
 	root := os.Getenv("PIGREP_FIXTURES")
 	if root == "" {

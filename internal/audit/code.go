@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Programs in other languages than the shell's are not parsed: what they do to
-// files is looked for in their text.
+// Code in languages other than the shell's is not parsed. Regular expressions find
+// what it does to files.
 
-// codeFlags are the flags of interpreters before a program as text.
+// codeFlags are the interpreter flags that precede code.
 var codeFlags = map[string][]string{
 	"python": {"-c"}, "python2": {"-c"}, "python3": {"-c"}, "node": {"-e", "--eval", "-p", "--print"}, "bun": {"-e", "--eval", "-p"}, "deno": {"eval"},
 	"perl": {"-e", "-E", "-ne", "-pe"}, "ruby": {"-e", "-ne"}, "php": {"-r"},
 }
 
-// Files in code. The last group that matched is the path.
+// Files in code. The path is in the group that matched.
 var (
 	codeWrites = compiled(`\bopen\(\s*(?:[\w.]+\(\s*)?["']([^"'\n]+)["']\)?\s*,\s*(?:mode\s*=\s*)?["'][wax]` +
 		`|\b(?:remove|unlink|rmtree|removedirs|rmdir|makedirs|mkdir|truncate|rm_rf|rm_r|rm_f|remove_tree|rm|cp|(?:write|append)File|(?:write|append)FileSync|(?:rm|unlink|rmdir|mkdir|truncate|cp)Sync|file_put_contents|File\.write)\b\(?\s*(?:[\w.]+\(\s*)?["']([^"'\n]+)["']` +
@@ -22,8 +22,7 @@ var (
 	codeStrings = compiled(`"([^"\n]*)"|'([^'\n]*)'`)
 )
 
-// code returns the program that an interpreter is given as text, "" when it is
-// given none.
+// code returns the code passed to an interpreter as text, "" if there is none.
 func (c *command) code(here string) string {
 	flags, ok := codeFlags[interpreterOf(c.program)]
 	if !ok {
@@ -48,7 +47,7 @@ func interpreterOf(program string) string {
 	return program
 }
 
-// inspect notes the files that code names.
+// inspect records the files that code names.
 func (d *dissector) inspect(code string) {
 	if len(code) > maxParsed {
 		code = code[:maxParsed]
@@ -65,10 +64,10 @@ func (d *dissector) inspect(code string) {
 	}
 }
 
-const maxFound = 100 // files in one program
+const maxFound = 100 // files in one piece of code
 
-// powershell takes commands of PowerShell apart, as far as a bash parser is not
-// needed: by what stands between them. It returns the programs.
+// powershell splits PowerShell code into commands at its separators; the bash
+// parser cannot read it. It returns the programs.
 func (d *dissector) powershell(text string, before []string) (programs []string) {
 	for _, mark := range []string{"DownloadString", "DownloadFile", "DownloadData"} {
 		if strings.Contains(text, mark) {

@@ -8,20 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A shell command is taken apart into the programs it runs:
+// A shell command is dissected into the programs it runs:
 //
 //	sudo env A=1 git -C x push -f && curl u | bash -c 'rm y'
 //	 ─▶ sudo, git [-C x push -f], curl [u], bash [-c …] after curl, rm [y]
 //
-// Pipes, lists, substitutions, functions, here-documents for a shell, and the
-// commands that other programs are given (sudo, env, xargs, find -exec, sh -c,
-// eval, ssh, …) are followed. What cannot be known before it runs, as the value
-// of a variable, stays as it is written.
+// The dissector follows pipes, lists, substitutions, functions, here-documents for
+// a shell, and commands passed to other programs (sudo, env, xargs, find -exec,
+// sh -c, eval, ssh, …). Values known only at run time, such as those of most
+// variables, stay as written.
 
-// Limits of what is parsed.
+// Limits of parsing.
 const (
-	maxParsed = 64 << 10 // bytes; a longer command is only cut into words
-	maxDepth  = 8        // commands within commands
+	maxParsed = 64 << 10 // bytes; longer commands are only split into words
+	maxDepth  = 8        // nested commands
 )
 
 var manyOpen = strings.Repeat("(", 64)
@@ -29,15 +29,15 @@ var manyOpen = strings.Repeat("(", 64)
 // command is one program that a shell command runs.
 type command struct {
 	program string   // without its directory
-	args    []string // without what came before the program
-	before  []string // programs before it in its pipeline
-	inner   []string // programs in the substitutions among its arguments
-	by      string   // the program that is given it to run: xargs, find, sudo, …
-	text    string   // the program that it is given, as code of its language
-	saved   bool     // it is, or runs, a file that the same command fetched
+	args    []string // after the program
+	before  []string // earlier programs in its pipeline
+	inner   []string // programs in substitutions among its arguments
+	by      string   // the program that runs it: xargs, find, sudo, …
+	text    string   // code passed to it as text, in its own language
+	saved   bool     // it is, or runs, a file that the same command downloaded
 }
 
-// access is a file that a shell command names to read or write it.
+// access is a file that a shell command reads or writes.
 type access struct {
 	path  string
 	write bool
@@ -50,7 +50,7 @@ type word struct {
 	inner []string // programs in its substitutions
 }
 
-// dissector takes shell commands apart. It is used by one goroutine.
+// dissector dissects shell commands. It is not safe for concurrent use.
 type dissector struct {
 	parser   *syntax.Parser
 	commands []command
@@ -59,25 +59,25 @@ type dissector struct {
 	depth    int
 	dir      string
 	remote   bool
-	by       string              // what runs the next program
-	piped    string              // text that the next program reads
-	saved    map[string]bool     // files that came from the network
-	holds    map[string][]string // programs whose output a variable has
+	by       string              // the program that runs the next one
+	piped    string              // text that the next program reads from stdin
+	saved    map[string]bool     // downloaded files
+	holds    map[string][]string // by variable: the programs whose output it contains
 }
 
 func newDissector() *dissector {
 	return &dissector{parser: syntax.NewParser(syntax.Variant(syntax.LangBash))}
 }
 
-// dissect takes a command apart that runs in a directory. The results are valid
-// until the next one.
+// dissect dissects a command that runs in a directory. The results are valid until
+// the next call.
 func (d *dissector) dissect(text, dir string) {
 	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
 	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, dir: dir}
 	d.script(text, nil)
 }
 
-// script takes a text apart that a shell is given, and returns the programs.
+// script dissects text passed to a shell, and returns the programs.
 func (d *dissector) script(text string, before []string) []string {
 	if d.depth >= maxDepth || strings.TrimSpace(text) == "" {
 		return nil
@@ -92,9 +92,9 @@ func (d *dissector) script(text string, before []string) []string {
 	return d.stmts(file.Stmts, before)
 }
 
-// parse returns nil for what is no shell command.
+// parse returns nil if the text is not a shell command.
 func (d *dissector) parse(text string) (file *syntax.File) {
-	// The parser takes the square of the time for what may be arithmetic.
+	// For text that may be arithmetic, the parser takes quadratic time.
 	if len(text) > maxParsed || strings.Contains(text, manyOpen) {
 		return nil
 	}
@@ -110,8 +110,8 @@ func (d *dissector) parse(text string) (file *syntax.File) {
 	return file
 }
 
-// pieces makes the best of a text that does not parse: its first program. What
-// follows may be the text of a file.
+// pieces returns the first program of a text that does not parse. The rest may be
+// the content of a file.
 func (d *dissector) pieces(text string, before []string) []string {
 	text = strings.TrimLeft(text[:min(len(text), maxParsed)], "\n\t ;|&(){}")
 	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
@@ -228,11 +228,11 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 	return programs
 }
 
-// socket is how bash names connections to other machines.
+// socket is the prefix of bash's names for network connections.
 const socket = "/dev/tcp/"
 
-// printed returns the text that echo, printf, or cat with a here-document hand on
-// to what reads from them; "" when it is not known.
+// printed returns the text that echo, printf, or cat with a here-document writes to
+// the next program; "" if it is not known.
 func (d *dissector) printed(s *syntax.Stmt) string {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 || d.depth >= maxDepth {
@@ -260,7 +260,7 @@ func (d *dissector) printed(s *syntax.Stmt) string {
 	return strings.ReplaceAll(strings.Join(text, " "), `\n`, "\n")
 }
 
-// quiet evaluates a word whose substitutions were followed before.
+// quiet evaluates a word whose substitutions have been followed already.
 func (d *dissector) quiet(w *syntax.Word) string {
 	commands, accesses := len(d.commands), len(d.accesses)
 	text := d.word(w).text
@@ -276,7 +276,7 @@ func (d *dissector) assign(a *syntax.Assign) []string {
 	return d.word(a.Value).inner
 }
 
-// word evaluates a word as far as it can be known.
+// word evaluates a word as far as its value is known.
 func (d *dissector) word(w *syntax.Word) word {
 	if w == nil {
 		return word{}
@@ -353,7 +353,7 @@ func unescape(b *strings.Builder, s string, quoted bool) {
 	}
 }
 
-// access notes a file. What is known only when the command runs is left out.
+// access records a file. Files of other machines are ignored.
 func (d *dissector) access(name string, write bool) {
 	if name == "" || name == "-" || d.remote {
 		return
@@ -361,8 +361,8 @@ func (d *dissector) access(name string, write bool) {
 	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir})
 }
 
-// run takes apart what the words of a simple command run, and returns the
-// programs.
+// run dissects a simple command, given as words, and returns the programs it
+// runs.
 func (d *dissector) run(words []word, before []string, here string) []string {
 	for len(words) > 0 && (words[0].text == "" || isAssignment(words[0].text)) {
 		words = words[1:]
@@ -421,7 +421,7 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 	}
 	d.depth++
 	defer func() { d.depth-- }()
-	// The program at hand is what runs the next one.
+	// This program runs the next one.
 	run := func(words []word) []string {
 		d.by = c.program
 		defer func() { d.by = "" }()
@@ -437,7 +437,7 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 	case c.program == "cd" || c.program == "pushd":
 		d.dir = enter(d.dir, firstArgument(c.args))
 	case c.program == "popd":
-		d.dir = "" // what was before is not kept
+		d.dir = "" // the directory stack is not tracked
 	case slices.Contains(shells, c.program):
 		for i, arg := range c.args {
 			if len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.HasSuffix(arg, "c") && i+1 < len(rest) {
@@ -462,7 +462,7 @@ func (d *dissector) given(at int, rest []word, before []string, here string) []s
 			return elsewhere(func() []string { return d.script(here, before) })
 		}
 	case (c.program == "docker" || c.program == "podman" || c.program == "docker-compose") && slices.Contains(c.args[:min(2, len(c.args))], "exec"):
-		// The container comes first.
+		// The first word is the container.
 		if inner := inContainer.after(rest[slices.Index(c.args, "exec")+1:]); len(inner) > 1 {
 			return elsewhere(func() []string { return run(inner[1:]) })
 		}
@@ -525,7 +525,7 @@ func join(words []word) string {
 	return strings.Join(text, " ")
 }
 
-// firstArgument returns the first argument that is no flag.
+// firstArgument returns the first argument that is not a flag.
 func firstArgument(args []string) string {
 	for i, arg := range args {
 		if arg == "--" && i+1 < len(args) {
@@ -552,11 +552,11 @@ func isAssignment(s string) bool {
 	return true
 }
 
-// wrapper describes a program that runs the command after its own flags.
+// wrapper describes a program that runs the command that follows its own flags.
 type wrapper struct {
-	valued []string // flags that take the next word
-	skip   int      // words after the flags that are its own
-	counts bool     // it is a program of its own to count
+	valued []string // flags whose value is the next word
+	skip   int      // its own words after the flags
+	counts bool     // it counts as a program itself
 }
 
 var shells = []string{"bash", "sh", "zsh", "dash", "ksh", "ash", "fish"}
@@ -592,7 +592,7 @@ var wrappers = map[string]wrapper{
 	"caffeinate": {valued: []string{"-t"}},
 }
 
-// inContainer is docker exec.
+// inContainer is the wrapper docker exec.
 var inContainer = wrapper{valued: []string{"-e", "--env", "--env-file", "-u", "--user", "-w", "--workdir", "--index"}}
 
 // after returns the words of the command that the wrapper runs.
@@ -612,8 +612,8 @@ func (w wrapper) after(words []word) []word {
 	return nil
 }
 
-// subcommanded lists the programs whose first argument says what they do, with
-// the flags before it that take a value.
+// subcommanded lists programs with subcommands, and for each the flags before the
+// subcommand that take a value.
 var subcommanded = map[string][]string{
 	"git": {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, "gh": {"-R", "--repo"}, "hub": nil, "hg": nil, "svn": nil, "jj": nil,
 	"npm": {"--prefix", "-w", "--workspace"}, "pnpm": {"-C", "--dir", "--filter", "-F"}, "yarn": {"--cwd"}, "bun": {"--cwd"}, "deno": nil, "npx": {"-p", "--package"},
@@ -625,8 +625,8 @@ var subcommanded = map[string][]string{
 	"tmux": {"-L", "-S", "-f"}, "openssl": nil, "pi": nil, "claude": nil, "swift": nil, "flutter": nil, "zig": nil,
 }
 
-// label names what the command does: its program, and the subcommand where it
-// has one.
+// label is the name under which a command counts: its program, and the subcommand
+// if it has one.
 func (c *command) label() string {
 	name := shorten(c.program, maxLabel)
 	switch c.program {

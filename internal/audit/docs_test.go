@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the table of rules in the docs")
 
-// The docs have the table of rules.
+// docs/audit.md has the table of rules.
 func TestDocs(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "audit.md")
 	data, err := os.ReadFile(path)

@@ -2,7 +2,7 @@ package audit
 
 import "pigrep/internal/session"
 
-// RuleSet is a set of rules, a bit for each by its place in Rules.
+// RuleSet is a set of rules: one bit each, by index in Rules.
 type RuleSet uint32
 
 // IDs lists the ids of the rules in the set, in the order of Rules.
@@ -16,7 +16,7 @@ func (s RuleSet) IDs() []string {
 	return ids
 }
 
-// Evaluator finds the rules that calls match. It is used by one goroutine.
+// Evaluator finds the rules that calls match. It is not safe for concurrent use.
 type Evaluator struct {
 	d     *dissector
 	files fileMatcher
@@ -25,9 +25,9 @@ type Evaluator struct {
 // NewEvaluator returns an evaluator.
 func NewEvaluator() *Evaluator { return &Evaluator{d: newDissector()} }
 
-// Rules returns the rules that a call matches, with its details, of a session with
-// the working directory cwd. The command is the call's shell command in full; it
-// is ignored when the call runs none.
+// Rules returns the rules that a call matches in a session with the working
+// directory cwd. The command is the full shell command of the call; it is ignored
+// if the call runs none.
 func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) (set RuleSet) {
 	if c.Shell {
 		v.d.dissect(command, cwd)
@@ -41,7 +41,7 @@ func (v *Evaluator) Rules(c *session.CallFact, command, cwd string) (set RuleSet
 	if !writes && lists(c.Tool) {
 		return set
 	}
-	// A tool that nothing is known of most likely reads the file.
+	// An unknown tool most likely reads the file.
 	for _, path := range c.Paths {
 		set |= v.files.match(path, cwd, cwd, writes)
 	}

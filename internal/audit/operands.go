@@ -16,17 +16,17 @@ const (
 	written
 )
 
-// operands says which arguments of a program are files.
+// operands describes which arguments of a program are files.
 type operands struct {
-	plain  use      // arguments that are no flags
-	skip   int      // of these the first are no files, when there are more
-	last   use      // the last of several, when that is another use
-	reads  []string // flags with a file that is read
-	writes []string // flags with a file that is written, or a directory in which files are
+	plain  use      // of arguments that are not flags
+	skip   int      // the number of leading arguments that are not files, if there are more
+	last   use      // of the last of several arguments, if it differs
+	reads  []string // flags whose value is a file to read
+	writes []string // flags whose value is a file to write, or a directory to write files to
 }
 
-// programFiles lists what programs do with the files among their arguments. The
-// flags of a program that looks at its arguments in a way of its own are in files.
+// programFiles says what programs do with the files among their arguments. The
+// method files handles programs with an unusual syntax.
 var programFiles = sync.OnceValue(func() map[string]operands {
 	m := map[string]operands{
 		"mv":      {plain: written, writes: []string{"-t", "--target-directory"}},
@@ -59,7 +59,7 @@ var programFiles = sync.OnceValue(func() map[string]operands {
 	return m
 })
 
-// files notes the files that a program reads and writes.
+// files records the files that a program reads and writes.
 func (d *dissector) files(c *command) {
 	args := plainArguments(c)
 	name := strings.ToLower(c.program)
@@ -108,8 +108,8 @@ func (d *dissector) files(c *command) {
 	d.accessAll(args, o.plain)
 }
 
-// editedFiles returns the files of sed and perl: what is left of the arguments
-// without the programs that say what to do to them.
+// editedFiles returns the files of sed and perl: the arguments without the
+// scripts.
 func editedFiles(c *command, args []string) []string {
 	var programs []string
 	for _, flag := range []string{"-e", "-f", "--expression", "--file"} {
@@ -121,7 +121,7 @@ func editedFiles(c *command, args []string) []string {
 	return slices.DeleteFunc(args, func(a string) bool { return slices.Contains(programs, a) })
 }
 
-// accessAll notes files.
+// accessAll records files.
 func (d *dissector) accessAll(names []string, u use) {
 	if u == unused {
 		return
@@ -131,8 +131,8 @@ func (d *dissector) accessAll(names []string, u use) {
 	}
 }
 
-// values returns the values of a flag: "-o x", "-ox", "-so x", "--out x",
-// "--out=x", and "of=x" of what is no flag.
+// values returns the values of a flag in all its forms: "-o x", "-ox", "-so x",
+// "--out x" and "--out=x"; without a dash also "of=x".
 func (c *command) values(flag string) (list []string) {
 	for i, arg := range c.args {
 		value, joined := strings.CutPrefix(arg, flag+"=")
@@ -160,7 +160,7 @@ func isLetters(s string) bool {
 	return true
 }
 
-// fetch notes the files that curl and wget send and save.
+// fetch records the files that curl and wget send and save.
 func (d *dissector) fetch(c *command, args []string) {
 	for _, a := range c.args {
 		if strings.HasPrefix(a, "@") || strings.Contains(a, "=@") {
@@ -182,7 +182,7 @@ func (d *dissector) fetch(c *command, args []string) {
 	d.save(saved)
 }
 
-// save notes files whose content came from the network.
+// save records files whose content came from the network.
 func (d *dissector) save(names []string) {
 	for _, name := range names {
 		if d.saved == nil {
@@ -192,7 +192,7 @@ func (d *dissector) save(names []string) {
 	}
 }
 
-// tar notes the archive and where its files are put.
+// tar records the archive and the directory it is extracted to.
 func (d *dissector) tar(c *command, args []string) {
 	mode := func(letter, long string) bool {
 		return c.has("-"+letter) || c.has(long) || len(c.args) > 0 && isLetters(c.args[0]) && strings.Contains(c.args[0], letter)
@@ -216,7 +216,7 @@ func (d *dissector) tar(c *command, args []string) {
 	}
 }
 
-// git notes the working trees that git changes, and the files that it shows.
+// git records the working trees that git changes, and the files that it shows.
 func (d *dissector) git(c *command) {
 	sub := c.subcommand()
 	at := slices.Index(c.args, sub)
@@ -249,7 +249,7 @@ func (d *dissector) git(c *command) {
 	}
 }
 
-// plainArguments returns the arguments that are no flags.
+// plainArguments returns the arguments that are not flags.
 func plainArguments(c *command) []string {
 	args := make([]string, 0, len(c.args))
 	for i, a := range c.args {
@@ -263,7 +263,7 @@ func plainArguments(c *command) []string {
 	return args
 }
 
-// isRemote reports whether a path is one of another machine.
+// isRemote reports whether a path is on another machine.
 func isRemote(s string) bool {
 	host, _, ok := strings.Cut(s, ":")
 	return ok && len(host) > 1 && !strings.Contains(host, "/")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Action says what a tool of this name does with the files among its arguments:
+// Action returns what a tool of this name does to the files among its arguments:
 // "read", "write", "edit", or "other".
 func Action(tool string) string {
 	switch strings.ToLower(tool) {
@@ -20,7 +20,7 @@ func Action(tool string) string {
 	return "other"
 }
 
-// lists reports whether a tool of this name looks at the names of files alone.
+// lists reports whether a tool of this name only lists file names.
 func lists(tool string) bool {
 	switch strings.ToLower(tool) {
 	case "ls", "find", "glob", "list", "list_files", "list_directory", "list_dir", "file_search":
@@ -35,13 +35,13 @@ var (
 	drive    = compiled(`^/(?:mnt/)?([a-z])/`)
 )
 
-// isAbsolute reports whether a path with slashes begins at a root.
+// isAbsolute reports whether a path with slashes is absolute, on any system.
 func isAbsolute(s string) bool {
 	return strings.HasPrefix(s, "/") || len(s) > 2 && s[1:3] == ":/" && (s[0]|0x20 >= 'a' && s[0]|0x20 <= 'z')
 }
 
-// Resolve returns the path of a file that was named in a directory, with
-// slashes. A home directory is taken from that of the working directory.
+// Resolve returns the path, with slashes, of a file named relative to dir. A
+// leading ~ is the home directory that contains dir.
 func Resolve(file, dir string) string {
 	file, dir = slashed(file), slashed(dir)
 	for _, home := range []string{"~", "$HOME"} {
@@ -63,9 +63,8 @@ func Resolve(file, dir string) string {
 
 func slashed(s string) string { return strings.ReplaceAll(s, `\`, "/") }
 
-// isOutside reports whether a file that was named in dir is outside of the
-// working directory, and not in a place for temporary files. What cannot be
-// known is not.
+// isOutside reports whether a file named relative to dir is outside the working
+// directory and the temporary directories. A path that cannot be resolved is not.
 func isOutside(file, dir, cwd string) bool {
 	cwd = strings.TrimRight(slashed(cwd), "/")
 	if cwd == "" || file == "" || strings.Contains(file, "://") {
@@ -80,7 +79,7 @@ func isOutside(file, dir, cwd string) bool {
 	}
 	windows := len(cwd) > 1 && cwd[1] == ':'
 	if windows {
-		// A Unix shell there writes /c/ for C:/.
+		// Unix shells on Windows write /c/ for C:/.
 		full, cwd = strings.ToLower(drive().ReplaceAllString(full, "$1:/")), strings.ToLower(cwd)
 	}
 	rest, ok := strings.CutPrefix(full, cwd)
@@ -88,7 +87,7 @@ func isOutside(file, dir, cwd string) bool {
 	return !inside && (!windows || full[1] == ':') && !harmless().MatchString(full)
 }
 
-// enter returns the directory after cd, "" when it cannot be known.
+// enter returns the directory after cd, "" if it cannot be known.
 func enter(dir, to string) string {
 	switch {
 	case to == "":

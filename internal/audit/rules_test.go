@@ -11,7 +11,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// rulesOf returns the rules that it matches.
+// rulesOf returns the rules that a call matches.
 func rulesOf(t *testing.T, text string) []string {
 	t.Helper()
 	const cwd = "/home/dev/app"
@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// The rules of a call are kept as bits of a number.
+// A RuleSet has one bit per rule.
 func TestRulesFit(t *testing.T) {
 	if len(Rules) > 32 {
 		t.Errorf("%d rules", len(Rules))
@@ -155,7 +155,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// What is no shell command counts by its first word.
+// Text that does not parse counts by its first word.
 func TestCommandsThatDoNotParse(t *testing.T) {
 	for _, test := range []struct{ command, want string }{
 		{"echo 'unfinished", "echo"},
@@ -221,7 +221,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Taking a command apart never fails, whatever it is.
+// Dissecting never panics, whatever the command.
 func FuzzDissect(f *testing.F) {
 	for _, s := range []string{"a | b", "$(", "`", "<<E\n", "sudo", "xargs", "find -exec", "ssh h", "bash -c", "env -u", "timeout", "eval '", "git -C"} {
 		f.Add(s)

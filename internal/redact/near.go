@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// Most texts have nothing near any secret, and others it in few lines. One pass
-// over the text finds the words of all rules; the patterns, which are slow, look
-// at the lines around those only.
+// Most texts contain no words of the rules, and the others contain them in few
+// lines. One pass over the text finds these words; only the lines around them are
+// searched with the patterns, which are slow.
 
-// region is a piece of a text in which a rule may find something.
+// region is a piece of a text in which a rule may match.
 type region struct{ rule, start, end int }
 
-// How much of a long line around a word is looked at.
+// How much of a long line around a word is searched.
 const (
 	regionBefore = 256
 	regionAfter  = 8 << 10
 )
 
-// nearWord is a word of a rule, by its first two bytes.
+// nearWord is a word of a rule.
 type nearWord struct {
 	word string
 	rule int
 }
 
 type nearTable struct {
-	begins [1 << 16 / 64]uint64 // bits: two bytes with which words begin
+	begins [1 << 16 / 64]uint64 // bit set of the first two bytes of words
 	words  map[uint16][]nearWord
 }
 
@@ -43,19 +43,19 @@ var near = sync.OnceValue(func() *nearTable {
 	return t
 })
 
-// regions returns where which rule has to look, by rule and then by place; the
-// regions of a rule do not overlap.
+// regions returns the regions to search, ordered by rule and position. Those of one
+// rule do not overlap.
 func regions(text string) []region {
 	t := near()
 	var found []region
-	covered := make([]int, len(Rules)) // up to where the last region of a rule goes
+	covered := make([]int, len(Rules)) // the end of the last region of each rule
 	add := func(rule, at int) {
 		if at < covered[rule] {
 			return
 		}
 		r := region{rule, 0, len(text)}
 		if !Rules[rule].Lines {
-			// With the newline before the line: a pattern may want white space.
+			// Includes the newline before the line: a pattern may require white space.
 			r.start = lineBefore(text, at)
 			r.end = min(at+regionAfter, len(text))
 			if n := strings.IndexByte(text[at:r.end], '\n'); n >= 0 {
@@ -109,7 +109,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// equalFold reports whether s is the word, which is in lower case.
+// equalFold reports whether s equals the word, ignoring the case of s.
 func equalFold(s, word string) bool {
 	for i := range len(word) {
 		if lower(s[i]) != word[i] {
@@ -119,7 +119,7 @@ func equalFold(s, word string) bool {
 	return true
 }
 
-// compiled holds the patterns, each made when it is first needed.
+// compiled returns the patterns, each compiled on first use.
 var compiled = sync.OnceValue(func() []func() *regexp.Regexp {
 	list := make([]func() *regexp.Regexp, len(Rules))
 	for i := range Rules {
@@ -130,8 +130,8 @@ var compiled = sync.OnceValue(func() []func() *regexp.Regexp {
 
 func pattern(rule int) *regexp.Regexp { return compiled()[rule]() }
 
-// lineBefore returns where the newline before a place is, 0 when there is none
-// near.
+// lineBefore returns the position of the newline before at, or the earliest position
+// searched if there is none.
 func lineBefore(text string, at int) int {
 	from := max(0, at-regionBefore)
 	return max(from, from+strings.LastIndexByte(text[from:at], '\n'))

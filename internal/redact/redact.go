@@ -1,11 +1,12 @@
 // Package redact masks what looks like a secret: keys, tokens, passwords, private
-// keys. The rules are data (Rules); each is a pattern and the words without which
-// it is not even tried, so that a text with nothing of the kind costs one look.
+// keys. The rules are data (Rules). Each has a pattern, and words of which the text
+// must contain one before the pattern is tried, so a text without secrets costs
+// one pass.
 //
-// It masks by span: what stands around a secret stays, and spans that others
-// have in the text move along. A secret is replaced by [redacted:ID], with the id
-// of the rule; masking what is masked changes nothing. Masking is a help against
-// carelessness and no guarantee: a secret in a form that no rule knows stays.
+// A secret is replaced by [redacted:ID], with the id of the rule. The surrounding
+// text is kept, and spans in the text can be moved along. Masking is idempotent. It
+// protects against carelessness and is not a guarantee: a secret in a form that no
+// rule knows is not masked.
 package redact
 
 import (
@@ -15,13 +16,13 @@ import (
 	"strings"
 )
 
-// Span is a place of a secret in a text, in bytes.
+// Span is the position of a secret in a text, in bytes.
 type Span struct {
 	Start, End int
 	Rule       string // the id of the rule that found it
 }
 
-// Mask is what stands in place of a secret that this rule found.
+// Mask returns the replacement for a secret that this rule found.
 func Mask(rule string) string { return "[redacted:" + rule + "]" }
 
 // Find returns the secrets in a text, in order and not overlapping.
@@ -41,7 +42,7 @@ func Find(text string) []Span {
 				}
 			}
 			start, end = start+r.start, end+r.start
-			if end == r.end { // a word that goes on
+			if end == r.end { // the word may continue beyond the region
 				end += wordEnd(text[end:])
 			}
 			if rule.takes(text[start:end]) {
@@ -52,8 +53,8 @@ func Find(text string) []Span {
 	if len(spans) < 2 {
 		return spans
 	}
-	// The rules come in the order in which they count; of those that meet, the
-	// earlier rule names the place, which is that of both.
+	// Overlapping spans are joined; the rule that comes first in Rules names the
+	// result.
 	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
 	kept := spans[:1]
 	for _, s := range spans[1:] {
@@ -70,7 +71,7 @@ func Find(text string) []Span {
 	return kept
 }
 
-// wordEnd returns where the word ends that a text begins with.
+// wordEnd returns the length of the word at the start of a text.
 func wordEnd(text string) int {
 	if n := strings.IndexAny(text, " \t\r\n\"'`<>"); n >= 0 {
 		return n
@@ -78,21 +79,21 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// shortest is how long a text must be to hold a secret.
+// shortest is the length of the shortest text that can contain a secret.
 const shortest = 8
 
 func rank(id string) int { return slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id }) }
 
-// How far beyond a piece of a text secrets are looked for that reach into it: so
-// far, and back to where the word, or the private key, begins that is cut there.
+// How far around a piece of text Around looks for secrets that reach into it. It
+// then looks further back, to the start of the word or private key at that point.
 const (
 	lookBack    = 1 << 10
 	lookAhead   = 4 << 10
 	longestWord = 64 << 10
 )
 
-// Around returns the secrets that lie in text[from:to] or reach into it. Of a
-// long text it looks at the neighbourhood only.
+// Around returns the secrets that are in text[from:to] or reach into it. In a long
+// text it searches only the neighbourhood.
 func Around(text []byte, from, to int) []Span {
 	start, end := max(0, from-lookBack), min(len(text), to+lookAhead)
 	before := text[max(0, start-longestWord):start]
@@ -113,11 +114,11 @@ func Around(text []byte, from, to int) []Span {
 	return kept
 }
 
-// endings are how secrets may go on that are cut off.
+// endings are possible continuations of secrets that are cut off.
 var endings = []string{strings.Repeat("A1B2C3D4E5", 12), strings.Repeat("a1b2c3d4e5", 12), "a1b2c3d4.eyJhbGciOiJ.a1", "a1b2@host", `a1b2"`, "a1b2'"}
 
-// Beginning is Text for the beginning of a text, of which the rest is not known: it
-// masks at its end what some rest would make a secret.
+// Beginning is Text for the beginning of a text whose rest is unknown. It also masks
+// the end if some continuation would make it a secret.
 func Beginning(s string) string {
 	body := strings.TrimRight(s, "… ")
 	cut := Span{Start: len(body)}
@@ -140,8 +141,7 @@ func Text(s string) string {
 	return masked
 }
 
-// Bytes returns a text with its secrets masked; the same slice when there are
-// none.
+// Bytes returns a text with its secrets masked: the same slice if there are none.
 func Bytes(text []byte) []byte {
 	spans := Find(string(text))
 	if len(spans) == 0 {
@@ -151,12 +151,12 @@ func Bytes(text []byte) []byte {
 	return []byte(masked)
 }
 
-// Marked returns a text with its secrets masked, and the spans moved to where
-// what they marked is now: [start, end) in bytes, in order and not overlapping. A
-// span that touches a secret covers its mask.
+// Marked returns a text with its secrets masked, and the marks moved along: [start,
+// end) in bytes, in order and not overlapping. A mark that touches a secret covers
+// its mask.
 func Marked(s string, marks [][2]int) (string, [][2]int) { return Moved(s, Find(s), marks) }
 
-// Moved is Marked for secrets that have been found already.
+// Moved is Marked for secrets that were found before.
 func Moved(s string, spans []Span, marks [][2]int) (string, [][2]int) {
 	if len(spans) == 0 {
 		return s, marks
@@ -174,8 +174,8 @@ func Moved(s string, spans []Span, marks [][2]int) (string, [][2]int) {
 	return masked, moved
 }
 
-// Apply masks the spans, which are in order, and returns with the text a function
-// that tells where a piece of the old text is in the new one.
+// Apply masks the spans, which must be in order. It returns the new text, and a
+// function that maps a span of the old text to the new one.
 func Apply(s string, spans []Span) (masked string, move func(start, end int) (int, int)) {
 	var b strings.Builder
 	type place struct{ start, end, at, until int } // old and new
@@ -207,15 +207,15 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 	return b.String(), func(start, end int) (int, int) { return to(start, false), to(end, true) }
 }
 
-// Named reports whether a value is a secret because of its name: the argument
-// password of a call, the member api_key of an object.
+// Named reports whether a value is a secret because of its name, such as the
+// argument password of a call or the member api_key of an object.
 func Named(name, value string) (rule string, ok bool) {
 	if value == "" || strings.ContainsAny(name, "\"\n") {
 		return "", false
 	}
 	text := name + `="` + strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_").Replace(value) + `"`
 	for _, s := range Find(text) {
-		// A secret inside the value is found without its name.
+		// A secret inside the value is found without the name.
 		if s.Start == len(name)+2 && s.End >= len(text)-1 {
 			return s.Rule, true
 		}
@@ -223,9 +223,9 @@ func Named(name, value string) (rule string, ok bool) {
 	return "", false
 }
 
-// JSON returns a JSON text with the secrets in its strings masked: they are
-// decoded, masked and encoded again, all else stays as it stands. Text that is
-// no JSON is masked as text.
+// JSON returns a JSON text with the secrets in its strings masked. Strings are
+// decoded, masked and encoded again; everything else is unchanged. Text that is
+// not JSON is masked as text.
 func JSON(raw []byte) []byte {
 	if !json.Valid(raw) {
 		return Bytes(raw)
@@ -233,7 +233,7 @@ func JSON(raw []byte) []byte {
 	var b bytes.Buffer
 	changed := false
 	name, isName := "", false
-	var inObject []bool // of each value that is open
+	var inObject []bool // for each open value
 	for i := 0; i < len(raw); {
 		c := raw[i]
 		switch c {
@@ -280,7 +280,7 @@ func JSON(raw []byte) []byte {
 	return b.Bytes()
 }
 
-// stringEnd returns where the string that begins at i ends.
+// stringEnd returns the end of the string that begins at i.
 func stringEnd(raw []byte, i int) int {
 	for i++; raw[i] != '"'; i++ {
 		if raw[i] == '\\' {
@@ -294,6 +294,6 @@ func quoted(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string always can be
+	_ = e.Encode(s) // a string can always be encoded
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/redact.md")
 
-// lines returns the lines of a file of testdata without the comments.
+// lines returns the lines of a testdata file without comments.
 func lines(t testing.TB, name string) []string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
@@ -89,8 +89,7 @@ func TestNearMissesStay(t *testing.T) {
 	}
 }
 
-// Every rule can find its own samples: what stands in Near is in them, and in
-// lower case.
+// Every rule can find its own samples: they contain a word of Near, in lower case.
 func TestNearIsInLowerCase(t *testing.T) {
 	for _, r := range Rules {
 		for _, n := range r.Near {
@@ -106,7 +105,7 @@ func TestMarksMoveAlong(t *testing.T) {
 		text  string
 		marks [][2]int
 		want  string
-		moved []string // what the marks cover
+		moved []string // the text that the marks cover
 	}{
 		{"plain text", [][2]int{{0, 5}}, "plain text", []string{"plain"}},
 		{"DB_PASSWORD=hunter2 and more", [][2]int{{0, 2}, {24, 28}}, "DB_PASSWORD=[redacted:password] and more", []string{"DB", "more"}},
@@ -141,7 +140,7 @@ func TestAroundSeesWhatReachesIn(t *testing.T) {
 	}
 }
 
-// Of a secret that is larger than the neighbourhood nothing is shown either.
+// A secret that is larger than the neighbourhood is masked completely.
 func TestAroundFindsWhereLongOnesBegin(t *testing.T) {
 	key := "-----BEGIN PGP PRIVATE " + "KEY BLOCK-----\n" + strings.Repeat("lQVYBAx0123456789abcdef/+\n", 900) + "-----END PGP PRIVATE " + "KEY BLOCK-----"
 	token := "eyJhbGciOiJIUzI1NiJ9" + "." + "eyJ" + strings.Repeat("abcDEF0123", 2000) + ".xyz"
@@ -157,8 +156,7 @@ func TestAroundFindsWhereLongOnesBegin(t *testing.T) {
 	}
 }
 
-// However short a secret is cut, what is left of it is masked, once it can be told
-// for one.
+// However short a secret is cut, the rest is masked once it can be recognized.
 func TestBeginningMasksWhatIsCutOff(t *testing.T) {
 	for _, s := range samples(t) {
 		if len(s.secret) < 12 || s.rule == "private-key" && len(s.secret) < 60 {
@@ -194,7 +192,7 @@ func TestNamed(t *testing.T) {
 		{"token", "a1b2c3d4e5f6g7h8", true},
 		{"token", "identifier", false},
 		{"path", "a1b2c3d4e5f6g7h8", false},
-		{"command", "DB_PASSWORD=hunter2 make", false}, // a part of it is
+		{"command", "DB_PASSWORD=hunter2 make", false}, // only a part of it is a secret
 	} {
 		if _, got := Named(test.name, test.value); got != test.want {
 			t.Errorf("Named(%q, %q) = %v, want %v", test.name, test.value, got, test.want)
@@ -242,7 +240,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// The table of the docs is made from the rules.
+// The table in docs/redact.md is generated from the rules.
 func TestDocs(t *testing.T) {
 	const path, mark = "../../docs/redact.md", "<!-- rules -->\n"
 	data, err := os.ReadFile(path)
