@@ -17,8 +17,8 @@ import (
 	"pigrep/internal/files"
 )
 
-// keepGenerations is how many published generations are kept: the newest, and those
-// that a reader may just have found in current.
+// keepGenerations is the number of published generations that are kept: the newest,
+// and older ones that a reader may just have found in current.
 const keepGenerations = 3
 
 // The file current has the number of the newest published generation and the xxhash
@@ -29,8 +29,8 @@ func encodeCurrent(number uint64) []byte {
 	return fmt.Appendf(nil, "%s %016x\n", s, xxhash.Sum64String(s))
 }
 
-// currentNumber returns the number of the newest published generation, 0 when there
-// is none.
+// currentNumber returns the number of the newest published generation, 0 if there is
+// none.
 func currentNumber(dir string) (uint64, error) {
 	data, err := os.ReadFile(filepath.Join(dir, currentName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -47,8 +47,8 @@ func currentNumber(dir string) (uint64, error) {
 	return number, nil
 }
 
-// Newest returns the number of the newest published generation, 0 when there is none.
-// It reads one small file, so that a long-lived reader can check before every answer
+// Newest returns the number of the newest published generation, 0 if there is none.
+// It reads one small file, so a long-lived reader can check before every answer
 // whether it is outdated.
 func Newest(dir string) (uint64, error) { return currentNumber(dir) }
 
@@ -67,8 +67,8 @@ func (w *Writer) Publish() (number uint64, err error) {
 	return w.published.number, nil
 }
 
-// publish makes the head the newest generation, and writes what is derived from its
-// segments.
+// publish writes the files derived from the segments of the head, and makes the head
+// the newest generation.
 func (w *Writer) publish() error {
 	w.pruning.Wait()
 	if err := w.ours(); err != nil {
@@ -106,9 +106,9 @@ func (w *Writer) publish() error {
 	return files.SyncDir(w.dir)
 }
 
-// prune removes old generations except so many published ones, the segments that only
-// they have, and what a crash has left. A reader keeps the segments that it has open;
-// on systems where open files cannot be removed, a later publishing removes them.
+// prune removes all but the newest published generations, the segments that only the
+// removed ones name, and leftovers of crashes. A reader keeps the segments it has
+// open; where open files cannot be removed, a later publish removes them.
 func (w *Writer) prune(keep int) (failed error) {
 	numbers, gone, err := generations(w.dir)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *Writer) prune(keep int) (failed error) {
 		return err
 	}
 	used := make(map[string]bool) // segments, by name without extension
-	known := true                 // whether used has those of all generations that stay
+	known := true                 // whether used is complete
 	for _, n := range numbers {
 		switch {
 		case n == w.head.generation.number:
@@ -153,7 +153,7 @@ func (w *Writer) prune(keep int) (failed error) {
 		}
 	}
 	for _, name := range gone {
-		// Not by path: another writer may have made a directory in place of this one.
+		// Not by path: another writer may have replaced the directory.
 		if err := w.root.RemoveAll(name); err != nil {
 			w.logger.Debug("remove what is old", "name", name, "error", err)
 			failed = errors.Join(failed, err)

@@ -21,36 +21,35 @@ import (
 type WriterOptions struct {
 	Logger  *slog.Logger // nil discards everything
 	PID     int          // of this process, for the message of ErrLocked
-	Rebuild bool         // begin empty, whatever is there; readers keep the last generation until the next Publish
+	Rebuild bool         // start with an empty index; readers keep the last generation until the next Publish
 	Reader  *Reader      // of the same directory, to share open segments with; may be nil
 }
 
-// Writer is the one writer of an index. All methods may be called by several
-// goroutines.
+// Writer is the one writer of an index. It is safe for concurrent use.
 type Writer struct {
 	dir    string
 	lock   *files.Lock
-	locked fs.FileInfo // the lock file, which somebody may delete with the directory
-	root   *os.Root    // the directory itself, whatever is at its path by now
+	locked fs.FileInfo // the lock file; it may be deleted along with the directory
+	root   *os.Root    // the opened directory, even if its path was replaced since
 	logger *slog.Logger
 
-	work        sync.Mutex     // serialises commits, publishing, merging and closing, which take long
+	work        sync.Mutex     // serializes commits, publishing, merging and closing, which are slow
 	added       int            // documents of all commits
 	last        uint64         // the highest generation number ever used
 	lastSegment uint64         // the highest number of a segment file
-	published   *generation    // the newest that readers know, nil when none can be read
+	published   *generation    // the newest one that readers know; nil if none can be read
 	pruning     sync.WaitGroup // removes old generations after publishing
 
-	mu     sync.Mutex // guards the fields below; changing them takes work too
+	mu     sync.Mutex // guards the fields below; changing them also requires work
 	head   *head
 	next   uint32 // what NextFile returns next
-	failed error  // set once; nothing is written after it
+	failed error  // set once; nothing is written afterwards
 }
 
-// OpenWriter takes the lock of the directory, which is made if it is missing, and
-// opens what the last writer left. It fails with ErrLocked while another writer is
-// open, and with ErrVersion or ErrDamaged when the index cannot be continued: then
-// the caller opens it again with Rebuild. The caller must close the writer.
+// OpenWriter creates the directory if it is missing, takes its lock, and opens what
+// the last writer left. It fails with ErrLocked while another writer is open, and with
+// ErrVersion or ErrDamaged if the index cannot be continued; the caller may then open
+// it again with Rebuild. The caller must close the writer.
 func OpenWriter(dir string, opt WriterOptions) (w *Writer, err error) {
 	logger := opt.Logger
 	if logger == nil {
@@ -118,15 +117,15 @@ func (w *Writer) Summaries() []session.Summary {
 	return list
 }
 
-// Summary returns the summary of the file at the path as of the last commit, nil
-// when there is none.
+// Summary returns the summary of the file at the path as of the last commit, nil if
+// there is none.
 func (w *Writer) Summary(path string) *session.Summary {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.head.table.Find(path)
 }
 
-// Empty reports whether the index holds no file as of the last commit.
+// Empty reports whether the index has no files as of the last commit.
 func (w *Writer) Empty() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +145,7 @@ func (w *Writer) Skipped() int {
 }
 
 // Record returns the session record of a file as of its checkpoint, without an
-// unterminated last line, and its facts, for reading on; nil when there is none.
+// unterminated last line, and its facts, for reading on; nil if there is none.
 func (w *Writer) Record(file uint32) (r *session.Record, err error) {
 	w.mu.Lock()
 	if w.failed != nil {
@@ -166,8 +165,8 @@ func (w *Writer) Record(file uint32) (r *session.Record, err error) {
 	return r, err
 }
 
-// NextFile returns a number for a new file. No number is returned twice in the life
-// of an index, provided that a commit has the last one that was used.
+// NextFile returns a number for a new file. No number is returned twice during the
+// life of an index, provided that the last used one is committed.
 func (w *Writer) NextFile() uint32 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -175,10 +174,9 @@ func (w *Writer) NextFile() uint32 {
 	return w.next - 1
 }
 
-// Commit makes a generation of the last one and the batch, all of it or nothing, and
-// returns when it is on disk. Readers find it after Publish. The batch cannot be used
-// again. After an error the writer can only be closed: what is on disk is the last
-// commit that succeeded.
+// Commit makes a generation from the last one and the batch, atomically, and returns
+// when it is on disk. Readers find it after Publish. The batch cannot be reused. After
+// an error the writer can only be closed; the last successful commit is on disk.
 func (w *Writer) Commit(b *Batch) error {
 	if err := w.commit(b); err != nil {
 		return fmt.Errorf("commit: %w", err)
@@ -232,7 +230,7 @@ func (w *Writer) commit(b *Batch) error {
 	return nil
 }
 
-// changed returns the table after the changes of a batch.
+// changed returns the table with the changes of a batch.
 func (w *Writer) changed(b *Batch) *record.Table {
 	w.mu.Lock()
 	next := w.next
@@ -258,8 +256,8 @@ func (w *Writer) fail(err error) error {
 	return err
 }
 
-// explain finds the cause of a failure to write: a full disk, another index in the
-// place of this one, or damaged segments.
+// explain finds the cause of a write error: a full disk, a replaced index directory,
+// or damaged segments.
 func (w *Writer) explain(err error) error {
 	if err == nil || errors.Is(err, ErrDamaged) || errors.Is(err, context.Canceled) {
 		return err
@@ -278,7 +276,7 @@ func (w *Writer) explain(err error) error {
 	return err
 }
 
-// Close gives the lock back. What was committed stays; the next writer publishes it.
+// Close releases the lock. Commits are kept; the next writer publishes them.
 func (w *Writer) Close() error {
 	w.work.Lock()
 	defer w.work.Unlock()

@@ -10,7 +10,7 @@ import (
 	"pigrep/scope"
 )
 
-// Neighbour is an entry beside a hit, on the same branch.
+// Neighbour is an entry before or after a hit, on the same branch.
 type Neighbour struct {
 	EntryID   string       `json:"entryId,omitempty"`
 	Kind      session.Kind `json:"kind"`
@@ -21,8 +21,8 @@ type Neighbour struct {
 	Text      string       `json:"text"` // the beginning, on one line
 }
 
-// neighbours returns the entries before and after a hit, on its branch, so many of
-// each at most. Entries without text of a conversation do not count.
+// neighbours returns up to the given numbers of entries before and after a hit, on
+// its branch. Entries without conversation text do not count.
 func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (list [2][]Neighbour, err error) {
 	rec, path, at, err := s.found.Path(h)
 	if err != nil || at < 0 {
@@ -42,7 +42,8 @@ func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (
 	return list, nil
 }
 
-// tellingKinds are the kinds of parts, the one that says most of an entry first.
+// tellingKinds orders kinds by how well a part of that kind represents its entry,
+// best first.
 var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
 
 func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, node *session.Node) error {
@@ -71,7 +72,7 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 		})
 	})
 	if err != nil && s.ctx.Err() == nil {
-		return nil // an entry without parts, or one that cannot be read any more
+		return nil // the entry has no parts, or can no longer be read
 	}
 	return err
 }

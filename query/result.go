@@ -9,8 +9,8 @@ import (
 	"pigrep/query/rank"
 )
 
-// Request is one search: the text of the query and the filters that flags give.
-// Within one filter any value is enough; all filters must hold.
+// Request is one search: the text of the query, and the filters from flags. A filter
+// passes if any of its values matches; all filters must pass.
 type Request struct {
 	Text string
 	filter.Spec
@@ -20,42 +20,42 @@ type Request struct {
 	Flat       bool // hits by score, not grouped by session
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
-	After      int  // and after it
-	Explain    bool // hits say how they came to their scores
-	Redact     bool // what looks like a secret is masked in what is shown
+	After      int  // entries shown after each hit
+	Explain    bool // hits explain their scores
+	Redact     bool // secrets in the shown text are masked
 
-	Env    filter.Env                    // what fields in the text are read with
-	Resume ResumeFunc                    // how sessions are resumed; nil: hits say nothing of it
-	Only   func(s *session.Summary) bool // nil: all; else the sessions that are searched
+	Env    filter.Env                    // the environment for fields in the text
+	Resume ResumeFunc                    // the resume commands of hits; nil: none
+	Only   func(s *session.Summary) bool // restricts the sessions that are searched; nil: all
 }
 
-// All is the limit of a request that wants everything.
+// All is the limit of a request for everything.
 const All = rank.All
 
-// The limits of a request that names none.
+// The default limits.
 const (
 	DefaultLimit      = 10
 	DefaultFlatLimit  = 20
 	DefaultPerSession = 3
 )
 
-// Response is the answer to a request. It depends on nothing but the index, the
-// session files and the request.
+// Response is the answer to a request. It depends only on the index, the session
+// files and the request.
 type Response struct {
 	Hits         []Hit        // grouped: by the rank of their session; flat: by score
-	Sessions     []SessionHit // the sessions of Hits, best first; none when flat
+	Sessions     []SessionHit // the sessions of Hits, best first; empty if flat
 	SessionTotal int          // sessions with hits
-	Total        int          // hits that lack nothing, copies counted once
+	Total        int          // hits with every word, copies counted once
 	TotalAny     int          // all hits, copies counted once
-	TotalIsExact bool         // false when some phrase could not be verified everywhere, or a prefix was cut short
-	Warnings     []string     // for people, one line each
-	DidYouMean   string       // the query with similar words for those that are in no document; "" for none
-	Removed      []Removed    // what the filters took away from an empty answer
-	Index        IndexState   // Generation, Files and SkippedLines are filled; the caller knows the rest
+	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
+	Warnings     []string     // one line each, for people
+	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
+	Removed      []Removed    // how many hits each filter removed, if the answer is empty
+	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
 }
 
-// IndexState says which state of the index answered, and how far it is behind
-// the session files.
+// IndexState is the state of the index that answered, and how far it is behind the
+// session files.
 type IndexState struct {
 	Generation   uint64 `json:"generation"`
 	Files        int    `json:"files"`
@@ -65,7 +65,7 @@ type IndexState struct {
 	Complete     bool   `json:"complete"`
 }
 
-// Tier is the loosest way in which a word of a hit matched.
+// Tier is the loosest way in which any word of a hit matched.
 type Tier string
 
 // The tiers, each looser than the one before.
@@ -77,14 +77,15 @@ const (
 	TierFuzzy  Tier = "fuzzy"  // within one or two edits
 )
 
-// Hit is a document that matches. Its JSON is the hit of the contract.
+// Hit is a document that matches. Its JSON is documented in "pigrep help json":
+// fields are only ever added.
 type Hit struct {
 	Type      string   `json:"type"` // "hit"
 	Rank      int      `json:"rank"` // 1-based, in the order of Response.Hits
 	Score     float64  `json:"score"`
 	Tier      Tier     `json:"tier"`
-	Missing   []string `json:"missing,omitempty"`   // words of the query it lacks
-	Elsewhere []string `json:"elsewhere,omitempty"` // those of Missing that its session has in another part
+	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
+	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
 
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
@@ -114,13 +115,13 @@ type Hit struct {
 	Fragment   match.Fragment `json:"fragment"`
 	Resume     *Resume        `json:"resume,omitempty"`
 
-	Before []Neighbour `json:"before,omitempty"` // when asked for, as the next two
+	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
 	After  []Neighbour `json:"after,omitempty"`
 
 	Explain *rank.Explanation `json:"explain,omitempty"`
 }
 
-// Copy is another place where the same entry stands.
+// Copy is another session that contains the same entry.
 type Copy struct {
 	SessionPath string `json:"sessionPath"`
 	EntryID     string `json:"entryId,omitempty"`
@@ -133,10 +134,10 @@ type Resume struct {
 }
 
 // ResumeFunc returns the command that resumes a session, and the directory to run
-// it in; no argv when it cannot be resumed.
+// it in; no argv if it cannot be resumed.
 type ResumeFunc func(*session.Summary) (dir string, argv []string)
 
-// SessionHit is a session with hits. Its JSON is the session of the contract.
+// SessionHit is a session with hits. Its JSON is documented in "pigrep help json".
 type SessionHit struct {
 	Type          string       `json:"type"` // "session"
 	SessionPath   string       `json:"sessionPath"`
@@ -147,20 +148,19 @@ type SessionHit struct {
 	Modified      session.Time `json:"modified,omitzero"`
 	Messages      int          `json:"messages"`
 	FirstPrompt   string       `json:"firstPrompt,omitempty"`
-	Labels        []string     `json:"labels,omitempty"` // in force, in order of the text
+	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`
-	Forks         int          `json:"forks,omitempty"`  // indexed sessions that name this one as their parent
-	Tokens        int64        `json:"tokens,omitempty"` // 0 when not known
-	Cost          float64      `json:"cost,omitempty"`   // 0 when not known
+	Forks         int          `json:"forks,omitempty"`  // indexed sessions whose parent is this one
+	Tokens        int64        `json:"tokens,omitempty"` // 0 if unknown
+	Cost          float64      `json:"cost,omitempty"`   // 0 if unknown
 	Score         float64      `json:"score"`
-	Hits          int          `json:"hits"`    // its hits that lack nothing
-	HitsAny       int          `json:"hitsAny"` // all its hits
+	Hits          int          `json:"hits"`    // hits with every word
+	HitsAny       int          `json:"hitsAny"` // all hits
 	Resume        *Resume      `json:"resume,omitempty"`
 }
 
-// options says which of the hits are wanted, with the limits of requests that name
-// none.
+// options returns which hits are wanted, with the default limits filled in.
 func (r *Request) options() rank.Options {
 	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession)}
 	if r.Flat {

@@ -11,20 +11,20 @@ import (
 	"pigrep/query/words"
 )
 
-// A Hit is what the index knows of a candidate that is shown.
+// A Hit is a candidate that is shown, with what the index knows about it.
 type Hit struct {
 	*Candidate
 	Outline *record.Outline // of its session
 	Node    record.Entry
 	Score   float64
-	Tier    uint8 // the loosest in which a word matched: words.TierExact, …
+	Tier    uint8 // the loosest tier of any word: words.TierExact, …
 	Part    int
 	Missing []*words.Expr // what it lacks
 	ofFile  uint64
 }
 
-// Hit looks a candidate up in the index; false when the session record no longer has
-// its entry. Concurrent calls must be for different files.
+// Hit looks up a candidate in the index. It returns false if the session record no
+// longer contains the entry. Concurrent calls must be for different files.
 func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	r.s.resolve(c)
 	if err := r.s.readIdentity(c); err != nil {
@@ -41,7 +41,7 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	}, ok, nil
 }
 
-// Elsewhere reports whether another document of the session has what a hit lacks.
+// Elsewhere reports whether another document of the session contains a missing word.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
 // Duplicate is a copy of the entry of a hit.
@@ -66,8 +66,8 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 	return list, nil
 }
 
-// Read reads the entry of a hit, and finds the words of the query in its part; exact has
-// the words that it contains as typed. ok is false when the entry cannot be read, which
+// Read reads the entry of a hit and finds the words of the query in its part. exact is
+// the mask of words that occur as typed. ok is false if the entry cannot be read, which
 // counts as a loss.
 func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.Part, spans []match.Span, exact uint64)) (ok bool) {
 	w.use(&r.s.files[h.file])
@@ -83,11 +83,11 @@ func (r *Result) Read(w *Worker, h *Hit, use func(e *session.Entry, p *session.P
 	return err == nil
 }
 
-// Lose counts a hit whose session record no longer has its entry.
+// Lose counts a hit whose session record no longer contains the entry.
 func (r *Result) Lose() { r.s.losses.add(entry.ErrChanged) }
 
-// InOtherSpelling reports whether a hit has some word only in another spelling than
-// it was typed in: get_user_name for getUserName.
+// InOtherSpelling reports whether a hit contains some word only in another spelling
+// than typed: get_user_name for getUserName.
 func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool {
 	for _, p := range r.s.plan.Words {
 		if h.mask&p.Bit == 0 || exact&p.Bit != 0 || p.Match != syntax.Literal {
@@ -100,8 +100,8 @@ func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool 
 	return false
 }
 
-// Path returns the entries on the branch of a hit, and the index of the hit among them;
-// -1 when it is not on any.
+// Path returns the entries on the branch of a hit, and the index of the hit among
+// them; -1 if it is on no branch.
 func (r *Result) Path(h *Hit) (rec *session.Record, path []int, at int, err error) {
 	f := &r.s.files[h.file]
 	f.loading.Lock()
@@ -130,10 +130,10 @@ func (r *Result) Record(c *Candidate) (*session.Record, error) {
 	return &o.Record, nil
 }
 
-// Worker returns a Worker for Read. The caller gives it back with Done.
+// Worker returns a Worker for Read. The caller must return it with Done.
 func (r *Result) Worker() *Worker { return r.s.readers.Worker() }
 
-// Done takes back a Worker.
+// Done returns a Worker to the pool.
 func (r *Result) Done(w *Worker) { r.s.readers.Done(w) }
 
 // IsID reports whether a word is a prefix of the id of some session or entry.

@@ -13,20 +13,19 @@ import (
 //
 //	weight · idf · (lowest + tf·(k1+1) / (tf + k1·(1 - b + b·length/average)))
 //
-// (BM25+: without lowest, a rare word would add almost nothing to a text much longer
-// than the average, and texts without it would rank above). weight says how tightly the
-// word matched; all counts are over live documents. For a word with several terms, tf
-// is their sum, in which terms that match less tightly than the best one in the
-// document count in proportion; idf is that of the most frequent term that matches as
-// tightly.
+// This is BM25+: without lowest, a rare word would add almost nothing to a text much
+// longer than the average, and texts without it would rank above. weight is lower for
+// looser matches. All counts are over live documents. For a word with several terms,
+// tf is their sum, in which terms looser than the tightest one in the document count
+// in proportion to their weight; idf is that of the most frequent term of the
+// tightest tier.
 //
-// The sum is then multiplied by a factor between 1-coverage and 1 for how much of
-// the query the document has, and by one between 1 and 1+recency for the age of
-// its session.
+// The sum is multiplied by a factor between 1-coverage and 1 for how much of the
+// query the document contains, and by one between 1 and 1+recency for the age of its
+// session.
 //
-// A compound scores like a word in as many documents: its idf is that of the documents
-// with all its parts, and its tf is the mean of those of its parts, weighted by their
-// idf.
+// A compound scores like a word that occurs in the documents with all its parts. Its
+// tf is the mean of the tf of its parts, weighted by their idf.
 const (
 	k1     = 1.2
 	b      = 0.75
@@ -47,7 +46,7 @@ func newScorer(r *index.Reader, p *words.Plan) scorer {
 	return scorer{p, float32(k1 * (1 - b)), float32(k1 * b / average)}
 }
 
-// tf is the saturating part of BM25+. length is the tokens of the document.
+// tf is the saturating part of BM25+. length is the number of tokens of the document.
 func (s *scorer) tf(freq float32, length uint32) float32 {
 	return lowest + freq*(k1+1)/(freq+s.norm0+s.norm1*float32(length))
 }
@@ -90,7 +89,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) erro
 	return nil
 }
 
-// scoreTerm is scoreTerms for a single term.
+// scoreTerm is the fast path for a word with a single term.
 func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) error {
 	x := &p.Terms[0]
 	value := float32(0)
@@ -115,7 +114,7 @@ func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) erro
 	}
 }
 
-// scoreTerms sets the values of the documents that have some of the terms.
+// scoreTerms sets the values of the documents that contain any of the terms.
 func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) error {
 	for n := range p.Terms {
 		x := &p.Terms[n]
@@ -150,13 +149,13 @@ func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) err
 	return nil
 }
 
-// scoreParts raises the values of the documents that have parts of a compound.
+// scoreParts raises the values of the documents that contain parts of a compound.
 func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) error {
 	whole, among := seg.whole[p.Index], seg.allowed
 	if p.Strict() {
 		among = whole
 		if whole.Slice(sc.first, sc.end).Count() == 0 {
-			return nil // what the lists have here is passed over in a later window
+			return nil // the lists skip these postings in a later window
 		}
 	}
 	for part := range p.Parts {
@@ -240,8 +239,8 @@ type pending struct {
 	whole, parts float32
 }
 
-// scoreFound adds the documents of which a filter.TextTest may be true to the scores of a
-// window, all with the same value.
+// scoreFound adds the documents for which a filter.TextTest may be true to the scores
+// of a window, all with the same value.
 func (s *scorer) scoreFound(sc *scores, seg *segmentState, p *words.Planned) {
 	value := float32(p.AllIDF)
 	for i := range p.All[seg.number].Slice(sc.first, sc.end).All() {

@@ -8,15 +8,15 @@ import (
 	"pigrep/query/words"
 )
 
-// windowLen is how many documents are scored at a time: their scores fit into the cache
-// of a core. Postings stay open from one window to the next; a query with more than
-// maxOpen lists of them scores a segment as one window.
+// windowLen is the number of documents that are scored at a time, so that their
+// scores fit into the cache of a core. Postings lists stay open between windows; a
+// query with more than maxOpen lists scores each segment as one window.
 const (
 	windowLen = 1 << 11
 	maxOpen   = 1 << 10
 )
 
-// window returns how many documents are scored at a time.
+// window returns the number of documents to score at a time.
 func (s *search) window() int {
 	open, longest := 0, 0
 	for _, p := range s.plan.Words {
@@ -34,30 +34,30 @@ func (s *search) window() int {
 	return min(windowLen, longest)
 }
 
-// scores holds what is known of the documents of one window: of document first+i
-// at i.
+// scores has the scores and matches of the documents of one window; index i is
+// document first+i.
 type scores struct {
 	first uint32 // a multiple of 64
-	end   uint32 // the document behind the window
+	end   uint32 // the document after the window
 	open  []openLists
 
-	seen    docset.Set // documents with anything in what follows
+	seen    docset.Set // documents with a value in any of the slices below
 	score   []float32
 	mask    []uint64 // words that match
-	partial []uint64 // compounds of which some parts match; nil when the query has none
-	tier    []uint8  // the loosest of the words
+	partial []uint64 // compounds with some matching parts; nil if the query has no compounds
+	tier    []uint8  // the loosest tier of any word
 
-	// Of the word that is being scored.
+	// For the word that is being scored.
 	value    []float32
-	freq     []float32 // for a word by its parts: the mean of their tf
+	freq     []float32 // for a word matched by its parts: the mean of their tf
 	length   []uint32
 	parts    []uint16
-	tightest []uint16 // of the terms: the one that matches so
-	best     []uint8  // the tightest tier, and one more so that 0 is none
+	tightest []uint16 // the index of the term with the tightest tier
+	best     []uint8  // the tightest tier plus 1; 0 for none
 	touched  docset.Set
 }
 
-// newScores makes scores for windows of n documents.
+// newScores returns scores for windows of n documents.
 func newScores(n int, list []*words.Planned) *scores {
 	s := &scores{
 		open: make([]openLists, len(list)),
@@ -91,12 +91,12 @@ func (sc *scores) next(n int) bool {
 
 // An openList reads the postings of one term in a segment window by window.
 type openList struct {
-	postings             *segment.Postings // nil until it is asked for the first
-	docs, freqs, lengths []uint32          // at hand
+	postings             *segment.Postings // nil until first use
+	docs, freqs, lengths []uint32          // read but not yet returned
 }
 
-// in returns some postings in the window, in order, none when there are no more.
-// They are valid until the next call.
+// in returns some postings in the window, in order; none if there are no more. They
+// are valid until the next call.
 func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string) (docs, freqs, lengths []uint32, err error) {
 	if c.postings == nil {
 		if c.postings, err = p.Postings(seg.number, seg.Segment, term); err != nil {
@@ -117,10 +117,10 @@ func (c *openList) in(p *words.Plan, sc *scores, seg *segmentState, term string)
 	return docs, freqs, lengths, nil
 }
 
-// openLists are those of a plan.
+// openLists are the open lists of one word of a plan.
 type openLists struct {
 	terms []openList
-	parts [][]openList // of each part, its own and those of its other spellings
+	parts [][]openList // for each part, its own list and those of its other spellings
 }
 
 func newOpenLists(p *words.Planned) openLists {
@@ -138,7 +138,7 @@ func (c *openLists) reset() {
 	}
 }
 
-// addPart adds the value of a part.
+// addPart adds the value of a matching part.
 func (sc *scores) addPart(i uint32, value float32) {
 	if sc.parts[i] == 0 {
 		sc.freq[i] = 0

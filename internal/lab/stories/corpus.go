@@ -8,11 +8,11 @@ import (
 	"pigrep/internal/session"
 )
 
-// Corpus is the documents of a library in memory, as a plain search would count
-// them: no postings and no segments.
+// Corpus has the documents of a library in memory, for a plain search without
+// postings or segments.
 type Corpus struct {
 	Docs   []Doc
-	DF     map[string]int // documents that have a term
+	DF     map[string]int // number of documents with a term
 	Tokens float64        // of all documents
 }
 
@@ -22,7 +22,7 @@ type Doc struct {
 	Path   string
 	Kind   session.Kind
 	Text   string
-	Freq   map[string]int // how often it has a term
+	Freq   map[string]int // occurrences of a term
 	Length int            // in tokens
 }
 
@@ -47,7 +47,7 @@ func (l *Library) Corpus() *Corpus {
 	return c
 }
 
-// IDF is the inverse document frequency of BM25 of what so many documents have.
+// IDF is the inverse document frequency of BM25 for a term in df documents.
 func (c *Corpus) IDF(df int) float64 {
 	n := float64(len(c.Docs))
 	return math.Log(1 + (n-float64(df)+0.5)/(float64(df)+0.5))

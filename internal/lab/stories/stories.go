@@ -1,5 +1,5 @@
-// Package stories writes small session files and indexes them, for tests of what
-// reads an index. A Story is a session file, a Turn one of its lines, a Library an
+// Package stories writes and indexes small session files, for tests of packages that
+// read an index. A Story is a session file, a Turn one of its lines, and a Library an
 // index in a temporary directory.
 package stories
 
@@ -43,12 +43,12 @@ func (Disk) Open(path string) (entry.File, error) {
 	return osFile{f, info}, err
 }
 
-// Turn is one line of a session of the tests.
+// Turn is one line of a Story.
 type Turn struct {
-	ID, Parent string // parent "" is the entry before
+	ID, Parent string // an empty parent is the previous entry
 	Minute     int    // after the start of the session
 	Message    map[string]any
-	Fields     map[string]any // of entries that are no messages
+	Fields     map[string]any // of entries that are not messages
 }
 
 func Prompt(text string) Turn {
@@ -71,14 +71,14 @@ func Result(tool, text string, failed bool) Turn {
 
 func (e Turn) Named(id string) Turn { e.ID = id; return e }
 
-// A Story is a session file of the tests.
+// A Story is a session file for tests.
 type Story struct {
-	Name    string // of the file, without .jsonl
+	Name    string // the file name without .jsonl
 	ID      string
 	CWD     string
 	Start   time.Time
 	Entries []Turn
-	Raw     string // lines that come after the header as they are
+	Raw     string // lines written verbatim after the header
 }
 
 var Day = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -133,11 +133,11 @@ func (s *Story) Text() string {
 // Library is an index of session files in a temporary directory.
 type Library struct {
 	t      testing.TB
-	Dir    string // of the session files, in sessions/
-	Place  string // of the index
+	Dir    string // contains the session files in sessions/
+	Place  string // the directory of the index
 	Writer *index.Writer
 	Reader *index.Reader
-	Texts  map[segment.ID]string // every document's text
+	Texts  map[segment.ID]string // by document
 	Kinds  map[segment.ID]session.Kind
 }
 
