@@ -6,7 +6,7 @@ import (
 	"pigrep/internal/session"
 )
 
-// The last entry of a file is the leaf, whatever it is; the branch to it is the
+// The last entry of a file is the leaf, whatever its type. The branch to it is the
 // active one.
 func ExampleRecord_Tree() {
 	rec := &session.Record{Summary: session.Summary{Header: session.Header{Version: 3}}, Nodes: []session.Node{

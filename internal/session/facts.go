@@ -5,63 +5,63 @@ import (
 	"slices"
 )
 
-// Usage is what an entry says of the tokens it took and what they cost.
+// Usage is the tokens that an entry used, and their cost.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite int64
 	Cost                                 float64 // in the currency of the provider's prices
 
-	// Unusable says that a figure was there and is no number, negative or
-	// beyond reason. It counts as 0.
+	// Unusable says that a figure is not a number, is negative or is
+	// impossibly large. It counts as 0.
 	Unusable bool
 }
 
-// Tokens is the number of tokens of all four sorts.
+// Tokens is the sum of all four kinds of tokens.
 func (u Usage) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// CallKind says where a call of a tool stands in a session.
+// CallKind says who made a tool call.
 type CallKind uint8
 
 // The kinds of calls.
 const (
 	CallPlain   CallKind = iota // a reply called the tool
 	CallNested                  // a tool called it
-	CallShell                   // the person ran a shell command
-	CallMissing                 // a result is there, its call is not
+	CallShell                   // the user ran a shell command
+	CallMissing                 // there is a result but no call
 )
 
 func (k CallKind) String() string {
 	return [...]string{"call", "nested", "shell", "missing"}[k]
 }
 
-// ShellTool is the tool that commands of the person count for.
+// ShellTool is the tool name of commands that the user ran.
 const ShellTool = "!"
 
-// Unknown is a number of milliseconds, or an exit code, that is not known.
+// Unknown is an unknown duration or exit code.
 const Unknown = -1 << 31
 
-// EntryFacts is what an entry says about the use of tools and of tokens. Like
-// the entry it is valid only until the parser reads on.
+// EntryFacts is what an entry says about tools and tokens. Like the entry, it is
+// valid only until the parser reads on.
 type EntryFacts struct {
 	Usage    Usage
 	HasUsage bool
 
-	Calls []EntryCall // that the entry makes, in order
+	Calls []EntryCall // in order
 
-	// Of a result: the entry answers the call ToolCallID of the entry.
+	// Of a result: it answers the call Entry.ToolCallID.
 	IsResult bool
 	Outcome
 
-	ReadFiles, ModifiedFiles []string // that a summary lists
+	ReadFiles, ModifiedFiles []string // listed by a summary
 }
 
-// EntryCall is one call of a tool as an entry tells it.
+// EntryCall is one tool call in an entry.
 type EntryCall struct {
 	Kind    CallKind
-	Part    int // number of its part, -1 when it has none
+	Part    int // number of its part, -1 if it has none
 	ID      string
 	Tool    string
-	Text    []byte // the arguments, "name: value", one a line
-	Command []byte // the shell command, nil when it runs none
+	Text    []byte // the arguments, "name: value", one per line
+	Command []byte // the shell command, nil if it runs none
 	Paths   []string
 	Outcome // of nested calls and shells
 }
@@ -69,27 +69,25 @@ type EntryCall struct {
 // Outcome is how a call ended.
 type Outcome struct {
 	Failed   bool
-	Bytes    int64 // of its output
-	Exit     int32 // Unknown when nothing tells it
-	Duration int32 // milliseconds; Unknown when nothing tells it
+	Bytes    int64 // size of its output
+	Exit     int32 // exit code, or Unknown
+	Duration int32 // milliseconds, or Unknown
 }
 
-// Facts is what an audit asks of one session file: the calls of tools and the
-// use of tokens in it. They are kept beside the session record, and read by
-// audits only.
+// Facts is what audits need from one session file: tool calls and token usage. They
+// are stored next to the session record and read only by audits.
 type Facts struct {
 	Usages  []UsageFact // in file order
 	Calls   []CallFact  // in file order
-	Touches []TouchFact // files that summaries list, in file order
+	Touches []TouchFact // files listed by summaries, in file order
 
 	open  map[string]int // calls without a result, by id
-	kept  factCounts     // how many of each are stored
+	kept  factCounts     // the numbers that are stored
 	stale map[int]bool   // stored chunks that have changed since
 }
 
-// FactsChunk is how many uses of tokens, calls and touched files are stored in
-// one piece: what is added to a long session must not have all of it written
-// again.
+// FactsChunk is the number of usages, calls and touched files that are stored in one
+// piece, so that an addition to a long session does not rewrite all of them.
 const FactsChunk = 500
 
 // Chunks returns the number of pieces in which the facts are stored.
@@ -109,23 +107,23 @@ func chunk[T any](list []T, i int) []T {
 	return list[min(i*FactsChunk, len(list)):min((i+1)*FactsChunk, len(list))]
 }
 
-// Stored notes that the facts are stored as they are now.
+// Stored records that the facts are stored in their current state.
 func (f *Facts) Stored() {
 	f.kept = factCounts{len(f.Usages), len(f.Calls), len(f.Touches)}
 	f.stale = nil
 }
 
-// IsStored reports whether a piece is stored as it is now.
+// IsStored reports whether a piece is stored in its current state.
 func (f *Facts) IsStored(i int) bool {
 	end := (i + 1) * FactsChunk
 	same := func(now, kept int) bool { return min(now, end) == min(kept, end) }
 	return same(len(f.Usages), f.kept.usages) && same(len(f.Calls), f.kept.calls) && same(len(f.Touches), f.kept.touches) && !f.stale[i]
 }
 
-// factCounts is how many facts of each sort there are.
+// factCounts is the number of facts of each kind.
 type factCounts struct{ usages, calls, touches int }
 
-// change notes that a call has changed.
+// change records that a call has changed.
 func (f *Facts) change(i int) {
 	if i < f.kept.calls {
 		if f.stale == nil {
@@ -135,52 +133,52 @@ func (f *Facts) change(i int) {
 	}
 }
 
-// UsageFact is the use of tokens by one entry.
+// UsageFact is the token usage of one entry.
 type UsageFact struct {
 	Offset int64  // of the entry
-	Time   int64  // milliseconds since 1970; 0 when unknown
+	Time   int64  // milliseconds since 1970; 0 if unknown
 	Copy   uint64 // Entry.Copy
-	Source string // what used them: the role of a message, else the type of the entry
-	Model  string // provider/model, "" when the entry names none
+	Source string // the role of the message, or the type of another entry
+	Model  string // provider/model, "" if the entry names none
 	Usage
 }
 
 // CallFact is one call of a tool, joined with its result.
 type CallFact struct {
-	Offset int64 // of the entry that has the call, or of the result when that is missing
-	Time   int64 // milliseconds since 1970; 0 when unknown
+	Offset int64 // of the entry with the call, or with the result if the call is missing
+	Time   int64 // milliseconds since 1970; 0 if unknown
 	Copy   uint64
 	Kind   CallKind
-	Part   int // number of its part, -1 when it has none
+	Part   int // number of its part, -1 if it has none
 	Tool   string
-	Model  string // provider/model of the reply that called it, "" when none did
+	Model  string // provider/model of the reply that made it, "" if there is none
 
 	HasResult  bool
 	Result     int64  // offset of the entry with the result
 	ResultCopy uint64 // Entry.Copy of that entry
 	Outcome
 
-	Programs []string // that its shell command runs, with their subcommands, as often as they run
-	Broken   bool     // the shell command is not one that can be parsed
+	Programs []string // run by its shell command, with subcommands, once per occurrence
+	Broken   bool     // the shell command cannot be parsed
 
-	// The details, which are kept apart: counting needs none of them.
-	ID    string // toolCallId, "" when there is none
-	Line  string // the arguments on one line or the shell command as typed; shortened
-	Cut   bool   // Line is not all of it
+	// The details, which are stored separately because counting does not need them.
+	ID    string // toolCallId, "" if there is none
+	Line  string // the arguments on one line, or the shell command as typed; shortened
+	Cut   bool   // Line is shortened
 	Shell bool   // Line is a shell command
 	Paths []string
 }
 
-// TouchFact is what a summary says of a file.
+// TouchFact is a file listed by a summary.
 type TouchFact struct {
 	Offset int64
 	Time   int64
 	Copy   uint64
 	Path   string
-	Write  bool // it was changed; else read
+	Write  bool // it was changed, not only read
 }
 
-// Clone returns facts that share no memory which adding to them changes.
+// Clone returns a copy that adding to f does not change.
 func (f *Facts) Clone() *Facts {
 	if f == nil {
 		return nil
@@ -191,19 +189,19 @@ func (f *Facts) Clone() *Facts {
 	}
 }
 
-// AddCall adds a call. A call of a reply that has an id waits for its result.
+// AddCall adds a call. A call by a reply waits for its result if it has an id.
 func (f *Facts) AddCall(c CallFact) {
 	if c.waits() {
 		f.load()
-		f.open[c.ID] = len(f.Calls) // the later of two with one id gets the result
+		f.open[c.ID] = len(f.Calls) // of several with one id, the last gets the result
 	}
 	f.Calls = append(f.Calls, c)
 }
 
 func (c *CallFact) waits() bool { return c.Kind == CallPlain && c.ID != "" && !c.HasResult }
 
-// Answer joins a result to the last call with the id, and returns the call; nil
-// when there is no such call, or it has a result.
+// Answer joins a result with the last call with the id, and returns the call; nil
+// if there is no such call, or it already has a result.
 func (f *Facts) Answer(id string) *CallFact {
 	if id == "" {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // Add folds the next entry of the file, in file order, into the record: its
-// node, and the facts that later lines can change. It keeps nothing of the
+// node, and the facts that later lines can change. It does not retain the
 // entry's memory.
 func (r *Record) Add(e *Entry) {
 	r.Entries++
@@ -33,7 +33,7 @@ func (r *Record) Add(e *Entry) {
 	}
 }
 
-// AddUsage adds what an entry says of the tokens it took. It follows Add.
+// AddUsage adds the usage of an entry. Call it after Add.
 func (r *Record) AddUsage(u Usage) {
 	r.UsedTokens += u.Tokens()
 	r.UsedCost += u.Cost
@@ -101,8 +101,8 @@ func (r *Record) node(e *Entry) Node {
 		n.Time = e.Timestamp.UnixMilli()
 	}
 	if e.Type == TypeCompaction && e.FirstKeptID == "" && e.FirstKeptIndex > 0 {
-		// Version 1 counts the parsed lines, the header being number 0. To
-		// have kept that means, to the pi of today, to have kept none.
+		// Version 1 counts parsed lines; the header is number 0. Current pi
+		// treats 0 as if no entry was kept.
 		if i := e.FirstKeptIndex - 1; i < len(r.Nodes) {
 			n.FirstKept = r.Nodes[i].ID
 		}
@@ -110,8 +110,8 @@ func (r *Record) node(e *Entry) Node {
 	return n
 }
 
-// AddProblem counts a piece of the file that was left out and keeps the first
-// MaxProblems of them.
+// AddProblem counts a skipped piece of the file and keeps the first MaxProblems of
+// them.
 func (r *Record) AddProblem(p Problem) {
 	r.Skipped++
 	if len(r.Problems) < MaxProblems {
@@ -119,7 +119,7 @@ func (r *Record) AddProblem(p Problem) {
 	}
 }
 
-// Clone returns a record that shares no memory which Add or AddProblem change.
+// Clone returns a copy that Add and AddProblem on r do not change.
 func (r *Record) Clone() *Record {
 	c := *r
 	c.Nodes = append([]Node(nil), r.Nodes...)
@@ -139,8 +139,8 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-// Created is when the session began: the header's timestamp, else that of the
-// oldest entry, else the file's.
+// Created is when the session began: the timestamp of the header, or else of the
+// oldest entry, or else of the file.
 func (s *Summary) Created() time.Time {
 	switch {
 	case !s.Header.Timestamp.IsZero():
@@ -151,8 +151,8 @@ func (s *Summary) Created() time.Time {
 	return s.fileTime()
 }
 
-// Modified is the time of the latest user or assistant message, as pi's own
-// list has it, else Created.
+// Modified is the time of the latest user or assistant message, as in pi's own list,
+// or else Created.
 func (s *Summary) Modified() time.Time {
 	if !s.LastMessage.IsZero() {
 		return s.LastMessage
@@ -160,8 +160,7 @@ func (s *Summary) Modified() time.Time {
 	return s.Created()
 }
 
-// TimeOf returns the node's time, falling back to the file's for a node
-// without one.
+// TimeOf returns the node's time, or the file's for a node without one.
 func (s *Summary) TimeOf(n *Node) time.Time {
 	if n.Time != 0 {
 		return time.UnixMilli(n.Time).UTC()
@@ -171,7 +170,7 @@ func (s *Summary) TimeOf(n *Node) time.Time {
 
 func (s *Summary) fileTime() time.Time { return time.Unix(0, s.Mtime).UTC() }
 
-// shorten cuts s to at most limit bytes at a rune boundary, in memory of its own.
+// shorten returns a copy of s, cut to at most limit bytes at a rune boundary.
 func shorten(s string, limit int) string {
 	s = strings.TrimSpace(s)
 	if len(s) > limit {
@@ -183,8 +182,7 @@ func shorten(s string, limit int) string {
 	return strings.Clone(s)
 }
 
-// intern returns a shared copy of the few types and roles that almost every
-// entry has.
+// intern returns a shared copy of the types and roles that most entries have.
 func intern(s string) string {
 	switch s {
 	case TypeMessage:

@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// Checkpoint says how far a file is indexed, with the marks that prove the
+// Checkpoint says how far a file is indexed, with hashes that prove that the
 // indexed bytes are unchanged.
 type Checkpoint struct {
 	Offset int64 // end of the last complete line that is indexed
@@ -10,14 +10,14 @@ type Checkpoint struct {
 
 	Size  int64 // of the file when it was last compared
 	Mtime int64 // nanoseconds
-	Ctime int64 // nanoseconds, 0 where the system has none
+	Ctime int64 // nanoseconds, 0 if the system has none
 	Inode uint64
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
 }
 
-// Summary is what is known of a file without its tree: enough to filter
-// and to list sessions, and to see whether the file has changed.
+// Summary describes a file without its tree: enough to filter and list sessions,
+// and to see whether the file has changed.
 type Summary struct {
 	File uint32 // number of the file in this index
 	Path string
@@ -26,34 +26,34 @@ type Summary struct {
 	Header
 	Name        string    // of the last session_info entry in file order
 	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
-	LastMessage time.Time // latest user or assistant message; zero when there is none
-	Oldest      time.Time // smallest and
+	LastMessage time.Time // latest user or assistant message; zero if there is none
+	Oldest      time.Time // smallest timestamp of an entry; zero without entries
 	Newest      time.Time // largest timestamp of an entry; zero without entries
 	Messages    int       // message entries
 	Entries     int
 	Models      []string // "provider/model" of assistant messages, in order of first use
-	UsedTokens  int64    // tokens that the entries say they took; of a fork also those of what it copied
-	UsedCost    float64  // what they say that cost
-	LabelNames  []string // distinct labels now in force, sorted; not kept up beyond MaxLabelled of them
+	UsedTokens  int64    // tokens used by all entries; in a fork this includes the copied ones
+	UsedCost    float64  // cost of all entries
+	LabelNames  []string // distinct current labels, sorted; not updated beyond MaxLabelled labels
 
 	Documents int    // documents in the index
 	Tokens    uint64 // tokens of their text fields, for the average length in BM25
-	Skipped   int    // malformed pieces of lines that were left out
+	Skipped   int    // malformed pieces of lines that were skipped
 }
 
-// Record is the session record: all that is known of one session file.
+// Record is the session record: everything the index knows about one session file.
 type Record struct {
 	Summary
 	Nodes    []Node            // entries in file order
-	Labels   map[string]string // target entry id → label now in force
+	Labels   map[string]string // target entry id → current label
 	Problems []Problem         // the first MaxProblems malformed pieces
-	Blocks   []uint64          // xxhash of each whole HashedBlock before Checkpoint.Offset
-	Partial  []byte            // state of the hash over the bytes after the last whole block, up to Checkpoint.Offset
+	Blocks   []uint64          // xxhash of each complete HashedBlock before Checkpoint.Offset
+	Partial  []byte            // state of the hash over the bytes after the last complete block, up to Checkpoint.Offset
 
-	Facts *Facts // for audits; nil when there are none, or they were not asked for
+	Facts *Facts // for audits; nil if there are none, or they were not requested
 }
 
-// Node is an entry as the tree knows it.
+// Node is an entry in the tree.
 type Node struct {
 	ID        string
 	ParentID  string
@@ -61,21 +61,21 @@ type Node struct {
 	Type      string
 	Role      string
 	TargetID  string // leaf and context_edit entries
-	FirstKept string // compaction: id of the first entry it kept, "" when none
-	Time      int64  // milliseconds since 1970; 0 when unknown
+	FirstKept string // compaction: id of the first entry it kept, "" if none
+	Time      int64  // milliseconds since 1970; 0 if unknown
 	Offset    int64
 	Length    int
 	Line      int
 }
 
-// Problem is a piece of a session file that was left out, and why.
+// Problem is a piece of a session file that was skipped, with the reason.
 type Problem struct {
 	Line   int
 	Offset int64
 	Reason string
 }
 
-// Limits of what a record keeps.
+// Limits of a record.
 const (
 	MaxFirstPrompt = 240
 	MaxLabelled    = 100
@@ -83,8 +83,8 @@ const (
 	HashedBlock    = 1 << 20
 )
 
-// CompareHeaders orders sessions by the times of their headers, the oldest first and
-// those without a time last. Of duplicates, the one in the first session is the
+// CompareHeaders orders sessions by the times of their headers, oldest first, those
+// without a time last. Of several duplicates, the one in the first session is the
 // original.
 func CompareHeaders(a, b *Header) int {
 	if a.Timestamp.IsZero() != b.Timestamp.IsZero() {

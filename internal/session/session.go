@@ -1,16 +1,16 @@
-// Package session holds the nouns of pigrep: kinds, entries, parts, session
-// records. It does no I/O and imports nothing of the project, so that every
-// other package can speak in these words.
+// Package session defines the nouns of pigrep: kinds, entries, parts, session
+// records. It does no I/O and imports no other package of the project, so that
+// every package can use them.
 //
-// A session file is a sequence of lines; its first parsable line is the header,
+// A session file is a sequence of lines. The first parsable line is the header,
 // every later JSON object is an entry, and every searchable piece of an entry is
 // a part with a kind.
 package session
 
 import "time"
 
-// Kind says what a part is. The table of kinds, with the scopes each belongs
-// to, is in package scope.
+// Kind says what a part is. Package scope has the table of kinds and their
+// scopes.
 type Kind string
 
 // The kinds of parts. Package scope describes each.
@@ -33,29 +33,29 @@ const (
 	KindOther    Kind = "other"
 )
 
-// Header is what the header line of a session file says.
+// Header is the header line of a session file.
 type Header struct {
 	ID            string
 	CWD           string
 	ParentSession string    // path of the session this one was forked from; v1 calls it branchedFrom
-	Version       int       // 1 when the header names none; 0 when the file has no header
-	Timestamp     time.Time // zero when absent or unreadable
+	Version       int       // 1 if the header has none; 0 if the file has no header
+	Timestamp     time.Time // zero if absent or unreadable
 	Offset        int64     // where the header's JSON object begins
 }
 
 // Entry is one JSON object of a session file other than its header.
 //
-// The strings and slices of an Entry that a parser hands out, Parts included,
-// are valid only until the parser reads on; keep copies.
+// The strings and slices of an Entry from a parser, Parts included, are valid
+// only until the parser reads on; copy what you keep.
 type Entry struct {
-	Type string // TypeMessage, TypeCompaction, …, else as written
-	Role string // of a message entry: RoleUser, RoleAssistant, …, else as written
+	Type string // TypeMessage, TypeCompaction, …, or as written
+	Role string // of a message entry: RoleUser, RoleAssistant, …, or as written
 
-	ID        string // "@<byte offset>" when the file gives none
-	ParentID  string // "" when absent or null
+	ID        string // "@<byte offset>" if the file has none
+	ParentID  string // "" if absent or null
 	HasParent bool   // the entry has a parentId key, null included
 
-	Timestamp time.Time // entry, message, previous entry, header, in this order; zero when none has one
+	Timestamp time.Time // of the entry, message, previous entry or header, in this order; zero if none has one
 
 	Offset int64 // first byte of the JSON object in the file
 	Length int   // bytes of the JSON object
@@ -63,8 +63,8 @@ type Entry struct {
 
 	// Copy identifies the entry among its copies in forks, clones, imports
 	// and re-appended lines: equal for entries with the same timestamp and
-	// the same content, ids and parents left out. 0 when the entry carries no
-	// timestamp of its own and so is a copy of nothing.
+	// the same content, ignoring ids and parents. 0 if the entry has no
+	// timestamp of its own, and so no copies.
 	Copy uint64
 
 	IsError    bool   // a result with isError, a reply with errorMessage, a shell with a non-zero exit code
@@ -79,14 +79,14 @@ type Entry struct {
 	Label    string // label entries; "" clears
 	Name     string // session_info entries; "" clears
 
-	MessageTime time.Time // the message's own timestamp, zero when absent
+	MessageTime time.Time // the message's own timestamp, zero if absent
 	UserText    string    // user messages: the text pi shows as the prompt (text blocks joined with a space)
 
 	FirstKeptID    string // compaction (v2 and later)
-	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 when absent
+	FirstKeptIndex int    // compaction in v1: index into all parsed lines, header included; -1 if absent
 
 	Parts []Part
-	Facts *EntryFacts // when the parser was asked for them, and there are any
+	Facts *EntryFacts // nil unless requested from the parser, or if there are none
 }
 
 // Part is one searchable piece of an entry.

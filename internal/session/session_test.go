@@ -85,7 +85,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Any parents at all: the tree is found, and what is in context is active.
+// Whatever the parents are, the tree is built, and entries in context are active.
 func TestTreeOfAnyParents(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -218,8 +218,8 @@ func TestTreeShape(t *testing.T) {
 	}
 }
 
-// Whatever the parents are, every entry that no later one replaces is below
-// exactly one root, once.
+// Whatever the parents are, every entry that is not superseded is below exactly one
+// root, once.
 func TestTreeIsWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {

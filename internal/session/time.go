@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// Time is a moment that JSON writes in UTC with milliseconds, as pi does.
+// Time is a time whose JSON is in UTC with milliseconds, as in pi's files.
 type Time struct{ time.Time }
 
 // MarshalJSON writes 2026-01-15T10:30:03.000Z.

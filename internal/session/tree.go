@@ -5,24 +5,24 @@ import (
 	"sort"
 )
 
-// Tree is the conversation tree of a session file, as pi builds it: the leaf is
-// the last entry in file order, the active branch runs from it along the parent
-// ids; of entries with one id, the last in file order counts. Parents that are
-// missing or form a cycle end the branch and harm nothing.
+// Tree is the conversation tree of a session file, as pi builds it: the leaf is the
+// last entry in file order, and the active branch follows the parent ids from it to
+// a root. Of several entries with one id, the last in file order counts. A missing
+// parent or a cycle ends the branch.
 type Tree struct {
 	nodes   []Node
-	byID    map[string]int // the last entry of each id
-	list    bool           // the entries name no parents: each follows the one before
+	byID    map[string]int // the last entry with each id
+	list    bool           // the entries name no parents: each follows the previous one
 	path    []int          // the active branch, root first
 	active  []bool
 	context []bool
 
-	parents  []int // made when needed; -1 for a root
+	parents  []int // made on demand; -1 for a root
 	children [][]int
 	roots    []int
 }
 
-// Tree works out the tree of the record's nodes.
+// Tree builds the tree of the record's nodes.
 func (r *Record) Tree() *Tree {
 	t := &Tree{nodes: r.Nodes, active: make([]bool, len(r.Nodes)), context: make([]bool, len(r.Nodes))}
 	if len(r.Nodes) == 0 {
@@ -39,7 +39,7 @@ func (r *Record) Tree() *Tree {
 	}
 	t.markContext()
 	if len(t.byID) < len(t.nodes) && !t.list {
-		// What holds for the last entry of an id holds for the ones before.
+		// Earlier entries with the same id get the state of the last one.
 		for i := range t.nodes {
 			last := t.byID[t.nodes[i].ID]
 			t.active[i], t.context[i] = t.active[last], t.context[last]
@@ -48,8 +48,8 @@ func (r *Record) Tree() *Tree {
 	return t
 }
 
-// Leaf returns the index of the current leaf: the last entry, or the entry that
-// a last "leaf" or "lane" entry points at. It is -1 when there are no entries.
+// Leaf returns the index of the current leaf: the last entry, or its target if it is
+// a "leaf" or "lane" entry. It is -1 if there are no entries.
 func (t *Tree) Leaf() int {
 	last := len(t.nodes) - 1
 	if last < 0 {
@@ -76,7 +76,7 @@ func (t *Tree) parent(i int) int {
 	return -1
 }
 
-// Branch returns the way from a root to entry i, root first.
+// Branch returns the path from a root to entry i, root first.
 func (t *Tree) Branch(i int) []int {
 	var path []int
 	seen := make([]bool, len(t.nodes))
@@ -89,8 +89,7 @@ func (t *Tree) Branch(i int) []int {
 	return path
 }
 
-// Find returns the index of the entry with this id, the last one of several, or
-// -1.
+// Find returns the index of the last entry with this id, or -1.
 func (t *Tree) Find(id string) int {
 	if i, ok := t.byID[id]; ok {
 		return i
@@ -98,9 +97,9 @@ func (t *Tree) Find(id string) int {
 	return -1
 }
 
-// link finds the children of every entry. An entry whose id a later one has
-// again is no part of the tree, and of a cycle the first entry is a root, so that
-// every other entry is below exactly one root.
+// link finds the children of every entry. Superseded entries are not part of the
+// tree, and the first entry of a cycle is a root, so that every other entry is below
+// exactly one root.
 func (t *Tree) link() {
 	if t.parents != nil || len(t.nodes) == 0 {
 		return
@@ -112,7 +111,7 @@ func (t *Tree) link() {
 			t.parents[i] = -1
 		}
 	}
-	walk := make([]int, len(t.nodes)) // number of the walk that passed, from 1
+	walk := make([]int, len(t.nodes)) // the number of the walk that passed, from 1
 	for i := range t.nodes {
 		for at := i; at >= 0; at = t.parents[at] {
 			if walk[at] == i+1 {
@@ -140,8 +139,8 @@ func (t *Tree) link() {
 	}
 }
 
-// Superseded reports whether a later entry has the same id as entry i and so
-// takes its place.
+// Superseded reports whether a later entry has the same id as entry i and replaces
+// it.
 func (t *Tree) Superseded(i int) bool { return t.byID[t.nodes[i].ID] != i }
 
 // Parent returns the index of the entry that entry i follows, or -1.
@@ -150,22 +149,22 @@ func (t *Tree) Parent(i int) int {
 	return t.parents[i]
 }
 
-// Roots returns the indexes of the entries that follow none, in file order. The
-// slice is the tree's own.
+// Roots returns the indexes of the entries without a parent, in file order. Callers
+// must not change the slice.
 func (t *Tree) Roots() []int {
 	t.link()
 	return t.roots
 }
 
 // Children returns the indexes of the entries that follow entry i, in file order.
-// The slice is the tree's own.
+// Callers must not change the slice.
 func (t *Tree) Children(i int) []int {
 	t.link()
 	return t.children[i]
 }
 
-// Main returns the child of entry i on which its branch goes on: the active one,
-// else the last; -1 when there is none.
+// Main returns the child that continues the branch of entry i: the active one, or
+// else the last; -1 if there is none.
 func (t *Tree) Main(i int) int {
 	children := t.Children(i)
 	if len(children) == 0 {
@@ -179,9 +178,9 @@ func (t *Tree) Main(i int) int {
 	return children[len(children)-1]
 }
 
-// Through returns the branch that entry i lies on: from its root to it, and on
-// along the main children to a leaf. For an entry of the active branch that is
-// the active branch.
+// Through returns the branch of entry i: from its root to the entry, then along the
+// main children to a leaf. For an entry on the active branch, that is the active
+// branch.
 func (t *Tree) Through(i int) []int {
 	if i = t.byID[t.nodes[i].ID]; t.active[i] {
 		return t.path
@@ -198,8 +197,8 @@ func (t *Tree) Through(i int) []int {
 	return path
 }
 
-// markContext marks what pi would send to the model: the active branch, without
-// what its last compaction dropped and what context edits took out.
+// markContext marks the entries that pi would send to the model: the active branch,
+// without entries dropped by its last compaction or removed by context edits.
 func (t *Tree) markContext() {
 	last := -1
 	for at, i := range t.path {
@@ -230,11 +229,11 @@ func (t *Tree) markContext() {
 	}
 }
 
-// Active reports whether entry i of the file lies on the active branch.
+// Active reports whether entry i is on the active branch.
 func (t *Tree) Active(i int) bool { return t.active[i] }
 
-// InContext reports whether entry i is part of what pi restores for the model:
-// on the active branch, and neither compacted away nor edited out.
+// InContext reports whether pi would restore entry i for the model: it is on the
+// active branch, and neither compacted away nor edited out.
 func (t *Tree) InContext(i int) bool { return t.context[i] }
 
 // Path returns the indexes of the entries on the active branch, root first.

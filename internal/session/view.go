@@ -1,32 +1,31 @@
 package session
 
-// View is an entry as a person reads it: pieces in the order in which they
-// stand, where Parts are pieces for searching. It is valid as long as the entry
-// it was made with.
+// View is an entry laid out for reading: its pieces in their original order, whereas
+// Parts are pieces for searching. It is valid as long as its entry.
 type View struct {
 	Blocks       []Block
-	TokensBefore int64 // compaction: tokens of the context before it, 0 when unknown
+	TokensBefore int64 // compaction: tokens of the context before it, 0 if unknown
 }
 
-// Block is one piece of a View. Of Call, Image and Shell at most one is set;
-// otherwise it is text.
+// Block is one piece of a View. At most one of Call, Image and Shell is set;
+// otherwise the block is text.
 type Block struct {
 	Kind  Kind
-	Text  []byte // decoded UTF-8; of a Shell its output
+	Text  []byte // decoded UTF-8; the output of a Shell
 	Call  *Call
 	Image *Image
 	Shell *Shell
 }
 
-// Call is a call of a tool.
+// Call is a tool call.
 type Call struct {
 	ID        string
 	Tool      string
 	Arguments []Argument // in file order
-	Raw       []byte     // the arguments as JSON, nil when there are none
-	Command   []byte     // the shell command among the arguments, nil when it runs none
+	Raw       []byte     // the arguments as JSON, nil if there are none
+	Command   []byte     // the shell command among the arguments, nil if it runs none
 	Nested    bool       // another tool made it
-	Failed    bool       // known of nested calls only
+	Failed    bool       // known only for nested calls
 }
 
 // Argument is one argument of a call.
@@ -36,8 +35,7 @@ type Argument struct {
 	Text  bool   // it is a string
 }
 
-// Argument returns the text of the first argument that has one of these names
-// and is a string.
+// Argument returns the text of the first of the named arguments that is a string.
 func (c *Call) Argument(names ...string) string {
 	for _, name := range names {
 		for _, a := range c.Arguments {
@@ -53,15 +51,15 @@ func (c *Call) Argument(names ...string) string {
 type Image struct {
 	MimeType string
 	Size     int    // bytes of the image
-	Base64   []byte // the image itself, as it stands in the file
+	Base64   []byte // the image as it is in the file
 }
 
-// Shell is a command that the person ran.
+// Shell is a command that the user ran.
 type Shell struct {
 	Command   string
 	ExitCode  int64
 	HasExit   bool
 	Cancelled bool
-	Truncated bool   // the output is not whole
-	Output    string // file with the whole output, "" when there is none
+	Truncated bool   // the output is incomplete
+	Output    string // file with the full output, "" if there is none
 }
