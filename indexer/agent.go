@@ -9,14 +9,14 @@ import (
 )
 
 // AgentOf returns the name of the agent whose session files are below a directory,
-// judging by the first file that any agent recognizes; "" when there is none among
-// the first files.
+// judging by the first file that any agent recognizes; "" if none of the first
+// maxHeads files is recognized.
 func AgentOf(r *adapter.Registry, dir string) string {
 	if names := r.Names(); len(names) == 1 {
 		return names[0]
 	}
 	name, looks := "", 0
-	// Indexing reports what cannot be read.
+	// Errors are reported by indexing.
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !isSession(d.Name()) {
 			return nil
@@ -33,10 +33,10 @@ func AgentOf(r *adapter.Registry, dir string) string {
 	return name
 }
 
-// maxHeads is how many files are looked at.
+// maxHeads is the number of files that AgentOf examines.
 const maxHeads = 20
 
-// headOf returns the start of a file, nil when it cannot be read.
+// headOf returns the start of a file, nil if it cannot be read.
 func headOf(path string) []byte {
 	f, err := openSession(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"pigrep/indexer"
 )
 
-// What every query pays before it begins: comparing files with an index that
-// has nothing to learn.
+// The cost of every query before it begins: comparing the files with an index that is
+// up to date.
 func BenchmarkNothingChanged(b *testing.B) {
 	for _, n := range []int{700, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkNothingChanged(b *testing.B) {
 	}
 }
 
-// One line is appended to one file, and an index that has it is open.
+// One line is appended to one file, and the updated index is opened.
 func BenchmarkLineAppended(b *testing.B) {
 	o, files := indexed(b, 700)
 	line := []byte(`{"type":"message","id":"ffffffff","parentId":null,"timestamp":"2026-01-02T03:05:00.000Z","message":{"role":"user","content":"one more"}}` + "\n")
@@ -51,7 +51,7 @@ func BenchmarkLineAppended(b *testing.B) {
 	}
 }
 
-// indexed makes and indexes so many small files, which look old.
+// indexed creates and indexes a number of small files with old times.
 func indexed(b *testing.B, n int) (o indexer.Options, files []string) {
 	root, dir := b.TempDir(), filepath.Join(b.TempDir(), "index")
 	for i := range n {

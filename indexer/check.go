@@ -21,17 +21,17 @@ import (
 
 // Finding is something wrong with an index.
 type Finding struct {
-	Path string // the session file, "" when it is about the index as a whole
+	Path string // the session file, "" if it concerns the whole index
 	What string
 }
 
-// Report is the outcome of a check.
+// Report is the result of a check.
 type Report struct {
 	Generation uint64
 	Files      int
 	Documents  int
 	Compared   int // files that were read and compared part by part
-	Changed    int // files that were not, because they are new or have changed since they were indexed
+	Changed    int // files that were not compared, because they are new or have changed
 	Findings   []Finding
 }
 
@@ -39,11 +39,11 @@ func (r *Report) add(path, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{path, fmt.Sprintf(format, args...)})
 }
 
-// Check proves the newest generation: that its files are as they were written,
-// that documents, records and summaries agree, and, when deep, that every part
-// of every session file is in the index with just the terms it should have. An
-// index that cannot be opened is a finding; the error is the context's, or one
-// that keeps the index from being looked at.
+// Check verifies the newest generation: its files are as they were written, and
+// documents, records and summaries agree. A deep check also verifies that every part
+// of every session file is in the index with exactly its terms. An index that cannot
+// be opened is a finding; the error is the context's, or one that prevents the
+// check.
 func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	r := &Report{}
 	reader, err := index.Open(o.Dir)
@@ -105,7 +105,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	return r, nil
 }
 
-// checkRecord compares a summary, its record and the documents there are.
+// checkRecord compares a summary, its record and the documents in the index.
 func (r *Report) checkRecord(reader *index.Reader, s session.Summary, held map[place]print) *session.Record {
 	rec, err := reader.Record(s.File)
 	switch {
@@ -129,8 +129,8 @@ type place struct {
 	part   int
 }
 
-// print is a sum over the terms of a document, which does not depend on their
-// order: two documents with one print have the same terms, as often.
+// print is a hash of the terms of a document and their counts, independent of their
+// order.
 type print uint64
 
 func (p *print) add(f segment.Field, term []byte, freq, length uint32) {
@@ -141,8 +141,8 @@ func (p *print) add(f segment.Field, term []byte, freq, length uint32) {
 	*p += print(h.Sum64())
 }
 
-// copyValues stands for the values of segment.FieldEntryHash by document, which are
-// kept beside its postings.
+// copyValues is a pseudo field for the doc values of segment.FieldEntryHash, which
+// are stored next to its postings.
 const copyValues segment.Field = "copy values"
 
 // holdings returns the print of every document, by file, from the postings.
@@ -191,8 +191,8 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 	return held, nil
 }
 
-// compare reads the session file up to where it is indexed and looks for each
-// of its parts in what the index holds.
+// compare reads the indexed part of a session file and looks up each of its parts in
+// the index.
 func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
 	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled {
 		r.Changed++
@@ -261,7 +261,7 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	}
 }
 
-// sameFacts compares what is kept of facts, an empty list and none being the same.
+// sameFacts compares the stored facts. Empty and nil lists are equal.
 func sameFacts(a, b *session.Facts) bool {
 	return len(a.Usages) == len(b.Usages) && len(a.Calls) == len(b.Calls) && len(a.Touches) == len(b.Touches) &&
 		(len(a.Usages) == 0 || reflect.DeepEqual(a.Usages, b.Usages)) &&
@@ -269,7 +269,7 @@ func sameFacts(a, b *session.Facts) bool {
 		(len(a.Touches) == 0 || reflect.DeepEqual(a.Touches, b.Touches))
 }
 
-// sameRecord compares two records, an empty list and none being the same.
+// sameRecord compares two records. Empty and nil lists are equal.
 func sameRecord(a, b *session.Record) bool {
 	if len(a.Nodes) != len(b.Nodes) || len(a.Labels) != len(b.Labels) || len(a.Models) != len(b.Models) ||
 		len(a.Problems) != len(b.Problems) || len(a.Blocks) != len(b.Blocks) {

@@ -35,8 +35,8 @@ func check(t *testing.T, o indexer.Options, deep bool) []string {
 	return list
 }
 
-// later is a clock by which files that were just written are old enough for their
-// times to prove something.
+// later is a clock by which just written files are old enough for their times to
+// prove that they are unchanged.
 func later() time.Time { return time.Now().Add(time.Second) }
 
 func TestCheckOfASoundIndex(t *testing.T) {
@@ -57,13 +57,13 @@ func TestCheckOfASoundIndex(t *testing.T) {
 	}
 }
 
-// Whatever one thing is taken out of an index or changed in it, a deep check
-// finds it. The index is made by the writer itself, so that every checksum fits.
+// A deep check finds any single thing that is removed from an index or changed in it.
+// The writer itself makes the index, so that all checksums match.
 func TestCheckFindsWhatIsMissing(t *testing.T) {
 	text := string(lines(3, 20))
 	for _, test := range []struct {
 		name   string
-		change func(d *segment.Document, rec *session.Record) bool // false: leave the document out
+		change func(d *segment.Document, rec *session.Record) bool // false: omit the document
 		want   string
 	}{
 		{"a document", func(d *segment.Document, _ *session.Record) bool { return d.Offset < 200 }, "should be there"},
@@ -140,8 +140,8 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// A record that is gone while its file is known is found; nothing of ours would
-// delete it alone.
+// A missing record of a known file is found, although our code never deletes a record
+// alone.
 func TestCheckFindsAMissingRecord(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	for _, name := range []string{"a.jsonl", "b.jsonl"} {
@@ -158,8 +158,8 @@ func TestCheckFindsAMissingRecord(t *testing.T) {
 	}
 }
 
-// deleteDocument makes the newest generation, in which nothing is deleted, one in
-// which the document with an id of the engine is.
+// deleteDocument marks the document with an engine id as deleted in the newest
+// generation, which has no deleted documents.
 func deleteDocument(t *testing.T, dir, id string) {
 	t.Helper()
 	r, err := index.Open(dir)
@@ -210,7 +210,7 @@ func deleteDocument(t *testing.T, dir, id string) {
 	write("manifest", manifest+fmt.Sprintf("end %016x\n", xxhash.Sum64String(manifest)))
 }
 
-// Files that the index knows nothing of yet are not proven.
+// Files that are not indexed yet are not checked.
 func TestCheckCountsWhatIsNotProven(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	write := func(name string, n int) {

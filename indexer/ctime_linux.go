@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// changeTime returns when the inode last changed, in nanoseconds; 0 when the
-// system does not say.
+// changeTime returns when the inode last changed, in nanoseconds; 0 if unknown.
 func changeTime(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ctim.Nano()

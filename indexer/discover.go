@@ -17,33 +17,33 @@ import (
 	"pigrep/internal/session"
 )
 
-// File is a session file as the disk has it.
+// File is a session file on disk.
 type File struct {
 	Path  string // as found below its root, absolute
 	Size  int64
 	Mtime int64 // nanoseconds
-	Ctime int64 // nanoseconds, 0 where the system has none
+	Ctime int64 // nanoseconds, 0 if the system has none
 	Dev   uint64
-	Inode uint64 // 0 where the system has none
-	Err   error  // the file is there and cannot be used
+	Inode uint64 // 0 if the system has none
+	Err   error  // why the file exists but cannot be used
 }
 
 // RootState is what was found at a root.
 type RootState struct {
 	adapter.Root
-	Files int   // found below it; a file below two roots counts in both
+	Files int   // below it; a file below two roots counts in both
 	Err   error // the root is missing, unreadable or not a directory
 }
 
-// Found is the outcome of looking for session files.
+// Found is the result of discovery.
 type Found struct {
 	Files []File // each real file once, ordered by path
 	Roots []RootState
-	// Unreadable holds the directories that could not be listed; files that
-	// lie in them are neither new nor gone.
+	// Unreadable lists the directories that could not be read; files in them
+	// are neither new nor gone.
 	Unreadable []DirError
-	// Dirs holds the directories that were looked into, each real one once, but
-	// for the agent directories, of which little is looked at.
+	// Dirs lists the directories that were read, each real one once, without
+	// the agent directories.
 	Dirs   []string
 	agents []string
 }
@@ -68,15 +68,14 @@ func (f *Found) Errors() []FileError {
 	return list
 }
 
-// headerSearch bounds how far a file lying directly in an agent directory is
-// read in search of a session header.
+// headerSearch bounds how far a file directly in an agent directory is read to find
+// a session header.
 const headerSearch = 1 << 20
 
 // Discover finds the session files below the roots: every regular *.jsonl,
-// recursively, through hidden and symbolically linked directories, each real
-// file once. Of an agent directory (one that has a sessions directory) only its
-// session directories count, and top-level files that begin with a session
-// header; nothing else in it is looked at.
+// recursively, including hidden and symbolically linked directories, each real file
+// once. In an agent directory (one with a sessions directory) it reads only the
+// session directories, and top-level files that begin with a session header.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 	w := &walker{adapter: a, found: &Found{}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
 	var statting sync.WaitGroup
@@ -106,27 +105,27 @@ type candidate struct {
 	linked bool // reached through a symbolic link
 }
 
-// maxListings is how many directories wait for a goroutine that looks at their
-// files, each of them open.
+// maxListings is the number of directories that wait, open, for a goroutine to stat
+// their files.
 const maxListings = 16
 
 type walker struct {
 	adapter  adapter.Adapter
 	found    *Found
-	count    int             // of session files, those with several names counted by each
-	dirs     map[fileID]bool // directories seen, against loops of links
+	count    int             // of session files, counting every name of a file
+	dirs     map[fileID]bool // directories seen; breaks loops of links
 	listings chan *listing
-	listed   []*listing  // all of them
-	files    []candidate // those in no listing
+	listed   []*listing  // all listings
+	files    []candidate // files outside of listings
 }
 
 // listing is the session files in a directory.
 type listing struct {
-	dir    *os.File // closed when the files have been looked at
-	prefix string   // of their paths
+	dir    *os.File // closed by stat
+	prefix string   // of the paths of its files
 	names  []string
 	linked bool
-	files  []candidate // those of them that are still there, by name
+	files  []candidate // the files that still exist, by name
 }
 
 func (w *walker) root(path string) error {
@@ -145,8 +144,8 @@ func (w *walker) root(path string) error {
 	return w.dir(path, false)
 }
 
-// sessionDirs names the directories that hold session files, if the path is an
-// agent directory.
+// sessionDirs returns the names of the directories with session files, if the path
+// is an agent directory.
 func sessionDirs(a adapter.Adapter, path string) []string {
 	if l, ok := a.(adapter.Layout); ok {
 		return l.SessionDirs(path)
@@ -167,7 +166,7 @@ func (w *walker) agentDir(path string, dirs []string) error {
 		}
 		w.note(dir, err)
 	}
-	// Names only: listing with types may stat files that are none of ours.
+	// Names only: listing with types may stat other files.
 	d, err := os.Open(path)
 	if err != nil {
 		return err
@@ -184,8 +183,8 @@ func (w *walker) agentDir(path string, dirs []string) error {
 	return err
 }
 
-// dir looks for session files in a directory and below it. Its own are looked at
-// meanwhile by other goroutines.
+// dir finds the session files in a directory and below it. Other goroutines stat
+// them.
 func (w *walker) dir(path string, linked bool) error {
 	d, openErr := openFile(path)
 	var info fs.FileInfo
@@ -225,7 +224,7 @@ func (w *walker) dir(path string, linked bool) error {
 	w.count += len(l.names)
 	w.listed = append(w.listed, l)
 	w.listings <- l
-	// Of a directory with several names the first one in this order counts.
+	// If a directory has several names, the first one in this order counts.
 	slices.Sort(dirs)
 	for _, name := range dirs {
 		w.note(name, w.dir(name, linked))
@@ -259,7 +258,7 @@ func (w *walker) note(dir string, err error) {
 	}
 }
 
-// file takes a file that was looked at already.
+// file adds a file whose stat is known.
 func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	w.count++
 	f := File{Path: path, Err: err}
@@ -269,12 +268,11 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	w.files = append(w.files, candidate{f, linked})
 }
 
-// stat looks at the files of the listing; those that have gone meanwhile are
-// left out.
+// stat stats the files of the listing, and drops those that are gone by now.
 func (l *listing) stat() {
 	slices.Sort(l.names)
 	l.files = make([]candidate, 0, len(l.names))
-	dir := l.dir.Fd() // asking for it is a call of the system
+	dir := l.dir.Fd() // Fd makes a system call
 	for _, name := range l.names {
 		f := File{Path: l.prefix + name}
 		if f.Err = f.statIn(dir, name); !errors.Is(f.Err, fs.ErrNotExist) {
@@ -284,7 +282,7 @@ func (l *listing) stat() {
 	l.dir.Close()
 }
 
-// setStat takes the facts that tell whether a file has changed.
+// setStat sets the fields that show whether a file has changed.
 func (f *File) setStat(info fs.FileInfo) {
 	f.Size, f.Mtime = info.Size(), info.ModTime().UnixNano()
 	f.Ctime = changeTime(info)
@@ -293,10 +291,10 @@ func (f *File) setStat(info fs.FileInfo) {
 	}
 }
 
-// unique returns one path of each real file that was found: one without links
-// before one with, then the first in order.
+// unique returns one path of each real file: preferably one without links, and of
+// several the first in order.
 func (w *walker) unique() []File {
-	// Most often these put together are in order.
+	// The concatenation of sorted listings is mostly sorted.
 	slices.SortFunc(w.listed, func(a, b *listing) int { return strings.Compare(a.prefix, b.prefix) })
 	files := slices.Grow(w.files, w.count)
 	for _, l := range w.listed {
@@ -327,8 +325,8 @@ func (w *walker) unique() []File {
 
 func isSession(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 
-// beginsWithHeader reports whether the first line of the file that is not blank
-// is a session header.
+// beginsWithHeader reports whether the first non-blank line of the file is a session
+// header.
 func (w *walker) beginsWithHeader(path string) bool {
 	f, err := openSession(path)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"pigrep/indexer"
 )
 
-// tree makes the files and links named below a directory; a name that ends in
-// "/" is a directory, "a -> b" a link to b.
+// tree creates the named files and links below a directory. A name that ends in "/"
+// is a directory, "a -> b" a link to b.
 func tree(t *testing.T, root string, names ...string) {
 	t.Helper()
 	for _, n := range names {

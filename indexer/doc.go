@@ -4,12 +4,13 @@
 //	                                  ▲                              │
 //	                     checkpoints of the index ◄──────────────────┘
 //
-// What holds at every moment:
+// Invariants:
 //   - The documents of a file, its session record and its checkpoint must go
-//     into one batch; a checkpoint never claims more than the documents hold.
-//   - A checkpoint must lie at the end of a complete line. A last line without a
-//     newline is searchable when it is complete JSON, and is read again.
+//     into one batch; a checkpoint must never claim more than the documents contain.
+//   - A checkpoint must be at the end of a complete line. A last line without a
+//     newline is searchable if it is complete JSON, and is read again.
 //   - A file counts as unchanged only if size, times and inode say so, or the
 //     hashes of its bytes do.
-//   - Session files are opened read-only and never written, moved or deleted.
+//   - Session files must only be opened for reading, and never be written, moved or
+//     deleted.
 package indexer

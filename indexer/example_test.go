@@ -14,7 +14,7 @@ import (
 	"pigrep/indexer"
 )
 
-// An update reads what is new, and nothing else.
+// An update reads only new bytes.
 func ExampleUpdate() {
 	dir, err := os.MkdirTemp("", "indexer")
 	if err != nil {

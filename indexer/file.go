@@ -15,15 +15,15 @@ import (
 	"pigrep/internal/session"
 )
 
-// longLine is the length of a line whose memory is worth giving back at once.
+// longLine is the length of a line after which memory is released at once.
 const longLine = 16 << 20
 
-// smallFile is the size up to which files are read with one buffer for all.
+// smallFile is the size up to which files share a read buffer.
 const smallFile = 1 << 20
 
-// readFile brings the index up to date with one file that is new, grown,
-// rewritten or truncated. It reads no further than the file's size when it was
-// opened, so that the times recorded are never younger than the bytes.
+// readFile updates the index for one file that is new, grown, rewritten or
+// truncated. It reads up to the size that the file had when it was opened, so that
+// the recorded times are never newer than the bytes.
 func (w *worker) readFile(ctx context.Context, s *Step) error {
 	f, err := openSession(s.File.Path)
 	if err != nil {
@@ -96,8 +96,8 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 			return ctx.Err()
 		}
 		if len(line.Raw) > longLine {
-			// Its bytes and its text are not needed any more, and committing
-			// what it says takes as much memory again.
+			// The line and its text are no longer needed, and committing it
+			// takes as much memory again.
 			parser, lines = w.Adapter.Parse(parser.State()), new(jsonl.Reader)
 			seek()
 		}
@@ -145,8 +145,8 @@ func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) 
 	return rec, newMarks(), nil
 }
 
-// cannotRead notes a file that cannot be read now. What is indexed of it stays,
-// unless it has gone meanwhile.
+// cannotRead records a file that cannot be read. Its documents stay, unless the file
+// is gone by now.
 func (w *worker) cannotRead(s *Step, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		s.Change = Gone
@@ -162,9 +162,9 @@ func (w *worker) cannotRead(s *Step, err error) error {
 	return nil
 }
 
-// readLine adds what is on the line to the record and the batch. It reports
-// whether there was anything: an unterminated line that is not complete JSON is
-// not there yet.
+// readLine adds the content of a line to the record and the batch. It reports
+// whether there was any: an unterminated line that is not complete JSON does not
+// count yet.
 func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
 	found := false
 	problems := parser.Parse(line, func(e *session.Entry) {
@@ -191,7 +191,7 @@ func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
 	}
 }
 
-// addFacts adds what an audit asks of an entry.
+// addFacts adds the facts of an entry for audits.
 func addFacts(o *audit.Folder, e *session.Entry, rec *session.Record) {
 	if e.Facts == nil {
 		return
@@ -202,7 +202,7 @@ func addFacts(o *audit.Folder, e *session.Entry, rec *session.Record) {
 	o.Add(rec.Facts, e)
 }
 
-// document makes the document of one part of an entry.
+// document returns the document of one part of an entry.
 func document(e *session.Entry, part int, file uint32) segment.Document {
 	p := &e.Parts[part]
 	d := segment.Document{
@@ -223,8 +223,8 @@ func document(e *session.Entry, part int, file uint32) segment.Document {
 	return d
 }
 
-// lastTime returns the time of the last entry that has one, in Unix
-// milliseconds.
+// lastTime returns the time of the last entry in Unix milliseconds, 0 if there is
+// none.
 func lastTime(rec *session.Record) int64 {
 	if len(rec.Nodes) == 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity returns what tells a real file from others that have another name.
+// identity returns the id that all names of a real file share.
 func identity(info fs.FileInfo) (fileID, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -20,14 +20,14 @@ func identity(info fs.FileInfo) (fileID, bool) {
 	return fileID{uint64(st.Dev), uint64(st.Ino)}, true
 }
 
-// openFile opens for reading without waiting for a writer, should a pipe have
-// taken the file's place.
+// openFile opens a file for reading. If a pipe has replaced the file, it does not
+// wait for a writer.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 }
 
-// statIn takes the facts of the file of this name in the directory that is open
-// with this number, as setStat does, without walking the path to it.
+// statIn is setStat for the named file in an open directory, without resolving its
+// path.
 func (f *File) statIn(dir uintptr, name string) error {
 	var st unix.Stat_t
 	for {

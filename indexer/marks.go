@@ -38,7 +38,7 @@ func (m *marks) add(b []byte) {
 	}
 }
 
-// write puts the marks into the record.
+// write stores the marks in the record.
 func (m *marks) write(rec *session.Record) {
 	rec.Blocks = m.blocks
 	rec.Partial, _ = m.block.MarshalBinary() // never fails

@@ -21,8 +21,8 @@ type brokenParser struct{ adapter.Parser }
 
 func (brokenParser) Parse(adapter.Line, func(*session.Entry)) []adapter.ParseError { panic("a bug") }
 
-// A bug in what reads a file is an error that names the file: nothing else of the
-// program ends by it, and the lock is given back.
+// A panic while reading a file is an error that names the file: the program goes on,
+// and the lock is released.
 func TestPanicIsAnError(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

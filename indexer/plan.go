@@ -21,38 +21,38 @@ import (
 // Change is what happened to a session file since it was indexed.
 type Change uint8
 
-// The changes, and what each asks for.
+// The changes, and the action for each.
 const (
 	Unchanged  Change = iota // nothing
-	Touched                  // the same bytes, other times: the checkpoint takes the new times
+	Touched                  // same bytes, other times: update the times in the checkpoint
 	New                      // index it
 	Grown                    // index the bytes after the checkpoint
 	Rewritten                // replace its documents
 	Truncated                // replace its documents
-	Gone                     // drop its documents
-	Unreadable               // keep what is indexed, say so
+	Gone                     // delete its documents
+	Unreadable               // keep its documents, and report it
 )
 
 var changeNames = [...]string{"unchanged", "touched", "new", "grown", "rewritten", "truncated", "gone", "unreadable"}
 
 func (c Change) String() string { return changeNames[c] }
 
-// Changes lists every change there is.
+// Changes lists all changes.
 func Changes() []Change {
 	return []Change{Unchanged, Touched, New, Grown, Rewritten, Truncated, Gone, Unreadable}
 }
 
-// Step is what is to be done about one file.
+// Step is the action for one file.
 type Step struct {
 	Change  Change
-	Reason  string // why, for people; empty when unchanged
-	File    File   // Path alone when gone
+	Reason  string // why, for people; empty if unchanged
+	File    File   // only Path if gone
 	Known   *session.Summary
 	Pending int64 // bytes to read
 	Err     error // of an unreadable file
 }
 
-// Index is what a plan must know of an index.
+// Index is the part of an index that planning needs.
 type Index interface {
 	Summaries() []session.Summary
 	Record(file uint32) (*session.Record, error)
@@ -104,12 +104,12 @@ func plan(found *Found, ix Index, proof bool) []Step {
 	return steps
 }
 
-// Lag is how far an index seems to be behind the files.
+// Lag is how far an index appears to be behind the files.
 type Lag struct {
-	Files int   // that do not look as indexed
-	Bytes int64 // that may have to be read
-	Young int   // files that look as indexed and were written too short a time before to be sure
-	Since int64 // when the first of the files that are there changed, in nanoseconds; 0 when there is none
+	Files int   // files that differ from the index
+	Bytes int64 // bytes that may have to be read
+	Young int   // files that look unchanged but were written too recently to be sure
+	Since int64 // the earliest change among the existing files, in nanoseconds; 0 if there is none
 }
 
 func (l *Lag) add(f File, bytes int64) {
@@ -120,8 +120,8 @@ func (l *Lag) add(f File, bytes int64) {
 	}
 }
 
-// Behind compares the files with the index by what their directories say of
-// them. It opens no file. The summaries are ordered by path, as the files are.
+// Behind compares the stat results of the files with the index. It opens no file.
+// The summaries must be ordered by path, like the files.
 func Behind(found *Found, summaries []session.Summary) Lag {
 	var lag Lag
 	for _, f := range found.Files {
@@ -210,11 +210,11 @@ func (s *Step) grown() {
 // otherBytes is why a file is replaced whose indexed bytes are not as indexed.
 const otherBytes = "indexed bytes changed"
 
-// noRecord is why a file is read anew whose record is missing or damaged.
+// noRecord is the reason to read a file again if its record is missing or damaged.
 const noRecord = "its session record cannot be read"
 
-// again makes the step one that replaces the documents of the file, if its path
-// is among these.
+// again turns the step into one that replaces the documents of the file, if its path
+// is among the given ones.
 func (s *Step) again(paths map[string]bool) {
 	switch s.Change {
 	case Unchanged, Touched, Grown:
@@ -228,16 +228,16 @@ func sameStat(f File, c session.Checkpoint) bool {
 	return f.Size == c.Size && f.Mtime == c.Mtime && f.Ctime == c.Ctime && f.Inode == c.Inode
 }
 
-// settle is how old a file's times must be to prove anything: systems stamp
-// times from a clock that ticks this seldom, so a younger file may yet change
-// without its times showing it.
+// settle is how old the times of a file must be to prove that it is unchanged. The
+// clock that stamps files ticks at about this interval, so a newer file may change
+// without a change of its times.
 const settle = 10 * time.Millisecond
 
-// unsettled is the time recorded for a file that had just been written. It
-// equals no real one, so that the next run compares the bytes.
+// unsettled is the Ctime recorded for a file that was just written. It equals no
+// real time, so the next run compares the bytes.
 const unsettled = -1
 
-// stamp records in the checkpoint how the file looked.
+// stamp records the stat result of the file in the checkpoint.
 func stamp(c *session.Checkpoint, f File, now time.Time) {
 	c.Size, c.Mtime, c.Ctime, c.Inode = f.Size, f.Mtime, f.Ctime, f.Inode
 	if newest := max(f.Mtime, f.Ctime); now.UnixNano()-newest < int64(settle) {
@@ -303,8 +303,8 @@ func hashRange(file io.ReaderAt, from, to int64, buf []byte) (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// openSession opens a session file for reading; anything but a regular file is
-// an error.
+// openSession opens a session file for reading. Anything but a regular file is an
+// error.
 func openSession(path string) (*os.File, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -323,7 +323,7 @@ func openSession(path string) (*os.File, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// within reports whether the path lies in the directory or below it.
+// within reports whether the path is the directory or below it.
 func within(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))

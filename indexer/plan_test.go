@@ -35,7 +35,7 @@ func update(t *testing.T, o indexer.Options) *indexer.Result {
 	return res
 }
 
-// lines makes a session file of n messages, each about the given size.
+// lines returns a session file of n messages, each of about the given size.
 func lines(n, size int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, `{"type":"session","version":3,"id":"s","timestamp":"2026-01-02T03:04:05.678Z","cwd":"/p"}`)
@@ -45,8 +45,8 @@ func lines(n, size int) []byte {
 	return b.Bytes()
 }
 
-// One function decides what happened to a file; every way a file can change is
-// seen as what it is.
+// One function decides what happened to a file. It recognizes every way in which a
+// file can change.
 func TestWhatHappenedToAFile(t *testing.T) {
 	const size = 3 * session.HashedBlock / 2
 	base := lines(300, size/300)
@@ -104,7 +104,7 @@ func TestWhatHappenedToAFile(t *testing.T) {
 			if err := write(base)(path); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(15 * time.Millisecond) // younger times prove nothing
+			time.Sleep(15 * time.Millisecond) // newer times prove nothing
 			first := update(t, options(dir, root))
 			if err := test.change(path); err != nil {
 				t.Fatal(err)
@@ -139,8 +139,8 @@ func replace(path string, data []byte) error {
 	return os.Rename(path+".new", path)
 }
 
-// A file far larger than a batch is committed in pieces, and an interruption
-// between them keeps what is done.
+// A file far larger than a batch is committed in pieces. An interruption keeps the
+// committed ones.
 func TestInterruptedAndResumed(t *testing.T) {
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	data := lines(2000, 500)

@@ -2,32 +2,32 @@ package indexer
 
 import "time"
 
-// Progress is how far an update has come.
+// Progress is the progress of an update.
 type Progress struct {
 	Files, FilesTotal int
 	Bytes, BytesTotal int64
-	Committed         int64         // bytes that are in the index for good
+	Committed         int64         // bytes that are committed
 	First             bool          // nothing was indexed before
-	Left              time.Duration // an estimate of how long it will still take; 0 when there is none
+	Left              time.Duration // estimated time left; 0 if unknown
 }
 
-// Share is how much of the work is done, from 0 to 1.
+// Share is the share of the work that is done, from 0 to 1.
 func (p Progress) Share() float64 {
 	return (float64(p.Bytes) + commitCost*float64(p.Committed)) / (1 + commitCost) / float64(max(1, p.BytesTotal))
 }
 
-// commitCost is what it costs to commit a byte, in terms of what reading it
-// does, as long as nothing has been committed yet to tell.
+// commitCost is the cost of committing a byte relative to reading it, assumed until
+// the first commit is measured.
 const commitCost = 0.5
 
-// pace measures how long reading and committing take. Workers spend all their
-// time on one or the other until there is nothing more to read.
+// pace measures how long reading and committing take. Workers do one or the other
+// until there is nothing more to read.
 type pace struct {
 	start   time.Time
 	workers int
-	commits time.Duration // of all workers, in commits that have ended
-	active  int           // commits under way
-	begun   time.Duration // sum of when those began, since start
+	commits time.Duration // time of all workers in finished commits
+	active  int           // commits in progress
+	begun   time.Duration // sum of their start times, relative to start
 }
 
 func (p *pace) commitBegins(now time.Time) {
@@ -41,7 +41,7 @@ func (p *pace) commitEnds(began, now time.Time) {
 	p.commits += now.Sub(began)
 }
 
-// left estimates how long the rest will take.
+// left estimates the remaining time.
 func (p *pace) left(at Progress, now time.Time) time.Duration {
 	since := now.Sub(p.start)
 	active := time.Duration(p.active)*since - p.begun

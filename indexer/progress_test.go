@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// The time left is right within a fifth after the first tenth, whatever reading
-// and committing cost, for workers that read a batch and commit it in turn.
+// After the first tenth, the time left is accurate to a fifth, whatever the cost of
+// reading and committing, for workers that alternate between the two.
 func TestTimeLeft(t *testing.T) {
 	const (
 		total = int64(300 << 20)

@@ -22,48 +22,48 @@ import (
 
 // Options say what to index, and where.
 type Options struct {
-	Dir      string // of the index
+	Dir      string // directory of the index
 	Adapter  adapter.Adapter
 	Roots    []adapter.Root
 	Now      func() time.Time
 	Progress func(Progress) // called from one goroutine at a time, often; may be nil
 	Logger   *slog.Logger
-	PID      int  // of this process, for the messages of others
-	Rebuild  bool // begin with an empty index
-	Yield    bool // leave what is to do to a watcher that does it
+	PID      int  // of this process, for messages of other processes
+	Rebuild  bool // start with an empty index
+	Yield    bool // leave the update to a live watcher
 
 	// Opened is called with the newest generation while the files are still
-	// being compared with it: mostly nothing has changed. What it returns is
-	// called when something has, and must not return before the generation is no
-	// longer in use; then Opened is called again, with the next generation, while
-	// the writer is being closed. May be nil.
+	// being compared with it, because usually nothing has changed. If something
+	// has, the returned function is called; it must not return before the
+	// generation is no longer in use. Then Opened is called again with the next
+	// generation, while the writer is being closed. May be nil.
 	Opened func(*index.Reader) (stop func())
 
-	Again map[string]bool // paths of files to read again from the start, whatever they look like
+	Again map[string]bool // paths of files to read again from the start, even if they look unchanged
 
-	Compact bool // then write the index anew as one segment that holds nothing of what was deleted
+	Compact bool // then rewrite the index as one segment without deleted documents
 
 	Wait    time.Duration // for another process to finish writing; 0 to fail at once
 	Waiting func(error)   // called once when waiting takes a second, with an error that names the process; may be nil
 
-	Workers    int // goroutines that read files; 0: one a core, at most four
+	Workers    int // goroutines that read files; 0: one per core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch
 }
 
-// DefaultBatch is how much text goes into one commit: more makes a first build
-// faster and costs memory in proportion.
+// DefaultBatch is the amount of text per commit. More makes a first build faster and
+// costs memory in proportion.
 const DefaultBatch = 48 << 20
 
-// bulkFrom is how much there must be to read for a writer that merges nothing:
-// merging in proportion to that would take as long again.
+// bulkFrom is the number of bytes to read from which an update is a bulk, which
+// merges nothing: merging in proportion would take as long again.
 const bulkFrom = 128 << 20
 
-// publishEvery is how often a long run makes what is done visible.
+// publishEvery is the interval at which a long run publishes.
 const publishEvery = 2 * time.Second
 
-// firstBatch is how much text goes into the first commit of each worker of a
-// first build: something can be searched soon, and how long the rest will take
-// can be told.
+// firstBatch is the amount of text in the first commit of each worker of a first
+// build. It is small so that something can be searched soon and the time left can be
+// estimated.
 const firstBatch = 4 << 20
 
 // FileError is a file or directory that could not be used.
@@ -75,22 +75,22 @@ type FileError struct {
 func (e FileError) Error() string { return e.Err.Error() }
 func (e FileError) Unwrap() error { return e.Err }
 
-// Result is what an update did, and what it left.
+// Result is the result of an update.
 type Result struct {
-	Reader  *index.Reader // of the newest generation, for the caller to close; nil when there is none
+	Reader  *index.Reader // of the newest generation, to be closed by the caller; nil if there is none
 	Found   *Found
-	Rebuilt string // why the index was built anew, for people; "" when it was not
+	Rebuilt string // why the index was rebuilt, for people; "" if it was not
 
 	Changes   map[Change]int
-	BytesRead int64 // of session files, beyond what comparing them took
+	BytesRead int64 // bytes of session files, without those read for comparing
 	Entries   int
 	Errors    []FileError
 
 	Lag     Lag      // of Reader
-	Watcher *Watcher // that the update was left to; nil when there was none
+	Watcher *Watcher // the watcher that the update was left to; nil if there was none
 }
 
-// Complete reports whether the reader holds every complete line of every file.
+// Complete reports whether the reader has every complete line of every file.
 func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 && len(r.Errors) == 0 }
 
 // updateNow is Update without waiting for another writer.
@@ -125,7 +125,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	default:
 		return r, err
 	}
-	// What is asked of the old generation ends while the new one is made.
+	// Work on the old generation ends while the new one is made.
 	var stopping sync.WaitGroup
 	stopping.Go(stop)
 	k := keeper{Options: o}
@@ -144,23 +144,21 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	return r, err
 }
 
-// rebuildable reports whether building the index anew mends the error.
+// rebuildable reports whether rebuilding the index fixes the error.
 func rebuildable(err error) bool {
 	return errors.Is(err, index.ErrVersion) || errors.Is(err, index.ErrDamaged)
 }
 
-// keeper brings one index up to date again and again, and keeps its writer open
-// until it is released.
+// keeper updates one index repeatedly, and keeps its writer open until release.
 type keeper struct {
 	Options
-	writer     *index.Writer // nil when released
+	writer     *index.Writer // nil if released
 	bulk       bool          // the writer is for one large update
-	generation uint64        // that was published last
+	generation uint64        // the last published one
 }
 
-// update carries a plan out and publishes what was done, even of a run that
-// failed or was interrupted. It returns the steps as they turned out. A writer
-// that has failed is released.
+// update executes a plan and publishes the result, even if the run failed or was
+// interrupted. It returns the steps with their outcome. A failed writer is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
 		lag := r.Lag
@@ -186,15 +184,14 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.generation = generation
 	}
 	if failed := cmp.Or(err, publishErr); k.bulk || failed != nil && !errors.Is(failed, context.Canceled) {
-		// What comes after a bulk is merged in proportion to itself.
+		// Later updates merge in proportion to their own size.
 		k.logger().Debug("release the writer", "error", failed, "closing", k.release())
 	}
 	return u.steps, cmp.Or(err, publishErr)
 }
 
-// updateAll compares all files that were found with the index, brings it up to
-// date, and opens it while the writer is being released. It calls stopped before
-// it calls Opened.
+// updateAll compares all discovered files with the index, updates it, and opens it
+// while the writer is being released. It calls stopped before Opened.
 func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
 	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
 		steps := plan(r.Found, ix, false)
@@ -220,8 +217,8 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 	return reader, err
 }
 
-// reopen opens the newest generation, with what the last one has in common with
-// it if there is one.
+// reopen opens the newest generation, sharing segments with the last one if there is
+// one.
 func reopen(dir string, last *index.Reader) (*index.Reader, error) {
 	if last != nil {
 		return last.Reopen()
@@ -229,7 +226,7 @@ func reopen(dir string, last *index.Reader) (*index.Reader, error) {
 	return index.Open(dir)
 }
 
-// release gives the index to others.
+// release closes the writer, so that other processes can write.
 func (k *keeper) release() error {
 	if k.writer == nil {
 		return nil
@@ -240,7 +237,7 @@ func (k *keeper) release() error {
 	return writer.Close()
 }
 
-// merge merges small segments. There is always another time for it.
+// merge merges small segments. An error is only logged: the next merge tries again.
 func (k *keeper) merge() {
 	if k.bulk {
 		return
@@ -257,7 +254,7 @@ func (o Options) logger() *slog.Logger {
 	return o.Logger
 }
 
-// noteUnusable counts what discovery could not use.
+// noteUnusable records what discovery could not read.
 func (r *Result) noteUnusable() {
 	for _, d := range r.Found.Unreadable {
 		r.Errors = append(r.Errors, FileError{d.Dir, d.Err})
@@ -270,8 +267,7 @@ func (r *Result) noteUnusable() {
 	}
 }
 
-// setReader takes the reader, in place of an older one, and counts what it
-// lacks.
+// setReader replaces the reader, and computes its lag.
 func (r *Result) setReader(reader *index.Reader) {
 	if r.Reader != nil {
 		r.Reader.Close()
@@ -330,7 +326,7 @@ func (u *update) run(outer context.Context) error {
 		g.Go(func() (err error) {
 			var reading string
 			defer func() {
-				if r := recover(); r != nil { // it would end the process, and leave a terminal unusable
+				if r := recover(); r != nil { // a panic would end the process and leave the terminal unusable
 					u.logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
 					err = fmt.Errorf("read %s: internal error: %v", reading, r)
 				}
@@ -347,7 +343,7 @@ func (u *update) run(outer context.Context) error {
 				reading = todo[i].File.Path
 				err = w.step(ctx, todo[i])
 			}
-			// What an interruption left complete is kept.
+			// Work finished before an interruption is kept.
 			if err == nil || errors.Is(err, ctx.Err()) {
 				err = cmp.Or(w.commit(), err)
 			}
@@ -360,15 +356,15 @@ func (u *update) run(outer context.Context) error {
 	return cmp.Or(g.Wait(), outer.Err())
 }
 
-// worker owns whole files, and the batch that holds their documents.
+// worker reads whole files, and owns the batch with their documents.
 type worker struct {
 	*update
 	batch   *index.Batch
 	folder  *audit.Folder
 	lines   jsonl.Reader // of small files
-	dirty   bool         // the batch holds something
-	bytes   int64        // of session files that are in it
-	limit   int          // text that it takes
+	dirty   bool         // the batch is not empty
+	bytes   int64        // bytes of session files in the batch
+	limit   int          // maximum text of the batch
 	entries int
 }
 
@@ -400,7 +396,7 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 	return nil
 }
 
-// commit makes the batch durable, and from time to time visible.
+// commit commits the batch, and publishes from time to time.
 func (w *worker) commit() error {
 	if !w.dirty {
 		return nil
@@ -443,7 +439,7 @@ func (w *worker) read(bytes int64) {
 	w.mu.Unlock()
 }
 
-// report tells the progress; u.mu is held.
+// report reports the progress. u.mu must be held.
 func (u *update) report() {
 	if u.Progress == nil {
 		return

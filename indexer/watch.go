@@ -17,11 +17,11 @@ import (
 //	                            ▲                  │
 //	     timers: rescan, poll, retry ◄─────────────┘
 //
-// Events are only hints where to look. What has changed is decided by comparing
-// the files with the index, as every update does, so that an event too many
-// costs little, and one that was lost costs time until the next rescan.
+// Events are only hints where to look. Like every update, a watch compares the files
+// with the index to decide what has changed. An extra event costs little; a lost one
+// causes a delay until the next rescan.
 
-// WatchOptions say what to watch.
+// WatchOptions are the options of Watch.
 type WatchOptions struct {
 	Options
 	Tell func(WatchEvent) // called from one goroutine; may be nil
@@ -30,18 +30,18 @@ type WatchOptions struct {
 	notify  func() (notifier, error) // nil: the system's
 	times   watchTimes               // zero: usualTimes
 	fault   func() error             // makes updates fail
-	passing func(hints) error        // in place of looking at files
+	passing func(hints) error        // replaces pass
 }
 
-// watchTimes are the bounds of a watch.
+// watchTimes are the time limits of a watch.
 type watchTimes struct {
-	quiet    time.Duration // without events, after which an update begins
-	longest  time.Duration // that an update waits for quiet
-	rescan   time.Duration // between looks at all files
-	poll     time.Duration // the same at least, without events
-	release  time.Duration // without an update, after which the index is given to others
-	locked   time.Duration // between tries while another process writes
-	retry    time.Duration // after a failure, and doubled after each more
+	quiet    time.Duration // time without events before an update begins
+	longest  time.Duration // longest time to wait for quiet
+	rescan   time.Duration // between checks of all files
+	poll     time.Duration // shortest time between them when polling
+	release  time.Duration // time without an update before the writer is released
+	locked   time.Duration // between retries while another process writes
+	retry    time.Duration // after the first failure; doubled after each further one
 	retryMax time.Duration
 }
 
@@ -50,23 +50,23 @@ var usualTimes = watchTimes{
 	release: 500 * time.Millisecond, locked: 100 * time.Millisecond, retry: time.Second, retryMax: time.Minute,
 }
 
-// WatchKind is what a WatchEvent tells.
+// WatchKind is the kind of a WatchEvent.
 type WatchKind uint8
 
 // The kinds of events.
 const (
 	WatchReady   WatchKind = iota // the index is up to date for the first time
 	WatchUpdated                  // something changed and is indexed
-	WatchPolling                  // there are no events, or not all: files are looked at instead
+	WatchPolling                  // events are missing, in part or altogether: files are polled
 	WatchWaiting                  // another process writes the index
-	WatchFailed                   // an update failed and will be tried again
+	WatchFailed                   // an update failed and will be retried
 )
 
 var watchKindNames = [...]string{"ready", "update", "polling", "waiting", "failed"}
 
 func (k WatchKind) String() string { return watchKindNames[k] }
 
-// WatchEvent is something that a watch tells.
+// WatchEvent is an event reported by a watch.
 type WatchEvent struct {
 	Kind       WatchKind
 	Time       time.Time
@@ -75,19 +75,19 @@ type WatchEvent struct {
 	Changes    map[Change]int
 	BytesRead  int64
 	Entries    int
-	Files      int           // there are
+	Files      int           // number of session files
 	Skipped    int           // malformed pieces of lines in all files
 	Complete   bool          // every complete line of every file is indexed
-	Dirs       int           // that are watched
-	Errors     []FileError   // that were not told before
-	Rebuilt    string        // why the index was built anew; "" when it was not
-	Every      time.Duration // of Polling
-	Err        error         // of Polling, Waiting and Failed: why
+	Dirs       int           // number of watched directories
+	Errors     []FileError   // not reported before
+	Rebuilt    string        // why the index was rebuilt; "" if it was not
+	Every      time.Duration // of Polling: the interval
+	Err        error         // of Polling, Waiting and Failed: the cause
 }
 
-// Watch keeps the index equal to the session files until the context ends,
-// which is no error. All that was read by then is published. It fails at once
-// with ErrWatched when another process does the same.
+// Watch keeps the index equal to the session files until the context ends, which is
+// not an error. Everything read by then is published. It fails at once with
+// ErrWatched if another process watches for the same index.
 func Watch(ctx context.Context, o WatchOptions) error {
 	if o.Tell == nil {
 		o.Tell = func(WatchEvent) {}
@@ -122,9 +122,8 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	return w.loop(ctx)
 }
 
-// watcher is one running watch. Everything in it belongs to one goroutine, but
-// for progress, which the workers of an update call one at a time while that
-// goroutine waits for them.
+// watcher is one running watch. One goroutine owns all of it. Only progress is called
+// by the workers of an update, one at a time, while that goroutine waits for them.
 type watcher struct {
 	WatchOptions
 	presence presence
@@ -132,7 +131,7 @@ type watcher struct {
 	keeper   keeper
 
 	found   *Found
-	at      map[string]int // place in found.Files by path
+	at      map[string]int // index in found.Files by path
 	dirs    map[string]bool
 	agents  map[string]bool
 	skipped int // malformed pieces of lines in all files
@@ -140,21 +139,21 @@ type watcher struct {
 	polling bool
 	every   time.Duration // between polls
 
-	told    map[string]string    // what was told of a file or directory that cannot be read
-	untold  map[string]time.Time // when files changed that a look on a timer found changed before any event
-	vain    map[string]int       // looks at everything because of a path that is none of ours
-	failing string               // what was told of the last failure
+	told    map[string]string    // the last reported error of each unreadable file or directory
+	untold  map[string]time.Time // change times of files whose change a timer found before any event
+	vain    map[string]int       // how often a path that is not a session file caused a check of all files
+	failing string               // the last reported failure
 	fails   int
-	waiting time.Time // since when another process writes, zero when none does
+	waiting time.Time // since when another process has been writing; zero if none is
 }
 
 // hints say where something may have changed.
 type hints struct {
 	files  map[string]bool // session files with new bytes or times
-	moved  []string        // directories that may have gone
-	all    bool            // look for all files
-	verify bool            // and compare the index with them
-	told   bool            // events asked for it, or may have been lost
+	moved  []string        // directories that may be gone
+	all    bool            // check all files
+	verify bool            // and compare them with the index
+	told   bool            // caused by events, or by a possible loss of events
 }
 
 // loop waits for hints and acts on them.
@@ -278,7 +277,7 @@ func (c *clock) stop() {
 	c.on = false
 }
 
-// C returns the channel of the timer, which never has anything when it is off.
+// C returns the channel of the timer, which receives nothing while it is off.
 func (c *clock) C() <-chan time.Time {
 	if c.Timer == nil {
 		return nil
@@ -286,7 +285,7 @@ func (c *clock) C() <-chan time.Time {
 	return c.Timer.C
 }
 
-// progress shows during a long update that the watcher moves.
+// progress shows during a long update that the watcher is alive.
 func (w *watcher) progress(p Progress) {
 	if now := w.Now(); now.Sub(w.presence.state.Beat).Abs() >= beatEvery {
 		w.beat()
@@ -297,20 +296,20 @@ func (w *watcher) progress(p Progress) {
 }
 
 func (w *watcher) beat() {
-	// A beat that cannot be written makes others do the work themselves.
+	// If the beat cannot be written, other processes index by themselves.
 	if err := w.presence.beat(w.Now()); err != nil {
 		w.logger().Debug("show that the watcher lives", "error", err)
 	}
 }
 
-// failed tells of a failed update, once, and returns when to try again.
+// failed reports a failed update, once, and returns when to try again.
 func (w *watcher) failed(err error) time.Duration {
 	if errors.Is(err, index.ErrLocked) {
 		now := w.Now()
 		if w.waiting.IsZero() {
 			w.waiting = now
 		}
-		// Readers that index what they need are done in a moment.
+		// Commands that update the index are done in a moment.
 		if w.failing == "" && now.Sub(w.waiting).Abs() >= patience {
 			w.failing = index.ErrLocked.Error()
 			w.tell(WatchEvent{Kind: WatchWaiting, Err: err})
@@ -328,7 +327,7 @@ func (w *watcher) failed(err error) time.Duration {
 
 func (w *watcher) succeeded() { w.failing, w.fails, w.waiting = "", 0, time.Time{} }
 
-// poll begins to look at the files at intervals, for want of events.
+// poll starts polling, because events are missing.
 func (w *watcher) poll(why error) {
 	if w.polling {
 		return
@@ -344,7 +343,7 @@ func (w *watcher) tell(e WatchEvent) {
 	w.Tell(e)
 }
 
-// noEvents stands for the notifier of a system that has none.
+// noEvents is the notifier of a system without one.
 type noEvents struct{}
 
 func (noEvents) Add(string) error              { return nil }

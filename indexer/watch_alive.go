@@ -12,44 +12,44 @@ import (
 	"pigrep/internal/files"
 )
 
-// A watcher holds the lock watch.lock in the index directory as long as it
-// lives, which the system frees when it dies, and about every second writes
-// into watch.json how it is. It holds the lock of the index itself only while
-// there is something to do. So others see three states: no watcher, one that
-// moves, and one that is stuck, whose work they do themselves.
+// A watcher holds the lock watch.lock in the index directory while it runs; the
+// system releases it when the process dies. About every second the watcher writes its
+// state to watch.json. It holds the lock of the index only while there is something to
+// do. Other processes thus see no watcher, a live one, or a stuck one, whose work they
+// do themselves.
 const (
 	watchLockName  = "watch.lock"
 	watchStateName = "watch.json"
 )
 
 const (
-	// beatEvery is how often a watcher shows that it moves.
+	// beatEvery is how often a watcher shows that it is alive.
 	beatEvery = time.Second
-	// patience is how long a watcher may leave a file pending, or not show that
-	// it moves, before others take over.
+	// patience is how long a watcher may leave a file pending, or show no sign
+	// of life, before others take over.
 	patience = 3 * time.Second
-	// watchLockWait bounds how long a starting watcher waits for those who only
-	// look whether there is one.
+	// watchLockWait bounds how long a starting watcher waits for processes that
+	// only check for a watcher.
 	watchLockWait = time.Second
 )
 
-// ErrWatched says that another process watches for this index; the message
-// names its pid.
+// ErrWatched says that another process watches for this index. The message includes
+// its pid.
 var ErrWatched = errors.New("the index is being watched by another process")
 
-// Watcher is a watcher as others see it.
+// Watcher is the state of a watcher as other processes see it.
 type Watcher struct {
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
-	Beat    time.Time `json:"beat"`              // when it showed that it moves
-	Scanned time.Time `json:"scanned,omitzero"`  // when it last began to look at all files and could index what it found
-	Polling string    `json:"polling,omitempty"` // why it does without events; "" when it does not
+	Beat    time.Time `json:"beat"`              // its last sign of life
+	Scanned time.Time `json:"scanned,omitzero"`  // start of its last successful check of all files
+	Polling string    `json:"polling,omitempty"` // why it polls; "" if it does not
 	Files   int       `json:"files"`
-	Dirs    int       `json:"dirs"` // that are watched
+	Dirs    int       `json:"dirs"` // number of watched directories
 }
 
-// WatcherOf returns the watcher of the index in the directory; nil when none
-// lives. It may be stuck.
+// WatcherOf returns the watcher of the index in the directory, nil if none is alive.
+// It may be stuck.
 func WatcherOf(dir string, now time.Time) (*Watcher, error) {
 	locked, err := files.Locked(filepath.Join(dir, watchLockName))
 	if err != nil {
@@ -72,24 +72,24 @@ func WatcherOf(dir string, now time.Time) (*Watcher, error) {
 	return w, nil
 }
 
-// Stuck reports whether the watcher does not move. The beat of one that does
-// lies neither far back nor, but for a clock that was set back, ahead.
+// Stuck reports whether the watcher shows no sign of life: its beat is far in the
+// past, or in the future, as after the clock was set back.
 func (w *Watcher) Stuck(now time.Time) bool { return now.Sub(w.Beat).Abs() > patience }
 
-// does reports whether what an index lacks can be left to the watcher.
+// does reports whether the lag of an index can be left to the watcher.
 func (w *Watcher) does(lag Lag, now time.Time) bool {
 	return w != nil && !w.Stuck(now) && (lag.Since == 0 || now.UnixNano()-lag.Since <= int64(patience))
 }
 
-// presence is what others see of this watcher.
+// presence is what other processes see of this watcher.
 type presence struct {
 	dir   string
 	lock  *files.Lock
 	state Watcher
 }
 
-// appear takes the lock of the watcher. It fails with ErrWatched when there is
-// another.
+// appear takes the watcher lock. It fails with ErrWatched if there is another
+// watcher.
 func (p *presence) appear() error {
 	if err := os.MkdirAll(p.dir, 0o700); err != nil {
 		return fmt.Errorf("make the index directory: %w", err)
@@ -116,8 +116,8 @@ func (p *presence) appear() error {
 	}
 }
 
-// beat shows that the watcher moves. An index directory that was removed is
-// made and locked again.
+// beat shows that the watcher is alive. A removed index directory is created and
+// locked again.
 func (p *presence) beat(now time.Time) error {
 	if _, err := os.Stat(filepath.Join(p.dir, watchLockName)); errors.Is(err, fs.ErrNotExist) {
 		_ = p.lock.Unlock()
@@ -138,7 +138,7 @@ func (p *presence) beat(now time.Time) error {
 	return files.Rename(temp, path)
 }
 
-// leave gives the lock back.
+// leave releases the lock.
 func (p *presence) leave() error {
 	err := os.Remove(filepath.Join(p.dir, watchStateName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,7 +13,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// notifier tells of changes in directories, though not in those below them.
+// notifier reports changes in directories, not recursively.
 type notifier interface {
 	Add(dir string) error
 	Remove(dir string) error
@@ -36,13 +36,13 @@ func newSystemNotifier() (notifier, error) {
 	return systemNotifier{w}, nil
 }
 
-// opensFiles says that the system's notifier opens every file in a directory it
-// watches. Directories that hold more than sessions are then left to the rescan.
+// opensFiles says that the system's notifier opens every file in a watched directory.
+// Directories with other files than sessions are then left to the rescan.
 const opensFiles = runtime.GOOS == "darwin" || runtime.GOOS == "freebsd" || runtime.GOOS == "openbsd" ||
 	runtime.GOOS == "netbsd" || runtime.GOOS == "dragonfly"
 
-// watched returns the directories to watch for what was found: those with
-// sessions, and those in which a root may come, go or be replaced.
+// watched returns the directories to watch: those with sessions, and those in which
+// a root may appear, disappear or be replaced.
 func (f *Found) watched() map[string]bool {
 	dirs := make(map[string]bool, len(f.Dirs)+len(f.Roots))
 	for _, d := range f.Dirs {
@@ -67,10 +67,9 @@ func (f *Found) watched() map[string]bool {
 	return dirs
 }
 
-// reconcile makes the notifier watch these directories and no others. It
-// reports whether any was added, and why some that are there cannot be watched;
-// moved holds directories that went to another place, the watches below which
-// are of no use any more.
+// reconcile makes the notifier watch exactly these directories. It reports whether
+// any was added, and why an existing one cannot be watched. Watches below moved
+// directories are renewed.
 func reconcile(n notifier, want map[string]bool, moved []string) (added bool, err error) {
 	have := make(map[string]bool)
 	for _, dir := range n.WatchList() {
@@ -78,7 +77,7 @@ func reconcile(n notifier, want map[string]bool, moved []string) (added bool, er
 			have[dir] = true
 			continue
 		}
-		_ = n.Remove(dir) // it may have gone by itself
+		_ = n.Remove(dir) // it may be gone already
 	}
 	for dir := range want {
 		if have[dir] {
@@ -88,7 +87,7 @@ func reconcile(n notifier, want map[string]bool, moved []string) (added bool, er
 		case addErr == nil:
 			added = true
 		case errors.Is(addErr, fs.ErrNotExist), errors.Is(addErr, fs.ErrPermission), errors.Is(addErr, syscall.ENOTDIR):
-			// Gone again, or closed to us: its parent tells when that changes.
+			// Gone or unreadable: its parent reports when that changes.
 		default:
 			return added, fmt.Errorf("watch %s: %w", dir, limitText(addErr))
 		}
@@ -96,7 +95,7 @@ func reconcile(n notifier, want map[string]bool, moved []string) (added bool, er
 	return added, nil
 }
 
-// limitText says what the system's errors mean here.
+// limitText explains the system's errors about limits.
 func limitText(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):

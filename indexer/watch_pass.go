@@ -15,26 +15,24 @@ import (
 	"pigrep/index"
 )
 
-// maxVain is how often a path that is no session file of ours makes the watcher
-// look at everything between two rescans: some other program may write there.
+// maxVain is how often a path that is not a session file may cause a check of all
+// files between two rescans: another program may be writing there.
 const maxVain = 5
 
-// maxLooks bounds how often directories that appear while they are looked into
-// are looked into again at once.
+// maxLooks bounds how often look starts over because new directories appeared.
 const maxLooks = 5
 
-// missedAfter is how long ago a file must have changed that no event told of, to
-// mean that none will.
+// missedAfter is how long ago a file must have changed for a missing event to count
+// as lost.
 const missedAfter = 2 * time.Second
 
-// pollShare bounds what polling costs: one part in so many of a core.
+// pollShare bounds the cost of polling: 1/pollShare of a core.
 const pollShare = 100
 
 // pollMax bounds the time between two polls.
 const pollMax = 30 * time.Second
 
-// note takes what an event says into the hints, and reports whether it says
-// anything.
+// note adds an event to the hints, and reports whether it is relevant.
 func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 	w.tellsOf(e.Name)
 	if e.Name == "" || within(e.Name, w.Dir) {
@@ -53,7 +51,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 	case w.dirs[e.Name] || w.agents[e.Name]: // the directory itself
 	case w.dirs[dir]:
 		if !isSession(e.Name) && e.Op == fsnotify.Write {
-			return false // a file that is none of ours
+			return false // not a session file
 		}
 	case w.agents[dir]:
 		if !isSession(e.Name) && !slices.Contains(sessionDirs(w.Adapter, dir), filepath.Base(e.Name)) {
@@ -81,7 +79,7 @@ func (w *watcher) concernsRoot(path string) bool {
 	return slices.ContainsFunc(w.Roots, func(r adapter.Root) bool { return within(r.Path, path) })
 }
 
-// pass looks where the hints point and brings the index up to date.
+// pass follows the hints and updates the index.
 func (w *watcher) pass(ctx context.Context, h hints) error {
 	r := &Result{Changes: make(map[Change]int)}
 	if w.passing != nil {
@@ -116,11 +114,11 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	return err
 }
 
-// onTimer reports whether no event asked for this look.
+// onTimer reports whether a timer, not an event, caused this pass.
 func (h *hints) onTimer() bool { return h.verify && !h.told }
 
-// restat looks at these files again. It is not ok when one of them is no file any
-// more, so that all have to be looked for.
+// restat stats these files again. ok is false if one of them is no longer a regular
+// file; then all files must be checked.
 func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 	for path := range paths {
 		i, known := w.at[path]
@@ -133,15 +131,15 @@ func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 		}
 		f := File{Path: path}
 		f.setStat(info)
-		// Whether it has changed is not seen here: times tick slowly.
+		// The stat cannot show that a file is unchanged: file times are coarse.
 		w.found.Files[i] = f
 		files = append(files, f)
 	}
 	return files, true
 }
 
-// look finds all files, and has every directory watched before it is looked
-// into for the last time, so that nothing comes between.
+// look discovers all files. Every directory is watched before it is read for the
+// last time, so that no change is missed in between.
 func (w *watcher) look(h hints) {
 	if h.verify {
 		clear(w.vain)
@@ -152,12 +150,12 @@ func (w *watcher) look(h hints) {
 		cost := w.Now().Sub(start)
 		w.every = min(pollMax, max(w.times.poll, pollShare*cost))
 		if w.polling && !h.verify {
-			break // what could not be watched a moment ago cannot be now
+			break // watching has just failed
 		}
 		want := w.found.watched()
 		for dir := range want {
 			if within(dir, w.Dir) {
-				delete(want, dir) // our own writing is no news
+				delete(want, dir) // the index directory, which we write
 			}
 		}
 		added, err := reconcile(w.notifier, want, h.moved)
@@ -186,10 +184,9 @@ func set(list []string) map[string]bool {
 	return m
 }
 
-// noteUntold takes down the files that were found changed though no event had
-// told of them. One that will come is on its way for a moment only, so that a
-// file that was written long ago, or still is being written to, must be told of
-// soon.
+// noteUntold records the files that have changed without an event. An event is
+// delayed only for a moment, so one for a file that was written long ago, or is still
+// being written to, must arrive soon.
 func (w *watcher) noteUntold(before *Found, now time.Time) {
 	old := make(map[string]File, len(before.Files))
 	for _, f := range before.Files {
@@ -203,7 +200,7 @@ func (w *watcher) noteUntold(before *Found, now time.Time) {
 	w.pollIfUntold(now)
 }
 
-// tellsOf takes an event as one that tells of the files at its path and below.
+// tellsOf removes the files at the path of an event, and below it, from untold.
 func (w *watcher) tellsOf(path string) {
 	for f := range w.untold {
 		if within(f, path) {
@@ -212,7 +209,7 @@ func (w *watcher) tellsOf(path string) {
 	}
 }
 
-// pollIfUntold begins to poll when some change should have been told of by now.
+// pollIfUntold starts polling if an event is overdue.
 func (w *watcher) pollIfUntold(now time.Time) {
 	for _, changed := range w.untold {
 		if now.Sub(changed) > missedAfter {
@@ -224,9 +221,8 @@ func (w *watcher) pollIfUntold(now time.Time) {
 	}
 }
 
-// needed reports whether there is anything to do after looking at all files.
-// The index is only opened when it may lack something, or to verify that nobody
-// took it away.
+// needed reports whether there is anything to do after a check of all files. It opens
+// the index only if something may be missing, or to verify that it still exists.
 func (w *watcher) needed(changed, verify bool) (bool, error) {
 	if w.keeper.writer != nil || w.failing != "" || w.fails > 0 {
 		return true, nil
@@ -249,7 +245,7 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 	return false, err
 }
 
-// planFiles decides what to do about these files alone.
+// planFiles plans the steps for these files only.
 func planFiles(files []File, ix *index.Writer) []Step {
 	steps := make([]Step, len(files))
 	for i, f := range files {
@@ -259,8 +255,8 @@ func planFiles(files []File, ix *index.Writer) []Step {
 	return steps
 }
 
-// index carries the plan out, and tells what came of it. An index that is
-// damaged, or of another version, is built anew.
+// index executes the plan and reports the result. An index that is damaged or of
+// another version is rebuilt.
 func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer) []Step) error {
 	if w.fault != nil {
 		if err := w.fault(); err != nil {
@@ -281,14 +277,14 @@ func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer
 	w.skipped = w.keeper.writer.Skipped()
 	w.report(r, done)
 	if r.BytesRead > DefaultBatch {
-		// A large build is over: what it took is of no use to a process that
-		// sleeps for hours.
+		// After a large build, a process that sleeps for hours should not keep
+		// the memory.
 		debug.FreeOSMemory()
 	}
 	return nil
 }
 
-// report tells what changed, if anything did.
+// report reports what changed, if anything did.
 func (w *watcher) report(r *Result, steps []Step) {
 	e := WatchEvent{
 		Kind: WatchUpdated, Generation: w.keeper.generation, BytesRead: r.BytesRead, Entries: r.Entries, Rebuilt: r.Rebuilt,

@@ -22,7 +22,7 @@ import (
 	"pigrep/index"
 )
 
-// fakeNotifier tells what a test lets it tell.
+// fakeNotifier reports the events that a test sends.
 type fakeNotifier struct {
 	events chan fsnotify.Event
 	errors chan error
@@ -75,8 +75,8 @@ func testOptions(t *testing.T, root string) WatchOptions {
 	}}
 }
 
-// timeline runs a watch whose looking at files is replaced, and returns when it
-// looked, and at what.
+// timeline runs a watch with a fake pass, and returns when it passed, with which
+// hints.
 func timeline(t *testing.T, outcome func(pass int) error, drive func(n *fakeNotifier, root string)) []string {
 	t.Helper()
 	root := t.TempDir()
@@ -111,11 +111,11 @@ func timeline(t *testing.T, outcome func(pass int) error, drive func(n *fakeNoti
 	return list
 }
 
-// Events are settled for 50 ms, and at most for 250; lost events and every
-// minute mean a look at all files.
+// Events settle for 50 ms, at most 250 ms. All files are checked every minute and
+// after lost events.
 func TestWatchTimes(t *testing.T) {
 	structure := func(root string) fsnotify.Event {
-		return fsnotify.Event{Name: root, Op: fsnotify.Create} // a root that came back
+		return fsnotify.Event{Name: root, Op: fsnotify.Create} // a root that reappeared
 	}
 	for _, test := range []struct {
 		name    string
@@ -160,7 +160,7 @@ func TestWatchTimes(t *testing.T) {
 			}
 			return nil
 		}, func(n *fakeNotifier, root string) {
-			n.events <- structure(root) // is no reason to try sooner
+			n.events <- structure(root) // does not cause an earlier retry
 			time.Sleep(30 * time.Second)
 		}, []string{"0s verify", "1s verify", "3s verify", "7s verify", "15s verify"}},
 		{"another writer", func(pass int) error {
@@ -245,7 +245,7 @@ func (r *running) waitTold(k WatchKind, n int) []WatchEvent {
 	return r.told(k)
 }
 
-// current waits until the index holds all that is in the files.
+// current waits until the index is up to date.
 func (r *running) current() {
 	r.t.Helper()
 	r.wait("the index has all", func() bool {
@@ -273,8 +273,8 @@ func write(t *testing.T, path string, lines int) {
 	}
 }
 
-// Without watches left, or without any notifier at all, the files are looked at
-// instead, which is said once.
+// Without watches left, or without a notifier, files are polled, which is reported
+// once.
 func TestWatchWithoutEvents(t *testing.T) {
 	for _, test := range []struct {
 		name, why string
@@ -325,7 +325,7 @@ func TestWatchWithoutEvents(t *testing.T) {
 	}
 }
 
-// A file system that tells of nothing is found out at a rescan.
+// A file system without events is detected at a rescan.
 func TestWatchWhereNothingIsTold(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
@@ -340,7 +340,7 @@ func TestWatchWhereNothingIsTold(t *testing.T) {
 	if n := len(r.told(WatchPolling)); n != 0 {
 		t.Errorf("a change that may yet be told of makes for polling: %v", r.told(WatchPolling))
 	}
-	// By this clock it was written long ago, and nobody has told.
+	// By this clock, the file was written long ago without an event.
 	r.stop()
 
 	o.Now = func() time.Time { return time.Now().Add(time.Minute) }
@@ -357,7 +357,8 @@ func TestWatchWhereNothingIsTold(t *testing.T) {
 	}
 }
 
-// A file that is written to all the time is never old, and found out too.
+// A file that is written continuously is never old; its missing events are detected
+// too.
 func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
@@ -386,8 +387,7 @@ func TestWatchWhereNothingIsToldOfABusyFile(t *testing.T) {
 	}
 }
 
-// A full disk, or whatever else fails, is told once; the watch goes on and makes
-// up for it.
+// A failure such as a full disk is reported once. The watch goes on and catches up.
 func TestWatchWhileUpdatesFail(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
@@ -430,7 +430,7 @@ func TestWatchWhileUpdatesFail(t *testing.T) {
 	set(false)
 	r.waitTold(WatchUpdated, 1)
 	r.current()
-	// What fails again is told again.
+	// A new failure is reported again.
 	set(true)
 	write(t, filepath.Join(root, "c.jsonl"), 2)
 	r.waitTold(WatchFailed, 2)
@@ -439,8 +439,7 @@ func TestWatchWhileUpdatesFail(t *testing.T) {
 	r.current()
 }
 
-// What comes into a directory after it was looked into and before it is watched
-// is seen all the same.
+// A file created in a directory after it was read and before it is watched is found.
 func TestWatchOfADirectoryThatFillsMeanwhile(t *testing.T) {
 	root := t.TempDir()
 	o := testOptions(t, root)
@@ -461,8 +460,8 @@ func TestWatchOfADirectoryThatFillsMeanwhile(t *testing.T) {
 	}
 }
 
-// A clock that is set back changes nothing for the watch, and others see that
-// the watcher lives.
+// A clock that is set back does not disturb the watch, and others see that the
+// watcher is alive.
 func TestWatchWithClockSetBack(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
@@ -490,8 +489,8 @@ func TestWatchWithClockSetBack(t *testing.T) {
 	})
 }
 
-// Others see a watcher that lives, leave it what is young, and do themselves
-// what it leaves lying or what it cannot do because it is stuck or dead.
+// Other processes see a live watcher and leave recent changes to it. They index by
+// themselves what it leaves pending, and if it is stuck or dead.
 func TestWhatIsLeftToAWatcher(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "a.jsonl")
@@ -525,7 +524,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	if res := update(time.Now()); res.Watcher == nil || res.Watcher.PID != 4711 || res.Lag.Files != 1 || res.BytesRead != 0 || res.Complete() {
 		t.Errorf("with a watcher: left to %+v, lag %+v, %d bytes read", res.Watcher, res.Lag, res.BytesRead)
 	}
-	// It moves, and has left the file lying.
+	// It is alive, but left the file pending.
 	later := time.Now().Add(time.Minute)
 	if err := p.beat(later); err != nil {
 		t.Fatal(err)
@@ -533,7 +532,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	if res := update(later); res.Watcher != nil || !res.Complete() || res.BytesRead == 0 {
 		t.Errorf("with a watcher that leaves files lying: left to %+v, complete %v, %d bytes read", res.Watcher, res.Complete(), res.BytesRead)
 	}
-	// It does not move.
+	// It is stuck.
 	write(t, file, 4)
 	if err := p.beat(time.Now().Add(-patience - time.Second)); err != nil {
 		t.Fatal(err)
@@ -541,7 +540,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	if res := update(time.Now()); res.Watcher != nil || !res.Complete() {
 		t.Errorf("with a watcher that is stuck: left to %+v, complete %v", res.Watcher, res.Complete())
 	}
-	// It has died without a word.
+	// It died without cleaning up.
 	write(t, file, 5)
 	if err := p.beat(time.Now()); err != nil {
 		t.Fatal(err)
@@ -557,7 +556,7 @@ func TestWhatIsLeftToAWatcher(t *testing.T) {
 	}
 }
 
-// One watcher runs for an index, and the second is told which.
+// One watcher runs per index. The error of a second one names the first.
 func TestOneWatcher(t *testing.T) {
 	root := t.TempDir()
 	o := testOptions(t, root)
@@ -577,8 +576,7 @@ func TestOneWatcher(t *testing.T) {
 	}
 }
 
-// An index that is removed under a watcher is built again, and is watched by
-// one all the same.
+// An index that is removed under a watcher is rebuilt, and still has one watcher.
 func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "a.jsonl"), 2)
@@ -587,7 +585,7 @@ func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 	o.times.rescan, o.times.release = 50*time.Millisecond, 10*time.Millisecond
 	r := startWatch(t, o)
 	r.waitTold(WatchReady, 1)
-	// The watcher may be writing into it.
+	// The watcher may be writing to it.
 	r.wait("the index is gone", func() bool { return os.RemoveAll(o.Dir) == nil })
 	r.current()
 	r.wait("the lock is back", func() bool {
@@ -596,8 +594,7 @@ func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 	})
 }
 
-// Nothing of the agent directory but sessions is of any interest, whatever is
-// written there.
+// In the agent directory only sessions matter, whatever is written there.
 func TestWatchOfAnAgentDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sessions", "p", "a.jsonl"), 2)
@@ -627,7 +624,7 @@ func TestWatchOfAnAgentDirectory(t *testing.T) {
 			t.Errorf("note(%s %s) = %v, want %v; hints %+v", test.op, test.name, got, test.want, h)
 		}
 	}
-	// Some other program writes a file that is no session, again and again.
+	// Another program keeps writing a file that is not a session.
 	path := filepath.Join(dir, "log.jsonl")
 	looks := 0
 	for range 100 {
