@@ -112,9 +112,10 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 }
 
 // begin returns the record to continue from, with the marks of the bytes before its
-// checkpoint. It proves that these bytes are as indexed, after the file's times were read,
-// so that a later change of them shows in the times. Otherwise the file is rewritten, and
-// begin deletes its documents. It returns no record when the file cannot be read.
+// checkpoint. It verifies that these bytes are as indexed, after the file's times were
+// read, so that a later change shows in the times. If they are not, the file counts as
+// rewritten, and begin deletes its documents. It returns no record if the file cannot be
+// read.
 func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) {
 	if s.Change == Grown {
 		rec, err := w.writer.Record(s.Known.File)

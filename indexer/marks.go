@@ -6,8 +6,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// marks collects the hashes that prove the bytes before a checkpoint unchanged. They are
-// made of the very bytes that were parsed.
+// marks computes the hashes that prove that the bytes before a checkpoint are unchanged.
+// It hashes the same bytes that were parsed.
 type marks struct {
 	blocks []uint64
 	block  *xxhash.Digest
@@ -24,7 +24,7 @@ func resumeMarks(rec *session.Record) (*marks, error) {
 	return m, m.block.UnmarshalBinary(rec.Partial)
 }
 
-// add adds the next bytes.
+// add hashes the next bytes.
 func (m *marks) add(b []byte) {
 	for len(b) > 0 {
 		n := min(len(b), session.HashedBlock-m.filled)

@@ -59,13 +59,12 @@ type Index interface {
 }
 
 // Plan compares the files on disk with the index. A file whose size, times and inode are
-// as indexed is unchanged, and not opened. Of every other file all indexed bytes are
-// hashed: it counts as grown only if none of them changed. The steps come newest file
-// first.
+// as indexed is unchanged, and is not opened. Of every other file, all indexed bytes are
+// hashed; it counts as grown only if none of them changed. The newest file comes first.
 func Plan(found *Found, ix Index) []Step { return plan(found, ix, true) }
 
-// plan is Plan. Without proof, a file that is larger than indexed counts as grown unread;
-// worker.begin must prove that before it reads on.
+// plan is Plan with the choice to skip the proof: then a file that is larger than indexed
+// counts as grown, and worker.begin must verify that before it reads on.
 func plan(found *Found, ix Index, proof bool) []Step {
 	var known map[string]*session.Summary
 	var summaries []session.Summary
@@ -157,8 +156,8 @@ func (l *Lag) gone(path string, found *Found) {
 	}
 }
 
-// decide sets the change of one file that is on disk. It is the only place that does,
-// but for worker.begin when proof is left to it.
+// decide sets the change of one file on disk. It is the only place that does, except
+// worker.begin if the proof is left to it.
 func (s *Step) decide(ix Index, proof bool) {
 	f, k := &s.File, s.Known
 	switch {
@@ -201,13 +200,13 @@ func (s *Step) decide(ix Index, proof bool) {
 	}
 }
 
-// grown makes the step one that indexes the bytes after the checkpoint.
+// grown turns the step into one that indexes the bytes after the checkpoint.
 func (s *Step) grown() {
 	s.Change, s.Pending = Grown, s.File.Size-s.Known.Checkpoint.Offset
 	s.Reason = fmt.Sprintf("%d bytes after the checkpoint", s.Pending)
 }
 
-// otherBytes is why a file is replaced whose indexed bytes are not as indexed.
+// otherBytes is the reason to replace a file whose indexed bytes have changed.
 const otherBytes = "indexed bytes changed"
 
 // noRecord is the reason to read a file again if its record is missing or damaged.
@@ -246,7 +245,7 @@ func stamp(c *session.Checkpoint, f File, now time.Time) {
 }
 
 // sameBlocks reports whether every byte before the checkpoint is as indexed. It takes
-// about 0.2 ms of CPU for each MB.
+// about 0.2 ms of CPU per MB.
 func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 	rest := xxhash.New()
 	if rest.UnmarshalBinary(rec.Partial) != nil {
@@ -281,7 +280,7 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 }
 
 const (
-	blocksEach = 8         // blocks for which another goroutine is worth starting
+	blocksEach = 8         // blocks per goroutine
 	hashBuffer = 256 << 10 // bytes
 )
 

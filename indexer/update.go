@@ -43,8 +43,8 @@ type Options struct {
 
 	Compact bool // then rewrite the index as one segment without deleted documents
 
-	Wait    time.Duration // for another process to finish writing; 0 to fail at once
-	Waiting func(error)   // called once when waiting takes a second, with an error that names the process; may be nil
+	Wait    time.Duration // how long to wait for another process to finish writing; 0 to fail at once
+	Waiting func(error)   // called once after a second of waiting, with an error that names the process; may be nil
 
 	Workers    int // goroutines that read files; 0: one per core, at most four
 	BatchBytes int // text per batch; 0: DefaultBatch

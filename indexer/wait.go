@@ -14,10 +14,10 @@ const (
 )
 
 // Update brings the index up to date with the session files and opens it. While another
-// process is writing, it waits for up to Options.Wait, and then does what that process has
-// left to do. After that the error is index.ErrLocked, and the result has the last
-// generation and says what it lacks. A damaged index, or one of another version, is
-// rebuilt. After an interruption what was done is kept, and the error is the context's.
+// process is writing, it waits for up to Options.Wait, and then does what is left to do.
+// If the other process is still writing, the error is index.ErrLocked, and the result has
+// the last generation and its lag. An index that is damaged or of another version is
+// rebuilt. After an interruption, finished work is kept, and the error is the context's.
 func Update(ctx context.Context, o Options) (*Result, error) {
 	r, err := updateNow(ctx, o)
 	if o.Wait <= 0 || !errors.Is(err, index.ErrLocked) {

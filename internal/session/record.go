@@ -2,8 +2,8 @@ package session
 
 import "time"
 
-// Checkpoint says how far a file is indexed, with hashes that prove that the
-// indexed bytes are unchanged.
+// Checkpoint says how far a file is indexed, and what its stat was at that time.
+// Record.Blocks and Partial prove that the indexed bytes are unchanged.
 type Checkpoint struct {
 	Offset int64 // end of the last complete line that is indexed
 	Lines  int   // complete lines before Offset
