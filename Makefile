@@ -1,17 +1,17 @@
-# make try     build, and search for Q in the sessions of this machine, or in the samples if it has none
-# make check   what must hold before a commit
-# make check-all  what must hold besides, quick things first: the other systems, known holes, the real pi,
-#              every test with the race detector, the long forms
-# make test    every test, without the race detector
-# make race    the tests of the rooms where goroutines meet, in short, with the race detector
-# make dist    the program for all systems, with manual, completions and checksums, into dist/
-# make cross   vet, and compile every test, for the other systems
-# make torture the long form of the tests that kill, damage and crowd
-# make fuzz    each fuzz target for FUZZTIME
-# make bench   measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
-# make compare check that this build gives the same answers as the program OLD; WORK keeps its answers for the next time
-# make docs    regenerate the tables, screens and pictures on pages
-# make cover   how much of each package its own tests and those of the whole run
+# make try       build, then search for Q in your sessions, or in the samples if you have none
+# make check     run before every commit: format, vet, staticcheck, tests, and the race detector where goroutines meet
+# make check-all everything else, quick things first: other systems, known vulnerabilities, the real pi,
+#                all tests with the race detector, the long tests
+# make test      all tests, without the race detector
+# make race      the short tests of packages where goroutines meet, with the race detector
+# make dist      release archives for all systems, with man pages, completions and checksums, in dist/
+# make cross     vet and compile all tests for the other systems
+# make torture   the long tests with crashes, damage and many processes
+# make fuzz      each fuzz target for FUZZTIME
+# make bench     measure against peers on corpora of SIZE megabytes, into docs/BENCHMARKS.md
+# make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
+# make docs      regenerate the tables, screens and pictures on pages
+# make cover     how much of each package its own tests and the end-to-end tests cover
 .PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi test race race-all torture fuzz cross dist man docs cover
 
 FUZZTIME ?= 30s
@@ -37,13 +37,13 @@ compare: build
 
 check: fmt vet staticcheck test race
 
-# Quick things first: where time is bounded, the last are what is cut off, and
-# each says when it begins. Known holes fail nothing: they come without a change here.
+# Quick things first: if time runs out, the last ones are cut off. Known
+# vulnerabilities do not fail the check, because they appear without a change here.
 ALL = vet-cross vuln realpi race-all torture
 check-all:
 	@set -- $(ALL); for target; do \
 		echo "== $$*"; shift; \
-		if [ $$target = vuln ]; then $(MAKE) --no-print-directory vuln || echo "known holes: see above"; \
+		if [ $$target = vuln ]; then $(MAKE) --no-print-directory vuln || echo "known vulnerabilities: see above"; \
 		else $(MAKE) --no-print-directory $$target || exit 1; fi; \
 	done
 
@@ -60,7 +60,7 @@ vet-cross:
 staticcheck:
 	go tool staticcheck ./...
 
-# Known holes in what we use, where the database of them can be reached.
+# Known vulnerabilities in dependencies, if the database can be reached.
 vuln:
 	@if out=$$(go tool govulncheck ./... 2>&1); then echo "$$out" | tail -1; \
 	elif echo "$$out" | grep -qiE 'fetching vulnerabilities|dial tcp|no such host|proxyconnect|unexpected status'; then echo "the database of govulncheck cannot be reached: skipped"; \
@@ -69,8 +69,8 @@ vuln:
 test:
 	go test -vet=off ./...
 
-# Rooms that start goroutines or are asked by several. Tests in which one goroutine
-# works on much data leave themselves out here (testkit.Unraced); race-all has them.
+# Packages that start goroutines or are used by several. Tests in which one goroutine
+# works on much data are skipped here (testkit.Unraced); race-all runs them.
 RACED = ./index ./index/segment ./indexer ./query ./query/grep ./query/rank ./query/sessions ./query/words \
 	./internal/ui/cli ./internal/ui/cli/live ./internal/ui/mcp ./internal/ui/tui ./internal/lab/e2e
 
@@ -80,7 +80,7 @@ race:
 race-all:
 	go test -race -vet=off -timeout 30m ./...
 
-# What pi itself says of sessions, where it can be installed.
+# Compares with the real pi, if it can be installed.
 realpi:
 	testdata/realpi/check.sh
 
@@ -128,7 +128,7 @@ docs:
 	go test ./internal/audit ./internal/redact ./internal/ui/tui -run '^TestDocs$$' -update
 	go test ./internal/ui/cli -run 'Docs|Screens' -update
 
-# The tests of the whole are what most of query and indexer is for.
+# The end-to-end tests cover much of query and indexer.
 cover:
 	@for pkg in adapter adapter/jsonl adapter/pi scope index indexer query; do \
 		go test -short -coverpkg=pigrep/$$pkg -coverprofile=cover.out ./$$pkg ./internal/lab/e2e >cover.log 2>&1 || { cat cover.log; exit 1; }; \
