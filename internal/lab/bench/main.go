@@ -1,20 +1,23 @@
 //go:build linux
 
 // Command bench measures pigrep against its peers on generated session files
-// and writes what it found as a page of ratios. Every figure is a median of
-// several runs, and both sides of a ratio are measured in turns in one run, so
-// that a noisy machine disturbs both alike.
+// and writes a page of what it found. Every figure is a median of several runs,
+// and both sides of a ratio are measured in turns in one run, so that a noisy
+// machine disturbs both alike.
 //
 //	go run ./internal/lab/bench -sizes 50,300,1024 -out docs/BENCHMARKS.md
+//	go run ./internal/lab/bench -terms DIR
 //
-// Peers that are not installed (rg, sqlite3, pi with its node) are left out, and said. A search
-// that should find something and does not ends the run: its time would mean
-// nothing. What needs memory runs in processes of its own: the system counts the
-// peak of a parent as that of the processes it starts.
+// Peers that are not installed (rg, sqlite3, pi with its node) are left out, and the
+// page says so. A search that should find something and does not ends the run: its
+// time would mean nothing; so does a line that only one of grep and rg finds, unless
+// the bytes of the line explain it. What needs memory runs in processes of its own:
+// the system counts the peak of a parent as that of the processes it starts.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -28,30 +31,41 @@ import (
 	"pigrep/internal/lab/corpus"
 )
 
+const corpusSeed = 1
+
 func main() {
 	sizes := flag.String("sizes", "50,300", "megabytes of session files, one corpus each")
 	runs := flag.Int("runs", 15, "runs of each query; what takes seconds is run a fifth as often")
 	out := flag.String("out", "", "write the page here, not to standard output")
 	work := flag.String("work", "", "keep corpora in this directory, and use what is there")
-	decode := flag.String("decode", "", "(used by itself) decode the session files below this directory with encoding/json")
-	rare := flag.String("rare", "", "(used by itself) print words that few entries below this directory have")
+	terms := flag.String("terms", "", "only print how the vocabulary of the session files below this directory grows")
+	take := flag.String("survey", "", "(used by itself) print what the session files below this directory have")
+	compare := flag.String("compare", "", "(used by itself) compare two ways to find lines, described in JSON")
 	generate := flag.Int("generate", 0, "(used by itself) write so many megabytes of session files to the directory given as argument")
 	longLine := flag.Int("long-line", 0, "(used by itself) with -generate: and a line of so many megabytes")
 	texts := flag.String("texts", "", "(used by itself) write the texts of the session files below this directory to standard output")
 	flag.Parse()
 	var err error
 	switch {
-	case *decode != "":
-		err = decodeAll(*decode)
+	case *terms != "":
+		err = printHeaps(os.Stdout, *terms)
 	case *texts != "":
 		err = writeTexts(*texts, os.Stdout)
-	case *rare != "":
-		var words []string
-		if words, err = findRareWords(*rare); err == nil {
-			fmt.Println(strings.Join(words, "\n"))
+	case *take != "":
+		var s survey
+		if s, err = takeSurvey(*take); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(s)
+		}
+	case *compare != "":
+		var c comparison
+		if err = json.Unmarshal([]byte(*compare), &c); err != nil {
+			break
+		}
+		if err = c.run(context.Background()); err == nil {
+			err = json.NewEncoder(os.Stdout).Encode(c)
 		}
 	case *generate > 0:
-		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: 1, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})
+		_, err = corpus.Generate(flag.Arg(0), corpus.Options{Seed: corpusSeed, Bytes: int64(*generate) * 1_000_000, LongLine: int64(*longLine) * 1_000_000})
 	default:
 		err = bench(*sizes, *runs, *out, *work)
 	}
@@ -79,7 +93,7 @@ func bench(list string, runs int, out, work string) error {
 		defer os.RemoveAll(dir)
 		work = dir
 	}
-	b := &suite{ctx: context.Background(), work: work, runs: max(1, runs)}
+	b := &suite{ctx: context.Background(), work: work, runs: max(1, runs), about: map[string]string{}}
 	if err := b.build(); err != nil {
 		return err
 	}
@@ -109,7 +123,7 @@ func bench(list string, runs int, out, work string) error {
 }
 
 // build makes the programs that are run: this build as it is given to users, and
-// this command, which must know where the source tree of Go is to make texts of it.
+// this command.
 func (b *suite) build() error {
 	b.pigrep, b.self = filepath.Join(b.work, "pigrep"), filepath.Join(b.work, "bench")
 	for _, args := range [][]string{
@@ -126,14 +140,21 @@ func (b *suite) build() error {
 }
 
 func machine() string {
-	model := runtime.GOARCH
-	if data, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for _, line := range strings.Split(string(data), "\n") {
-			if name, ok := strings.CutPrefix(line, "model name\t: "); ok {
-				model = name
-				break
+	// Each file has lines of a name, a colon and a value.
+	value := func(path, name string) string {
+		data, _ := os.ReadFile(path)
+		for line := range strings.Lines(string(data)) {
+			if key, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+				return strings.TrimSpace(v)
 			}
 		}
+		return ""
 	}
-	return fmt.Sprintf("%s, %d cores, %s, %s", model, runtime.NumCPU(), runtime.GOOS, runtime.Version())
+	var kb int64
+	fmt.Sscan(value("/proc/meminfo", "MemTotal"), &kb)
+	model := value("/proc/cpuinfo", "model name")
+	if model == "" {
+		model = runtime.GOARCH
+	}
+	return fmt.Sprintf("%d cores (%s), %.0f GB of memory, %s, %s", runtime.NumCPU(), model, float64(kb)/(1<<20), runtime.GOOS, runtime.Version())
 }

@@ -30,6 +30,7 @@ type suite struct {
 	pigrep, self string
 	picker       *picker // nil without pi
 	rows         []row
+	about        map[string]string // of a section
 	missing      []string
 }
 
@@ -47,7 +48,7 @@ func (b *suite) run(name string, args ...string) (cost, error) {
 		took.rss = peakOf(c.ProcessState)
 	}
 	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if errors.As(err, &exit) && exit.ExitCode() == 1 && stderr.Len() == 0 {
 		err = nil
 	}
 	if err != nil {
@@ -124,7 +125,7 @@ func median[T ~int64](costs []cost, of func(cost) T) T {
 
 func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// have says whether a peer is installed, and remembers those that are not.
+// have reports whether a peer is installed, and remembers those that are not.
 func (b *suite) have(name string) bool {
 	if _, err := exec.LookPath(name); err == nil {
 		return true
@@ -133,9 +134,26 @@ func (b *suite) have(name string) bool {
 	return false
 }
 
-// lacks remembers what is not there.
 func (b *suite) lacks(name string) {
 	if !slices.Contains(b.missing, name) {
 		b.missing = append(b.missing, name)
 	}
+}
+
+// versions lists the peers that are there.
+func (b *suite) versions() []string {
+	var list []string
+	for _, p := range []struct {
+		name, program string
+		field         int // of the first line
+	}{{"ripgrep", "rg", 1}, {"SQLite", "sqlite3", 0}, {"node", "node", 0}} {
+		out, err := exec.CommandContext(b.ctx, p.program, "--version").Output()
+		if fields := strings.Fields(string(out)); err == nil && len(fields) > p.field {
+			list = append(list, p.name+" "+fields[p.field])
+		}
+	}
+	if b.picker != nil {
+		list = append(list, "pi "+b.picker.version)
+	}
+	return list
 }

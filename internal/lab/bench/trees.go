@@ -9,24 +9,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// tree is a directory of session files, the place of its index, and what was
-// found out about them.
+// tree is a directory of session files, the place of its index, and what is known
+// about them.
 type tree struct {
 	name  string // on the page
-	mb    int    // 0 for those that are not of a size
+	mb    int    // 0 for trees that are not made by size
 	dir   string
 	index string
 	files []string // ordered by path
 	size  int64    // of the session files
-	rare  []string // words that few entries have
-	peak  int64    // resident memory of the first index
-	query time.Duration
+
+	terms             int
+	rare, identifiers []string
+	built             time.Duration // the first index
+	peak              int64         // its memory
+	took              []timing
 }
 
 // generated returns the corpus of this size, making it when it is not there.
@@ -39,11 +41,12 @@ func (b *suite) generated(mb int) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := exec.CommandContext(b.ctx, b.self, "-rare", t.dir).Output()
+	s, err := b.surveyed(t)
 	if err != nil {
-		return nil, fmt.Errorf("find rare words: %w", err)
+		return nil, err
 	}
-	t.rare = strings.Fields(string(out))
+	t.terms, t.rare, t.identifiers = s.Terms, s.Rare, s.Identifiers
+	b.about[t.name] = fmt.Sprintf("%d session files.", len(t.files))
 	return t, nil
 }
 
@@ -56,16 +59,10 @@ func (b *suite) make(t *tree, write func() error) error {
 			return fmt.Errorf("make %s: %w", t.dir, err)
 		}
 	}
-	err := filepath.WalkDir(t.dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".jsonl") {
-			t.files = append(t.files, path)
-		}
-		return err
-	})
-	if err != nil {
+	var err error
+	if t.files, err = sessionFiles(t.dir); err != nil {
 		return err
 	}
-	slices.Sort(t.files)
 	t.size, err = diskUse(t.dir)
 	return err
 }
