@@ -57,7 +57,7 @@ var layers = map[string]int{
 	"pigrep/internal/timespec":       0,
 	"pigrep/internal/redact":         0,
 	"pigrep/internal/files":          0,
-	"pigrep/internal/human":          0,
+	"pigrep/internal/human":          5,
 	"pigrep/internal/near":           0,
 	"pigrep/internal/lab/corpus":     0, // test data for benchmarks
 	"pigrep/internal/lab/corpus/gen": 70,

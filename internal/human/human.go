@@ -1,4 +1,4 @@
-// Package human writes numbers, sizes, ages and paths as people read them. Every
+// Package human writes numbers, sizes, ages, titles and paths as people read them. Every
 // room that prints for people uses these forms, so that a count or an age looks
 // the same wherever it appears.
 package human
@@ -6,6 +6,7 @@ package human
 import (
 	"fmt"
 	"path/filepath"
+	"pigrep/internal/terminal"
 	"strconv"
 	"strings"
 	"time"
@@ -78,6 +79,18 @@ func Ago(now, t time.Time) string {
 		return age
 	}
 	return age + " ago"
+}
+
+// Title is what a session is called, on one line: its name, else what it began
+// with, without the marks of a Markdown heading.
+func Title(name, prompt string) string {
+	if s := terminal.Clean(name); s != "" {
+		return s
+	}
+	if s := strings.TrimLeft(terminal.Clean(prompt), "# "); s != "" {
+		return s
+	}
+	return "(no prompt)"
 }
 
 // Path writes the home directory as ~. An empty home changes nothing.

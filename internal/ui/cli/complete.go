@@ -11,9 +11,9 @@ import (
 
 	"pigrep/index"
 	"pigrep/index/segment"
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
-	"pigrep/internal/ui/printer"
 )
 
 // Completion answers from the index as it is: it must be there while a person
@@ -206,7 +206,7 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	})
 	var values []string
 	for _, s := range found {
-		values = append(values, s.ID+"\t"+terminal.Clip(printer.Title(s.Name, s.FirstPrompt), titleWidth))
+		values = append(values, s.ID+"\t"+terminal.Clip(human.Title(s.Name, s.FirstPrompt), titleWidth))
 	}
 	return values
 }

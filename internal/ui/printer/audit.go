@@ -204,7 +204,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
 			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return idCell(k.SessionID) })
 			add(c, func(k *audit.Key) cell {
-				return cell{Text: title(k.SessionName, ""), Plain: k.SessionName}
+				return cell{Text: human.Title("", k.SessionName), Plain: k.SessionName}
 			})
 		case "day", "week", "month":
 			c.Flex = false

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query/entry"
@@ -116,7 +117,7 @@ func entryNotes(e *entry.Entry, branches bool) []string {
 // everything else is in fences that nothing inside can end.
 func exportMarkdown(w io.Writer, s *Show) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(title(s.Session.Name, s.Session.FirstPrompt)))
+	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Title(s.Session.Name, s.Session.FirstPrompt)))
 	for _, f := range exportFacts(&s.Session) {
 		fmt.Fprintf(&b, "- %s: %s\n", f[0], codeSpan(f[1]))
 	}

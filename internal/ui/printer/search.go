@@ -149,31 +149,25 @@ func (s *Search) text(t *text) error {
 // its directory, age, hits and id. Without sh, in a flat list, what the hit
 // knows has to do.
 func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
-	title, cwd, id, when := h.SessionName, h.CWD, h.SessionID, h.Timestamp.Time
-	var hits string
+	cwd, id, when := h.CWD, h.SessionID, h.Timestamp.Time
+	var hits, prompt string
 	if sh != nil {
-		when = sh.Modified.Time
-		if title == "" {
-			title = sh.FirstPrompt
-		}
+		when, prompt = sh.Modified.Time, sh.FirstPrompt
 		hits = human.Plural(sh.Hits, "hit", "hits")
 		switch partial := sh.HitsAny - sh.Hits; {
 		case sh.Hits == 0:
-			hits = fmt.Sprintf("%s partial", human.Number(partial))
+			hits = human.Number(partial) + " partial"
 		case partial > 0:
-			hits += fmt.Sprintf(", %s partial", human.Number(partial))
+			hits += ", " + human.Number(partial) + " partial"
 		}
 	}
-	if title == "" && s.FirstPrompt != nil {
-		title = s.FirstPrompt(h.SessionPath)
+	if prompt == "" && s.FirstPrompt != nil {
+		prompt = s.FirstPrompt(h.SessionPath)
 	}
 	if s.ShortID != nil && id != "" {
 		id = s.ShortID(id)
 	}
-	if title = terminal.Clean(title); title == "" {
-		title = "(no prompt)"
-	}
-	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(title, t.Width)))
+	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(human.Title(h.SessionName, prompt), t.Width)))
 
 	var facts []string
 	for _, fact := range []string{human.Ago(t.Now, when), hits, terminal.Clean(id)} {

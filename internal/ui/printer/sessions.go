@@ -124,7 +124,7 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 // sessionTitle is the cell of what a session is called, with its labels, below
 // the session that it was forked from.
 func sessionTitle(x *sessions.Session) cell {
-	c := cell{Text: title(x.Name, x.FirstPrompt)}
+	c := cell{Text: human.Title(x.Name, x.FirstPrompt)}
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
 	}
@@ -149,24 +149,10 @@ func modelNames(models []string) []string {
 // maxIndent is how deep forks are shown below one another.
 const maxIndent = 8
 
-// title is what a session is called: its name, else what it began with.
-func title(name, prompt string) string {
-	if s := terminal.Clean(name); s != "" {
-		return s
-	}
-	if s := strings.TrimLeft(terminal.Clean(prompt), "# "); s != "" {
-		return s
-	}
-	return "(no prompt)"
-}
-
-// Title is what a session is called, on one line.
-func Title(name, prompt string) string { return title(name, prompt) }
-
 // Candidate is a session in a list to choose from: what to type for it, and
 // what it is.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
-	facts := []string{human.Age(now, s.Modified()), terminal.Clip(title(s.Name, s.FirstPrompt), candidateTitle), terminal.Clean(s.CWD)}
+	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Name, s.FirstPrompt), candidateTitle), terminal.Clean(s.CWD)}
 	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 }
 

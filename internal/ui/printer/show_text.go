@@ -118,7 +118,7 @@ func (p *transcript) when(at time.Time) string {
 // facts prints what stands above a conversation.
 func (p *transcript) facts() {
 	f := &p.s.Session
-	name := title(f.Name, f.FirstPrompt)
+	name := human.Title(f.Name, f.FirstPrompt)
 	fmt.Fprintln(p.out, p.style(titleLook, p.cut(name, 0)))
 	modified := human.Ago(p.Now, f.Modified.Time)
 	if p.Now.IsZero() {

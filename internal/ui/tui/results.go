@@ -271,14 +271,7 @@ func (p painter) paint(look lipgloss.Style, text string) string {
 }
 
 // title returns the name of a session, or its first prompt.
-func (g *group) title() string {
-	for _, s := range []string{g.Name, g.FirstPrompt} {
-		if s = terminal.Clean(s); s != "" {
-			return s
-		}
-	}
-	return "(no prompt)"
-}
+func (g *group) title() string { return human.Title(g.Name, g.FirstPrompt) }
 
 // facts returns directory, age and number of hits of a session.
 func (g *group) facts(v view, width int) string {
