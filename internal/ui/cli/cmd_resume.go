@@ -298,7 +298,7 @@ func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string
 		case !t.Tree.InContext(t.entry):
 			list = append(list, fmt.Sprintf("entry %s was compacted away: it is in the file, but not in what pi restores for the model", n.ID))
 		}
-		r.EntryID, r.Branch, r.InContext = n.ID, entry.BranchOf(t.Tree, t.entry), t.Tree.InContext(t.entry)
+		r.EntryID, r.Branch, r.InContext = n.ID, entry.BranchOf(t.Tree, t.entry), new(t.Tree.InContext(t.entry))
 	}
 	open, err := t.OpenCalls()
 	if err != nil {

@@ -120,10 +120,11 @@ func (a *App) status(p *location) (*printer.Status, error) {
 
 // whoIsAtWork says which processes write and watch the index.
 func (a *App) whoIsAtWork(s *printer.Status) {
-	var err error
-	if s.Writer, err = index.WriterPID(s.Dir); err != nil {
+	pid, err := index.WriterPID(s.Dir)
+	if err != nil {
 		a.warn("%v", err)
 	}
+	s.Writer = printer.Process(pid)
 	now := a.Now()
 	w, err := indexer.WatcherOf(s.Dir, now)
 	if err != nil {

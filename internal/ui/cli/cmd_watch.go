@@ -169,7 +169,7 @@ func (v *watchView) show(e *printer.WatchEvent) {
 // summary is the end of a watch.
 func (v *watchView) summary() error {
 	e := &printer.WatchEvent{
-		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: v.updates, Bytes: v.bytes, Entries: v.entries,
+		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,
 		Directories: v.last.Directories, State: v.last.State,
 	}
 	v.show(e)

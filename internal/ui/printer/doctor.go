@@ -12,15 +12,15 @@ import (
 
 // Doctor is the outcome of the doctor command.
 type Doctor struct {
-	Dir        string
-	Deep       bool
-	Generation uint64
-	Files      int
-	Documents  int
-	Compared   int // files read and compared part by part
-	Changed    int // files that could not be, new or changed since they were indexed
-	Findings   []Finding
-	Repaired   string // what was done about the findings; "" when nothing was
+	Dir        string    `json:"-"`
+	Deep       bool      `json:"deep"`
+	Generation uint64    `json:"generation"`
+	Files      int       `json:"files"`
+	Documents  int       `json:"documents"`
+	Compared   int       `json:"compared"` // files read and compared part by part
+	Changed    int       `json:"changed"`  // files that could not be, new or changed since they were indexed
+	Findings   []Finding `json:"findings"`
+	Repaired   string    `json:"repaired,omitempty"` // what was done about the findings
 }
 
 // Finding is something that is wrong with the index.
@@ -85,26 +85,17 @@ func (d *Doctor) plain(p plain) error {
 	return nil
 }
 
-type doctorJSON struct {
-	Dir        string    `json:"indexDir"`
-	Sound      bool      `json:"sound"`
-	Deep       bool      `json:"deep"`
-	Generation uint64    `json:"generation"`
-	Files      int       `json:"files"`
-	Documents  int       `json:"documents"`
-	Compared   int       `json:"compared"`
-	Changed    int       `json:"changed"`
-	Findings   []Finding `json:"findings"`
-	Repaired   string    `json:"repaired,omitempty"`
-}
-
 func (d *Doctor) json(j *jsonWriter) error {
-	answer := doctorJSON{d.Dir, len(d.Findings) == 0, d.Deep, d.Generation, d.Files, d.Documents, d.Compared, d.Changed, list(d.Findings), d.Repaired}
+	answer := *d
+	answer.Findings = list(d.Findings)
 	if j.lines {
 		if err := rowsOf(j, "finding", d.Findings); err != nil {
 			return err
 		}
 		answer.Findings = []Finding{}
 	}
-	return j.object("doctor", answer)
+	return j.object("doctor", struct {
+		Dir   string `json:"indexDir"`
+		Sound bool   `json:"sound"`
+	}{d.Dir, len(d.Findings) == 0}, answer)
 }

@@ -10,15 +10,15 @@ import (
 
 // Index is the outcome of the index command, or with DryRun what it would do.
 type Index struct {
-	DryRun  bool
-	Dir     string
-	Rebuilt string // why the index was built anew; "" when it was not
-	Changes []ChangeCount
-	Steps   []Step // with DryRun: the files that are not unchanged
-	Bytes   int64  // read, or with DryRun to be read
-	Entries int
-	Errors  []FileError
-	State   query.IndexState
+	DryRun  bool             `json:"dryRun"`
+	Dir     string           `json:"indexDir"`
+	Rebuilt string           `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Changes []ChangeCount    `json:"changes"`
+	Steps   []Step           `json:"steps,omitempty"` // with DryRun: the files that are not unchanged
+	Bytes   int64            `json:"bytes"`           // read, or with DryRun to be read
+	Entries int              `json:"entries"`
+	Errors  []FileError      `json:"errors,omitempty"`
+	State   query.IndexState `json:"index"`
 }
 
 // ChangeCount says how many files changed in a way.
@@ -41,21 +41,9 @@ type FileError struct {
 	Reason string `json:"reason"`
 }
 
-// indexJSON is the answer as programs read it.
-type indexJSON struct {
-	DryRun  bool             `json:"dryRun"`
-	Dir     string           `json:"indexDir"`
-	Rebuilt string           `json:"rebuilt,omitempty"`
-	Changes []ChangeCount    `json:"changes"`
-	Steps   []Step           `json:"steps,omitempty"`
-	Bytes   int64            `json:"bytes"`
-	Entries int              `json:"entries"`
-	Errors  []FileError      `json:"errors,omitempty"`
-	Index   query.IndexState `json:"index"`
-}
-
 func (x *Index) json(j *jsonWriter) error {
-	answer := indexJSON{x.DryRun, x.Dir, x.Rebuilt, list(x.Changes), x.Steps, x.Bytes, x.Entries, x.Errors, x.State}
+	answer := *x
+	answer.Changes = list(x.Changes)
 	if j.lines {
 		if err := rowsOf(j, "step", x.Steps); err != nil {
 			return err

@@ -6,15 +6,15 @@ import (
 
 // Resume is the command that resumes a session.
 type Resume struct {
-	Session   SessionFacts
-	EntryID   string // of the hit that the session was found by
-	Branch    string
-	InContext bool
-	Dir       string // "": where the person is
-	Argv      []string
-	Command   string // for the person's shell
-	Fork      bool
-	Warnings  []string
+	Session   SessionFacts `json:"session"`
+	EntryID   string       `json:"entryId,omitempty"` // of the hit that the session was found by
+	Branch    string       `json:"branch,omitempty"`
+	InContext *bool        `json:"inContext,omitempty"` // of the entry
+	Dir       string       `json:"dir,omitempty"`       // where to run the command; "" runs it in the working directory
+	Argv      []string     `json:"argv"`
+	Command   string       `json:"shell"` // for the user's shell
+	Fork      bool         `json:"fork"`
+	Warnings  []string     `json:"warnings"`
 }
 
 // text writes the command and nothing else: it is quoted such that no
@@ -27,22 +27,7 @@ func (r *Resume) text(t *text) error {
 func (r *Resume) plain(p plain) error { return r.text(&text{w: p.w}) }
 
 func (r *Resume) json(j *jsonWriter) error {
-	answer := struct {
-		Session   factsJSON `json:"session"`
-		EntryID   string    `json:"entryId,omitempty"`
-		Branch    string    `json:"branch,omitempty"`
-		InContext *bool     `json:"inContext,omitempty"`
-		Dir       string    `json:"dir,omitempty"`
-		Argv      []string  `json:"argv"`
-		Shell     string    `json:"shell"`
-		Fork      bool      `json:"fork"`
-		Warnings  []string  `json:"warnings"`
-	}{
-		Session: newFactsJSON(&r.Session), EntryID: r.EntryID, Branch: r.Branch,
-		Dir: r.Dir, Argv: r.Argv, Shell: r.Command, Fork: r.Fork, Warnings: list(r.Warnings),
-	}
-	if r.EntryID != "" {
-		answer.InContext = &r.InContext
-	}
+	answer := *r
+	answer.Warnings = list(r.Warnings)
 	return j.object("resume", answer)
 }

@@ -23,17 +23,22 @@ type Show struct {
 	Branches bool         // entries of several branches: say which are abandoned
 }
 
-// SessionFacts is what stands above a conversation.
+// SessionFacts is what is above a conversation.
 type SessionFacts struct {
 	query.SessionHit
-	ShortID   string    `json:"-"`
-	Version   int       `json:"version,omitempty"`
-	Entries   int       `json:"entries"`
-	Abandoned int       `json:"abandoned,omitempty"` // entries that are not on the active branch
-	Skipped   int       `json:"skippedLines,omitempty"`
-	Parent    *Relative `json:"parent,omitempty"`
-	Children  []Relative
-	Twins     []string // other files with the same id
+	ShortID   string     `json:"-"`
+	Version   int        `json:"version,omitempty"`
+	Entries   int        `json:"entries"`
+	Abandoned int        `json:"abandoned,omitempty"` // entries that are not on the active branch
+	Skipped   int        `json:"skippedLines,omitempty"`
+	Parent    *Relative  `json:"parent,omitempty"`
+	Children  []Relative `json:"forkedInto,omitempty"`
+	Twins     []string   `json:"sameId,omitempty"` // other files with the same id
+
+	// These mean nothing without a query; they hide those of the hit.
+	Score   float64 `json:"score,omitempty"`
+	Hits    int     `json:"hits,omitempty"`
+	HitsAny int     `json:"hitsAny,omitempty"`
 }
 
 // Relative is a session that another was forked from, or the other way round.
@@ -47,33 +52,9 @@ type Relative struct {
 	ShortID     string       `json:"-"`
 }
 
-// factsJSON writes the lists only when they hold something.
-type factsJSON struct {
-	query.SessionHit
-	Score     float64    `json:"score,omitempty"` // of no meaning here
-	Hits      int        `json:"hits,omitempty"`
-	HitsAny   int        `json:"hitsAny,omitempty"`
-	Version   int        `json:"version,omitempty"`
-	Entries   int        `json:"entries"`
-	Abandoned int        `json:"abandoned,omitempty"`
-	Skipped   int        `json:"skippedLines,omitempty"`
-	Parent    *Relative  `json:"parent,omitempty"`
-	Children  []Relative `json:"forkedInto,omitempty"`
-	Twins     []string   `json:"sameId,omitempty"`
-}
-
-func newFactsJSON(s *SessionFacts) factsJSON {
-	j := factsJSON{
-		SessionHit: s.SessionHit, Version: s.Version, Entries: s.Entries, Abandoned: s.Abandoned, Skipped: s.Skipped,
-		Parent: s.Parent, Children: s.Children, Twins: s.Twins,
-	}
-	j.SessionHit.Score, j.SessionHit.Hits, j.SessionHit.HitsAny = 0, 0, 0
-	return j
-}
-
 func (s *Show) json(j *jsonWriter) error {
 	return j.stream(&stream{
-		command: "show", session: newFactsJSON(&s.Session), name: "entries",
+		command: "show", session: &s.Session, name: "entries",
 		rows: rowsFrom(s.Entries, func(e *entry.Entry) any { return e.Row(s.Focus[e.Index]) }),
 		tail: func(n int) any {
 			if !j.lines {

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"pigrep/internal/human"
@@ -12,25 +13,42 @@ import (
 
 // Status is what is indexed, how fresh it is and what was left out.
 type Status struct {
-	Dir       string // of the index
-	Built     bool   // there is an index
-	Damage    string // why the index cannot be read; "" when it can
-	Roots     []Root
-	Changes   []ChangeCount // files by what happened to them since they were indexed
-	Sessions  int
-	Entries   int
-	Documents int
-	Kinds     []KindCount
-	Indexed   int64 // bytes of session files that are indexed
-	Size      int64 // of the index on disk
-	Newest    session.Time
-	Updated   session.Time // when the newest generation was published
-	Kept      int          // generations on disk
-	Writer    int          // pid of the process that writes the index; 0: none, -1: not known
-	Watcher   *Watcher     // nil: none
-	Skipped   []Skipped    // the first of the skipped lines
-	Errors    []FileError
-	State     query.IndexState
+	Dir       string           `json:"indexDir"`
+	Built     bool             `json:"built"`            // there is an index
+	Damage    string           `json:"damage,omitempty"` // why the index cannot be read
+	Roots     []Root           `json:"roots"`
+	Changes   []ChangeCount    `json:"files"` // by what happened to them since they were indexed
+	Sessions  int              `json:"sessions"`
+	Entries   int              `json:"entries"`
+	Documents int              `json:"documents"`
+	Kinds     []KindCount      `json:"kinds,omitempty"`
+	Indexed   int64            `json:"indexedBytes"` // of session files
+	Size      int64            `json:"sizeBytes"`    // of the index on disk
+	Newest    session.Time     `json:"newest,omitzero"`
+	Updated   session.Time     `json:"updated,omitzero"` // when the newest generation was published
+	Kept      int              `json:"generations"`      // on disk
+	Writer    Process          `json:"writer,omitzero"`  // the process that writes the index
+	Watcher   *Watcher         `json:"watcher,omitempty"`
+	Skipped   []Skipped        `json:"skipped,omitempty"` // the first of the skipped lines
+	Errors    []FileError      `json:"errors,omitempty"`
+	State     query.IndexState `json:"index"`
+}
+
+// Process is the id of a process: 0 for none, -1 when it is not known.
+type Process int
+
+// MarshalJSON writes an object, without a pid when it is not known.
+func (p Process) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		PID int `json:"pid,omitempty"`
+	}{max(0, int(p))})
+}
+
+func (p Process) String() string {
+	if p < 0 {
+		return "another process"
+	}
+	return fmt.Sprintf("process %d", int(p))
 }
 
 // Watcher is the process that keeps the index up to date.
@@ -64,54 +82,23 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// process is somebody at work; without a pid when that is not known.
-type process struct {
-	PID int `json:"pid,omitempty"`
-}
-
-type statusJSON struct {
-	Dir       string           `json:"indexDir"`
-	Built     bool             `json:"built"`
-	Damage    string           `json:"damage,omitempty"`
-	Roots     []Root           `json:"roots"`
-	Changes   []ChangeCount    `json:"files"`
-	Sessions  int              `json:"sessions"`
-	Entries   int              `json:"entries"`
-	Documents int              `json:"documents"`
-	Kinds     []KindCount      `json:"kinds,omitempty"`
-	Indexed   int64            `json:"indexedBytes"`
-	Size      int64            `json:"sizeBytes"`
-	Newest    session.Time     `json:"newest,omitzero"`
-	Updated   session.Time     `json:"updated,omitzero"`
-	Kept      int              `json:"generations"`
-	Writer    *process         `json:"writer,omitempty"`
-	Watcher   *Watcher         `json:"watcher,omitempty"`
-	Skipped   []Skipped        `json:"skipped,omitempty"`
-	Errors    []FileError      `json:"errors,omitempty"`
-	Index     query.IndexState `json:"index"`
-}
-
-func newStatusJSON(s *Status) statusJSON {
-	var writer *process
-	if s.Writer != 0 {
-		writer = &process{max(0, s.Writer)}
-	}
-	return statusJSON{
-		s.Dir, s.Built, s.Damage, list(s.Roots), list(s.Changes), s.Sessions, s.Entries, s.Documents, s.Kinds,
-		s.Indexed, s.Size, s.Newest, s.Updated, s.Kept, writer, s.Watcher, s.Skipped, s.Errors, s.State,
-	}
-}
-
 // StatusJSON is the answer as JSON has it, for those who put it into another one.
 func StatusJSON(s *Status) any {
 	return struct {
 		head
-		statusJSON
-	}{head{SchemaVersion: SchemaVersion, Command: "status"}, newStatusJSON(s)}
+		Status
+	}{head{SchemaVersion: SchemaVersion, Command: "status"}, s.listed()}
+}
+
+// listed is the status without null.
+func (s *Status) listed() Status {
+	answer := *s
+	answer.Roots, answer.Changes = list(s.Roots), list(s.Changes)
+	return answer
 }
 
 func (s *Status) json(j *jsonWriter) error {
-	answer := newStatusJSON(s)
+	answer := s.listed()
 	if j.lines {
 		if err := errors.Join(rowsOf(j, "root", s.Roots), rowsOf(j, "skipped", s.Skipped)); err != nil {
 			return err
@@ -188,7 +175,7 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 		add("state", "behind, generation %d", s.State.Generation)
 	}
 	if s.Writer != 0 {
-		add("writer", "%s", processText(s.Writer))
+		add("writer", "%s", s.Writer)
 	}
 	if w := s.Watcher; w != nil {
 		add("watcher", "%s", watcherText(w))
@@ -240,15 +227,8 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 // statusTime is how a status writes times, which are in UTC.
 const statusTime = "2006-01-02 15:04:05Z"
 
-func processText(pid int) string {
-	if pid < 0 {
-		return "another process"
-	}
-	return fmt.Sprintf("process %d", pid)
-}
-
 func watcherText(w *Watcher) string {
-	text := processText(w.PID)
+	text := Process(w.PID).String()
 	if !w.Started.IsZero() {
 		text += " since " + w.Started.UTC().Format(statusTime)
 	}

@@ -192,7 +192,7 @@ func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {
 
 func (s *Tree) json(j *jsonWriter) error {
 	return j.stream(&stream{
-		command: "show", session: newFactsJSON(&s.Session), name: "tree",
+		command: "show", session: &s.Session, name: "tree",
 		rows: rowsFrom(s.Rows, func(r *entry.TreeRow) any { return newTreeRowJSON(s, r) }),
 		tail: func(n int) any {
 			if !j.lines {

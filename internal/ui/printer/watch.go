@@ -12,21 +12,20 @@ import (
 	"pigrep/query"
 )
 
-// WatchEvent is something that a watch tells: a line of its own, written when it
-// happens.
+// WatchEvent is what a watch reports: a line, written when it happens.
 type WatchEvent struct {
-	Event       string // ready, update, polling, waiting, failed, or summary at the end
-	Time        session.Time
-	Changes     []ChangeCount
-	Steps       []Step // what changed
-	Bytes       int64  // read
-	Entries     int
-	Directories int         // that are watched
-	Errors      []FileError // that were not told before
-	Rebuilt     string      // why the index was built anew; "" when it was not
-	Message     string      // of polling, waiting and failed: why
-	Updates     int         // of a summary
-	State       query.IndexState
+	Event       string           `json:"-"` // ready, update, polling, waiting, failed, or summary at the end
+	Time        session.Time     `json:"time,omitzero"`
+	Updates     *int             `json:"updates,omitempty"` // of a summary
+	Changes     []ChangeCount    `json:"changes"`
+	Steps       []Step           `json:"steps,omitempty"` // what changed
+	Bytes       int64            `json:"bytes"`           // read
+	Entries     int              `json:"entries"`
+	Directories int              `json:"directories"`       // watched
+	Errors      []FileError      `json:"errors,omitempty"`  // not reported before
+	Rebuilt     string           `json:"rebuilt,omitempty"` // why the index was rebuilt
+	Message     string           `json:"message,omitempty"` // of polling, waiting and failed: why
+	State       query.IndexState `json:"index"`
 }
 
 // watchLine says in one line what happened.
@@ -56,7 +55,7 @@ func watchLine(e *WatchEvent) string {
 		}
 		return line
 	case "summary":
-		line := "stopped after " + human.Plural(e.Updates, "update", "updates")
+		line := "stopped after " + human.Plural(*e.Updates, "update", "updates")
 		if what != "" {
 			line += ": " + what
 		}
@@ -104,37 +103,15 @@ func (e *WatchEvent) plain(p plain) error {
 		strconv.FormatInt(e.Bytes, 10), strconv.FormatUint(e.State.Generation, 10), path, detail)
 }
 
-type watchJSON struct {
-	Time        session.Time     `json:"time,omitzero"`
-	Updates     *int             `json:"updates,omitempty"`
-	Changes     []ChangeCount    `json:"changes"`
-	Steps       []Step           `json:"steps,omitempty"`
-	Bytes       int64            `json:"bytes"`
-	Entries     int              `json:"entries"`
-	Directories int              `json:"directories"`
-	Errors      []FileError      `json:"errors,omitempty"`
-	Rebuilt     string           `json:"rebuilt,omitempty"`
-	Message     string           `json:"message,omitempty"`
-	Index       query.IndexState `json:"index"`
-}
-
-func newWatchJSON(e *WatchEvent) watchJSON {
-	x := watchJSON{
-		e.Time, nil, list(e.Changes), e.Steps, e.Bytes, e.Entries, e.Directories, e.Errors, e.Rebuilt, e.Message, e.State,
-	}
-	if e.Event == "summary" {
-		x.Updates = &e.Updates
-	}
-	return x
-}
-
 // json writes a line for each event, or one object at the end.
 func (e *WatchEvent) json(j *jsonWriter) error {
+	answer := *e
+	answer.Changes = list(e.Changes)
 	switch {
 	case e.Event == "summary":
-		return j.object("watch", newWatchJSON(e))
+		return j.object("watch", answer)
 	case j.lines:
-		return rowsOf(j, e.Event, []watchJSON{newWatchJSON(e)})
+		return rowsOf(j, e.Event, []WatchEvent{answer})
 	}
 	return nil
 }

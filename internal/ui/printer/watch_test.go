@@ -23,7 +23,7 @@ func TestWatchEvents(t *testing.T) {
 		},
 		{Event: "polling", Time: at(40 * time.Second), Message: "looking at all files every 1s: watch /home/u: no watches left", State: state},
 		{Event: "failed", Time: at(30 * time.Second), Message: "no space left on the disk of the index", State: state},
-		{Event: "summary", Time: at(0), Updates: 2, Bytes: 1234, Entries: 2, Directories: 40, State: state},
+		{Event: "summary", Time: at(0), Updates: new(2), Bytes: 1234, Entries: 2, Directories: 40, State: state},
 	}
 	formats := map[string]Format{"text": FormatText, "plain": FormatPlain, "jsonl": FormatJSONL}
 	var b bytes.Buffer
@@ -49,7 +49,7 @@ func TestStatusOfAnIndexAtWork(t *testing.T) {
 		{PID: 4711, Polling: "no watches left"},
 	} {
 		for _, name := range []string{"text", "plain", "json"} {
-			s := &Status{Dir: "/i", Built: true, Updated: at(time.Second), Kept: 3, Writer: []int{0, 42, -1}[i], Watcher: w}
+			s := &Status{Dir: "/i", Built: true, Updated: at(time.Second), Kept: 3, Writer: []Process{0, 42, -1}[i], Watcher: w}
 			fmt.Fprintf(&b, "== %s\n", name)
 			if err := New(&b, formats[name], Look{Width: 80, Now: now, Home: "/home/u"}).Print(s); err != nil {
 				t.Fatal(err)
