@@ -19,8 +19,8 @@ import (
 	"testing"
 )
 
-// layers says on which layer each package lies; imports only point down. A
-// package below one that is listed belongs to it.
+// layers has the layer of each package; imports only point down. A package below a
+// listed one belongs to it.
 var layers = map[string]int{
 	"pigrep":                         70,
 	"pigrep/internal/ui/cli":         60,

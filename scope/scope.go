@@ -1,5 +1,5 @@
-// Package scope holds the table of kinds and the three scopes made of them.
-// Help, documentation, the query parser and tests are made from it.
+// Package scope has the table of kinds and the three scopes. Help, documentation, the
+// query parser and tests are generated from it.
 package scope
 
 import (
@@ -13,7 +13,7 @@ import (
 // Scope is a named set of kinds.
 type Scope string
 
-// The scopes, each holding the one before it.
+// The scopes. Each contains the previous one.
 const (
 	Prompts       Scope = "prompts"
 	Conversations Scope = "conversations"
@@ -31,7 +31,7 @@ type Row struct {
 	Kind  session.Kind
 	From  string   // where its text comes from, for people
 	Roles []string // message roles whose main text becomes this kind
-	In    Scope    // the narrowest scope that holds it
+	In    Scope    // the narrowest scope that contains it
 }
 
 // Kinds is the table of kinds, in the order in which they are shown.
@@ -41,21 +41,21 @@ var Kinds = []Row{
 	{session.KindThinking, "assistant thinking", nil, Conversations},
 	{session.KindCall, "tool calls, nested ones too: the tool's name, then each argument as name: value", nil, Conversations},
 	{session.KindResult, "tool result text", []string{session.RoleToolResult}, Conversations},
-	{session.KindShell, "shell commands of the person, with their output", []string{session.RoleShell}, Conversations},
+	{session.KindShell, "shell commands run by the user, with their output", []string{session.RoleShell}, Conversations},
 	{session.KindSummary, "compaction and branch summaries", []string{session.RoleCompactionSummary, session.RoleBranchSummary}, Conversations},
 	{session.KindNote, "messages of extensions, context edits", []string{session.RoleCustom, session.RoleHook}, Conversations},
 	{session.KindTitle, "session names", nil, Conversations},
 	{session.KindLabel, "labels of entries", nil, Conversations},
 	{session.KindError, "error messages of failed replies", nil, Conversations},
 	{session.KindSystem, "system prompts", []string{session.RoleSystem}, All},
-	{session.KindDetails, "details that the content does not hold", nil, All},
+	{session.KindDetails, "details that the content does not contain", nil, All},
 	{session.KindData, "data of custom entries", nil, All},
 	{session.KindMeta, "model and thinking level changes, usage notes", nil, All},
-	{session.KindOther, "entry types, roles and blocks that are not known", nil, All},
+	{session.KindOther, "unknown entry types, roles and blocks", nil, All},
 }
 
 // OfRole returns the kind of the main text of a message with this role,
-// session.KindOther for a role that is not known.
+// session.KindOther for an unknown role.
 func OfRole(role string) session.Kind {
 	if kind, ok := kindOf[role]; ok {
 		return kind

@@ -98,7 +98,7 @@ func (p *parser) resultFacts(f *session.EntryFacts) {
 // failed reports whether a nested call failed.
 func (p *parser) failed(c *call) bool { return p.json.Name(c.status) == "error" }
 
-// shellFacts returns the facts of a command that the person ran.
+// shellFacts returns the facts of a command that the user ran.
 func (p *parser) shellFacts() session.EntryCall {
 	e, fields := &p.entry, p.message.fields
 	c := session.EntryCall{

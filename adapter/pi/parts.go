@@ -114,7 +114,7 @@ func (p *parser) join(a []byte, between string, b []byte) []byte {
 	return p.json.Keep(append(text, b...))
 }
 
-// writeShell writes a command that the person ran, with its output.
+// writeShell writes a command that the user ran, with its output.
 func (p *parser) writeShell(command, output jsonl.Value) {
 	for _, v := range []jsonl.Value{command, output} {
 		if c := p.json.Kind(v); c != '"' && c != 0 {

@@ -1,6 +1,6 @@
-// Package files does what systems do each in their own way with files: locks,
-// putting a file in the place of another, names that are on disk. Whoever needs one of these takes it from here; a body that differs
-// is in a file named after the system.
+// Package files has the file operations that differ between systems: locks, replacing
+// files, syncing directories, detecting a full disk. Code for one system is in a file
+// named after it.
 package files
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock is a lock file that this process holds. The system frees it when the
+// Lock is a lock file that this process holds. The system releases it when the
 // process dies.
 type Lock struct{ file *flock.Flock }
 
-// TryLock takes the lock file, which is made when it is missing and then is its
-// owner's alone; nil when another process holds it. On some systems nobody else
-// can read the first byte of a file that is locked.
+// TryLock locks the file, and creates it if it is missing, readable only by its
+// owner. It returns nil if another process holds the lock. On some systems no other
+// process can read the first byte of a locked file.
 func TryLock(path string) (*Lock, error) {
 	l := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
@@ -31,12 +31,12 @@ func TryLock(path string) (*Lock, error) {
 	return &Lock{l}, nil
 }
 
-// Unlock gives the lock back. The file stays: another process may be waiting for
+// Unlock releases the lock. It keeps the file: another process may be waiting for
 // it.
 func (l *Lock) Unlock() error { return l.file.Close() }
 
-// Locked reports whether a process holds the lock file. Those who look do not
-// keep each other from it.
+// Locked reports whether a process holds the lock file. Several processes may check at
+// the same time.
 func Locked(path string) (bool, error) {
 	l := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	free, err := l.TryRLock()
@@ -46,18 +46,18 @@ func Locked(path string) (bool, error) {
 	return !free, errors.Join(err, l.Close())
 }
 
-// NoSpace reports whether an error says that a disk is full. Of some errors only
-// the text is left.
+// NoSpace reports whether an error says that a disk is full. Some libraries keep only
+// the text of the error.
 func NoSpace(err error) bool {
 	return slices.ContainsFunc(noSpace, func(full error) bool { return strings.Contains(err.Error(), full.Error()) })
 }
 
-// Replace puts what write writes in the place of the file, or makes it: whole, on
-// disk and with this mode, or not at all.
+// Replace replaces or creates the file with the output of write, and syncs it. It is
+// atomic.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: "write", Path: path, Err: e.Err} // the other name says nothing to anybody
+		return &fs.PathError{Op: "write", Path: path, Err: e.Err} // the temporary name means nothing to people
 	}
 	if err != nil {
 		return err

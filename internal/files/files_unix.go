@@ -8,8 +8,7 @@ import (
 	"syscall"
 )
 
-// Rename gives a file or directory the name to, in the place of a file that has
-// it.
+// Rename renames a file or directory, and replaces a file that has the new name.
 func Rename(from, to string) error { return os.Rename(from, to) }
 
 // SyncDir waits until the names in a directory are on disk.
@@ -21,5 +20,5 @@ func SyncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// noSpace are the errors of a disk that is full, or of which one may use no more.
+// noSpace lists the errors of a full disk or an exceeded quota.
 var noSpace = []error{syscall.ENOSPC, syscall.EDQUOT}

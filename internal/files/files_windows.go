@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// sharingViolation is what Windows says of a file that another process has open.
+// sharingViolation is the error for a file that another process has open.
 const sharingViolation = syscall.Errno(32)
 
-// Rename gives a file or directory the name to, in the place of a file that has
-// it. Neither can be renamed or replaced while somebody has it open, be it to read
-// a line or to look for viruses, so it tries for a while.
+// Rename renames a file or directory, and replaces a file that has the new name.
+// Neither can be renamed or replaced while a process, such as a virus scanner, has it
+// open, so Rename retries for a while.
 func Rename(from, to string) error {
 	const tries = 10
 	for try := range tries {
@@ -28,6 +28,6 @@ func Rename(from, to string) error {
 // SyncDir does nothing: directories cannot be synced here.
 func SyncDir(string) error { return nil }
 
-// noSpace are the errors of a disk that is full, or of which one may use no more:
+// noSpace lists the errors of a full disk or an exceeded quota:
 // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL and ERROR_DISK_QUOTA_EXCEEDED.
 var noSpace = []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}

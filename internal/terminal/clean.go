@@ -7,10 +7,10 @@ import (
 )
 
 // Clean returns s as one line of text that is safe to print on a terminal:
-// escape sequences and control characters are left out, and every run of white
-// space, newlines included, becomes one space.
+// without escape sequences and control characters, and with every run of white space,
+// newlines included, as one space.
 func Clean(s string) string {
-	last := byte(' ') // so that a space in front is seen too
+	last := byte(' ') // so that leading space is dropped too
 	for i := range len(s) {
 		c := s[i]
 		if c < ' ' || c > '~' || c == ' ' && last == ' ' {
@@ -19,13 +19,12 @@ func Clean(s string) string {
 		}
 		last = c
 	}
-	return strings.TrimSuffix(s, " ") // most text needs no more
+	return strings.TrimSuffix(s, " ") // usually does nothing
 }
 
-// CleanSpans is Clean for a text with marked bytes: spans are byte offsets into
-// s, ordered and apart from each other; the spans returned mark the same text in
-// the result. A span of which nothing is left is dropped. White space at the
-// ends is kept as one space.
+// CleanSpans is Clean for a text with marked bytes: spans are byte offsets into s, in
+// order and not overlapping. The returned spans mark the same text in the result; empty
+// ones are dropped. White space at the ends is kept as one space.
 func CleanSpans(s string, spans [][2]int) (string, [][2]int) {
 	return clean(s, spans, true)
 }
@@ -85,9 +84,8 @@ func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
 	return b.String(), kept
 }
 
-// Hidden reports whether the rune is shown as nothing and may change how the
-// text around it is shown: control characters, and the marks that turn the
-// direction of writing.
+// Hidden reports whether the rune is invisible and may change how the text around it
+// is shown: control characters and bidirectional marks.
 func Hidden(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
@@ -100,12 +98,12 @@ func Hidden(r rune) bool {
 	return false
 }
 
-// maxEscape bounds how much of a text an escape sequence may hide, so that one
-// without an end does not swallow what comes after it.
+// maxEscape bounds the length of an escape sequence, so that one without an end does
+// not swallow the text after it.
 const maxEscape = 256
 
-// escape returns the length of the escape sequence that s begins with, in
-// bytes. Of a sequence without an end only the introducer counts.
+// escape returns the length in bytes of the escape sequence that s begins with. If the
+// sequence has no end, only the introducer counts.
 func escape(s string) int {
 	kind, intro := byte(0), 1
 	switch {

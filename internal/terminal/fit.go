@@ -6,8 +6,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is how many cells s fills. Most text is ASCII, where that is its length,
-// with an ellipsis where it was clipped.
+// Width returns the width of s in cells. Most text is ASCII, perhaps with an ellipsis,
+// where that is the number of characters.
 func Width(s string) int {
 	if isPrintable(s) {
 		return len(s)
@@ -43,7 +43,7 @@ func ClipLeft(s string, width int) string {
 		return s
 	}
 	short := ansi.TruncateLeft(s, n-width+1, "…")
-	if ansi.StringWidth(short) > width { // it keeps a wide character that it should cut in two
+	if ansi.StringWidth(short) > width { // it kept a wide character that does not fit
 		short = ansi.TruncateLeft(s, n-width+2, "…")
 	}
 	return short

@@ -1,6 +1,5 @@
-// Package terminal knows what the three streams of a process can do and how many
-// cells a text fills there, and keeps text that others wrote from doing anything to
-// a terminal.
+// Package terminal knows what the three streams of a process can do and how wide text
+// is on a terminal, and removes control sequences from text of others.
 //
 // It reads neither the environment nor the process's own streams: both come in
 // as values.
@@ -15,7 +14,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are the streams of a process, and what is known of them.
+// Streams are the streams of a process with their properties.
 type Streams struct {
 	In  io.Reader
 	Out io.Writer
@@ -23,11 +22,11 @@ type Streams struct {
 
 	InTTY, OutTTY, ErrTTY bool
 
-	// Width of the terminal in cells: of Out, else of Err, else DefaultWidth.
+	// Width of the terminal in cells: of Out, or else of Err, or else DefaultWidth.
 	Width int
 }
 
-// DefaultWidth is assumed where no width is known.
+// DefaultWidth is used if the width is unknown.
 const DefaultWidth = 80
 
 // minWidth is the narrowest terminal that layouts are made for.
@@ -80,13 +79,11 @@ func ParseWhen(s string) (When, error) {
 	return Auto, fmt.Errorf("unknown colour setting %q: use auto, always or never", s)
 }
 
-// Colour decides whether a stream is coloured. When the person leaves it open,
-// NO_COLOR with any value says no (no-color.org), then FORCE_COLOR with any
-// value but 0 says yes, also for a pipe, and otherwise a terminal that is not
-// dumb is coloured.
+// Colour decides whether a stream is coloured. If --color is auto, NO_COLOR with any
+// value disables colours (no-color.org); otherwise FORCE_COLOR with any value but 0
+// enables them, even in a pipe; otherwise a terminal that is not dumb is coloured.
 //
-// Only the sixteen colours that every colour terminal has are used, so there is
-// no finer profile to find out.
+// Only the sixteen basic colours are used, so there is no colour profile to detect.
 func (w When) Colour(tty bool, getenv func(string) string) bool {
 	switch {
 	case w == Always:

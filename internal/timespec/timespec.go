@@ -1,13 +1,12 @@
-// Package timespec reads the times that people write after --since and --until:
+// Package timespec parses the times that people write after --since and --until:
 // "2026-01-31", "36h", "yesterday", "2 weeks ago".
 //
-// What is written means a stretch of time, a Span: "2026-01-31" is that whole
-// day, "36h" the instant 36 hours ago. --since counts from the first instant of
-// the stretch and --until up to its last one, so that both ends of
-// "--since monday --until yesterday" are what a reader expects.
+// Each text means a Span: "2026-01-31" is that whole day, "36h" the instant 36 hours
+// ago. --since counts from the start of the span and --until to its end, so that both
+// ends of "--since monday --until yesterday" are as expected.
 //
-// Precise forms are tried before loose ones: a looser parser would read
-// "2026-01-02" as two minutes past one.
+// Precise forms are tried first: a loose parser would read "2026-01-02" as two minutes
+// past one.
 package timespec
 
 import (
@@ -22,8 +21,7 @@ import (
 	str2duration "github.com/xhit/go-str2duration/v2"
 )
 
-// Span is a stretch of time; both ends belong to it. An instant has Start equal
-// to End.
+// Span is a period of time, both ends included. An instant has Start equal to End.
 type Span struct{ Start, End time.Time }
 
 // Examples are forms that Parse reads, for help texts and error messages.
@@ -31,15 +29,15 @@ var Examples = []string{
 	"2026-01-31", "2026-01-31T15:04:05Z", "36h", "2w", "yesterday", `"2 weeks ago"`, `"last monday"`,
 }
 
-// Error says that a text is no time that Parse knows.
+// Error says that Parse does not know the form of a text.
 type Error struct{ Text string }
 
 func (e *Error) Error() string {
 	return fmt.Sprintf("cannot read %q as a time", e.Text)
 }
 
-// Parse reads s as seen at now; dates without a zone are in now's zone.
-// Durations and phrases look back, never ahead. The error is an *Error.
+// Parse parses s relative to now; dates without a zone are in now's zone. Durations
+// and phrases refer to the past, never to the future. The error is an *Error.
 func Parse(s string, now time.Time) (Span, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if text != "" {
@@ -52,7 +50,7 @@ func Parse(s string, now time.Time) (Span, error) {
 	return Span{}, &Error{Text: s}
 }
 
-// layouts are the written-out forms, with what one of them covers.
+// layouts are the date and time formats, with the period that each covers.
 var layouts = []struct {
 	layout string
 	unit   unit
@@ -86,7 +84,7 @@ func duration(s string, now time.Time) (Span, bool) {
 	return instant.from(now.Add(-d)), true
 }
 
-// unit is a step of the calendar.
+// unit is a calendar unit.
 type unit int
 
 const (
@@ -112,9 +110,8 @@ var numbers = []string{
 	"", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 }
 
-// phrase reads the phrases whose meaning depends on the calendar: "yesterday",
-// "3 months ago", "last week". A day here is a day of the calendar, also when
-// the clocks change in between.
+// phrase reads phrases whose meaning depends on the calendar: "yesterday", "3 months
+// ago", "last week". A day is a calendar day, even if the clocks change on it.
 func phrase(s string, now time.Time) (Span, bool) {
 	words := strings.Fields(strings.ToLower(s))
 	switch len(words) {
@@ -203,13 +200,12 @@ func (u unit) from(t time.Time) Span {
 	return Span{t, u.add(t, 1).Add(-1)}
 }
 
-// english reads what is left, such as "last monday", "friday 5pm" or "jan 5",
-// when the rules account for every word of it. A time without a time of day
-// is that whole day.
+// english reads other phrases, such as "last monday", "friday 5pm" or "jan 5", if the
+// rules account for every word. A date without a time of day is that whole day.
 func english(s string, now time.Time) (Span, bool) {
 	words := strings.Fields(strings.ToLower(s))
 	if _, ok := en.WEEKDAY_OFFSET[words[0]]; ok {
-		// Alone, a weekday is the one to come; people who search mean the one gone by.
+		// The library takes a weekday as the next one; a search means the last one.
 		s = "last " + s
 	}
 	var matches []*rules.Match

@@ -183,7 +183,7 @@ func (f *callFile) passesArgs(calls []session.CallFact, number int, tests []ArgT
 }
 
 // block visits the block of a call, read from its session file: its Call, or the Shell
-// of a command that the person ran.
+// of a command that the user ran.
 func (f *callFile) block(calls []session.CallFact, number int, visit func(*session.Block)) {
 	c := &calls[number]
 	nth := 0 // among the calls of the same kind in its entry

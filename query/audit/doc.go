@@ -12,6 +12,6 @@
 // their headers, finds the duplicates, and applies the filters of a Request. The
 // tables group what it visits by the dimensions of the request.
 //
-// The package stands on query, which finds the calls that a text picks, and on
-// everything below it. The rules for commands and paths are those of internal/audit.
+// The package imports query, which finds the calls that match a text, and everything
+// below it. The rules for commands and paths are those of internal/audit.
 package audit

@@ -41,7 +41,7 @@ type UsageTable struct {
 
 // SourceRow is the use of tokens by one sort of entries.
 type SourceRow struct {
-	Source string  `json:"source"` // the role of a message, else the type of the entry
+	Source string  `json:"source"` // the role of a message, or the type of another entry
 	Tokens int64   `json:"tokens"`
 	Cost   float64 `json:"cost"`
 }

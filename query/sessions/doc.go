@@ -10,6 +10,6 @@
 // exports leave behind. A facet is a value that a field of the query language can be
 // set to.
 //
-// The package stands on query and everything below it. It knows no output format and
+// The package imports query and everything below it. It knows no output format and
 // no command line.
 package sessions

@@ -17,22 +17,22 @@ type FieldInfo struct {
 
 // Fields is the table of all fields. The parser and the help are made from it.
 var Fields = []FieldInfo{
-	{Name: "kind", Value: "a kind of part; with commas several", Example: "kind:call"},
-	{Name: "role", Value: "who speaks; with commas several", Example: "role:user"},
-	{Name: "tool", Value: "the name of a tool; with commas several", Example: "tool:bash"},
-	{Name: "is", Value: "error: results, replies and shells that say error; named: sessions with a name", Example: "is:error", Values: []string{"error", "named"}},
-	{Name: "model", Value: "part of a model's name, or of provider/model", Example: "model:opus"},
-	{Name: "cwd", Value: "a directory, or one below it", Example: "cwd:~/src/app"},
-	{Name: "project", Value: "a path, or the last element of one", Example: "project:app"},
+	{Name: "kind", Value: "a kind of part; several with commas", Example: "kind:call"},
+	{Name: "role", Value: "who speaks; several with commas", Example: "role:user"},
+	{Name: "tool", Value: "the name of a tool; several with commas", Example: "tool:bash"},
+	{Name: "is", Value: "error: failed results, replies and shell commands; named: sessions with a name", Example: "is:error", Values: []string{"error", "named"}},
+	{Name: "model", Value: "part of a model name or of provider/model", Example: "model:opus"},
+	{Name: "cwd", Value: "a directory, or any below it", Example: "cwd:~/src/app"},
+	{Name: "project", Value: "a path, or its last element", Example: "project:app"},
 	{Name: "session", Value: "the beginning of a session id", Example: "session:01a1f7de"},
 	{Name: "title", Value: "part of the session's name", Example: "title:auth"},
-	{Name: "label", Value: "part of a label: the entries that bear it", Example: "label:keep"},
+	{Name: "label", Value: "part of a label; finds the labelled entries", Example: "label:keep"},
 	{Name: "branch", Value: "active, abandoned or any", Example: "branch:abandoned", Values: []string{"active", "abandoned", "any"}},
-	{Name: "after", Value: "a time, inside", Example: "after:2026-01-01"},
-	{Name: "before", Value: "a time, outside", Example: "before:2w"},
-	{Name: "file", Value: "a path, or its last elements, in the arguments of a call or the file lists of a summary", Example: "file:main.go"},
-	{Name: "cmd", Value: "what stands in the command of a bash call or a shell", Example: `cmd:"rm -rf"`},
-	{Name: "re", Value: "a regular expression (RE2) on the text; in quotes with white space; upper case letters in it are told apart", Example: "re:time(d)?out"},
+	{Name: "after", Value: "a time, inclusive", Example: "after:2026-01-01"},
+	{Name: "before", Value: "a time, exclusive", Example: "before:2w"},
+	{Name: "file", Value: "a path, or its last elements, in call arguments and the file lists of summaries", Example: "file:main.go"},
+	{Name: "cmd", Value: "words in the command of a bash call or a shell entry", Example: `cmd:"rm -rf"`},
+	{Name: "re", Value: "a regular expression (RE2) on the text; quote white space; case counts if it has an upper-case letter", Example: "re:time(d)?out"},
 }
 
 // A Form is a form of the query language other than fields.
@@ -40,17 +40,17 @@ type Form struct{ Form, Meaning string }
 
 // Forms is the table of these forms, for help.
 var Forms = []Form{
-	{"auth token", "every word counts: entries with all of them close together come first, one that lacks a word lower"},
+	{"auth token", "entries with all words close together rank first, entries that lack a word lower"},
 	{"+auth token", "auth is required"},
 	{"a AND b", "both are required"},
 	{"a OR b, ( )", "alternatives and grouping"},
-	{"!word, NOT word", "without it; a word that begins with - is itself (rm -rf)"},
-	{"-kind:result", "without what the field says"},
-	{`"exit code 137"`, "the phrase, exact after folding case and white space"},
+	{"!word, NOT word", "excludes the word; a leading - is part of a word (rm -rf)"},
+	{"-kind:result", "excludes what the field matches"},
+	{`"exit code 137"`, "the exact phrase; case and white space are folded"},
 	{"getUserName", "the identifier in any spelling (get_user_name); its parts rank lower"},
-	{"src/auth/login.ts", "paths, dotted names, flags, error codes and UUIDs: whole, and by their parts"},
-	{"conn*", "the beginning of a word"},
-	{"colour~, colour~2", "spelling within 1 or 2 edits"},
+	{"src/auth/login.ts", "paths, dotted names, flags, error codes and UUIDs: whole and by their parts"},
+	{"conn*", "words that begin with conn"},
+	{"colour~, colour~2", "spellings within 1 or 2 edits"},
 }
 
 // foreignOperators maps operators of other query languages to ours.
