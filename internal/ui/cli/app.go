@@ -72,7 +72,7 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 			a.logger().Debug("panic", "value", r, "stack", string(debug.Stack()))
 			err = &problem{
 				code: codeInternal, message: fmt.Sprintf("internal error: %v", r),
-				hint: "this is a bug in pigrep; `pigrep index --rebuild` may help meanwhile",
+				hint: "this is a bug in pigrep; `pigrep index --rebuild` may work around it",
 			}
 		}
 	}()

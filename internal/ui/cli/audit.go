@@ -38,22 +38,22 @@ var auditOthers = []string{"scope", "kind", "role"}
 
 func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "at most N rows; 0 for all (default)", &o.limit)
-	addFlag(f, "csv", "", "", "comma-separated values for a spreadsheet", &o.csv)
-	addFlag(f, "utc", "", "", "days and times in UTC, not in the time zone of this machine", &o.utc)
+	addFlag(f, "limit", "n", "N", "show at most N rows; 0 for all (default)", &o.limit)
+	addFlag(f, "csv", "", "", "print comma-separated values for a spreadsheet", &o.csv)
+	addFlag(f, "utc", "", "", "use UTC instead of the local time zone", &o.utc)
 	o.pagerOptions.addFlags(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(auditOthers, without)...)
 }
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
-	addFlag(cmd.Flags(), "by", "", "WHAT", "a row for each "+strings.Join(dimensions, ", ")+"; several joined with commas (default "+standard+")", &o.by)
+	addFlag(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (o *auditOptions) addRisk(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(f, "failed", "", "", "only failed calls; same as --error", &o.failed)
 	addFlag(f, "rule", "", "RULE", "only calls that match this rule", &o.rules)
 	_ = cmd.RegisterFlagCompletionFunc("rule", cobra.FixedCompletions(ruleIDs(), cobra.ShellCompDirectiveNoFileComp))
 }
@@ -96,7 +96,7 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	for _, value := range o.by {
 		for by := range strings.SplitSeq(value, ",") {
 			if by = strings.TrimSpace(by); !slices.Contains(audit.Dimensions, by) {
-				return req, usagef("there are "+strings.Join(audit.Dimensions, ", "), "--by: there is no %q", by)
+				return req, usagef("use one of "+strings.Join(audit.Dimensions, ", "), "--by: unknown group %q", by)
 			}
 			if !slices.Contains(req.By, by) {
 				req.By = append(req.By, by)
@@ -105,17 +105,17 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	}
 	for _, id := range o.rules {
 		if !slices.Contains(ruleIDs(), id) {
-			return req, usagef("there are "+strings.Join(ruleIDs(), ", "), "--rule: there is no %q", id)
+			return req, usagef("use one of "+strings.Join(ruleIDs(), ", "), "--rule: unknown rule %q", id)
 		}
 	}
 	for _, arg := range o.args {
 		name, pattern, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return req, usagef("for instance --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
+			return req, usagef("example: --arg path='^src/'", "--arg: %q is not NAME=PATTERN", arg)
 		}
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			return req, usagef("it is a regular expression as Go has them", "--arg: %v", err)
+			return req, usagef("PATTERN is a regular expression (RE2)", "--arg: %v", err)
 		}
 		req.Args = append(req.Args, audit.ArgTest{Name: name, Match: re.MatchString})
 	}
@@ -141,7 +141,7 @@ type auditRun struct {
 // begin does what all audit commands do first. The caller closes the run.
 func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	if o.csv && (o.json || o.jsonl) {
-		return nil, usagef("", "--csv and --json exclude each other")
+		return nil, usagef("", "--csv and --json cannot be combined")
 	}
 	out, err := o.printer(a)
 	if err != nil {

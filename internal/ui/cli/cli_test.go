@@ -156,26 +156,26 @@ func TestBadFlags(t *testing.T) {
 	tests := []struct{ args, message, hint string }{
 		{"--scope everything x", "unknown scope", "help scopes"},
 		{"--kind promt x", "unknown kind", "help scopes"},
-		{"--scope all --kind call x", "exclude each other", "kinds"},
-		{"--here --cwd / x", "exclude each other", "--cwd ."},
-		{"--json --jsonl x", "exclude each other", "one a line"},
+		{"--scope all --kind call x", "cannot be combined", "kinds"},
+		{"--here --cwd / x", "cannot be combined", "--cwd ."},
+		{"--json --jsonl x", "cannot be combined", "one per line"},
 		{"--since soon x", `"soon"`, "2 weeks ago"},
 		{"--until 2026-13-01 x", "2026-13-01", "2026-01-31"},
 		{"--since today --until yesterday x", "is after", "--since"},
 		{"--color sometimes x", "never", "pigrep search --help"},
 		{"-n many x", "takes a number", "--help"},
-		{"-n -1 x", "--limit takes a number from 0 on, not -1", "--help"},
-		{"-C -1 x", "--context takes a number from 0 on, not -1", "--help"},
+		{"-n -1 x", "--limit takes a number >= 0, not -1", "--help"},
+		{"-C -1 x", "--context takes a number >= 0, not -1", "--help"},
 		{"-race", "unknown flag -race", "pigrep -- -race"},
 		{"x --no-cache", "unknown flag --no-cache", "pigrep -- --no-cache"},
 		{"--since", "needs an argument", "--help"},
 		{"index words", "takes no arguments", "pigrep search index words"},
-		{"index --rebuild --dry-run", "exclude each other", "every file"},
+		{"index --rebuild --dry-run", "cannot be combined", "all files"},
 		{"index --nope", "unknown flag --nope", "pigrep index --help"},
 		{"help nothing", "no help", "topics"},
 		{"completion", "takes one argument", "completion bash"},
 		{"completion tcsh", "unknown shell", ""},
-		{"--json", "query is empty", "type the words"},
+		{"--json", "query is empty", "type words"},
 	}
 	for _, test := range tests {
 		a, out, errs := testApp(t)
@@ -387,7 +387,7 @@ func TestCompletion(t *testing.T) {
 		"__complete search --scope p":  "prompts",
 		"__complete search --kind the": "thinking",
 		"__complete search --color n":  "never",
-		"__complete tools --lim":       "--limit\tat most N rows",
+		"__complete tools --lim":       "--limit\tshow at most N rows",
 		"__complete tools calls --rul": "--rule\tonly calls",
 	} {
 		a, out, _ := testApp(t)
@@ -467,7 +467,7 @@ func TestTerminal(t *testing.T) {
 	if got := a.Run(t.Context(), append(args, "--color=never", "+xyzzy")); got != exitNothing || out.Len() > 0 {
 		t.Errorf("nothing to find: exit code %d, stdout %q", got, out)
 	}
-	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all looks at everything\n"; errs.String() != want {
+	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all searches everything\n"; errs.String() != want {
 		t.Errorf("stderr %q, want %q", errs, want)
 	}
 }

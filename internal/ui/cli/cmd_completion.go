@@ -12,15 +12,15 @@ func newCompletionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion {" + strings.Join(shells, " | ") + "}",
 		Short: "Print the completion script of a shell",
-		Long: `Print a script that makes a shell complete the commands and flags of pigrep.
-Load it where the shell starts, as below.`,
+		Long: `Print a script that completes the commands and flags of pigrep in a shell. Load
+it in the startup file of your shell, as shown below.`,
 		Example: `source <(pigrep completion bash)
 pigrep completion zsh > "${fpath[1]}/_pigrep"
 pigrep completion fish > ~/.config/fish/completions/pigrep.fish`,
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("for instance: pigrep completion bash", "completion takes one argument, the shell: %s", strings.Join(shells, ", "))
+				return usagef("example: pigrep completion bash", "completion takes one argument, a shell: %s", strings.Join(shells, ", "))
 			}
 			root := cmd.Root()
 			switch args[0] {

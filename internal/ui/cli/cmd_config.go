@@ -18,7 +18,7 @@ type configOptions struct {
 }
 
 func (o *configOptions) addFlags(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "sample", "", "", "print a settings file with every key in it, as a comment", &o.sample)
+	addFlag(cmd.Flags(), "sample", "", "", "print a settings file with every key commented out", &o.sample)
 	var others []string
 	for _, row := range sharedFlags {
 		if (row.group == groupFilter || row.group == groupAnswer) && !slices.Contains(settingKeys(), row.name) {
@@ -34,16 +34,17 @@ func newConfigCommand(a *App) *cobra.Command {
 	writeColumns(&keys, "  ", strings.Join(settingKeys(), ", "))
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
-		Short: "Show the settings in force and where they come from",
-		Long: `Show the settings in force and where each comes from: a flag, the environment,
-the settings file, or the default; what stands first in this list decides.
+		Short: "Show the current settings and where they come from",
+		Long: `Show the current settings and where each comes from: a flag, the environment,
+the settings file, or the default, in this order of precedence.
 
-The settings file is pigrep/config.toml in the user's directory for settings,
-or what $` + envConfig + ` names ("` + noSettings + `" for none). It is not needed. Each key is a
-flag of the same name: at the top for all commands that take it, in a table
-named after a command for that one. A key that is no setting is an error.
+The settings file is pigrep/config.toml in the user's configuration directory,
+or the file named by $` + envConfig + ` ("` + noSettings + `" for none). It is optional. Each key
+is the name of a flag: at the top level it applies to every command with that
+flag, in a table named after a command to that command only. Unknown keys are
+errors.
 
-The keys are
+The keys are:
 
 ` + strings.TrimSuffix(keys.String(), "\n"),
 		Example: `pigrep config
@@ -69,7 +70,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 	}
 	for _, key := range o.keys {
 		if !slices.Contains(settingKeys(), key) {
-			return usagef(nearestHint(settingKeys(), key), "there is no setting %q", key)
+			return usagef(nearestHint(settingKeys(), key), "unknown setting %q", key)
 		}
 	}
 	out, err := o.printer(a)

@@ -19,8 +19,8 @@ type doctorOptions struct {
 
 func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "deep", "", "", "also read every session file and look for each part of it in the index", &o.deep)
-	addFlag(f, "repair", "", "", "index again what is wrong", &o.repair)
+	addFlag(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
+	addFlag(f, "repair", "", "", "re-index what is wrong", &o.repair)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
@@ -29,12 +29,12 @@ func newDoctorCommand(a *App) *cobra.Command {
 	o := &doctorOptions{}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Prove the index against the session files",
-		Long: `Check that the files of the index are as they were written and agree with each
-other; with --deep, that every part of every session file is in the index with
-just the terms it should have. Session files are only read.
+		Short: "Check the index against the session files",
+		Long: `Check that the index files are intact and consistent; with --deep, also that
+every part of every session file is in the index with exactly the right terms.
+Session files are only read.
 
-Exits with 0 when nothing is wrong, or all of it was repaired; with 2 otherwise.`,
+Exits with 0 if nothing is wrong or everything was repaired, with 2 otherwise.`,
 		Example: `pigrep doctor
 pigrep doctor --deep
 pigrep doctor --deep --repair`,
@@ -112,8 +112,8 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 	}
 	if n := len(again.Findings); n > 0 {
 		return "", &problem{
-			code: codeDamaged, message: fmt.Sprintf("repair the index: %s left, the first one: %s", human.Plural(n, "finding is", "findings are"), again.Findings[0].What),
-			hint: "try `pigrep index --rebuild`; if it stays, look at the disk",
+			code: codeDamaged, message: fmt.Sprintf("repair the index: %s left; the first: %s", human.Plural(n, "problem is", "problems are"), again.Findings[0].What),
+			hint: "try `pigrep index --rebuild`; if that does not help, check the disk",
 		}
 	}
 	return done, nil

@@ -30,11 +30,11 @@ type exportOptions struct {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "format", "", "NAME", strings.Join(printer.Exports, ", ")+"; by default what the name of FILE says, else "+printer.Exports[0], &o.format)
-	addFlag(f, "output", "o", "FILE", "write to FILE, in place of stdout", &o.output)
-	addFlag(f, "force", "", "", "overwrite FILE", &o.force)
-	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
-	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
+	addFlag(f, "format", "", "NAME", strings.Join(printer.Exports, ", ")+"; the default comes from the extension of FILE, else "+printer.Exports[0], &o.format)
+	addFlag(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
+	addFlag(f, "force", "", "", "overwrite FILE if it exists", &o.force)
+	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
+	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "json", "jsonl", "color"})...)
@@ -46,14 +46,13 @@ func newExportCommand(a *App) *cobra.Command {
 	o := &exportOptions{}
 	cmd := &cobra.Command{
 		Use:   "export SESSION",
-		Short: "Write a conversation as a file of its own",
-		Long: `Write a conversation as a file that stands on its own: Markdown, a page of HTML
-that needs no network and no scripts, JSON, or text. Nothing is folded away that
-was said; images are in the HTML only. SESSION is as for show. Filters leave out
-the other entries.
+		Short: "Write a conversation to a standalone file",
+		Long: `Write a conversation to a standalone file: Markdown, HTML without scripts or
+network access, JSON, or plain text. Everything that was said is included;
+images are in the HTML only. SESSION is the same as for show. Filters hide all
+other entries.
 
-The session may hold secrets, and then so does the file: it is readable by you
-alone.`,
+The session may contain secrets, so only you can read the file.`,
 		Example: `pigrep export 01a1f7de -o login.html
 pigrep export 01a1f7de --format md | less
 pigrep export 01a1f7de --kind prompt,reply --format txt
@@ -73,7 +72,7 @@ func (o *exportOptions) check() error {
 	if o.json && (o.format == "" || o.format == "json") {
 		o.format = "json"
 	} else if o.json {
-		return usagef("", "--json and --format %s exclude each other", o.format)
+		return usagef("", "--json and --format %s cannot be combined", o.format)
 	}
 	if o.format == "" {
 		o.format = printer.Exports[0]
@@ -85,7 +84,7 @@ func (o *exportOptions) check() error {
 	case !slices.Contains(printer.Exports, o.format):
 		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(printer.Exports, ", "))
 	case o.all && o.leaf != "":
-		return usagef("", "--all and --leaf exclude each other")
+		return usagef("", "--all and --leaf cannot be combined")
 	}
 	return nil
 }
@@ -145,13 +144,13 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return &problem{code: codeIO, message: "export", err: err}
+		return &problem{code: codeIO, message: "write the export", err: err}
 	case info.IsDir():
 		return usagef("name a file in it", "%s is a directory", path)
 	case strings.HasSuffix(path, ".jsonl"):
-		return usagef("choose another name", "%s is there, and may be a session: it is not overwritten", path)
+		return usagef("choose another name", "%s exists and may be a session; it is not overwritten", path)
 	case !force:
-		return usagef("choose another name, or --force", "%s is there already", path)
+		return usagef("choose another name, or use --force", "%s already exists", path)
 	}
 	var answered error
 	err := files.Replace(path, 0o600, func(f io.Writer) error {
@@ -164,9 +163,9 @@ func (a *App) writeExport(path string, force bool, write func(io.Writer) error) 
 	if answered != nil || err == nil {
 		return answered
 	}
-	p := &problem{code: codeIO, message: "export", err: err}
+	p := &problem{code: codeIO, message: "write the export", err: err}
 	if errors.Is(err, fs.ErrNotExist) {
-		p.hint = "make the directory first, or name another file"
+		p.hint = "create the directory first, or name another file"
 	}
 	return p
 }

@@ -30,21 +30,21 @@ type grepOptions struct {
 
 func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "regexp", "e", "PATTERN", "a pattern; a line is found that any of them matches", &o.patterns)
-	addFlag(f, "fixed-strings", "F", "", "patterns are text, not regular expressions", &o.fixed)
-	addFlag(f, "ignore-case", "i", "", "upper and lower case are the same", &o.ignoreCase)
-	addFlag(f, "case-sensitive", "s", "", "upper and lower case differ", &o.caseSensitive)
-	addFlag(f, "smart-case", "S", "", "they differ when a pattern has an upper case letter (default)", &o.smartCase)
-	addFlag(f, "word-regexp", "w", "", "only whole words", &o.word)
-	addFlag(f, "multiline", "U", "", "matches may go over lines", &o.multiline)
-	addFlag(f, "files-with-matches", "l", "", "only the session files that have a match", &o.files)
-	addFlag(f, "count", "c", "", "only how many lines of each session file match", &o.count)
-	addFlag(f, "only-matching", "o", "", "only what matches, each match on a line", &o.only)
-	addFlag(f, "vimgrep", "", "", "sessionPath:line:column:text for each match", &o.vimgrep)
-	addFlag(f, "line-number", "n", "", "the number of the line in its part; in a terminal always", &o.numbers)
-	addFlag(f, "max-count", "m", "N", "at most N lines of each session file; 0 for all (default)", &o.maxCount)
-	o.around.addFlags(f, "also N lines before each match", "also N lines after each match", "also N lines around each match")
-	addFlag(f, "no-index", "", "", "read all files; neither use the index nor update it", &o.noIndex)
+	addFlag(f, "regexp", "e", "PATTERN", "a pattern; repeat it to match any of several", &o.patterns)
+	addFlag(f, "fixed-strings", "F", "", "patterns are literal text, not regular expressions", &o.fixed)
+	addFlag(f, "ignore-case", "i", "", "ignore case", &o.ignoreCase)
+	addFlag(f, "case-sensitive", "s", "", "match case exactly", &o.caseSensitive)
+	addFlag(f, "smart-case", "S", "", "match case only if a pattern has an upper-case letter (default)", &o.smartCase)
+	addFlag(f, "word-regexp", "w", "", "match whole words only", &o.word)
+	addFlag(f, "multiline", "U", "", "let matches span lines", &o.multiline)
+	addFlag(f, "files-with-matches", "l", "", "print only the session files with a match", &o.files)
+	addFlag(f, "count", "c", "", "print only the number of matching lines per session file", &o.count)
+	addFlag(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
+	addFlag(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
+	addFlag(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
+	addFlag(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
+	o.around.addFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
+	addFlag(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
@@ -53,13 +53,13 @@ func newGrepCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "grep PATTERN...",
 		Short: "Find every line that matches a regular expression",
-		Long: `Find every line of past conversations that a regular expression (RE2) matches:
-exactly those, all of them, in the order of the files.
+		Long: `Find every line of past conversations that matches a regular expression (RE2),
+in file order. The answer is exact and complete.
 
-The index says where not to look; what is not indexed yet is read, so that the
-answer is complete at any time. Lines are those of the text as it was said, not
-of the session file. The arguments are joined with spaces; -e gives several
-patterns. Flags and habits are those of ripgrep, with smart case.`,
+The index only narrows the search: text that is not indexed yet is read. Lines
+are lines of the conversation, not of the session file. The arguments are joined
+with spaces; use -e for several patterns. Flags work as in ripgrep, with smart
+case.`,
 		Example: `pigrep grep 'time(d)?out after \d+'
 pigrep grep -F 'a[i] = b->c'
 pigrep grep -w --kind call rm
@@ -69,7 +69,7 @@ pigrep grep -e ENOENT -e EACCES -c`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && len(o.patterns) > 0 {
-				return usagef("to search in one session: --session PATH", "with -e all patterns come with -e: %q", args[0])
+				return usagef("to search one session: --session PATH", "with -e, every pattern needs -e: %q", args[0])
 			}
 			if len(args) > 0 {
 				o.patterns = []string{strings.Join(args, " ")}
@@ -81,7 +81,7 @@ pigrep grep -e ENOENT -e EACCES -c`,
 		unknown, _ := errors.AsType[*pflag.NotExistError](err)
 		err = flagProblem(cmd, err)
 		if p, ok := errors.AsType[*problem](err); ok && unknown != nil {
-			p.hint = "to look for it put -e before it; " + p.hint
+			p.hint = "to search for it, put -e before it; " + p.hint
 			if instead := insteadOf(unknown.GetSpecifiedName()); instead != "" {
 				p.hint = instead
 			}
@@ -136,7 +136,7 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 		}
 	}
 	if given != "" && (o.json || o.jsonl) {
-		return mode, usagef("JSON has the lines, the matches in them and the counts", "%s and JSON exclude each other", given)
+		return mode, usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
 	}
 	return mode, nil
 }
@@ -169,7 +169,7 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 		r.Before, r.After = 0, 0
 	}
 	if len(o.patterns) == 0 {
-		return r, &problem{code: codeQuery, message: "there is no pattern", hint: "type what to look for: pigrep grep PATTERN"}
+		return r, &problem{code: codeQuery, message: "no pattern given", hint: "usage: pigrep grep PATTERN"}
 	}
 	return r, nil
 }
@@ -261,7 +261,7 @@ func grepProblem(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, index.ErrDamaged) {
-		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild; or search without: --no-index"}
+		return &problem{code: codeDamaged, message: err.Error(), hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
 	}
 	return err
 }

@@ -15,7 +15,7 @@ func newHelpCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "help [COMMAND | TOPIC]",
 		Short: "Explain a command or a topic",
-		Long:  "Explain a command or one of the topics: " + strings.Join(topicNames(), ", ") + ".",
+		Long:  "Explain a command or a topic: " + strings.Join(topicNames(), ", ") + ".",
 		Example: `pigrep help search
 pigrep help scopes`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -42,7 +42,7 @@ pigrep help scopes`,
 				return c.Help()
 			}
 			return usagef("topics: "+strings.Join(topicNames(), ", ")+"; `pigrep help` lists the commands",
-				"there is no help on %q", args[0])
+				"no help for %q", args[0])
 		},
 	}
 	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
@@ -61,12 +61,12 @@ func (a *App) help(cmd *cobra.Command, _ []string) {
 
 func rootHelp(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(root.Short + `, fast: pigrep keeps an index of
-the session files of the pi coding agent and searches that.
+	b.WriteString(root.Short + `. pigrep keeps an index of the
+session files of the pi coding agent and searches it.
 
 Usage:
   pigrep                   on a terminal: search as you type
-  pigrep QUERY...          short for pigrep search QUERY...
+  pigrep QUERY...          same as pigrep search QUERY...
   pigrep COMMAND [FLAGS]
 
 Commands:
@@ -86,8 +86,8 @@ Examples:
   pigrep --here --since 2w retry
   pigrep --kind call,shell -- rm -rf
 
-The first run builds the index; later runs read only what is new. Session files
-are never written. "pigrep COMMAND --help" explains a command and its flags.
+The first run builds the index; later runs read only new text. Session files are
+never written. "pigrep COMMAND --help" explains a command and its flags.
 `)
 	return b.String()
 }

@@ -21,9 +21,9 @@ type indexOptions struct {
 
 func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "rebuild", "", "", "build the index anew", &o.rebuild)
-	addFlag(f, "dry-run", "", "", "only show what would be done, and why", &o.dryRun)
-	addFlag(f, "compact", "", "", "then write it anew, without the text of deleted sessions in any file of it", &o.compact)
+	addFlag(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
+	addFlag(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
+	addFlag(f, "compact", "", "", "then rewrite it, removing the text of deleted sessions from its files", &o.compact)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
 
@@ -34,8 +34,8 @@ func newIndexCommand(a *App) *cobra.Command {
 		Short: "Bring the index up to date",
 		Long: `Bring the index up to date with the session files. Only new bytes are read.
 
-Searching does the same by itself; this command is for building the index at a
-time of your choosing. Ctrl-C keeps what was done.`,
+Every search does this first; use this command to choose when it happens. Ctrl-C
+keeps what was indexed so far.`,
 		Example: `pigrep index
 pigrep index --dry-run
 pigrep index --rebuild
@@ -52,10 +52,10 @@ pigrep index --compact`,
 
 func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	if o.rebuild && o.dryRun {
-		return usagef("a rebuild reads every file", "--rebuild and --dry-run exclude each other")
+		return usagef("a rebuild reads all files anyway", "--rebuild and --dry-run cannot be combined")
 	}
 	if o.compact && o.dryRun {
-		return usagef("leave one of them out", "--compact and --dry-run exclude each other")
+		return usagef("drop one of them", "--compact and --dry-run cannot be combined")
 	}
 	out, err := o.printer(a)
 	if err != nil {
@@ -108,7 +108,7 @@ func dryRun(a *App, p *location, out *printer.Printer) error {
 	case errors.Is(err, index.ErrNoIndex):
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
 		x.Rebuilt = err.Error()
-		a.warn("%v: it would be built anew", err)
+		a.warn("%v: it would be rebuilt", err)
 	default:
 		return indexProblem(err)
 	}

@@ -10,7 +10,7 @@ import (
 // bindings are the key bindings of shells, by the name of the shell. What stands
 // on the command line becomes the query, and is kept when nothing is chosen.
 var bindings = []struct{ shell, script string }{
-	{"bash", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+	{"bash", `# Ctrl-G searches past pi conversations and puts the command that resumes the
 # chosen session on the command line.
 __pigrep_tui() {
 	local chosen
@@ -22,7 +22,7 @@ bind -m emacs-standard -x '"\C-g": __pigrep_tui'
 bind -m vi-command -x '"\C-g": __pigrep_tui'
 bind -m vi-insert -x '"\C-g": __pigrep_tui'
 `},
-	{"zsh", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+	{"zsh", `# Ctrl-G searches past pi conversations and puts the command that resumes the
 # chosen session on the command line.
 __pigrep_tui() {
 	local chosen
@@ -37,7 +37,7 @@ bindkey -M emacs '^G' __pigrep_tui
 bindkey -M viins '^G' __pigrep_tui
 bindkey -M vicmd '^G' __pigrep_tui
 `},
-	{"fish", `# Ctrl-G: search past pi conversations, and put the command that resumes the
+	{"fish", `# Ctrl-G searches past pi conversations and puts the command that resumes the
 # chosen session on the command line.
 function __pigrep_tui
 	set -l chosen (command pigrep tui --print -- (commandline | string collect) </dev/tty | string collect)
@@ -58,17 +58,17 @@ func newInitCommand(a *App) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "init {" + strings.Join(names, " | ") + "}",
-		Short: "Print the key binding of a shell: Ctrl-G searches",
-		Long: `Print the lines that bind Ctrl-G to "pigrep tui" in a shell: what you typed is
-the query, and the command that resumes the chosen session comes to stand on the
-command line, to be run or changed. Load them where the shell starts, as below.`,
+		Short: "Print shell code that binds Ctrl-G to a search",
+		Long: `Print shell code that binds Ctrl-G to "pigrep tui": the text on the command line
+becomes the query, and the command that resumes the chosen session replaces it,
+ready to edit or run. Load it in the startup file of your shell, as shown below.`,
 		Example: `eval "$(pigrep init bash)"
 eval "$(pigrep init zsh)"
 pigrep init fish | source`,
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("for instance: pigrep init bash", "init takes one argument, the shell: %s", strings.Join(names, ", "))
+				return usagef("example: pigrep init bash", "init takes one argument, a shell: %s", strings.Join(names, ", "))
 			}
 			i := slices.Index(names, args[0])
 			if i < 0 {

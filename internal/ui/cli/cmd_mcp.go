@@ -25,8 +25,8 @@ type mcpOptions struct {
 
 func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "reveal", "", "", "show what looks like a secret as it is", &o.reveal)
-	addFlag(f, "print-config", "", "CLIENT", "print what to put into the settings of "+strings.Join(clientNames(), ", "), &o.printConfig)
+	addFlag(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
+	addFlag(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
@@ -37,14 +37,15 @@ func newMCPCommand(a *App) *cobra.Command {
 	o := &mcpOptions{}
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Serve agents that speak MCP, over stdin and stdout",
-		Long: `Answer agents over the Model Context Protocol, on stdin and stdout: tools to
-search, grep, list and read sessions, to list tool calls, for usage and status.
-Nothing is ever written but the index, which is kept up to date.
+		Short: "Serve agents over MCP on stdin and stdout",
+		Long: `Serve agents over the Model Context Protocol on stdin and stdout, with tools to
+search, grep, list and read sessions, list tool calls, and show usage and
+status. Only the index is written; it is kept up to date.
 
-Answers are short (maxBytes, 24 kB unless asked for more) and lead on with a
-cursor. What looks like a secret is masked, and the session the agent runs in
-(` + currentVariables() + `) is left out unless it asks.`,
+Answers are short (maxBytes, default 24 kB) and paged with a cursor. What looks
+like a secret is masked, and the session the agent runs in
+(` + currentVariables() + `) is excluded
+unless the agent asks for it.`,
 		Example: `pigrep mcp --print-config pi
 pigrep mcp --print-config claude > .mcp.json`,
 		Args:              noArgs,
@@ -62,7 +63,7 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 		return o.printClient(a)
 	}
 	if a.Streams.InTTY {
-		return usagef("pigrep mcp --print-config CLIENT prints what to put into its settings", "pigrep mcp talks to a program, not to a person")
+		return usagef("`pigrep mcp --print-config CLIENT` prints the configuration for a client", "pigrep mcp is started by an MCP client, not from a terminal")
 	}
 	p, err := o.locate(a)
 	if err != nil {
@@ -149,7 +150,7 @@ func forAgents(s *live.Snapshot) *mcp.Index {
 	if lag := lagText(indexer.Lag{Files: s.State.PendingFiles, Bytes: s.State.PendingBytes}); s.State.PendingFiles > 0 {
 		switch {
 		case s.Watcher != nil:
-			x.Lag = fmt.Sprintf("%s not in this answer yet: process %d, which watches, is about to index it", lag, s.Watcher.PID)
+			x.Lag = fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, s.Watcher.PID)
 		case s.Updating:
 			x.Lag = lag + " not in this answer yet, and being indexed"
 		case s.Failed != nil:

@@ -35,9 +35,9 @@ type resumeOptions struct {
 
 func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "exec", "", "", "run the command: pi takes the place of pigrep", &o.exec)
-	addFlag(f, "fork", "", "", "go on in a new session with the same history; this one stays as it is", &o.fork)
-	addFlag(f, "in", "", "DIR", "the project is in DIR now; pi forks the session there", &o.in)
+	addFlag(f, "exec", "", "", "run the command: pi replaces pigrep", &o.exec)
+	addFlag(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.fork)
+	addFlag(f, "in", "", "DIR", "the project has moved to DIR; pi forks the session there", &o.in)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput})
 }
 
@@ -46,13 +46,13 @@ func newResumeCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume {SESSION | QUERY...}",
 		Short: "Print the command that resumes a session, or run it",
-		Long: `Print the command that resumes a session in the directory it belongs to. SESSION
-is a path, an id or the beginning of one; anything else is searched for. When
-several sessions match, a terminal lists them, and a pipe gets the best one.
+		Long: `Print the command that resumes a session in its directory. SESSION is a path, an
+id, or the start of one; anything else is a query. When several sessions match,
+they are listed on a terminal; in a pipe the best match is used.
 
-What pi would do wrong is found out first: a file that is gone or that pi does
-not open, a directory that is missing. Pi always goes on at the last entry of a
-session; a hit that it would not restore is told.`,
+pigrep first checks what pi needs: that the file exists and pi can open it, and
+that the directory exists. Pi always continues at the last entry of a session;
+if it would not restore the entry that was found, a warning says so.`,
 		Example: `pigrep resume 01a1f7de
 pigrep resume login redirect --exec
 eval "$(pigrep resume --here retry)"
@@ -69,10 +69,10 @@ pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
 
 func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	if strings.TrimSpace(strings.Join(o.words, "")) == "" {
-		return usagef("`pigrep sessions` lists the sessions there are", "resume takes a session, or words to search for")
+		return usagef("`pigrep sessions` lists all sessions", "resume needs a session, or words to search for")
 	}
 	if o.exec && (o.json || o.jsonl) {
-		return usagef("", "--exec and --json exclude each other")
+		return usagef("", "--exec and --json cannot be combined")
 	}
 	out, err := o.printer(a)
 	if err != nil {
@@ -137,7 +137,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 		a.warn("%s", w)
 	}
 	if len(list.Sessions) == 0 {
-		a.advise("`pigrep sessions` lists the sessions there are", "no session matches %s", req.Text)
+		a.advise("`pigrep sessions` lists all sessions", "no session matches %s", req.Text)
 		o.suggest(a, list.DidYouMean, list.Removed)
 		if !x.state.Complete {
 			return nil, errIncomplete
@@ -166,8 +166,8 @@ func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Respons
 		}
 	}
 	best := shell.Of(runtime.GOOS).Quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
-	return &problem{code: codeAmbiguous, message: "several sessions match, the best first", candidates: a.candidates(x, found),
-		hint: "name one of them: pigrep resume " + best}
+	return &problem{code: codeAmbiguous, message: "several sessions match, best match first", candidates: a.candidates(x, found),
+		hint: "pick one: pigrep resume " + best}
 }
 
 // plan makes the command, after checking that it would do what is meant.
@@ -186,7 +186,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	how, err := t.agents.Resume(rec, head, r.Fork)
 	if obstacle, ok := errors.AsType[*adapter.Obstacle](err); ok {
 		return nil, &problem{code: codeCannotResume, message: obstacle.Program + " cannot resume " + rec.Path + ": " + obstacle.Reason,
-			hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` read it all the same")}
+			hint: cmp.Or(obstacle.Hint, "`pigrep show` and `pigrep export` can still read it")}
 	}
 	if err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 	if o.in != "" {
 		dir := a.absolute(o.in)
 		if err := checkDir(dir); err != nil {
-			return &problem{code: codeCannotResume, message: "--in", err: err, hint: "name the directory in which the project is now"}
+			return &problem{code: codeCannotResume, message: "--in", err: err, hint: "name the directory the project has moved to"}
 		}
 		r.Dir = dir
 		return nil
@@ -228,7 +228,7 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 		// Sessions of old versions name none; pi runs where it is started.
 	case r.Fork:
 		// A fork belongs to the directory that it is made in.
-		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the directory you are in")
+		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the current directory")
 	default:
 		gone := &directoryGoneError{program: r.Argv[0], err: err}
 		return &problem{code: codeCannotResume, err: gone,
@@ -244,7 +244,7 @@ type directoryGoneError struct {
 }
 
 func (e *directoryGoneError) Error() string {
-	return "the session's directory is gone, and " + e.program + " does not start without it: " + e.err.Error()
+	return "the session's directory is gone, and " + e.program + " cannot start without it: " + e.err.Error()
 }
 
 func (e *directoryGoneError) Unwrap() error { return e.err }
@@ -259,10 +259,10 @@ func (a *App) replace(dir string, argv []string) error {
 
 func checkDir(dir string) error {
 	if dir == "" {
-		return errors.New("it names no directory")
+		return errors.New("the session names no directory")
 	}
 	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("%s is no absolute path", dir)
+		return fmt.Errorf("%s is not a directory on this machine", dir)
 	}
 	info, err := os.Stat(dir)
 	switch {
@@ -271,7 +271,7 @@ func checkDir(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	}
 	return nil
 }
@@ -288,15 +288,15 @@ func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string
 		return nil, err
 	}
 	if age := a.Now().Sub(info.ModTime()); age < justNow && !r.Fork {
-		list = append(list, "it was written to in the last minute: if another pi has it open, the two will write across each other")
+		list = append(list, "it was written to in the last minute: if another pi has it open, both will write to the same file")
 	}
 	if t.entry >= 0 {
 		n := &rec.Nodes[t.entry]
 		switch {
 		case !t.Tree.Active(t.entry):
-			list = append(list, fmt.Sprintf("entry %s is on an abandoned branch: pi goes on at the last entry; /tree in pi leads back to it", n.ID))
+			list = append(list, fmt.Sprintf("entry %s is on an abandoned branch: pi continues at the last entry; use /tree in pi to go back to it", n.ID))
 		case !t.Tree.InContext(t.entry):
-			list = append(list, fmt.Sprintf("entry %s was compacted away: it is in the file, but not in what pi restores for the model", n.ID))
+			list = append(list, fmt.Sprintf("entry %s is no longer in context (compacted): it is in the file, but pi does not restore it for the model", n.ID))
 		}
 		r.EntryID, r.Branch, r.InContext = n.ID, entry.BranchOf(t.Tree, t.entry), new(t.Tree.InContext(t.entry))
 	}
@@ -305,10 +305,10 @@ func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string
 		return nil, readProblem(context.Background(), err)
 	}
 	if n := len(open); n > 0 {
-		list = append(list, fmt.Sprintf("its last turn was cut off: %d of its tool calls got no result (%s)", n, strings.Join(open, ", ")))
+		list = append(list, fmt.Sprintf("its last turn was cut off: %d tool calls have no result (%s)", n, strings.Join(open, ", ")))
 	}
 	if o.in != "" && !o.fork {
-		list = append(list, "in another directory pi goes on in a fork: a new session with the same history")
+		list = append(list, "in another directory pi continues in a fork: a new session with the same history")
 	}
 	return list, nil
 }

@@ -38,12 +38,12 @@ type searchOptions struct {
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "at most N sessions, with --flat N hits; 0 for all (default 10, with --flat 20)", &o.limit)
-	addFlag(f, "per-session", "", "N", "at most N hits of a session; 0 for all (default 3)", &o.perSession)
-	addFlag(f, "flat", "", "", "list the hits by rank, not by session", &o.flat)
-	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time only hits with every word count, when there are any", &o.sort)
-	addFlag(f, "explain", "", "", "say how each hit came to its score", &o.explain)
-	o.around.addFlags(f, "show N entries before each hit, on its branch", "show N entries after each hit", "show N entries before and after each hit")
+	addFlag(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
+	addFlag(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
+	addFlag(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
+	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; sorting by time drops partial matches if there are full ones", &o.sort)
+	addFlag(f, "explain", "", "", "show how each score was computed", &o.explain)
+	o.around.addFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
@@ -53,16 +53,15 @@ func newSearchCommand(a *App) *cobra.Command {
 	o := &searchOptions{}
 	cmd := &cobra.Command{
 		Use:   searchName + " QUERY...",
-		Short: "Search every past conversation, best hits first",
-		Long: `Search every past conversation. The hits are grouped by session, the best
-session first.
+		Short: "Search all past conversations, best hits first",
+		Long: `Search all past conversations. Hits are grouped by session, best session first.
 
-Every word counts: entries with all of them rank above those that lack one.
-The arguments are joined with spaces; "pigrep help query" tells the rest of
-the language. Before it answers, pigrep indexes what is new in the session
-files; the first run builds the index.
+Entries that contain all words rank above those that lack one. The arguments
+are joined with spaces; see "pigrep help query" for the query language. Before
+each search, pigrep indexes new text in the session files; the first run builds
+the index.
 
-An argument that starts with - is a flag, unless -- stands before it.`,
+To search for a word that starts with -, put -- before it.`,
 		Example: `pigrep connection timeout
 pigrep search '"exit code 137"'
 pigrep --here --since 2w retry
@@ -163,7 +162,7 @@ func (a *App) suggestCommand(text string) {
 		names = append(names, c.Name())
 	}
 	if found := near.Nearest(names, word); len(found) > 0 && len(word) > 3 {
-		a.warn("did you mean the command: pigrep %s", found[0])
+		a.warn("did you mean the command pigrep %s?", found[0])
 	}
 }
 
@@ -213,7 +212,7 @@ func scopeOf(r filter.Spec) scope.Scope {
 }
 
 func emptyQuery() error {
-	return &problem{code: codeQuery, message: "the query is empty", hint: "type the words to look for: pigrep connection timeout"}
+	return &problem{code: codeQuery, message: "the query is empty", hint: "type words to search for, for example: pigrep connection timeout"}
 }
 
 // searchProblem explains an error of the search itself.
@@ -247,11 +246,11 @@ func whereSearched(r query.Request, files int) string {
 	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
 	switch {
 	case len(r.Kinds) > 0:
-		what = fmt.Sprintf("these kinds of text in %d session files", files)
+		what = fmt.Sprintf("the selected kinds of text in %d session files", files)
 	case scopeOf(r.Spec) == scope.All:
 		what = fmt.Sprintf("all text of %d session files", files)
 	case slices.Contains(scope.Scopes, scopeOf(r.Spec)):
-		what += "; --scope all looks at everything"
+		what += "; --scope all searches everything"
 	}
 	return what
 }

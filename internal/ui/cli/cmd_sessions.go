@@ -24,10 +24,10 @@ type sessionsOptions struct {
 
 func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "limit", "n", "N", "at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
+	addFlag(f, "limit", "n", "N", "list at most N sessions; 0 for all (default all, with a query 20)", &o.limit)
 	addFlag(f, "named", "", "", "only sessions with a name", &o.named)
-	addFlag(f, "forks", "", "", "only forks and what they were forked from, families together", &o.forks)
-	addFlag(f, "print0", "0", "", "only the paths, each ended by a zero byte, for xargs -0", &o.print0)
+	addFlag(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
+	addFlag(f, "print0", "0", "", "print only paths, separated by NUL bytes, for xargs -0", &o.print0)
 	o.pagerOptions.addFlags(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
@@ -36,11 +36,10 @@ func newSessionsCommand(a *App) *cobra.Command {
 	o := &sessionsOptions{}
 	cmd := &cobra.Command{
 		Use:   "sessions [QUERY...]",
-		Short: "List sessions, the latest first, or the best match first",
-		Long: `List sessions, the one with the latest message first, or with a query those that
-match it, the best first. A session that has no name is shown with its first
-prompt. Filters on single entries (--kind, --tool, ...) keep the sessions that
-have such an entry.`,
+		Short: "List sessions, latest first or best match first",
+		Long: `List sessions, latest message first; with a query, list the sessions that match
+it, best match first. Sessions without a name show their first prompt. Filters
+on entries (--kind, --tool, ...) keep sessions with at least one such entry.`,
 		Example: `pigrep sessions
 pigrep sessions --here -n 10
 pigrep sessions login redirect
@@ -58,7 +57,7 @@ pigrep sessions --project app --print0 | xargs -0 ls -l`,
 
 func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if o.print0 && (o.json || o.jsonl) {
-		return usagef("", "--print0 and --json exclude each other")
+		return usagef("", "--print0 and --json cannot be combined")
 	}
 	out, err := o.printer(a)
 	if err != nil {
@@ -106,7 +105,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
-		a.advise("`pigrep sessions` lists all", "no session found among %s", human.Plural(list.Index.Files, "session file", "session files"))
+		a.advise("`pigrep sessions` lists all", "no match among %s", human.Plural(list.Index.Files, "session file", "session files"))
 	}
 	o.suggest(a, list.DidYouMean, list.Removed)
 	switch {

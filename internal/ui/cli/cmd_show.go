@@ -34,12 +34,12 @@ const defaultAround = 3
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "around", "", "N", "N entries on each side of ENTRY (default 3)", &o.around)
-	addFlag(f, "leaf", "", "ENTRY", "the branch that ends at this entry, in place of the active one", &o.leaf)
-	addFlag(f, "tree", "", "", "the tree: branches, labels, the current leaf", &o.tree)
-	addFlag(f, "all", "", "", "the entries of all branches, in file order", &o.all)
-	addFlag(f, "full", "", "", "fold nothing: thinking, whole results, all arguments", &o.full)
-	addFlag(f, "raw", "", "", "the JSON of the entries as it stands in the file", &o.raw)
+	addFlag(f, "around", "", "N", "show N entries on each side of ENTRY (default 3)", &o.around)
+	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
+	addFlag(f, "tree", "", "", "show the tree: branches, labels and the current leaf", &o.tree)
+	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
+	addFlag(f, "full", "", "", "fold nothing: show all thinking, results and arguments", &o.full)
+	addFlag(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
 	o.pagerOptions.addFlags(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, sessionFilters...)
 }
@@ -48,16 +48,16 @@ func newShowCommand(a *App) *cobra.Command {
 	o := &showOptions{}
 	cmd := &cobra.Command{
 		Use:   "show {SESSION[:ENTRY] | ENTRY | -}",
-		Short: "Read a conversation, or the neighbourhood of an entry",
-		Long: `Read a conversation as pi would restore it: the branch that leads to the last
-entry. SESSION is the path of a session file, a session id or the beginning of
-one; with an entry id, or the beginning of one, only the entries around it are
-shown. "-" reads hits as JSON lines and shows the neighbourhood of each. Filters
-leave out the other entries; --branch abandoned shows those on other branches,
---branch any all of them.
+		Short: "Read a conversation, or the entries around a hit",
+		Long: `Read a conversation as pi would restore it: the branch that ends at the last
+entry. SESSION is the path of a session file, a session id, or the start of one.
+With an entry id, or the start of one, only the entries around it are shown. "-"
+reads hits as JSON lines from stdin and shows the entries around each. Filters
+hide all other entries; --branch abandoned shows abandoned branches, --branch
+any shows all of them.
 
-Results of tools are cut to a few lines and thinking to one; --full shows all.
-On a terminal a pager is used: $PIGREP_PAGER, $PAGER, or less.`,
+Tool results are cut to a few lines and thinking to one; --full shows all of it.
+On a terminal the output goes to a pager: $PIGREP_PAGER, $PAGER, or less.`,
 		Example: `pigrep show 01a1f7de
 pigrep show 01a1f7de:5e6f7a8b --around 5
 pigrep show 01a1f7de --tree
@@ -78,11 +78,11 @@ pigrep --jsonl connection timeout | pigrep show -`,
 func (o *showOptions) check() error {
 	switch {
 	case o.tree && (o.raw || o.leaf != "" || o.around.given):
-		return usagef("", "--tree shows the whole tree: it excludes --raw, --leaf and --around")
+		return usagef("", "--tree shows the whole tree and cannot be combined with --raw, --leaf or --around")
 	case o.all && o.leaf != "":
-		return usagef("", "--all and --leaf exclude each other")
+		return usagef("", "--all and --leaf cannot be combined")
 	case o.raw && (o.json || o.jsonl):
-		return usagef("--raw is what stands in the file, --json what pigrep makes of it", "--raw and --json exclude each other")
+		return usagef("--raw prints the entries as they are in the file, --json as pigrep reads them", "--raw and --json cannot be combined")
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 // showHits shows the neighbourhood of every hit that stdin names.
 func (o *showOptions) showHits(ctx context.Context, a *App, x *snapshot, out *printer.Printer, hits namedHits) error {
 	if o.json && len(hits.paths) > 1 {
-		return usagef("--jsonl prints one object after the other", "--json is one object: the input names %d sessions", len(hits.paths))
+		return usagef("use --jsonl, which prints one object per line", "--json prints one object, but the input names %d sessions", len(hits.paths))
 	}
 	return a.paged(ctx, &o.pagerOptions, func() error {
 		failed := false
@@ -173,7 +173,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *pri
 		}
 		if i < 0 || t.Record.Nodes[i].ID != h.EntryID {
 			if i = t.Tree.Find(h.EntryID); i < 0 {
-				a.warn("%s: there is no entry %s any more", path, h.EntryID)
+				a.warn("%s: entry %s no longer exists", path, h.EntryID)
 				continue
 			}
 		}
@@ -182,7 +182,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *pri
 		}
 	}
 	if len(hits) > 0 && len(focus) == 0 {
-		return &problem{code: codeNotFound, message: path + " has none of the entries"}
+		return &problem{code: codeNotFound, message: path + " has none of these entries"}
 	}
 	if again && !o.json && !o.jsonl && !o.raw {
 		if _, err := a.out.WriteString("\n"); err != nil {
@@ -201,7 +201,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, 
 	}
 	pass := filter.EntryTest(t.Record, o.filter.Spec)
 	if o.tree && pass != nil {
-		return usagef("without --tree they leave out entries", "--tree shows the whole tree: it excludes filters")
+		return usagef("drop --tree, or the filters", "--tree shows the whole tree and cannot be combined with filters")
 	}
 	if o.tree {
 		return readProblem(ctx, out.Print(&printer.Tree{Session: facts, Rows: untilDone(ctx, t.TreeRows(o.all || o.full))}))
@@ -328,7 +328,7 @@ func readEntries(ctx context.Context, t *target, list []int, pass func(*entry.En
 func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
 	if err == nil && c.filtered && c.passed == 0 {
 		if a.Streams.ErrTTY && !a.json {
-			a.warn("no entry passes the filters; --branch any looks at those of all branches")
+			a.warn("no entry passes the filters; --branch any includes all branches")
 		}
 		return errNothingFound
 	}
@@ -370,7 +370,7 @@ func readProblem(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, entry.ErrChanged):
-		return &problem{code: codeIO, message: err.Error(), hint: "run it again; without --no-update the index is brought up to date first"}
+		return &problem{code: codeIO, message: err.Error(), hint: "run it again; without --no-update the index is updated first"}
 	}
 	return err
 }

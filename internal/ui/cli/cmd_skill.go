@@ -28,10 +28,10 @@ func newSkillCommand(a *App) *cobra.Command {
 	o := &skillOptions{}
 	cmd := &cobra.Command{
 		Use:   "skill",
-		Short: "Print, or install, a skill that lets pi use pigrep",
-		Long: `Print a SKILL.md that tells an agent when to search its past sessions, how to
-phrase a query and how to read on. --install puts it into the skills of pi's
-agent directory, after asking; pi loads it from the next session on.`,
+		Short: "Print or install a skill that teaches pi to use pigrep",
+		Long: `Print a SKILL.md that teaches an agent when to search past sessions, how to
+write a query, and how to read further. --install writes it to the skills in
+pi's agent directory after asking; pi loads it in its next session.`,
 		Example: `pigrep skill
 pigrep skill --install
 pigrep skill > .pi/skills/pigrep/SKILL.md`,
@@ -39,8 +39,8 @@ pigrep skill > .pi/skills/pigrep/SKILL.md`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return runSkill(a, o) },
 	}
-	addFlag(cmd.Flags(), "install", "", "", "put it into the agent directory", &o.install)
-	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask", &o.yes)
+	addFlag(cmd.Flags(), "install", "", "", "write it to the agent directory", &o.install)
+	addFlag(cmd.Flags(), "yes", "y", "", "with --install: do not ask for confirmation", &o.yes)
 	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
 	return cmd
 }
@@ -48,7 +48,7 @@ pigrep skill > .pi/skills/pigrep/SKILL.md`,
 func runSkill(a *App, o *skillOptions) error {
 	if !o.install {
 		if o.yes {
-			return usagef("", "--yes goes with --install")
+			return usagef("", "--yes requires --install")
 		}
 		_, err := a.out.Write(skillText)
 		return err
@@ -63,18 +63,18 @@ func runSkill(a *App, o *skillOptions) error {
 	case err == nil:
 		question = fmt.Sprintf("replace %s?", path)
 	case !errors.Is(err, fs.ErrNotExist):
-		return &problem{code: codeIO, message: "read the skill that is there", err: err}
+		return &problem{code: codeIO, message: "read the installed skill", err: err}
 	}
 	if !o.yes {
 		if !a.Streams.InTTY {
-			return usagef("add --yes to do it without asking", "nobody can be asked: %s", strings.TrimSuffix(question, "?"))
+			return usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", strings.TrimSuffix(question, "?"))
 		}
 		if !a.ask(question) {
 			return errNothingFound
 		}
 	}
 	if err := writeSkill(path); err != nil {
-		return &problem{code: codeIO, message: "install the skill", err: err, hint: "`pigrep skill` prints it, to be put where pi finds it"}
+		return &problem{code: codeIO, message: "install the skill", err: err, hint: "`pigrep skill` prints it; save it where pi finds skills"}
 	}
 	fmt.Fprintf(a.out, "wrote %s; pi loads it from the next session on\n", path)
 	return nil

@@ -26,8 +26,8 @@ type statusOptions struct {
 }
 
 func (o *statusOptions) addFlags(cmd *cobra.Command) {
-	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which are searched", &o.stores)
-	addFlag(cmd.Flags(), "skipped", "", "", "name all lines that were skipped, not only the first ones", &o.skipped)
+	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
+	addFlag(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
 }
@@ -36,10 +36,10 @@ func newStatusCommand(a *App) *cobra.Command {
 	o := &statusOptions{}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what is indexed, how fresh, and what was skipped",
-		Long: `Say where sessions are read from, what is indexed, how fresh and how big the
+		Short: "Show what is indexed, how fresh it is, and what was skipped",
+		Long: `Show where sessions are read from, what is indexed, how fresh and how big the
 index is, and what was skipped and why. Nothing is changed; "pigrep index"
-brings the index up to date.`,
+updates the index.`,
 		Example: `pigrep status
 pigrep status --skipped
 pigrep status --stores
@@ -79,7 +79,7 @@ func runStatus(a *App, o *statusOptions) error {
 		return err
 	}
 	if s.Damage != "" {
-		return &problem{code: codeDamaged, message: s.Damage, hint: "build it anew: pigrep index --rebuild"}
+		return &problem{code: codeDamaged, message: s.Damage, hint: "rebuild it: pigrep index --rebuild"}
 	}
 	return placeErr
 }

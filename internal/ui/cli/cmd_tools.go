@@ -13,21 +13,21 @@ func newToolsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "tools",
-		Short: "Audit what tools did: calls, commands, files",
-		Long: `Count the calls of every tool: how many failed, how long they took, how much
-they put out. A call that a fork or clone copied counts once, in the session
-where it was first. Calls that a tool made itself count for their own tool;
-commands of the person count for the tool "!".
+		Short: "Audit tools: calls, commands, files",
+		Long: `Count the calls of each tool: failures, durations, output size. Calls copied by
+a fork or clone count once, in the session where they first appeared. Nested
+calls count for their own tool; commands typed by the user count as the tool
+"!".
 
-"tools calls" lists the calls, "tools commands" counts what shell commands ran,
-or lists the risky ones, and "tools files" the files that were touched.`,
+"tools calls" lists calls, "tools commands" counts shell commands or lists risky
+ones, and "tools files" lists the files that were touched.`,
 		Example: `pigrep tools
 pigrep tools --by day --since 2w
 pigrep tools --by project,tool --csv`,
 		Args: noArgs,
 	}, runTools)
 	o.addBy(cmd, audit.Dimensions, "tool")
-	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
 	o.addAudit(cmd)
 	cmd.AddCommand(newCallsCommand(a), newCommandsCommand(a), newFilesCommand(a))
 	return cmd

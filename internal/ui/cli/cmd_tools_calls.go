@@ -13,18 +13,18 @@ func newCallsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "calls [QUERY...]",
-		Short: "List every call of a tool, joined with its result",
-		Long: `List every call of a tool with the way it ended, the latest first. With a query,
-only calls that have every word of it. --verbose shows the first lines of each
-result, read from the session file.`,
+		Short: "List tool calls with their results",
+		Long: `List tool calls and how they ended, latest first. With a query, list only calls
+that contain all its words. --verbose shows the first lines of each result, read
+from the session file.`,
 		Example: `pigrep tools calls --failed --since 1w
 pigrep tools calls --tool edit --arg path='^src/auth/'
 pigrep tools calls docker compose --verbose`,
 	}, func(ctx context.Context, a *App, o *auditOptions) error {
 		return runCalls(ctx, a, o, "tools calls", o.verbose)
 	})
-	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches this regular expression", &o.args)
-	addFlag(cmd.Flags(), "risky", "", "", "only calls that match one of the rules", &o.risky)
+	addFlag(cmd.Flags(), "arg", "", "NAME=PATTERN", "only calls whose argument NAME matches a regular expression", &o.args)
+	addFlag(cmd.Flags(), "risky", "", "", "only calls that match a risk rule", &o.risky)
 	o.addRisk(cmd)
 	o.addAudit(cmd)
 	return cmd

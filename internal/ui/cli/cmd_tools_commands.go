@@ -13,21 +13,21 @@ func newCommandsCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "commands [QUERY...]",
-		Short: "Count what shell commands ran, or list the risky ones",
-		Long: `Count the programs, with their subcommands, that shell commands ran: those of
-tools, of tools in tools, and of the person. Pipes, lists, substitutions, sh -c,
+		Short: "Count shell commands, or list risky ones",
+		Long: `Count the programs, with subcommands, that shell commands ran: commands of
+tools, of nested calls, and of the user. Pipes, lists, substitutions, sh -c,
 xargs, sudo and here-documents are followed.
 
---raw lists the commands as typed. --risky lists the calls, of any tool, that a
-reviewer wants to see first, each with the rules that it matches:
+--raw lists commands as typed. --risky lists the calls of any tool that a
+reviewer should see first, with the rules they match:
 ` + ruleLines() + `.`,
 		Example: `pigrep tools commands
 pigrep tools commands --raw git push
 pigrep tools commands --risky --since 1w
 pigrep tools commands --rule credentials`,
 	}, runCommands)
-	addFlag(cmd.Flags(), "raw", "", "", "list each command as it was typed", &o.raw)
-	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match one of the rules", &o.risky)
+	addFlag(cmd.Flags(), "raw", "", "", "list commands as typed", &o.raw)
+	addFlag(cmd.Flags(), "risky", "", "", "list the calls that match a risk rule", &o.risky)
 	o.addRisk(cmd)
 	o.addAudit(cmd)
 	return cmd

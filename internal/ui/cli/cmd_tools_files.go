@@ -15,22 +15,22 @@ func newFilesCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "files [PATH]",
-		Short: "Count which files were read, written and edited",
-		Long: `Count which files were read, written and edited by tools, and listed by
-summaries. With a path, list every time that file was touched, the latest first:
-a path that begins with / or . is that file or what is below it, any other one
-is every file whose path has these elements.`,
+		Short: "List the files that were read, written and edited",
+		Long: `Count how often tools read, wrote and edited each file, and how often summaries
+list it. With a path, list each time it was touched, latest first: a path that
+starts with / or . is that file or directory; any other path matches every file
+that has these path elements.`,
 		Example: `pigrep tools files --here
 pigrep tools files src/auth.go
 pigrep tools files ./config --since 4w`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("put it in quotes when it has spaces", "one path at most: %q", args[1])
+				return usagef("quote a path that has spaces", "tools files takes at most one path: %q", args[1])
 			}
 			return nil
 		},
 	}, runFiles)
-	addFlag(cmd.Flags(), "failed", "", "", "only calls that failed; the same as --error", &o.failed)
+	addFlag(cmd.Flags(), "failed", "", "", "only failed calls; same as --error", &o.failed)
 	o.addAudit(cmd)
 	return cmd
 }

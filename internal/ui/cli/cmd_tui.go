@@ -30,9 +30,9 @@ type tuiOptions struct {
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "print", "", "", "print the command that resumes the chosen session, instead of running it", &o.print)
+	addFlag(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
-	addFlag(f, "no-history", "", "", "neither read nor keep earlier queries", &o.noHistory)
+	addFlag(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	// It fails only for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
@@ -44,16 +44,16 @@ func newTUICommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tui [QUERY...]",
 		Short: "Search as you type, read, and resume",
-		Long: `Search as you type: the sessions that match, and beside them the conversation
-around the selected hit. Enter resumes the session, in its directory. ? shows
-the keys. pigrep without arguments is the same.
+		Long: `Search as you type: matching sessions, next to the conversation around the
+selected hit. Enter resumes the session in its directory; ? shows the keys.
+Running pigrep without arguments does the same.
 
-The input takes the whole query language; filters given as flags become a part
-of its text. Without a query the latest sessions are listed. New entries show
-up while it runs. Queries are kept for Ctrl-R in a file that only you can read.
+The input accepts the full query language; filters given as flags are added to
+its text. An empty query lists the latest sessions. New entries appear while it
+runs. Queries are saved for Ctrl-R in a file that only you can read.
 
-With --print the command is printed, for key bindings as "pigrep init" makes
-them; leaving without a choice then ends with 1.`,
+With --print, the command is printed, for key bindings like those of "pigrep
+init"; quitting without a choice then exits with 1.`,
 		Example: `pigrep tui
 pigrep tui --here login redirect
 pigrep tui --kind call --since 1w
@@ -70,8 +70,8 @@ eval "$(pigrep tui --print)"`,
 
 // errNoScreen says that the interface cannot be shown here.
 func errNoScreen(why string) error {
-	return &problem{code: codeUsage, message: "the terminal interface needs a terminal, and " + why,
-		hint: "to search without: pigrep search QUERY"}
+	return &problem{code: codeUsage, message: "the TUI needs a terminal, but " + why,
+		hint: "to search without the TUI: pigrep search QUERY"}
 }
 
 // canShow reports whether there is a screen to show the interface on.
@@ -104,12 +104,12 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	}
 	switch {
 	case a.Getenv("TERM") == "dumb":
-		return errNoScreen("this one cannot place text (TERM=dumb)")
+		return errNoScreen("this one cannot position text (TERM=dumb)")
 	case o.print: // its output is read by a shell: it opens the terminal itself
 	case !a.Streams.InTTY:
-		return errNoScreen("the input is none")
+		return errNoScreen("stdin is not one")
 	case !a.Streams.OutTTY:
-		return errNoScreen("the output is none")
+		return errNoScreen("stdout is not one")
 	default:
 		ui.In, _ = a.Streams.In.(*os.File)
 		ui.Out, _ = a.Streams.Out.(*os.File)

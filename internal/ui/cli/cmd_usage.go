@@ -15,11 +15,11 @@ func newUsageCommand(a *App) *cobra.Command {
 	o := &auditOptions{}
 	cmd := newAuditCommand(a, o, &cobra.Command{
 		Use:   "usage",
-		Short: "Add up tokens and cost by day, model, project or session",
-		Long: `Add up the tokens and the cost that sessions say they took: of replies, failed
-ones too, of compactions, branch summaries, tool results and cache warming. An
-entry that a fork or clone copied counts once, in the session where it was
-first. Costs are as pi wrote them.`,
+		Short: "Show tokens and cost by day, model, project or session",
+		Long: `Show the tokens and cost that sessions recorded for replies (including failed
+ones), compactions, branch summaries, tool results and cache warming. Entries
+copied by a fork or clone count once, in the session where they first appeared.
+Costs are as recorded by pi.`,
 		Example: `pigrep usage
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
@@ -33,7 +33,7 @@ pigrep usage --by project --csv`,
 
 func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
-		return usagef("`pigrep tools` counts the calls of tools", "--by: tokens are used by replies, not by tools")
+		return usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
 	}
 	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Usage(ctx, run.reader, run.req)

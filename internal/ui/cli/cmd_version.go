@@ -18,7 +18,7 @@ func newVersionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Long:              "Print the version of pigrep and what it was built from.",
+		Long:              "Print the version of pigrep and the source it was built from.",
 		Example:           "pigrep version\npigrep version --json",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,

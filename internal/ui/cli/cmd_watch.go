@@ -24,14 +24,14 @@ func newWatchCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Keep the index up to date until interrupted",
-		Long: `Keep the index up to date with the session files until interrupted. What pi
-writes can be searched a moment later, and the commands that read leave the
-indexing to the watcher.
+		Long: `Keep the index up to date with the session files until interrupted. New text can
+be searched a moment after pi writes it, and other commands leave indexing to
+the watcher.
 
-Nobody needs a watcher: without one every search indexes what is new by itself.
-Ctrl-C ends it with exit code 130, SIGTERM with 0; either way all that was read
-is kept. One watcher runs for an index. For programs --jsonl tells line by line
-what happens, --json at the end what was done.`,
+A watcher is optional: without one, every search updates the index first. Ctrl-C
+ends it with exit code 130, SIGTERM with 0; indexed text is kept either way.
+Only one watcher runs per index. For programs, --jsonl prints events as they
+happen, --json a summary at the end.`,
 		Example: `pigrep watch
 pigrep watch --jsonl
 pigrep watch --quiet &`,
@@ -76,7 +76,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	case v.err != nil:
 		return v.err
 	case errors.Is(err, indexer.ErrWatched):
-		return &problem{code: codeLocked, message: err.Error(), hint: "one watcher is enough; `pigrep status` says how it is"}
+		return &problem{code: codeLocked, message: err.Error(), hint: "one watcher is enough; `pigrep status` shows its state"}
 	case err != nil:
 		return indexProblem(err)
 	}

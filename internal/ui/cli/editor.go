@@ -46,7 +46,7 @@ func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 	cmd.Dir = b.app.WorkDir
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == notFound {
-		return &problem{code: codeIO, message: "there is no editor " + editor, hint: "name another in $EDITOR"}
+		return &problem{code: codeIO, message: "editor not found: " + editor, hint: "set $EDITOR to another one"}
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", editor, err)

@@ -30,9 +30,9 @@ var exitCodes = []struct {
 	Code    int
 	Meaning string
 }{
-	{exitDone, "something was found, or the work is done; also when the reader of the output went away (| head)"},
+	{exitDone, "something was found, or the work is done; also if the output was closed early (| head)"},
 	{exitNothing, "nothing was found, and the search was complete"},
-	{exitError, "an error, or nothing was found and the search was not complete: the index is behind or damaged, or files cannot be read"},
+	{exitError, "an error; or nothing was found, but the search was incomplete: the index is behind or damaged, or files cannot be read"},
 	{exitInterrupted, "interrupted (Ctrl-C)"},
 }
 
@@ -114,7 +114,7 @@ func (a *App) report(err error) {
 	if p, ok := errors.AsType[*problem](err); ok {
 		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint, Candidates: p.candidates}
 	} else if errors.Is(err, context.Canceled) {
-		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "run it again; what was indexed so far is kept"}
+		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
 	}
 	if f.Hint == "" {
 		f.Hint = hintFor(err)
@@ -127,11 +127,11 @@ func (a *App) report(err error) {
 func hintFor(err error) string {
 	switch {
 	case files.NoSpace(err), errors.Is(err, index.ErrFull):
-		return "make room on the disk, then run it again"
+		return "free some disk space, then run it again"
 	case errors.Is(err, fs.ErrPermission):
 		return "check its permissions: ls -ld PATH"
 	}
-	return "--verbose says more, `pigrep doctor` proves the index"
+	return "run it with --verbose for details; `pigrep doctor` checks the index"
 }
 
 // flagProblem explains an error of the flag parser.
@@ -142,16 +142,18 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		if short := e.GetSpecifiedShortnames(); short != "" {
 			name = "-" + short
 		}
+		var hints []string
+		if flag := nearestFlag(cmd, name); flag != "" {
+			hints = append(hints, "did you mean "+flag+"?")
+		}
 		if strings.Contains(cmd.Use, "QUERY") {
 			path := cmd.CommandPath()
 			if cmd.Name() == searchName {
 				path = cmd.Root().Name()
 			}
-			help = fmt.Sprintf("to search for it, put -- before it: %s -- %s; %s", path, name, help)
+			hints = append(hints, fmt.Sprintf("to search for the text %[2]s: %[1]s -- %[2]s", path, name))
 		}
-		if flag := nearestFlag(cmd, name); flag != "" {
-			help = "did you mean " + flag + "? " + strings.ToUpper(help[:1]) + help[1:]
-		}
+		help = strings.Join(append(hints, help), "; ")
 		return usagef(help, "unknown flag %s", name)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
@@ -159,7 +161,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		case errors.Is(err, strconv.ErrSyntax):
 			return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
 		case errors.Is(err, errNegative):
-			return usagef(help, "--%s takes a number from 0 on, not %s", e.GetFlag().Name, e.GetValue())
+			return usagef(help, "--%s takes a number >= 0, not %s", e.GetFlag().Name, e.GetValue())
 		}
 	}
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
@@ -183,6 +185,6 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usagef(fmt.Sprintf("to search for it: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
+	return usagef(fmt.Sprintf("to search for these words: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
 		"%s takes no arguments: %q", cmd.CommandPath(), args[0])
 }

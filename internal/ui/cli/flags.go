@@ -66,54 +66,54 @@ type flagRow struct {
 var sharedFlags = []flagRow{
 	{name: "scope", value: "NAME", group: groupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
 		bind: func(o *sharedOptions) any { return &o.filters.Scope }, words: scopeNames},
-	{name: "kind", value: "KIND", group: groupFilter, usage: "only these kinds (`pigrep help scopes` lists them), in place of a scope",
+	{name: "kind", value: "KIND", group: groupFilter, usage: "only these kinds, instead of a scope (`pigrep help scopes`)",
 		bind: func(o *sharedOptions) any { return &o.filters.Kinds }, words: kindNames, many: true},
 	{name: "role", value: "ROLE", group: groupFilter, usage: "only messages of this role: user, assistant, toolResult, ...",
 		bind: func(o *sharedOptions) any { return &o.filters.Roles }},
 	{name: "tool", value: "NAME", group: groupFilter, usage: "only calls and results of this tool",
 		bind: func(o *sharedOptions) any { return &o.filters.Tools }},
-	{name: "session", value: "ID", group: groupFilter, usage: "only this session: its id, the beginning of it, or its path",
+	{name: "session", value: "ID", group: groupFilter, usage: "only this session: an id, the start of an id, or a path",
 		bind: func(o *sharedOptions) any { return &o.filters.Sessions }},
-	{name: "cwd", value: "DIR", group: groupFilter, usage: "only sessions of this directory or below",
+	{name: "cwd", value: "DIR", group: groupFilter, usage: "only sessions started in this directory or below it",
 		bind: func(o *sharedOptions) any { return &o.filters.CWD }},
 	{name: "here", group: groupFilter, usage: "the same as --cwd .",
 		bind: func(o *sharedOptions) any { return &o.here }},
-	{name: "project", value: "NAME", group: groupFilter, usage: "only sessions of this project: a path, or the last element of one",
+	{name: "project", value: "NAME", group: groupFilter, usage: "only sessions of this project: a path, or its last element",
 		bind: func(o *sharedOptions) any { return &o.filters.Projects }},
-	{name: "model", value: "NAME", group: groupFilter, usage: "only text of this model: a part of its name, or of provider/model",
+	{name: "model", value: "NAME", group: groupFilter, usage: "only text from this model: part of its name, or of provider/model",
 		bind: func(o *sharedOptions) any { return &o.filters.Models }},
-	{name: "since", value: "TIME", group: groupFilter, usage: "only entries from this time on: " + strings.Join(timespec.Examples, ", "),
+	{name: "since", value: "TIME", group: groupFilter, usage: "only entries since this time: " + strings.Join(timespec.Examples, ", "),
 		bind: func(o *sharedOptions) any { return &o.filters.Since }},
-	{name: "until", value: "TIME", group: groupFilter, usage: "only entries up to this time; a day counts whole",
+	{name: "until", value: "TIME", group: groupFilter, usage: "only entries up to this time; a date includes the whole day",
 		bind: func(o *sharedOptions) any { return &o.filters.Until }},
-	{name: "error", group: groupFilter, usage: "only what failed: results, replies and shells",
+	{name: "error", group: groupFilter, usage: "only failures: tool results, replies and shell commands",
 		bind: func(o *sharedOptions) any { return &o.filters.Error }},
-	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries from which pi goes on (active), or others (abandoned); any is the default",
+	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries on the active branch, or on abandoned ones (default any)",
 		bind: func(o *sharedOptions) any { return &o.filters.Branch }, words: branchNames},
-	{name: "exclude", value: "GLOB", group: groupFilter, usage: "leave out sessions whose path matches",
+	{name: "exclude", value: "GLOB", group: groupFilter, usage: "skip sessions whose path matches",
 		bind: func(o *sharedOptions) any { return &o.filters.Excludes }},
 
-	{name: "session-dir", value: "DIR", group: groupWhere, usage: "where the session files are, in place of pi's own directories",
+	{name: "session-dir", value: "DIR", group: groupWhere, usage: "read session files from DIR instead of pi's directories",
 		bind: func(o *sharedOptions) any { return &o.sessionDir }},
-	{name: "index-dir", value: "DIR", group: groupWhere, usage: "where the index is kept",
+	{name: "index-dir", value: "DIR", group: groupWhere, usage: "keep the index in DIR",
 		bind: func(o *sharedOptions) any { return &o.indexDir }},
-	{name: "no-update", group: groupWhere, usage: "answer from the index as it is",
+	{name: "no-update", group: groupWhere, usage: "use the index as it is, without updating it",
 		bind: func(o *sharedOptions) any { return &o.noUpdate }},
 
-	{name: "redact", group: groupAnswer, usage: "mask what looks like a key, a token or a password",
+	{name: "redact", group: groupAnswer, usage: "mask anything that looks like a key, token or password",
 		bind: func(o *sharedOptions) any { return &o.redact }},
-	{name: "max-bytes", value: "N", group: groupAnswer, usage: "at most N bytes of JSON: whole items are left out at the end, and counted",
+	{name: "max-bytes", value: "N", group: groupAnswer, usage: "print at most N bytes of JSON; items left out at the end are counted",
 		bind: func(o *sharedOptions) any { return &o.maxBytes }},
 
-	{name: "json", group: groupOutput, usage: "one JSON object (`pigrep help json`)",
+	{name: "json", group: groupOutput, usage: "print one JSON object (`pigrep help json`)",
 		bind: func(o *sharedOptions) any { return &o.json }},
-	{name: "jsonl", group: groupOutput, usage: "one JSON object a line",
+	{name: "jsonl", group: groupOutput, usage: "print one JSON object per line",
 		bind: func(o *sharedOptions) any { return &o.jsonl }},
 	{name: "color", value: "WHEN", group: groupOutput, usage: "auto, always or never",
 		bind: func(o *sharedOptions) any { return &o.color }, words: whenNames},
-	{name: "quiet", group: groupOutput, usage: "no progress, no warnings",
+	{name: "quiet", group: groupOutput, usage: "print no progress and no warnings",
 		bind: func(o *sharedOptions) any { return &o.quiet }},
-	{name: "verbose", group: groupOutput, usage: "say on stderr what is done and how long it takes",
+	{name: "verbose", group: groupOutput, usage: "print steps and timings on stderr",
 		bind: func(o *sharedOptions) any { return &o.verbose }},
 }
 
@@ -258,7 +258,7 @@ func (o *sharedOptions) request(a *App) (query.Request, error) {
 	written := o.filters
 	if o.here {
 		if written.CWD != "" {
-			return r, usagef("--here is --cwd .", "--here and --cwd exclude each other")
+			return r, usagef("--here is the same as --cwd .", "--here and --cwd cannot be combined")
 		}
 		written.CWD = a.WorkDir
 	}
@@ -292,7 +292,7 @@ func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	format, colour := printer.FormatPlain, when.Colour(a.Streams.OutTTY, a.Getenv)
 	switch {
 	case o.json && o.jsonl:
-		return nil, usagef("--json is one object, --jsonl one a line", "--json and --jsonl exclude each other")
+		return nil, usagef("--json prints one object, --jsonl one per line", "--json and --jsonl cannot be combined")
 	case o.json:
 		format = printer.FormatJSON
 	case o.jsonl:
@@ -302,9 +302,9 @@ func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	}
 	switch {
 	case o.maxBytes < 0:
-		return nil, usagef("", "--max-bytes takes a number from 1 on")
+		return nil, usagef("", "--max-bytes takes a number >= 1")
 	case o.maxBytes > 0 && !o.json && !o.jsonl:
-		return nil, usagef("add --json or --jsonl", "--max-bytes bounds JSON")
+		return nil, usagef("add --json or --jsonl", "--max-bytes applies to JSON output only")
 	}
 	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home}
 	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes}, nil

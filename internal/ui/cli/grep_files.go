@@ -34,7 +34,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 		res, err = a.update(ctx, p, false)
 		k.reader, k.found = res.Reader, res.Found
 		if res.Rebuilt != "" && err == nil {
-			a.warn("%s: it was built anew", res.Rebuilt)
+			a.warn("%s: it was rebuilt", res.Rebuilt)
 		}
 	}
 	if ctx.Err() != nil {
@@ -46,7 +46,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 	if err != nil {
 		a.logger().Debug("the files are read", "because", err.Error())
 		if !errors.Is(err, index.ErrLocked) && !errors.Is(err, index.ErrNoIndex) {
-			a.advise(indexHint(err), "the files are read, not the index: %v", err)
+			a.advise(indexHint(err), "reading all files instead of the index: %v", err)
 		}
 	}
 	for _, d := range k.found.Unreadable {

@@ -49,7 +49,7 @@ func (o *sharedOptions) locate(a *App) (*location, error) {
 	err := p.check(a, len(o.sessionDir) > 0)
 	if err != nil && len(o.sessionDir) == 0 {
 		if samples, ok := a.samples(); ok {
-			a.advise("name a directory that has sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
+			a.advise("name a directory with sessions: --session-dir DIR", "no pi sessions on this machine: searching the samples in %s", samples.Path)
 			p.roots, err = []adapter.Root{samples}, nil
 		}
 	}
@@ -83,7 +83,7 @@ func (o *sharedOptions) roots(a *App) []adapter.Root {
 	roots, err := a.registry().Roots()
 	if err != nil {
 		// The roots that the other sources name are there all the same.
-		a.advise("mend it, or name the directory of the sessions: --session-dir DIR", "%v", err)
+		a.advise("fix it, or name the session directory: --session-dir DIR", "%v", err)
 	}
 	return roots
 }
@@ -91,7 +91,7 @@ func (o *sharedOptions) roots(a *App) []adapter.Root {
 // indexDir is where the index of these roots is kept when no place is named.
 func (a *App) indexDir(roots []adapter.Root) (string, error) {
 	if a.CacheDir == "" {
-		return "", &problem{code: codeIO, message: "there is no place for the index: this user has no cache directory",
+		return "", &problem{code: codeIO, message: "no place for the index: this user has no cache directory",
 			hint: "name one: --index-dir DIR, or set $" + envIndexDir}
 	}
 	return filepath.Join(a.CacheDir, "pigrep", hashRoots(roots)), nil
@@ -131,7 +131,7 @@ func (p *location) check(a *App, named bool) error {
 	}
 	if len(missing) < len(p.roots) {
 		for _, err := range set {
-			a.advise("`pigrep status` says where sessions are looked for", "%v", err)
+			a.advise("`pigrep status` lists the session directories", "%v", err)
 		}
 		return nil
 	}
@@ -143,7 +143,7 @@ func (p *location) check(a *App, named bool) error {
 		return missing[0]
 	}
 	return &problem{code: codeNoSessions, message: missing[0].Error() + fmt.Sprintf(" (and %d more)", len(missing)-1),
-		hint: "`pigrep status` lists where sessions are looked for; name a directory with --session-dir DIR"}
+		hint: "`pigrep status` lists the session directories; --session-dir DIR names another one"}
 }
 
 func checkRoot(root adapter.Root) error {
@@ -152,14 +152,14 @@ func checkRoot(root adapter.Root) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &problem{code: codeNoSessions,
 			message: fmt.Sprintf("no sessions: %s does not exist (%s)", root.Path, root.Origin),
-			hint:    "start pi once, or name a directory that has sessions: --session-dir DIR"}
+			hint:    "start pi once, or name a directory with sessions: --session-dir DIR"}
 	case err != nil:
 		return &problem{code: codeNoSessions, message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), err: errors.Unwrap(err),
 			hint: "check its permissions, or name another directory: --session-dir DIR"}
 	case !info.IsDir():
 		return &problem{code: codeNoSessions,
 			message: fmt.Sprintf("%s is a file, not a directory (%s)", root.Path, root.Origin),
-			hint:    "name the directory it lies in: --session-dir " + filepath.Dir(root.Path)}
+			hint:    "name its directory: --session-dir " + filepath.Dir(root.Path)}
 	}
 	if d, err := os.Open(root.Path); err != nil {
 		return &problem{code: codeNoSessions, message: fmt.Sprintf("read %s (%s)", root.Path, root.Origin), err: errors.Unwrap(err),

@@ -27,7 +27,7 @@ type started struct {
 
 var clients = []client{
 	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
-		"pi reads it with an extension for MCP (pi-mcp-adapter, pi-mcp-extension); without one, `pigrep skill --install` lets it use the commands", serversJSON("mcpServers", false)},
+		"pi needs an MCP extension to read it (pi-mcp-adapter, pi-mcp-extension); without one, use `pigrep skill --install`", serversJSON("mcpServers", false)},
 	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
 	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
 	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},
@@ -56,13 +56,13 @@ func (o *mcpOptions) printClient(a *App) error {
 		if _, err := fmt.Fprint(a.out, text); err != nil {
 			return err
 		}
-		a.warn("this goes into %s", c.file)
+		a.warn("add this to %s", c.file)
 		if c.note != "" {
 			a.warn("%s", c.note)
 		}
 		return nil
 	}
-	return usagef("there are "+strings.Join(clientNames(), ", "), "--print-config: there is no %q", o.printConfig)
+	return usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
 }
 
 // serverArgs are the arguments that start a server like this one.

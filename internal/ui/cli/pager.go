@@ -20,7 +20,7 @@ const (
 type pagerOptions struct{ noPager bool }
 
 func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
-	addFlag(f, "no-pager", "", "", "write to the terminal directly", &o.noPager)
+	addFlag(f, "no-pager", "", "", "do not use a pager", &o.noPager)
 }
 
 // pagerCommand is what long answers are read with; "" means none.
@@ -75,7 +75,7 @@ func (a *App) pagedWith(ctx context.Context, command string, write func() error)
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](waitErr); ok && exit.ExitCode() == notFound {
 		// The shell has said so; nothing of the answer was seen.
-		return &problem{code: codeIO, message: "there is no pager " + command, hint: "name another in $" + envPager + ", or use --no-pager"}
+		return &problem{code: codeIO, message: "pager not found: " + command, hint: "set $" + envPager + " to another one, or use --no-pager"}
 	}
 	return err
 }

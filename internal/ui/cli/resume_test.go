@@ -47,7 +47,7 @@ func TestResumeOfSeveral(t *testing.T) {
 	if code != exitError || out != "" || strings.Contains(errs, "owned") {
 		t.Errorf("exit code %d, output %q\n%s", code, out, errs)
 	}
-	for _, want := range []string{"several sessions match", "\n  0195aaaa ", "\n  0195bbbb ", "\n  0195cccc ", "hint: name one of them: pigrep resume 0195"} {
+	for _, want := range []string{"several sessions match", "\n  0195aaaa ", "\n  0195bbbb ", "\n  0195cccc ", "hint: pick one: pigrep resume 0195"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("stderr lacks %q\n%s", want, errs)
 		}

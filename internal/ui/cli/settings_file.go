@@ -57,11 +57,11 @@ func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return file, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return file, &problem{code: codeSettings, message: fmt.Sprintf("there is no settings file %s ($%s)", path, envConfig),
-			hint: "begin one with `pigrep config --sample`, or unset $" + envConfig}
+		return file, &problem{code: codeSettings, message: fmt.Sprintf("settings file %s does not exist ($%s)", path, envConfig),
+			hint: "create one with `pigrep config --sample`, or unset $" + envConfig}
 	case err != nil:
 		return file, &problem{code: codeSettings, message: "read the settings file", err: err,
-			hint: "check its permissions, or do without it: " + envConfig + "=" + noSettings}
+			hint: "check its permissions, or ignore it: " + envConfig + "=" + noSettings}
 	}
 	file.exists = true
 	file.said, err = parseSettings(root, path, data)
@@ -74,7 +74,7 @@ func settingsProblem(path string, line, column int, hint, format string, args ..
 		message: fmt.Sprintf("%s:%d:%d: ", path, line, column) + fmt.Sprintf(format, args...)}
 }
 
-const settingsHint = "`pigrep config` lists the keys, `pigrep config --sample` shows how they are written"
+const settingsHint = "`pigrep config` lists the keys, `pigrep config --sample` shows their syntax"
 
 func parseSettings(root *cobra.Command, path string, data []byte) (map[string]said, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))

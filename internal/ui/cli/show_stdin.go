@@ -59,8 +59,8 @@ func readHits(r io.Reader) (namedHits, error) {
 		if len(bytes.TrimSpace(data)) > 0 {
 			var h hitLine
 			if err := json.Unmarshal(data, &h); err != nil {
-				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is no hit", n), err: err,
-					hint: "give hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
+				return found, &problem{code: codeUsage, message: fmt.Sprintf("line %d of the input is not a hit", n), err: err,
+					hint: "pipe hits as JSON lines: pigrep --jsonl QUERY | pigrep show -"}
 			}
 			found.add(&h)
 		}

@@ -68,7 +68,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		}
 		return nil, ctx.Err()
 	case errors.Is(err, index.ErrLocked) && res.Reader != nil:
-		a.advise("ask again in a moment", "%v: this answer is from before, %s not in it", err, lagText(res.Lag))
+		a.advise("run it again in a moment", "%v: the index is behind, %s not in this answer", err, lagText(res.Lag))
 	case errors.Is(err, index.ErrLocked):
 		return nil, indexProblem(err)
 	case res.Reader != nil:
@@ -78,10 +78,10 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		return nil, indexProblem(err)
 	}
 	if res.Watcher != nil && res.Lag.Files > 0 {
-		a.advise("ask again in a moment", "%s not in this answer yet: process %d, which watches, is about to index it", lagText(res.Lag), res.Watcher.PID)
+		a.advise("run it again in a moment", "%s not in this answer yet: the watcher (process %d) has not indexed it", lagText(res.Lag), res.Watcher.PID)
 	}
 	if res.Rebuilt != "" {
-		a.warn("%s: it was built anew", res.Rebuilt)
+		a.warn("%s: it was rebuilt", res.Rebuilt)
 	}
 	a.warnUnusable(res.Errors)
 	if len(res.Found.Files) == 0 {
@@ -109,7 +109,7 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
 	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
 	if x.state.PendingFiles > 0 {
-		a.advise("without --no-update they are indexed first", "the index is behind, %s not in this answer", lagText(lag))
+		a.advise("run it without --no-update to index them first", "the index is behind, %s not in this answer", lagText(lag))
 	}
 	a.warnUnusable(x.errors)
 	return x, nil
@@ -121,11 +121,11 @@ func indexProblem(err error) error {
 	case errors.Is(err, index.ErrNoIndex):
 		return &problem{code: codeNoIndex, message: "there is no index yet", hint: "build it: pigrep index"}
 	case errors.Is(err, index.ErrLocked):
-		return &problem{code: codeLocked, message: err.Error(), hint: "try again in a moment; `pigrep status` says who is at work"}
+		return &problem{code: codeLocked, message: err.Error(), hint: "try again in a moment; `pigrep status` shows which process holds it"}
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
-		return &problem{code: codeDamaged, message: err.Error(), hint: "build it anew: pigrep index --rebuild"}
+		return &problem{code: codeDamaged, message: err.Error(), hint: "rebuild it: pigrep index --rebuild"}
 	}
-	return &problem{code: codeIO, message: "the index cannot be used", err: err, hint: indexHint(err)}
+	return &problem{code: codeIO, message: "open the index", err: err, hint: indexHint(err)}
 }
 
 // indexHint says what to do when the index directory cannot be used.
@@ -133,7 +133,7 @@ func indexHint(err error) string {
 	const another = ", or use another directory: --index-dir DIR"
 	switch {
 	case files.NoSpace(err), errors.Is(err, index.ErrFull):
-		return "make room on its disk" + another
+		return "free some space on its disk" + another
 	case errors.Is(err, fs.ErrPermission):
 		return "check the permissions of the index directory" + another
 	}

@@ -76,10 +76,10 @@ func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 	file, info, err := openSession(path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && t.lineage.IndexOf(path) >= 0 {
-			return nil, &problem{code: codeNotFound, message: path + " was deleted since it was indexed",
-				hint: "`pigrep sessions` lists what is there"}
+			return nil, &problem{code: codeNotFound, message: path + " was deleted after it was indexed",
+				hint: "`pigrep sessions` lists the remaining sessions"}
 		}
-		p := &problem{code: codeNotFound, message: "read the session", err: err, hint: "`pigrep sessions` lists the sessions there are"}
+		p := &problem{code: codeNotFound, message: "read the session", err: err, hint: "`pigrep sessions` lists all sessions"}
 		if errors.Is(err, fs.ErrPermission) {
 			p.code, p.hint = codeIO, "check its permissions"
 		}
@@ -119,7 +119,7 @@ func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 // oneSession checks the arguments of a command that takes one session.
 func oneSession(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("`pigrep sessions` lists the sessions there are", "%s takes one session: its path, its id, or the beginning of that", cmd.Name())
+		return usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func oneSession(cmd *cobra.Command, args []string) error {
 func targetProblem(a *App, x *snapshot, err error) error {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
-		hint := "`pigrep sessions` lists the sessions, `pigrep " + e.Name + "` searches for the word"
+		hint := "`pigrep sessions` lists all sessions; to search for the word: pigrep " + e.Name + ""
 		if e.What == "entry" {
 			hint = "`pigrep show SESSION --tree` lists the entries"
 		}
@@ -152,7 +152,7 @@ func targetProblem(a *App, x *snapshot, err error) error {
 	if len(e.Entries) > 0 {
 		lines = append(lines, strings.Join(e.Entries[:min(len(e.Entries), maxCandidates)], ", "))
 	}
-	return &problem{code: codeAmbiguous, message: e.Error(), hint: "name one of them", candidates: lines}
+	return &problem{code: codeAmbiguous, message: e.Error(), hint: "use one of these", candidates: lines}
 }
 
 // candidates lists sessions that a name or a query may mean, each with what to type

@@ -24,10 +24,10 @@ type topic struct {
 
 var topics = []topic{
 	{"query", "the query language", queryTopic},
-	{"scopes", "the kinds of text, and the scopes made of them", scopesTopic},
-	{"json", "the JSON output, and the columns in a pipe", jsonTopic},
-	{"exit-codes", "what the exit code says", exitCodesTopic},
-	{"environment", "the variables that are read", environmentTopic},
+	{"scopes", "kinds of text, and scopes", scopesTopic},
+	{"json", "JSON output, and columns in a pipe", jsonTopic},
+	{"exit-codes", "exit codes", exitCodesTopic},
+	{"environment", "environment variables", environmentTopic},
 }
 
 func topicNames() []string {
@@ -49,7 +49,7 @@ func topicOf(name string) *topic {
 
 func scopesTopic() string {
 	var b strings.Builder
-	b.WriteString("Every searchable piece of a session has a kind; --kind names kinds, --scope a\nset of them. ")
+	b.WriteString("Every searchable part of a session has a kind; --kind selects kinds, --scope a\nset of kinds. ")
 	fmt.Fprintf(&b, "The default scope is %s.\n\n", scope.Default)
 	fmt.Fprintf(&b, "  %-9s", "kind")
 	for _, s := range scope.Scopes {
@@ -76,7 +76,7 @@ func scopesTopic() string {
 
 func queryTopic() string {
 	var b strings.Builder
-	b.WriteString("The arguments of a query are joined with spaces. Nothing in it is an error: what\nfits no rule is searched as it stands, and a warning says so.\n\n")
+	b.WriteString("The arguments of a query are joined with spaces. No query is a syntax error:\ntext that fits no rule is searched literally, with a warning.\n\n")
 	for _, row := range syntax.Forms {
 		writeColumns(&b, fmt.Sprintf("  %-19s ", row.Form), row.Meaning)
 	}
@@ -84,37 +84,37 @@ func queryTopic() string {
 	for _, f := range syntax.Fields {
 		writeColumns(&b, fmt.Sprintf("  %-19s ", f.Example), f.Value)
 	}
-	b.WriteString("\nUpper and lower case are the same, and so are letters with and without accents.\n")
-	b.WriteString("A word also matches by its English forms (rename, renaming), as the beginning of\n")
-	b.WriteString("a longer one, and, when it is rare, with one or two letters wrong; each looser\n")
-	b.WriteString("way ranks lower. Chinese, Japanese and Korean text is found by any piece of it,\nand simplified and traditional characters find each other.\n")
-	b.WriteString("\nIn quotes a backslash before a quote is the quote, and two are one; in re: only\nthe quote needs it. AND binds tighter than OR; side by side, each word counts\nand none is required, but a field is.\n")
+	b.WriteString("\nCase and accents are ignored.\n")
+	b.WriteString("A word also matches its English forms (rename, renaming), longer words that\n")
+	b.WriteString("start with it and, if it is rare, words with one or two typos; looser matches\n")
+	b.WriteString("rank lower. Any substring of Chinese, Japanese or Korean text matches, and\nsimplified and traditional characters match each other.\n")
+	b.WriteString("\nIn quotes, \\\" is a quote and \\\\ a backslash; in re: only the quote is escaped.\nAND binds tighter than OR. Words side by side are all scored and none is\nrequired; a field is required.\n")
 	return b.String()
 }
 
 func exitCodesTopic() string {
 	var b strings.Builder
-	b.WriteString("All commands end with one of these:\n\n")
+	b.WriteString("All commands exit with one of these codes:\n\n")
 	for _, c := range exitCodes {
 		writeColumns(&b, fmt.Sprintf("  %-4d", c.Code), c.Meaning)
 	}
-	b.WriteString("\nMalformed lines in a session file are skipped and counted; alone they never\nmake it 2.\n")
+	b.WriteString("\nMalformed lines in a session file are skipped and counted; they alone never\ncause exit code 2.\n")
 	return b.String()
 }
 
 // variables is the table of environment variables, those of agents aside.
 var variables = [][2]string{
-	{envIndexDir, "where the index is kept; --index-dir goes before it"},
-	{envConfig, "the settings file, in place of pigrep/config.toml in the user's directory for settings; " + noSettings + " for none"},
-	{"XDG_CONFIG_HOME, HOME", "the user's directory for settings on Linux; on macOS and Windows the system knows"},
-	{"XDG_CACHE_HOME, HOME", "where the index is kept when nothing else is said: the user's cache directory"},
-	{"NO_COLOR", "no colours, with any value; --color goes before it"},
-	{"FORCE_COLOR", "text for people and colours in a pipe too, with any value but 0"},
-	{"TERM", "no colours when it is dumb"},
-	{envPager + ", PAGER", "what long answers are read with on a terminal, in place of less -RFX; cat for none"},
-	{"VISUAL, EDITOR", "what `pigrep tui` opens a session file with, in place of vi"},
-	{"XDG_STATE_HOME", "where `pigrep tui` keeps earlier queries, in place of ~/.local/state"},
-	{"COLUMNS", "the width to lay text out for, in place of the terminal's"},
+	{envIndexDir, "where the index is kept; --index-dir overrides it"},
+	{envConfig, "the settings file, instead of pigrep/config.toml in the user's configuration directory; " + noSettings + " for none"},
+	{"XDG_CONFIG_HOME, HOME", "the user's configuration directory on Linux; macOS and Windows have their own"},
+	{"XDG_CACHE_HOME, HOME", "the user's cache directory, where the index is kept by default"},
+	{"NO_COLOR", "no colours, with any value; --color overrides it"},
+	{"FORCE_COLOR", "text for people, with colours, in a pipe too, with any value but 0"},
+	{"TERM", "dumb: no colours, no pager, no TUI"},
+	{envPager + ", PAGER", "the pager for long output on a terminal, instead of less -RFX; cat for none"},
+	{"VISUAL, EDITOR", "the editor with which `pigrep tui` opens session files, instead of vi"},
+	{"XDG_STATE_HOME", "where `pigrep tui` keeps the query history, instead of ~/.local/state"},
+	{"COLUMNS", "the width of the output, instead of the terminal's"},
 }
 
 // agentVariables are the environment variables of all agents.
@@ -137,7 +137,7 @@ func agentRows() [][2]string {
 
 func environmentTopic() string {
 	var b strings.Builder
-	b.WriteString("Flags go before the environment, the environment before the settings file\n(`pigrep config` shows all three) and before pi's own settings.\n\n")
+	b.WriteString("Flags override the environment; the environment overrides the settings file\n(`pigrep config` shows all three) and pi's own settings.\n\n")
 	ours := slices.IndexFunc(variables, func(v [2]string) bool { return v[0] == envConfig }) + 1
 	for _, v := range slices.Insert(slices.Clone(variables), ours, agentRows()...) {
 		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
@@ -148,27 +148,27 @@ func environmentTopic() string {
 // sessionFields explains the fields of a session and of an entry whose names do
 // not.
 var sessionFields = [][2]string{
-	{"created, modified", "of a session: its header's time, its latest user or assistant message"},
-	{"forks, parentSession", "how many sessions were forked from it; the path of what it was forked from"},
-	{"parentPath, depth", "where that is now; how deep it stands below it with --forks"},
-	{"hits, hitsAny", "hits with every word, all hits; entryId is the best one's"},
-	{"entries", "of show: each with its parts (kind and text), in reading order"},
-	{"parent, forkedInto", "of show: the lineage, with the number of entries that are shared"},
-	{"argv, dir, shell", "of resume: the command, where to run it, and both as a line for a shell"},
+	{"created, modified", "of a session: time of its header, of its latest user or assistant message"},
+	{"forks, parentSession", "number of forks; path of the session it was forked from"},
+	{"parentPath, depth", "where the parent is now; with --forks, the depth below it"},
+	{"hits, hitsAny", "hits with all words, all hits; entryId is that of the best hit"},
+	{"entries", "of show: entries with their parts (kind and text), in reading order"},
+	{"parent, forkedInto", "of show: parent and forks, with the number of shared entries"},
+	{"argv, dir, shell", "of resume: command, directory, and both as a shell command line"},
 }
 
 // hitFields explains the fields of a hit whose names do not.
 var hitFields = [][2]string{
 	{"tier", "the loosest way a word matched: exact, parts, forms, prefix, fuzzy"},
-	{"missing, elsewhere", "words the hit lacks; those of them that its session has in another part"},
-	{"line, offset, length", "where the entry's JSON object is: line from 1, bytes of the file"},
-	{"fragment", "text, and spans: the matched bytes of it as [start, end)"},
-	{"branch, inContext", "active or abandoned; false for what a compaction or a branch dropped"},
-	{"targetId", "of a label: the entry it is on"},
-	{"before, after", "with -B, -A or -C: the entries beside the hit, on its branch"},
-	{"explain", "with --explain: factors whose product is the score, and what each word is worth"},
-	{"copies", "where forks and clones have the same entry"},
-	{"resume", "the directory and the command that resume the session"},
+	{"missing, elsewhere", "words missing from the hit; those found elsewhere in its session"},
+	{"line, offset, length", "position of the entry's JSON object: line (from 1), byte offset and length"},
+	{"fragment", "text and spans: matched byte ranges as [start, end)"},
+	{"branch, inContext", "active or abandoned; false if a compaction or a branch dropped it"},
+	{"targetId", "of a label: the labelled entry"},
+	{"before, after", "with -B, -A or -C: entries around the hit, on its branch"},
+	{"explain", "with --explain: the factors of the score, and the weight of each word"},
+	{"copies", "the same entry in forks and clones"},
+	{"resume", "directory and command that resume the session"},
 }
 
 // auditRows are the types of the rows of audits, and of what they looked at.
@@ -200,14 +200,15 @@ func jsonTopic() string {
    "index":{"generation":12,"files":674,"pendingFiles":0,"pendingBytes":0,
             "skippedLines":0,"complete":true}}
 
---jsonl prints one object a line, each with a "type"; the last is "summary" and
-has what the envelope has besides the lists. "total" counts hits that lack no
-word, "totalAny" all. Fields are only ever added; what is not known is absent.
-The output depends on the index and the query alone. "didYouMean" is the query
-with similar words for those that are nowhere; "removed" says of an empty answer
-how many hits there are without each filter ("all": without any).
+--jsonl prints one object per line, each with a "type"; the last one is
+"summary" and has the remaining fields of the envelope. "total" counts hits with
+all words, "totalAny" all hits. Fields are only ever added; unknown values are
+absent. The output depends only on the index and the query. "didYouMean" is the
+query with similar words in place of those not found; in an empty answer,
+"removed" has the number of hits without each filter ("all": without any
+filter).
 
-Fields of a hit that need a word:
+Fields of a hit:
 `)
 	for _, f := range hitFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
@@ -216,12 +217,12 @@ Fields of a hit that need a word:
 	for _, f := range sessionFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}
-	b.WriteString("\nFields of the rows of tools, tools calls, tools commands, tools files (touch:\nwith a path) and usage. Beside the rows are their total and coverage, and with\nusage timeZone and sources:\n\n")
+	b.WriteString("\nFields of rows of tools, tools calls, tools commands, tools files (with a path:\ntouch) and usage. Answers also have total and coverage, those of usage timeZone\nand sources:\n\n")
 	for _, r := range auditRows {
 		writeColumns(&b, fmt.Sprintf("  %-9s ", r.name), strings.Join(fieldNames(r.row), ", "))
 	}
-	b.WriteString("\nErrors and warnings are one object a line, on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n")
-	b.WriteString("\nIn a pipe, without either flag, there is one record a line; columns are\nseparated by tabs, tabs and newlines in them are spaces:\n\n")
+	b.WriteString("\nErrors and warnings are one object per line on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n")
+	b.WriteString("\nIn a pipe, without either flag, each line is a record with columns separated by\ntabs; tabs and newlines in values are spaces:\n\n")
 	for _, c := range printer.Columns() {
 		writeColumns(&b, fmt.Sprintf("  %-16s ", c.Command), strings.Join(c.Columns, ", "))
 	}

@@ -26,7 +26,7 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 		switch {
 		case i < len(list)-1: // one for all
 		case errors.Is(e.Err, fs.ErrPermission):
-			hint = "make it readable: chmod u+r PATH"
+			hint = "make it readable: chmod u+rX PATH"
 		default:
 			hint = "`pigrep status` lists what cannot be read"
 		}
@@ -52,7 +52,7 @@ func (a *App) warnIncomplete(pending, unreadable int) {
 	if unreadable > 0 {
 		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
 	}
-	a.advise("`pigrep status` says what is missing", "nothing found, but not all could be searched: %s", strings.Join(parts, ", "))
+	a.advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
 }
 
 // reason is the cause of a file's error, without the path that it repeats.

@@ -124,7 +124,7 @@ func (f *Filters) text() (s scope.Scope, kinds []session.Kind, err error) {
 		}
 	}
 	if f.Scope != "" && len(kinds) > 0 {
-		return "", nil, &Error{format: "%v and %v exclude each other", args: []any{scopeName, kindName}, Hint: "name the kinds, or the scope"}
+		return "", nil, &Error{format: "%v and %v cannot be combined", args: []any{scopeName, kindName}, Hint: "name the kinds, or the scope"}
 	}
 	return s, kinds, nil
 }

@@ -18,7 +18,7 @@ func TestErrorsAreSpelledByTheClient(t *testing.T) {
 	}{
 		{Filters{Scope: "everything"}, "scope: unknown scope", "--scope: unknown scope", ""},
 		{Filters{Kinds: []string{"call,promt"}}, "kind: unknown kind", "--kind: unknown kind", ""},
-		{Filters{Scope: "all", Kinds: []string{"call"}}, "scope and kind exclude each other", "--scope and --kind exclude each other", "name the kinds"},
+		{Filters{Scope: "all", Kinds: []string{"call"}}, "scope and kind cannot be combined", "--scope and --kind cannot be combined", "name the kinds"},
 		{Filters{Branch: "dead"}, "branch: ", "--branch: ", ""},
 		{Filters{Since: "soon"}, "since: ", "--since: ", "2 weeks ago"},
 		{Filters{Until: "--until"}, "until: ", "--until: ", "2 weeks ago"},
