@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -184,6 +185,25 @@ func TestArchitectureIsTheMap(t *testing.T) {
 		}
 		if !strings.HasPrefix(name, "internal/lab/corpus/") && !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("ARCHITECTURE.md does not show %s", path)
+		}
+	}
+}
+
+// Pages name files of the source that exist.
+func TestPagesNameFilesThatExist(t *testing.T) {
+	docs, err := filepath.Glob("docs/*.md")
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("%d pages in docs, %v", len(docs), err)
+	}
+	for _, page := range append(docs, "ARCHITECTURE.md", "CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`([a-z][a-z0-9_]*/[a-z0-9_/]*[*]?[.]go)`").FindAllSubmatch(text, -1) {
+			if files, err := filepath.Glob(string(m[1])); err != nil || len(files) == 0 {
+				t.Errorf("%s names %s, which does not exist", page, m[1])
+			}
 		}
 	}
 }
