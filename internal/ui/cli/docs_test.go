@@ -237,8 +237,8 @@ func examples(t *testing.T) []example {
 // or do not end by themselves.
 var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^cp contrib|^eval .*init`)
 
-// What pages and help tell people to type works: it finds something or nothing,
-// and is no error.
+// What pages and help tell people to type works: it finds something, and is no
+// error. Of those that cannot run here, the flags are known.
 func TestExamplesRun(t *testing.T) {
 	shell, err := exec.LookPath("bash")
 	if err != nil { // as on Windows; the pages are the same everywhere
@@ -247,19 +247,27 @@ func TestExamplesRun(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, ".pi", "agent", "sessions")
 	project := filepath.Join(home, "src", "app")
-	for _, dir := range []string{root, filepath.Join(project, "config"), project + "-moved", filepath.Join(home, ".config", "fish", "completions")} {
+	for _, dir := range []string{root, filepath.Join(project, "config"), project + "-moved", filepath.Join(project, ".pi", "skills", "pigrep"), filepath.Join(home, ".config", "fish", "completions")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// The session that examples name, with what they look for in it.
+	// The session that examples name, and a fork of it from the last hour, with what
+	// they look for.
 	session := fmt.Sprintf(`{"type":"session","version":3,"id":"01a1f7de-1111-7222-8333-444455556666","timestamp":"2026-01-15T10:30:00.000Z","cwd":%q}
 {"type":"message","id":"5e6f7a8b","parentId":null,"timestamp":"2026-01-15T10:30:03.000Z","message":{"role":"user","content":"The login redirect fails: connection timeout, please retry"}}
 {"type":"message","id":"6e6f7a8b","parentId":"5e6f7a8b","timestamp":"2026-01-15T10:30:05.000Z","message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"rm -rf build"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
 {"type":"message","id":"7e6f7a8b","parentId":"6e6f7a8b","timestamp":"2026-01-15T10:30:06.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","isError":true,"content":[{"type":"text","text":"exit code 137"}]}}
 `, project)
-	for _, path := range []string{filepath.Join(root, "2026-01-15T10-30-00-000Z_01a1f7de-1111-7222-8333-444455556666.jsonl"), filepath.Join(project, "session.jsonl")} {
-		if err := os.WriteFile(path, []byte(session), 0o644); err != nil {
+	named := filepath.Join(root, "2026-01-15T10-30-00-000Z_01a1f7de-1111-7222-8333-444455556666.jsonl")
+	at := time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")
+	recent := fmt.Sprintf(`{"type":"session","version":3,"id":"02b2e8cf-1111-7222-8333-444455556666","timestamp":%[1]q,"cwd":%[2]q,"parentSession":%[3]q}
+{"type":"message","id":"a1","parentId":null,"timestamp":%[1]q,"message":{"role":"user","content":"TODO: retry after panic: timeout after 30, ENOENT or EACCES; keep a[i] = b->c and DATABASE_URL"}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":%[1]q,"message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"d1","name":"edit","arguments":{"path":"src/auth/login.go"}},{"type":"toolCall","id":"d2","name":"edit","arguments":{"path":"src/auth.go"}},{"type":"toolCall","id":"d3","name":"read","arguments":{"path":"config/app.toml"}},{"type":"toolCall","id":"d4","name":"bash","arguments":{"command":"docker build . && docker compose up"}},{"type":"toolCall","id":"d5","name":"bash","arguments":{"command":"git push --force; cat ~/.ssh/id_rsa"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
+{"type":"message","id":"a3","parentId":"a2","timestamp":%[1]q,"message":{"role":"toolResult","toolCallId":"d4","toolName":"bash","isError":true,"content":[{"type":"text","text":"no such service"}]}}
+`, at, project, named)
+	for path, text := range map[string]string{named: session, filepath.Join(project, "session.jsonl"): session, filepath.Join(root, "recent.jsonl"): recent} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -272,11 +280,15 @@ func TestExamplesRun(t *testing.T) {
 	}
 	list, ran := examples(t), 0
 	for _, e := range list {
-		if elsewhere.MatchString(e.line) || lacksProgram(e.line) {
-			continue
+		line := e.line
+		if elsewhere.MatchString(line) || lacksProgram(line) {
+			if !strings.HasPrefix(line, "pigrep ") || strings.ContainsAny(line, "|&<>$;") {
+				continue
+			}
+			line += " --help" // after which nothing runs, and unknown flags are errors
 		}
 		ran++
-		cmd := exec.CommandContext(t.Context(), shell, "-c", "set -o pipefail; "+e.line)
+		cmd := exec.CommandContext(t.Context(), shell, "-c", "set -o pipefail; "+line)
 		cmd.Dir = project
 		cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "XDG_CONFIG_HOME="+filepath.Join(home, ".config"),
 			"PI_CODING_AGENT_DIR=", "PI_CODING_AGENT_SESSION_DIR=", "PIGREP_INDEX_DIR=", "PIGREP_CONFIG=none", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -287,7 +299,7 @@ func TestExamplesRun(t *testing.T) {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			code, err = exit.ExitCode(), nil
 		}
-		if err != nil || code > exitNothing || strings.Contains(errs.String(), "searched as text") {
+		if err != nil || code != 0 || strings.Contains(errs.String(), "searched as text") {
 			t.Errorf("%s: %s: exit code %d, %v, stderr %q", e.where, e.line, code, err, errs.String())
 		}
 	}
