@@ -20,15 +20,15 @@ import (
 // head begins every answer.
 type head struct {
 	SchemaVersion int    `json:"schemaVersion"`
-	Command       string `json:"command" jsonschema:"the command of pigrep that answers the same"`
+	Command       string `json:"command" jsonschema:"the pigrep command with the same answer"`
 }
 
-// tail ends every answer that has pages.
+// tail ends every answer with pages.
 type tail struct {
 	Warnings   []string         `json:"warnings"`
-	LeftOut    *leftOut         `json:"leftOut,omitempty" jsonschema:"the session you are running in, which includeCurrent brings back"`
-	Dropped    int              `json:"dropped,omitempty" jsonschema:"items left out at the end because of maxBytes"`
-	NextCursor string           `json:"nextCursor,omitempty" jsonschema:"leads to what comes next; absent at the end"`
+	LeftOut    *leftOut         `json:"leftOut,omitempty" jsonschema:"the session you are running in; includeCurrent includes it"`
+	Dropped    int              `json:"dropped,omitempty" jsonschema:"items dropped at the end because of maxBytes"`
+	NextCursor string           `json:"nextCursor,omitempty" jsonschema:"cursor of the next page; absent on the last"`
 	Index      query.IndexState `json:"index"`
 }
 
@@ -38,16 +38,16 @@ type leftOut struct {
 	SessionID   string `json:"sessionId,omitempty"`
 }
 
-// page is an answer that is cut to a budget: the first so many of its items.
+// page is an answer of which the first items are kept that fit into a budget.
 type page struct {
 	max   int
 	items int
-	size  func(i int) int // bytes of an item, about
+	size  func(i int) int // estimates the bytes of an item
 	// result makes the answer with the first n items.
 	result func(n int) (structured any, text string)
 }
 
-// cut returns the answer with as many whole items as the budget has room for.
+// cut returns the answer with as many whole items as fit.
 func (p *page) cut() (*mcp.CallToolResult, error) {
 	var result *mcp.CallToolResult
 	var failed error
@@ -70,7 +70,7 @@ func (p *page) cut() (*mcp.CallToolResult, error) {
 		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
 }
 
-// envelopeBytes is what the protocol puts around a result, at most.
+// envelopeBytes is the most that the protocol adds to a result.
 const envelopeBytes = 160
 
 func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
@@ -84,17 +84,17 @@ func (p *page) render(n int) (*mcp.CallToolResult, int, error) {
 	return r, encodedLen(r) + envelopeBytes, nil
 }
 
-// listing is what tools that list are asked for alike.
+// listing is what all tools that list are asked for.
 type listing struct {
 	tool    string
 	text    string // of the query
 	filters Filters
-	limit   int // rows on a page, as asked for, and
-	rows    int // when nothing is asked for
+	limit   int // rows on a page; 0 if not given
+	rows    int // rows on a page by default
 	paging  *Paging
 }
 
-// question is a call of a tool that lists, ready to be answered.
+// question is a call of a tool that lists, with the index open.
 type question struct {
 	*Index
 	s        *server
@@ -103,11 +103,11 @@ type question struct {
 	leftOut  *leftOut
 	limit    int
 	maxBytes int
-	short    func(id string) string // of session ids
+	short    func(id string) string // shortens session ids
 }
 
-// ask opens the index for a listing; in are the arguments that it was made of. The
-// caller closes the question.
+// ask opens the index for a listing; in is the input of the tool. The caller closes
+// the question.
 func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) {
 	paging := l.paging.take()
 	x, at, err := s.indexed(ctx, l.tool, in, paging)
@@ -125,7 +125,7 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 	return q, nil
 }
 
-// tail returns the end of the answer to a question.
+// tail returns the end of an answer.
 func (q *question) tail(warnings []string, state query.IndexState) tail {
 	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Index: indexState(state, q.Index)}
 }
@@ -133,21 +133,21 @@ func (q *question) tail(warnings []string, state query.IndexState) tail {
 // rowPage is a page of rows of an answer.
 type rowPage[Row any] struct {
 	rows []Row
-	more bool // others follow
+	more bool // there are more rows after these
 	tail tail
-	line func(*Row) string               // a row in the text
-	next func(c *cursor, n int)          // moves a cursor over n rows; nil: by counting them
-	say  func([]Row, tail) (any, string) // makes an answer, structured and in words
+	line func(*Row) string               // a row as text
+	next func(c *cursor, n int)          // moves a cursor over n rows; nil counts them
+	say  func([]Row, tail) (any, string) // makes the answer, structured and as text
 }
 
-// pageOf returns a page of the rows of an answer, of which the cursor's have been
-// left out: as many as the limit says, others are why more follows.
+// pageOf returns a page of the rows from the cursor on. Rows beyond the limit only
+// say that there are more.
 func pageOf[Row any](q *question, rows []Row, p rowPage[Row]) (*mcp.CallToolResult, error) {
 	p.rows, p.more = rows[:min(len(rows), q.limit)], len(rows) > q.limit
 	return p.cut(q)
 }
 
-// cut is page.cut for the rows.
+// cut returns the page with as many rows as fit.
 func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	next := p.next
 	if next == nil {
@@ -165,9 +165,10 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	return cut.cut()
 }
 
-// indexed opens the index for a request, that of its cursor if it has one.
+// indexed opens the index for a request: the generation of its cursor, if it has
+// one.
 func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) (*Index, *cursor, error) {
-	// To the minute: what relative times mean does not change between two calls.
+	// Whole minutes, so that relative times mean the same in calls shortly after.
 	at := &cursor{Request: hashRequest(s.Name, tool, input), Now: s.Now().Truncate(time.Minute).UnixMilli()}
 	if p.Cursor == "" {
 		x, err := s.Open(ctx)
@@ -199,7 +200,7 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) 
 	return nil, nil, expired(at, x.Reader.Generation())
 }
 
-// next returns the cursor to a place of the same answer.
+// next returns a cursor to another position of the same answer.
 func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 	c := *at
 	if !c.relative {
@@ -210,8 +211,8 @@ func (s *server) next(x *Index, at *cursor, set func(*cursor)) string {
 	return c.encode()
 }
 
-// filtered makes the request of a tool from its filters and the text of its query,
-// and leaves out the session in which the agent runs.
+// filtered makes the request of a tool from its filters and query text. It excludes
+// the session in which the agent runs.
 func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.Request, *leftOut, error) {
 	at.relative = f.Since != "" || f.Until != "" || strings.Contains(text, "after:") || strings.Contains(text, "before:")
 	now := time.UnixMilli(at.Now).In(s.Now().Location())
@@ -229,8 +230,8 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.R
 	return req, out, nil
 }
 
-// current returns the session in which the agent runs, as far as it is known, and
-// the globs that leave its files out.
+// current returns the session in which the agent runs, if known, and globs that
+// match its files.
 func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	if s.Current == (Session{}) {
 		return nil, nil
@@ -250,18 +251,18 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	return out, globs
 }
 
-// literalGlob is a glob that matches this path only.
+// literalGlob is a glob that matches only this path.
 func literalGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
-// indexState adds what the index lacks to what an answer knows.
+// indexState adds what the index lacks to the state in an answer.
 func indexState(got query.IndexState, x *Index) query.IndexState {
 	got.PendingFiles, got.PendingBytes, got.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
 	return got
 }
 
-// scopeName is the scope that an answer names: none when kinds were asked for.
+// scopeName is the scope in an answer; "" if kinds were given instead.
 func (f *Filters) scopeName() string {
 	switch {
 	case len(f.Kind) > 0:
@@ -272,7 +273,7 @@ func (f *Filters) scopeName() string {
 	return f.Scope
 }
 
-// write says what the answer lacks, and how to get it.
+// write writes what the answer lacks and how to get it.
 func (t *tail) write(b *strings.Builder) {
 	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Index.Complete) {
 		b.WriteString("\n")

@@ -15,11 +15,11 @@ import (
 // CallsInput are the arguments of tool_calls.
 type CallsInput struct {
 	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with all these words"`
-	Tool  Words  `json:"tool,omitempty" jsonschema:"only calls of these tools; ! is a command of the person"`
+	Tool  Words  `json:"tool,omitempty" jsonschema:"only calls of these tools; ! means commands typed by the user"`
 	CallFilters
 	Failed  bool  `json:"failed,omitempty" jsonschema:"only calls that failed"`
-	Risky   bool  `json:"risky,omitempty" jsonschema:"only calls that a reviewer wants to see first"`
-	Rule    Words `json:"rule,omitempty" jsonschema:"only calls that match these rules of risk"`
+	Risky   bool  `json:"risky,omitempty" jsonschema:"only calls that match a rule of risk"`
+	Rule    Words `json:"rule,omitempty" jsonschema:"only calls that match these rules"`
 	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of each result"`
 	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls on a page, default 30"`
 	Paging
@@ -27,10 +27,10 @@ type CallsInput struct {
 
 const defaultCalls = 30
 
-// callsAnswer is that of the tools calls command, with what belongs to pages.
+// callsAnswer is the answer of the tools calls command, with paging.
 type callsAnswer struct {
 	head
-	Calls    *int            `json:"calls,omitempty" jsonschema:"how many there are"`
+	Calls    *int            `json:"calls,omitempty" jsonschema:"number of calls"`
 	Rows     []audit.CallRow `json:"rows"`
 	Coverage *audit.Coverage `json:"coverage"`
 	tail
@@ -38,13 +38,13 @@ type callsAnswer struct {
 
 // UsageInput are the arguments of usage.
 type UsageInput struct {
-	By Words `json:"by,omitempty" jsonschema:"what rows are made of, default model"`
+	By Words `json:"by,omitempty" jsonschema:"dimensions to group by, default model"`
 	CallFilters
 	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows on a page, default 50"`
 	Paging
 }
 
-// usageAnswer is that of the usage command, with what belongs to pages.
+// usageAnswer is the answer of the usage command, with paging.
 type usageAnswer struct {
 	head
 	TimeZone string            `json:"timeZone"`
@@ -58,7 +58,7 @@ type usageAnswer struct {
 func (s *server) addAudits(m *mcp.Server) {
 	add(m, s, tool[CallsInput]{
 		name: "tool_calls", title: "List past tool calls",
-		description: "Calls of tools in past sessions, latest first: tool, arguments or command as typed, how it ended. Use it to see which commands were run, what failed, or what touched a system.",
+		description: "Calls of tools in past sessions, latest first: tool, arguments or command as typed, outcome. Use it to see which commands were run, what failed, or what touched a system.",
 		output:      open(schemaOf[callsAnswer]()), call: s.calls,
 	})
 	add(m, s, tool[UsageInput]{
@@ -174,7 +174,7 @@ func usageAnswerText(a *usageAnswer, short func(string) string) string {
 	return b.String()
 }
 
-// usageText is a row on one line.
+// usageText is a row as text.
 func usageText(r *audit.UsageRow, short func(string) string) string {
 	var key []string
 	for _, k := range []string{r.Day, r.Week, r.Month} {

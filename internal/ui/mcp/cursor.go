@@ -9,33 +9,33 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A cursor says where the next page of an answer begins, and of which answer: it
-// names the generation of the index and holds a hash of the request. It is no
-// secret and gives no rights; the checksum only tells a mangled one.
+// A cursor is where the next page of an answer begins. The generation of the index
+// and a hash of the request identify the answer. A cursor is not secret and grants
+// nothing; its checksum only detects damage.
 type cursor struct {
 	Generation uint64 `json:"g"`
 	Request    uint64 `json:"r"`
-	At         int    `json:"a,omitempty"` // items before
-	Window     int    `json:"w,omitempty"` // of a search: sessions that were asked for
-	Part       int    `json:"p,omitempty"` // of an entry: parts before, and
-	Offset     int    `json:"o,omitempty"` // bytes of the text of that part before
-	Now        int64  `json:"n,omitempty"` // Unix milliseconds from which relative times count
+	At         int    `json:"a,omitempty"` // items before it
+	Window     int    `json:"w,omitempty"` // of a search: sessions that were requested
+	Part       int    `json:"p,omitempty"` // of an entry: parts before it
+	Offset     int    `json:"o,omitempty"` // bytes of the text of the part before it
+	Now        int64  `json:"n,omitempty"` // Unix milliseconds: what relative times are relative to
 
-	relative bool // the request has such times
+	relative bool // the request has relative times
 }
 
 func (c *cursor) encode() string {
 	data, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // numbers always can be
+		panic(err) // numbers can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(data, xxhash.Sum64(data)))
 }
 
-// decodeCursor returns the cursor of a request, whose hash it must have.
+// decodeCursor returns the cursor, which must have the hash of the request.
 func decodeCursor(text string, request uint64) (*cursor, error) {
 	const maxCursor = 400
-	bad := &Error{codeCursor, "this is no cursor of pigrep", "use nextCursor of the answer before as it is, or leave cursor out"}
+	bad := &Error{codeCursor, "not a cursor of pigrep", "use nextCursor of the previous answer unchanged, or omit cursor"}
 	if len(text) > maxCursor {
 		return nil, bad
 	}
@@ -50,15 +50,15 @@ func decodeCursor(text string, request uint64) (*cursor, error) {
 	}
 	if c.Request != request {
 		return nil, &Error{codeCursor, "this cursor belongs to another request",
-			"repeat the request that it came with, and add the cursor; only maxBytes may differ"}
+			"repeat the request that returned it and add the cursor; only maxBytes may differ"}
 	}
 	return c, nil
 }
 
-// expired says that the generation of a cursor is gone.
+// expired is the error for a cursor whose generation is gone.
 func expired(c *cursor, newest uint64) error {
 	return &Error{codeCursorExpired,
-		fmt.Sprintf("the index has changed: this cursor is of generation %d, the index is at %d", c.Generation, newest),
+		fmt.Sprintf("the index has changed: the cursor is for generation %d, the index is at %d", c.Generation, newest),
 		"ask again without the cursor"}
 }
 
@@ -67,7 +67,7 @@ func expired(c *cursor, newest uint64) error {
 func hashRequest(index, tool string, input any) uint64 {
 	data, err := json.Marshal(input)
 	if err != nil {
-		panic(err) // it has just been decoded
+		panic(err) // it was just decoded
 	}
 	h := xxhash.New()
 	for _, s := range []string{index, tool, string(data)} {

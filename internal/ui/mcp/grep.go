@@ -17,66 +17,65 @@ import (
 
 // GrepInput are the arguments of grep.
 type GrepInput struct {
-	Pattern   Words `json:"pattern" range:"0,20000" jsonschema:"regular expressions (RE2); lines are found that match any of them"`
+	Pattern   Words `json:"pattern" range:"0,20000" jsonschema:"regular expressions (RE2); a line must match one of them"`
 	Fixed     bool  `json:"fixed,omitempty" jsonschema:"patterns are text, not regular expressions"`
 	Word      bool  `json:"word,omitempty" jsonschema:"only whole words"`
-	Multiline bool  `json:"multiline,omitempty" jsonschema:"matches may go over lines"`
+	Multiline bool  `json:"multiline,omitempty" jsonschema:"matches may span lines"`
 	Filters
-	Case     string `json:"case,omitempty" jsonschema:"default smart: upper and lower case differ when a pattern has an upper case letter"`
-	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"at most so many lines of each session"`
+	Case     string `json:"case,omitempty" jsonschema:"default smart: case matters if a pattern has an upper case letter"`
+	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"at most this many lines of each session"`
 	Context  int    `json:"context,omitempty" range:"0,10" jsonschema:"lines shown before and after each match, default 0; read_session shows more"`
 	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines on a page, default 50"`
 	Paging
 }
 
-// caseNames are the values of case; the numbers are those of query.CaseMode.
+// caseNames are the values of case.
 var caseNames = []string{"smart", "sensitive", "ignore"}
 
 var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": literal.SmartCase, "sensitive": literal.CaseSensitive, "ignore": literal.IgnoreCase}
 
 const (
 	defaultLines = 50
-	// countedLines is how many matching lines are counted beyond a page: that
-	// there are very many is all that matters of more.
+	// countedLines is where counting the matching lines beyond a page ends.
 	countedLines = 20_000
-	longestLine  = 400 // bytes of a line around its first match
+	longestLine  = 400 // bytes that are kept of a line, around its first match
 )
 
-// grepAnswer is that of the grep command, with what belongs to pages.
+// grepAnswer is the answer of the grep command, with paging.
 type grepAnswer struct {
 	head
 	Patterns     []string  `json:"patterns"`
 	Scope        string    `json:"scope,omitempty"`
 	Matches      []grepRow `json:"matches"`
-	Lines        int       `json:"total" jsonschema:"lines that match"`
+	Lines        int       `json:"total" jsonschema:"matching lines"`
 	TotalMatches int       `json:"totalMatches"`
-	TotalIsExact bool      `json:"totalIsExact" jsonschema:"false: counting was given up, there are more"`
+	TotalIsExact bool      `json:"totalIsExact" jsonschema:"false: counting stopped, there are more"`
 	Files        int       `json:"files"`
 	WithMatch    int       `json:"filesWithMatch"`
 	tail
 }
 
-// grepRow is a line of a match. Of a long line a piece is shown.
+// grepRow is a line of a match, or a piece of a long line.
 type grepRow struct {
 	grep.Row
-	Cut int `json:"cutBytes,omitempty" jsonschema:"bytes of the line that are left out"`
+	Cut int `json:"cutBytes,omitempty" jsonschema:"bytes cut from the line"`
 }
 
 func (s *server) addGrep(m *mcp.Server) {
 	add(m, s, tool[GrepInput]{
 		name: "grep", title: "Find exact patterns in past sessions",
-		description: "Every line of past sessions that a regular expression matches, complete and exact, in order of files. Use it for error messages, identifiers, paths and commands known letter by letter.",
+		description: "Every line of past sessions that a regular expression matches, complete and exact, in the order of files. Use it for exact error messages, identifiers, paths and commands.",
 		output:      open(schemaOf[grepAnswer]()), call: s.grep,
 	})
 }
 
-// tries says how a pattern that is refused would be taken.
+// tries are the hints for patterns that are refused.
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to look for it as it stands set fixed true",
 	literal.TryMultiline: "to match across lines set multiline true",
 }
 
-// errCounted ends a search of which more need not be known.
+// errCounted ends a search that has counted enough lines.
 var errCounted = errors.New("counted enough")
 
 func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, error) {
@@ -118,7 +117,7 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	for i := range q.Reader.Summaries() {
 		end.Index.SkippedLines += q.Reader.Summaries()[i].Skipped
 	}
-	// Files that are not indexed yet have been read.
+	// Files that are not indexed yet have been read too.
 	end.Warnings = append([]string{}, q.Warnings...)
 	switch {
 	case err == nil:
@@ -146,8 +145,8 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	})
 }
 
-// cutLine keeps of a long line what is around its first span, and returns with it
-// the spans that are left, in what is kept, and how many bytes are cut.
+// cutLine shortens a long line to the text around its first span. It returns the
+// spans within that and the number of bytes cut.
 func cutLine(line string, spans [][2]int) (kept string, left [][2]int, cut int) {
 	if len(line) <= longestLine+longestLine/4 {
 		return line, spans, 0
@@ -178,7 +177,7 @@ func cutLine(line string, spans [][2]int) (kept string, left [][2]int, cut int) 
 	return before + line[start:end] + after, left, len(line) - (end - start)
 }
 
-// grepText is the answer in words: the lines below the entries they are in.
+// grepText is the answer as text: lines below the entries they are in.
 func grepText(a *grepAnswer, short func(string) string) string {
 	var b strings.Builder
 	more := ""

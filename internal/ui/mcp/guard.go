@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// maxMessage is how long a message may be.
+// maxMessage is the length of the longest message accepted.
 const maxMessage = 16 << 20
 
-// A lineGuard passes on the lines that are messages of JSON-RPC, and answers the
-// others itself: without it one bad line would end the server. At the end of the
-// input it waits a little for what is being answered, which would be given up.
+// A lineGuard passes on lines that are JSON-RPC messages and refuses the others
+// itself: without it one bad line would end the server. At the end of the input it
+// waits for pending answers, which the server would abandon.
 type lineGuard struct {
 	in   *bufio.Reader
 	out  *lineWriter
-	left []byte // of the line that is being passed on
+	left []byte // of the current line
 }
 
 func newLineGuard(in io.Reader, out *lineWriter) *lineGuard {
@@ -56,7 +56,7 @@ func (g *lineGuard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads a line; of one that is too long it keeps nothing.
+// line reads a line; it keeps nothing of one that is too long.
 func (g *lineGuard) line() (line []byte, tooLong bool, err error) {
 	for {
 		piece, err := g.in.ReadSlice('\n')
@@ -72,7 +72,7 @@ func (g *lineGuard) line() (line []byte, tooLong bool, err error) {
 	}
 }
 
-// refusal is an answer to what is no message.
+// refusal is the answer to a line that is not a message.
 type refusal struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -82,7 +82,7 @@ type refusal struct {
 	} `json:"error"`
 }
 
-// The error codes of JSON-RPC that the guard uses.
+// JSON-RPC error codes.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
@@ -97,11 +97,11 @@ func refuse(id json.RawMessage, code int, message string) *refusal {
 	return r
 }
 
-// grace is how long the answers may take that the client has not waited for.
+// grace is how long pending answers may take after the end of the input.
 const grace = 3 * time.Second
 
-// check returns why a line is no message, nil when it is one, and whether it asks
-// for an answer.
+// check returns why a line is not a message, or nil, and whether it expects an
+// answer.
 func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 	if tooLong {
 		return refuse(nil, invalidRequest, "the message is longer than 16 MiB"), false
@@ -132,8 +132,8 @@ func check(line []byte, tooLong bool) (bad *refusal, asks bool) {
 	return nil, m.Method != nil && len(id) > 0
 }
 
-// lineWriter writes messages, each whole. When that fails the client has gone. It
-// knows how many requests have not been answered.
+// lineWriter writes whole messages and counts the requests without an answer. If
+// writing fails, the client is gone.
 type lineWriter struct {
 	gone context.CancelFunc
 
@@ -141,7 +141,7 @@ type lineWriter struct {
 	w    io.Writer
 	err  error
 	open int
-	done chan struct{} // closed when there are none, made when somebody waits
+	done chan struct{} // made by finish, closed when open is 0
 }
 
 func newLineWriter(w io.Writer, gone context.CancelFunc) *lineWriter {
@@ -156,7 +156,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		w.err = err
 		w.gone()
 	}
-	// A method stands near the beginning of what the server asks itself.
+	// Requests of the server have a method near their beginning; answers have none.
 	if !bytes.Contains(p[:min(len(p), 200)], []byte(`"method":`)) {
 		w.open--
 	}
@@ -169,14 +169,14 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 
 func (*lineWriter) Close() error { return nil }
 
-// expect counts a request that has to be answered.
+// expect counts a request that expects an answer.
 func (w *lineWriter) expect() {
 	w.mu.Lock()
 	w.open++
 	w.mu.Unlock()
 }
 
-// finish waits until all requests have been answered, but no longer than so long.
+// finish waits until all requests are answered, but at most this long.
 func (w *lineWriter) finish(most time.Duration) {
 	w.mu.Lock()
 	if w.open <= 0 || w.err != nil {

@@ -25,7 +25,7 @@ import (
 	"pigrep/scope"
 )
 
-// Words are several words; a single one may stand for a list of one.
+// Words is a list of words; JSON may have a string instead of a list of one.
 type Words []string
 
 // UnmarshalJSON reads a list of strings, or one string.
@@ -40,13 +40,13 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(w))
 }
 
-// Filters are the filters that commands share, as flags have them.
+// Filters are the filters that commands have as flags.
 type Filters struct {
 	Scope   string `json:"scope,omitempty" jsonschema:"which kinds of text; default conversations"`
 	Kind    Words  `json:"kind,omitempty" jsonschema:"only these kinds of text, in place of a scope"`
 	Role    Words  `json:"role,omitempty" jsonschema:"only messages of these roles: user, assistant, toolResult, bashExecution, ..."`
 	Error   bool   `json:"error,omitempty" jsonschema:"only what failed"`
-	Branch  string `json:"branch,omitempty" jsonschema:"only entries of such branches; default any"`
+	Branch  string `json:"branch,omitempty" jsonschema:"only entries of these branches; default any"`
 	Tool    Words  `json:"tool,omitempty" jsonschema:"only calls and results of these tools"`
 	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
 	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
@@ -54,7 +54,7 @@ type Filters struct {
 	Model   Words  `json:"model,omitempty" jsonschema:"only text of these models: a part of the name"`
 	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
 	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
-	Exclude Words  `json:"exclude,omitempty" jsonschema:"leave out sessions whose path matches this glob"`
+	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
 
 	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"search the session you are running in too"`
 }
@@ -72,7 +72,7 @@ func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec
 	return spec, err
 }
 
-// CallFilters are those of the filters that concern calls and tokens.
+// CallFilters are the filters for calls and tokens.
 type CallFilters struct {
 	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
 	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
@@ -80,7 +80,7 @@ type CallFilters struct {
 	Model   Words  `json:"model,omitempty" jsonschema:"only of these models: a part of the name"`
 	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
 	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
-	Exclude Words  `json:"exclude,omitempty" jsonschema:"leave out sessions whose path matches this glob"`
+	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
 
 	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"count the session you are running in too"`
 }
@@ -92,26 +92,26 @@ func (f *CallFilters) filters() Filters {
 	}
 }
 
-// Paging bounds an answer and says where it begins.
+// Paging is the bound of an answer and where it begins.
 type Paging struct {
-	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"length of the answer in bytes; default 24000, at most 512000"`
-	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor of the answer before, with the same other arguments"`
+	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"most bytes of the answer; default 24000, at most 512000"`
+	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous answer; repeat its other arguments"`
 }
 
-// What maxBytes is when nothing is said, and at most.
+// The default and the largest value of maxBytes.
 const (
 	defaultBytes = 24_000
 	mostBytes    = 512_000
 )
 
-// take clears both, so that what is left is the request.
+// take clears both, so that the rest identifies the request.
 func (p *Paging) take() (taken Paging) {
 	taken, *p = *p, Paging{}
 	taken.MaxBytes = cmp.Or(taken.MaxBytes, defaultBytes)
 	return taken
 }
 
-// The sets of words that fields take, by the name of the field.
+// The words that fields accept, by the name of the field.
 func enums() map[string][]any {
 	sets := make(map[string][]any)
 	for _, s := range scope.Scopes {
@@ -140,7 +140,7 @@ func enums() map[string][]any {
 	return sets
 }
 
-// types are the schemas of types that encode themselves.
+// types are the schemas of types with their own encoding.
 var types = map[reflect.Type]*jsonschema.Schema{
 	reflect.TypeFor[Words]():           {Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 	reflect.TypeFor[session.Time]():    {Type: "string", Format: "date-time"},
@@ -193,8 +193,8 @@ func schemaOf[T any]() *jsonschema.Schema {
 	return s
 }
 
-// plain makes lists that Go may leave nil lists: ours are absent then. Properties
-// may be added to answers, so that others than those described are allowed there.
+// plain removes null from the types of lists, which are absent instead. Answers may
+// get more properties, so other properties than those described are allowed.
 func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -221,11 +221,11 @@ func open(s *jsonschema.Schema) *jsonschema.Schema {
 	return s
 }
 
-// longestInput is how long arguments may be together.
+// longestInput is the most bytes of all arguments of a call together.
 const longestInput = 128 << 10
 
-// decode reads the arguments of a tool. It knows the names that there are and
-// says which one was meant.
+// decode reads the arguments of a tool. For an unknown name the error suggests the
+// one that was meant.
 func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	if len(raw) > longestInput {
 		return &Error{codeInput, fmt.Sprintf("the arguments have %d bytes, more than %d", len(raw), longestInput), "a few words find more than a whole text"}
@@ -278,7 +278,7 @@ func decode(raw json.RawMessage, schema *jsonschema.Schema, input any) error {
 	return nil
 }
 
-// article names the type of a property.
+// article is the type of a property with an article.
 func article(p *jsonschema.Schema) string {
 	switch {
 	case p == nil:
@@ -293,8 +293,8 @@ func article(p *jsonschema.Schema) string {
 	return "a " + p.Type
 }
 
-// inRange checks numbers and the length of texts, that of a list as a whole. For
-// agents that give every argument, 0 is one that is not given.
+// inRange checks numbers and the length of texts; the texts of a list count
+// together. Some agents give every argument, so 0 means not given.
 func inRange(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	if len(raw) == 0 {
 		return nil
@@ -320,7 +320,7 @@ func inRange(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	return nil
 }
 
-// oneOf checks values that only some words can be.
+// oneOf checks values of fields that accept only certain words.
 func oneOf(name string, raw json.RawMessage, p *jsonschema.Schema) error {
 	words := p.Enum
 	if p.Items != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// promptRow is a prompt that is offered, about one topic.
+// promptRow is a prompt about a topic.
 type promptRow struct{ name, title, description, argument, about, text string }
 
 var prompts = []promptRow{

@@ -24,20 +24,20 @@ import (
 
 // ReadInput are the arguments of read_session.
 type ReadInput struct {
-	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as hits name them: an id, the beginning of one, or a path"`
-	Entry   string `json:"entry,omitempty" jsonschema:"read around this entry: its id, the beginning of one, or @ and its offset"`
-	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries on each side of the one named, default 3"`
-	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only so many entries at the end of the session"`
-	All     bool   `json:"all,omitempty" jsonschema:"the entries of all branches in file order; default the branch that the session is on"`
-	Full    bool   `json:"full,omitempty" jsonschema:"texts whole; without it long ones are cut in the middle"`
+	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as in hits: an id, a prefix of one, or a path"`
+	Entry   string `json:"entry,omitempty" jsonschema:"read around this entry: its id, a prefix of it, or @ and its offset"`
+	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after the named one, default 3"`
+	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many entries at the end of the session"`
+	All     bool   `json:"all,omitempty" jsonschema:"entries of all branches in file order; default the active branch"`
+	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; by default long ones are cut in the middle"`
 
-	Transcript bool `json:"transcript,omitempty" jsonschema:"put the texts into the text of the answer too: for clients that show only that"`
+	Transcript bool `json:"transcript,omitempty" jsonschema:"put the texts into the text of the answer too, for clients that show only that"`
 	Paging
 }
 
 const defaultAround = 3
 
-// readAnswer is that of the show command, with what belongs to pages.
+// readAnswer is the answer of the show command, with paging.
 type readAnswer struct {
 	head
 	Session sessionFacts `json:"session"`
@@ -47,7 +47,7 @@ type readAnswer struct {
 	tail
 }
 
-// sessionFacts is what stands above a conversation.
+// sessionFacts describe the session of a conversation.
 type sessionFacts struct {
 	sessions.Row
 	Version   int `json:"version,omitempty"`
@@ -56,7 +56,7 @@ type sessionFacts struct {
 	Skipped   int `json:"skippedLines,omitempty"`
 }
 
-// entryRow is an entry; its parts say what is left out of them.
+// entryRow is an entry; its parts have what was cut from them.
 type entryRow struct {
 	entry.Row
 	Parts []partRow `json:"parts"`
@@ -64,9 +64,9 @@ type entryRow struct {
 
 type partRow struct {
 	entry.PartRow
-	Cut    int `json:"cutBytes,omitempty" jsonschema:"bytes left out of the middle of the text; full shows them"`
-	Offset int `json:"textOffset,omitempty" jsonschema:"where in the text this piece of it begins"`
-	Length int `json:"textLength,omitempty" jsonschema:"bytes of the whole text, of which this is a piece"`
+	Cut    int `json:"cutBytes,omitempty" jsonschema:"bytes cut from the middle of the text; full shows them"`
+	Offset int `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
+	Length int `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
 }
 
 func (s *server) addRead(m *mcp.Server) {
@@ -77,16 +77,16 @@ func (s *server) addRead(m *mcp.Server) {
 	})
 }
 
-// conversation is a session that was named, open for reading.
+// conversation is a session that is open for reading.
 type conversation struct {
 	*entry.Conversation
 	file  entry.File
 	facts sessionFacts
-	entry int // that was named with it, -1 for none
+	entry int // the entry that was named; -1 for none
 }
 
-// openSession opens the session that is named. Only those that are indexed can be
-// read: a server for agents opens no other file.
+// openSession opens a session by name. It must be indexed: agents must not make the
+// server open other files.
 func (s *server) openSession(x *Index, name, entryID string) (*conversation, error) {
 	sum, entryID, err := findSession(x, name, entryID)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	}
 	file, err := s.Files.Open(sum.Path)
 	if errors.Is(err, fs.ErrNotExist) || rec == nil {
-		return nil, &Error{codeNotFound, sum.Path + " was deleted since it was indexed", "list_sessions says what is there"}
+		return nil, &Error{codeNotFound, sum.Path + " was deleted since it was indexed", "list_sessions lists the sessions"}
 	}
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	return c, nil
 }
 
-// findSession finds what SESSION, SESSION:ENTRY or ENTRY means.
+// findSession resolves SESSION, SESSION:ENTRY or ENTRY.
 func findSession(x *Index, name, entry string) (*session.Summary, string, error) {
 	sums := x.Reader.Summaries()
 	if entry == "" {
@@ -154,7 +154,7 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 	return sum, entry, err
 }
 
-// findEntry finds an entry by its id, the beginning of one, or @ and its offset.
+// findEntry resolves an entry id, a prefix of one, or @ and an offset.
 func findEntry(c *entry.Conversation, name string) (int, error) {
 	if digits, ok := strings.CutPrefix(name, "@"); ok {
 		if offset, err := strconv.ParseInt(digits, 10, 64); err == nil {
@@ -166,7 +166,7 @@ func findEntry(c *entry.Conversation, name string) (int, error) {
 	return sessions.FindEntry(c.Record, c.Tree, name)
 }
 
-// nameError explains a name that means nothing, or several things.
+// nameError explains a name that matches nothing, or several things.
 func nameError(x *Index, err error) error {
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
 		hint := "list_sessions lists the sessions"
@@ -188,7 +188,7 @@ func nameError(x *Index, err error) error {
 	for i, s := range e.Sessions {
 		name := short(s.ID)
 		if i > 0 && e.Sessions[i-1].ID == s.ID || i+1 < len(e.Sessions) && e.Sessions[i+1].ID == s.ID {
-			name = s.Path // only the path tells them apart
+			name = s.Path // only the paths differ
 		}
 		names = append(names, name)
 	}
@@ -265,8 +265,8 @@ func readError(err error) error {
 	return err
 }
 
-// branch returns the entries to read from: those of the branch that the named
-// entry is on, or that the session is on.
+// branch returns the entries of the branch of the named entry, or of the active
+// one.
 func (c *conversation) branch(all bool) []int {
 	if all {
 		list := make([]int, len(c.Record.Nodes))
@@ -281,22 +281,22 @@ func (c *conversation) branch(all bool) []int {
 	return c.Through(c.Tree.Path(), c.entry)
 }
 
-// entryWriter collects entries until the budget is spent. An entry that is larger
-// than a page is given in pieces.
+// entryWriter collects entries until the budget is spent. An entry larger than a
+// page is returned in pieces.
 type entryWriter struct {
 	c          *conversation
 	full       bool
-	transcript bool // the texts stand in the text of the answer too
+	transcript bool // the text of the answer has the texts too
 	focus      int
 	max        int
 
 	rows  []entryRow
 	sizes []int
-	rest  *cursor // where the last of the rows goes on; nil when it is whole
+	rest  *cursor // where the last row continues; nil if it is complete
 }
 
 func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
-	const margin = 400 + envelopeBytes // for the cursor, and what surrounds the texts
+	const margin = 400 + envelopeBytes // for the cursor and what is around the texts
 	room := w.max - encodedLen(answer) - encodedLen(readText(answer, w.transcript, 0)) - margin
 	if !w.transcript {
 		room -= w.shortRoom()
@@ -329,11 +329,11 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 	return nil
 }
 
-// shortRoom is how many bytes of an answer its text may have of the entries,
-// unless it is a transcript.
+// shortRoom is how many bytes of an answer are for entries in its text, unless that
+// is a transcript.
 func (w *entryWriter) shortRoom() int { return min(4000, w.max/4) }
 
-// entrySize is what an entry takes of an answer, but for its short text.
+// entrySize is the bytes of an entry in an answer, without its short text.
 func (w *entryWriter) entrySize(r *entryRow) int {
 	if !w.transcript {
 		return encodedLen(r)
@@ -341,7 +341,7 @@ func (w *entryWriter) entrySize(r *entryRow) int {
 	return encodedLen(r) + encodedLen(entryText(r)) + 2
 }
 
-// partSize is what a part takes of an answer, but for its short text.
+// partSize is the bytes of a part in an answer, without its short text.
 func (w *entryWriter) partSize(p *partRow) int {
 	if !w.transcript {
 		return encodedLen(p) + 1
@@ -349,8 +349,8 @@ func (w *entryWriter) partSize(p *partRow) int {
 	return encodedLen(p) + encodedLen(partText(p)) + 2
 }
 
-// shortText is how much of a text is shown unless all is asked for, by the scope
-// that its kind belongs to.
+// shortText is how many bytes of a text are shown without full, by the scope of its
+// kind.
 func shortText(k session.Kind) int {
 	switch {
 	case scope.Prompts.Holds(k) || k == session.KindReply || k == session.KindSummary:
@@ -361,9 +361,9 @@ func shortText(k session.Kind) int {
 	return 200
 }
 
-// row makes the row of an entry from a part and an offset in its text on. With
-// room from 0 on it is a piece that fits into so many bytes, and rest says where
-// the next one begins.
+// row makes the row of an entry, beginning at an offset in the text of a part. With
+// room >= 0 it is a piece of at most that many bytes, and rest is where the next
+// one begins.
 func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
 	whole := e.Row(e.Index == w.focus)
 	row = entryRow{Row: whole, Parts: []partRow{}}
@@ -395,7 +395,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 			row.Parts = row.Parts[:len(row.Parts)-1]
 			return row, &cursor{Part: i}
 		}
-		// A text that is larger than what is left, in pieces.
+		// Split a text that does not fit.
 		length := len(p.Text)
 		last.Text = w.fit(last, room)
 		if last.Text == "" && len(row.Parts) > 1 {
@@ -415,8 +415,8 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 	return row, nil
 }
 
-// fit returns as much of the beginning of a part's text as takes room bytes in an
-// answer, whole lines if that is not much less.
+// fit returns the beginning of the text of a part that fits into room bytes, cut
+// after a line if that is not much shorter.
 func (w *entryWriter) fit(p *partRow, room int) string {
 	piece := *p
 	piece.Length = p.Offset + len(p.Text)
@@ -434,8 +434,8 @@ func (w *entryWriter) fit(p *partRow, room int) string {
 	return piece.Text
 }
 
-// shorten leaves out the middle of a long text: what came of a command often
-// stands at its end.
+// shorten cuts the middle of a long text: the outcome of a command is often at the
+// end.
 func shorten(s string, most int) (short string, cut int) {
 	if len(s) <= most+most/4 {
 		return s, 0
@@ -450,8 +450,8 @@ func shorten(s string, most int) (short string, cut int) {
 	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", strings.TrimRight(s[:head], "\n"), tail-head, strings.TrimLeft(s[tail:], "\n")), tail - head
 }
 
-// readText is the answer in words: a transcript, or the beginning of each entry in
-// so many bytes altogether.
+// readText is the answer as text: a transcript, or the beginnings of the entries in
+// room bytes.
 func readText(a *readAnswer, transcript bool, room int) string {
 	var b strings.Builder
 	whole := func(id string) string { return id }
@@ -473,8 +473,8 @@ func readText(a *readAnswer, transcript bool, room int) string {
 	return b.String()
 }
 
-// writeShort writes the beginning of each entry, as JSON in so many bytes
-// altogether, and how to read on.
+// writeShort writes the beginnings of the entries, which as JSON take at most room
+// bytes, and how to read more.
 func writeShort(b *strings.Builder, a *readAnswer, room int) {
 	list := a.Entries
 	if len(list) == 0 {
@@ -510,7 +510,7 @@ func entryText(r *entryRow) string {
 	return b.String()
 }
 
-// entryHead names an entry and what it is.
+// entryHead is the line above an entry.
 func entryHead(r *entryRow) string {
 	var b strings.Builder
 	who := r.Role

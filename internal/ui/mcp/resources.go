@@ -10,13 +10,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The addresses of resources. SESSION and ENTRY are what read_session takes.
+// The URIs of resources. Their SESSION and ENTRY are those of read_session.
 const (
 	helpURI    = "pigrep://help/query"
 	sessionURI = "pigrep://session/"
 )
 
-// resourceBytes bounds a resource: it is put into a context as a whole.
+// resourceBytes bounds a resource, since all of it gets into the context.
 const resourceBytes = 64_000
 
 func (s *server) addResources(m *mcp.Server) {

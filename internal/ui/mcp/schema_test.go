@@ -180,7 +180,7 @@ func TestBadArguments(t *testing.T) {
 		{"grep", `{"pattern":"x","limit":1001}`, "between 1 and 1000"},
 		{"grep", `{"pattern":["` + strings.Repeat("x", 15_000) + `","` + strings.Repeat("y", 15_000) + `"]}`, "pattern has 30000 characters, more than 20000"},
 		{"grep", `{"pattern":"x","exclude":"` + strings.Repeat("x", 1<<20) + `"}`, "the arguments have"},
-		{"search", `{"query":"x","cursor":"abc"}`, "this is no cursor"},
+		{"search", `{"query":"x","cursor":"abc"}`, "not a cursor"},
 		{"search", `{"query":"x","cursor":"` + (&cursor{Generation: 1}).encode() + `"}`, "another request"},
 		{"search", `[1]`, "no JSON object"},
 		{"grep", `{"pattern":[]}`, `"pattern" is missing`},

@@ -30,25 +30,25 @@ type SearchInput struct {
 	Paging
 }
 
-// searchAnswer is that of the search command, with what belongs to pages.
+// searchAnswer is the answer of the search command, with paging.
 type searchAnswer struct {
 	head
 	Query        string             `json:"query"`
 	Scope        string             `json:"scope,omitempty"`
 	Hits         []query.Hit        `json:"hits"`
 	Sessions     []query.SessionHit `json:"sessions,omitzero"`
-	Total        int                `json:"total" jsonschema:"hits that lack no word"`
+	Total        int                `json:"total" jsonschema:"hits with every word"`
 	TotalAny     int                `json:"totalAny" jsonschema:"all hits"`
 	TotalIsExact bool               `json:"totalIsExact"`
 	DidYouMean   string             `json:"didYouMean,omitempty"`
-	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"of an empty answer: how many hits there are without a filter"`
+	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"if nothing was found: how many hits there are without a filter"`
 	tail
 }
 
 func (s *server) addTools(m *mcp.Server) {
 	add(m, s, tool[SearchInput]{
 		name: "search", title: "Search past sessions",
-		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Every word counts, hits with all of them come first. Returns fragments; read on with read_session.",
+		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Hits with all words come first. Returns fragments; read_session reads more.",
 		output:      open(schemaOf[searchAnswer]()), call: s.search,
 	})
 	s.addGrep(m)
@@ -73,7 +73,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	}
 	defer q.Close()
 	req, window := q.request, max(q.at.Window, q.limit)
-	// One more than is shown says whether there is more.
+	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, in.PerSession, in.Flat, order
 	req.Before, req.After = in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
@@ -125,7 +125,7 @@ func searchError(err error) error {
 	return err
 }
 
-// removed says of filters what the arguments call them.
+// removed names filters as the arguments do.
 func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {
 	list = slices.Clone(list)
 	for i := range list {
@@ -136,7 +136,7 @@ func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {
 	return list
 }
 
-// sessionsOf returns the sessions that these hits are of.
+// sessionsOf returns the sessions of these hits.
 func sessionsOf(all []query.SessionHit, hits []query.Hit) []query.SessionHit {
 	list := []query.SessionHit{}
 	for i := range all {
@@ -147,7 +147,7 @@ func sessionsOf(all []query.SessionHit, hits []query.Hit) []query.SessionHit {
 	return list
 }
 
-// searchText is the answer in words.
+// searchText is the answer as text.
 func searchText(a *searchAnswer, short func(string) string) string {
 	var b strings.Builder
 	switch {
@@ -205,7 +205,7 @@ func hitText(h *query.Hit, short func(string) string) string {
 		b.WriteString(" abandoned")
 	}
 	if len(h.Missing) > 0 {
-		b.WriteString(" lacks " + strings.Join(h.Missing, ", "))
+		b.WriteString(" missing: " + strings.Join(h.Missing, ", "))
 	}
 	for _, n := range h.Before {
 		fmt.Fprintf(&b, "\n   before: %s %s", n.Kind, n.Text)
@@ -217,7 +217,7 @@ func hitText(h *query.Hit, short func(string) string) string {
 	return b.String()
 }
 
-// reference is what names an entry in the arguments of read_session.
+// reference is the name of an entry that read_session accepts.
 func reference(short func(string) string, id, path, entry string) string {
 	if id == "" {
 		id = path

@@ -1,15 +1,14 @@
-// Package mcp lets agents search past sessions: a server of the Model
-// Context Protocol with tools, resources and prompts that only ever read.
+// Package mcp lets agents search past sessions: a Model Context Protocol server
+// with read-only tools, resources and prompts.
 //
-// An answer is that of a command with --json, made for a reader with a small
-// context: it is no longer than asked for (maxBytes), whole items are left out at
-// its end, and a cursor leads to them. Texts come as fragments first; read_session
-// has them whole. What looks like a secret is masked unless the server was told
-// otherwise, and the session in which the agent runs is left out unless it asks.
-// Beside the structured answer stands a short text with the same facts, for
-// clients that show nothing else.
+// An answer is that of a command with --json, for a reader with a small context: it
+// has at most maxBytes, drops whole items at its end, and has a cursor to them.
+// Search returns fragments; read_session has whole texts. Secrets are masked unless
+// the server is started with --reveal, and the session in which the agent runs is
+// excluded unless it asks. A short text has the same facts, for clients that show
+// only text.
 //
-// The same request to the same generation of the index gets the same bytes.
+// The same request on the same generation of the index returns the same bytes.
 package mcp
 
 import (
@@ -28,8 +27,7 @@ import (
 	"pigrep/query/grep"
 )
 
-// Config is what a server answers from. The functions are called by several
-// goroutines at a time.
+// Config is what a server needs. Its functions must be safe for concurrent use.
 type Config struct {
 	Version string // of pigrep
 	Adapter adapter.Adapter
@@ -37,12 +35,11 @@ type Config struct {
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	// Open brings the index up to date and opens it, and At opens the
-	// generation of this number, when it is still there. The caller closes what
-	// it gets.
+	// Open updates and opens the index. At opens a generation; nil if it is
+	// gone. The caller closes both.
 	Open func(ctx context.Context) (*Index, error)
 	At   func(generation uint64) *Index
-	// Name tells this index from others; cursors are good for one only.
+	// Name identifies the index, since a cursor is only valid for one.
 	Name     string
 	Resume   query.ResumeFunc         // how sessions are resumed
 	Absolute func(path string) string // resolves a path that an agent gives
@@ -50,25 +47,25 @@ type Config struct {
 	// Help is the page about the query language.
 	Help func() string
 
-	Reveal  bool    // secrets are shown as they are
-	Current Session // in which the agent runs
+	Reveal  bool    // do not mask secrets
+	Current Session // the session in which the agent runs
 }
 
-// Session names a session; either may be unknown.
+// Session identifies a session; either field may be empty.
 type Session struct{ ID, Path string }
 
-// Index is an index that is open for one answer.
+// Index is an index, open for one answer.
 type Index struct {
 	Reader   *index.Reader
 	State    query.IndexState // what it lacks
-	Lag      string           // why it lacks files; "" when it has all
-	Warnings []string         // what cannot be read at all
+	Lag      string           // why it lacks files; "" if it has all
+	Warnings []string         // about what cannot be read
 	Files    func() []grep.File
-	Pin      func() // keep the generation for those who come back with a cursor
+	Pin      func() // keeps the generation for later calls with a cursor
 	Close    func()
 }
 
-// warnings are those of an answer that only knows what is indexed.
+// warnings are the warnings of an answer from the index alone.
 func (x *Index) warnings(more ...string) []string {
 	list := []string{}
 	if x.Lag != "" {
@@ -77,7 +74,7 @@ func (x *Index) warnings(more ...string) []string {
 	return append(append(list, x.Warnings...), more...) // never null in JSON
 }
 
-// Error is an error that says what to do about it.
+// Error is an error with a hint.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -105,13 +102,13 @@ const (
 // server answers the calls of tools.
 type server struct {
 	Config
-	catalogue []*mcp.Tool // as they were added
+	catalogue []*mcp.Tool // in the order in which they were added
 }
 
 const instructions = `pigrep searches past sessions of the pi coding agent on this machine: prompts, replies, tool calls and their results.
 Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "index.complete": false means that some text was not searched. Everything is read-only.`
 
-// New returns a server that has all tools, resources and prompts.
+// New returns a server with all tools, resources and prompts.
 func New(c Config) *mcp.Server {
 	s, _ := newServer(c)
 	return s
@@ -135,15 +132,15 @@ func newServer(c Config) (*mcp.Server, *server) {
 	return m, s
 }
 
-// Serve answers on out what it reads from in, one message a line, until in ends
-// or the context is done. A client that goes away is the end, and no error.
+// Serve reads messages from in and answers on out, a message a line, until in ends
+// or the context is done. It is no error if the client goes away.
 func Serve(ctx context.Context, c Config, in io.Reader, out io.Writer) error {
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	w := newLineWriter(out, stop)
 	err := New(c).Run(serving, &mcp.IOTransport{Reader: newLineGuard(in, w), Writer: w, MaxLineLength: maxMessage})
 	if w.failed() || ctx.Err() != nil {
-		return context.Cause(ctx) // nil when it was the client that went
+		return context.Cause(ctx) // nil if the client went away
 	}
 	return err
 }

@@ -14,15 +14,15 @@ import (
 
 // SessionsInput are the arguments of list_sessions.
 type SessionsInput struct {
-	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only sessions with such text, the best match first"`
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only sessions with this text, best match first"`
 	Filters
 	Named bool `json:"named,omitempty" jsonschema:"only sessions with a name"`
-	Forks bool `json:"forks,omitempty" jsonschema:"only forks and what they were forked from, families together"`
+	Forks bool `json:"forks,omitempty" jsonschema:"only forks and their parents, grouped"`
 	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions on a page, default 20"`
 	Paging
 }
 
-// sessionsAnswer is that of the sessions command, with what belongs to pages.
+// sessionsAnswer is the answer of the sessions command, with paging.
 type sessionsAnswer struct {
 	head
 	Query        string         `json:"query,omitempty"`
@@ -35,7 +35,7 @@ type sessionsAnswer struct {
 func (s *server) addSessions(m *mcp.Server) {
 	add(m, s, tool[SessionsInput]{
 		name: "list_sessions", title: "List past sessions",
-		description: "Past sessions, the latest activity first: name or first prompt, directory, when, how long. With a query those that match, best first. Use it to see what was worked on in a project or a week.",
+		description: "Past sessions, latest activity first: name or first prompt, directory, time, length. With a query those that match, best first. Use it to see what was worked on in a project or a week.",
 		output:      open(schemaOf[sessionsAnswer]()), call: s.sessions,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"pigrep/internal/ui/printer"
 )
 
-// StatusInput are the arguments of status: none.
+// StatusInput is the arguments of status: none.
 type StatusInput struct{}
 
 func (s *server) addStatus(m *mcp.Server) {

@@ -11,14 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A tool turns its arguments, which it may change, into a result.
+// A tool makes a result of its arguments, which it may change.
 type tool[In any] struct {
 	name, title, description string
 	output                   *jsonschema.Schema
 	call                     func(ctx context.Context, in *In) (*mcp.CallToolResult, error)
 }
 
-// add offers a tool.
+// add adds a tool to the server.
 func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	input := inputSchema[In]()
 	no := false
@@ -41,7 +41,7 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 		result, err = t.call(ctx, &in)
 		switch {
 		case ctx.Err() != nil:
-			return nil, ctx.Err() // nobody waits for the answer
+			return nil, ctx.Err() // the client does not wait any more
 		case err != nil:
 			s.Logger.Debug("refused", "tool", t.name, "error", err)
 			return failure(err), nil
@@ -50,7 +50,7 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	})
 }
 
-// failure is an error as the result of a tool, which the agent reads.
+// failure is the result of a tool that failed, for the agent to read.
 func failure(err error) *mcp.CallToolResult {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -65,7 +65,7 @@ func failure(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}, StructuredContent: data}
 }
 
-// encode writes JSON as all of pigrep does.
+// encode writes JSON without escaping for HTML.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -76,8 +76,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encodedLen is how long a value is in JSON as it goes over the wire, where the
-// protocol escapes what HTML would read.
+// encodedLen is the length of a value on the wire, where the protocol escapes JSON
+// for HTML.
 func encodedLen(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {

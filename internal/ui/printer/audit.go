@@ -17,19 +17,19 @@ import (
 	"pigrep/query/audit"
 )
 
-// Audit is the answer of an audit command: rows of one kind, and how much was
-// looked at. NewToolsAudit and its like make one.
+// Audit is the answer of tools, its subcommands and usage: a table, and what it
+// covers. NewToolsAudit and the like make one.
 type Audit struct {
 	Coverage *audit.Coverage
 	State    query.IndexState
-	Warnings func() []string // asked for when all rows are printed
-	Rows     int             // how many have been printed
+	Warnings func() []string // called after the last row is printed
+	Rows     int             // printed so far
 
 	command string
 	table   table
-	facts   any                   // members of JSON beside the rows, a struct; nil when there are none
-	sum     any                   // the total in JSON; nil when there is none
-	closing func(rows int) string // below the rows, for people
+	facts   any                   // a struct: JSON members before the rows; nil for none
+	sum     any                   // the total in JSON; nil for none
+	closing func(rows int) string // the line below the rows in text
 }
 
 func (a *Audit) json(j *jsonWriter) error {
@@ -76,8 +76,8 @@ func (a *Audit) text(t *text) (err error) {
 	return nil
 }
 
-// foldLine breaks a line between the facts in it, and these between words, where
-// that is needed.
+// foldLine breaks a line that is too long: between its facts, and between words
+// where one fact is too long.
 func foldLine(line string, width int) (lines []string) {
 	last := ""
 	for fact := range strings.SplitSeq(line, " · ") {
@@ -100,7 +100,7 @@ func foldLine(line string, width int) (lines []string) {
 	return append(lines, last)
 }
 
-// CoverageLine says what an audit has looked at.
+// CoverageLine says which sessions an audit covers.
 func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 	parts := []string{human.Plural(c.Sessions, "session", "sessions")}
 	if !c.First.IsZero() {
@@ -119,8 +119,8 @@ func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 	return strings.Join(parts, " · ")
 }
 
-// csv writes comma-separated values. Cells that a spreadsheet would run as
-// formulas begin with an apostrophe.
+// csv writes comma-separated values. An apostrophe in front keeps a spreadsheet
+// from running a cell as a formula.
 func (a *Audit) csv(w io.Writer) error {
 	out := csv.NewWriter(w)
 	cells := names(a.table)
@@ -141,8 +141,7 @@ func (a *Audit) csv(w io.Writer) error {
 	return out.Error()
 }
 
-// csvCell makes a cell harmless: control characters are left out, and what would
-// be a formula is a text.
+// csvCell makes a cell safe: without control characters and no formula.
 func csvCell(s string) string {
 	s = terminal.Clean(s)
 	if s == "" {
@@ -160,8 +159,8 @@ func csvCell(s string) string {
 	return s
 }
 
-// keyColumns are the columns of the dimensions that rows are made of. The total
-// is of them all.
+// keyColumns are the columns of the dimensions that rows are grouped by. total is
+// the row that covers all of them.
 func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key) []sheetColumn[T] {
 	var columns []sheetColumn[T]
 	labelled := false
@@ -218,7 +217,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 
 func fixed(list []string) func() []string { return func() []string { return list } }
 
-// limited returns the first rows of a list, all of them without a limit.
+// limited returns the first rows of a list; 0 means no limit.
 func limited[T any](list []T, limit int) []T {
 	if limit > 0 && limit < len(list) {
 		return list[:limit]
@@ -226,7 +225,7 @@ func limited[T any](list []T, limit int) []T {
 	return list
 }
 
-// shown says how many rows there are, and how many of them are shown.
+// shown is the number of rows, and how many of them are shown.
 func shown(rows, all int, one, many string) string {
 	if rows < all {
 		return human.Plural(all, one, many) + "; " + human.Number(rows) + " shown (more: -n)"

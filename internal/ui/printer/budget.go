@@ -6,9 +6,9 @@ import (
 	"io"
 )
 
-// Fit returns how many of the first items an answer has room for in max bytes, and
-// whether it fits at all. size is about what an item adds to the answer, whole is
-// exactly what the answer takes with the first n.
+// Fit returns how many of the first items fit into an answer of at most max bytes,
+// and whether the answer fits at all. size estimates what an item adds; whole is
+// the exact size of the answer with the first n items.
 func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fits bool) {
 	used := whole(0)
 	if items == 0 {
@@ -26,22 +26,22 @@ func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fi
 	return 0, whole(0) <= max
 }
 
-// budget takes an answer piece by piece. Without a bound each piece is written at
-// once. With one nothing is written before the end, and only as many whole rows as
-// fit; what is not a row is always written, even where that alone is too much.
+// budget takes an answer piece by piece. Without a bound it writes each piece at
+// once. With a bound it writes nothing before the end, and then as many whole rows
+// as fit. What is not a row is always written, even if that alone is too much.
 type budget struct {
 	w       io.Writer
-	max     int // 0: no bound
+	max     int // 0 for no bound
 	written int
 
 	// A bounded answer: around[0], rows, around[1], others, around[2].
 	around       [3]bytes.Buffer
-	at           int // in around
+	at           int // index of the current piece in around
 	rows, others []boundedRow
 	size         int // of the rows
-	dropped      int // rows that were not even kept to choose from
+	dropped      int // rows beyond the bound, which are not kept
 
-	begun bool // a row has been written
+	begun bool // a row of the current list has been written
 }
 
 type boundedRow struct {
@@ -49,7 +49,7 @@ type boundedRow struct {
 	owner string
 }
 
-// write takes a piece that is no row.
+// write takes a piece that is not a row.
 func (b *budget) write(data []byte) error {
 	b.begun = false
 	if b.max > 0 {
@@ -74,7 +74,7 @@ func (b *budget) row(data []byte, owner string) error {
 	return nil
 }
 
-// other takes a row that stays if one of its owner does.
+// other takes a row that is kept only if a row of the same owner is.
 func (b *budget) other(data []byte, owner string) error {
 	if b.max == 0 {
 		return b.next(data)
@@ -84,7 +84,8 @@ func (b *budget) other(data []byte, owner string) error {
 	return nil
 }
 
-// end takes the last piece, an object without its closing brace, and writes what has been kept.
+// end takes the last piece, an object without its closing brace, and writes what
+// is kept.
 func (b *budget) end(last []byte) error {
 	if b.max == 0 {
 		return b.pass(append(last, "}\n"...))
@@ -121,7 +122,7 @@ func (b *budget) answer(n int) []byte {
 	return append(out, "}\n"...)
 }
 
-// next writes a row, apart from the one before it.
+// next writes a row and what separates it from the one before.
 func (b *budget) next(data []byte) error {
 	if b.begun && !endsLine(data) {
 		if err := b.pass([]byte{','}); err != nil {
@@ -132,7 +133,7 @@ func (b *budget) next(data []byte) error {
 	return b.pass(data)
 }
 
-// endsLine reports whether a row is a line; others are set apart by commas.
+// endsLine reports whether a row is a line of its own; others need commas.
 func endsLine(row []byte) bool { return row[len(row)-1] == '\n' }
 
 func (b *budget) pass(data []byte) error {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// NewCallsAudit makes the answer of tools calls, and of commands as typed. The
-// rows come as they are found.
+// NewCallsAudit makes the answer of tools calls, and of tools commands --raw. Its
+// rows are printed as they are found.
 func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
@@ -48,8 +48,7 @@ func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Au
 	}
 }
 
-// argumentsCell is a cell with the arguments of a call. People see where the lines
-// of a command end.
+// argumentsCell is the arguments of a call; in text ⏎ marks the ends of lines.
 func argumentsCell(r *audit.CallRow) cell {
 	text := r.Arguments
 	if r.Cut {
@@ -65,7 +64,7 @@ func counted(n int) *int {
 	return &n
 }
 
-// projectName is the last element of a directory.
+// projectName is the last element of a path.
 func projectName(dir string) string {
 	dir = strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")
 	return dir[strings.LastIndexByte(dir, '/')+1:]

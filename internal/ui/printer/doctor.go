@@ -18,14 +18,14 @@ type Doctor struct {
 	Files      int       `json:"files"`
 	Documents  int       `json:"documents"`
 	Compared   int       `json:"compared"` // files read and compared part by part
-	Changed    int       `json:"changed"`  // files that could not be, new or changed since they were indexed
+	Changed    int       `json:"changed"`  // files not compared: new or changed since they were indexed
 	Findings   []Finding `json:"findings"`
 	Repaired   string    `json:"repaired,omitempty"` // what was done about the findings
 }
 
-// Finding is something that is wrong with the index.
+// Finding is a defect of the index.
 type Finding struct {
-	Path string `json:"path,omitempty"` // the session file; "" when it is about the index as a whole
+	Path string `json:"path,omitempty"` // of the session file; "" for the index as a whole
 	What string `json:"what"`
 }
 
@@ -42,7 +42,7 @@ func doctorLine(d *Doctor) string {
 		fmt.Fprintf(&b, ", %s compared with the index part by part", human.Plural(d.Compared, "file", "files"))
 	}
 	if d.Changed > 0 {
-		fmt.Fprintf(&b, "; %s not, new or changed since (`pigrep index` first)", human.Plural(d.Changed, "file", "files"))
+		fmt.Fprintf(&b, "; %s not compared: new or changed since (run `pigrep index` first)", human.Plural(d.Changed, "file", "files"))
 	}
 	if d.Repaired != "" {
 		b.WriteString("; repaired: " + d.Repaired)

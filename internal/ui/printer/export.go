@@ -14,10 +14,10 @@ import (
 // Exports lists the formats of exported conversations, the default first.
 var Exports = []string{"md", "html", "json", "txt"}
 
-// exportWidth is the width of exported text: nobody knows the reader's.
+// exportWidth is the width of exported text, since that of its reader is unknown.
 const exportWidth = 100
 
-// Export writes a conversation as a file that stands on its own.
+// Export writes a conversation as a self-contained file.
 func Export(w io.Writer, format string, s *Show) error {
 	s.Full = true
 	switch format {
@@ -33,10 +33,10 @@ func Export(w io.Writer, format string, s *Show) error {
 	return fmt.Errorf("unknown format %q", format)
 }
 
-// exportFacts are the facts above an exported conversation, name and value.
+// exportFacts are the names and values above an exported conversation.
 func exportFacts(f *SessionFacts) [][2]string {
 	facts := [][2]string{
-		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Begun", stamp(f.Created)}, {"Last message", stamp(f.Modified)},
+		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", stamp(f.Created)}, {"Last message", stamp(f.Modified)},
 		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
 		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
 	}
@@ -56,7 +56,7 @@ func stamp(t session.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
-// anchors gives every entry a name of its own in a document.
+// anchors gives every entry of a document a unique name.
 type anchors map[string]int
 
 func (a anchors) of(id string) string {
@@ -95,7 +95,7 @@ func entryTitle(e *entry.Entry) string {
 	return what
 }
 
-// entryNotes are the facts beside the heading of an exported entry.
+// entryNotes are the facts next to the heading of an exported entry.
 func entryNotes(e *entry.Entry, branches bool) []string {
 	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
 	if e.Model != "" && e.Type == session.TypeMessage {
@@ -113,8 +113,8 @@ func entryNotes(e *entry.Entry, branches bool) []string {
 	return notes
 }
 
-// exportMarkdown writes Markdown. What people and models said stays Markdown;
-// everything else is in fences that nothing inside can end.
+// exportMarkdown writes Markdown. What users and models wrote stays Markdown;
+// everything else goes into fences longer than any inside.
 func exportMarkdown(w io.Writer, s *Show) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Title(s.Session.Name, s.Session.FirstPrompt)))
@@ -149,7 +149,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		c := block.Call
 		name := "call"
 		if c.Nested {
-			name = "call by the tool"
+			name = "nested call"
 		}
 		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
 		command, ok := commandOf(c)
@@ -238,7 +238,7 @@ func fence(b *strings.Builder, language string, text []byte) {
 	fmt.Fprintf(b, "%s%s\n%s\n%s\n", mark, language, s, mark)
 }
 
-// codeSpan writes one line of text as it is.
+// codeSpan writes a line of text as inline code.
 func codeSpan(s string) string {
 	if s == "" {
 		return "``"

@@ -15,16 +15,16 @@ import (
 	"pigrep/query/entry"
 )
 
-// The page needs nothing but itself: no script, no network. The templates escape
-// what sessions say, and the policy in the head of the page makes a browser hold
-// what they promise.
+// The page is self-contained: no script, no network. html/template escapes all
+// text of sessions, and the Content-Security-Policy in the head of the page makes
+// the browser enforce the rest.
 //
 //go:embed export.html
 var exportPage string
 
 var exportTemplates = sync.OnceValue(func() *template.Template { return template.Must(template.New("").Parse(exportPage)) })
 
-// openLines is how long an output may be to be shown unfolded.
+// openLines is the most lines of an output that is shown unfolded.
 const openLines = 12
 
 func exportHTML(w io.Writer, s *Show) error {
@@ -54,17 +54,17 @@ type htmlEntry struct {
 	Blocks                          []htmlBlock
 }
 
-// htmlBlock is a block of an entry. What is empty is not shown.
+// htmlBlock is a block of an entry. Empty fields are not shown.
 type htmlBlock struct {
 	Call    *htmlCall
 	Command string
 	Picture *htmlPicture
-	Folded  string // what the prose is that is folded
+	Folded  string // the title of prose that is folded; "" shows it unfolded
 	Prose   []htmlProse
 	Text    string
 	Problem string
 	Output  *htmlOutput
-	End     string // of a command: how it ended, if not well
+	End     string // of a command that failed: how it ended
 }
 
 type htmlCall struct {
@@ -75,12 +75,12 @@ type htmlCall struct {
 
 type htmlArgument struct{ Name, Value string }
 
-// Lines reports whether the value has several.
+// Lines reports whether the value has more than one line.
 func (a htmlArgument) Lines() bool { return strings.Contains(a.Value, "\n") }
 
 type htmlPicture struct {
 	Text   string
-	Source template.URL // "" shows the text only
+	Source template.URL // "" shows only the text
 }
 
 type htmlOutput struct {
@@ -164,7 +164,7 @@ func newHTMLCall(c *session.Call) *htmlCall {
 	return x
 }
 
-// newHTMLOutput is what a tool or command put out; nil for nothing.
+// newHTMLOutput is the output of a tool or command; nil if it is empty.
 func newHTMLOutput(what string, text []byte, failed bool) *htmlOutput {
 	s := strings.Trim(tidy(text), "\n")
 	if s == "" {
@@ -174,8 +174,8 @@ func newHTMLOutput(what string, text []byte, failed bool) *htmlOutput {
 	return &htmlOutput{What: what, Lines: human.Plural(n, "line", "lines"), Text: s, Open: n <= openLines && len(s) < 4000, Failed: failed}
 }
 
-// htmlProse is a piece of Markdown: code blocks, headings, bold and code are
-// shown, the rest stays as it was typed.
+// htmlProse is a piece of Markdown: a code block, or lines with headings, bold text
+// and code. All other markup stays as it was typed.
 type htmlProse struct {
 	Code  bool
 	Text  string // of a code block
@@ -191,7 +191,7 @@ type htmlLine struct {
 type htmlSpan struct {
 	Text string
 	Code bool
-	Bold []htmlSpan // in place of a text
+	Bold []htmlSpan // instead of Text
 }
 
 func newHTMLProse(text []byte) (all []htmlProse) {
@@ -237,10 +237,10 @@ func newHTMLProse(text []byte) (all []htmlProse) {
 	return all
 }
 
-// spansIn matches code, and bold text with or without code in it.
+// spansIn matches code, and bold text that may contain code.
 var spansIn = regexp.MustCompile("`[^`]+`|\\*\\*(?:[^*`]|`[^`]+`)+\\*\\*")
 
-// spansOf returns the pieces of a line, code and bold text apart.
+// spansOf splits a line into plain text, code and bold text.
 func spansOf(s string) (spans []htmlSpan) {
 	at := 0
 	for _, m := range append(spansIn.FindAllStringIndex(s, -1), []int{len(s), len(s)}) {
@@ -259,8 +259,8 @@ func spansOf(s string) (spans []htmlSpan) {
 	return spans
 }
 
-// isShownImage reports whether a browser may be given the image: a type that
-// cannot hold scripts, and nothing but base64.
+// isShownImage reports whether the image is safe to embed: of a type that cannot
+// contain scripts, and valid base64.
 func isShownImage(i *session.Image) bool {
 	switch i.MimeType {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":

@@ -11,12 +11,12 @@ type Failure struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
-	// Candidates are what the person may have meant, one a line.
+	// Candidates are what the user may have meant.
 	Candidates []string `json:"candidates,omitempty"`
 }
 
-// Write writes the error, as one line and the hint as another, or as
-// {"error":{…}} on one line.
+// Write writes the error on one line and the hint on another, or both as
+// {"error":{…}}.
 func (f Failure) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return encode(w, struct {
@@ -31,13 +31,14 @@ func (f Failure) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// Warning is something that is no result and stops nothing.
+// Warning is a message beside the results that stops nothing.
 type Warning struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Write writes the warning as Failure.Write does an error, with the name warning.
+// Write writes the warning on one line and the hint on another, or both as
+// {"warning":{…}}.
 func (n Warning) Write(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return encode(w, struct {

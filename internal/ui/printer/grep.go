@@ -15,31 +15,30 @@ import (
 	"pigrep/query/grep"
 )
 
-// GrepMode is what a grep tells of its matches.
+// GrepMode is what grep prints of its matches.
 type GrepMode int
 
-// The modes. JSON and JSON Lines know lines only.
+// The modes. JSON and JSON Lines always print lines.
 const (
-	GrepLines  GrepMode = iota // the lines that match and those around them
-	GrepOnly                   // what matches, each on a line
+	GrepLines  GrepMode = iota // matching lines and those around them
+	GrepOnly                   // each match on a line
 	GrepVim                    // sessionPath:line:column:text for each match
-	GrepFiles                  // the files that have a match
-	GrepCounts                 // how many lines of each file match
+	GrepFiles                  // files with a match
+	GrepCounts                 // the number of matching lines of each file
 )
 
-// grepSeparator stands between groups of lines.
+// grepSeparator separates groups of lines.
 const grepSeparator = "--"
 
-// Grep is the answer of the grep command. Its matches are written as they are
-// found.
+// Grep is the answer of the grep command. Matches are printed as they are found.
 type Grep struct {
 	Mode     GrepMode
-	Numbers  bool // of the lines within their part; text has them always
-	Context  bool // lines around matches: groups of lines are set apart
+	Numbers  bool // print line numbers within the part; text always does
+	Context  bool // separate groups of lines
 	Patterns []string
 	Scope    string // "" when kinds were named
 
-	// Each hands over the matches. End is asked for after the last one.
+	// Each calls visit for each match; End is called after the last one.
 	Each func(visit func(*grep.Match) error) error
 	End  func() (*grep.Summary, query.IndexState)
 }
@@ -59,15 +58,15 @@ func (g *Grep) lines(out *grepText) error {
 
 // grepText writes lines of text:
 //
-//	sessionPath:entryId:kind:number:text    and with - for : around a match
+//	sessionPath:entryId:kind:number:text    with - for : around a match
 //
-// For people the path stands above the lines of a file.
+// Text has the path on a line above those of the file.
 type grepText struct {
 	*text
 	*Grep
 	plain bool
 
-	path    string // of the file being written
+	path    string // of the current file
 	count   int
 	started bool
 	last    lastLine
@@ -124,7 +123,7 @@ func (g *grepText) match(m *grep.Match) error {
 	return err
 }
 
-// separate writes what stands between files, and between groups of lines.
+// separate writes what separates groups of lines.
 func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
@@ -134,7 +133,7 @@ func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	}
 }
 
-// head writes what stands before the text of a line.
+// head writes what comes before the text of a line.
 func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match bool) {
 	sep := ":"
 	if !match {
@@ -157,7 +156,7 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
 
-// printed writes a line, or the lines of a match that goes over several.
+// printed writes a line, or all lines of a match that spans several.
 func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
 	number, start, spans := l.Number, 0, l.Spans
 	for line := range strings.SplitSeq(l.Text, "\n") {
@@ -175,14 +174,14 @@ func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
 	}
 }
 
-// Lines longer than longLine bytes are shown to people from shortly before their
-// first match on.
+// In text, a line longer than longLine bytes is shown from leadBytes before its
+// first match.
 const (
 	longLine  = 2000
 	leadBytes = 200
 )
 
-// marked returns the line with its matches marked, safe to print.
+// marked returns the line safe to print, with its matches marked.
 func (g *grepText) marked(line string, spans [][2]int) string {
 	var b strings.Builder
 	from, to := 0, len(line)
@@ -229,14 +228,14 @@ func (g *grepText) cleanPath(path string) string {
 	return g.style(grepPathLook, terminal.Clean(human.Path(path, g.Home)))
 }
 
-// lineAt returns the line of the text that a place is in, and where it begins.
+// lineAt returns the line that contains an offset of the text, and where it begins.
 func lineAt(text string, at int) (line string, start int) {
 	start = 1 + strings.LastIndexByte(text[:at], '\n')
 	line, _, _ = strings.Cut(text[start:], "\n")
 	return line, start
 }
 
-// endFile writes what is known of a file only after its last match.
+// endFile writes what is only known after the last match of a file.
 func (g *grepText) endFile() error {
 	if g.path == "" {
 		return nil

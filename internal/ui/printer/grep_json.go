@@ -5,8 +5,8 @@ import (
 	"pigrep/query/grep"
 )
 
-// grepStats are the figures of ripgrep that do not depend on the clock or on the
-// way of searching.
+// grepStats are the statistics of ripgrep that depend neither on the clock nor on
+// how the search was done.
 type grepStats struct {
 	Searches          int `json:"searches"`
 	SearchesWithMatch int `json:"searches_with_match"`
@@ -56,8 +56,7 @@ type grepLead struct {
 	Scope    string   `json:"scope,omitempty"`
 }
 
-// grepLines writes the messages of ripgrep's --json, with our position fields
-// added.
+// grepLines writes the messages of ripgrep's --json with our location fields added.
 type grepLines struct {
 	j     *jsonWriter
 	path  string

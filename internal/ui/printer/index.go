@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Index is the outcome of the index command, or with DryRun what it would do.
+// Index is the outcome of the index command; with DryRun, what it would do.
 type Index struct {
 	DryRun  bool             `json:"dryRun"`
 	Dir     string           `json:"indexDir"`
@@ -21,13 +21,13 @@ type Index struct {
 	State   query.IndexState `json:"index"`
 }
 
-// ChangeCount says how many files changed in a way.
+// ChangeCount is the number of files with a kind of change.
 type ChangeCount struct {
 	Change string `json:"change"`
 	Files  int    `json:"files"`
 }
 
-// Step is what an update would do about one file, and why.
+// Step is what an update does about one file, and why.
 type Step struct {
 	Change string `json:"change"`
 	Path   string `json:"path"`
@@ -90,7 +90,7 @@ func (x *Index) text(t *text) error {
 	return err
 }
 
-// indexLine says in one line what an update of the index did or would do.
+// indexLine is what an update of the index did, or would do, on one line.
 func indexLine(x *Index) string {
 	var changes []string
 	files := 0

@@ -14,8 +14,8 @@ import (
 // SchemaVersion is the version of the JSON output.
 const SchemaVersion = 1
 
-// jsonWriter writes an answer as JSON: as one object or, with lines, its rows as
-// one object a line and what is said of all of them as the last one.
+// jsonWriter writes an answer as JSON: as one object or, with lines, as an object a
+// line: the rows, then a summary.
 type jsonWriter struct {
 	lines bool
 	out   *budget
@@ -37,21 +37,21 @@ func (j *jsonWriter) head(command string) head {
 	return h
 }
 
-// stream is an answer of rows, which are written as they come: there may be more
-// of them than fit into memory.
+// stream is an answer whose rows are written as they come: there may be more of
+// them than fit into memory.
 type stream struct {
 	command string
-	lead    any // a struct, whose members come before the rows; nil for none
-	session any // of a conversation: a member of the object, the first of the lines
+	lead    any // a struct: the members before the rows; nil for none
+	session any // of a conversation: a member of the object, or the first line
 	name    string
 	rows    func(visit func(any) error) error
-	broken  bool // the object has each row on a line
-	// owner is what a row belongs to. others are listed after the rows; they stay
-	// in a bounded answer if a row of the same owner does.
+	broken  bool // each row on a line of the object
+	// owner returns what a row belongs to. others follow the rows; a bounded answer
+	// keeps those whose owner has a row in it.
 	owner  func(row any) string
 	others *stream
-	// tail returns a struct, whose members come after n rows. It is called when
-	// they are written; nil for none.
+	// tail returns a struct: the members after the rows, of which there are n. It is
+	// called when all of them are written; nil for none.
 	tail func(n int) any
 }
 
@@ -107,7 +107,7 @@ func (j *jsonWriter) open(s *stream) error {
 	return j.out.write(append([]byte{'{'}, members...))
 }
 
-// list writes rows, each to the budget, and counts them.
+// list writes and counts rows.
 func (j *jsonWriter) list(s *stream, put func(data []byte, owner string) error) (n int, err error) {
 	if !j.lines {
 		if err := j.out.write(fmt.Appendf(nil, `,"%s":[`, s.name)); err != nil {
@@ -138,8 +138,7 @@ func (j *jsonWriter) list(s *stream, put func(data []byte, owner string) error) 
 	return n, j.out.write([]byte{']'})
 }
 
-// object writes an answer, or the summary of one, whose members are those of the
-// structs.
+// object writes an answer or a summary, with the members of all the structs.
 func (j *jsonWriter) object(command string, structs ...any) error {
 	members, err := j.members(append([]any{j.head(command)}, structs...)...)
 	if err != nil {
@@ -148,7 +147,7 @@ func (j *jsonWriter) object(command string, structs ...any) error {
 	return j.out.end(append([]byte{'{'}, members...))
 }
 
-// row writes a row of JSON Lines.
+// row writes a line.
 func (j *jsonWriter) row(v any) error {
 	data, err := j.encoded(v)
 	if err != nil {
@@ -162,7 +161,7 @@ type typed struct {
 	Type string `json:"type"`
 }
 
-// rowsOf writes rows of JSON Lines that have no type of their own.
+// rowsOf writes a line of this type for each row.
 func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
 	for i := range rows {
 		members, err := j.members(typed{kind}, &rows[i])
@@ -176,7 +175,7 @@ func rowsOf[T any](j *jsonWriter, kind string, rows []T) error {
 	return nil
 }
 
-// encoded returns a value as JSON. It is valid until the next call.
+// encoded returns a value as JSON, valid until the next call.
 func (j *jsonWriter) encoded(v any) ([]byte, error) {
 	j.buf.Reset()
 	if err := encode(&j.buf, v); err != nil {
@@ -185,7 +184,7 @@ func (j *jsonWriter) encoded(v any) ([]byte, error) {
 	return bytes.TrimSuffix(j.buf.Bytes(), []byte{'\n'}), nil
 }
 
-// members returns the members of structs, without the braces around them.
+// members returns the members of all the structs, without braces.
 func (j *jsonWriter) members(structs ...any) ([]byte, error) {
 	var all []byte
 	for _, v := range structs {
@@ -219,8 +218,8 @@ func encode(w io.Writer, v any) error {
 	return err
 }
 
-// escapeHidden escapes what the encoder leaves as it is and a terminal may act
-// on. Such characters are in strings only, and mean the same when escaped.
+// escapeHidden escapes characters that the encoder leaves alone and a terminal may
+// act on. They only occur in strings, where escaping does not change the meaning.
 func escapeHidden(data []byte) []byte {
 	plain := true
 	for _, c := range data {
@@ -247,7 +246,7 @@ func escapeHidden(data []byte) []byte {
 	return escaped
 }
 
-// list is s, [] instead of null.
+// list is s, as [] instead of null.
 func list[T any](s []T) []T {
 	if s == nil {
 		return []T{}
@@ -255,7 +254,7 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// rowsIn hands over the rows of a list.
+// rowsIn visits the elements of a list.
 func rowsIn[T any](list []T) func(visit func(any) error) error {
 	return func(visit func(any) error) error {
 		for i := range list {
@@ -267,7 +266,7 @@ func rowsIn[T any](list []T) func(visit func(any) error) error {
 	}
 }
 
-// rowsFrom hands over rows as they are read, each in the form of make.
+// rowsFrom visits what form makes of the elements of a sequence.
 func rowsFrom[T any](seq iter.Seq2[T, error], form func(T) any) func(visit func(any) error) error {
 	return func(visit func(any) error) error {
 		for v, err := range seq {

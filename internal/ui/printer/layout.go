@@ -9,7 +9,7 @@ import (
 	"pigrep/query/match"
 )
 
-// cluster is what a reader takes as one character, with the cells it fills.
+// cluster is a grapheme cluster: what a reader sees as one character.
 type cluster struct {
 	text   string
 	width  int
@@ -30,8 +30,8 @@ func clusters(s string, spans [][2]int) []cluster {
 	return list
 }
 
-// nextCluster returns the cluster that s begins with, and its cells. Most are a
-// character of ASCII before another, which needs no tables.
+// nextCluster returns the first cluster of s and its width. Most are an ASCII
+// character followed by another, which needs no tables.
 func nextCluster(s string) (string, int) {
 	if s[0] >= ' ' && s[0] <= '~' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return s[:1], 1
@@ -39,9 +39,9 @@ func nextCluster(s string) (string, int) {
 	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 }
 
-// wrap breaks the clusters into at most n lines of at most width cells, at
-// spaces where it can and around wide characters, and returns how many clusters
-// the lines take in.
+// wrap breaks the clusters into at most n lines of at most width cells, at spaces
+// or around wide characters where possible. taken is how many clusters are in the
+// lines.
 func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 	for len(lines) < n && taken < len(list) {
 		if list[taken].text == " " && len(lines) > 0 {
@@ -73,8 +73,8 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 
 var ellipsis = cluster{text: "…", width: 1}
 
-// fragmentLines lays a fragment out in at most n lines of at most width cells.
-// Where there is not enough room the first match is kept in sight.
+// fragmentLines lays a fragment out in at most n lines of at most width cells. The
+// first match is always visible.
 func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := trimSpace(clusters(s, spans))
@@ -82,7 +82,7 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	if taken < len(list) {
 		first, end := firstMarked(list)
 		if end > taken-1 {
-			// The match a third into the first line, at the beginning of a word.
+			// Put the match a third into the first line, from the beginning of a word.
 			from, cells := first, 0
 			for from > 0 && cells < width/3 {
 				from--

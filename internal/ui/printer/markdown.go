@@ -7,7 +7,7 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// lineLook says how a line of laid out text looks.
+// lineLook is the style of a line.
 type lineLook uint8
 
 const (
@@ -24,8 +24,8 @@ type line struct {
 
 const tabWidth = 4
 
-// tidy is terminal.CleanLines with tabs as spaces. A carriage return alone begins
-// a line anew, as it does on a terminal.
+// tidy is terminal.CleanLines with tabs as spaces. A lone carriage return starts a
+// new line.
 func tidy(text []byte) string {
 	if bytes.IndexByte(text, '\r') >= 0 {
 		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -55,12 +55,12 @@ func tidy(text []byte) string {
 }
 
 // markdown lays Markdown out as text: paragraphs and lists are wrapped at width
-// cells, the inside of code blocks and tables is kept as it is and only broken
-// where it is too long. Width 0 breaks nothing. Nothing is left out.
+// cells, lines of code blocks and tables are only broken where they are too long.
+// Width 0 breaks nothing. Nothing is omitted.
 func markdown(text []byte, width int) []line {
 	var lines []line
 	fence := ""
-	blank := true // leading blank lines, and more than one in a row, say nothing
+	blank := true // skip leading and repeated blank lines
 	for s := range strings.SplitSeq(strings.TrimRight(tidy(text), "\n "), "\n") {
 		s = strings.TrimRight(s, " ")
 		trimmed := strings.TrimLeft(s, " ")
@@ -88,8 +88,8 @@ func markdown(text []byte, width int) []line {
 	return lines
 }
 
-// fenceMark returns the backticks or tildes that a line begins or ends a code
-// block with, "" when it does neither.
+// fenceMark returns the backticks or tildes with which a line begins or ends a code
+// block; "" if it does neither.
 func fenceMark(s string) string {
 	for _, c := range "`~" {
 		n := 0
@@ -111,8 +111,8 @@ func isHeading(s string) bool {
 	return n > 0 && n <= 6 && n < len(s) && s[n] == ' '
 }
 
-// wrapLine breaks one line at spaces. What follows is indented as far as the text
-// of a list item or a quotation is.
+// wrapLine breaks a line at spaces. Continuation lines are indented like the text
+// of the list item or quotation.
 func wrapLine(s string, width int, look lineLook) []line {
 	if width <= 0 || terminal.Width(s) <= width {
 		return []line{{s, look}}
@@ -147,8 +147,8 @@ func wrapLine(s string, width int, look lineLook) []line {
 	return lines
 }
 
-// indentOf returns what stands before the text of a line, indentation and list
-// marker, and how far the lines after it are indented.
+// indentOf returns the indentation and list marker of a line, and the indentation
+// of its continuation lines.
 func indentOf(s string) (prefix string, hang int) {
 	i := len(s) - len(strings.TrimLeft(s, " "))
 	j := i
@@ -168,10 +168,10 @@ func indentOf(s string) (prefix string, hang int) {
 	return s[:j], j
 }
 
-// maxWrapped is the longest line, in bytes, that is broken at spaces.
+// maxWrapped is the length in bytes of the longest line that is broken at spaces.
 const maxWrapped = 64 << 10
 
-// breakLine breaks one line wherever it is too long.
+// breakLine breaks a line after every width cells.
 func breakLine(s string, width int, look lineLook) []line {
 	if width <= 0 || terminal.Width(s) <= width {
 		return []line{{s, look}}
@@ -198,21 +198,21 @@ func join(list []cluster) string {
 	return b.String()
 }
 
-// folded is a text of which only some lines are shown.
+// folded is the first and last lines of a text.
 type folded struct {
 	head, tail []string
 	hidden     int // lines between them
 }
 
-// fold takes the first and the last lines of a text and counts those between.
-// It looks at the bytes of the others only to count them.
+// fold returns the first and last lines of a text and the number of those between,
+// of which it only counts the newlines.
 func fold(text []byte, head, tail int) folded {
 	text = bytes.Trim(text, "\r\n")
 	if len(bytes.TrimSpace(text)) == 0 {
 		return folded{}
 	}
 	total := bytes.Count(text, []byte{'\n'}) + 1
-	if total <= head+tail+1 { // a note about one line takes as much room as the line
+	if total <= head+tail+1 { // a note about one hidden line takes a line itself
 		return folded{head: cutLines(text, total)}
 	}
 	f := folded{head: cutLines(text, head), hidden: total - head - tail}
@@ -226,11 +226,11 @@ func fold(text []byte, head, tail int) folded {
 	return f
 }
 
-// longestLine is how much of a folded line is looked at: more than any terminal is
-// wide.
+// longestLine is how many bytes of a folded line are used: more than any terminal
+// shows.
 const longestLine = 4 << 10
 
-// cutLines returns the first n lines of a text, clean.
+// cutLines returns the first n lines of a text, safe to print.
 func cutLines(text []byte, n int) []string {
 	lines := make([]string, 0, n)
 	for range n {
@@ -242,7 +242,7 @@ func cutLines(text []byte, n int) []string {
 		}
 		one = bytes.TrimRight(one, "\r")
 		if i := bytes.LastIndexByte(one, '\r'); i >= 0 {
-			one = one[i+1:] // what a terminal would show last
+			one = one[i+1:] // what a terminal shows in the end
 		}
 		if len(one) > longestLine {
 			one = append(one[:longestLine:longestLine], "…"...)

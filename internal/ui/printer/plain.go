@@ -9,11 +9,11 @@ import (
 	"pigrep/query/sessions"
 )
 
-// plain prints one record a line, for pipes.
+// plain writes a record a line, for pipes.
 type plain struct{ w io.Writer }
 
-// record writes the columns as one line. White space inside a column, tabs and
-// newlines included, becomes one space.
+// record writes the columns on one line. White space within a column, including
+// tabs and newlines, becomes one space.
 func (p plain) record(columns ...string) error {
 	size := len(columns)
 	for i, c := range columns {
@@ -31,7 +31,7 @@ func (p plain) record(columns ...string) error {
 	return err
 }
 
-// stampUTC writes a time for a column, nothing when there is none.
+// stampUTC is a time in a column; "" for none.
 func stampUTC(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -39,7 +39,7 @@ func stampUTC(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// Columns lists what the columns of records are, by command, for help and docs.
+// Columns lists the columns of the records of each command, for help and docs.
 func Columns() []CommandColumns {
 	return []CommandColumns{
 		{"search", searchColumns},

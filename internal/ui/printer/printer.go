@@ -1,13 +1,13 @@
-// Package printer turns answers into bytes. A command makes an Answer, and a
-// Printer writes it: as text for people, as plain records for pipes, as JSON or as
-// JSON Lines for programs. Each answer is one file here, with all its forms.
+// Package printer writes answers. A command makes an Answer, and a Printer writes
+// it: as text for people, as plain records for pipes, as JSON or JSON Lines for
+// programs. Each answer has a file here, with all its forms.
 //
-// Text knows the width of a terminal and may be coloured; it may change from
-// version to version. Plain is one record a line, its columns separated by tabs
-// and listed in Columns; columns are only ever added at the end, before the
-// text. JSON is a promise: fields are only ever added, nothing in it depends on
-// the terminal or the clock. No control character of a session file reaches the
-// output of text and plain; JSON escapes them.
+// Text fits the width of the terminal and may be coloured; it may change from
+// version to version. Plain is one record a line, with the columns of Columns
+// separated by tabs; columns are only ever added at the end, before the text. JSON
+// is a promise: fields are only ever added, and nothing depends on the terminal or
+// the clock. Control characters of session files never get into text and plain;
+// JSON escapes them.
 package printer
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Answer is what a command has to say, in every form.
+// Answer is the answer of a command, which can be written in every form.
 type Answer interface {
 	text(*text) error
 	plain(plain) error
@@ -35,15 +35,15 @@ const (
 	FormatCSV
 )
 
-// Records reports whether the form has nothing but one record a line.
+// Records reports whether the form consists of records only.
 func (f Format) Records() bool { return f == FormatPlain || f == FormatCSV }
 
-// Look is what text needs to know of the terminal and of the reader.
+// Look is what text depends on: the terminal and its user.
 type Look struct {
 	Width  int
 	Colour bool
-	Now    time.Time // ages count from here
-	Home   string    // shown as ~; "" when there is none
+	Now    time.Time // for ages
+	Home   string    // shown as ~; "" for none
 }
 
 // Printer writes answers.
@@ -51,14 +51,14 @@ type Printer struct {
 	Out    io.Writer
 	Format Format
 	Look   Look
-	// MaxBytes bounds all JSON that is written: rows are left out at the end of
-	// an answer, and "dropped" counts them. 0 means no bound.
+	// MaxBytes bounds the JSON of all answers together: rows are dropped at the end
+	// of an answer, and its "dropped" counts them. 0 means no bound.
 	MaxBytes int
 
 	written int
 }
 
-// New returns a printer without a bound.
+// New returns a printer without a bound on its output.
 func New(w io.Writer, f Format, look Look) *Printer {
 	return &Printer{Out: w, Format: f, Look: look}
 }

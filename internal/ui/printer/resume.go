@@ -17,8 +17,8 @@ type Resume struct {
 	Warnings  []string     `json:"warnings"`
 }
 
-// text writes the command and nothing else: it is quoted such that no
-// character of it acts on a terminal.
+// text writes the command and nothing else. Its quoting keeps all characters from
+// acting on a terminal.
 func (r *Resume) text(t *text) error {
 	_, err := io.WriteString(t.w, r.Command+"\n")
 	return err

@@ -21,8 +21,8 @@ type Search struct {
 	Flat     bool
 	Response *query.Response
 
-	// What a flat list shows of a session beyond what its hits know, and the
-	// shortest form of a session id that names no other. Both may be nil.
+	// FirstPrompt is for the titles of a flat list, ShortID shortens a session id to
+	// what is unique. Both may be nil.
 	FirstPrompt func(sessionPath string) string
 	ShortID     func(id string) string
 }
@@ -59,9 +59,9 @@ func (s *Search) json(j *jsonWriter) error {
 // searchColumns are the columns of a hit.
 var searchColumns = []string{"session path", "line", "entry id", "kind", "timestamp (UTC)", "working directory", "fragment"}
 
-// plain prints a record for each hit, with its explanation as one more column.
-// The entries around a hit have no session path and no directory, and a line
-// with -- sets the hits apart then.
+// plain writes a record for each hit, with its explanation as an extra column. The
+// entries around a hit have no session path and no directory; lines of -- separate
+// the hits then.
 func (s *Search) plain(p plain) error {
 	hits := s.Response.Hits
 	around := slices.ContainsFunc(hits, func(h query.Hit) bool { return len(h.Before)+len(h.After) > 0 })
@@ -99,17 +99,16 @@ func (p plain) neighbours(list []query.Neighbour) error {
 	return nil
 }
 
-// narrow is the width below which a hit has no column of its own for kind and
-// age.
+// narrow is the width below which hits have no gutter.
 const narrow = 60
 
-// The gutter of a hit, when there is one: kind and age above, entry id below.
+// The gutter of a hit: kind and age above, entry id below.
 const (
 	kindWidth = 8
 	ageWidth  = 4
 	gutter    = 2 + kindWidth + 1 + ageWidth + 2
-	// maxID is how much of a long entry id is shown: it begins the id of no
-	// other entry of a session.
+	// maxID is how much of a long entry id is shown, enough to be unique in a
+	// session.
 	maxID = gutter - 4
 )
 
@@ -145,9 +144,8 @@ func (s *Search) text(t *text) error {
 	return err
 }
 
-// heading writes who and where a session is: its name or first prompt, then
-// its directory, age, hits and id. Without sh, in a flat list, what the hit
-// knows has to do.
+// heading writes the title of a session, then its directory, age, hits and id. A
+// flat list has no sh, only what the hit knows of its session.
 func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
 	cwd, id, when := h.CWD, h.SessionID, h.Timestamp.Time
 	var hits, prompt string
@@ -185,7 +183,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 	fmt.Fprintln(b, t.dim(terminal.Clip(rest, t.Width)))
 }
 
-// hit writes one hit in one or two lines, and its notes, if any, in another.
+// hit writes a hit on one or two lines, and its notes on another if needed.
 func (t *text) hit(b *strings.Builder, h *query.Hit) {
 	look := kindLooks[h.Kind]
 	if h.IsError {
@@ -231,7 +229,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 	}
 }
 
-// neighbours writes the entries beside a hit, one a line.
+// neighbours writes the entries around a hit, one a line.
 func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
 	for i := range list {
 		n := &list[i]
@@ -240,7 +238,7 @@ func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
 	}
 }
 
-// explanation writes the parts of a score.
+// explanation is the factors of a score.
 func explanation(h *query.Hit) string {
 	e := h.Explain
 	var words []string
@@ -259,7 +257,7 @@ func explanation(h *query.Hit) string {
 	return s
 }
 
-// marked writes the clusters, the marked ones highlighted.
+// marked is the text of clusters, with the marked ones highlighted.
 func (t *text) marked(line []cluster) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {
@@ -278,7 +276,7 @@ func (t *text) marked(line []cluster) string {
 	return b.String()
 }
 
-// hitNotes says what is unusual about a hit.
+// hitNotes is what is unusual about a hit.
 func hitNotes(h *query.Hit) string {
 	var notes []string
 	if len(h.Missing) > 0 {
@@ -307,7 +305,8 @@ func hitNotes(h *query.Hit) string {
 	return terminal.Clean(strings.Join(notes, " · "))
 }
 
-// closing is the last line of a search: how much there is, and how to see it.
+// closing is the last line of a search: how many hits there are, and how to see
+// more.
 func closing(s *Search) string {
 	r := s.Response
 	if r.TotalAny == 0 {

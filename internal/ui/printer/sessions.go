@@ -18,13 +18,13 @@ import (
 // Sessions is the answer of the sessions command.
 type Sessions struct {
 	Query    string
-	Searched bool // there was a query: the sessions have a score and hits
+	Searched bool // there was a query: sessions have a score and hits
 	List     *sessions.Response
 	ShortID  func(id string) string
 }
 
-// Paths writes the paths of the sessions, each ended by a zero byte: the one
-// byte that a path cannot hold.
+// Paths writes the paths of the sessions, each ended by a zero byte, which no path
+// contains.
 func Paths(w io.Writer, list *sessions.Response) error {
 	for i := range list.Sessions {
 		if _, err := io.WriteString(w, list.Sessions[i].SessionPath+"\x00"); err != nil {
@@ -62,13 +62,13 @@ func (s *Sessions) json(j *jsonWriter) error {
 	})
 }
 
-// The narrowest terminals that show some columns, and how wide these may become.
+// The narrowest terminals that show a column, and widths of columns.
 const (
 	roomForUsage    = 96
 	roomForModel    = 140
 	mostModel       = 24
 	minSessionTitle = 28
-	narrowSessions  = 60 // below it a session takes two lines
+	narrowSessions  = 60 // below this width a session takes two lines
 )
 
 func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
@@ -109,8 +109,7 @@ func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 	}
 }
 
-// hits is the cell of what a query found in a session: ~ marks those that lack a
-// word of it.
+// hits is the cell with the number of hits in a session; ~ marks partial ones.
 func (s *Sessions) hits(x *sessions.Session) cell {
 	switch {
 	case !s.Searched:
@@ -121,8 +120,8 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 	return cell{Text: human.Number(x.Hits), Plain: strconv.Itoa(x.Hits)}
 }
 
-// sessionTitle is the cell of what a session is called, with its labels, below
-// the session that it was forked from.
+// sessionTitle is the cell with the title and labels of a session; a fork is
+// indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
 	c := cell{Text: human.Title(x.Name, x.FirstPrompt)}
 	for _, l := range x.Labels {
@@ -137,7 +136,7 @@ func sessionTitle(x *sessions.Session) cell {
 	return c
 }
 
-// modelNames are models without their providers.
+// modelNames returns models without their providers.
 func modelNames(models []string) []string {
 	var list []string
 	for _, m := range models {
@@ -146,11 +145,11 @@ func modelNames(models []string) []string {
 	return list
 }
 
-// maxIndent is how deep forks are shown below one another.
+// maxIndent is the deepest indentation of forks.
 const maxIndent = 8
 
-// Candidate is a session in a list to choose from: what to type for it, and
-// what it is.
+// Candidate is a line about a session that was meant perhaps: what to type for it,
+// and what it is.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
 	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Name, s.FirstPrompt), candidateTitle), terminal.Clean(s.CWD)}
 	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
@@ -158,7 +157,7 @@ func Candidate(typed string, s *session.Summary, now time.Time) string {
 
 const candidateTitle = 50
 
-// usageText is the tokens and the cost of a session, as far as they are known.
+// usageText is the tokens and the cost of a session, if known.
 func usageText(x *sessions.Session) string {
 	var parts []string
 	if x.Tokens > 0 {

@@ -12,22 +12,22 @@ import (
 
 // Settings are the settings in force.
 type Settings struct {
-	Path   string // of the settings file; "" when there is no place for one
+	Path   string // of the settings file; "" if there is no directory for it
 	Exists bool
 	List   []Setting
 }
 
-// Setting is a value in force and where it came from.
+// Setting is a value in force and its origin.
 type Setting struct {
 	Key    string
-	Values []string // none when what holds is no value
-	Note   string   // what holds then, for people
+	Values []string // none if Note describes it instead
+	Note   string   // in text
 	Type   string   // of the flag: bool, int, string, stringArray
 	Source string   // default, file, environment, flag
-	From   string   // path:line, $NAME or --flag; "" of a default
+	From   string   // path:line, $NAME or --flag; "" for a default
 }
 
-// text is the value in one line.
+// text is the value on one line.
 func (s *Setting) text(look Look) string {
 	if len(s.Values) == 0 {
 		return s.Note
@@ -39,7 +39,7 @@ func (s *Setting) text(look Look) string {
 	return strings.Join(short, ", ")
 }
 
-// value is the value as JSON has it; nil for none.
+// value is the value in JSON; nil for none.
 func (s *Setting) value() any {
 	switch {
 	case len(s.Values) == 0:
@@ -59,7 +59,7 @@ func (s *Setting) value() any {
 }
 
 func (s *Settings) sheet(look Look) *sheet[Setting] {
-	// What nobody has set is dim.
+	// Defaults are dim.
 	shown := func(set *Setting, c cell) cell {
 		if set.Source == "default" {
 			c.Look = dimLook
@@ -87,7 +87,7 @@ func (s *Settings) text(t *text) error {
 	case s.Path == "":
 		state = "none"
 	case !s.Exists:
-		state = " (there is none, and none is needed)"
+		state = " (does not exist; it is optional)"
 	}
 	if _, err := fmt.Fprintf(t.w, "settings file: %s%s\n\n", terminal.Clean(human.Path(s.Path, t.Home)), state); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Settings) plain(p plain) error {
 	return err
 }
 
-// settingJSON is a setting as programs read it.
+// settingJSON is a setting in JSON.
 type settingJSON struct {
 	Key    string `json:"key"`
 	Value  any    `json:"value,omitempty"`

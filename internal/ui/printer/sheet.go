@@ -14,13 +14,13 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// sheet is a table with rows of T, for text, plain and CSV. It says of each column
-// once what it is called and what is in it.
+// sheet is a table with a row for each T. It defines each column once, for text,
+// plain and CSV.
 type sheet[T any] struct {
 	columns []sheetColumn[T]
 	rows    func(visit func(*T) error) error
-	total   *T                  // below the rows, for people; nil for none
-	finish  func(*T, *sheetRow) // what a row has beside its cells; nil for nothing
+	total   *T                  // the last row in text; nil for none
+	finish  func(*T, *sheetRow) // sets the style of a row and the lines below it; may be nil
 	bare    bool                // no titles
 }
 
@@ -31,31 +31,31 @@ type sheetColumn[T any] struct {
 
 // column says how a column is laid out.
 type column struct {
-	Name  string // for programs, "" leaves it out there
-	Title string // for people, "" leaves it out there
-	Right bool
-	Left  bool // shortened at the beginning
-	Share bool // with a bar that shows how much of the whole this is
-	Flex  bool // takes the room that is left
-	Whole bool // never shortened
-	Width int  // 0: as wide as its cells; else it is known before the rows are
-	Most  int  // how wide it may become, 0 for maxMeasured
-	Least int  // how narrow the one that flexes may become, 0 for minFlex or minPath
-	From  int  // the narrowest terminal that it is shown on
+	Name  string // in plain and CSV; "" omits it there
+	Title string // in text; "" omits it there
+	Right bool   // aligned
+	Left  bool   // clipped at the beginning
+	Share bool   // with a bar: the share of the sum of the column
+	Flex  bool   // takes the remaining width
+	Whole bool   // never clipped
+	Width int    // fixed, so that rows can be written as they come; 0 measures the cells
+	Most  int    // the widest that is measured; 0 for maxMeasured
+	Least int    // the narrowest of a Flex column; 0 for minFlex or minPath
+	From  int    // the narrowest terminal that shows it
 }
 
-// cell is a cell: for people, and for programs.
+// cell is a cell of a row.
 type cell struct {
-	Text   string // "" shows Plain
-	Plain  string
+	Text   string  // in text; "" shows Plain
+	Plain  string  // in plain and CSV
 	Number float64 // of a share
-	Indent string  // before the text, for people
+	Indent string  // before Text
 	Look   ansi.Style
 
-	width int // of the text
+	width int // of Text, once shown
 }
 
-// show makes Text what people read.
+// show sets Text to what is printed.
 func (c *cell) show() {
 	if c.Text == "" {
 		c.Text = c.Plain
@@ -64,23 +64,24 @@ func (c *cell) show() {
 	c.width = terminal.Width(c.Text)
 }
 
-// sheetRow is a row of which some cells were asked for.
+// sheetRow is a row, with the cells of one form.
 type sheetRow struct {
 	cells []cell
 	look  ansi.Style // of the whole line
-	below []string   // lines below it, for people
+	below []string   // lines below it in text
 }
 
-// table is a sheet, whatever its rows are.
+// table is a sheet of any type. people selects the columns of text, else those of
+// plain and CSV.
 type table interface {
 	shown(people bool) []column
-	each(people bool, visit func(*sheetRow) error) error // a row is valid until the next
+	each(people bool, visit func(*sheetRow) error) error // a row is valid until the next one
 	values(visit func(any) error) error
 	sum() *sheetRow
 	titled() bool
 }
 
-// in reports whether people, or else programs, see a column.
+// in reports whether a form has the column.
 func (c *column) in(people bool) bool {
 	if people {
 		return c.Title != ""
@@ -138,7 +139,7 @@ func (s *sheet[T]) sum() *sheetRow {
 
 func (s *sheet[T]) titled() bool { return !s.bare }
 
-// listed hands over the rows of a list.
+// listed visits the elements of a list.
 func listed[T any](list []T) func(func(*T) error) error {
 	return func(visit func(*T) error) error {
 		for i := range list {
@@ -150,7 +151,7 @@ func listed[T any](list []T) func(func(*T) error) error {
 	}
 }
 
-// names lists what programs call the columns.
+// names lists the names of the columns of plain and CSV.
 func names(s table) []string {
 	var list []string
 	for _, c := range s.shown(false) {
@@ -159,7 +160,7 @@ func names(s table) []string {
 	return list
 }
 
-// table writes a record for each row, and returns how many there are.
+// table writes and counts the rows as records.
 func (p plain) table(s table) (n int, err error) {
 	cells := make([]string, len(s.shown(false)))
 	err = s.each(false, func(r *sheetRow) error {
@@ -201,7 +202,8 @@ func (l Look) timeCell(t time.Time) cell {
 	return cell{Text: t.In(l.Now.Location()).Format(minuteForm), Plain: t.UTC().Format(time.RFC3339Nano)}
 }
 
-// lastCell is the time of the last of many: the day where there is little room.
+// lastCell is the time of the latest of several events: only the day on a narrow
+// terminal.
 func (l Look) lastCell(t time.Time) cell {
 	c := l.timeCell(t)
 	if day, _, _ := strings.Cut(c.Text, " "); l.Width < roomForTimes {
@@ -210,7 +212,7 @@ func (l Look) lastCell(t time.Time) cell {
 	return c
 }
 
-// millisCell is a duration; nil when it is not known.
+// millisCell is a duration; nil if it is not known.
 func millisCell(ms *int32) cell {
 	if ms == nil {
 		return cell{}
@@ -236,23 +238,23 @@ const (
 	barWidth     = 8
 	minBar       = 3
 	minFlex      = 16
-	minPath      = 28 // of a column that is shortened at the beginning
+	minPath      = 28 // for a column that is clipped at the beginning
 	roomForTimes = 100
-	maxMeasured  = 48 // cells of a column that is as wide as its cells
+	maxMeasured  = 48 // the widest that a measured column gets
 	maxBelowLine = 400
 )
 
-// layout is how wide the columns of a table are, 0 those that are left out.
+// layout is the widths of the columns of a table; 0 hides a column.
 type layout struct {
 	columns []column
 	widths  []int
 	bar     int       // of a share
-	whole   []float64 // of which the shares are
+	whole   []float64 // the sums that shares are parts of
 }
 
-// table writes the rows below their titles, laid out for the terminal, and
-// returns how many there are. If a column has a width, all of them are written as
-// they come, else they are measured first.
+// table writes and counts the rows, below the titles of their columns. Rows are
+// measured first, unless a column has a fixed width: then they are written as they
+// come.
 func (t *text) table(s table) (n int, err error) {
 	l := &layout{columns: s.shown(true), bar: barWidth}
 	l.widths, l.whole = make([]int, len(l.columns)), make([]float64, len(l.columns))
@@ -298,7 +300,7 @@ func (t *text) table(s table) (n int, err error) {
 	return n, err
 }
 
-// measure makes the columns as wide as what is in them, where that is not too wide.
+// measure makes each column as wide as its widest cell, up to a limit.
 func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bool) {
 	for i, c := range l.columns {
 		most := c.Most
@@ -321,8 +323,9 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 	}
 }
 
-// spread gives the column that flexes what room is left, or takes room from it;
-// then bars give way, and last the columns at the right are left out.
+// spread fits the columns to the terminal: the Flex column grows or shrinks; where
+// it would get too narrow, first the bars shrink, then columns are hidden from the
+// right.
 func (l *layout) spread(width int) {
 	room, flex, shares := width, -1, 0
 	for i, c := range l.columns {
@@ -389,7 +392,7 @@ func (t *text) tableRow(r *sheetRow, l *layout, bars bool) error {
 	return err
 }
 
-// cells writes a row into the line.
+// cells writes the cells of a row to t.line.
 func (t *text) cells(r *sheetRow, l *layout, bars bool) {
 	b := &t.line
 	for i := range l.columns {
@@ -436,7 +439,7 @@ func spaces(b *bytes.Buffer, n int) {
 	}
 }
 
-// bar draws a share of a whole in so many cells.
+// bar draws a share from 0 to 1 as a bar.
 func bar(share float64, width int) string {
 	eighths := int(share*float64(width)*8 + 0.5)
 	eighths = min(max(eighths, 0), width*8)

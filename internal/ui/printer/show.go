@@ -10,20 +10,20 @@ import (
 	"pigrep/query/entry"
 )
 
-// Show is a conversation, or a piece of one. Its entries are read while they are
-// printed, so that a session of any size can be shown.
+// Show is a conversation or a part of one. Entries are read while they are printed,
+// so that a session may have any size.
 type Show struct {
 	Session  SessionFacts
 	Entries  iter.Seq2[*entry.Entry, error]
-	Focus    map[int]bool // entries that were asked for, by their number in the file
-	Gaps     map[int]bool // entries before which others are left out
-	Full     bool         // nothing is folded
-	Unfold   bool         // nothing of the entries that were asked for is folded
+	Focus    map[int]bool // the entries that were named, by their index in the file
+	Gaps     map[int]bool // entries that follow a gap
+	Full     bool         // fold nothing
+	Unfold   bool         // fold nothing of the entries in Focus
 	Whole    bool         // the conversation, not the neighbourhood of an entry
-	Branches bool         // entries of several branches: say which are abandoned
+	Branches bool         // mark abandoned entries, since several branches are shown
 }
 
-// SessionFacts is what is above a conversation.
+// SessionFacts is what is printed above a conversation.
 type SessionFacts struct {
 	query.SessionHit
 	ShortID   string     `json:"-"`
@@ -35,20 +35,20 @@ type SessionFacts struct {
 	Children  []Relative `json:"forkedInto,omitempty"`
 	Twins     []string   `json:"sameId,omitempty"` // other files with the same id
 
-	// These mean nothing without a query; they hide those of the hit.
+	// Without a query these mean nothing: they hide the fields of SessionHit.
 	Score   float64 `json:"score,omitempty"`
 	Hits    int     `json:"hits,omitempty"`
 	HitsAny int     `json:"hitsAny,omitempty"`
 }
 
-// Relative is a session that another was forked from, or the other way round.
+// Relative is the parent or a fork of a session.
 type Relative struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
 	Title       string       `json:"title,omitempty"`
 	Created     session.Time `json:"created,omitzero"`
 	State       string       `json:"state,omitempty"` // of a parent: "moved" or "missing"
-	Shared      int          `json:"shared"`          // entries that both have
+	Shared      int          `json:"shared"`          // entries in both
 	ShortID     string       `json:"-"`
 }
 
@@ -67,12 +67,11 @@ func (s *Show) json(j *jsonWriter) error {
 	})
 }
 
-// plain is the text without colours, widths and ages: whole lines, and times in
-// UTC.
+// plain is text without colours, clipping and ages, and with times in UTC.
 func (s *Show) plain(p plain) error { return s.text(&text{w: p.w}) }
 
-// RawEntries writes entries as they stand in their files, one a line. What goes
-// to a terminal is made harmless.
+// RawEntries writes entries as they are in the session file, one a line; escaped if
+// they go to a terminal.
 func RawEntries(w io.Writer, header []byte, entries iter.Seq2[*entry.Entry, error], terminal bool) error {
 	write := func(raw []byte) error {
 		if terminal {

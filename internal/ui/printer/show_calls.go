@@ -11,24 +11,23 @@ import (
 	"pigrep/query/entry"
 )
 
-// wait keeps a call until its result comes.
+// wait keeps a call for its result.
 func (p *transcript) wait(e *entry.Entry, c *session.Call, first bool) {
 	p.waiting = append(p.waiting, waitingCall{e, c, first})
 }
 
-// release prints the calls that got no result.
+// release prints the calls without a result.
 func (p *transcript) release() {
 	for _, w := range p.waiting {
 		p.call(w)
-		if p.s.Whole { // else it may lie outside of what is shown
+		if p.s.Whole { // else the result may be outside of what is shown
 			fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
 		}
 	}
 	p.waiting = p.waiting[:0]
 }
 
-// call prints a call in a line or, of a long command, a few. The id of its entry
-// goes to the right.
+// call prints a call, with the id of its entry at the right.
 func (p *transcript) call(w waitingCall) {
 	if p.last != "call" || p.s.Full {
 		p.out.WriteByte('\n')
@@ -37,13 +36,13 @@ func (p *transcript) call(w waitingCall) {
 	p.callLine(w.call, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
 }
 
-// callLine prints a call at an indent. With an entry, its id stands at the right.
+// callLine prints a call at an indent; e may be nil.
 func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, limit int) {
 	right := ""
 	mark := indent
 	if e != nil {
 		right = terminal.Clean(e.ID)
-		if facts := p.standing(e); len(facts) > 0 {
+		if facts := p.state(e); len(facts) > 0 {
 			right = strings.Join(facts, " · ") + " · " + right
 		}
 		if p.s.Focus[e.Index] {
@@ -63,7 +62,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 	}
 }
 
-// command prints a tool's name and what it was told, in at most limit lines.
+// command prints the name of a tool and its command in at most limit lines.
 func (p *transcript) command(indent, name, command, right string, limit int) {
 	lines := strings.Split(strings.Trim(tidy([]byte(command)), "\n"), "\n")
 	hidden := 0
@@ -97,17 +96,17 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 	p.more(resultIndent, hidden)
 }
 
-// commandOf returns the command that a call ran.
+// commandOf returns the command of a call.
 func commandOf(c *session.Call) (string, bool) {
 	s := c.Argument("command", "cmd", "script")
 	return s, s != ""
 }
 
-// pathNames are the names under which tools take the path that they work on.
+// pathNames are the names of arguments that hold the path a tool works on.
 var pathNames = []string{"path", "file_path", "filePath", "filename", "file", "dir", "directory"}
 
-// callSummary says in one line what a tool was told: what it looks for and the
-// path it works on, else its arguments. With bare only the path.
+// callSummary is a call on one line: pattern and path, else all arguments. With bare
+// it is only the path.
 func (p *transcript) callSummary(c *session.Call, bare bool) string {
 	path := p.inside(c.Argument(pathNames...))
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
@@ -133,7 +132,8 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 	return strings.Join(words, ", ")
 }
 
-// inside is a path as seen from the session's directory, if it lies in there.
+// inside returns a path relative to the working directory of the session, if it is
+// below that.
 func (p *transcript) inside(path string) string {
 	cwd := strings.TrimRight(p.s.Session.CWD, "/")
 	if rest, ok := strings.CutPrefix(path, cwd+"/"); ok && cwd != "" && rest != "" {
@@ -142,7 +142,7 @@ func (p *transcript) inside(path string) string {
 	return path
 }
 
-// lineRange is the part of a file that a call reads, as path:from-to.
+// lineRange is the lines of a file that a call reads, as :from-to.
 func lineRange(c *session.Call) string {
 	number := func(name string) int {
 		n := 0
@@ -167,7 +167,7 @@ func lineRange(c *session.Call) string {
 	return ""
 }
 
-// changeSize is how many lines a call takes away and puts in, where it says so.
+// changeSize is the number of lines that a call removes and adds, if known.
 func changeSize(c *session.Call) string {
 	lines := func(s string) int { return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1 }
 	before, after := c.Argument("oldText", "old_string", "oldString"), c.Argument("newText", "new_string", "newString")
@@ -187,7 +187,7 @@ func changeSize(c *session.Call) string {
 	return ""
 }
 
-// arguments prints all arguments of a call, each whole.
+// arguments prints all arguments of a call in full.
 func (p *transcript) arguments(c *session.Call) {
 	for _, a := range c.Arguments {
 		name := terminal.Clean(a.Name)
@@ -212,7 +212,7 @@ func (p *transcript) arguments(c *session.Call) {
 	}
 }
 
-// result prints what came of a call, below the call if that is waiting.
+// result prints the result of a call, below the call if that is waiting.
 func (p *transcript) result(e *entry.Entry) {
 	asked := false
 	for i, w := range p.waiting {
@@ -226,14 +226,14 @@ func (p *transcript) result(e *entry.Entry) {
 	if !asked {
 		p.heading(e, "result "+terminal.Clean(e.Tool), kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
-		facts := append([]string{"result", terminal.Clean(e.ID)}, p.standing(e)...)
+		facts := append([]string{"result", terminal.Clean(e.ID)}, p.state(e)...)
 		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
-		case b.Call != nil: // a call that the tool made
+		case b.Call != nil: // a nested call
 			p.callLine(b.Call, resultIndent, nil, p.lineLimit(e, 1))
 			if b.Call.Failed {
 				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
@@ -260,8 +260,8 @@ func (p *transcript) result(e *entry.Entry) {
 	p.last = "call"
 }
 
-// output prints what a tool or command gave: its first lines and, where the end
-// matters more, its last ones.
+// output prints the first lines of an output and, if its end matters, the last
+// ones.
 func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool) {
 	if len(text) == 0 {
 		return
@@ -283,7 +283,7 @@ func (p *transcript) output(e *entry.Entry, text []byte, endMatters, failed bool
 	default:
 		f = fold(text, resultHead, 0)
 	}
-	blank := false // several blank lines say no more than one
+	blank := false // of repeated blank lines print one
 	show := func(lines []string) {
 		for _, l := range lines {
 			if l == "" && blank {

@@ -15,38 +15,38 @@ import (
 	"pigrep/query/entry"
 )
 
-// How much of a piece is shown when nothing asks for all of it.
+// How many lines of a piece are shown unless --full is given.
 const (
-	resultHead     = 6 // lines of a result
-	shellHead      = 2 // of the output of a command: its end says most
+	resultHead     = 6 // of a result
+	shellHead      = 2 // of the output of a command, whose end matters more
 	shellTail      = 4
 	commandLines   = 6
 	summaryLines   = 14
-	focusLines     = 60 // of what was asked for
+	focusLines     = 60 // of an entry that was named
 	promptLines    = 200
 	bodyIndent     = "  "
 	resultIndent   = "    "
-	failedIndent   = "  ✗ " // of the first line of what failed
+	failedIndent   = "  ✗ " // of the first line of a failure
 	nothingToWrap  = 0
 	minBodyColumns = 16
 )
 
-// FocusMark begins the line of an entry that was asked for.
+// FocusMark begins the heading of an entry that was named.
 const FocusMark = "▶ "
 
-// IsFocus reports whether a line of a conversation begins such an entry.
+// IsFocus reports whether a line begins with FocusMark.
 func IsFocus(line string) bool { return strings.HasPrefix(ansi.Strip(line), FocusMark) }
 
-// transcript prints a conversation as a person reads it. Calls wait for their
-// results, so that each stands with what came of it.
+// transcript prints a conversation as text. Calls wait for their results, so that
+// both are printed together.
 type transcript struct {
 	*text
 	s       *Show
 	out     *strings.Builder
 	day     string
-	last    string // what was printed last: "" at the start, "body", "call", "note"
+	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
 	waiting []waitingCall
-	failed  bool // the first line of what failed comes next
+	failed  bool // the next line is the first of a failure
 }
 
 type waitingCall struct {
@@ -82,7 +82,7 @@ func (p *transcript) flush() error {
 	return err
 }
 
-// body is the room for the text of an entry.
+// body is the width for the text of an entry; 0 for any.
 func (p *transcript) body(indent string) int {
 	if p.Width == 0 {
 		return nothingToWrap
@@ -90,7 +90,7 @@ func (p *transcript) body(indent string) int {
 	return max(minBodyColumns, p.Width-len(indent))
 }
 
-// cut is clip where there is a width.
+// cut clips s if there is a width.
 func (p *transcript) cut(s string, indent int) string {
 	if p.Width == 0 {
 		return s
@@ -98,7 +98,7 @@ func (p *transcript) cut(s string, indent int) string {
 	return terminal.Clip(s, max(minBodyColumns, p.Width-indent))
 }
 
-// when writes a time: of day, and the date in front when it is another one.
+// when is the time of day, with the date if that has changed.
 func (p *transcript) when(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -115,7 +115,7 @@ func (p *transcript) when(at time.Time) string {
 	return at.Format("2006-01-02 15:04")
 }
 
-// facts prints what stands above a conversation.
+// facts prints what is above a conversation.
 func (p *transcript) facts() {
 	f := &p.s.Session
 	name := human.Title(f.Name, f.FirstPrompt)
@@ -148,17 +148,17 @@ func (p *transcript) facts() {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for _, path := range f.Twins {
-		p.note("the same id has " + terminal.Clean(human.Path(path, p.Home)))
+		p.note(terminal.Clean(human.Path(path, p.Home)) + " has the same id")
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
 		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
 	}
 	if f.Skipped > 0 {
-		p.note(human.Plural(f.Skipped, "broken line", "broken lines") + " left out")
+		p.note(human.Plural(f.Skipped, "malformed line", "malformed lines") + " skipped")
 	}
 }
 
-// factLine prints the facts that are known, beside a directory or below it.
+// factLine prints the facts that are known, after a directory or below it.
 func (p *transcript) factLine(dir string, facts ...string) {
 	rest := strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 	switch room := p.Width - terminal.Width(rest) - 3; {
@@ -175,12 +175,12 @@ func (p *transcript) factLine(dir string, facts ...string) {
 
 func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 
-// relative names a session that this one is related to. Of a parent it says how
-// many of the entries are its own.
+// relative describes a parent or fork. For a parent, of is the number of entries of
+// this session.
 func (p *transcript) relative(r *Relative, of int) string {
 	path := terminal.Clean(human.Path(r.SessionPath, p.Home))
 	if r.State == "missing" {
-		return path + ", which is not there any more"
+		return path + ", which is deleted"
 	}
 	name := terminal.Clean(r.ShortID)
 	if name == "" {
@@ -202,24 +202,23 @@ func (p *transcript) relative(r *Relative, of int) string {
 	return name
 }
 
-// relativeTitle is how much of the title of a related session is shown.
+// relativeTitle is the width of the title of a related session.
 const relativeTitle = 32
 
-// heads names what an entry is, above its text.
+// heads are the headings of entries, by role or type.
 var heads = map[string]string{
 	session.RoleUser: "prompt", session.RoleAssistant: "reply", session.RoleShell: "shell", session.RoleCustom: "note", session.RoleHook: "note",
 	session.TypeCompaction: "compaction", session.TypeBranchSummary: "branch summary", session.TypeCustomMessage: "note",
 	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
 }
 
-// headOf says what an entry is, "" when there is no better word than its type or
-// role.
+// headOf is the heading of an entry; "" if its type or role has to do.
 func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":
 		return heads[e.Role]
 	case e.Type == session.TypeCustom:
-		return "" // as a role it is another thing
+		return "" // the role of this name means something else
 	}
 	return heads[e.Type]
 }
@@ -262,8 +261,7 @@ func (p *transcript) entry(e *entry.Entry) {
 	}
 }
 
-// lineLimit is how many lines of a piece of the entry are shown: most when the
-// entry was asked for, -1 for all.
+// lineLimit is how many lines of a piece of the entry are shown; -1 for all.
 func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 	switch {
 	case p.whole(e):
@@ -277,7 +275,7 @@ func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 // whole reports whether nothing of an entry is folded.
 func (p *transcript) whole(e *entry.Entry) bool { return p.s.Full || p.s.Unfold && p.s.Focus[e.Index] }
 
-// heading begins an entry: what it is, when, and its id.
+// heading prints what an entry is, its time and its id.
 func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 	p.out.WriteByte('\n')
 	mark := ""
@@ -288,7 +286,7 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 	if e.Role == session.RoleAssistant && e.Model != "" && p.Width == 0 {
 		facts = append(facts, terminal.Clean(e.Model))
 	}
-	facts = append(facts, p.standing(e)...)
+	facts = append(facts, p.state(e)...)
 	rest := " · " + strings.Join(facts, " · ")
 	if p.Width > 0 {
 		rest = terminal.Clip(rest, max(0, p.Width-terminal.Width(what)-terminal.Width(mark)))
@@ -297,8 +295,8 @@ func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
 	p.last = "head"
 }
 
-// standing says what is unusual about where an entry stands.
-func (p *transcript) standing(e *entry.Entry) []string {
+// state returns what is unusual about an entry: label, branch, context.
+func (p *transcript) state(e *entry.Entry) []string {
 	var facts []string
 	if e.Labelled != "" {
 		facts = append(facts, "["+terminal.Clean(e.Labelled)+"]")
@@ -314,7 +312,7 @@ func (p *transcript) standing(e *entry.Entry) []string {
 	return facts
 }
 
-// said prints an entry that is text and images.
+// said prints an entry of text and images.
 func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 	what := headOf(e)
 	if what == "" {
@@ -336,7 +334,7 @@ func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 	p.last = "body"
 }
 
-// prose prints a text, laid out as Markdown, or an image.
+// prose prints a text as Markdown, or an image.
 func (p *transcript) prose(b *session.Block, limit int) {
 	if b.Image != nil {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
@@ -388,7 +386,7 @@ func imageText(i *session.Image) string {
 	return "[" + kind + " " + human.Bytes(int64(i.Size)) + "]"
 }
 
-// reply prints what the assistant said. Its calls wait.
+// reply prints a reply of the assistant. Its calls wait for their results.
 func (p *transcript) reply(e *entry.Entry) {
 	headed := false
 	pieces := 0
@@ -404,7 +402,7 @@ func (p *transcript) reply(e *entry.Entry) {
 				headed = true
 			}
 			p.thinking(e, b)
-			p.last = "call" // what follows stands below it
+			p.last = "call" // so that what follows is printed below it
 			pieces++
 		case b.Kind == session.KindError:
 			if !headed {
@@ -452,7 +450,8 @@ func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
 }
 
-// foldedBlock says that there is something which is no part of the talk.
+// foldedBlock prints the kind and size of a block that is not part of the
+// conversation; with --full its text.
 func (p *transcript) foldedBlock(indent string, b *session.Block) {
 	if b.Kind == session.KindDetails && !p.s.Full {
 		return
@@ -467,7 +466,7 @@ func (p *transcript) foldedBlock(indent string, b *session.Block) {
 	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+" (--full)"))
 }
 
-// summary prints what a compaction or a left branch became.
+// summary prints the summary of a compaction or of a branch.
 func (p *transcript) summary(e *entry.Entry) {
 	p.heading(e, headOf(e), kindLooks[session.KindSummary])
 	if n := e.View.TokensBefore; n > 0 {
@@ -483,7 +482,7 @@ func (p *transcript) summary(e *entry.Entry) {
 	p.last = "body"
 }
 
-// shell prints a command of the person.
+// shell prints a command of the user.
 func (p *transcript) shell(e *entry.Entry) {
 	p.heading(e, "shell", kindLooks[session.KindShell])
 	for i := range e.View.Blocks {
@@ -504,7 +503,7 @@ func (p *transcript) shell(e *entry.Entry) {
 	p.last = "body"
 }
 
-// aside prints that there is an entry which few want to read.
+// aside prints the size of an entry that few want to read; with --full its text.
 func (p *transcript) aside(e *entry.Entry, what string) {
 	if p.s.Full || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
@@ -521,7 +520,7 @@ func (p *transcript) aside(e *entry.Entry, what string) {
 	p.remark(e, what+", "+human.Bytes(int64(size))+" (--full)")
 }
 
-// remark prints an entry that is one line.
+// remark prints an entry of one line.
 func (p *transcript) remark(e *entry.Entry, s string) {
 	if p.last != "note" {
 		p.out.WriteByte('\n')
@@ -530,14 +529,14 @@ func (p *transcript) remark(e *entry.Entry, s string) {
 	if p.s.Focus[e.Index] {
 		mark = p.style(matchLook, FocusMark)
 	}
-	if facts := p.standing(e); len(facts) > 0 {
+	if facts := p.state(e); len(facts) > 0 {
 		s += " · " + strings.Join(facts, " · ")
 	}
 	fmt.Fprintln(p.out, mark+p.dim(p.cut("· "+s, terminal.Width(mark))))
 	p.last = "note"
 }
 
-// other prints an entry of a kind that is no part of the talk.
+// other prints an entry that is not part of the conversation.
 func (p *transcript) other(e *entry.Entry) {
 	what := terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
 	if e.CustomType != "" {

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Status is what is indexed, how fresh it is and what was left out.
+// Status is what is indexed, how fresh it is, and what was skipped.
 type Status struct {
 	Dir       string           `json:"indexDir"`
 	Built     bool             `json:"built"`            // there is an index
 	Damage    string           `json:"damage,omitempty"` // why the index cannot be read
 	Roots     []Root           `json:"roots"`
-	Changes   []ChangeCount    `json:"files"` // by what happened to them since they were indexed
+	Changes   []ChangeCount    `json:"files"` // files by their change since they were indexed
 	Sessions  int              `json:"sessions"`
 	Entries   int              `json:"entries"`
 	Documents int              `json:"documents"`
@@ -34,10 +34,10 @@ type Status struct {
 	State     query.IndexState `json:"index"`
 }
 
-// Process is the id of a process: 0 for none, -1 when it is not known.
+// Process is a process id: 0 for none, -1 if it is not known.
 type Process int
 
-// MarshalJSON writes an object, without a pid when it is not known.
+// MarshalJSON writes an object, without a pid if that is not known.
 func (p Process) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		PID int `json:"pid,omitempty"`
@@ -51,16 +51,16 @@ func (p Process) String() string {
 	return fmt.Sprintf("process %d", int(p))
 }
 
-// Watcher is the process that keeps the index up to date.
+// Watcher is the process that watches the session files.
 type Watcher struct {
 	PID     int          `json:"pid"`
 	Started session.Time `json:"started,omitzero"`
-	Scanned session.Time `json:"scanned,omitzero"` // when it last looked at all files
+	Scanned session.Time `json:"scanned,omitzero"` // when it last scanned all files
 	Polling string       `json:"polling,omitempty"`
 	Stuck   bool         `json:"stuck"`
 }
 
-// Root is a session root and where its path came from.
+// Root is a session root and the origin of its path.
 type Root struct {
 	Path   string `json:"path"`
 	Origin string `json:"origin"`
@@ -68,13 +68,13 @@ type Root struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// KindCount says how many documents are of a kind.
+// KindCount is the number of documents of a kind.
 type KindCount struct {
 	Kind      string `json:"kind"`
 	Documents int    `json:"documents"`
 }
 
-// Skipped is a piece of a session file that was left out.
+// Skipped is a line of a session file that could not be indexed.
 type Skipped struct {
 	Path   string `json:"path"`
 	Line   int    `json:"line"`
@@ -82,7 +82,7 @@ type Skipped struct {
 	Reason string `json:"reason"`
 }
 
-// StatusJSON is the answer as JSON has it, for those who put it into another one.
+// StatusJSON is the JSON answer as a value, to embed it.
 func StatusJSON(s *Status) any {
 	return struct {
 		head
@@ -90,7 +90,7 @@ func StatusJSON(s *Status) any {
 	}{head{SchemaVersion: SchemaVersion, Command: "status"}, s.listed()}
 }
 
-// listed is the status without null.
+// listed returns the status with [] instead of null.
 func (s *Status) listed() Status {
 	answer := *s
 	answer.Roots, answer.Changes = list(s.Roots), list(s.Changes)
@@ -108,7 +108,7 @@ func (s *Status) json(j *jsonWriter) error {
 	return j.object("status", answer)
 }
 
-// fact is a line of a report: a name and a value.
+// fact is a line of a report.
 type fact struct{ name, value string }
 
 func factSheet(facts []fact) *sheet[fact] {
@@ -134,7 +134,7 @@ func (s *Status) text(t *text) error {
 	return err
 }
 
-// figures writes numbers and sizes.
+// figures formats numbers and sizes.
 type figures struct {
 	count func(n int64) string
 	size  func(n int64) string
@@ -147,8 +147,7 @@ var (
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// statusFacts is the status as names and values; paths under home are shown
-// with ~.
+// statusFacts is the status as names and values; ~ stands for home.
 func statusFacts(s *Status, home string, figures figures) []fact {
 	var facts []fact
 	count := func(n int) string { return figures.count(int64(n)) }
@@ -224,7 +223,7 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 	return facts
 }
 
-// statusTime is how a status writes times, which are in UTC.
+// statusTime is the format of times, which are in UTC.
 const statusTime = "2006-01-02 15:04:05Z"
 
 func watcherText(w *Watcher) string {

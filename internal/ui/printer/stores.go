@@ -3,14 +3,14 @@ package printer
 // Stores are the kinds of file that an agent keeps.
 type Stores []Store
 
-// Store is a kind of file that pi keeps.
+// Store is a kind of file.
 type Store struct {
 	Name     string `json:"name"`
 	Role     string `json:"role"`
 	Format   string `json:"format"`
 	Path     string `json:"path"`
 	Coverage string `json:"coverage"`
-	Exists   *bool  `json:"exists,omitempty"` // nil: nobody looked
+	Exists   *bool  `json:"exists,omitempty"` // nil for a private file, which is never checked
 }
 
 func (s Stores) json(j *jsonWriter) error {
@@ -52,7 +52,7 @@ func (s Stores) text(t *text) error {
 	return err
 }
 
-// there says whether the store exists.
+// there is whether the store exists.
 func there(s *Store) string {
 	switch {
 	case s.Exists == nil:

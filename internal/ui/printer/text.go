@@ -9,14 +9,14 @@ import (
 	"pigrep/internal/session"
 )
 
-// text prints for people.
+// text writes for people.
 type text struct {
 	w io.Writer
 	Look
-	line bytes.Buffer // of a table
+	line bytes.Buffer // the current row of a table
 }
 
-// The looks. Only attributes and the sixteen colours are used.
+// The styles. They only use attributes and the sixteen basic colours.
 var (
 	titleLook = ansi.NewStyle().Bold()
 	dimLook   = ansi.NewStyle().Faint()
@@ -24,7 +24,7 @@ var (
 	errorLook = ansi.NewStyle().ForegroundColor(ansi.Red)
 )
 
-// kindLooks colours the kinds that a reader tells apart at a glance: who spoke.
+// kindLooks are the colours of kinds: they show who spoke.
 var kindLooks = map[session.Kind]ansi.Style{
 	session.KindPrompt:   ansi.NewStyle().ForegroundColor(ansi.Green),
 	session.KindReply:    ansi.NewStyle().ForegroundColor(ansi.Blue),

@@ -91,15 +91,15 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 		closing: func(rows int) string {
 			line := shown(rows, len(t.Rows), "program", "programs") + " in " + human.Plural(t.Calls, "command", "commands")
 			if t.Unparsed > 0 {
-				line += ", " + human.Number(t.Unparsed) + " of them cannot be parsed (of these the first word counts)"
+				line += ", " + human.Number(t.Unparsed) + " of which cannot be parsed (counted by their first word)"
 			}
 			return line
 		},
 	}
 }
 
-// NewFilesAudit makes the answer of tools files: a table, or the history of a
-// path. A limit of 0 is none.
+// NewFilesAudit makes the answer of tools files: a table of files, or the history
+// of a path. A limit of 0 is none.
 func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
@@ -146,12 +146,12 @@ func touchSheet(rows []audit.TouchRow, look Look) table {
 	return &sheet[row]{columns: columns, rows: listed(rows), finish: func(t *row, r *sheetRow) { alarm(r, t.Status) }}
 }
 
-// alarm marks the row of a call that failed.
+// alarm colours the row of a failed call.
 func alarm(r *sheetRow, status string) {
 	if status == "error" {
 		r.look = errorLook
 	}
 }
 
-// idCell is a cell with a session id, of which people see the beginning.
+// idCell is a session id; in text its beginning.
 func idCell(id string) cell { return cell{Text: id[:min(len(id), 13)], Plain: id} }

@@ -17,12 +17,11 @@ type Tree struct {
 	Rows    iter.Seq2[*entry.TreeRow, error]
 }
 
-// maxTreeIndent is how many levels of branches are told apart by their place; a
-// line for text must be left.
+// maxTreeIndent is the deepest indentation of branches, to leave room for text.
 const maxTreeIndent = 12
 
-// text prints one line for an entry: the active branch at the left, other
-// branches below where they leave, one step to the right.
+// text prints a line for each entry: the active branch at the left, other branches
+// below the entry where they fork, indented.
 func (s *Tree) text(t *text) error {
 	p := &transcript{text: t, s: &Show{Session: s.Session, Whole: true, Branches: true}, out: &strings.Builder{}}
 	p.facts()
@@ -93,7 +92,7 @@ func (p *transcript) treeRow(r *entry.TreeRow, last int) {
 	fmt.Fprintln(p.out, strings.TrimRight(p.dim(indent)+dot+p.style(look, what)+" "+text+p.style(matchLook, note)+p.dim(tail), " "))
 }
 
-// kindOfEntry is the kind of what an entry mostly is.
+// kindOfEntry is the kind of the first block that is not thinking.
 func kindOfEntry(e *entry.Entry) session.Kind {
 	for i := range e.View.Blocks {
 		if e.View.Blocks[i].Kind != session.KindThinking {
@@ -103,7 +102,7 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 	return session.KindOther
 }
 
-// treeText says what an entry is, and in one line what it says.
+// treeText returns what an entry is, and its text on one line.
 func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 	what = headOf(e)
 	switch {
@@ -159,8 +158,7 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 
 func (s *Tree) plain(p plain) error { return s.text(&text{w: p.w}) }
 
-// treeRowJSON is an entry of a tree. Entries that lie between and start no branch
-// are counted.
+// treeRowJSON is an entry of a tree, or the number of entries left out.
 type treeRowJSON struct {
 	Type      string       `json:"type"` // "node"
 	EntryID   string       `json:"entryId,omitempty"`
@@ -174,7 +172,7 @@ type treeRowJSON struct {
 	Leaf      bool         `json:"leaf,omitempty"` // the current leaf
 	Label     string       `json:"label,omitempty"`
 	Text      string       `json:"text,omitempty"`
-	Skipped   int          `json:"skipped,omitempty"` // entries that this row stands for
+	Skipped   int          `json:"skipped,omitempty"` // entries left out here
 }
 
 func newTreeRowJSON(s *Tree, r *entry.TreeRow) treeRowJSON {

@@ -28,7 +28,7 @@ type WatchEvent struct {
 	State       query.IndexState `json:"index"`
 }
 
-// watchLine says in one line what happened.
+// watchLine is an event on one line.
 func watchLine(e *WatchEvent) string {
 	var done []string
 	for _, c := range e.Changes {
@@ -41,7 +41,7 @@ func watchLine(e *WatchEvent) string {
 		done = append(done, human.Bytes(e.Bytes))
 	}
 	if e.Rebuilt != "" {
-		done = append(done, "built anew: "+e.Rebuilt)
+		done = append(done, "rebuilt: "+e.Rebuilt)
 	}
 	for _, f := range e.Errors {
 		done = append(done, f.Path+": "+f.Reason)
@@ -103,7 +103,7 @@ func (e *WatchEvent) plain(p plain) error {
 		strconv.FormatInt(e.Bytes, 10), strconv.FormatUint(e.State.Generation, 10), path, detail)
 }
 
-// json writes a line for each event, or one object at the end.
+// json writes a line for each event; without lines one object, at the end.
 func (e *WatchEvent) json(j *jsonWriter) error {
 	answer := *e
 	answer.Changes = list(e.Changes)
