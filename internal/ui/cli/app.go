@@ -1,8 +1,8 @@
-// Package cli holds the commands of pigrep: it reads arguments, environment and
-// settings, calls the packages below, and turns their outcome into an exit code.
+// Package cli contains the commands of pigrep. It reads arguments, environment and
+// settings, calls the packages below, and turns the outcome into an exit code.
 //
-// Each command is one file with newXCommand, xOptions, addFlags and runX. A
-// command decides what to do; package printer decides how it looks.
+// Each command has a file with newXCommand, xOptions, addFlags and runX. A command
+// decides what to do; package printer decides how the answer looks.
 package cli
 
 import (
@@ -23,35 +23,35 @@ import (
 	"pigrep/internal/ui/printer"
 )
 
-// App is what a run of pigrep takes from its surroundings. Commands reach the
-// clock, the environment and the streams only through it.
+// App is everything that a run of pigrep takes from its process. Commands access
+// the clock, the environment and the streams only through it.
 type App struct {
 	Streams *terminal.Streams
 	Getenv  func(name string) string
 	Environ func() []string
 	PID     int
 
-	// Directories of the user, "" where there is none.
+	// Directories of the user, "" if unknown.
 	Home, ConfigDir, CacheDir string
 	WorkDir                   string // absolute
 
 	Now  func() time.Time
-	Zone func() *time.Location // in which days begin; with its name where it has one
+	Zone func() *time.Location // the local time zone, with its IANA name if known
 
 	Executable func() (string, error) // this program
 	LookPath   func(program string) (string, error)
-	Replace    func(dir string, argv []string) error // runs a program in place of this one; does not return when it succeeds
+	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
 
 	Agents []adapter.Agent
 
 	out     *bufio.Writer // results; flushed at the end of the run
 	verbose bool
 	quiet   bool
-	json    bool // what goes to stderr is JSON too
+	json    bool // warnings and errors are JSON
 }
 
-// Run executes the command that the arguments name and returns the exit code.
-// What went wrong has been reported by then.
+// Run executes the command named by the arguments, reports its error if there is
+// one, and returns the exit code.
 func (a *App) Run(ctx context.Context, args []string) int {
 	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
 	a.json = wantsJSON(args)
@@ -132,19 +132,19 @@ func newRootCommand(a *App) *cobra.Command {
 	return root
 }
 
-// prepare does what is the same for every command before it runs.
+// prepare runs before every command.
 func (a *App) prepare(cmd *cobra.Command) error {
 	collectFor(cmd)
 	if err := a.applySettings(cmd); err != nil {
 		return err
 	}
-	// The bare command has no flags: there is nothing to take over.
+	// The bare command has neither flag.
 	a.quiet, _ = cmd.Flags().GetBool("quiet")
 	a.verbose, _ = cmd.Flags().GetBool("verbose")
 	return nil
 }
 
-// logger returns the log of this run: nothing unless --verbose is given.
+// logger returns the log of this run. It is empty without --verbose.
 func (a *App) logger() *slog.Logger {
 	if !a.verbose {
 		return slog.New(slog.DiscardHandler)
@@ -152,19 +152,19 @@ func (a *App) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// warn says something that is no result, on stderr.
+// warn prints a warning on stderr.
 func (a *App) warn(format string, args ...any) { a.advise("", format, args...) }
 
-// advise is warn about what a person can do something about: the hint says what.
+// advise is warn with a hint what to do about it.
 func (a *App) advise(hint, format string, args ...any) {
 	if a.quiet {
 		return
 	}
-	// A warning that cannot be written is no reason to stop.
+	// A warning that cannot be written does not stop the run.
 	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.json)
 }
 
-// isClosedPipe reports whether the reader of our output went away.
+// isClosedPipe reports whether an error means that the reader of our output is gone.
 func isClosedPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) || isSystemClosedPipe(err)
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// commandFirst puts the command that the arguments name in front of them:
-// flags may stand before it, and arguments that name none are a query. A word
-// is a command only as the first one that is neither a flag nor its value.
+// commandFirst moves the command in the arguments to the front: flags may precede it.
+// Arguments without a command are a query. Only the first word that is neither a flag
+// nor the value of one can be a command.
 func commandFirst(root *cobra.Command, args []string) []string {
 	if isCompletion(args) {
 		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
 			return append([]string{args[0]}, commandFirst(root, words)...)
 		}
-		return args // a word alone may become the name of a command
+		return args // a single word may be the start of a command name
 	}
 	names := []string{"help"}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	// Arguments that name no command are a search, so its flags come first.
+	// Arguments without a command are a search, so its flags take precedence.
 	commands := slices.Clone(root.Commands())
 	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
 		switch searchName {
@@ -38,7 +38,7 @@ func commandFirst(root *cobra.Command, args []string) []string {
 				return
 			}
 			if f.Shorthand != "" && flags.ShorthandLookup(f.Shorthand) != nil {
-				// The short form belongs to the command that comes first.
+				// The first command keeps the shorthand.
 				long := *f
 				long.Shorthand = ""
 				f = &long
@@ -73,7 +73,7 @@ func commandFirst(root *cobra.Command, args []string) []string {
 	return append([]string{searchName}, args...)
 }
 
-// takesNext reports whether the flag has its value in the argument after it.
+// takesNext reports whether the value of the flag is the next argument.
 func takesNext(flags *pflag.FlagSet, arg string) bool {
 	if strings.Contains(arg, "=") {
 		return false
@@ -82,7 +82,7 @@ func takesNext(flags *pflag.FlagSet, arg string) bool {
 		f := flags.Lookup(name)
 		return f != nil && f.NoOptDefVal == ""
 	}
-	// Of joined short flags the first that takes a value takes what is left.
+	// In joined short flags, the first one with a value takes the rest.
 	for i := 1; i < len(arg); i++ {
 		if f := flags.ShorthandLookup(arg[i : i+1]); f != nil && f.NoOptDefVal == "" {
 			return i == len(arg)-1
@@ -91,8 +91,8 @@ func takesNext(flags *pflag.FlagSet, arg string) bool {
 	return false
 }
 
-// wantsJSON reports whether the arguments ask for JSON. It reads them itself so
-// that errors in the arguments are reported in the form asked for.
+// wantsJSON reports whether the arguments ask for JSON. It runs before the flag parser
+// so that errors of the parser are JSON too.
 func wantsJSON(args []string) bool {
 	for _, arg := range args {
 		switch arg {
@@ -105,7 +105,7 @@ func wantsJSON(args []string) bool {
 	return false
 }
 
-// isCompletion reports whether a shell asks how a command line goes on.
+// isCompletion reports whether a shell asks for completions.
 func isCompletion(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }

@@ -2,18 +2,18 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// contextOptions are the flags -B, -A and -C: how much of what stands around a
-// result is shown. What -B and -A say counts before what -C says.
-type contextOptions struct{ before, after, around number }
+// aroundOptions are the flags -B, -A and -C: how much is shown before and after a
+// result. -B and -A override -C.
+type aroundOptions struct{ before, after, around number }
 
-// addFlags adds the flags with their help.
-func (c *contextOptions) addFlags(f *pflag.FlagSet, before, after, around string) {
+// addFlags adds the flags with these usages.
+func (c *aroundOptions) addFlags(f *pflag.FlagSet, before, after, around string) {
 	addFlag(f, "after-context", "A", "N", after, &c.after)
 	addFlag(f, "before-context", "B", "N", before, &c.before)
 	addFlag(f, "context", "C", "N", around, &c.around)
 }
 
 // numbers returns how much is shown before and after a result.
-func (c *contextOptions) numbers() (before, after int) {
+func (c *aroundOptions) numbers() (before, after int) {
 	return c.before.or(c.around.n), c.after.or(c.around.n)
 }

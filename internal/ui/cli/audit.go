@@ -16,7 +16,7 @@ import (
 	"pigrep/query/audit"
 )
 
-// auditOptions are the flags that the audit commands share.
+// auditOptions are the shared flags of the audit commands.
 type auditOptions struct {
 	sharedOptions
 	pagerOptions
@@ -32,7 +32,7 @@ type auditOptions struct {
 	raw    bool
 }
 
-// auditOthers are the shared filters that say nothing about calls: these have no
+// auditOthers are the shared filters that do not apply to tool calls, which have no
 // kind and no role.
 var auditOthers = []string{"scope", "kind", "role"}
 
@@ -47,7 +47,7 @@ func (o *auditOptions) addAudit(cmd *cobra.Command, without ...string) {
 
 func (o *auditOptions) addBy(cmd *cobra.Command, dimensions []string, standard string) {
 	addFlag(cmd.Flags(), "by", "", "WHAT", "group rows by "+strings.Join(dimensions, ", ")+"; join several with commas (default "+standard+")", &o.by)
-	// It fails only for a flag that is not there.
+	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(dimensions, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -75,7 +75,7 @@ func ruleLines() string {
 	return strings.Join(lines, ",\n")
 }
 
-// newAuditCommand makes one of the audit commands.
+// newAuditCommand completes one of the audit commands.
 func newAuditCommand(a *App, o *auditOptions, cmd *cobra.Command, run func(context.Context, *App, *auditOptions) error) *cobra.Command {
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -122,7 +122,7 @@ func (o *auditOptions) auditRequest(a *App) (audit.Request, error) {
 	return req, nil
 }
 
-// zone is where days begin.
+// zone returns the time zone that defines days.
 func (o *auditOptions) zone(a *App) *time.Location {
 	if o.utc {
 		return time.UTC
@@ -130,15 +130,15 @@ func (o *auditOptions) zone(a *App) *time.Location {
 	return a.Zone()
 }
 
-// auditRun is an audit command at work.
+// auditRun is the state of a running audit command.
 type auditRun struct {
 	*snapshot
 	out  *printer.Printer
 	req  audit.Request
-	gone audit.Coverage // of which what became of the files since is set
+	gone audit.Coverage // only Changed, Vanished and New are set
 }
 
-// begin does what all audit commands do first. The caller closes the run.
+// begin opens the index and builds the request. The caller closes the run.
 func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	if o.csv && (o.json || o.jsonl) {
 		return nil, usagef("", "--csv and --json cannot be combined")
@@ -178,14 +178,14 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	return run, nil
 }
 
-// finish prints the answer and says whether there was any.
+// finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
 	x.Coverage.New, x.Coverage.Vanished, x.Coverage.Changed = run.gone.New, run.gone.Vanished, run.gone.Changed
 	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = run.state.PendingFiles, run.state.PendingBytes, run.state.Complete
 	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
-	if run.out.Format.Records() { // only rows go to stdout
+	if run.out.Format.Records() { // stdout has only rows
 		a.warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
 	}
 	if !a.json && x.Warnings != nil {
@@ -202,7 +202,7 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 	return errIncomplete
 }
 
-// answer opens the index, and prints what make makes of it.
+// answer opens the index and prints the audit that make returns.
 func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) (*printer.Audit, error)) error {
 	run, err := o.begin(ctx, a)
 	if err != nil {
@@ -218,7 +218,7 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) 
 	return o.finish(ctx, a, run, x)
 }
 
-// byNames lists dimensions without one.
+// byNames lists the dimensions except one.
 func byNames(without string) []string {
 	return slices.DeleteFunc(slices.Clone(audit.Dimensions), func(s string) bool { return s == without })
 }

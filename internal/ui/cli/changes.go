@@ -13,7 +13,7 @@ func fileErrors(list []indexer.FileError) []printer.FileError {
 	return all
 }
 
-// changeCounts lists the changes in their own order, those that happened.
+// changeCounts lists the changes that happened, in the order of indexer.Changes.
 func changeCounts(counts map[indexer.Change]int) []printer.ChangeCount {
 	var all []printer.ChangeCount
 	for _, c := range indexer.Changes() {

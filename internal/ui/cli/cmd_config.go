@@ -96,7 +96,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 	return out.Print(answer)
 }
 
-// settingRow is a setting as it is in force in this run.
+// settingRow returns the value and the source of a setting in this run.
 func settingRow(a *App, cmd *cobra.Command, file *settingsFile, s *setting) printer.Setting {
 	from, v := s.origin(a, cmd, file)
 	row := printer.Setting{Key: s.key(), Source: string(from), Note: s.note}
@@ -117,8 +117,7 @@ func settingRow(a *App, cmd *cobra.Command, file *settingsFile, s *setting) prin
 	return row
 }
 
-// inForce returns what holds for a setting that nothing sets; nil when that is
-// no single value.
+// inForce returns the default of a setting, nil if it has no single value.
 func (o *configOptions) inForce(a *App, s *setting) []string {
 	switch s.key() {
 	case "session-dir":
@@ -139,7 +138,7 @@ func (o *configOptions) inForce(a *App, s *setting) []string {
 	return []string{s.standard}
 }
 
-// flagValues is what a flag was given.
+// flagValues returns the values of a flag.
 func flagValues(f *pflag.Flag) []string {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		return list.GetSlice()

@@ -22,7 +22,7 @@ func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
 	addFlag(f, "repair", "", "", "re-index what is wrong", &o.repair)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
-	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
+	ignoreShared(cmd, []flagGroup{groupWhere}) // they never update the index
 }
 
 func newDoctorCommand(a *App) *cobra.Command {
@@ -85,8 +85,8 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 	return nil
 }
 
-// repair indexes again the files that the findings name, or everything when
-// one is about the index as a whole, and makes sure that it helped.
+// repair re-indexes the files named by the findings, or everything if one concerns the
+// whole index, and checks the result.
 func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Report, deep bool) (string, error) {
 	opt.Again = make(map[string]bool)
 	for _, f := range report.Findings {

@@ -35,7 +35,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "force", "", "", "overwrite FILE if it exists", &o.force)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
-	// It fails only for a flag that is not there.
+	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "json", "jsonl", "color"})...)
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
@@ -138,8 +138,8 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	return nil
 }
 
-// writeExport writes a file that appears whole or not at all. Session files are
-// never written to, not even on request.
+// writeExport writes a file atomically. Session files are never overwritten, not even
+// with --force.
 func (a *App) writeExport(path string, force bool, write func(io.Writer) error) error {
 	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):

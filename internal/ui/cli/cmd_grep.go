@@ -24,7 +24,7 @@ type grepOptions struct {
 	word, multiline                             bool
 	files, count, only, vimgrep, numbers        bool
 	maxCount                                    number
-	around                                      contextOptions
+	around                                      aroundOptions
 	noIndex                                     bool
 }
 
@@ -92,8 +92,8 @@ pigrep grep -e ENOENT -e EACCES -c`,
 	return cmd
 }
 
-// insteadOf says what to type instead of a flag of other programs that search,
-// "" of others.
+// insteadOf returns what to type instead of a flag of other search tools, "" for unknown
+// flags.
 func insteadOf(flag string) string {
 	for _, f := range []struct{ name, short, instead string }{
 		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},
@@ -120,7 +120,7 @@ func insteadOf(flag string) string {
 	return ""
 }
 
-// mode returns what is printed of the matches.
+// mode returns what is printed for each match.
 func (o *grepOptions) mode() (printer.GrepMode, error) {
 	mode, given := printer.GrepLines, ""
 	for _, m := range []struct {
@@ -243,7 +243,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	return errIncomplete
 }
 
-// tries says how a pattern that is refused would be taken.
+// tries are the hints for patterns that are not accepted.
 var tries = map[literal.Try]string{
 	literal.TryFixed:     "to look for it as it stands add -F",
 	literal.TryMultiline: "to match across lines add -U",

@@ -49,8 +49,8 @@ pigrep help scopes`,
 	return cmd
 }
 
-// help prints the help of a command. Cobra hands over no error, and the writer
-// keeps it until the end of the run.
+// help prints the help of a command. Write errors are reported when the run flushes
+// its output.
 func (a *App) help(cmd *cobra.Command, _ []string) {
 	if cmd.HasParent() {
 		fmt.Fprint(a.out, commandHelp(cmd))
@@ -126,14 +126,14 @@ func commandHelp(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// helpWidth is the width that help is laid out for, whatever the terminal.
+// helpWidth is the width of help texts on every terminal.
 const helpWidth = 80
 
-// flagHelp is a flag as help shows it.
+// flagHelp is a flag in a help text.
 type flagHelp struct{ name, usage string }
 
-// flagRows lists the flags of a group, in the order of the shared table or, for
-// those of the command itself, by name.
+// flagRows lists the flags of a group: shared flags in the order of their table, those
+// of the command by name.
 func flagRows(flags *pflag.FlagSet, group flagGroup) []flagHelp {
 	var rows []flagHelp
 	row := func(f *pflag.Flag) {
@@ -171,7 +171,7 @@ func writeFlag(b *strings.Builder, r flagHelp) {
 	writeColumns(b, fmt.Sprintf("  %-22s  ", r.name), r.usage)
 }
 
-// writeColumns writes text beside a left column, wrapped at spaces.
+// writeColumns writes text next to a left column, wrapped at spaces.
 func writeColumns(b *strings.Builder, left, text string) {
 	width := terminal.Width(left)
 	b.WriteString(left)

@@ -95,7 +95,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	return nil
 }
 
-// dryRun shows the plan of an update. Nothing is written.
+// dryRun prints the plan of an update and writes nothing.
 func dryRun(a *App, p *location, out *printer.Printer) error {
 	found := indexer.Discover(p.agents, p.roots)
 	x := &printer.Index{DryRun: true, Dir: p.indexDir}

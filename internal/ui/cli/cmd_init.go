@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bindings are the key bindings of shells, by the name of the shell. What stands
-// on the command line becomes the query, and is kept when nothing is chosen.
+// bindings are the key bindings by shell. The text on the command line becomes the
+// query; it stays if nothing is chosen.
 var bindings = []struct{ shell, script string }{
 	{"bash", `# Ctrl-G searches past pi conversations and puts the command that resumes the
 # chosen session on the command line.

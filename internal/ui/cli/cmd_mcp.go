@@ -27,7 +27,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "reveal", "", "", "do not mask what looks like a secret", &o.reveal)
 	addFlag(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
-	// It fails only for a flag that is not there.
+	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
@@ -74,7 +74,7 @@ func runMCP(ctx context.Context, a *App, o *mcpOptions) error {
 	return mcp.Serve(ctx, a.mcpConfig(x, p, o.reveal), a.Streams.In, a.Streams.Out)
 }
 
-// mcpConfig is what a server answers from.
+// mcpConfig returns the configuration of a server.
 func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
@@ -104,8 +104,8 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 	}
 }
 
-// currentVariables names the variables by which agents tell the processes they
-// start which session these are in.
+// currentVariables names the variables in which agents pass their session to the
+// processes they start.
 func currentVariables() string {
 	var names []string
 	for _, v := range agentVariables() {
@@ -116,7 +116,7 @@ func currentVariables() string {
 	return strings.Join(names, ", ")
 }
 
-// currentSession is the session that this process runs in.
+// currentSession returns the session that this process runs in.
 func (a *App) currentSession() mcp.Session {
 	id, path := a.registry().Current()
 	if path != "" {
@@ -127,7 +127,7 @@ func (a *App) currentSession() mcp.Session {
 	return mcp.Session{ID: id, Path: path}
 }
 
-// agentError is an error of the index as an agent reads it.
+// agentError turns an error of the index into one for agents.
 func agentError(ctx context.Context, err error) error {
 	p, ok := errors.AsType[*problem](err)
 	if !ok || ctx.Err() != nil {
@@ -140,12 +140,12 @@ func agentError(ctx context.Context, err error) error {
 	return e
 }
 
-// forAgents hands a snapshot over.
+// forAgents turns a snapshot into the index of one answer.
 func forAgents(s *live.Snapshot) *mcp.Index {
 	x := &mcp.Index{
 		Reader: s.Reader, State: s.State, Pin: s.Pin,
 		Files: (&knownFiles{reader: s.Reader, found: s.Found}).files,
-		Close: func() { _ = s.Close() }, // it fails when the disk does, and has been read from
+		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
 	if lag := lagText(indexer.Lag{Files: s.State.PendingFiles, Bytes: s.State.PendingBytes}); s.State.PendingFiles > 0 {
 		switch {

@@ -113,8 +113,8 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	return a.replace(dir, r.Argv)
 }
 
-// find returns the session that is meant, with the entry of the hit that it was
-// found by.
+// find returns the session that the words name or find, with the entry of its best
+// hit.
 func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query.Request) (*target, error) {
 	if len(o.words) == 1 {
 		t, err := findTarget(a, x, o.words[0])
@@ -125,7 +125,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 		case !isProblem || p.code == codeAmbiguous || sessions.IsPath(o.words[0]) && filepath.IsAbs(a.absolute(o.words[0])) && strings.HasSuffix(o.words[0], ".jsonl"):
 			return nil, err
 		}
-		// Then it is a word to search for.
+		// Otherwise it is a word to search for.
 	}
 	req.Text, req.Resume = strings.Join(o.words, " "), x.agents.ResumeCommand
 	req.Limit = maxCandidates + 1
@@ -155,7 +155,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 	return openTarget(a, x, s.SessionPath, entry)
 }
 
-// manySessions is the error of words that several sessions match.
+// manySessions returns the error for words that match several sessions.
 func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Response) error {
 	summaries := x.reader.Summaries()
 	lineage := sessions.NewLineage(summaries)
@@ -170,7 +170,7 @@ func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Respons
 		hint: "pick one: pigrep resume " + best}
 }
 
-// plan makes the command, after checking that it would do what is meant.
+// plan builds the command and checks that it will work.
 func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
@@ -207,10 +207,10 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 	return r, err
 }
 
-// codeCannotResume is the error of a session that its agent does not resume.
+// codeCannotResume is the error code of a session that its agent cannot resume.
 const codeCannotResume = "cannot-resume"
 
-// chooseDir finds the directory to run pi in.
+// chooseDir sets the directory to run pi in.
 func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
 	if o.in != "" {
 		dir := a.absolute(o.in)
@@ -225,9 +225,9 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 	case err == nil:
 		r.Dir = rec.CWD
 	case rec.CWD == "" && !r.Fork:
-		// Sessions of old versions name none; pi runs where it is started.
+		// Old sessions have no directory; pi runs in the current one.
 	case r.Fork:
-		// A fork belongs to the directory that it is made in.
+		// A fork belongs to the directory where it is created.
 		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the current directory")
 	default:
 		gone := &directoryGoneError{program: r.Argv[0], err: err}
@@ -237,7 +237,7 @@ func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume
 	return nil
 }
 
-// directoryGoneError says that the agent cannot start where the session belongs.
+// directoryGoneError means that the directory of a session does not exist any more.
 type directoryGoneError struct {
 	program string
 	err     error
@@ -249,7 +249,7 @@ func (e *directoryGoneError) Error() string {
 
 func (e *directoryGoneError) Unwrap() error { return e.err }
 
-// replace runs a program in place of pigrep.
+// replace replaces pigrep by another program.
 func (a *App) replace(dir string, argv []string) error {
 	if err := a.out.Flush(); err != nil {
 		return err
@@ -276,10 +276,10 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// justNow is how fresh a session must be for another pi to be suspected in it.
+// justNow is the age below which a session may still be open in another pi.
 const justNow = time.Minute
 
-// warnings says what a person would not expect.
+// warnings lists what the user may not expect when resuming the session.
 func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
 	var list []string
 	rec := t.Record

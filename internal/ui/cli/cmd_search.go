@@ -21,7 +21,7 @@ import (
 	"pigrep/scope"
 )
 
-// searchName is the command that arguments without a command mean.
+// searchName is the default command.
 const searchName = "search"
 
 type searchOptions struct {
@@ -33,7 +33,7 @@ type searchOptions struct {
 	sort       string
 	explain    bool
 
-	around contextOptions
+	around aroundOptions
 }
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
@@ -44,7 +44,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; sorting by time drops partial matches if there are full ones", &o.sort)
 	addFlag(f, "explain", "", "", "show how each score was computed", &o.explain)
 	o.around.addFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
-	// It fails only for a flag that is not there.
+	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
@@ -118,7 +118,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 
 	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	res.Index.Complete = x.state.Complete
-	if !a.json { // which has them in the answer
+	if !a.json { // JSON has them in the answer
 		for _, w := range res.Warnings {
 			a.warn("%s", w)
 		}
@@ -153,8 +153,8 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	return errIncomplete
 }
 
-// suggestCommand says so when the first word of a query that finds nothing nearly
-// is the name of a command.
+// suggestCommand warns if the first word of a query without hits looks like a mistyped
+// command.
 func (a *App) suggestCommand(text string) {
 	word, _, _ := strings.Cut(text, " ")
 	var names []string
@@ -166,7 +166,7 @@ func (a *App) suggestCommand(text string) {
 	}
 }
 
-// suggest says what a person may type instead. Programs have it in the answer.
+// suggest prints alternatives to a query. JSON has them in the answer.
 func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Removed) {
 	if a.json {
 		return
@@ -187,8 +187,7 @@ func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Remov
 	}
 }
 
-// without says what to leave out or to change for a filter to be gone, in the words of
-// the command line.
+// without names a filter that could be dropped, as it is written on the command line.
 func (o *sharedOptions) without(filter string) string {
 	switch {
 	case filter == "scope":
@@ -203,7 +202,7 @@ func (o *sharedOptions) without(filter string) string {
 	return "without --" + filter
 }
 
-// scopeOf returns the scope in force.
+// scopeOf returns the scope of a filter, or the default.
 func scopeOf(r filter.Spec) scope.Scope {
 	if r.Scope == "" {
 		return scope.Default
@@ -215,7 +214,7 @@ func emptyQuery() error {
 	return &problem{code: codeQuery, message: "the query is empty", hint: "type words to search for, for example: pigrep connection timeout"}
 }
 
-// searchProblem explains an error of the search itself.
+// searchProblem adds hints to an error of a search.
 func searchProblem(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -230,7 +229,7 @@ func searchProblem(ctx context.Context, err error) error {
 	return indexProblem(err)
 }
 
-// firstPrompts returns a function that knows the first prompt of each session.
+// firstPrompts returns a function from session paths to first prompts.
 func firstPrompts(sessions []session.Summary) func(string) string {
 	return func(path string) string {
 		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
@@ -241,7 +240,7 @@ func firstPrompts(sessions []session.Summary) func(string) string {
 	}
 }
 
-// whereSearched says what a search without hits looked through.
+// whereSearched describes the text that was searched.
 func whereSearched(r query.Request, files int) string {
 	what := fmt.Sprintf("the %s of %d session files", scopeOf(r.Spec), files)
 	switch {

@@ -87,7 +87,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	defer x.Close()
 	list.Index.PendingFiles, list.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
 	list.Index.Complete = x.state.Complete
-	if !a.json { // which has them in the answer
+	if !a.json { // JSON has them in the answer
 		for _, w := range list.Warnings {
 			a.warn("%s", w)
 		}

@@ -29,7 +29,7 @@ type showOptions struct {
 	filter query.Request
 }
 
-// defaultAround is how many entries on each side of a named one are shown.
+// defaultAround is the default of --around.
 const defaultAround = 3
 
 func (o *showOptions) addFlags(cmd *cobra.Command) {
@@ -104,7 +104,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	}
 	var hits namedHits
 	if o.target == "-" {
-		// First, so that the pigrep that writes them is done with the index.
+		// Read stdin first: the pigrep that writes it may still use the index.
 		if hits, err = readHits(a.Streams.In); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	})
 }
 
-// showHits shows the neighbourhood of every hit that stdin names.
+// showHits shows the entries around every hit on stdin.
 func (o *showOptions) showHits(ctx context.Context, a *App, x *snapshot, out *printer.Printer, hits namedHits) error {
 	if o.json && len(hits.paths) > 1 {
 		return usagef("use --jsonl, which prints one object per line", "--json prints one object, but the input names %d sessions", len(hits.paths))
@@ -231,13 +231,13 @@ func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, 
 	return entries.end(ctx, a, out.Print(s))
 }
 
-// allBranches reports whether more than one branch is shown: a branch that is
-// named is looked for among all of them.
+// allBranches reports whether entries of all branches are candidates. --branch then
+// filters them.
 func (o *showOptions) allBranches() bool {
 	return o.all || o.leaf == "" && o.filters.Branch != "" && o.filters.Branch != entry.BranchActive
 }
 
-// choose returns the entries to show, in order, and whether they are a whole
+// choose returns the entries to show, in order, and whether they are the whole
 // conversation.
 func (o *showOptions) choose(a *App, x *snapshot, t *target, focus []int) (list []int, whole bool, err error) {
 	switch {
@@ -260,8 +260,8 @@ func (o *showOptions) choose(a *App, x *snapshot, t *target, focus []int) (list 
 	return neighbourhood(t, list, focus, o.around.or(defaultAround), o.allBranches() || o.leaf != ""), false, nil
 }
 
-// neighbourhood returns the entries around those asked for, on the branch of
-// each. With fixed they are looked for in the list only.
+// neighbourhood returns the entries around the ones in focus, each on its own branch.
+// With fixed, only entries of the list are used.
 func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
 	var chosen []int
 	have := make(map[int]bool)
@@ -284,7 +284,7 @@ func neighbourhood(t *target, list, focus []int, n int, fixed bool) []int {
 	return chosen
 }
 
-// gaps returns the entries of a list that do not follow the one before them.
+// gaps returns the entries of a list whose parent is not the entry before them.
 func gaps(t *target, list []int) map[int]bool {
 	found := make(map[int]bool)
 	for k := 1; k < len(list); k++ {
@@ -295,15 +295,14 @@ func gaps(t *target, list []int) map[int]bool {
 	return found
 }
 
-// chosenEntries are entries of a session, read while they are used.
+// chosenEntries is a sequence of entries, read lazily.
 type chosenEntries struct {
 	all      iter.Seq2[*entry.Entry, error]
-	filtered bool // some may have been left out
-	passed   int  // that the filters have let through
+	filtered bool // a filter applies
+	passed   int  // entries that passed the filters so far
 }
 
-// readEntries reads those entries of the list that pass; a nil pass lets all
-// through.
+// readEntries reads the entries of the list that pass the filter; nil passes all.
 func readEntries(ctx context.Context, t *target, list []int, pass func(*entry.Entry) bool) *chosenEntries {
 	c := &chosenEntries{filtered: pass != nil}
 	c.all = func(yield func(*entry.Entry, error) bool) {
@@ -324,7 +323,7 @@ func readEntries(ctx context.Context, t *target, list []int, pass func(*entry.En
 	return c
 }
 
-// end is the outcome of printing the entries.
+// end turns the result of printing the entries into the outcome of the command.
 func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
 	if err == nil && c.filtered && c.passed == 0 {
 		if a.Streams.ErrTTY && !a.json {
@@ -335,7 +334,7 @@ func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
 	return readProblem(ctx, err)
 }
 
-// untilDone ends a sequence with the context's error once the context is done.
+// untilDone ends a sequence with the error of the context when that is done.
 func untilDone[T any](ctx context.Context, all iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for v, err := range all {
@@ -362,7 +361,7 @@ func readHeader(t *target) ([]byte, error) {
 	return t.Header(end)
 }
 
-// readProblem explains an error of reading a session file.
+// readProblem adds hints to an error of reading a session file.
 func readProblem(ctx context.Context, err error) error {
 	switch {
 	case err == nil, isClosedPipe(err):

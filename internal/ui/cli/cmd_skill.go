@@ -80,7 +80,7 @@ func runSkill(a *App, o *skillOptions) error {
 	return nil
 }
 
-// ask asks a question that yes or no answers; no is what anything else means.
+// ask asks a yes-or-no question. Anything but yes is a no.
 func (a *App) ask(question string) bool {
 	fmt.Fprintf(a.Streams.Err, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.Streams.In).ReadString('\n')
@@ -91,7 +91,7 @@ func (a *App) ask(question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// writeSkill replaces the file in one step.
+// writeSkill replaces the file atomically.
 func writeSkill(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -29,7 +29,7 @@ func (o *statusOptions) addFlags(cmd *cobra.Command) {
 	addFlag(cmd.Flags(), "stores", "", "", "list every kind of file that pi keeps, and which of them are searched", &o.stores)
 	addFlag(cmd.Flags(), "skipped", "", "", "list all skipped lines, not only the first ones", &o.skipped)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
-	ignoreShared(cmd, []flagGroup{groupWhere}) // it never updates
+	ignoreShared(cmd, []flagGroup{groupWhere}) // they never update the index
 }
 
 func newStatusCommand(a *App) *cobra.Command {
@@ -84,7 +84,7 @@ func runStatus(a *App, o *statusOptions) error {
 	return placeErr
 }
 
-// status says what is indexed, and how far behind the files that is.
+// status returns what is indexed and what is pending.
 func (a *App) status(p *location) (*printer.Status, error) {
 	s := &printer.Status{Dir: p.indexDir}
 	var found *indexer.Found
@@ -118,7 +118,7 @@ func (a *App) status(p *location) (*printer.Status, error) {
 	return s, nil
 }
 
-// whoIsAtWork says which processes write and watch the index.
+// whoIsAtWork adds the processes that write and watch the index.
 func (a *App) whoIsAtWork(s *printer.Status) {
 	pid, err := index.WriterPID(s.Dir)
 	if err != nil {
@@ -137,10 +137,10 @@ func (a *App) whoIsAtWork(s *printer.Status) {
 	}
 }
 
-// maxSkipped is how many skipped lines a status names one by one.
+// maxSkipped is how many skipped lines a status lists.
 const maxSkipped = 20
 
-// fillStatus takes what the index holds into the status.
+// fillStatus adds the contents of the index to the status.
 func fillStatus(s *printer.Status, r *index.Reader) error {
 	s.Built, s.State, s.Documents = true, stateOf(r), r.Documents()
 	for _, sum := range r.Summaries() {
@@ -186,8 +186,8 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	return err
 }
 
-// allSkipped names every skipped line. Of a file that has many the session record
-// keeps the first, so that it is read again.
+// allSkipped lists every skipped line. Session records keep only the first ones, so it
+// reads the files again.
 func (a *App) allSkipped(p *location) ([]printer.Skipped, error) {
 	r, err := index.Open(p.indexDir)
 	if err != nil {
@@ -218,7 +218,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 	return entry.Problems(ad, path, f, emit)
 }
 
-// compareFiles says what happened to the files since they were indexed.
+// compareFiles adds what changed in the files since they were indexed.
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
 	for _, d := range found.Unreadable {
 		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: reason(d.Err)})
@@ -238,13 +238,13 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 		}
 	}
 	s.Changes = changeCounts(counts)
-	// Without any root nothing can be said of the files.
+	// Without any readable root, nothing is known about the files.
 	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
 	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing
 }
 
-// stores lists what agents keep, and which of it exists. What is private is not
-// looked at, not even for that.
+// stores lists the stores of agents and which of them exist. Private ones are not even
+// stat'ed.
 func (a *App) stores() printer.Stores {
 	var list printer.Stores
 	for _, s := range a.registry().Stores() {

@@ -33,7 +33,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
 	addFlag(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
-	// It fails only for a flag that is not there.
+	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupOutput}, "json", "jsonl", "verbose")
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
@@ -68,18 +68,18 @@ eval "$(pigrep tui --print)"`,
 	return cmd
 }
 
-// errNoScreen says that the interface cannot be shown here.
+// errNoScreen is the error of a TUI that has no usable terminal.
 func errNoScreen(why string) error {
 	return &problem{code: codeUsage, message: "the TUI needs a terminal, but " + why,
 		hint: "to search without the TUI: pigrep search QUERY"}
 }
 
-// canShow reports whether there is a screen to show the interface on.
+// canShow reports whether the TUI can run.
 func (a *App) canShow() bool {
 	return a.Streams.InTTY && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
-// beginning says how the interface begins: with what the flags ask for.
+// beginning turns the flags into the options of the TUI.
 func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	order, err := rank.ParseSort(o.sort)
 	if err != nil {
@@ -105,7 +105,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	switch {
 	case a.Getenv("TERM") == "dumb":
 		return errNoScreen("this one cannot position text (TERM=dumb)")
-	case o.print: // its output is read by a shell: it opens the terminal itself
+	case o.print: // a shell reads stdout, so the TUI opens the terminal itself
 	case !a.Streams.InTTY:
 		return errNoScreen("stdin is not one")
 	case !a.Streams.OutTTY:
@@ -122,7 +122,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}
-	a.verbose = false // what it says would stand across the screen
+	a.verbose = false // log lines would garble the screen
 	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
 	ui.Backend = d.backend()
@@ -153,8 +153,8 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	return a.replace(dir, done.Resume.Argv)
 }
 
-// environ is the environment that says what the terminal can do, with what
-// --color says.
+// environ returns the environment for detecting the terminal's colours, adjusted to
+// --color.
 func (o *tuiOptions) environ(a *App) []string {
 	env := a.Environ()
 	switch o.color {
@@ -166,7 +166,7 @@ func (o *tuiOptions) environ(a *App) []string {
 	return env
 }
 
-// historyFile is where queries are kept: "" when there is no place for it.
+// historyFile returns the path of the query history, "" if there is no directory for it.
 func (a *App) historyFile() string {
 	dir := a.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) {
@@ -178,8 +178,8 @@ func (a *App) historyFile() string {
 	return filepath.Join(dir, "pigrep", "history")
 }
 
-// wideEnough returns the scope asked for, or all when kinds are asked for that
-// it does not hold.
+// wideEnough returns the scope of the request, or all if it lacks one of the requested
+// kinds.
 func wideEnough(req query.Request) scope.Scope {
 	s := scopeOf(req.Spec)
 	for _, k := range req.Kinds {
@@ -190,8 +190,8 @@ func wideEnough(req query.Request) scope.Scope {
 	return s
 }
 
-// seed writes the query and the filters of flags as the text of a query, in
-// which they can be seen and changed.
+// seed returns the text of a query with the filters of flags, so that they can be seen
+// and edited in the TUI.
 func (o *sharedOptions) seed(words string, req query.Request) string {
 	text := strings.TrimSpace(words)
 	add := func(name string, values ...string) {

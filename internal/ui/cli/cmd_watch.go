@@ -63,7 +63,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	v.endProgress = end
 	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.tell}
 	opt.Progress = func(at indexer.Progress) {
-		// The bar is for the first update; the others are lines.
+		// Only the first update has a progress bar; later ones print lines.
 		if tell != nil && !v.begun {
 			tell(at)
 		}
@@ -72,7 +72,7 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	v.begin()
 	switch {
 	case isClosedPipe(context.Cause(watching)):
-		return nil // which is how `| head` ends it
+		return nil // as with `| head`
 	case v.err != nil:
 		return v.err
 	case errors.Is(err, indexer.ErrWatched):
@@ -89,11 +89,11 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	return nil
 }
 
-// watchView shows what a watch tells.
+// watchView prints the events of a watch.
 type watchView struct {
 	app         *App
 	options     *watchOptions
-	stop        context.CancelCauseFunc // ends the watch when nobody can be told any more
+	stop        context.CancelCauseFunc // ends the watch when output fails
 	endProgress func()
 	begun       bool
 	err         error
@@ -126,8 +126,8 @@ func (v *watchView) tell(e indexer.WatchEvent) {
 		x.State = query.IndexState{Generation: e.Generation, Files: e.Files, SkippedLines: e.Skipped, Complete: e.Complete}
 		v.updates, v.bytes, v.entries = v.updates+1, v.bytes+e.BytesRead, v.entries+e.Entries
 		if e.Kind == indexer.WatchReady {
-			v.updates--   // which is counted from then on
-			x.Steps = nil // they may be all files there are
+			v.updates--   // the first update is not counted
+			x.Steps = nil // it may list every file
 		}
 	case indexer.WatchPolling:
 		x.Message = "looking at all files every " + e.Every.Round(time.Second).String() + ": " + e.Err.Error()
@@ -139,7 +139,7 @@ func (v *watchView) tell(e indexer.WatchEvent) {
 	v.show(&x)
 }
 
-// show writes an event at once. Those that are about trouble go to stderr.
+// show prints an event immediately. Without --jsonl, problems go to stderr.
 func (v *watchView) show(e *printer.WatchEvent) {
 	a := v.app
 	if !v.options.jsonl {
@@ -166,7 +166,7 @@ func (v *watchView) show(e *printer.WatchEvent) {
 	}
 }
 
-// summary is the end of a watch.
+// summary prints the summary at the end of a watch.
 func (v *watchView) summary() error {
 	e := &printer.WatchEvent{
 		Event: "summary", Time: session.Time{Time: v.app.Now()}, Updates: new(v.updates), Bytes: v.bytes, Entries: v.entries,

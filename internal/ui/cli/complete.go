@@ -16,21 +16,20 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// Completion answers from the index as it is: it must be there while a person
-// waits for a key, so it looks at no session file and updates nothing. Whatever
-// goes wrong, there is nothing to complete.
+// Completion uses the index as it is: it must be fast, so it reads no session files and
+// updates nothing. On any error there are no completions.
 
-// complete is how cobra asks for the values of a flag or an argument that begin
-// with a prefix. A tab in a value parts it from what explains it.
+// complete returns the values of a flag or an argument that start with a prefix. A tab
+// separates a value from its description.
 type complete = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective)
 
-// maxCompletions is how many values there are at most; more than a person reads.
+// maxCompletions limits the number of values.
 const maxCompletions = 50
 
-// titleWidth is how much of a title explains a session.
+// titleWidth is the width of a title in a description.
 const titleWidth = 60
 
-// completions says how the flags that are open are completed.
+// completions are the functions that complete flags from the index.
 var completions = map[string]func(r *index.Reader, prefix string) []string{
 	"role":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldRole, prefix) },
 	"tool":    func(r *index.Reader, prefix string) []string { return termsOf(r, segment.FieldTool, prefix) },
@@ -39,7 +38,7 @@ var completions = map[string]func(r *index.Reader, prefix string) []string{
 	"session": sessionsOf,
 }
 
-// addCompletions gives the shared flags of all commands their completion.
+// addCompletions registers the completion of the shared flags of all commands.
 func (a *App) addCompletions(c *cobra.Command) {
 	for _, c := range c.Commands() {
 		a.addCompletions(c)
@@ -48,13 +47,13 @@ func (a *App) addCompletions(c *cobra.Command) {
 		if row.value == "" || c.Flags().Lookup(row.name) == nil {
 			continue
 		}
-		// It fails only for a flag that is not there.
+		// It fails only for an undefined flag.
 		_ = c.RegisterFlagCompletionFunc(row.name, a.completeFlag(row))
 	}
 }
 
-// describeFlags takes the name of the value out of the usage of every flag: a shell
-// shows the usage as it is.
+// describeFlags removes the name of the value from the usage of every flag, because
+// shells show the usage as it is.
 func describeFlags(c *cobra.Command) {
 	for _, c := range c.Commands() {
 		describeFlags(c)
@@ -85,7 +84,7 @@ func (a *App) completeFlag(row flagRow) complete {
 	return cobra.NoFileCompletions
 }
 
-// completeList completes the last of values that are joined with commas.
+// completeList completes the last one of comma-separated values.
 func completeList(words func() []string) complete {
 	return func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		before := prefix[:strings.LastIndexByte(prefix, ',')+1]
@@ -99,8 +98,7 @@ func completeList(words func() []string) complete {
 	}
 }
 
-// completeSession completes the one argument that names a session; a path will do
-// as well.
+// completeSession completes the argument that names a session, also as a path.
 func (a *App) completeSession(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -108,8 +106,7 @@ func (a *App) completeSession(cmd *cobra.Command, args []string, prefix string) 
 	return a.fromIndex(cmd, prefix, sessionsOf), cobra.ShellCompDirectiveDefault | cobra.ShellCompDirectiveKeepOrder
 }
 
-// fromIndex lists values from the newest generation of the index that the
-// command would use.
+// fromIndex lists values from the newest generation of the command's index.
 func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Reader, string) []string) []string {
 	a.quiet = true
 	if err := a.applySettings(cmd); err != nil {
@@ -135,7 +132,7 @@ func (a *App) fromIndex(cmd *cobra.Command, prefix string, list func(*index.Read
 	return values[:min(len(values), maxCompletions)]
 }
 
-// termsOf lists the values of a field, the most frequent first.
+// termsOf lists the values of a field, most frequent first.
 func termsOf(r *index.Reader, f segment.Field, prefix string) []string {
 	counts := make(map[string]int)
 	for _, s := range r.Segments() {
@@ -161,7 +158,7 @@ func byCount(counts map[string]int) []string {
 	return values
 }
 
-// modelsOf lists models by their names, and with a slash as provider/model.
+// modelsOf lists models by name, or as provider/model if the prefix has a slash.
 func modelsOf(r *index.Reader, prefix string) []string {
 	counts := make(map[string]int)
 	for i := range r.Summaries() {
@@ -177,8 +174,8 @@ func modelsOf(r *index.Reader, prefix string) []string {
 	return byCount(counts)
 }
 
-// projectsOf lists projects by the last elements of their directories, and with a
-// slash by the whole of them.
+// projectsOf lists projects by the last element of their directory, or by the whole path
+// if the prefix has a slash.
 func projectsOf(r *index.Reader, prefix string) []string {
 	counts := make(map[string]int)
 	for i := range r.Summaries() {
@@ -193,7 +190,7 @@ func projectsOf(r *index.Reader, prefix string) []string {
 	return byCount(counts)
 }
 
-// sessionsOf lists the ids of sessions, the latest first, each with its title.
+// sessionsOf lists session ids with titles, latest first.
 func sessionsOf(r *index.Reader, prefix string) []string {
 	var found []*session.Summary
 	for i := range r.Summaries() {

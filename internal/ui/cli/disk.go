@@ -12,7 +12,7 @@ import (
 // disk opens session files for package query.
 type disk struct{}
 
-// Open opens a session file for a grep.
+// Open implements entry.Source.
 func (disk) Open(path string) (entry.File, error) {
 	f, info, err := openSession(path)
 	if err != nil {
@@ -35,10 +35,9 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// openSession opens a session file for reading; nothing else than a regular file
-// is one.
+// openSession opens a session file, which must be a regular file, for reading.
 func openSession(path string) (*os.File, fs.FileInfo, error) {
-	// Opening what has become a pipe meanwhile would wait for a writer.
+	// Opening a named pipe would block until it has a writer.
 	if info, err := os.Stat(path); err != nil {
 		return nil, nil, err
 	} else if !info.Mode().IsRegular() {

@@ -13,8 +13,8 @@ import (
 	"pigrep/internal/ui/tui"
 )
 
-// editorArgs say how editors are told the line to begin at, by the name of
-// their program. Of others only the file is opened.
+// editorArgs are the arguments that open a file at a line, by the name of the editor.
+// Other editors get only the file.
 var editorArgs = map[string]string{
 	"vi": "+%d %s", "vim": "+%d %s", "nvim": "+%d %s", "nano": "+%d %s", "emacs": "+%d %s", "emacsclient": "+%d %s", "micro": "+%d %s",
 	"kak": "+%d %s", "jed": "+%d %s", "joe": "+%d %s", "less": "+%d %s", "mg": "+%d %s", "ne": "+%d %s", "mcedit": "+%d %s",
@@ -22,7 +22,7 @@ var editorArgs = map[string]string{
 	"code": "--goto %[2]s:%[1]d", "codium": "--goto %[2]s:%[1]d", "cursor": "--goto %[2]s:%[1]d",
 }
 
-// editCommand is what opens the file at the line, for a shell.
+// editCommand returns the shell command that opens the file at the line.
 func editCommand(editor, path string, line int, quote func(string) string) string {
 	name, _, _ := strings.Cut(editor, " ")
 	name = strings.TrimSuffix(filepath.Base(name), ".exe")
@@ -33,7 +33,7 @@ func editCommand(editor, path string, line int, quote func(string) string) strin
 	return editor + " " + fmt.Sprintf(form, line, quote(path))
 }
 
-// edit opens the session file in the person's editor.
+// edit opens the session file in the user's editor.
 func (b *tuiBackend) edit(p tui.Place, in io.Reader, out io.Writer) error {
 	editor := usualEditor
 	for _, name := range []string{"EDITOR", "VISUAL"} {

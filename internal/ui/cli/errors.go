@@ -25,7 +25,7 @@ const (
 	exitInterrupted = 130
 )
 
-// exitCodes is the table that help and docs are made from.
+// exitCodes is the source of exit codes in help and docs.
 var exitCodes = []struct {
 	Code    int
 	Meaning string
@@ -36,14 +36,14 @@ var exitCodes = []struct {
 	{exitInterrupted, "interrupted (Ctrl-C)"},
 }
 
-// Outcomes that are no errors: what there was to say has been printed.
+// Outcomes without an error message: everything has been printed.
 var (
 	errNothingFound = errors.New("nothing found")
 	errIncomplete   = errors.New("nothing found, and the search was not complete")
-	errLeft         = fmt.Errorf("left as one leaves it: %w", context.Canceled)
+	errLeft         = fmt.Errorf("interrupted by the user: %w", context.Canceled)
 )
 
-// exitCode is the only place that turns an outcome into an exit code.
+// exitCode returns the exit code of an outcome. There is no other place that does.
 func exitCode(err error) int {
 	switch {
 	case err == nil, isClosedPipe(err):
@@ -56,7 +56,7 @@ func exitCode(err error) int {
 	return exitError
 }
 
-// The codes of errors in JSON.
+// Error codes in JSON.
 const (
 	codeUsage      = "usage"
 	codeQuery      = "query"
@@ -69,15 +69,15 @@ const (
 	codeStopped    = "interrupted"
 )
 
-// problem is an error as people and programs read it: one line that says what
-// and why, and what to type next.
+// problem is an error for users and programs: what failed, on what, and what to do
+// next.
 type problem struct {
 	code    string
 	message string
 	hint    string
 	err     error
 
-	candidates []string // what the person may have meant
+	candidates []string // what the user may have meant
 }
 
 func (p *problem) Error() string {
@@ -92,12 +92,12 @@ func (p *problem) Error() string {
 
 func (p *problem) Unwrap() error { return p.err }
 
-// usagef is a problem with what was typed.
+// usagef returns an error of the command line.
 func usagef(hint, format string, args ...any) error {
 	return &problem{code: codeUsage, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// withHint sees to it that whoever mistyped something learns where to look.
+// withHint adds a hint to errors of the command line that have none.
 func withHint(cmd *cobra.Command, err error) error {
 	if p, ok := errors.AsType[*problem](err); ok && p.code == codeUsage && p.hint == "" {
 		p.hint = fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
@@ -105,7 +105,7 @@ func withHint(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// report tells the person, or the program, what went wrong.
+// report prints the error of a run, as text or JSON.
 func (a *App) report(err error) {
 	if err == nil || isClosedPipe(err) || errors.Is(err, errNothingFound) || errors.Is(err, errIncomplete) || errors.Is(err, errLeft) {
 		return
@@ -119,11 +119,11 @@ func (a *App) report(err error) {
 	if f.Hint == "" {
 		f.Hint = hintFor(err)
 	}
-	// Nobody is left to tell when this fails too.
+	// There is no way to report an error of reporting.
 	_ = f.Write(a.Streams.Err, a.json)
 }
 
-// hintFor says what to do about an error for which nobody knew better.
+// hintFor returns a hint for errors that have none.
 func hintFor(err error) string {
 	switch {
 	case files.NoSpace(err), errors.Is(err, index.ErrFull):
@@ -134,7 +134,7 @@ func hintFor(err error) string {
 	return "run it with --verbose for details; `pigrep doctor` checks the index"
 }
 
-// flagProblem explains an error of the flag parser.
+// flagProblem adds hints to an error of the flag parser.
 func flagProblem(cmd *cobra.Command, err error) error {
 	help := fmt.Sprintf("`%s --help` lists the flags", cmd.CommandPath())
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
@@ -167,8 +167,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
 }
 
-// nearestFlag returns the long flag of the command that looks most like name;
-// "" when none does.
+// nearestFlag returns the long flag of the command that is most similar to name, "" if
+// there is none.
 func nearestFlag(cmd *cobra.Command, name string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
@@ -180,7 +180,7 @@ func nearestFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// noArgs explains to those who give a command words that it takes none.
+// noArgs returns an error if a command without arguments gets some.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

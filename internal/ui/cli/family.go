@@ -10,7 +10,7 @@ import (
 	"pigrep/query/sessions"
 )
 
-// facts returns what stands above a conversation.
+// facts returns the header of a conversation: the session and its relatives.
 func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.SessionFacts, error) {
 	rec := t.Record
 	f := printer.SessionFacts{
@@ -85,7 +85,7 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.Sessio
 	return f, nil
 }
 
-// maxForks is how many forks of a session are named.
+// maxForks is how many forks of a session are listed.
 const maxForks = 20
 
 func missingUnless(there bool) string {

@@ -20,10 +20,10 @@ import (
 	"pigrep/scope"
 )
 
-// sharedOptions holds the values of the flags that commands share.
+// sharedOptions are the values of the shared flags.
 type sharedOptions struct {
 	filters filters.Filters
-	here    bool // the working directory as filters.CWD
+	here    bool // filters.CWD is the working directory
 	// where
 	sessionDir []string
 	indexDir   string
@@ -36,10 +36,10 @@ type sharedOptions struct {
 	quiet, verbose bool
 }
 
-// flagGroup says which commands take a flag, and where help shows it.
+// flagGroup is a group of flags: commands take whole groups, and help lists them by group.
 type flagGroup string
 
-// The groups of flags, in the order in which help shows them.
+// The groups of flags, in the order of help texts.
 const (
 	groupCommand flagGroup = "Flags"
 	groupFilter  flagGroup = "Filters"
@@ -50,19 +50,19 @@ const (
 
 var flagGroups = []flagGroup{groupCommand, groupFilter, groupWhere, groupAnswer, groupOutput}
 
-// flagRow describes a flag that commands share.
+// flagRow describes a shared flag.
 type flagRow struct {
 	name  string
-	value string // what help calls its value; "" for a switch
+	value string // name of the value in help; "" for a switch
 	group flagGroup
 	usage string
 	bind  func(o *sharedOptions) any // *string, *[]string, *bool or *int
-	words func() []string            // the values there are, for completion; nil when open
-	many  bool                       // several of them may be joined with commas
+	words func() []string            // all values, for completion; nil if open
+	many  bool                       // values may be joined with commas
 }
 
-// sharedFlags is the only table of shared flags: commands, help, completion and
-// docs are made from it.
+// sharedFlags is the only table of shared flags. Commands, help, completion and docs
+// use it.
 var sharedFlags = []flagRow{
 	{name: "scope", value: "NAME", group: groupFilter, usage: "which kinds of text: " + strings.Join(scopeNames(), ", "),
 		bind: func(o *sharedOptions) any { return &o.filters.Scope }, words: scopeNames},
@@ -141,11 +141,11 @@ func whenNames() []string {
 	return []string{string(terminal.Auto), string(terminal.Always), string(terminal.Never)}
 }
 
-// groupAnnotation keeps the group of a flag where help finds it.
+// groupAnnotation is the annotation with the group of a flag.
 const groupAnnotation = "pigrep_group"
 
-// addShared gives the command the shared flags of the groups, but for those
-// left out by name.
+// addShared adds the shared flags of the groups to the command, except those listed in
+// without.
 func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
 	for _, row := range sharedFlags {
 		if !slices.Contains(groups, row.group) || slices.Contains(without, row.name) {
@@ -156,8 +156,8 @@ func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, withou
 	}
 }
 
-// ignoreShared lets the command take shared flags that mean nothing to it, so that
-// they may stand in an alias or in front of any command. Help does not show them.
+// ignoreShared makes the command accept shared flags that have no effect on it, so that
+// an alias with them works for every command. Help does not list them.
 func ignoreShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
 	ignored := &sharedOptions{}
 	for _, row := range sharedFlags {
@@ -168,13 +168,13 @@ func ignoreShared(cmd *cobra.Command, groups []flagGroup, without ...string) {
 	}
 }
 
-// sessionFilters pick sessions: a command that takes one session does without them.
+// sessionFilters select sessions. Commands for a single session do not have them.
 var sessionFilters = []string{"session", "cwd", "here", "project", "exclude"}
 
-// addFlag defines one flag; what the variable holds is its default.
+// addFlag defines a flag. The value of the variable is the default.
 func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable any) {
 	if value != "" {
-		// pflag takes a word in back quotes as the name of the value.
+		// pflag uses a word in back quotes as the name of the value.
 		usage = "`" + value + "`" + strings.ReplaceAll(usage, "`", "'")
 	}
 	switch v := variable.(type) {
@@ -193,9 +193,8 @@ func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable an
 	}
 }
 
-// listValue is a flag that may be given several times, as pflag's own for that,
-// which writes CSV to tell of each such flag of each command that it is empty: that
-// takes a tenth of the memory of a start.
+// listValue is a flag that can be repeated. Unlike pflag's StringArray it does not
+// format its default as CSV, which would take a tenth of the memory at start.
 type listValue []string
 
 func (l *listValue) String() string              { return strings.Join(*l, ",") }
@@ -205,7 +204,7 @@ func (l *listValue) Append(s string) error       { *l = append(*l, s); return ni
 func (l *listValue) Replace(list []string) error { *l = list; return nil }
 func (l *listValue) GetSlice() []string          { return *l }
 
-// number is a flag that takes a number from 0 on and knows whether it was given.
+// number is a flag with a number >= 0 that knows whether it was given.
 type number struct {
 	n     int
 	given bool
@@ -242,8 +241,8 @@ func (v *number) or(standard int) int {
 	return standard
 }
 
-// limit returns the number as the limit of a request, in which 0 stands for the
-// default: on the command line it means no limit.
+// limit returns the number as a limit of a request. On the command line 0 means no
+// limit; in a request it means the default.
 func (v *number) limit() int {
 	if v.given && v.n == 0 {
 		return query.All
@@ -267,7 +266,7 @@ func (o *sharedOptions) request(a *App) (query.Request, error) {
 	return r, filterProblem(err)
 }
 
-// filterProblem explains an error of filters that were given as flags.
+// filterProblem turns an error of filters into one about flags.
 func filterProblem(err error) error {
 	e, ok := errors.AsType[*filters.Error](err)
 	if !ok {
@@ -280,7 +279,7 @@ func filterProblem(err error) error {
 	return &problem{code: codeUsage, message: e.Message(func(n filters.Name) string { return "--" + string(n) }), hint: hint}
 }
 
-// printer returns the printer that the flags and the terminal ask for.
+// printer returns the printer for the flags and the terminal.
 func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	when := terminal.Auto
 	if o.color != "" {

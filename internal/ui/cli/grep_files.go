@@ -10,16 +10,16 @@ import (
 	"pigrep/query/grep"
 )
 
-// knownFiles is the session files there are, and what an index knows of them.
+// knownFiles are the session files found, and what the index knows about them.
 type knownFiles struct {
-	reader *index.Reader // nil: nothing is known
+	reader *index.Reader // nil without an index
 	found  *indexer.Found
 	errors []indexer.FileError
 	state  query.IndexState
 }
 
-// known finds the session files and opens the index, up to date where that can
-// be. Whatever is wrong with the index, the files can be searched without it.
+// known finds the session files and opens the index, updated if possible. Without a
+// usable index, the files themselves are searched.
 func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFiles, error) {
 	k := &knownFiles{}
 	var err error
@@ -64,7 +64,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 	return k, nil
 }
 
-// files says of every session file how much of it the index is right about.
+// files returns, for every session file, how much of it the index covers.
 func (k *knownFiles) files() []grep.File {
 	var known indexer.Index
 	if k.reader != nil {
@@ -82,7 +82,7 @@ func (k *knownFiles) files() []grep.File {
 			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
 		case indexer.Unreadable:
 			if s.File.Err == nil && s.File.Mtime == 0 {
-				continue // its directory cannot be read, which is said already
+				continue // its directory is reported instead
 			}
 		}
 		files = append(files, f)

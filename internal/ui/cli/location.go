@@ -15,35 +15,34 @@ import (
 	"pigrep/indexer"
 )
 
-// The environment variables that pigrep itself reads; those of agents are the
-// adapters'.
+// The environment variables of pigrep itself; adapters define those of agents.
 const (
 	envIndexDir = "PIGREP_INDEX_DIR"
 )
 
-// environment is what adapters may know of the machine.
+// environment is what adapters can see of the machine.
 func (a *App) environment() adapter.Environment {
 	return adapter.Environment{Home: a.Home, WorkDir: a.WorkDir, Getenv: a.Getenv, ReadFile: os.ReadFile}
 }
 
-// absolute resolves a path that a person typed, as pi would.
+// absolute resolves a path from the command line in the same way as pi.
 func (a *App) absolute(path string) string { return adapter.Absolute(path, a.environment()) }
 
-// registry finds the agent of a session file. Until it is told the roots in use,
-// it takes every file for one of the first agent.
+// registry returns the registry of agents. Before In sets the roots, it assigns every
+// file to the first agent.
 func (a *App) registry() *adapter.Registry {
 	return adapter.NewRegistry(a.environment(), a.Agents...)
 }
 
-// place is where sessions are read from and where their index is.
+// location is where sessions are read from and where their index is.
 type location struct {
 	roots    []adapter.Root
 	agents   *adapter.Registry // of the files in the roots
 	indexDir string
 }
 
-// place resolves the roots and the directory of the index, and makes sure that
-// there is something to read.
+// locate resolves the session roots and the index directory, and checks that there is
+// a readable root.
 func (o *sharedOptions) locate(a *App) (*location, error) {
 	p := &location{roots: o.roots(a)}
 	err := p.check(a, len(o.sessionDir) > 0)
@@ -69,8 +68,7 @@ func (o *sharedOptions) locate(a *App) (*location, error) {
 	return p, err
 }
 
-// roots returns the session roots that were named, else those that the agents
-// know.
+// roots returns the roots of --session-dir, or those of the agents.
 func (o *sharedOptions) roots(a *App) []adapter.Root {
 	var roots []adapter.Root
 	for _, dir := range o.sessionDir {
@@ -82,13 +80,13 @@ func (o *sharedOptions) roots(a *App) []adapter.Root {
 	}
 	roots, err := a.registry().Roots()
 	if err != nil {
-		// The roots that the other sources name are there all the same.
+		// Roots from other sources are still valid.
 		a.advise("fix it, or name the session directory: --session-dir DIR", "%v", err)
 	}
 	return roots
 }
 
-// indexDir is where the index of these roots is kept when no place is named.
+// indexDir returns the default index directory of these roots.
 func (a *App) indexDir(roots []adapter.Root) (string, error) {
 	if a.CacheDir == "" {
 		return "", &problem{code: codeIO, message: "no place for the index: this user has no cache directory",
@@ -97,7 +95,7 @@ func (a *App) indexDir(roots []adapter.Root) (string, error) {
 	return filepath.Join(a.CacheDir, "pigrep", hashRoots(roots)), nil
 }
 
-// hashRoots names the index of these roots, in whatever order they come.
+// hashRoots returns a name for the index of these roots, independent of their order.
 func hashRoots(roots []adapter.Root) string {
 	var paths []string
 	for _, r := range roots {
@@ -111,9 +109,9 @@ func hashRoots(roots []adapter.Root) string {
 	return fmt.Sprintf("%016x", xxhash.Sum64String(strings.Join(slices.Compact(paths), "\x00")))
 }
 
-// check makes sure that there is a directory to read. A directory that the
-// person named must be there; of pi's own ones a single one will do, and what
-// else was set and is missing is said.
+// check fails if there is no directory to read. Every directory named with a flag must
+// exist; of the agents' directories one is enough, and missing ones that were
+// configured are a warning.
 func (p *location) check(a *App, named bool) error {
 	var missing, set []error
 	for _, root := range p.roots {
@@ -170,8 +168,8 @@ func checkRoot(root adapter.Root) error {
 	return nil
 }
 
-// samples returns the sample sessions when pigrep runs in its own source tree,
-// so that it can be tried on a machine without pi.
+// samples returns the sample sessions if pigrep runs in its own source tree, so that it
+// can be tried without pi.
 func (a *App) samples() (adapter.Root, bool) {
 	mod, err := os.ReadFile(filepath.Join(a.WorkDir, "go.mod"))
 	if err != nil || !strings.HasPrefix(string(mod), "module pigrep\n") {

@@ -16,9 +16,9 @@ type ManTopic struct {
 	Text string
 }
 
-// Manual returns what the man pages are made of: the commands, with Markdown for Long
-// texts, and the topics. Flags are part of the Long texts, in the groups of help, and
-// hidden: generators list them by name, with defaults in place of values.
+// Manual returns the commands and topics for the man pages. Long texts are Markdown and
+// include the flags in the groups of help; the flags themselves are hidden, because
+// cobra/doc would list them ungrouped, with defaults instead of value names.
 func Manual() (root *cobra.Command, pages []ManTopic) {
 	root = newRootCommand(&App{Streams: &terminal.Streams{}, Getenv: func(string) string { return "" }})
 	root.DisableAutoGenTag = true
@@ -64,7 +64,7 @@ func manCommand(c *cobra.Command) {
 	}
 }
 
-// topicPages names the pages of the topics.
+// topicPages lists the pages of the topics.
 func topicPages() string {
 	var names []string
 	for _, t := range topics {
@@ -79,7 +79,7 @@ func topicPage(t *topic) string {
 		strings.ToUpper(name), manText(name), manText(strings.ToLower(t.short[:1])+t.short[1:]), verbatim(t.text()))
 }
 
-// verbatim is a block of code with the text.
+// verbatim returns the text as a Markdown code block.
 func verbatim(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
@@ -88,7 +88,7 @@ func verbatim(text string) string {
 	return b.String()
 }
 
-// manText escapes what is Markdown in a text.
+// manText escapes Markdown.
 func manText(text string) string {
 	return manEscapes.Replace(text)
 }

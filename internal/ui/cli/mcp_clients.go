@@ -9,15 +9,15 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// client is a program that starts servers, and how it is told of one.
+// client is a program that starts MCP servers, and its configuration.
 type client struct {
 	name string
-	file string // where it looks
+	file string // where it reads its configuration
 	note string
 	text func(started) (string, error)
 }
 
-// started is what starts a server.
+// started is the command that starts the server.
 type started struct {
 	Type    string            `json:"type,omitempty" toml:"-"`
 	Command string            `json:"command" toml:"command"`
@@ -42,8 +42,7 @@ func clientNames() []string {
 	return names
 }
 
-// printClient prints the snippet alone, so that it can go into a file; where that
-// is comes on stderr.
+// printClient prints the configuration on stdout, and on stderr where to put it.
 func (o *mcpOptions) printClient(a *App) error {
 	for _, c := range clients {
 		if c.name != o.printConfig {
@@ -65,7 +64,7 @@ func (o *mcpOptions) printClient(a *App) error {
 	return usagef("use one of "+strings.Join(clientNames(), ", "), "--print-config: unknown client %q", o.printConfig)
 }
 
-// serverArgs are the arguments that start a server like this one.
+// serverArgs returns the arguments that start this server.
 func (o *mcpOptions) serverArgs(a *App) []string {
 	args := []string{"mcp"}
 	for _, dir := range o.sessionDir {
@@ -85,9 +84,8 @@ func (o *mcpOptions) serverArgs(a *App) []string {
 	return args
 }
 
-// serverEnv is what a server must be told that says where things are: clients do
-// not hand on all variables, nor have those of a shell when they are started
-// elsewhere.
+// serverEnv returns the variables that name directories. Clients do not pass on all
+// variables, and they may not be started from a shell.
 func (a *App) serverEnv() map[string]string {
 	env := make(map[string]string)
 	names := []string{envIndexDir}
@@ -104,8 +102,8 @@ func (a *App) serverEnv() map[string]string {
 	return env
 }
 
-// ownCommand is what starts this program: its name where that finds it, else its
-// path.
+// ownCommand returns the command that starts this program: its name if PATH finds it,
+// otherwise its path.
 func (a *App) ownCommand() string {
 	own, err := a.Executable()
 	if err != nil {
@@ -127,7 +125,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// serversJSON is the form that most clients read.
+// serversJSON returns the configuration format of most clients.
 func serversJSON(key string, typed bool) func(started) (string, error) {
 	return func(s started) (string, error) {
 		if typed {

@@ -6,23 +6,23 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// garbage is how many percent the heap of a command may grow by before memory is
-// collected. Most runs are short and end before that is worth it.
+// garbage is the GC percent of commands. Most runs are too short for a collection to
+// pay off, so the default is high.
 var garbage = map[string]int{
-	"pigrep":                100, // the interface runs on
+	"pigrep":                100, // the TUI
 	"pigrep tui":            100,
 	"pigrep mcp":            100,
 	"pigrep watch":          100,
 	"pigrep search":         800,
-	"pigrep tools calls":    100, // the list may be of any length
+	"pigrep tools calls":    100, // the list may be long
 	"pigrep tools commands": 100,
-	"pigrep show":           50, // a session may be of any size
+	"pigrep show":           50, // a session may be large
 	"pigrep export":         50,
 }
 
 const usualGarbage = 400
 
-// collectFor sets when memory is collected while the command runs.
+// collectFor sets the GC percent for the command.
 func collectFor(cmd *cobra.Command) {
 	percent, ok := garbage[cmd.CommandPath()]
 	if !ok {
@@ -32,25 +32,24 @@ func collectFor(cmd *cobra.Command) {
 }
 
 const (
-	// largeUpdate is how many bytes an update must read for memory to be collected
-	// sooner while it runs. Large batches are short-lived: that saves a third of the
-	// memory of a first build and next to no time. A small update ends before it is
-	// worth it.
+	// largeUpdate is the size in bytes from which an update runs with a lower GC
+	// percent. Batches are short-lived: this saves a third of the memory of a first
+	// build at almost no cost in time. Small updates end too soon to benefit.
 	largeUpdate   = 8 << 20
 	updateGarbage = 50
 
-	// updateLimit is how much memory a large update takes before it collects at any
-	// price. Only lines of hundreds of megabytes come near it.
+	// updateLimit is the memory limit of a large update. Only lines of hundreds of
+	// megabytes come near it.
 	updateLimit = 700 << 20
 )
 
-// updateMemory bounds the memory of an update. Its methods are for one goroutine.
+// updateMemory limits the memory of an update. It is not safe for concurrent use.
 type updateMemory struct {
 	large          bool
 	percent, limit int64 // as they were before
 }
 
-// reads says how many bytes the update has to read.
+// reads is called with the number of bytes the update has to read.
 func (m *updateMemory) reads(bytes int64) {
 	if !m.large && bytes >= largeUpdate {
 		m.large = true

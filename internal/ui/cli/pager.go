@@ -16,14 +16,14 @@ const (
 	defaultPager = "less -RFX"
 )
 
-// pagerOptions are the flags of commands whose answer may be long.
+// pagerOptions are the flags of commands with long output.
 type pagerOptions struct{ noPager bool }
 
 func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
 	addFlag(f, "no-pager", "", "", "do not use a pager", &o.noPager)
 }
 
-// pagerCommand is what long answers are read with; "" means none.
+// pagerCommand returns the command of the pager, "" for none.
 func (a *App) pagerCommand(o *pagerOptions) string {
 	if o.noPager || !a.Streams.OutTTY || a.Getenv("TERM") == "dumb" {
 		return ""
@@ -40,8 +40,8 @@ func (a *App) pagerCommand(o *pagerOptions) string {
 	return command
 }
 
-// paged runs write with its output in a pager, when one is wanted and there is
-// one. A pager that is left early ends the writing, and that is no error.
+// paged runs write with its output in a pager, if one is wanted and available. Quitting
+// the pager early is not an error.
 func (a *App) paged(ctx context.Context, o *pagerOptions, write func() error) error {
 	command := a.pagerCommand(o)
 	if command == "" {
@@ -74,11 +74,11 @@ func (a *App) pagedWith(ctx context.Context, command string, write func() error)
 		err = closeErr
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](waitErr); ok && exit.ExitCode() == notFound {
-		// The shell has said so; nothing of the answer was seen.
+		// The shell has reported it; the output was not shown.
 		return &problem{code: codeIO, message: "pager not found: " + command, hint: "set $" + envPager + " to another one, or use --no-pager"}
 	}
 	return err
 }
 
-// notFound is how a shell ends that cannot find a command.
+// notFound is the exit code of a shell that cannot find a command.
 const notFound = 127

@@ -17,22 +17,21 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// The files process.go, system_unix.go and system_windows.go are the only ones that
-// touch what belongs to the process as a whole: arguments, environment, streams,
-// signals, clock. The others get it through App.
+// Only process.go, system_unix.go and system_windows.go use the state of the process:
+// arguments, environment, streams, signals, clock. All other files get it through App.
 
-// Main runs pigrep as the process was started and returns its exit code.
+// Main runs pigrep with the arguments of the process and returns the exit code.
 func Main() int {
-	// A write to a closed pipe must come back as an error: it ends the run
-	// well, where the signal would look like a crash to the caller.
+	// A write to a closed pipe must fail with an error, which ends the run with exit
+	// code 0. The signal would look like a crash to the caller.
 	signal.Ignore(syscall.SIGPIPE)
 	umask := privateFiles()
-	// A crash in a goroutine shows its message, not everybody's stack.
+	// A panic in a goroutine prints its message without all stacks.
 	debug.SetTraceback("none")
 	ctx, stop := untilSignal()
 	defer stop()
 
-	// Of those that there are not the names are empty.
+	// A directory that does not exist on this system stays empty.
 	home, _ := os.UserHomeDir()
 	configDir, _ := os.UserConfigDir()
 	cacheDir, _ := os.UserCacheDir()
@@ -59,12 +58,12 @@ func Main() int {
 	return app.Run(ctx, os.Args[1:])
 }
 
-// errTerminated is the cause of a run's end when that was asked for with
-// SIGTERM, as those do who look after services: nobody interrupted it.
+// errTerminated is the cause when SIGTERM ends the run: service managers send it to
+// stop a program, so it does not count as an interruption.
 var errTerminated = errors.New("terminated")
 
-// untilSignal returns a context that ends with Ctrl-C and with SIGTERM; the
-// second of them ends the process at once.
+// untilSignal returns a context that ends on Ctrl-C or SIGTERM. A second signal kills
+// the process.
 func untilSignal() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -86,8 +85,8 @@ func untilSignal() (ctx context.Context, stop func()) {
 	}
 }
 
-// engineLog takes what the engine writes with the standard logger. What matters
-// of it comes back as an error, so that it is for --verbose only.
+// engineLog receives messages that libraries write with the standard logger. Anything
+// important is also returned as an error, so they are shown with --verbose only.
 type engineLog struct{ app *App }
 
 func (l engineLog) Write(p []byte) (int, error) {
@@ -95,15 +94,15 @@ func (l engineLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unnamedZone is what package time calls the zone of the system.
+// unnamedZone is the name of the local time zone in package time.
 const unnamedZone = "Local"
 
-// localZone is the zone of the system, by its name where that can be found out.
+// localZone returns the local time zone, with its IANA name if that can be found.
 func localZone() *time.Location {
 	if time.Local.String() != unnamedZone {
 		return time.Local
 	}
-	// What the system is set to is a link to the file of a zone with a name.
+	// On Unix, /etc/localtime is a link to the file of the time zone.
 	if target, err := os.Readlink("/etc/localtime"); err == nil {
 		if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
 			if named, err := time.LoadLocation(name); err == nil {

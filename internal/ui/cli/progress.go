@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// progressAfter is how long an update may take before it shows itself: what
-	// is quicker would only flicker.
+	// progressAfter is the delay before progress is shown; shorter updates would only
+	// flicker.
 	progressAfter = 200 * time.Millisecond
-	// linesFrom is how many bytes a first build must have to read to be told of
-	// without a terminal: a smaller one is over before anybody wonders.
+	// linesFrom is the size in bytes from which a first build is announced without a
+	// terminal.
 	linesFrom = 4 << 20
-	// progressEvery is how often the bar is drawn.
+	// progressEvery is the interval between updates of the bar.
 	progressEvery = 100 * time.Millisecond
 )
 
-// newProgress returns the function to tell the progress of an update to, and
-// the one that ends what was shown. On a terminal that is a bar, which is
-// cleared; elsewhere a first build says on stderr that it begins and that it
-// has ended, for those who wonder why the first search takes so long.
+// newProgress returns the functions that show the progress of an update and end it. On
+// a terminal it is a bar, which is cleared at the end; elsewhere a first build prints a
+// line at its start and end, because the first search takes longer.
 func (a *App) newProgress() (tell func(indexer.Progress), end func()) {
 	switch {
 	case a.quiet:
@@ -33,14 +32,14 @@ func (a *App) newProgress() (tell func(indexer.Progress), end func()) {
 		p := &progressBar{app: a, start: a.Now()}
 		return p.tell, p.clear
 	case a.json:
-		// What programs read of stderr is errors and warnings.
+		// Programs read stderr for errors and warnings only.
 		return nil, func() {}
 	}
 	p := &progressLines{app: a, start: a.Now()}
 	return p.tell, p.end
 }
 
-// progressBar shows how far an update is, with bytes, rate and time left.
+// progressBar shows bytes, rate and remaining time of an update.
 type progressBar struct {
 	app         *App
 	start, last time.Time
@@ -63,15 +62,15 @@ func (p *progressBar) tell(at indexer.Progress) {
 			progressbar.OptionUseANSICodes(p.app.Getenv("TERM") != "dumb"),
 		)
 	}
-	// Short of the end, at which the bar would clear itself. A bar that cannot
-	// be drawn is no reason to stop indexing.
+	// One short of the end, where the bar would clear itself. Errors of drawing are
+	// ignored.
 	done := min(int64(at.Share()*float64(at.BytesTotal)), max(1, at.BytesTotal)-1)
 	_ = p.bar.Set64(done)
 	p.bar.Describe(fmt.Sprintf("indexing %s of %s, %s/s, %s", human.Bytes(done), human.Bytes(at.BytesTotal),
 		human.Bytes(int64(float64(done)/now.Sub(p.start).Seconds())), leftText(at.Left)))
 }
 
-// leftText says how long the rest will take, in a width that does not jump.
+// leftText returns the remaining time in a fixed width.
 func leftText(left time.Duration) string {
 	text := "time left: ?"
 	switch {
@@ -91,7 +90,7 @@ func (p *progressBar) clear() {
 	}
 }
 
-// progressLines is a line when a first build begins and one when it has ended.
+// progressLines prints a line at the start and at the end of a first build.
 type progressLines struct {
 	app   *App
 	start time.Time

@@ -22,31 +22,30 @@ const (
 	codeSettings = "settings"
 )
 
-// setting is a flag that the settings file may set. Its key is the long name of
-// the flag, in the table of its command or, for a flag that commands share, at
-// the top. Type, values and meaning are those of the flag.
+// setting is a flag that the settings file can set. Its key is the long name of the
+// flag, in the table of its command or, for shared flags, at the top level. Type, values
+// and meaning are those of the flag.
 type setting struct {
 	command  string // and the commands below it; "" for a shared flag
 	flag     string
-	standard string     // what holds when nothing is set; "" when that is no single value
-	note     string     // what holds then, for people
-	env      []variable // that go before the file
-	yields   []string   // flags that exclude it: with one of them given, the file does not count
+	standard string     // the default; "" if it is not a single value
+	note     string     // describes the default then
+	env      []variable // override the file
+	yields   []string   // flags that, if given, override the file
 }
 
-// variable is an environment variable that stands for a setting.
+// variable is an environment variable that sets a setting.
 type variable struct {
 	name  string
-	value string // the setting it means; "" for the value of the variable
+	value string // the value it sets; "" for the value of the variable
 }
 
-// settings is the only table of settings: the parser, `pigrep config`, the
-// sample file, completion and the docs are made from it. A flag that asks for
-// something once, such as --rebuild, or makes answers lack something that a
-// person or a program counts on, such as --error, is none.
+// settings is the only table of settings. The parser, `pigrep config`, the sample file,
+// completion and the docs use it. It has no flags that start an action, such as
+// --rebuild, or that hide results, such as --error.
 var settings = []setting{
 	{flag: "session-dir", note: "pi's own directories"},
-	// The index of the user must not become that of other sessions.
+	// --session-dir must not use the index of the user's own sessions.
 	{flag: "index-dir", note: "in the user's cache directory", env: []variable{{name: envIndexDir}}, yields: []string{"session-dir"}},
 	{flag: "exclude", note: "none"},
 	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
@@ -76,8 +75,7 @@ func (s *setting) key() string {
 	return s.command + "." + s.flag
 }
 
-// flagOf returns the definition of the setting's flag. Every command that
-// searches takes the shared ones.
+// flagOf returns the flag of the setting and its command; for shared flags, search.
 func (s *setting) flagOf(root *cobra.Command) (*cobra.Command, *pflag.Flag) {
 	name := s.command
 	if name == "" {
@@ -91,7 +89,7 @@ func (s *setting) flagOf(root *cobra.Command) (*cobra.Command, *pflag.Flag) {
 	return nil, nil
 }
 
-// words returns the values that there are for the setting, nil when it is open.
+// words returns all values of the setting, nil if it is open.
 func (s *setting) words(root *cobra.Command) []string {
 	cmd, _ := s.flagOf(root)
 	complete, ok := cmd.GetFlagCompletionFunc(s.flag)
@@ -102,7 +100,7 @@ func (s *setting) words(root *cobra.Command) []string {
 	return words
 }
 
-// concerns reports whether the setting is for this command.
+// concerns reports whether the setting applies to the command.
 func (s *setting) concerns(cmd *cobra.Command) bool {
 	for c := cmd; s.command != "" && c.Name() != s.command; c = c.Parent() {
 		if !c.HasParent() {
@@ -113,13 +111,13 @@ func (s *setting) concerns(cmd *cobra.Command) bool {
 	return f != nil && !f.Hidden
 }
 
-// valueName is what help calls the value of the flag.
+// valueName returns the name of the flag's value in help.
 func valueName(f *pflag.Flag) string {
 	name, _ := pflag.UnquoteUsage(f)
 	return name
 }
 
-// settingTables lists the commands that have settings of their own.
+// settingTables lists the commands with their own settings.
 func settingTables() []string {
 	var names []string
 	for i := range settings {
@@ -138,7 +136,7 @@ func settingKeys() []string {
 	return keys
 }
 
-// origin is the kind of place a value came from.
+// origin is where the value of a setting comes from.
 type origin string
 
 const (
@@ -148,8 +146,8 @@ const (
 	fromFlag        origin = "flag"
 )
 
-// origin says what decides about the setting in this run of the command; of the
-// environment also which variable.
+// origin returns where the value of the setting comes from in this run, and for the
+// environment the variable.
 func (s *setting) origin(a *App, cmd *cobra.Command, file *settingsFile) (origin, *variable) {
 	concerns := s.concerns(cmd)
 	if concerns && cmd.Flags().Changed(s.flag) {
@@ -166,9 +164,9 @@ func (s *setting) origin(a *App, cmd *cobra.Command, file *settingsFile) (origin
 	return fromFile, nil
 }
 
-// applySettings gives the flags of the command that were not given the values
-// of the settings file. Commands that read no sessions have no settings, so that
-// help is there whatever the file holds.
+// applySettings sets the flags that were not given to the values of the settings file.
+// Commands that read no sessions ignore the file, so that help works even if it is
+// invalid.
 func (a *App) applySettings(cmd *cobra.Command) error {
 	if f := cmd.Flags().Lookup("session-dir"); f == nil || f.Hidden {
 		return nil

@@ -18,20 +18,20 @@ import (
 	"pigrep/internal/near"
 )
 
-// settingsFile is what the settings file says.
+// settingsFile is a parsed settings file.
 type settingsFile struct {
-	path   string // "" when there is no place for one
+	path   string // "" if there is no directory for one
 	exists bool
 	said   map[string]said // by key
 }
 
-// said is the value of a key in the settings file, and where it stands.
+// said is the value of a key in the settings file, and its position.
 type said struct {
 	values       []string
 	line, column int
 }
 
-// settingsPath is where the settings file is, and whether the person named it.
+// settingsPath returns the path of the settings file, and whether the user named it.
 func (a *App) settingsPath() (path string, named bool) {
 	switch v := a.Getenv(envConfig); {
 	case v == noSettings:
@@ -44,8 +44,8 @@ func (a *App) settingsPath() (path string, named bool) {
 	return "", false
 }
 
-// readSettings reads and checks the whole settings file, also what concerns
-// other commands than the one that runs.
+// readSettings reads and checks the whole settings file, including the settings of other
+// commands.
 func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
 	path, named := a.settingsPath()
 	file := &settingsFile{path: path}
@@ -68,7 +68,7 @@ func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
 	return file, err
 }
 
-// settingsProblem is an error at a place of the settings file.
+// settingsProblem returns an error at a position of the settings file.
 func settingsProblem(path string, line, column int, hint, format string, args ...any) error {
 	return &problem{code: codeSettings, hint: hint,
 		message: fmt.Sprintf("%s:%d:%d: ", path, line, column) + fmt.Sprintf(format, args...)}
@@ -88,7 +88,7 @@ func parseSettings(root *cobra.Command, path string, data []byte) (map[string]sa
 	}
 	places := keyPlaces(data)
 	values := make(map[string]said)
-	// In the order of the file, so that the first mistake is the one reported.
+	// In file order, so that the first error is reported.
 	for _, p := range places {
 		value, ok := lookUp(tree, p.key)
 		if !ok {
@@ -105,13 +105,13 @@ func parseSettings(root *cobra.Command, path string, data []byte) (map[string]sa
 	return values, nil
 }
 
-// keyPlace is where a key or a table begins.
+// keyPlace is the position of a key or a table.
 type keyPlace struct {
 	key          string
 	line, column int
 }
 
-// keyPlaces lists the keys and tables of a valid file in its order.
+// keyPlaces lists the keys and tables of a valid file in file order.
 func keyPlaces(data []byte) []keyPlace {
 	var places []keyPlace
 	var p unstable.Parser
@@ -162,8 +162,7 @@ func lookUp(tree map[string]any, key string) (any, bool) {
 	return nil, false
 }
 
-// checkSetting turns the value of a key into what its flag takes. Of a table it
-// returns no values.
+// checkSetting converts the value of a key to values of its flag. Tables have no values.
 func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said, error) {
 	at := said{line: p.line, column: p.column}
 	fail := func(hint, format string, args ...any) (said, error) {
@@ -238,8 +237,8 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said
 	return at, nil
 }
 
-// besideFile resolves a relative path against the directory of the settings
-// file: what it means must not depend on where pigrep is run.
+// besideFile resolves a relative path against the directory of the settings file: it
+// must not depend on the working directory.
 func besideFile(file, path string) string {
 	if path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "~") || strings.HasPrefix(path, "file:") {
 		return path
@@ -247,15 +246,15 @@ func besideFile(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// nearestHint names what was probably meant by an unknown name: the same key in
-// its table, or what is written like it.
+// nearestHint suggests names for an unknown one: the same key in its table, or a similar
+// name.
 func nearestHint(names []string, name string) string {
 	found := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return !strings.HasSuffix(n, "."+name) })
 	if len(found) == 0 {
 		found = near.Nearest(names, name)
 		found = found[:min(1, len(found))]
 	}
-	if len(found) == 0 && !strings.Contains(name, ".") { // a key of a table, without it
+	if len(found) == 0 && !strings.Contains(name, ".") { // it may be a key of a table
 		var keys []string
 		for _, n := range names {
 			keys = append(keys, n[strings.LastIndexByte(n, '.')+1:])

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// defaultText says what holds without the setting, unless its usage does.
+// defaultText returns the default of the setting, unless the usage has it.
 func (s *setting) defaultText(usage string) string {
 	if s.standard == "" || strings.Contains(usage, "default") || s.standard == "false" || s.standard == "0" {
 		return ""
@@ -17,7 +17,7 @@ func (s *setting) defaultText(usage string) string {
 	return " (default " + s.standard + ")"
 }
 
-// sampleOf is a line of the settings file that sets the setting.
+// sampleOf returns a line of the settings file that sets the setting.
 func sampleOf(root *cobra.Command, s *setting) string {
 	_, f := s.flagOf(root)
 	text := "*/scratch/*"
@@ -37,7 +37,7 @@ func sampleOf(root *cobra.Command, s *setting) string {
 	return strings.TrimSpace(string(line))
 }
 
-// sampleSettings is a settings file in which every key stands, as a comment.
+// sampleSettings returns a settings file with every key commented out.
 func sampleSettings(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("# Settings of pigrep. Each key is a flag of the same name; the flag and the\n" +

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// hitLine is what is read of a hit, or of a session, on stdin.
+// hitLine is the part of a hit or session on stdin that matters here.
 type hitLine struct {
 	Type        string          `json:"type"`
 	SessionPath string          `json:"sessionPath"`
@@ -19,8 +19,7 @@ type hitLine struct {
 	Data        json.RawMessage `json:"data"` // of a message of grep
 }
 
-// namedHits are hits that were read: their sessions in order, each with its
-// entries in order.
+// namedHits are the sessions of hits on stdin in order, each with its entries in order.
 type namedHits struct {
 	paths   []string
 	entries map[string][]hitLine
@@ -49,8 +48,8 @@ func (n *namedHits) add(h *hitLine) {
 	}
 }
 
-// readHits reads hits as JSON, one object a line: hits, sessions, messages of
-// grep or whole envelopes.
+// readHits reads hits as JSON, one object per line: hits, sessions, messages of grep, or
+// whole envelopes.
 func readHits(r io.Reader) (namedHits, error) {
 	found := namedHits{entries: make(map[string][]hitLine)}
 	in := bufio.NewReader(r)

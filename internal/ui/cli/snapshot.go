@@ -12,26 +12,25 @@ import (
 	"pigrep/query"
 )
 
-// snapshot is an index that is open for answering, and how far behind the session files
-// it is.
+// snapshot is an open generation of the index, and how far it is behind the session
+// files.
 type snapshot struct {
 	reader *index.Reader
 	agents *adapter.Registry
-	state  query.IndexState // of a response, without what the response itself knows
+	state  query.IndexState // for responses, which fill in the rest
 	errors []indexer.FileError
 }
 
 func (x *snapshot) Close() error { return x.reader.Close() }
 
-// open brings the index of the place up to date, unless that was not wanted, and
-// opens its newest generation.
+// open updates the index, unless --no-update is given, and opens its newest generation.
 func (o *sharedOptions) open(ctx context.Context, a *App, p *location) (*snapshot, error) {
 	return o.openWith(ctx, a, p, &speculation{})
 }
 
-// ask is open, and asks the generation that was opened. Most times nothing has
-// changed since the last run: it is asked while the files are still being
-// compared with it, and once more when something had.
+// ask opens the index like open and runs a question on it. Usually nothing has changed
+// since the last run, so the question runs while the files are still being compared; if
+// something has changed, it runs again.
 func (o *sharedOptions) ask(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error) (*snapshot, error) {
 	e := &speculation{question: question}
 	x, err := o.openWith(ctx, a, p, e)
@@ -72,7 +71,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	case errors.Is(err, index.ErrLocked):
 		return nil, indexProblem(err)
 	case res.Reader != nil:
-		// What is indexed can still be searched.
+		// The indexed text can still be searched.
 		a.advise(indexHint(err), "the index is behind, %s not in this answer: %v", lagText(res.Lag), err)
 	default:
 		return nil, indexProblem(err)
@@ -97,7 +96,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	}, nil
 }
 
-// openAsIs opens the index without changing it, and counts what it lacks.
+// openAsIs opens the index without updating it and counts what is pending.
 func openAsIs(a *App, p *location) (*snapshot, error) {
 	reader, err := index.Open(p.indexDir)
 	if err != nil {
@@ -115,7 +114,7 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 	return x, nil
 }
 
-// indexProblem explains an error of the index.
+// indexProblem adds hints to an error of the index.
 func indexProblem(err error) error {
 	switch {
 	case errors.Is(err, index.ErrNoIndex):
@@ -128,7 +127,7 @@ func indexProblem(err error) error {
 	return &problem{code: codeIO, message: "open the index", err: err, hint: indexHint(err)}
 }
 
-// indexHint says what to do when the index directory cannot be used.
+// indexHint returns what to do if the index directory cannot be used.
 func indexHint(err error) string {
 	const another = ", or use another directory: --index-dir DIR"
 	switch {
@@ -140,7 +139,7 @@ func indexHint(err error) string {
 	return "check the index directory" + another
 }
 
-// stateOf says which state of the index the reader shows.
+// stateOf returns the state of the reader's generation.
 func stateOf(r *index.Reader) query.IndexState {
 	var state query.IndexState
 	if r != nil {

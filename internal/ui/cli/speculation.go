@@ -6,19 +6,19 @@ import (
 	"pigrep/index"
 )
 
-// speculation is a question that is asked before it is known whether its answer is
-// valid; when it is not, the caller asks again.
+// speculation is a question that is answered before it is known whether the index is up
+// to date. If it is not, the caller discards the answer and asks again.
 type speculation struct {
 	question func(context.Context, *index.Reader) error // nil for none
 
-	cancel   context.CancelFunc // nil before it is asked
+	cancel   context.CancelFunc // nil before begin
 	done     chan struct{}
 	err      error
 	panicked any
-	stopped  bool // the answer is not valid
+	stopped  bool // the answer is discarded
 }
 
-// begin asks a generation; stop must be called before that is closed.
+// begin starts answering from a generation; stop must be called before that is closed.
 func (e *speculation) begin(ctx context.Context, r *index.Reader) (stop func()) {
 	if e.question == nil {
 		return e.stop
@@ -27,13 +27,13 @@ func (e *speculation) begin(ctx context.Context, r *index.Reader) (stop func()) 
 	e.done, e.stopped, e.panicked = make(chan struct{}), false, nil
 	go func() {
 		defer close(e.done)
-		defer func() { e.panicked = recover() }() // for the goroutine that waits
+		defer func() { e.panicked = recover() }() // wait panics with it
 		e.err = e.question(ctx, r)
 	}()
 	return e.stop
 }
 
-// stop waits until nothing of the generation is in use.
+// stop discards the answer and waits until the generation is no longer in use.
 func (e *speculation) stop() {
 	if e.cancel != nil && !e.stopped {
 		e.stopped = true
@@ -42,7 +42,7 @@ func (e *speculation) stop() {
 	}
 }
 
-// wait waits for the answer and reports whether there is one that counts.
+// wait waits for the answer and reports whether it is valid.
 func (e *speculation) wait() (asked bool, err error) {
 	if e.cancel == nil || e.stopped {
 		return false, nil

@@ -16,14 +16,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// privateFiles makes whatever the process creates its owner's alone from the
-// first moment, also what the engine creates by itself and nobody can change
-// the mode of before it is filled. It replaces the umask, which may also be one
-// that keeps the owner out, and returns it.
+// privateFiles sets a umask that makes all files private from the moment they are
+// created, including those that libraries create and fill themselves. It returns the
+// old umask.
 func privateFiles() (umask int) { return syscall.Umask(0o077) }
 
-// replaceProcess runs a command in a directory in place of this process, with this
-// umask.
+// replaceProcess replaces this process by a command in a directory, with this umask.
 func replaceProcess(dir string, argv []string, umask int) error {
 	path, err := exec.LookPath(argv[0])
 	if err != nil {
@@ -35,24 +33,23 @@ func replaceProcess(dir string, argv []string, umask int) error {
 	if err := os.Setenv("PWD", dir); err != nil {
 		return err
 	}
-	// What was set up for this process would hold in the other program too.
+	// The other program would inherit our signal settings.
 	signal.Reset()
-	// Only what is ignored stays so; what is waited for ends with this process.
+	// Ignored signals stay ignored across exec, handled ones do not.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	syscall.Umask(umask)
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 
-// shellCommand runs what a person wrote into an environment variable.
+// shellCommand runs a command from an environment variable.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	return exec.CommandContext(ctx, "sh", "-c", command)
 }
 
-// usualEditor is what opens a file for a person who named nothing else.
+// usualEditor is the default editor.
 const usualEditor = "vi"
 
-// systemStateDir is where programs keep what a person did with them; "" when
-// there is no place for it.
+// systemStateDir returns the directory for program state, "" if there is none.
 func (a *App) systemStateDir() string {
 	if a.Home == "" {
 		return ""
@@ -60,16 +57,16 @@ func (a *App) systemStateDir() string {
 	return filepath.Join(a.Home, ".local", "state")
 }
 
-// isSystemClosedPipe reports whether an error that only this system has means
-// that the reader went away.
+// isSystemClosedPipe reports whether a system-specific error means that the reader is
+// gone.
 func isSystemClosedPipe(error) bool { return false }
 
-// whenReaderGoes calls gone once the reader of a pipe or socket has gone, unless
-// the context ends before. What is neither has no reader.
+// whenReaderGoes calls gone when the reader of a pipe or socket is gone, unless the
+// context ends first. It does nothing for other files.
 func whenReaderGoes(ctx context.Context, out *os.File, gone func()) {
-	const look = time.Second // how soon it sees that the context has ended
+	const look = time.Second // delay after which it sees that the context has ended
 	for ctx.Err() == nil {
-		// Errors and the other side's end are told without being asked for.
+		// poll reports errors and hang-ups without being asked for them.
 		fds := []unix.PollFd{{Fd: int32(out.Fd())}}
 		n, err := unix.Poll(fds, int(look.Milliseconds()))
 		switch {

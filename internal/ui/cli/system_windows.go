@@ -11,11 +11,10 @@ import (
 	"syscall"
 )
 
-// privateFiles does nothing: what a person's directories hold is theirs alone.
+// privateFiles does nothing: the user's directories are private on Windows.
 func privateFiles() (umask int) { return 0 }
 
-// replaceProcess runs a command in a directory and ends with it: there is no
-// taking the place of a process here.
+// replaceProcess runs a command in a directory and waits for it: Windows has no exec.
 func replaceProcess(dir string, argv []string, _ int) error {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = dir
@@ -27,17 +26,16 @@ func replaceProcess(dir string, argv []string, _ int) error {
 	return err
 }
 
-// shellCommand runs what a person wrote into an environment variable.
+// shellCommand runs a command from an environment variable.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	fields := strings.Fields(command)
 	return exec.CommandContext(ctx, fields[0], fields[1:]...)
 }
 
-// usualEditor is what opens a file for a person who named nothing else.
+// usualEditor is the default editor.
 const usualEditor = "notepad"
 
-// systemStateDir is where programs keep what a person did with them; "" when
-// there is no place for it.
+// systemStateDir returns the directory for program state, "" if there is none.
 func (a *App) systemStateDir() string {
 	if dir := a.Getenv("LocalAppData"); dir != "" || a.Home == "" {
 		return dir
@@ -45,15 +43,14 @@ func (a *App) systemStateDir() string {
 	return filepath.Join(a.Home, ".local", "state")
 }
 
-// errorNoData is what Windows says when the reader of a pipe is closing it.
+// errorNoData is the error of writing to a pipe that is being closed.
 const errorNoData = syscall.Errno(232)
 
-// isSystemClosedPipe reports whether an error that only this system has means
-// that the reader went away.
+// isSystemClosedPipe reports whether a system-specific error means that the reader is
+// gone.
 func isSystemClosedPipe(err error) bool {
 	return errors.Is(err, syscall.ERROR_BROKEN_PIPE) || errors.Is(err, errorNoData)
 }
 
-// whenReaderGoes does nothing: that the reader has gone is seen when something
-// is written.
+// whenReaderGoes does nothing: only a write shows that the reader is gone.
 func whenReaderGoes(context.Context, *os.File, func()) {}

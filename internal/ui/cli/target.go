@@ -19,29 +19,28 @@ import (
 	"pigrep/query/sessions"
 )
 
-// codeNotFound is the error of a name that nothing has, codeAmbiguous that of one
-// that several things have.
+// Error codes of names that mean nothing, or several things.
 const (
 	codeNotFound  = "not-found"
 	codeAmbiguous = "ambiguous"
 )
 
-// target is a session that a person named, open for reading.
+// target is a session that the user named, open for reading.
 type target struct {
 	*entry.Conversation
 	agents  *adapter.Registry
 	lineage *sessions.Lineage // of the indexed sessions
-	index   int               // of the session in the lineage, -1 when it is not indexed
+	index   int               // of the session in the lineage, -1 if it is not indexed
 	shortID func(id string) string
-	entry   int // that was named with it, -1 for none
+	entry   int // named with the session, -1 for none
 	file    *os.File
 }
 
 func (t *target) Close() error { return t.file.Close() }
 
-// findTarget finds the session that arg names: SESSION or SESSION:ENTRY, where
-// SESSION is a path, an id or the beginning of one. An entry id alone will do
-// where it is in one session only.
+// findTarget finds the session named by arg: SESSION or SESSION:ENTRY, where SESSION is
+// a path, an id or the start of one. An entry id alone is enough if only one session has
+// it.
 func findTarget(a *App, x *snapshot, arg string) (*target, error) {
 	name, entry := sessions.SplitTarget(arg)
 	if sessions.IsPath(arg) && isFile(a.absolute(arg)) {
@@ -69,8 +68,8 @@ func findTarget(a *App, x *snapshot, arg string) (*target, error) {
 	return nil, targetProblem(a, x, err)
 }
 
-// openTarget opens the session file and, of its session record, the one that the
-// index has or, when the file is not indexed, one made now.
+// openTarget opens a session file with its session record, from the index or, if the
+// file is not indexed, read from the file.
 func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 	t := &target{agents: x.agents, lineage: sessions.NewLineage(x.reader.Summaries()), index: -1, entry: -1, shortID: sessions.ShortIDs(x.reader.Summaries())}
 	file, info, err := openSession(path)
@@ -116,7 +115,7 @@ func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 	return t, nil
 }
 
-// oneSession checks the arguments of a command that takes one session.
+// oneSession checks the arguments of a command for a single session.
 func oneSession(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
@@ -124,7 +123,8 @@ func oneSession(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// targetProblem explains a name that means no session or entry, or several.
+// targetProblem turns the error of a name that means nothing, or several things, into
+// one with hints.
 func targetProblem(a *App, x *snapshot, err error) error {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
@@ -155,8 +155,8 @@ func targetProblem(a *App, x *snapshot, err error) error {
 	return &problem{code: codeAmbiguous, message: e.Error(), hint: "use one of these", candidates: lines}
 }
 
-// candidates lists sessions that a name or a query may mean, each with what to type
-// for it.
+// candidates lists sessions that a name or a query may mean, each with its name for the
+// command line.
 func (a *App) candidates(x *snapshot, list []*session.Summary) []string {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	var lines []string
@@ -169,8 +169,8 @@ func (a *App) candidates(x *snapshot, list []*session.Summary) []string {
 	return lines
 }
 
-// nameAmong returns what to type for one of several sessions: its id, or its path
-// when another one has the same id.
+// nameAmong returns the name of one of several sessions: its id, or its path if another
+// one has the same id.
 func nameAmong(list []*session.Summary, s *session.Summary, short func(string) string) string {
 	if s.ID == "" || slices.ContainsFunc(list, func(other *session.Summary) bool { return other != s && other.ID == s.ID }) {
 		return s.Path
@@ -178,5 +178,5 @@ func nameAmong(list []*session.Summary, s *session.Summary, short func(string) s
 	return short(s.ID)
 }
 
-// maxCandidates is how many meanings of a name an error lists.
+// maxCandidates is how many candidates an error lists.
 const maxCandidates = 10

@@ -14,8 +14,8 @@ import (
 	"pigrep/scope"
 )
 
-// topic is a help text that belongs to no command. It is made when it is asked
-// for, from the tables that the program itself uses.
+// topic is a help text that is not about a command. It is generated from the tables that
+// the program uses.
 type topic struct {
 	name  string
 	short string
@@ -102,7 +102,7 @@ func exitCodesTopic() string {
 	return b.String()
 }
 
-// variables is the table of environment variables, those of agents aside.
+// variables are the environment variables of pigrep; agentRows has those of agents.
 var variables = [][2]string{
 	{envIndexDir, "where the index is kept; --index-dir overrides it"},
 	{envConfig, "the settings file, instead of pigrep/config.toml in the user's configuration directory; " + noSettings + " for none"},
@@ -122,7 +122,7 @@ func agentVariables() []adapter.Variable {
 	return adapter.NewRegistry(adapter.Environment{}, agents.All()...).Variables()
 }
 
-// agentRows are the rows of these variables; those with one use share a row.
+// agentRows returns the rows of these variables; variables with the same use share one.
 func agentRows() [][2]string {
 	var rows [][2]string
 	for _, v := range agentVariables() {
@@ -145,8 +145,7 @@ func environmentTopic() string {
 	return b.String()
 }
 
-// sessionFields explains the fields of a session and of an entry whose names do
-// not.
+// sessionFields are the fields of sessions and entries whose names need explanation.
 var sessionFields = [][2]string{
 	{"created, modified", "of a session: time of its header, of its latest user or assistant message"},
 	{"forks, parentSession", "number of forks; path of the session it was forked from"},
@@ -157,7 +156,7 @@ var sessionFields = [][2]string{
 	{"argv, dir, shell", "of resume: command, directory, and both as a shell command line"},
 }
 
-// hitFields explains the fields of a hit whose names do not.
+// hitFields are the fields of hits whose names need explanation.
 var hitFields = [][2]string{
 	{"tier", "the loosest way a word matched: exact, parts, forms, prefix, fuzzy"},
 	{"missing, elsewhere", "words missing from the hit; those found elsewhere in its session"},
@@ -171,7 +170,7 @@ var hitFields = [][2]string{
 	{"resume", "directory and command that resume the session"},
 }
 
-// auditRows are the types of the rows of audits, and of what they looked at.
+// auditRows are the types of the rows of audits, and of their coverage.
 var auditRows = []struct {
 	name string
 	row  any
@@ -180,7 +179,7 @@ var auditRows = []struct {
 	{"touch", audit.TouchRow{}}, {"usage", audit.UsageRow{}}, {"coverage", audit.Coverage{}},
 }
 
-// fieldNames lists the fields of a struct in JSON, but for its type.
+// fieldNames lists the JSON fields of a struct except type.
 func fieldNames(v any) (names []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "type" {

@@ -21,8 +21,8 @@ import (
 	"pigrep/query/sessions"
 )
 
-// tuiBackend is what the terminal interface works with: an index that stays open, and
-// the work of other commands.
+// tuiBackend implements the functions of the TUI: an index that stays open, and the work
+// of other commands.
 type tuiBackend struct {
 	app      *App
 	options  *tuiOptions
@@ -46,7 +46,7 @@ func (b *tuiBackend) backend() tui.Backend {
 // Hint implements tui.Hint.
 func (p *problem) Hint() string { return p.hint }
 
-// open returns the newest generation, and what gives it back.
+// open returns the newest generation, and the function that gives it back.
 func (b *tuiBackend) open() (x *snapshot, give func(), err error) {
 	reader, give, err := b.index.Newest()
 	switch {
@@ -73,7 +73,7 @@ func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessi
 		return nil, err
 	}
 	defer give()
-	// The scope is about text, and there is none to look for.
+	// A scope selects text, and this request has no text.
 	req.Scope = ""
 	return sessions.List(ctx, x.reader, b.location.agents, disk{}, req)
 }
@@ -87,7 +87,7 @@ func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
 	return sessions.Facets(x.reader)
 }
 
-// target opens a session, with the entry of the place.
+// target opens the session and the entry of a place.
 func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
 	t, err := openTarget(b.app, x, p.Path, "")
 	if err != nil || p.EntryID == "" && p.Line == 0 {
@@ -100,10 +100,10 @@ func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
 	return t, nil
 }
 
-// wholeFrom is the size of an entry, in bytes, from which a preview folds it.
+// wholeFrom is the size in bytes from which a preview folds an entry.
 const wholeFrom = 4 << 20
 
-// preview renders the neighbourhood of an entry, or the end of a conversation.
+// preview renders the entries around a hit, or the end of a conversation.
 func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
 	x, give, err := b.open()
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, err
 	}
 	page.Lines = strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-	if page.Before { // what stands above a conversation is above its beginning only
+	if page.Before { // the header belongs to the start of the conversation
 		if i := slices.Index(page.Lines, ""); i >= 0 {
 			page.Lines = page.Lines[i+1:]
 		}
@@ -163,7 +163,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	return page, nil
 }
 
-// resume makes the command as `pigrep resume --exec` does.
+// resume builds the same command as `pigrep resume --exec`.
 func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
 	x, give, err := b.open()
 	if err != nil {
@@ -187,11 +187,11 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error)
 	return &tui.Resume{Dir: r.Dir, Argv: r.Argv, Command: r.Command, Warnings: r.Warnings}, nil
 }
 
-// uiPager is the pager for a conversation when the person names none. It stays
-// open when all fits on a screen, and begins at the entry.
+// uiPager is the default pager in the TUI. It stays open if everything fits on a screen,
+// and starts at the entry.
 const uiPager = "less -R '+/^" + printer.FocusMark + "'"
 
-// show shows the conversation that the entry is in, in a pager.
+// show shows the conversation of the entry in a pager.
 func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	x, give, err := b.open()
 	if err != nil {
@@ -226,7 +226,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	}
 	command := a.pagerCommand(&pagerOptions{})
 	switch command {
-	case "": // then the screen would be gone at once
+	case "": // without a pager the output would vanish immediately
 		if err := write(); err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// borrow returns the app with the terminal that the interface has.
+// borrow returns a copy of the app that uses the terminal of the TUI.
 func (b *tuiBackend) borrow(in io.Reader, out io.Writer) *App {
 	a := *b.app
 	a.Streams = &terminal.Streams{In: in, Out: out, Err: out, InTTY: true, OutTTY: true, ErrTTY: true, Width: b.app.Streams.Width}

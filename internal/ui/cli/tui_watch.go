@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// pollEvery is how often is looked for what other processes published.
+	// pollEvery is the interval between checks for generations of other processes.
 	pollEvery = time.Second
-	// tellEvery is how often progress is told.
+	// tellEvery is the interval between reports of progress.
 	tellEvery = 100 * time.Millisecond
 )
 
-// follow keeps the index up to date, as `pigrep watch` does, and tells how it
-// stands. With another watcher, or when that is not wanted, it looks for what
-// others publish.
+// follow keeps the index up to date, as `pigrep watch` does, and reports its state. With
+// --no-update, or if there is a watcher, it only looks for generations of other
+// processes.
 func (b *tuiBackend) follow(ctx context.Context, tell func(tui.State)) {
 	dir := b.location.indexDir
 	var mu sync.Mutex
@@ -59,14 +59,14 @@ func (b *tuiBackend) follow(ctx context.Context, tell func(tui.State)) {
 	}
 }
 
-// watch keeps the index up to date until the context ends or it cannot.
+// watch keeps the index up to date until the context ends or an update fails.
 func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 	a := b.app
 	opt := indexer.WatchOptions{Options: a.indexing(b.location)}
 	var told time.Time
 	ready := false
 	opt.Progress = func(at indexer.Progress) {
-		// Later updates are over before anybody could read of them.
+		// Later updates are too short to show progress.
 		if now := a.Now(); !ready && now.Sub(told).Abs() >= tellEvery {
 			told = now
 			change(func(s *tui.State) {
@@ -92,7 +92,7 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 	}
 	err := func() (err error) {
 		defer func() {
-			if r := recover(); r != nil { // searching goes on
+			if r := recover(); r != nil { // the TUI can still search
 				err = fmt.Errorf("internal error: %v", r)
 			}
 		}()

@@ -9,7 +9,7 @@ import (
 	"pigrep/indexer"
 )
 
-// indexing returns the options for indexing the place.
+// indexing returns the options for indexing the location.
 func (a *App) indexing(p *location) indexer.Options {
 	return indexer.Options{
 		Dir: p.indexDir, Adapter: p.agents, Roots: p.roots, Now: a.Now, Logger: a.logger(),
@@ -17,14 +17,14 @@ func (a *App) indexing(p *location) indexer.Options {
 	}
 }
 
-// update brings the index up to date, unless a watcher is about to.
+// update updates the index, unless a watcher is about to.
 func (a *App) update(ctx context.Context, p *location, rebuild bool) (*indexer.Result, error) {
 	opt := a.indexing(p)
 	opt.Rebuild, opt.Yield = rebuild, true
 	return a.updateWith(ctx, opt)
 }
 
-// updateWith runs the indexer, with its progress on stderr.
+// updateWith runs the indexer and shows progress on stderr.
 func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
 	tell, end := a.newProgress()
 	defer end()
@@ -43,15 +43,14 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	return res, err
 }
 
-// besideTries and besideWait bound how long an update that was asked for waits
-// for a watcher to be done with its own.
+// besideTries and besideWait limit how long an explicit update waits for a watcher to
+// finish its own.
 const (
 	besideTries = 50
 	besideWait  = 100 * time.Millisecond
 )
 
-// updateBesideWatcher runs the indexer; a watcher keeps it waiting for a moment
-// and not away.
+// updateBesideWatcher runs the indexer; if a watcher is updating, it waits for it.
 func (a *App) updateBesideWatcher(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
 	for try := 1; ; try++ {
 		res, err := a.updateWith(ctx, opt)

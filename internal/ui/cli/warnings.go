@@ -10,21 +10,21 @@ import (
 	"pigrep/internal/human"
 )
 
-// lagText says how much an answer lacks, with its verb.
+// lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
 func lagText(lag indexer.Lag) string {
 	size := human.Bytes(lag.Bytes)
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
-// maxNamed is how many files a warning names one by one.
+// maxNamed is how many unreadable files are listed one by one.
 const maxNamed = 3
 
-// warnUnusable names the files and directories that could not be read.
+// warnUnusable lists files and directories that cannot be read.
 func (a *App) warnUnusable(list []indexer.FileError) {
 	for i, e := range list {
 		hint := ""
 		switch {
-		case i < len(list)-1: // one for all
+		case i < len(list)-1: // the last one has the hint
 		case errors.Is(e.Err, fs.ErrPermission):
 			hint = "make it readable: chmod u+rX PATH"
 		default:
@@ -38,12 +38,12 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 	}
 }
 
-// warnNoFiles says that there is nothing to search.
+// warnNoFiles warns that there are no session files.
 func (a *App) warnNoFiles(p *location) {
 	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)
 }
 
-// warnIncomplete says that nothing was found in what could be searched.
+// warnIncomplete warns that nothing was found, but not everything was searched.
 func (a *App) warnIncomplete(pending, unreadable int) {
 	var parts []string
 	if pending > 0 {
@@ -55,7 +55,7 @@ func (a *App) warnIncomplete(pending, unreadable int) {
 	a.advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
 }
 
-// reason is the cause of a file's error, without the path that it repeats.
+// reason returns the cause of a file's error without the path.
 func reason(err error) string {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err.Error()

@@ -1,5 +1,5 @@
-// Package shell writes commands such that a shell reads them back as they are, and a
-// terminal shows them without doing anything.
+// Package shell quotes commands so that a shell reads them back unchanged, and a
+// terminal shows them without interpreting control characters.
 package shell
 
 import (
@@ -13,10 +13,10 @@ import (
 // A Style is the language of a shell.
 type Style struct {
 	Quote func(string) string
-	enter func(dir string) string // goes to a directory, or ends the command there
+	enter func(dir string) string // changes to a directory, or fails
 }
 
-// posixShell is for sh and all that read its language.
+// posixShell is for sh and compatible shells.
 var posixShell = Style{
 	Quote: quotePOSIX,
 	enter: func(dir string) string {
@@ -35,7 +35,7 @@ var powerShell = Style{
 	},
 }
 
-// Of returns the language of the usual shell of an operating system.
+// Of returns the style of the default shell of an operating system.
 func Of(goos string) Style {
 	if goos == "windows" {
 		return powerShell
@@ -43,7 +43,7 @@ func Of(goos string) Style {
 	return posixShell
 }
 
-// Command writes a command to run in a directory; "" is where the shell is.
+// Command returns a command line that runs argv in a directory, "" for the current one.
 func (s Style) Command(dir string, argv []string) string {
 	var b strings.Builder
 	if dir != "" {
@@ -58,7 +58,7 @@ func (s Style) Command(dir string, argv []string) string {
 	return b.String()
 }
 
-// isBare reports whether no shell sees anything in a character.
+// isBare reports whether a character needs no quoting in any shell.
 func isBare(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-./:@%+,=", r)
 }
@@ -82,8 +82,8 @@ func quotePOSIX(s string) string {
 			set(false)
 			b.WriteString(`\'`)
 		case r != '\n' && (r < 0 || terminal.Hidden(r)):
-			// What a terminal might act on is spelled out. Every sh knows
-			// printf; not every one knows $'…'.
+			// Control characters are written with printf: every sh has it, but not
+			// every sh has $'…'.
 			set(false)
 			b.WriteString(`"$(printf '`)
 			for _, c := range []byte(s[i : i+n]) {
@@ -111,7 +111,7 @@ func quotePowerShell(s string) string {
 	b.WriteByte('\'')
 	for _, r := range s {
 		switch {
-		case strings.ContainsRune("'\u2018\u2019\u201a\u201b", r): // all of these are quotes to it
+		case strings.ContainsRune("'\u2018\u2019\u201a\u201b", r): // PowerShell accepts all of these as quotes
 			b.WriteRune(r)
 			b.WriteRune(r)
 		case terminal.Hidden(r) && r != '\n':
@@ -127,7 +127,7 @@ func quotePowerShell(s string) string {
 	return b.String()
 }
 
-// decodeRune is utf8.DecodeRuneInString with -1 for a byte that is no UTF-8.
+// decodeRune is utf8.DecodeRuneInString with -1 for invalid UTF-8.
 func decodeRune(s string) (rune, int) {
 	r, n := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && n == 1 {
