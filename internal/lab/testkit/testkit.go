@@ -37,11 +37,12 @@ func Sequences(usual int) {
 }
 
 // Programs are those that tests drive and that not every machine has. Continuous
-// integration has them all.
-var Programs = []string{"fish", "strace", "tmux", "zsh"}
+// integration installs them (.ci/run).
+var Programs = []string{"tmux", "zsh", "fish", "strace"}
 
-// Program returns the path of one of Programs. Where it is missing, the test is
-// skipped; with CI=true it fails, so that no promise goes unchecked unnoticed.
+// Program returns the path of a program that the test drives. Where it is missing,
+// the test is skipped; with CI=true it fails, so that no promise goes unchecked
+// unnoticed.
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // stdio starts the real program.
@@ -193,11 +195,7 @@ func TestAgentsWriteNothing(t *testing.T) {
 // index's. What it opens is seen from outside, where there is the means.
 func TestAgentsOpenFilesForReading(t *testing.T) {
 	t.Parallel()
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		// The tests need Go alone. That sessions can be read only is tested without it.
-		t.Skip("there is no strace")
-	}
+	strace := testkit.Program(t, "strace") // TestFilesThatAreTouched traces other commands without it
 	g := newAgent(t, samples)
 	dir := t.TempDir()
 	trace, indexDir := filepath.Join(dir, "trace"), filepath.Join(dir, "index")
@@ -218,7 +216,7 @@ func TestAgentsOpenFilesForReading(t *testing.T) {
 	cmd.Stdin = strings.NewReader(strings.Join(in, "\n"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		// Containers often forbid one process to trace another.
-		t.Skipf("strace does not run here: %v: %.200s", err, out)
+		testkit.Missing(t, fmt.Sprintf("strace does not run here: %v: %.200s", err, out))
 	}
 	data, err := os.ReadFile(trace)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // access is one system call that names a file.
@@ -67,7 +69,7 @@ func trace(t *testing.T, cmd *exec.Cmd) ([]access, int) {
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: true}
 	if err := cmd.Start(); err != nil {
-		t.Skipf("processes cannot be traced here: %v", err)
+		testkit.Missing(t, "processes cannot be traced here: "+err.Error())
 	}
 	pid := cmd.Process.Pid
 	var status syscall.WaitStatus

@@ -7,16 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // driven runs a script of testdata/tui, which drives the program in a terminal
 // of tmux.
 func driven(t *testing.T, script string, args ...string) {
 	t.Helper()
-	// Go alone is needed to run the tests; the screens are tested without tmux too.
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("there is no tmux")
-	}
+	testkit.Program(t, "tmux") // the screens are tested without it too
 	dir := filepath.Join(moduleRoot, "testdata", "tui")
 	cmd := exec.Command("bash", append([]string{filepath.Join(dir, script), binary(t), filepath.Join(dir, "sessions")}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "driven\n") {
@@ -36,10 +35,7 @@ func TestKeyBindings(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			// Few machines have all three.
-			if _, err := exec.LookPath(shell); err != nil {
-				t.Skip("there is no " + shell)
-			}
+			testkit.Program(t, shell)
 			driven(t, "shell.sh", shell)
 		})
 	}
