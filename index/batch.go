@@ -1,6 +1,8 @@
 package index
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -36,7 +38,7 @@ type change struct {
 }
 
 // NewBatch returns an empty batch.
-func (w *Writer) NewBatch() *Batch {
+func NewBatch() *Batch {
 	return &Batch{stored: make(map[string][]byte), files: make(map[uint32]*change)}
 }
 
@@ -94,6 +96,34 @@ func (b *Batch) accumulator() *segment.Accumulator {
 		b.documents = accumulators.Get().(*segment.Accumulator)
 	}
 	return b.documents
+}
+
+// drops reports whether the batch deletes what older commits have of the file.
+func (b *Batch) drops(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
+
+// summaries returns the summaries of the records that were put.
+func (b *Batch) summaries() (list []*session.Summary) {
+	for _, c := range b.files {
+		if c.put {
+			list = append(list, c.summary)
+		}
+	}
+	return list
+}
+
+// finish ends the batch and returns a segment of everything that was added, nil when
+// that is nothing.
+func (b *Batch) finish() (*segment.Image, error) {
+	if b.closed {
+		return nil, errors.New("the batch was committed before")
+	}
+	b.closed = true
+	for file, c := range b.files {
+		if c.added > 0 && !c.put {
+			return nil, fmt.Errorf("documents of file %d without its record", file)
+		}
+	}
+	return b.build()
 }
 
 // build returns a segment of everything that was added, nil when that is nothing.

@@ -15,7 +15,7 @@ func benchIndex(b *testing.B, files, documents int) (string, *index.Writer) {
 	dir := b.TempDir()
 	w := openWriter(b, dir)
 	for done := 0; done < files; {
-		batch := w.NewBatch()
+		batch := index.NewBatch()
 		for range min(files-done, 1000) {
 			file := w.NextFile()
 			list := make([]string, documents)
@@ -56,7 +56,7 @@ func BenchmarkCommitPublish(b *testing.B) {
 			n := int64(0)
 			for b.Loop() {
 				n++
-				batch := w.NewBatch()
+				batch := index.NewBatch()
 				batch.Add(&segment.Document{ID: segment.ID{File: 1, Offset: 100 * n}, Kind: session.KindReply, Text: []byte("appended words")})
 				batch.Put(&session.Record{Summary: session.Summary{File: 1, Path: "/1", Documents: int(n) + 1}}, nil)
 				commit(b, w, batch)

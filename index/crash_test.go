@@ -51,7 +51,7 @@ func child(dir string) {
 	for writer := range 2 {
 		wg.Go(func() {
 			for i := 0; ; i++ {
-				b := w.NewBatch()
+				b := index.NewBatch()
 				file := w.NextFile()
 				putFile(b, file, fmt.Sprint("/new/", file), texts(int(file))...)
 				if old := uint32(i); old > 0 && i%3 == writer {
@@ -180,7 +180,7 @@ func TestReadersWhilePublishing(t *testing.T) {
 	generations, readers := testkit.HowMany(15, 50, 200), testkit.HowMany(3, 3, 8)
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/0", "common")
 	commit(t, w, b)
 	publish(t, w)
@@ -217,7 +217,7 @@ func TestReadersWhilePublishing(t *testing.T) {
 		})
 	}
 	for i := range generations {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), fmt.Sprint("/", i), "common words", fmt.Sprint("common number ", i))
 		if i > 5 {
 			b.DeleteFile(uint32(i - 3))
@@ -318,7 +318,7 @@ func TestDamagedFiles(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	for i := range 3 {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		for j := range 5 {
 			file := w.NextFile()
 			putFile(b, file, fmt.Sprint("/", i, "/", j), texts(int(file))...)
@@ -332,7 +332,7 @@ func TestDamagedFiles(t *testing.T) {
 	r := openReader(t, dir)
 	want := readContents(t, r)
 	current := fmt.Sprintf("gen-%06d", r.Generation())
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/later", "not published")
 	commit(t, w, b)
 	later := fmt.Sprintf("gen-%06d", r.Generation()+1)
@@ -374,7 +374,7 @@ func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	for i := range 2 {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		b.DeleteDocuments(1)
 		putFile(b, 1, "/a", fmt.Sprint("some words ", i), "more")
 		putFile(b, uint32(2+i), fmt.Sprint("/", i), "words")
@@ -449,7 +449,7 @@ func (f *fatal) Fatalf(format string, args ...any) {
 func writeDamaged(t *testing.T, dir string) {
 	w, err := index.OpenWriter(dir, index.WriterOptions{})
 	if err == nil {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), "/after", "something")
 		if err = w.Commit(b); err == nil {
 			_, err = w.Publish()
@@ -487,7 +487,7 @@ func writeDamaged(t *testing.T, dir string) {
 	} else if err == nil {
 		_ = r.Close()
 	}
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/rebuilt", "something")
 	commit(t, w, b)
 	publish(t, w)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"pigrep/index"
 	"pigrep/index/segment"
 	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
@@ -21,7 +22,7 @@ func TestPossibleDuplicates(t *testing.T) {
 	w := openWriter(t, dir)
 	number := 0
 	add := func(entries int) uint64 {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		number++
 		r := &session.Record{Summary: session.Summary{File: w.NextFile(), Path: fmt.Sprintf("/%d.jsonl", number)}}
 		for i := range entries {

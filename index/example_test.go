@@ -24,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer w.Close()
-	b := w.NewBatch()
+	b := index.NewBatch()
 	file := w.NextFile()
 	tokens := b.Add(&segment.Document{
 		ID:   segment.ID{File: file, Offset: 120},

@@ -43,7 +43,7 @@ func TestFactsOfFiles(t *testing.T) {
 	defer w.Close()
 	want := make(map[uint32]*session.Facts)
 	for round := range 6 {
-		b := w.NewBatch()
+		b := NewBatch()
 		for file := range uint32(5) {
 			rec := &session.Record{}
 			rec.File, rec.Path = file+1, fmt.Sprint("/s/", file)
@@ -113,7 +113,7 @@ func TestFactsThatGrow(t *testing.T) {
 	defer w.Close()
 	want := &session.Facts{}
 	for round := range 12 {
-		rec, err := w.Record(1)
+		rec, err := w.RecordToContinue(1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestFactsThatGrow(t *testing.T) {
 			}
 		}
 		want = rec.Facts.Clone()
-		b := w.NewBatch()
+		b := NewBatch()
 		pieces := 0
 		for i := range rec.Facts.Chunks() {
 			if !rec.Facts.IsStored(i) {

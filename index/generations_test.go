@@ -19,7 +19,7 @@ import (
 func TestCommittedNotPublished(t *testing.T) {
 	dir := t.TempDir()
 	put := func(w *index.Writer, path string) {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), path, "some words")
 		commit(t, w, b)
 	}
@@ -67,7 +67,7 @@ func TestLeftovers(t *testing.T) {
 	w := openWriter(t, dir)
 	var readers []*index.Reader
 	for i := range 8 {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		if i > 0 {
 			b.DeleteFile(uint32(i))
 		}
@@ -126,7 +126,7 @@ func TestMissingGeneration(t *testing.T) {
 // putOne commits one file with a text.
 func putOne(t *testing.T, w *index.Writer, path, text string) {
 	t.Helper()
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), path, text)
 	commit(t, w, b)
 }
@@ -187,7 +187,7 @@ func TestDeletedDirectory(t *testing.T) {
 	w := openWriter(t, dir)
 	putOne(t, w, "/new", "words")
 	publish(t, w)
-	b := old.NewBatch()
+	b := index.NewBatch()
 	putFile(b, old.NextFile(), "/older", "words")
 	if err := old.Commit(b); !errors.Is(err, index.ErrDamaged) {
 		t.Errorf("Commit: %v, want ErrDamaged", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/index/segment"
+	"pigrep/internal/session"
 )
 
 // The head of a writer is what its last commit left: a generation, open, which may
@@ -92,13 +94,13 @@ func (w *Writer) advance(segments []*segment.Segment, t *record.Table, written .
 
 // without returns the segments with the documents with these ids deleted, except
 // segments that have no live documents then. They are the caller's to release.
-func (h *head) without(ids []segment.IDRange) (left []*segment.Segment, err error) {
+func without(segments []*segment.Segment, ids []segment.IDRange) (left []*segment.Segment, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, release(left))
 		}
 	}()
-	for _, s := range h.segments {
+	for _, s := range segments {
 		deleted, err := s.DocumentsIn(ids)
 		if err != nil {
 			return left, err
@@ -122,9 +124,8 @@ func (h *head) without(ids []segment.IDRange) (left []*segment.Segment, err erro
 
 // superseded returns the ids of the older documents and stored values that a batch
 // deletes or replaces.
-func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
-	for i := range t.Rows {
-		old := &t.Rows[i].Summary
+func superseded(summaries iter.Seq[*session.Summary], b *Batch) (ids []segment.IDRange) {
+	for old := range summaries {
 		c := b.files[old.File]
 		if c == nil {
 			continue

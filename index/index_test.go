@@ -112,7 +112,7 @@ func TestCommitPublishOpen(t *testing.T) {
 		t.Fatalf("Open of nothing: %v, want ErrNoIndex", err)
 	}
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	one, two := w.NextFile(), w.NextFile()
 	putFile(b, one, "/s/b.jsonl", "connection timeout", "timeout timeout again")
 	putFile(b, two, "/s/a.jsonl", "nothing here")
@@ -150,7 +150,7 @@ func TestCommitPublishOpen(t *testing.T) {
 	}
 
 	// A replaced file; the old reader must not see it.
-	b = w.NewBatch()
+	b = index.NewBatch()
 	b.DeleteDocuments(one)
 	putFile(b, one, "/s/b.jsonl", "timeout is over")
 	commit(t, w, b)
@@ -162,7 +162,7 @@ func TestCommitPublishOpen(t *testing.T) {
 	if got, want := found(t, r2, segment.FieldText, "timeout"), []string{"1:0:0 1x/3"}; cmp.Diff(want, got) != "" {
 		t.Errorf("timeout after replacing: %s", cmp.Diff(want, got))
 	}
-	b = w.NewBatch()
+	b = index.NewBatch()
 	b.DeleteFile(one)
 	commit(t, w, b)
 	publish(t, w)
@@ -175,7 +175,7 @@ func TestCommitPublishOpen(t *testing.T) {
 func TestReopenGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/a", "first words")
 	commit(t, w, b)
 	publish(t, w)
@@ -192,7 +192,7 @@ func TestReopenGoesOn(t *testing.T) {
 	if got := w.Summaries(); len(got) != 1 || got[0].Path != "/a" {
 		t.Errorf("Summaries after reopening: %+v", got)
 	}
-	rec, err := w.Record(1)
+	rec, err := w.RecordToContinue(1)
 	if err != nil || rec == nil || len(rec.Nodes) != 1 {
 		t.Errorf("Record(1) = %+v, %v", rec, err)
 	}
@@ -207,7 +207,7 @@ func TestUnterminatedLine(t *testing.T) {
 	add := func(b *index.Batch, offset int64, part int, text string) {
 		b.Add(&segment.Document{ID: segment.ID{File: file, Offset: offset, Part: part}, Text: []byte(text)})
 	}
-	b := w.NewBatch()
+	b := index.NewBatch()
 	add(b, 0, 0, "alpha")
 	add(b, 100, 0, "torn")
 	add(b, 100, 1, "torn")
@@ -217,7 +217,7 @@ func TestUnterminatedLine(t *testing.T) {
 	b.Put(base, full)
 	commit(t, w, b)
 
-	if got, err := w.Record(file); err != nil || got.Name != "" {
+	if got, err := w.RecordToContinue(file); err != nil || got.Name != "" {
 		t.Errorf("writer's Record = %+v, %v, want the base", got, err)
 	}
 	if got := w.Summaries()[0]; got.Name != "with tail" {
@@ -229,7 +229,7 @@ func TestUnterminatedLine(t *testing.T) {
 	}
 
 	// Touched only: the tail stays.
-	b = w.NewBatch()
+	b = index.NewBatch()
 	full = full.Clone()
 	full.Mtime = 5
 	b.Put(base, full)
@@ -240,7 +240,7 @@ func TestUnterminatedLine(t *testing.T) {
 	}
 
 	// Finished with one part less.
-	b = w.NewBatch()
+	b = index.NewBatch()
 	add(b, 100, 0, "torn beta")
 	base = base.Clone()
 	base.Checkpoint.Offset = 200
@@ -259,7 +259,7 @@ func TestUnterminatedLine(t *testing.T) {
 func TestFields(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	long := strings.Repeat("m", 300)
 	b.Add(&segment.Document{
 		ID: segment.ID{File: 7, Offset: 1 << 33, Part: 300}, Kind: session.KindCall, Role: "assistant", Tool: "bash",
@@ -356,7 +356,7 @@ func TestTimesSurvive(t *testing.T) {
 	w := openWriter(t, dir)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
 	s := session.Summary{File: 1, Path: "/x", Newest: at, Header: session.Header{Timestamp: at.Add(-time.Hour), Version: 3}}
-	b := w.NewBatch()
+	b := index.NewBatch()
 	b.Put(&session.Record{Summary: s}, nil)
 	commit(t, w, b)
 	publish(t, w)
@@ -381,14 +381,14 @@ func TestCompact(t *testing.T) {
 		dir := t.TempDir()
 		w := openWriter(t, dir)
 		for i := range files {
-			b := w.NewBatch()
+			b := index.NewBatch()
 			file := w.NextFile()
 			putFile(b, file, fmt.Sprint("/kept", i), "keptword")
 			putFile(b, w.NextFile(), fmt.Sprint("/secretpath", i), "secretword")
 			commit(t, w, b)
 			publish(t, w)
 		}
-		b := w.NewBatch()
+		b := index.NewBatch()
 		for i := range files {
 			b.DeleteFile(uint32(2*i + 2))
 		}
@@ -421,7 +421,7 @@ func TestCompact(t *testing.T) {
 		if got := found(t, r, segment.FieldText, "keptword"); len(got) != files || len(r.Segments()) != 1 {
 			t.Errorf("after Compact: %v in %d segments", got, len(r.Segments()))
 		}
-		b = w.NewBatch()
+		b = index.NewBatch()
 		putFile(b, w.NextFile(), "/more", "keptword")
 		commit(t, w, b)
 		publish(t, w)
@@ -455,7 +455,7 @@ func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
 	for _, path := range []string{"/a", "/b"} {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), path, "some words")
 		commit(t, w, b)
 	}
@@ -464,7 +464,7 @@ func TestReopen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := w.NewBatch()
+	b := index.NewBatch()
 	b.DeleteFile(1)
 	putFile(b, w.NextFile(), "/c", "other words")
 	commit(t, w, b)
@@ -491,7 +491,7 @@ func TestReopen(t *testing.T) {
 func TestSizeOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/a", strings.Repeat("some words that take space ", 100))
 	commit(t, w, b)
 	publish(t, w)
@@ -516,7 +516,7 @@ func TestMerge(t *testing.T) {
 	w := openWriter(t, dir)
 	const commits = 60
 	for i := range commits {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
 		commit(t, w, b)
 		if i < commits/2 {
@@ -542,7 +542,7 @@ func TestNoMerge(t *testing.T) {
 	w := openWriter(t, dir)
 	const commits = 30
 	for i := range commits {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
 		commit(t, w, b)
 	}

@@ -97,7 +97,7 @@ func (m *model) files() []uint32 { return slices.Sorted(maps.Keys(m.records)) }
 
 // change applies a random batch to the model and returns it.
 func (m *model) change(t *rapid.T, w *index.Writer) *index.Batch {
-	b := w.NewBatch()
+	b := index.NewBatch()
 	touched := make(map[uint32]bool)
 	for range rapid.IntRange(1, 4).Draw(t, "changes") {
 		files := slices.DeleteFunc(m.files(), func(f uint32) bool { return touched[f] })
@@ -361,7 +361,7 @@ func TestModel(t *testing.T) {
 					rt.Fatalf("OpenWriter: %v", err)
 				}
 				for file, want := range m.bases {
-					got, err := w.Record(file)
+					got, err := w.RecordToContinue(file)
 					if err != nil {
 						rt.Fatalf("Record(%d): %v", file, err)
 					}

@@ -95,12 +95,16 @@ func (r *Reader) load(have []*segment.Segment) error {
 	if r.summaries, err = record.DecodeSummaries(table); err != nil {
 		return err
 	}
+	r.count()
+	segment.Share(r.segments, r.generation.duplicates)
+	return nil
+}
+
+func (r *Reader) count() {
 	for i := range r.summaries {
 		r.documents += r.summaries[i].Documents
 		r.tokens += r.summaries[i].Tokens
 	}
-	segment.Share(r.segments, r.generation.duplicates)
-	return nil
 }
 
 // Generation returns the number of the generation.

@@ -27,7 +27,7 @@ func TestPermissions(t *testing.T) {
 			dir := filepath.Join(top, "a", "index")
 			w := openWriter(t, dir)
 			for i := range 4 {
-				b := w.NewBatch()
+				b := index.NewBatch()
 				putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
 				commit(t, w, b)
 				publish(t, w)
@@ -79,7 +79,7 @@ func TestFullDiskChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		b := w.NewBatch()
+		b := index.NewBatch()
 		file := w.NextFile()
 		var list []string
 		for j := range 10 << (i / 2) {
@@ -88,7 +88,7 @@ func TestFullDiskChild(t *testing.T) {
 		putFile(b, file, fmt.Sprint("/", file), list...)
 		if err := w.Commit(b); err != nil {
 			fmt.Println("\nfailed", err)
-			b := w.NewBatch()
+			b := index.NewBatch()
 			putFile(b, w.NextFile(), "/later", "later")
 			if err := w.Commit(b); !errors.Is(err, index.ErrClosed) {
 				t.Errorf("Commit after a failure: %v, want ErrClosed", err)
@@ -121,7 +121,7 @@ func TestFullDisk(t *testing.T) {
 	if got := len(w.Summaries()); got != done {
 		t.Errorf("%d files, want the %d that were committed\n%s", got, done, out)
 	}
-	b := w.NewBatch()
+	b := index.NewBatch()
 	putFile(b, w.NextFile(), "/more", "more words")
 	commit(t, w, b)
 	publish(t, w)
@@ -158,7 +158,7 @@ func TestLockOfKilledWriter(t *testing.T) {
 func TestSegmentCutUnderReader(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)
-	b := w.NewBatch()
+	b := index.NewBatch()
 	for i := range 20 {
 		putFile(b, w.NextFile(), fmt.Sprint("/", i), texts(i)...)
 	}

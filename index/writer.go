@@ -144,9 +144,9 @@ func (w *Writer) Skipped() int {
 	return n
 }
 
-// Record returns the session record of a file as of its checkpoint, without an
+// RecordToContinue returns the session record of a file as of its checkpoint, without an
 // unterminated last line, and its facts, for reading on; nil if there is none.
-func (w *Writer) Record(file uint32) (r *session.Record, err error) {
+func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	w.mu.Lock()
 	if w.failed != nil {
 		defer w.mu.Unlock()
@@ -155,6 +155,12 @@ func (w *Writer) Record(file uint32) (r *session.Record, err error) {
 	segments := retain(w.head.segments...)
 	w.mu.Unlock()
 	defer func() { err = errors.Join(err, release(segments)) }()
+	return recordToContinue(segments, file)
+}
+
+// recordToContinue returns the session record of a file as of its checkpoint, and its
+// facts.
+func recordToContinue(segments []*segment.Segment, file uint32) (r *session.Record, err error) {
 	b, err := storedIn(segments, recordID(file), nil)
 	if err != nil || b == nil {
 		return nil, err
@@ -185,20 +191,8 @@ func (w *Writer) Commit(b *Batch) error {
 }
 
 func (w *Writer) commit(b *Batch) error {
-	if b.closed {
-		return errors.New("the batch was committed before")
-	}
-	b.closed = true
-	for file, c := range b.files {
-		if c.added > 0 && !c.put {
-			return fmt.Errorf("documents of file %d without its record", file)
-		}
-	}
-	if len(b.files) == 0 {
-		return nil
-	}
-	image, err := b.build()
-	if err != nil {
+	image, err := b.finish()
+	if err != nil || len(b.files) == 0 {
 		return err
 	}
 
@@ -208,7 +202,7 @@ func (w *Writer) commit(b *Batch) error {
 		return w.failed
 	}
 	w.pruning.Wait()
-	segments, err := w.head.without(superseded(w.head.table, b))
+	segments, err := without(w.head.segments, superseded(w.head.table.Summaries(), b))
 	if err != nil {
 		return w.fail(err)
 	}
@@ -235,15 +229,10 @@ func (w *Writer) changed(b *Batch) *record.Table {
 	w.mu.Lock()
 	next := w.next
 	w.mu.Unlock()
-	var put []*session.Summary
-	for file, c := range b.files {
+	for file := range b.files {
 		next = max(next, file+1)
-		if c.put {
-			put = append(put, c.summary)
-		}
 	}
-	gone := func(file uint32) bool { c := b.files[file]; return c != nil && c.drop }
-	return w.head.table.With(put, gone, next)
+	return w.head.table.With(b.summaries(), b.drops, next)
 }
 
 // fail makes the writer unusable.

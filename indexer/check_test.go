@@ -105,7 +105,7 @@ func TestCheckFindsWhatIsMissing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := w.NewBatch()
+			b := index.NewBatch()
 			b.DeleteDocuments(rec.File)
 			var docs []segment.Document
 			pi.New().Parse(adapter.State{})

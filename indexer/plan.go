@@ -55,7 +55,7 @@ type Step struct {
 // Index is the part of an index that planning needs.
 type Index interface {
 	Summaries() []session.Summary
-	Record(file uint32) (*session.Record, error)
+	RecordToContinue(file uint32) (*session.Record, error)
 }
 
 // Plan compares the files on disk with the index. A file whose size, times and inode are
@@ -183,7 +183,7 @@ func (s *Step) decide(ix Index, proof bool) {
 		return
 	}
 	defer file.Close()
-	rec, err := ix.Record(k.File)
+	rec, err := ix.RecordToContinue(k.File)
 	if err != nil || rec == nil {
 		s.Change, s.Reason, s.Pending = Rewritten, noRecord, f.Size
 		return

@@ -193,4 +193,4 @@ func TestUnreadableDirectoryLosesNothing(t *testing.T) {
 type fakeIndex []session.Summary
 
 func (f fakeIndex) Summaries() []session.Summary           { return f }
-func (f fakeIndex) Record(uint32) (*session.Record, error) { return nil, os.ErrNotExist }
+func (f fakeIndex) RecordToContinue(uint32) (*session.Record, error) { return nil, os.ErrNotExist }

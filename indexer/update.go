@@ -18,6 +18,7 @@ import (
 	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/internal/audit"
+	"pigrep/internal/session"
 )
 
 // Options say what to index, and where.
@@ -40,6 +41,10 @@ type Options struct {
 	Opened func(*index.Reader) (stop func())
 
 	Again map[string]bool // paths of files to read again from the start, even if they look unchanged
+
+	// Memory makes an update answer for what it cannot write, or leaves to a watcher: see
+	// Result.InMemory.
+	Memory bool
 
 	Compact bool // then rewrite the index as one segment without deleted documents
 
@@ -86,8 +91,10 @@ type Result struct {
 	Entries   int
 	Errors    []FileError
 
-	Lag     Lag      // of Reader
-	Watcher *Watcher // the watcher that the update was left to; nil if there was none
+	Lag       Lag      // of Reader
+	InMemory  Lag      // what Reader has in memory only
+	Unwritten error    // why that could not be written; nil if a watcher is about to
+	Watcher   *Watcher // the watcher that the update was left to; nil if there was none
 }
 
 // Complete reports whether the reader has every complete line of every file.
@@ -115,7 +122,11 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		if o.Yield && !o.Rebuild && len(o.Again) == 0 && !o.Compact {
 			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
 				r.Watcher = w
-				return r, nil
+				if o.fitsMemory(r) {
+					stop()
+					err = r.indexInMemory(ctx, o)
+				}
+				return r, err
 			}
 		}
 	case errors.Is(err, index.ErrNoIndex):
@@ -140,6 +151,9 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	stopping.Wait()
 	if reader != nil {
 		r.setReader(reader)
+	}
+	if unwritable(err) && o.fitsMemory(r) {
+		r.Unwritten, err = err, r.indexInMemory(ctx, o)
 	}
 	return r, err
 }
@@ -174,7 +188,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	} else {
 		k.merge()
 	}
-	u := &update{Options: k.Options, writer: k.writer, steps: plan(k.writer), res: r}
+	u := &update{Options: k.Options, records: k.writer, writer: k.writer, steps: plan(k.writer), res: r}
 	err := u.run(ctx)
 	generation, publishErr := k.writer.Publish()
 	if k.Compact && err == nil && publishErr == nil {
@@ -276,12 +290,22 @@ func (r *Result) setReader(reader *index.Reader) {
 	r.Lag = Behind(r.Found, reader.Summaries())
 }
 
+// records is what reading files needs to know of an index.
+type records interface {
+	// RecordToContinue returns the session record of a file as of its checkpoint, with
+	// its facts; nil when there is none.
+	RecordToContinue(file uint32) (*session.Record, error)
+	// NextFile returns a number for a new file.
+	NextFile() uint32
+}
+
 // update is one run of the writer.
 type update struct {
 	Options
-	writer *index.Writer
-	steps  []Step
-	res    *Result
+	records records
+	writer  *index.Writer // the records; nil in memory
+	steps   []Step
+	res     *Result
 
 	mu        sync.Mutex // guards res, done and published
 	done      Progress
@@ -301,22 +325,10 @@ func (u *update) run(outer context.Context) error {
 	if !u.done.First {
 		u.published = now
 	}
-	var todo []*Step
-	for i := range u.steps {
-		s := &u.steps[i]
-		switch {
-		case s.Change == Unchanged:
-			u.res.Changes[Unchanged]++
-		case s.Change == Unreadable:
-			if s.File.Err == nil && s.File.Mtime != 0 { // else counted by discovery
-				u.res.Changes[Unreadable]++
-				u.res.Errors = append(u.res.Errors, FileError{s.File.Path, s.Err})
-			}
-		default:
-			todo = append(todo, s)
-			u.done.FilesTotal++
-			u.done.BytesTotal += s.Pending
-		}
+	todo := u.todo()
+	for _, s := range todo {
+		u.done.FilesTotal++
+		u.done.BytesTotal += s.Pending
 	}
 	var next atomic.Int64
 	g, ctx := errgroup.WithContext(outer)
@@ -331,7 +343,7 @@ func (u *update) run(outer context.Context) error {
 					err = fmt.Errorf("read %s: internal error: %v", reading, r)
 				}
 			}()
-			w := &worker{update: u, batch: u.writer.NewBatch(), folder: audit.NewFolder(), limit: u.BatchBytes}
+			w := &worker{update: u, batch: index.NewBatch(), folder: audit.NewFolder(), limit: u.BatchBytes}
 			if u.done.First {
 				w.limit = min(w.limit, firstBatch)
 			}
@@ -356,6 +368,25 @@ func (u *update) run(outer context.Context) error {
 	return cmp.Or(g.Wait(), outer.Err())
 }
 
+// todo returns the steps that change the index, and counts the others.
+func (u *update) todo() (list []*Step) {
+	for i := range u.steps {
+		s := &u.steps[i]
+		switch {
+		case s.Change == Unchanged:
+			u.res.Changes[Unchanged]++
+		case s.Change == Unreadable:
+			if s.File.Err == nil && s.File.Mtime != 0 { // else counted by discovery
+				u.res.Changes[Unreadable]++
+				u.res.Errors = append(u.res.Errors, FileError{s.File.Path, s.Err})
+			}
+		default:
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // worker reads whole files, and owns the batch with their documents.
 type worker struct {
 	*update
@@ -374,7 +405,7 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 	case Gone:
 		w.batch.DeleteFile(s.Known.File)
 	case Touched:
-		rec, err := w.writer.Record(s.Known.File)
+		rec, err := w.records.RecordToContinue(s.Known.File)
 		if err != nil {
 			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
@@ -421,7 +452,7 @@ func (w *worker) commit() error {
 	if err != nil {
 		return err
 	}
-	w.batch, w.dirty, w.bytes, w.limit = w.writer.NewBatch(), false, 0, w.BatchBytes
+	w.batch, w.dirty, w.bytes, w.limit = index.NewBatch(), false, 0, w.BatchBytes
 	if due {
 		_, err := w.writer.Publish()
 		return err

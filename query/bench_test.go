@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"pigrep/adapter/pi"
+	"pigrep/index"
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/lab/stories"
 )
@@ -26,7 +27,7 @@ func benchLibrary(b *testing.B) *library {
 	if _, err := corpus.Generate(root, corpus.Options{Seed: 1, Bytes: benchBytes}); err != nil {
 		b.Fatal(err)
 	}
-	batch := l.Writer.NewBatch()
+	batch := index.NewBatch()
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".jsonl") {
 			return err
@@ -38,7 +39,7 @@ func benchLibrary(b *testing.B) *library {
 		l.AddTo(batch, path, string(text))
 		if batch.Size() > benchBytes/8 {
 			l.Commit(batch)
-			batch = l.Writer.NewBatch()
+			batch = index.NewBatch()
 		}
 		return nil
 	})

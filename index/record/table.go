@@ -2,6 +2,7 @@ package record
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +63,17 @@ func compareRows(a, b Row) int {
 		return c
 	}
 	return cmp.Compare(a.File, b.File)
+}
+
+// Summaries visits the summaries in order.
+func (t *Table) Summaries() iter.Seq[*session.Summary] {
+	return func(yield func(*session.Summary) bool) {
+		for i := range t.Rows {
+			if !yield(&t.Rows[i].Summary) {
+				return
+			}
+		}
+	}
 }
 
 // Find returns the summary of the file at the path, nil when there is none.

@@ -62,12 +62,11 @@ func (w *writer) fieldIndex(fields []*inverted, headers []uint64) uint64 {
 	return index
 }
 
-// readFieldIndex reads where the parts of each field are. Fields without terms may
-// be missing.
-func readFieldIndex(z *zap.Segment) (map[Field]fieldOffsets, error) {
+// readFieldIndex reads where the parts of each field are, from the address of the
+// index. Fields without terms may be missing.
+func readFieldIndex(data []byte, index uint64) (map[Field]fieldOffsets, error) {
 	bad := format.Damaged("fields of a segment")
-	data := z.Data()
-	count, at, ok := readUvarint(data, z.SectionsIndexOffset())
+	count, at, ok := readUvarint(data, index)
 	if !ok || count > uint64(len(data))/8 {
 		return nil, bad
 	}

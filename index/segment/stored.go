@@ -61,7 +61,7 @@ var errStored = format.Damaged("session record: stored values")
 // storedParts returns the id of a document, the rest of its description, and its
 // compressed values.
 func (s *Segment) storedParts(doc uint32) (id, description, values []byte, ok bool) {
-	at := s.zap.StoredIndexOffset() + 8*uint64(doc)
+	at := s.storedIndex + 8*uint64(doc)
 	if int(doc) >= s.length || at > uint64(len(s.data))-8 {
 		return nil, nil, nil, false
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/adapter/pi"
+	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/index/segment"
 	"pigrep/internal/lab/stories"
@@ -235,7 +236,7 @@ func TestFirstStageAgainstModel(t *testing.T) {
 		}
 		if seed%2 == 1 { // a session goes
 			gone := l.Reader.Summaries()[0]
-			b := l.Writer.NewBatch()
+			b := index.NewBatch()
 			b.DeleteFile(gone.File)
 			l.Commit(b)
 			for id := range l.Texts {

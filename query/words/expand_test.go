@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"pigrep/index"
 	"pigrep/internal/lab/stories"
 	"pigrep/query/filter"
 )
@@ -31,7 +32,7 @@ func TestPrefixed(t *testing.T) {
 		}
 		l.Add(s)
 	}
-	gone := l.Writer.NewBatch()
+	gone := index.NewBatch()
 	gone.DeleteFile(l.Reader.Summaries()[1].File)
 	l.Commit(gone)
 	for _, word := range []string{"few", "many", "most", "connect", "nothing"} {

@@ -246,7 +246,8 @@ func TestAnySequenceOfChanges(t *testing.T) {
 				at := time.Unix(int64(1700000000+rapid.IntRange(0, 1000).Draw(rt, "at")), 0)
 				os.Chtimes(name, at, at)
 			},
-			"update": func(rt *rapid.T) { update(t, ix, root) },
+			"answer from memory": func(rt *rapid.T) { compareInMemory(t, "in memory", ix, root) },
+			"update":             func(rt *rapid.T) { update(t, ix, root) },
 			"rebuild what is there": func(rt *rapid.T) {
 				compareStates(t, "sequence", update(t, ix, root).Reader, root)
 			},

@@ -176,7 +176,7 @@ func (l *Library) Path(name string) string { return filepath.Join(l.Dir, "sessio
 // Add writes and indexes sessions in one batch.
 func (l *Library) Add(stories ...Story) {
 	l.t.Helper()
-	b := l.Writer.NewBatch()
+	b := index.NewBatch()
 	for i := range stories {
 		l.AddTo(b, l.Path(stories[i].Name), stories[i].Text())
 	}

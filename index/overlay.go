@@ -1,0 +1,107 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"pigrep/index/segment"
+	"pigrep/internal/session"
+)
+
+// Empty returns a reader of an index without any file.
+func Empty() *Reader { return &Reader{generation: &generation{}} }
+
+// RecordToContinue returns the session record of a file as of its checkpoint, without an
+// unterminated last line, and its facts, for reading on; nil when there is none.
+func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
+	return recordToContinue(r.segments, file)
+}
+
+// With returns a reader of the index as committing the batch would leave it. What the
+// batch adds stays in memory, nothing is written. The batch cannot be used again, and file
+// numbers must be larger than those of the reader, or its own. Close both readers.
+func (r *Reader) With(b *Batch) (with *Reader, err error) {
+	image, err := b.finish()
+	if err != nil {
+		return nil, fmt.Errorf("index in memory: %w", err)
+	}
+	left, err := without(r.segments, superseded(pointers(r.summaries), b))
+	if err != nil {
+		return nil, err
+	}
+	with = &Reader{dir: r.dir, generation: r.generation, summaries: mergeSummaries(r.summaries, b)}
+	for _, s := range left {
+		// The readers must not share what segment.Share sets.
+		with.segments = append(with.segments, s.Reference(s.Deleted()))
+	}
+	err = release(left)
+	if image != nil && err == nil {
+		var added *segment.Segment
+		if added, err = image.Segment(); err == nil {
+			with.segments = append(with.segments, added)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, with.Close())
+	}
+	with.count()
+	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })
+	return with, nil
+}
+
+// duplicatesWith finds the possible duplicates of the reader's segments from those that
+// are known of the generation below it; nil when they are not known.
+func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
+	var known []segment.Duplicates
+	if len(below.segments) > 0 {
+		if known = below.generation.duplicates(); known == nil {
+			return nil
+		}
+	}
+	f := duplicateFinder{found: make([]segment.Duplicates, len(r.segments))}
+	for i, s := range r.segments {
+		// Not the segment itself, which asks for its duplicates.
+		other := s.Reference(s.Deleted())
+		defer other.Close()
+		f.segments = append(f.segments, other)
+		if k := slices.IndexFunc(below.segments, func(o *segment.Segment) bool { return o.Path() == s.Path() }); k >= 0 {
+			f.found[i] = known[k]
+		}
+	}
+	if f.find() != nil {
+		return nil
+	}
+	return f.found
+}
+
+func pointers(list []session.Summary) iter.Seq[*session.Summary] {
+	return func(yield func(*session.Summary) bool) {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// mergeSummaries returns the summaries after the changes of a batch, ordered by path.
+func mergeSummaries(old []session.Summary, b *Batch) []session.Summary {
+	put := b.summaries()
+	slices.SortFunc(put, func(x, y *session.Summary) int { return strings.Compare(x.Path, y.Path) })
+	list := make([]session.Summary, 0, len(old)+len(put))
+	for i := range old {
+		for len(put) > 0 && put[0].Path < old[i].Path {
+			list, put = append(list, *put[0]), put[1:]
+		}
+		if c := b.files[old[i].File]; c == nil || !c.put && !c.drop {
+			list = append(list, old[i])
+		}
+	}
+	for _, s := range put {
+		list = append(list, *s)
+	}
+	return list
+}
