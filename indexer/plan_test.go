@@ -192,5 +192,5 @@ func TestUnreadableDirectoryLosesNothing(t *testing.T) {
 
 type fakeIndex []session.Summary
 
-func (f fakeIndex) Summaries() []session.Summary           { return f }
+func (f fakeIndex) Summaries() []session.Summary                     { return f }
 func (f fakeIndex) RecordToContinue(uint32) (*session.Record, error) { return nil, os.ErrNotExist }
