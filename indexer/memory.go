@@ -22,7 +22,7 @@ const (
 
 // fitsMemory reports whether what the result lacks may be indexed in memory.
 func (o Options) fitsMemory(r *Result) bool {
-	return o.Memory && r.Lag != (Lag{}) && r.Lag.Bytes <= memoryBytes && r.Lag.Files <= memoryFiles
+	return o.Memory && (r.Reader == nil || r.Lag != (Lag{})) && r.Lag.Bytes <= memoryBytes && r.Lag.Files <= memoryFiles
 }
 
 // unwritable reports whether an error keeps an update from writing, but not from reading.
