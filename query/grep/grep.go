@@ -93,6 +93,12 @@ func (req *Request) compile() (*literal.Pattern, error) {
 	return literal.Compile(req.Patterns, literal.Options{Fixed: req.Fixed, Case: req.Case, Word: req.Word, Multiline: req.Multiline})
 }
 
+// Check returns a *literal.PatternError if a pattern is invalid.
+func (req *Request) Check() error {
+	_, err := req.compile()
+	return err
+}
+
 // Input is what is searched.
 type Input struct {
 	Reader  *index.Reader // nil: every file is read from its beginning to its end

@@ -187,6 +187,9 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := req.Check(); err != nil { // before the first byte of the answer
+		return grepProblem(ctx, err)
+	}
 	where, err := o.locate(a)
 	if err != nil {
 		return err
