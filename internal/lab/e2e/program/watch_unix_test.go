@@ -288,6 +288,10 @@ func TestWatchOfAnUnreadableDirectory(t *testing.T) {
 	var obeying []func(*exec.Cmd)
 	if os.Geteuid() == 0 { // who may read everything
 		obeying = append(obeying, func(c *exec.Cmd) { c.SysProcAttr = unprivileged() })
+		probe := exec.Command("true")
+		if obeying[0](probe); probe.Run() != nil {
+			testkit.Missing(t, "a process of root cannot do without its privileges here, as in containers without user namespaces")
+		}
 	}
 	w := startWatcher(t, home, where, obeying...)
 	if err := os.Chmod(filepath.Dir(file), 0); err != nil {
