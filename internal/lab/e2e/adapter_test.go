@@ -224,7 +224,7 @@ func TestProgramWithAnotherAgent(t *testing.T) {
 			Getenv: func(name string) string {
 				return map[string]string{"PIGREP_INDEX_DIR": filepath.Join(home, "index")}[name]
 			},
-			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Agents: allAgents(),
+			Home: home, WorkDir: home, ConfigDir: filepath.Join(home, ".config"), Now: time.Now, Zone: func() *time.Location { return time.UTC }, Agents: allAgents(),
 		}
 		a.Run(t.Context(), args)
 		return out.String() + errs.String()
