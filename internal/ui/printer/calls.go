@@ -32,13 +32,17 @@ func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Au
 		{column{Name: "kind"}, func(r *row) cell { return textCell(r.Kind) }},
 	}
 	if risky {
-		columns[5].Title, columns[5].Width = "RULE", 18
 		columns[2].Title, columns[3].Title = "", ""
+		columns[5].Title, columns[5].Flex = "RULE", true
+		columns[6].Title = "" // on a line of its own
 	}
 	return &Audit{
 		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },
 		table: &sheet[row]{columns: columns, rows: l.Each, finish: func(c *row, r *sheetRow) {
 			r.below = c.Result
+			if risky {
+				r.below = append([]string{argumentsCell(c).Text}, c.Result...)
+			}
 			alarm(r, c.Status)
 		}},
 		facts: struct {
