@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/match"
@@ -49,20 +50,13 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 	resp.TotalIsExact = !found.Inexact()
 	if n := lost.Changed(); n > 0 {
 		resp.TotalIsExact = false
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(n, "hit"), entry.ErrChanged))
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), entry.ErrChanged))
 	}
 	if n, err := lost.Unreadable(); n > 0 {
 		resp.TotalIsExact = false
-		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", plural(n, "hit"), err))
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(n, "hit", "hits"), err))
 	}
 	return resp, nil
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // addSessions adds the sessions, several at a time: they share no files.

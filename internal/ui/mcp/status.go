@@ -39,7 +39,7 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	case !f.Built:
 		b.WriteString("There is no index yet; the first search builds it.\n")
 	default:
-		fmt.Fprintf(&b, "%s, %d entries, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), f.Entries, dayOf(f.Newest))
+		fmt.Fprintf(&b, "%s, %s, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), dayOf(f.Newest))
 	}
 	for _, r := range f.Roots {
 		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))

@@ -82,13 +82,7 @@ func isBareID(r rune) bool {
 
 // entryTitle is the heading of an exported entry.
 func entryTitle(e *entry.Entry) string {
-	what := headOf(e)
-	switch {
-	case e.Role == session.RoleToolResult:
-		what = "result " + terminal.Clean(e.Tool)
-	case what == "":
-		what = terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
-	}
+	what := nameOf(e)
 	if e.CustomType != "" {
 		what += " " + terminal.Clean(e.CustomType)
 	}

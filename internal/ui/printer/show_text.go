@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -124,10 +125,6 @@ func (p *transcript) facts() {
 	if p.Now.IsZero() {
 		modified = f.Modified.UTC().Format("2006-01-02T15:04:05Z")
 	}
-	var models []string
-	for _, m := range f.Models {
-		models = append(models, terminal.Clean(m[strings.LastIndexByte(m, '/')+1:]))
-	}
 	tokens, cost := "", ""
 	if f.Tokens > 0 {
 		tokens = human.Short(f.Tokens) + " tokens"
@@ -136,7 +133,7 @@ func (p *transcript) facts() {
 		cost = fmt.Sprintf("$%.2f", f.Cost)
 	}
 	p.factLine(terminal.Clean(human.Path(f.CWD, p.Home)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
-	p.factLine("", strings.Join(models, ", "), tokens, cost)
+	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return
 	}
@@ -221,6 +218,14 @@ func headOf(e *entry.Entry) string {
 		return "" // the role of this name means something else
 	}
 	return heads[e.Type]
+}
+
+// nameOf says what an entry is, in any case.
+func nameOf(e *entry.Entry) string {
+	if e.Role == session.RoleToolResult {
+		return "result " + terminal.Clean(e.Tool)
+	}
+	return cmp.Or(headOf(e), terminal.Clean(strings.ReplaceAll(e.Type, "_", " ")))
 }
 
 func (p *transcript) entry(e *entry.Entry) {

@@ -104,13 +104,7 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 
 // treeText returns what an entry is, and its text on one line.
 func (p *transcript) treeText(e *entry.Entry) (what, text string) {
-	what = headOf(e)
-	switch {
-	case e.Role == session.RoleToolResult:
-		what = "result " + terminal.Clean(e.Tool)
-	case what == "":
-		what = terminal.Clean(strings.ReplaceAll(e.Type, "_", " "))
-	}
+	what = nameOf(e)
 	switch e.Type {
 	case session.TypeLabel:
 		return what, terminal.Clean(e.Label) + " on " + terminal.Clean(e.TargetID)
