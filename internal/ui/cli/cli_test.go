@@ -83,7 +83,7 @@ func waitFor(t *testing.T, condition func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatal("waited in vain")
+			t.Fatal("timed out")
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// brokenAgent stands for any bug below.
+// brokenAgent simulates a bug in another package.
 type brokenAgent struct{ adapter.Agent }
 
 func (brokenAgent) Roots(adapter.Environment) ([]adapter.Root, error) { panic("a bug") }

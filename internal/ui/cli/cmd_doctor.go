@@ -94,10 +94,10 @@ func repair(ctx context.Context, a *App, opt indexer.Options, report *indexer.Re
 	}
 	done := human.Plural(len(opt.Again), "file was", "files were") + " indexed again"
 	if opt.Again[""] {
-		opt.Rebuild, done = true, "the index was built anew"
+		opt.Rebuild, done = true, "the index was rebuilt"
 	}
-	tell, clear := a.newProgress()
-	opt.Progress = tell
+	progress, clear := a.newProgress()
+	opt.Progress = progress
 	res, err := indexer.Update(ctx, opt)
 	clear()
 	if res != nil && res.Reader != nil {

@@ -248,8 +248,8 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 
 // tries are the hints for patterns that are not accepted.
 var tries = map[literal.Try]string{
-	literal.TryFixed:     "to look for it as it stands add -F",
-	literal.TryMultiline: "to match across lines add -U",
+	literal.TryFixed:     "to search for it literally, add -F",
+	literal.TryMultiline: "to match across lines, add -U",
 }
 
 // grepProblem explains an error of the search.

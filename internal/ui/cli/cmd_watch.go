@@ -59,13 +59,13 @@ func runWatch(ctx context.Context, a *App, o *watchOptions) error {
 	if out, ok := a.Streams.Out.(*os.File); ok && !a.quiet {
 		go whenReaderGoes(watching, out, func() { stop(io.ErrClosedPipe) })
 	}
-	tell, end := a.newProgress()
+	progress, end := a.newProgress()
 	v.endProgress = end
-	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.tell}
+	opt := indexer.WatchOptions{Options: a.indexing(p), Tell: v.event}
 	opt.Progress = func(at indexer.Progress) {
 		// Only the first update has a progress bar; later ones print lines.
-		if tell != nil && !v.begun {
-			tell(at)
+		if progress != nil && !v.begun {
+			progress(at)
 		}
 	}
 	err = indexer.Watch(watching, opt)
@@ -112,7 +112,7 @@ func (v *watchView) begin() {
 	}
 }
 
-func (v *watchView) tell(e indexer.WatchEvent) {
+func (v *watchView) event(e indexer.WatchEvent) {
 	x := printer.WatchEvent{
 		Event: e.Kind.String(), Time: session.Time{Time: e.Time}, Changes: changeCounts(e.Changes), Bytes: e.BytesRead, Entries: e.Entries,
 		Directories: e.Dirs, Errors: fileErrors(e.Errors), Rebuilt: e.Rebuilt, State: v.last.State,

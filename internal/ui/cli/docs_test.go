@@ -73,7 +73,7 @@ func TestScreens(t *testing.T) {
 			continue
 		}
 		if diff := cmp.Diff(string(data), page); diff != "" {
-			t.Errorf("%s (-is +prints), write it anew with -update:\n%s", path, diff)
+			t.Errorf("%s (-is +prints), update it with -update:\n%s", path, diff)
 		}
 	}
 	if count == 0 {
@@ -197,7 +197,7 @@ func wordsOf(command string) []string {
 	return list
 }
 
-// example is a line that a page or the help of a command tells people to type.
+// example is a command line in a page or a help text.
 type example struct{ where, line string }
 
 // examples lists the lines of "sh" blocks on pages and the examples in help that
@@ -237,7 +237,7 @@ func examples(t *testing.T) []example {
 // or do not end by themselves.
 var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^cp contrib|^eval .*init`)
 
-// What pages and help tell people to type works: it finds something, and is no
+// Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.
 func TestExamplesRun(t *testing.T) {
 	shell, err := exec.LookPath("bash")

@@ -89,7 +89,7 @@ func TestStdio(t *testing.T) {
 	}
 }
 
-// What stands on stdin is answered though the client has closed it already; lines
+// Requests on stdin are answered even if the client has already closed it; lines
 // that are no messages are refused one by one, and stdout has nothing but answers.
 func TestStdioByHand(t *testing.T) {
 	t.Parallel()

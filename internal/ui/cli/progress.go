@@ -24,19 +24,19 @@ const (
 // newProgress returns the functions that show the progress of an update and end it. On
 // a terminal it is a bar, which is cleared at the end; elsewhere a first build prints a
 // line at its start and end, because the first search takes longer.
-func (a *App) newProgress() (tell func(indexer.Progress), end func()) {
+func (a *App) newProgress() (progress func(indexer.Progress), end func()) {
 	switch {
 	case a.quiet:
 		return nil, func() {}
 	case a.Streams.ErrTTY:
 		p := &progressBar{app: a, start: a.Now()}
-		return p.tell, p.clear
+		return p.progress, p.clear
 	case a.json:
 		// Programs read stderr for errors and warnings only.
 		return nil, func() {}
 	}
 	p := &progressLines{app: a, start: a.Now()}
-	return p.tell, p.end
+	return p.progress, p.end
 }
 
 // progressBar shows bytes, rate and remaining time of an update.
@@ -46,7 +46,7 @@ type progressBar struct {
 	bar         *progressbar.ProgressBar
 }
 
-func (p *progressBar) tell(at indexer.Progress) {
+func (p *progressBar) progress(at indexer.Progress) {
 	now := p.app.Now()
 	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
 		return
@@ -97,7 +97,7 @@ type progressLines struct {
 	at    indexer.Progress
 }
 
-func (p *progressLines) tell(at indexer.Progress) {
+func (p *progressLines) progress(at indexer.Progress) {
 	if p.told(at) && p.at.FilesTotal == 0 {
 		p.app.warn("building the index of %s (%s)", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal))
 	}

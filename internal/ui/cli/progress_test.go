@@ -45,11 +45,11 @@ func TestProgress(t *testing.T) {
 		now := a.Now()
 		a.Now = func() time.Time { return now }
 		a.Streams.ErrTTY, a.quiet, a.json = test.tty, test.quiet, test.json
-		tell, end := a.newProgress()
+		progress, end := a.newProgress()
 		for _, at := range test.steps {
 			now = now.Add(time.Second)
-			if tell != nil {
-				tell(at)
+			if progress != nil {
+				progress(at)
 			}
 		}
 		end()

@@ -218,7 +218,7 @@ func countCommand(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	if got := strings.Count(ts.ReadFile("stdout"), args[1]); got != want {
-		ts.Fatalf("%q stands %d times in the output, want %d", args[1], got, want)
+		ts.Fatalf("%q occurs %d times in the output, want %d", args[1], got, want)
 	}
 }
 

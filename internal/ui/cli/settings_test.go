@@ -19,7 +19,7 @@ func TestSettingsAreFlags(t *testing.T) {
 	for i := range settings {
 		s := &settings[i]
 		if seen[s.key()] {
-			t.Errorf("%s stands twice in the table", s.key())
+			t.Errorf("%s is in the table twice", s.key())
 		}
 		seen[s.key()] = true
 		cmd, f := s.flagOf(root)
@@ -34,7 +34,7 @@ func TestSettingsAreFlags(t *testing.T) {
 		}
 		for _, v := range s.env {
 			if !strings.Contains(environmentTopic(), v.name) {
-				t.Errorf("help environment lacks $%s, which goes before %s", v.name, s.key())
+				t.Errorf("help environment lacks $%s, which overrides %s", v.name, s.key())
 			}
 		}
 		if s.standard == "" && s.note == "" {
@@ -54,7 +54,7 @@ func TestSampleSettings(t *testing.T) {
 		}
 	}
 	if said, err := parseSettings(root, "/c/config.toml", []byte(sample)); err != nil || len(said) > 0 {
-		t.Errorf("the sample as it stands sets %v, %v", said, err)
+		t.Errorf("the unchanged sample sets %v, %v", said, err)
 	}
 	said, err := parseSettings(root, "/c/config.toml", []byte(regexp.MustCompile(`(?m)^#(\w)`).ReplaceAllString(sample, "$1")))
 	if err != nil {
@@ -111,8 +111,8 @@ func TestParseSettings(t *testing.T) {
 	}
 }
 
-// A flag goes before the environment, that before the file, and the file before
-// the default; a flag that excludes the setting leaves the default.
+// A flag overrides the environment, which overrides the file, which overrides the
+// default. With a flag that excludes the setting, the default applies.
 func TestWhatDecides(t *testing.T) {
 	env := map[string]string{}
 	a, _, _ := testApp(t)

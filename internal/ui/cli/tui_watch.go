@@ -22,7 +22,7 @@ const (
 // follow keeps the index up to date, as `pigrep watch` does, and reports its state. With
 // --no-update, or if there is a watcher, it only looks for generations of other
 // processes.
-func (b *tuiBackend) follow(ctx context.Context, tell func(tui.State)) {
+func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	dir := b.location.indexDir
 	var mu sync.Mutex
 	var state tui.State
@@ -31,7 +31,7 @@ func (b *tuiBackend) follow(ctx context.Context, tell func(tui.State)) {
 		defer mu.Unlock()
 		before := state
 		if with(&state); state != before {
-			tell(state)
+			report(state)
 		}
 	}
 	look := func(s *tui.State) {

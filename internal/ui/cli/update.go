@@ -26,14 +26,14 @@ func (a *App) update(ctx context.Context, p *location, rebuild bool) (*indexer.R
 
 // updateWith runs the indexer and shows progress on stderr.
 func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
-	tell, end := a.newProgress()
+	progress, end := a.newProgress()
 	defer end()
 	memory := &updateMemory{}
 	defer memory.restore()
 	opt.Progress = func(p indexer.Progress) {
 		memory.reads(p.BytesTotal)
-		if tell != nil {
-			tell(p)
+		if progress != nil {
+			progress(p)
 		}
 	}
 	start := a.Now()

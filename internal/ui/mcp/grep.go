@@ -71,8 +71,8 @@ func (s *server) addGrep(m *mcp.Server) {
 
 // tries are the hints for patterns that are refused.
 var tries = map[literal.Try]string{
-	literal.TryFixed:     "to look for it as it stands set fixed true",
-	literal.TryMultiline: "to match across lines set multiline true",
+	literal.TryFixed:     "to search for it literally, set fixed true",
+	literal.TryMultiline: "to match across lines, set multiline true",
 }
 
 // errCounted ends a search that has counted enough lines.

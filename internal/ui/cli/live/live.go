@@ -30,7 +30,7 @@ type Index struct {
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
-	newest  *sharedReader // nil also when nobody has asked for a while
+	newest  *sharedReader // nil also after a while without questions
 	idle    *time.Timer
 	pinned  []*sharedReader // older ones, the oldest first
 	running *update         // nil when none runs
@@ -53,7 +53,7 @@ type sharedReader struct {
 
 // How long a question waits for the index, how long and how many older generations
 // stay open for those who want to read on in their answers, and for how long the newest
-// one stays open when nobody asks: open files take room on the disk after another
+// one stays open without questions: open files take room on the disk after another
 // process has replaced and deleted them.
 const (
 	usualPatience = 5 * time.Second

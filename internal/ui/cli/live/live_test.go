@@ -183,7 +183,7 @@ func TestIndexManyAtOnce(t *testing.T) {
 	}
 }
 
-// A index that nobody asks lets its generation go, and takes it up again; a
+// Without questions an index closes its generation, and opens it again later; a
 // question keeps it.
 func TestIndexRests(t *testing.T) {
 	t.Parallel()
