@@ -52,8 +52,18 @@ func (f *fts5) load() (cost, error) {
 		"-cmd", ".mode ascii", "-cmd", ".separator \x1f \x1e", f.db, ".import "+f.texts+" t")
 }
 
-// loaded removes the texts, which only the import needs.
-func (f *fts5) loaded() error { return os.Remove(f.texts) }
+// loaded removes the texts, which only the import needs, and returns the size of the
+// database.
+func (f *fts5) loaded() (int64, error) {
+	if err := os.Remove(f.texts); err != nil {
+		return 0, err
+	}
+	info, err := os.Stat(f.db)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
 
 func (f *fts5) files() []string { return []string{f.db, f.db + "-wal", f.db + "-shm"} }
 
@@ -62,14 +72,6 @@ func (f *fts5) remove() {
 	for _, path := range f.files() {
 		os.Remove(path)
 	}
-}
-
-func (f *fts5) size() (int64, error) {
-	info, err := os.Stat(f.db)
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
 
 // query is the best rows that have any of the words.

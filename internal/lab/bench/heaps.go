@@ -30,6 +30,7 @@ func printHeaps(w io.Writer, dir string) error {
 		analyzer analysis.Analyzer
 		all      = map[string]bool{}
 		size     float64
+		tokens   int
 	)
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -38,7 +39,7 @@ func printHeaps(w io.Writer, dir string) error {
 		}
 		f := file{float64(info.Size()) / 1e6, map[string]bool{}}
 		err = eachPartOf(path, func(p *session.Part) {
-			analyzer.Walk(p.Text, func(t analysis.Token) { f.terms[string(t.Term)], all[string(t.Term)] = true, true })
+			tokens += analyzer.Walk(p.Text, func(t analysis.Token) { f.terms[string(t.Term)], all[string(t.Term)] = true, true })
 		})
 		if err != nil {
 			return err
@@ -60,8 +61,8 @@ func printHeaps(w io.Writer, dir string) error {
 		}
 	}
 	beta, logK := line(x, y)
-	_, err = fmt.Fprintf(w, "%d files, %.1f MB, %d distinct terms, %.0f per MB; Heaps' law: K %.0f, beta %.3f\n",
-		len(files), size, len(all), float64(len(all))/size, math.Exp(logK), beta)
+	_, err = fmt.Fprintf(w, "%d files, %.1f MB, %.0f tokens per MB, %d distinct terms, %.0f per MB; Heaps' law: K %.0f, beta %.3f\n",
+		len(files), size, float64(tokens)/size, len(all), float64(len(all))/size, math.Exp(logK), beta)
 	return err
 }
 

@@ -119,6 +119,9 @@ func bench(list string, runs int, out, work string) error {
 	if err := b.measureLongLine(sizes[0]); err != nil {
 		return err
 	}
+	if err := b.measureStart(); err != nil {
+		return err
+	}
 	return b.write(out, fmt.Sprintf("make bench SIZE=%s", list))
 }
 

@@ -93,33 +93,42 @@ func (b *suite) page(command string) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `# Benchmarks
 
-Medians of whole processes on warm files, each taken in turns with its peers in one run. Every search of pigrep checks the session files for new
-bytes first. CPU is user and system time of all cores. The number in parentheses is pigrep's figure divided by the peer's: above 1, pigrep is slower
-or larger. "Goal" is for 1 GB of session files unless the row says otherwise.
+Medians of whole processes on warm files; pigrep and its peers take turns in one run. Every search of pigrep first
+checks the session files for new bytes. CPU is user and system time of all cores. The number in parentheses is
+pigrep's figure divided by the peer's: above 1, pigrep is slower or larger. A goal is for 1 GB of session files unless
+its row is about a number of files.
 
 - machine: %s
 - versions: %s
-- command: `+"`%s`"+`, which ends in about ten minutes and needs 6 GB below the temporary directory
+- command: `+"`%s`"+`; sizes of 50, 300 and 1024 MB take about ten minutes and 6 GB below the
+  temporary directory
+- peers: `+"`apt-get install ripgrep sqlite3`; `npm install -g --ignore-scripts @earendil-works/pi-coding-agent@0.78.0`"+` with
+  node 22.19 or later
 `, machine(), strings.Join(b.versions(), ", "), command)
 	if len(b.missing) > 0 {
 		fmt.Fprintf(&s, "- not installed, so left out: %s\n", strings.Join(b.missing, ", "))
 	}
 	fmt.Fprintf(&s, `
-**The session files** are generated (internal/lab/corpus, seed %d; the same bytes on every machine). Their vocabulary grows as in real sessions: 10 public session
-files of 8.8 MB have 15,647 distinct terms, 1,770 per MB, and over all orders of the files Heaps' law fits with K = %d and β = %.2f (K·MB^β terms).
-The row "distinct terms" compares each corpus with that law. `+"`go run ./internal/lab/bench -terms DIR`"+` counts and fits for any directory.
+**Session files** are generated (internal/lab/corpus, seed %d) and the same bytes on every machine. Their vocabulary
+grows as in real sessions. 10 public session files of 8.8 MB have 104,000 tokens per MB and 15,647 distinct terms, 1,773
+per MB; over all orders of the files, Heaps' law, K·MB^β terms, fits with K = %d and β = %.2f. The row "distinct terms"
+compares a corpus with that law; a corpus has about 128,000 tokens per MB.
+`+"`go run ./internal/lab/bench -terms DIR`"+` counts and fits the session files below any directory.
 
-**rg** is ripgrep on the same files: `+"`rg -c -F --no-ignore --hidden`"+` with the first word of a query, and for grep the flags of the row. It prints lines of JSON, unranked.
+**rg** is ripgrep on the same files: `+"`rg -c -F --no-ignore --hidden`"+` with the first word of a query, and with the flags
+of the row for grep. It counts lines of JSON and ranks nothing.
 
-**FTS5** is the sqlite3 program with `+"`fts5(body, content='', detail=column, tokenize='unicode61')`, WAL and `synchronous=off`"+`. It imports the decoded texts, whose
-extraction is not counted; a query is the words joined with OR, `+"`ORDER BY rank LIMIT 20`"+`. It returns row numbers: no text, no sessions, no check for new bytes, no parts of
-identifiers, no forms or misspellings.
+**FTS5** is the sqlite3 program with `+"`fts5(body, content='', detail=column, tokenize='unicode61')`"+`, WAL and
+`+"`synchronous=off`"+`. It imports the decoded texts; their extraction is not counted. A query is the words joined with OR,
+`+"`ORDER BY rank LIMIT 20`"+`. The answer is row numbers: no text, no sessions, no check for new bytes, no parts of
+identifiers, no forms, no misspellings.
 
-**pi** is the call behind pi's session picker, in its own code, without the start of node and pi. The picker opens with the sessions of the current directory;
-"all directories" is what its Tab key loads.
+**pi** is the call behind pi's session picker, in its own code, without the start of node and pi. The picker opens with
+the sessions of the current directory and loads those of all directories on request.
 
-A rare word is one of five, by turns, that about five texts have; an identifier is one of five that about twenty have. "Lines" are those of session files. grep and rg
-count the same, except where a match is in no text (a key, an id, a signature) or an escape of JSON hides it; the bench fails at any other difference.
+A rare word is one of five, in turn, that about five texts have; an identifier is one of five that about twenty have.
+"Lines" are lines of session files. grep and rg find the same ones, except where a match is in no text (a key, an id, a
+signature) or an escape of JSON hides it from rg; any other difference fails the run.
 `, corpusSeed, corpus.HeapsK, corpus.HeapsBeta)
 	section := ""
 	for _, r := range b.rows {

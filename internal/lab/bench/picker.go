@@ -92,15 +92,17 @@ func (p *picker) list(b *suite, t *tree, cwd, query string) (cost, int, error) {
 // sessions compares the list of sessions, and a search in it, with pi's picker.
 // wanted is for the list of all directories.
 func (b *suite) sessions(t *tree, wanted string) error {
-	cwd, files, size, err := t.middling()
+	dirs, err := t.directories()
 	if err != nil {
 		return err
 	}
+	middle, largest := dirs[len(dirs)/2], dirs[len(dirs)-1]
 	if b.about[t.name] != "" {
-		b.about[t.name] += fmt.Sprintf(" The directory of \"sessions, one directory\" has %d of them, %s: half of the directories have more.", files, mb(size))
+		b.about[t.name] += fmt.Sprintf(" Of %d directories, the median has %s, the largest %s.", len(dirs), middle, largest)
 	}
 	for _, l := range []struct{ name, cwd, query, wanted string }{
-		{"sessions, one directory", cwd, "", ""},
+		{"sessions, median directory", middle.cwd, "", ""},
+		{"sessions, largest directory", largest.cwd, "", ""},
 		{"sessions, all directories", "", "", wanted},
 		{"sessions, 2 words", "", "connection timeout", ""},
 	} {
@@ -108,13 +110,11 @@ func (b *suite) sessions(t *tree, wanted string) error {
 		if l.cwd != "" {
 			args = append(args, "--cwd", l.cwd)
 		}
+		listed := 0 // by pi
 		sides := []func() (cost, error){func() (cost, error) { return b.program(t, "sessions", args...) }}
 		if b.picker != nil {
-			if err := b.sameSessions(t, l.name, l.cwd, l.query, args); err != nil {
-				return err
-			}
-			sides = append(sides, func() (cost, error) {
-				took, _, err := b.picker.list(b, t, l.cwd, l.query)
+			sides = append(sides, func() (took cost, err error) {
+				took, listed, err = b.picker.list(b, t, l.cwd, l.query)
 				return took, err
 			})
 		}
@@ -124,6 +124,11 @@ func (b *suite) sessions(t *tree, wanted string) error {
 		}
 		r := rowOf(t, l.name, ms(got[0].wall)+", "+mb(got[0].rss), l.wanted)
 		if len(got) > 1 {
+			if l.query == "" { // pi searches other texts, by other rules
+				if err := b.lists(t, listed, args); err != nil {
+					return err
+				}
+			}
 			r = r.against("pi", ms(got[1].wall)+", "+mb(got[1].rss), ratio(got[0].wall, got[1].wall))
 		}
 		b.add(r)
@@ -131,57 +136,62 @@ func (b *suite) sessions(t *tree, wanted string) error {
 	return nil
 }
 
-// sameSessions fails unless pi lists as many sessions as this build.
-func (b *suite) sameSessions(t *tree, name, cwd, query string, args []string) error {
-	if query != "" {
-		return nil // pi searches other texts, by other rules
-	}
-	_, theirs, err := b.picker.list(b, t, cwd, query)
-	if err != nil {
-		return err
-	}
+// lists fails unless this build lists so many sessions.
+func (b *suite) lists(t *tree, n int, args []string) error {
 	out, err := exec.CommandContext(b.ctx, b.pigrep, append([]string{"sessions", "--print0", "--session-dir", t.dir, "--index-dir", t.index}, args...)...).Output()
 	if err != nil {
 		return fmt.Errorf("pigrep sessions: %w", err)
 	}
-	if ours := bytes.Count(out, []byte{0}); ours != theirs || ours == 0 {
-		return fmt.Errorf("%s of %s: pigrep lists %d, pi %d", name, t.name, ours, theirs)
+	if ours := bytes.Count(out, []byte{0}); ours != n || ours == 0 {
+		return fmt.Errorf("pigrep lists %d sessions of %s %q, pi %d", ours, t.name, args, n)
 	}
 	return nil
 }
 
-// middling is the working directory whose session files have more bytes than those
-// of half of the directories, with their number and bytes.
-func (t *tree) middling() (cwd string, files int, size int64, err error) {
-	type group struct {
-		path  string // of a session file in it
-		files int
-		size  int64
-	}
-	groups := map[string]*group{}
+// directory is a directory of session files, those of one working directory.
+type directory struct {
+	cwd   string
+	files int
+	size  int64
+}
+
+func (d *directory) String() string {
+	return fmt.Sprintf("%d files of %.1f MB", d.files, float64(d.size)/1e6)
+}
+
+// directories lists those of a tree, the smallest first.
+func (t *tree) directories() ([]*directory, error) {
+	found := map[string]*directory{}
 	for _, path := range t.files {
 		info, err := os.Stat(path)
 		if err != nil {
-			return "", 0, 0, err
+			return nil, err
 		}
-		g := groups[filepath.Dir(path)]
-		if g == nil {
-			g = &group{path: path}
-			groups[filepath.Dir(path)] = g
+		d := found[filepath.Dir(path)]
+		if d == nil {
+			cwd, err := cwdOf(path)
+			if err != nil {
+				return nil, err
+			}
+			d = &directory{cwd: cwd}
+			found[filepath.Dir(path)] = d
 		}
-		g.files++
-		g.size += info.Size()
+		d.files++
+		d.size += info.Size()
 	}
-	sorted := slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
-		return cmp.Or(cmp.Compare(a.size, b.size), strings.Compare(a.path, b.path))
-	})
-	g := sorted[len(sorted)/2]
-	data, err := os.ReadFile(g.path)
+	return slices.SortedFunc(maps.Values(found), func(a, b *directory) int {
+		return cmp.Or(cmp.Compare(a.size, b.size), strings.Compare(a.cwd, b.cwd))
+	}), nil
+}
+
+// cwdOf is the working directory that the header of a session file names.
+func cwdOf(path string) (string, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, 0, err
+		return "", err
 	}
-	header, _, _ := bytes.Cut(data, []byte("\n"))
-	var first struct{ CWD string }
-	err = json.Unmarshal(header, &first)
-	return first.CWD, g.files, g.size, err
+	defer f.Close()
+	var header struct{ CWD string }
+	err = json.NewDecoder(f).Decode(&header)
+	return header.CWD, err
 }

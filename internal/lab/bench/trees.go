@@ -26,7 +26,7 @@ type tree struct {
 
 	terms             int
 	rare, identifiers []string
-	built             time.Duration // the first index
+	first             time.Duration // that the first index took
 	peak              int64         // its memory
 	took              []timing
 }

@@ -42,7 +42,8 @@ var comparisons = map[string]comparison{
 		{"query: prefix of 4 letters", "a prefix of four letters"},
 	}},
 	"pi": {"pi", "pi", [][2]string{
-		{"sessions, one directory", "the sessions of one directory, as the picker opens"},
+		{"sessions, median directory", "the sessions of one directory, as the picker opens: the median"},
+		{"sessions, largest directory", "the same, the largest directory"},
 		{"sessions, all directories", "the sessions of all directories"},
 		{"sessions, 2 words", "two words, looked for in all of them"},
 	}},
