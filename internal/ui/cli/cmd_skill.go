@@ -55,21 +55,21 @@ func runSkill(a *App, o *skillOptions) error {
 	}
 	path := filepath.Join(a.registry().SkillDir(), "pigrep", "SKILL.md")
 	had, err := os.ReadFile(path)
-	question := fmt.Sprintf("write %s?", path)
+	action := "write " + path
 	switch {
 	case err == nil && bytes.Equal(had, skillText):
 		fmt.Fprintf(a.out, "%s is up to date\n", path)
 		return nil
 	case err == nil:
-		question = fmt.Sprintf("replace %s?", path)
+		action = "replace " + path
 	case !errors.Is(err, fs.ErrNotExist):
 		return &problem{code: codeIO, message: "read the installed skill", err: err}
 	}
 	if !o.yes {
 		if !a.Streams.InTTY {
-			return usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", strings.TrimSuffix(question, "?"))
+			return usagef("use --yes to confirm", "cannot ask for confirmation without a terminal: %s", action)
 		}
-		if !a.ask(question) {
+		if !a.ask(action + "?") {
 			return errNothingFound
 		}
 	}

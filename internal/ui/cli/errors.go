@@ -164,7 +164,10 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			return usagef(help, "--%s takes a number >= 0, not %s", e.GetFlag().Name, e.GetValue())
 		}
 	}
-	return usagef(help, "%s", strings.TrimSuffix(err.Error(), "."))
+	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		return usagef(help, "--%s needs an argument", e.GetFlag().Name)
+	}
+	return usagef(help, "%v", err)
 }
 
 // nearestFlag returns the long flag of the command that is most similar to name, "" if

@@ -30,7 +30,7 @@ type sharedOptions struct {
 	noUpdate   bool
 	// output
 	redact         bool
-	maxBytes       int
+	maxBytes       number
 	json, jsonl    bool
 	color          string
 	quiet, verbose bool
@@ -56,7 +56,7 @@ type flagRow struct {
 	value string // name of the value in help; "" for a switch
 	group flagGroup
 	usage string
-	bind  func(o *sharedOptions) any // *string, *[]string, *bool or *int
+	bind  func(o *sharedOptions) any // *string, *[]string, *bool or *number
 	words func() []string            // all values, for completion; nil if open
 	many  bool                       // values may be joined with commas
 }
@@ -102,7 +102,7 @@ var sharedFlags = []flagRow{
 
 	{name: "redact", group: groupAnswer, usage: "mask anything that looks like a key, token or password",
 		bind: func(o *sharedOptions) any { return &o.redact }},
-	{name: "max-bytes", value: "N", group: groupAnswer, usage: "print at most N bytes of JSON; items left out at the end are counted",
+	{name: "max-bytes", value: "N", group: groupAnswer, usage: "print at most N bytes of JSON, 0 for all; items left out at the end are counted",
 		bind: func(o *sharedOptions) any { return &o.maxBytes }},
 
 	{name: "json", group: groupOutput, usage: "print one JSON object (`pigrep help json`)",
@@ -180,8 +180,6 @@ func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable an
 	switch v := variable.(type) {
 	case *bool:
 		flags.BoolVarP(v, name, short, *v, usage)
-	case *int:
-		flags.IntVarP(v, name, short, *v, usage)
 	case *number:
 		flags.VarP(v, name, short, usage)
 	case *string:
@@ -299,12 +297,9 @@ func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	case a.Streams.OutTTY || colour:
 		format = printer.FormatText
 	}
-	switch {
-	case o.maxBytes < 0:
-		return nil, usagef("", "--max-bytes takes a number >= 1")
-	case o.maxBytes > 0 && !o.json && !o.jsonl:
+	if o.maxBytes.n > 0 && !o.json && !o.jsonl {
 		return nil, usagef("add --json or --jsonl", "--max-bytes applies to JSON output only")
 	}
 	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home}
-	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes}, nil
+	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes.n}, nil
 }
