@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"runtime/debug"
 
 	"pigrep/index"
 	"pigrep/internal/audit"
-	"pigrep/internal/files"
 )
 
 // Limits of what is indexed in memory before an answer: parsing takes about 25 ms for each
@@ -27,7 +25,7 @@ func (o Options) fitsMemory(r *Result) bool {
 
 // unwritable reports whether an error keeps an update from writing, but not from reading.
 func unwritable(err error) bool {
-	return err != nil && (errors.Is(err, index.ErrLocked) || errors.Is(err, index.ErrFull) || errors.Is(err, fs.ErrPermission) || files.ReadOnly(err) || files.NoSpace(err))
+	return err != nil && !rebuildable(err) && !errors.Is(err, context.Canceled)
 }
 
 // memoryRecords are the records of a reader to which files are added in memory.

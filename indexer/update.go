@@ -133,7 +133,10 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		r.Lag = Behind(r.Found, nil)
 	case rebuildable(err):
 		r.Rebuilt, o.Rebuild = err.Error(), true
-	default:
+	default: // the directory cannot be used
+		if r.Lag = Behind(r.Found, nil); o.fitsMemory(r) {
+			r.Unwritten, err = err, r.indexInMemory(ctx, o)
+		}
 		return r, err
 	}
 	// Work on the old generation ends while the new one is made.

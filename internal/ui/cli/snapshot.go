@@ -53,7 +53,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		return openAsIs(a, p)
 	}
 	opt := a.indexing(p)
-	opt.Yield = true
+	opt.Yield, opt.Memory = true, true
 	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
 	res, err := a.updateWith(ctx, opt)
 	if err != nil {
@@ -79,6 +79,9 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	if res.Watcher != nil && res.Lag.Files > 0 {
 		a.advise("run it again in a moment", "%s not in this answer yet: the watcher (process %d) has not indexed it", lagText(res.Lag), res.Watcher.PID)
 	}
+	if res.Unwritten != nil && !errors.Is(res.Unwritten, index.ErrLocked) {
+		a.advise(indexHint(res.Unwritten), "the index cannot be updated, so that each search takes longer: %v", res.Unwritten)
+	}
 	if res.Rebuilt != "" {
 		a.warn("%s: it was rebuilt", res.Rebuilt)
 	}
@@ -91,7 +94,8 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		agents: p.agents,
 		errors: res.Errors,
 		state: query.IndexState{
-			PendingFiles: res.Lag.Files, PendingBytes: res.Lag.Bytes, Complete: err == nil && res.Complete(),
+			PendingFiles: res.Lag.Files + res.InMemory.Files, PendingBytes: res.Lag.Bytes + res.InMemory.Bytes,
+			Complete: err == nil && res.Complete(),
 		},
 	}, nil
 }
