@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,12 +16,14 @@ type doctorOptions struct {
 	sharedOptions
 	deep   bool
 	repair bool
+	wait   time.Duration
 }
 
 func (o *doctorOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "deep", "", "", "also read all session files and look up each part in the index", &o.deep)
 	addFlag(f, "repair", "", "", "re-index what is wrong", &o.repair)
+	addWait(f, &o.wait)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 	ignoreShared(cmd, []flagGroup{groupWhere}) // they never update the index
 }
@@ -58,6 +61,7 @@ func runDoctor(ctx context.Context, a *App, o *doctorOptions) error {
 		return err
 	}
 	opt := a.indexing(p)
+	a.waitFor(&opt, o.wait)
 	report, err := indexer.Check(ctx, opt, o.deep)
 	if err != nil {
 		return indexProblem(err)

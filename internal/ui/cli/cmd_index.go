@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +18,7 @@ type indexOptions struct {
 	rebuild bool
 	dryRun  bool
 	compact bool
+	wait    time.Duration
 }
 
 func (o *indexOptions) addFlags(cmd *cobra.Command) {
@@ -24,6 +26,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
 	addFlag(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
 	addFlag(f, "compact", "", "", "then rewrite it, removing the text of deleted sessions from its files", &o.compact)
+	addWait(f, &o.wait)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
 
@@ -70,7 +73,8 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	}
 	opt := a.indexing(p)
 	opt.Rebuild, opt.Compact = o.rebuild, o.compact
-	res, err := a.updateBesideWatcher(ctx, opt)
+	a.waitFor(&opt, o.wait)
+	res, err := a.updateWith(ctx, opt)
 	if res.Reader != nil {
 		defer res.Reader.Close()
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -184,6 +185,8 @@ func addFlag(flags *pflag.FlagSet, name, short, value, usage string, variable an
 		flags.VarP(v, name, short, usage)
 	case *string:
 		flags.StringVarP(v, name, short, *v, usage)
+	case *time.Duration:
+		flags.DurationVarP(v, name, short, *v, usage)
 	case *[]string:
 		flags.VarP((*listValue)(v), name, short, usage)
 	default:

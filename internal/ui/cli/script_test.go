@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -191,9 +192,16 @@ func damage(ts *testscript.TestScript, dir string) {
 	}
 }
 
-// lockedCommand is "locked DIR command...": run the command, exec or code, while
+// lockedCommand is "locked [-for=TIME] DIR command...": run the command, exec or code, while
 // somebody else writes the index in the directory.
 func lockedCommand(ts *testscript.TestScript, _ bool, args []string) {
+	held := time.Hour
+	if rest, ok := strings.CutPrefix(args[0], "-for="); ok {
+		var err error
+		held, err = time.ParseDuration(rest)
+		ts.Check(err)
+		args = args[1:]
+	}
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o700))
 	lock := flock.New(filepath.Join(dir, "lock"))
@@ -203,6 +211,7 @@ func lockedCommand(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("%s is locked already", dir)
 	}
 	defer lock.Unlock()
+	defer time.AfterFunc(held, func() { _ = lock.Unlock() }).Stop()
 	switch args[1] {
 	case "code":
 		codeCommand(ts, false, args[2:])

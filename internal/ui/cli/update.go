@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"pigrep/index"
+	"github.com/spf13/pflag"
+
 	"pigrep/indexer"
 )
 
@@ -43,30 +43,19 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	return res, err
 }
 
-// besideTries and besideWait limit how long an explicit update waits for a watcher to
-// finish its own.
-const (
-	besideTries = 50
-	besideWait  = 100 * time.Millisecond
-)
+// defaultWait is how long a command that was asked to write waits for another writer.
+const defaultWait = time.Minute
 
-// updateBesideWatcher runs the indexer; if a watcher is updating, it waits for it.
-func (a *App) updateBesideWatcher(ctx context.Context, opt indexer.Options) (*indexer.Result, error) {
-	for try := 1; ; try++ {
-		res, err := a.updateWith(ctx, opt)
-		if !errors.Is(err, index.ErrLocked) || try == besideTries {
-			return res, err
-		}
-		if w, watchErr := indexer.WatcherOf(opt.Dir, a.Now()); w == nil || watchErr != nil {
-			return res, err
-		}
-		if res.Reader != nil {
-			res.Reader.Close()
-		}
-		select {
-		case <-ctx.Done():
-			return res, ctx.Err()
-		case <-time.After(besideWait):
-		}
+// addWait adds the flag --wait.
+func addWait(flags *pflag.FlagSet, wait *time.Duration) {
+	*wait = defaultWait
+	addFlag(flags, "wait", "", "TIME", "how long to wait for another process to finish writing; 0 to fail at once (default 1m)", wait)
+}
+
+// waitFor makes an update wait for another writer. On a terminal it shows who that is.
+func (a *App) waitFor(opt *indexer.Options, wait time.Duration) {
+	opt.Wait = wait
+	if a.Streams.ErrTTY && !a.quiet {
+		opt.Waiting = func(err error) { a.warn("waiting: %v", err) }
 	}
 }
