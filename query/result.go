@@ -59,7 +59,7 @@ type Response struct {
 type IndexState struct {
 	Generation   uint64 `json:"generation"`
 	Files        int    `json:"files"`
-	PendingFiles int    `json:"pendingFiles"`
+	PendingFiles int    `json:"pendingFiles"` // that the generation lacks; if Complete, they were searched in memory
 	PendingBytes int64  `json:"pendingBytes"`
 	SkippedLines int    `json:"skippedLines"`
 	Complete     bool   `json:"complete"`
