@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"runtime/debug"
 
 	"pigrep/index"
 	"pigrep/internal/audit"
+	"pigrep/internal/files"
 )
 
 // Limits of what is indexed in memory before an answer: parsing takes about 25 ms for each
@@ -25,7 +27,8 @@ func (o Options) fitsMemory(r *Result) bool {
 
 // unwritable reports whether an error keeps an update from writing, but not from reading.
 func unwritable(err error) bool {
-	return err != nil && !rebuildable(err) && !errors.Is(err, context.Canceled)
+	return err != nil && (errors.Is(err, index.ErrLocked) || errors.Is(err, index.ErrFull) || errors.Is(err, fs.ErrPermission) ||
+		files.ReadOnly(err) || files.NoSpace(err))
 }
 
 // memoryRecords are the records of a reader to which files are added in memory.

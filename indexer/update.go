@@ -133,8 +133,8 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		r.Lag = Behind(r.Found, nil)
 	case rebuildable(err):
 		r.Rebuilt, o.Rebuild = err.Error(), true
-	default: // the directory cannot be used
-		if r.Lag = Behind(r.Found, nil); o.fitsMemory(r) {
+	default:
+		if r.Lag = Behind(r.Found, nil); unwritable(err) && o.fitsMemory(r) {
 			r.Unwritten, err = err, r.indexInMemory(ctx, o)
 		}
 		return r, err

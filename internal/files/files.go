@@ -52,6 +52,9 @@ func NoSpace(err error) bool {
 	return slices.ContainsFunc(noSpace, func(full error) bool { return strings.Contains(err.Error(), full.Error()) })
 }
 
+// ReadOnly reports whether an error says that a file system cannot be written.
+func ReadOnly(err error) bool { return errors.Is(err, readOnly) }
+
 // Replace replaces or creates the file with the output of write, and syncs it. It is
 // atomic.
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {

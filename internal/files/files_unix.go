@@ -20,5 +20,8 @@ func SyncDir(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// readOnly is the error of a file system that is mounted read-only.
+const readOnly = syscall.EROFS
+
 // noSpace lists the errors of a full disk or an exceeded quota.
 var noSpace = []error{syscall.ENOSPC, syscall.EDQUOT}

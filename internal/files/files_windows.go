@@ -28,6 +28,9 @@ func Rename(from, to string) error {
 // SyncDir does nothing: directories cannot be synced here.
 func SyncDir(string) error { return nil }
 
+// readOnly is the error of a write-protected medium, ERROR_WRITE_PROTECT.
+const readOnly = syscall.Errno(19)
+
 // noSpace lists the errors of a full disk or an exceeded quota:
 // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL and ERROR_DISK_QUOTA_EXCEEDED.
 var noSpace = []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}

@@ -278,6 +278,62 @@ func TestWatcherThatIsStuckOrDead(t *testing.T) {
 	}
 }
 
+// obeying returns what makes a process obey the permissions of files.
+func obeying(t *testing.T) []func(*exec.Cmd) {
+	t.Helper()
+	if os.Geteuid() != 0 { // root may read and write everything
+		return nil
+	}
+	probe := exec.Command("true")
+	if probe.SysProcAttr = unprivileged(); probe.Run() != nil {
+		testkit.Missing(t, "a process of root cannot do without its privileges here, as in containers without user namespaces")
+	}
+	return []func(*exec.Cmd){func(c *exec.Cmd) { c.SysProcAttr = unprivileged() }}
+}
+
+// A search is complete although the index directory cannot be written, and says that it
+// cannot.
+func TestSearchWithoutWriting(t *testing.T) {
+	t.Parallel()
+	home, file, where := oneSession(t)
+	index := where[slices.Index(where, "--index-dir")+1]
+	modes := obeying(t)
+	find := func(what, text string, args ...string) {
+		t.Helper()
+		cmd := command(t, home, append(append([]string{"search", "--json"}, where...), append(args, text)...)...)
+		for _, m := range modes {
+			m(cmd)
+		}
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil || !bytes.Contains(out, []byte(`"complete":true`)) || !bytes.Contains(out, []byte(text)) {
+			t.Errorf("%s: %v\n%s%s", what, err, out, errs.Bytes())
+		}
+		if !bytes.Contains(errs.Bytes(), []byte("the index cannot be updated")) || !bytes.Contains(errs.Bytes(), []byte("hint")) {
+			t.Errorf("%s: stderr %q does not say that the index cannot be updated", what, errs.Bytes())
+		}
+	}
+	if r := pigrep(t, home, append([]string{"index"}, where...)...); r.exit != 0 {
+		t.Fatalf("pigrep index: %s", r.stderr)
+	}
+	appendPrompt(t, file, 7, "a latecomer")
+	if err := os.Chmod(index, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(index, 0o700)
+	if err := os.Chmod(filepath.Join(index, "lock"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	find("a read-only index directory", "latecomer")
+
+	closed := filepath.Join(home, "closed")
+	if err := os.Mkdir(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	find("an index directory that cannot be made", "latecomer", "--index-dir", filepath.Join(closed, "index"))
+}
+
 // A directory that cannot be read any more keeps what is indexed of it, is reported
 // once, and is followed again when it can be read.
 func TestWatchOfAnUnreadableDirectory(t *testing.T) {
@@ -285,15 +341,7 @@ func TestWatchOfAnUnreadableDirectory(t *testing.T) {
 	home, file, where := oneSession(t)
 	beside := filepath.Join(home, "sessions", "q", "beside.jsonl")
 	writeSession(t, beside, "another hyrax")
-	var obeying []func(*exec.Cmd)
-	if os.Geteuid() == 0 { // who may read everything
-		obeying = append(obeying, func(c *exec.Cmd) { c.SysProcAttr = unprivileged() })
-		probe := exec.Command("true")
-		if obeying[0](probe); probe.Run() != nil {
-			testkit.Missing(t, "a process of root cannot do without its privileges here, as in containers without user namespaces")
-		}
-	}
-	w := startWatcher(t, home, where, obeying...)
+	w := startWatcher(t, home, where, obeying(t)...)
 	if err := os.Chmod(filepath.Dir(file), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -434,10 +482,10 @@ func memory(pid int) int64 {
 }
 
 // While the first index is built others answer from what is published, and say
-// what is missing.
+// what is missing, or index the rest in memory when little is left.
 func TestSearchWhileTheFirstIndexIsBuilt(t *testing.T) {
 	t.Parallel()
-	home, root, _ := someSessions(t, 12<<20)
+	home, root, _ := someSessions(t, 24<<20)
 	where := []string{"--session-dir", root, "--index-dir", filepath.Join(home, "index")}
 	cmd := command(t, home, append([]string{"index"}, where...)...)
 	var stderr bytes.Buffer
@@ -450,7 +498,7 @@ func TestSearchWhileTheFirstIndexIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, r := search(t, home, append(where, "hyrax")...)
-	if r.exit != 0 && r.exit != 2 || e.Index.Complete || e.Index.PendingFiles == 0 || e.Index.PendingBytes == 0 || !bytes.Contains(r.stderr, []byte("not in it")) {
+	if r.exit != 0 && r.exit != 2 || e.Index.Complete || e.Index.PendingFiles == 0 || e.Index.PendingBytes == 0 || !bytes.Contains(r.stderr, []byte("not in this answer")) {
 		t.Errorf("a search meanwhile: exit code %d, index %+v\n%s", r.exit, e.Index, r.stderr)
 	}
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
