@@ -183,8 +183,9 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		}
 		return textCell(*s)
 	}
+	flex := slices.IndexFunc(by, func(name string) bool { return name != "day" && name != "week" && name != "month" })
 	for i, name := range by {
-		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == 0}
+		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex}
 		switch name {
 		case "tool":
 			add(c, func(k *audit.Key) cell { return named(k.Tool) })
@@ -206,7 +207,6 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 				return cell{Text: human.Title("", k.SessionName), Plain: k.SessionName}
 			})
 		case "day", "week", "month":
-			c.Flex = false
 			add(c, func(k *audit.Key) cell {
 				return textCell(map[string]string{"day": k.Day, "week": k.Week, "month": k.Month}[name])
 			})

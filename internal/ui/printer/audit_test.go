@@ -54,11 +54,21 @@ total         1,500               60  4.0%         4                  0 B  2026-
 
 // No line is wider than the terminal, whatever its width.
 func TestAuditWidths(t *testing.T) {
+	model := "opencode-go/a-model-with-a-long-name"
+	row := audit.UsageRow{
+		Key: audit.Key{Day: "2026-06-27", Model: &model}, Input: 7_428_393, Output: 670_166, CacheRead: 173_433_781, CacheWrite: 7_898_755, Cost: 130.11, Sessions: 10,
+	}
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
-		look := Look{Width: width, Now: time.Now()}
-		if err := New(&b, FormatText, look).Print(NewToolsAudit(toolTable(), 0, look)); err != nil {
-			t.Fatal(err)
+		look := Look{Width: width, Now: now}
+		for _, a := range []*Audit{
+			NewToolsAudit(toolTable(), 0, look),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, 0, look),
+			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, 0, look),
+		} {
+			if err := New(&b, FormatText, look).Print(a); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for line := range strings.Lines(b.String()) {
 			if w := terminal.Width(strings.TrimRight(line, "\n")); w > width {

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -319,6 +320,7 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 		}
 		if total != nil {
 			l.widths[i] = max(l.widths[i], min(total.cells[i].width, most))
+			l.whole[i] = total.cells[i].Number // also of rows that are not shown
 		}
 	}
 }
@@ -342,16 +344,17 @@ func (l *layout) spread(width int) {
 			room -= barWidth + 1
 		}
 	}
+	need := 0
 	if flex < 0 {
-		return
-	}
-	need := minFlex
-	if l.columns[flex].Left {
-		need = minPath
-	}
-	need = max(need, l.columns[flex].Least)
-	if l.widths[flex] > 0 {
-		need = min(need, l.widths[flex])
+		room += columnGap // which there is not before the first column
+	} else {
+		need = cmp.Or(l.columns[flex].Least, minFlex)
+		if l.columns[flex].Left {
+			need = max(need, minPath)
+		}
+		if l.widths[flex] > 0 {
+			need = min(need, l.widths[flex])
+		}
 	}
 	for ; room < need && l.bar > minBar && shares > 0; l.bar-- {
 		room += shares
@@ -364,7 +367,7 @@ func (l *layout) spread(width int) {
 			}
 		}
 	}
-	if l.widths[flex] == 0 || l.widths[flex] > max(room, need) {
+	if flex >= 0 && (l.widths[flex] == 0 || l.widths[flex] > max(room, need)) {
 		l.widths[flex] = max(room, need)
 	}
 }

@@ -145,7 +145,7 @@ func (p *transcript) facts() {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for _, path := range f.Twins {
-		p.note(terminal.Clean(human.Path(path, p.Home)) + " has the same id")
+		p.note("same id as " + terminal.Clean(human.Path(path, p.Home)))
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
 		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")
