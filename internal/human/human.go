@@ -6,12 +6,13 @@ package human
 import (
 	"fmt"
 	"path/filepath"
-	"pigrep/internal/terminal"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"pigrep/internal/terminal"
 )
 
 // Number writes n with commas between thousands: 1,234.

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/indexer"
-
 	rules "pigrep/internal/audit"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"

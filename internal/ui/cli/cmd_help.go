@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/internal/terminal"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/terminal"
 )
 
 func newHelpCommand(a *App) *cobra.Command {

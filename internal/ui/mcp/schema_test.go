@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"pigrep/internal/ui/printer"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/internal/ui/printer"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

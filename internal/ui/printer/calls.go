@@ -1,9 +1,10 @@
 package printer
 
 import (
-	"pigrep/query/audit"
 	"strconv"
 	"strings"
+
+	"pigrep/query/audit"
 )
 
 // NewCallsAudit makes the answer of tools calls, and of tools commands --raw. Its

@@ -2,10 +2,11 @@ package printer
 
 import (
 	"fmt"
-	"pigrep/internal/human"
-	"pigrep/query"
 	"strconv"
 	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/query"
 )
 
 // Index is the outcome of the index command; with DryRun, what it would do.

@@ -189,9 +189,9 @@ func costCell(cost float64) cell {
 
 func costText(cost float64) string {
 	if cost > 0 && cost < 0.1 {
-		return fmt.Sprintf("%.4f", cost)
+		return fmt.Sprintf("$%.4f", cost)
 	}
-	return fmt.Sprintf("%.2f", cost)
+	return fmt.Sprintf("$%.2f", cost)
 }
 
 const minuteForm = "2006-01-02 15:04"

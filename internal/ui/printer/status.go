@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query"
-	"strconv"
-	"strings"
 )
 
 // Status is what is indexed, how fresh it is, and what was skipped.

@@ -2,10 +2,11 @@ package printer
 
 import (
 	"fmt"
-	"pigrep/internal/human"
-	"pigrep/query/audit"
 	"strconv"
 	"strings"
+
+	"pigrep/internal/human"
+	"pigrep/query/audit"
 )
 
 // NewToolsAudit makes the answer of tools. A limit of 0 is none.

@@ -1,9 +1,10 @@
 package printer
 
 import (
+	"strings"
+
 	"pigrep/internal/human"
 	"pigrep/query/audit"
-	"strings"
 )
 
 // NewUsageAudit makes the answer of usage. A limit of 0 is none.

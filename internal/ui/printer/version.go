@@ -2,9 +2,10 @@ package printer
 
 import (
 	"fmt"
-	"pigrep/scope"
 	"slices"
 	"strings"
+
+	"pigrep/scope"
 )
 
 // Version says which pigrep this is.

@@ -3,10 +3,11 @@ package tui
 import (
 	"fmt"
 	"io"
-	"pigrep/internal/human"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/human"
 )
 
 // resumeMsg is the result of planResume.

@@ -1,11 +1,12 @@
 package tui
 
 import (
-	"pigrep/internal/terminal"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/terminal"
 )
 
 // help is the table of keys as an overlay.

@@ -1,8 +1,9 @@
 package tui
 
 import (
-	"pigrep/internal/terminal"
 	"strings"
+
+	"pigrep/internal/terminal"
 )
 
 // menu is a list of choices, which typing narrows.

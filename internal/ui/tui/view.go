@@ -3,13 +3,14 @@ package tui
 import (
 	"errors"
 	"fmt"
-	"pigrep/internal/human"
-	"pigrep/internal/terminal"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 )
 
 // area is a rectangle of the screen, in cells.
