@@ -82,7 +82,7 @@ race-all:
 
 # Compares with the real pi, if it can be installed.
 realpi:
-	PI_PACKAGE=@earendil-works/pi-coding-agent@1.5.2 testdata/realpi/check.sh
+	PI_PACKAGE=@earendil-works/pi-coding-agent@0.78.0 testdata/realpi/check.sh
 
 torture:
 	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...

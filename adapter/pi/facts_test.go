@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/adapter"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/session"
 )
 
@@ -115,20 +116,18 @@ func TestFactsOfAnything(t *testing.T) {
 		`{"type":"message","id":"3","message":{"role":"bashExecution","command":"ls","output":"o","exitCode":1}}`,
 		`{"type":"compaction","id":"4","summary":"s","details":{"readFiles":["a"],"modifiedFiles":["b"]},"usage":{"input":1}}`,
 	}
-	if root := os.Getenv("PIGREP_FIXTURES"); root != "" {
-		for _, path := range fixtures(t) {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(string(data[:min(len(data), 40_000)])) {
-				lines = append(lines, strings.TrimRight(line, "\n"))
-			}
+	for _, path := range testkit.SessionFiles(t) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(data[:min(len(data), 40_000)])) {
+			lines = append(lines, strings.TrimRight(line, "\n"))
 		}
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	values := []string{`null`, `[]`, `{}`, `"x"`, `7`, `true`, `[{}]`, `-1e300`}
-	for range 3_000 {
+	for range testkit.HowMany(500, 1_500, 10_000) {
 		line := lines[rnd.IntN(len(lines))]
 		for range rnd.IntN(3) {
 			// Another value in the place of one that is a word.

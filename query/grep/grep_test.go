@@ -730,12 +730,11 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 
 // Real sessions are compared with what the adapter says of them, read in order.
 func TestGrepOfFixtures(t *testing.T) {
-	root := os.Getenv("PIGREP_FIXTURES")
-	if root == "" {
-		t.Skip("PIGREP_FIXTURES is not set")
-	}
 	s := newGrepShelf(t)
-	s.root = filepath.Join(root, "real")
+	s.root = filepath.Join(testkit.Root(), "testdata", "sessions")
+	if dir := testkit.Fixtures(); dir != "" {
+		s.root = filepath.Join(dir, "real")
+	}
 	s.update(1 << 20)
 	for _, f := range indexer.Discover(pi.New(), s.roots()).Files {
 		data, err := os.Open(f.Path)

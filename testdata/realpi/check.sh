@@ -6,12 +6,18 @@
 # and the script says so and ends well.
 #
 #   testdata/realpi/check.sh [SCRATCH]   SCRATCH is kept, and used again
+#   testdata/realpi/check.sh --truth [SCRATCH]   write truth/ again instead (truth.mjs)
 #   PI_PACKAGE=name@version              another pi than the newest that installs
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 for need in node npm go; do
 	command -v "$need" >/dev/null || { echo "skipped: $need is not there"; exit 0; }
 done
+script=check.mjs
+if [ "${1:-}" = --truth ]; then
+	script=truth.mjs
+	shift
+fi
 if [ $# -gt 0 ]; then
 	scratch="$1"
 	mkdir -p "$scratch"
@@ -52,4 +58,4 @@ rm -rf "$scratch/home" && mkdir -p "$scratch/home" "$scratch/bin"
 printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$node" "$package/dist/cli.js" >"$scratch/bin/pi"
 chmod +x "$scratch/bin/pi"
 exec env -i HOME="$scratch/home" PATH="$scratch/bin:$PATH" TERM=dumb PI_SKIP_VERSION_CHECK=1 PI_OFFLINE=1 \
-	PIGREP="$scratch/pigrep" PI_PACKAGE_DIR="$package" "$node" "$here/check.mjs"
+	PIGREP="$scratch/pigrep" PI_PACKAGE_DIR="$package" "$node" "$here/$script"

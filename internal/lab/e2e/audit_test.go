@@ -510,15 +510,16 @@ func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 
 func TestAuditOfFixtures(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv("PIGREP_FIXTURES")
-	if root == "" {
-		t.Skip("PIGREP_FIXTURES is not set")
+	for _, root := range []string{filepath.Join(testkit.Root(), "testdata"), testkit.Fixtures()} {
+		if root == "" {
+			continue
+		}
+		r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
+		if n := len(r.Summaries()); n < 30 {
+			t.Errorf("%d files only", n)
+		}
+		compareAudit(t, r)
 	}
-	r := update(t, filepath.Join(t.TempDir(), "index"), root).Reader
-	if n := len(r.Summaries()); n < 30 {
-		t.Errorf("%d files only", n)
-	}
-	compareAudit(t, r)
 }
 
 func TestAuditOfForks(t *testing.T) {

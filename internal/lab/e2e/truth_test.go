@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,82 +17,10 @@ import (
 	"pigrep/query/entry"
 )
 
-// truth is what one version of pi reports of a session file.
-type truth struct {
-	List *struct {
-		ID, CWD, Name, FirstMessage string
-		Created, Modified           session.Time
-		MessageCount                int
-	}
-	OpenError           string
-	ContextError        string
-	PiHangsOnParentLoop bool `json:"piHangsOnParentCycle"`
-	SessionID           string
-	CWD                 string
-	IDsFromFile         bool
-	Entries             []struct {
-		I         int
-		Type      string
-		ID        any
-		ParentID  any
-		Role      string
-		Timestamp any
-	}
-	LeafID      any
-	SessionName *string
-	Labels      map[string]string
-	TreeRoots   []any
-	Branch      []any
-	Context     struct {
-		Messages []struct{ Role, Head string }
-	}
-}
-
-// readers are the versions of pi that reported, the one to believe first.
-var readers = []string{"1.5.2", "0.78.0", "0.61.1", "0.31.1", "0.30.2"}
-
-// truths calls f for every fixture with what pi says of it.
-func truths(t *testing.T, f func(t *testing.T, name, path string, all map[string]truth)) {
-	root := os.Getenv("PIGREP_FIXTURES")
-	if root == "" {
-		t.Skip("PIGREP_FIXTURES is not set")
-	}
-	root = filepath.Join(root, "pi")
-	count := 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		file, ok := strings.CutSuffix(path, ".truth.json")
-		if err != nil || !ok || strings.HasPrefix(d.Name(), "listall") {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		var all struct{ Readers map[string]json.RawMessage }
-		if err := json.Unmarshal(data, &all); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		parsed := make(map[string]truth)
-		for version, raw := range all.Readers {
-			var one truth
-			if err := json.Unmarshal(raw, &one); err != nil {
-				return fmt.Errorf("%s: %s: %w", path, version, err)
-			}
-			parsed[version] = one
-		}
-		name, err := filepath.Rel(root, file)
-		if err != nil {
-			return err
-		}
-		count++
-		t.Run(filepath.ToSlash(name), func(t *testing.T) { f(t, filepath.ToSlash(name), file, parsed) })
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if count < 100 {
-		t.Errorf("%d fixtures with a truth file, want 100 or more", count)
+// truths calls f for every file of which pi reported something.
+func truths(t *testing.T, f func(t *testing.T, name, path string, all map[string]testkit.Truth)) {
+	for _, r := range testkit.Truths(t) {
+		t.Run(r.Name, func(t *testing.T) { f(t, r.Name, r.Path, r.Readers) })
 	}
 }
 
@@ -159,13 +84,13 @@ func isBetter(name string) bool {
 func TestRecordsEqualPi(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
-	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
+	truths(t, func(t *testing.T, name, path string, all map[string]testkit.Truth) {
 		if isBetter(name) {
 			t.Skip()
 		}
 		rec := readRecord(t, path)
 		tree := rec.Tree()
-		for _, version := range readers {
+		for _, version := range testkit.Readers {
 			want, ok := all[version]
 			if !ok {
 				continue
@@ -180,7 +105,7 @@ func TestRecordsEqualPi(t *testing.T) {
 	})
 }
 
-func compareTree(t *testing.T, version string, want truth, rec *session.Record, tree *session.Tree) {
+func compareTree(t *testing.T, version string, want testkit.Truth, rec *session.Record, tree *session.Tree) {
 	t.Helper()
 	check := func(what string, want, got any) {
 		t.Helper()
@@ -273,7 +198,7 @@ func contextRoles(rec *session.Record, tree *session.Tree) []string {
 func TestListsEqualPi(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
-	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
+	truths(t, func(t *testing.T, name, path string, all map[string]testkit.Truth) {
 		if isBetter(name) {
 			t.Skip()
 		}
@@ -283,7 +208,7 @@ func TestListsEqualPi(t *testing.T) {
 		}
 		// Since 0.78.1 pi's list drops messages with a line separator in them.
 		drops := bytes.ContainsAny(data, "\u2028\u2029")
-		for _, version := range readers {
+		for _, version := range testkit.Readers {
 			want, ok := all[version]
 			if !ok || want.List == nil || drops && version == "1.5.2" {
 				continue
@@ -317,7 +242,7 @@ func TestListsEqualPi(t *testing.T) {
 func TestObstaclesEqualPi(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
-	truths(t, func(t *testing.T, name, path string, all map[string]truth) {
+	truths(t, func(t *testing.T, name, path string, all map[string]testkit.Truth) {
 		want, ok := all["1.5.2"]
 		if !ok {
 			t.Skip("the newest pi says nothing of it")

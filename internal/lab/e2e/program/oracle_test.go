@@ -1,7 +1,6 @@
 package program
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"hash/maphash"
@@ -52,8 +51,11 @@ func newWorld(t *testing.T, home string, fixtures bool) *world {
 	w := &world{home: home, origin: map[string]string{}}
 	w.root, w.indexDir = filepath.Join(w.home, "sessions"), filepath.Join(w.home, "index")
 	w.collect(t, sessions(), "own")
-	if dir := os.Getenv("PIGREP_FIXTURES"); dir != "" && fixtures {
-		w.collect(t, dir, "fixtures")
+	if fixtures {
+		w.collect(t, filepath.Join(moduleRoot, "testdata", "realpi", "sessions"), "fixtures/realpi")
+		if dir := testkit.Fixtures(); dir != "" {
+			w.collect(t, dir, "fixtures")
+		}
 	}
 	for _, path := range sessionFiles(t, w.root) {
 		w.files = append(w.files, readSession(t, path))
@@ -215,7 +217,7 @@ func TestEveryWordIsFoundBySearching(t *testing.T) {
 		defer w.reader.Close()
 		searchEveryWord(t, w, 1)
 	})
-	if os.Getenv("PIGREP_FIXTURES") != "" {
+	if testkit.Fixtures() != "" {
 		// These hold so many words that every 96th has to do.
 		t.Run("fixtures", func(t *testing.T) { searchEveryWord(t, everything(t), uint32(testkit.HowMany(200, 96, 1))) })
 	}
@@ -296,67 +298,36 @@ func searchEveryWord(t *testing.T, w *world, every uint32) {
 	t.Logf("%d words in %d searches", len(spots), searches)
 }
 
-// truth is what pi itself says of a file.
-type truth struct {
-	Readers map[string]struct {
-		List *struct {
-			ID, CWD      string
-			Name         string
-			MessageCount int
-			Created      string
-			Modified     string
-		}
-		OpenError   any
-		SessionID   string
-		CWD         string
-		SessionName *string
-		IDsFromFile *bool `json:"idsFromFile"`
-		Labels      map[string]string
-		Entries     []struct {
-			Type, Role string
-			ID         any
-		}
-		RewrittenOnOpen bool
-		BytesAfterOpen  *int
-	}
-}
-
 // What pi reports of a file, the index says too.
 func TestSessionsAreWhatPiReports(t *testing.T) {
-	if os.Getenv("PIGREP_FIXTURES") == "" {
-		t.Skip("PIGREP_FIXTURES is not set")
-	}
 	w := everything(t)
-	compared := 0
+	reports := map[string]testkit.Reported{}
+	for _, r := range testkit.Truths(t) {
+		reports[filepath.Clean(r.Path)] = r
+	}
 	for _, f := range w.files {
-		data, err := os.ReadFile(w.origin[f.path] + ".truth.json")
-		if err != nil {
+		r, ok := reports[w.origin[f.path]]
+		if !ok {
 			continue
 		}
-		var tr truth
-		if err := json.Unmarshal(data, &tr); err != nil {
-			t.Fatalf("%s: %v", w.origin[f.path], err)
-		}
+		delete(reports, w.origin[f.path])
 		rec := w.records[f.path]
 		if rec == nil {
-			for version, r := range tr.Readers {
-				if len(r.Entries) > 0 {
-					t.Errorf("%s is not indexed; pi %s reports %d entries", w.show(f.path), version, len(r.Entries))
+			for version, truth := range r.Readers {
+				if len(truth.Entries) > 0 {
+					t.Errorf("%s is not indexed; pi %s reports %d entries", w.show(f.path), version, len(truth.Entries))
 				}
 			}
 			continue
 		}
-		t.Run(w.show(f.path), func(t *testing.T) {
-			compared++
-			compareTruth(t, f, rec, tr)
-		})
+		t.Run(w.show(f.path), func(t *testing.T) { compareTruth(t, f, rec, r) })
 	}
-	if compared < 50 {
-		t.Errorf("only %d files have a truth file", compared)
+	for path := range reports {
+		t.Errorf("pi reports of %s, which is not in the world", path)
 	}
 }
 
-func compareTruth(t *testing.T, f *sessionFile, rec *session.Record, tr truth) {
+func compareTruth(t *testing.T, f *sessionFile, rec *session.Record, reported testkit.Reported) {
 	messages := 0
 	ids := map[string]string{}
 	var types []string
@@ -372,8 +343,8 @@ func compareTruth(t *testing.T, f *sessionFile, rec *session.Record, tr truth) {
 	if rec.Messages != messages || rec.Entries != len(f.entries) || len(rec.Nodes) != len(f.entries) {
 		t.Errorf("%d messages, %d entries and %d nodes; the file has %d messages and %d entries", rec.Messages, rec.Entries, len(rec.Nodes), messages, len(f.entries))
 	}
-	for version, r := range tr.Readers {
-		if r.OpenError != nil || r.Entries == nil {
+	for version, r := range reported.Readers {
+		if r.OpenError != "" || r.Entries == nil {
 			continue
 		}
 		if f.header == nil {
@@ -393,7 +364,7 @@ func compareTruth(t *testing.T, f *sessionFile, rec *session.Record, tr truth) {
 		if rec.Name != name {
 			t.Errorf("name %q, pi %s says %q", rec.Name, version, name)
 		}
-		if r.IDsFromFile != nil && *r.IDsFromFile {
+		if r.IDsFromFile {
 			for _, e := range r.Entries {
 				id, _ := e.ID.(string)
 				got, ok := ids[id]
