@@ -77,12 +77,7 @@ func (d *Doctor) plain(p plain) error {
 	if d.Repaired != "" {
 		records = append(records, []string{"repaired", d.Repaired})
 	}
-	for _, r := range records {
-		if err := p.record(r...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.records(records)
 }
 
 func (d *Doctor) json(j *jsonWriter) error {

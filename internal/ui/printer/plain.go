@@ -31,6 +31,15 @@ func (p plain) record(columns ...string) error {
 	return err
 }
 
+func (p plain) records(list [][]string) error {
+	for _, columns := range list {
+		if err := p.record(columns...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stampUTC is a time in a column; "" for none.
 func stampUTC(t time.Time) string {
 	if t.IsZero() {

@@ -63,40 +63,28 @@ var searchColumns = []string{"session path", "line", "entry id", "kind", "timest
 // entries around a hit have no session path and no directory; lines of -- separate
 // the hits then.
 func (s *Search) plain(p plain) error {
+	var records [][]string
+	neighbours := func(list []query.Neighbour) {
+		for _, n := range list {
+			records = append(records, []string{"", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text})
+		}
+	}
 	hits := s.Response.Hits
 	around := slices.ContainsFunc(hits, func(h query.Hit) bool { return len(h.Before)+len(h.After) > 0 })
 	for i := range hits {
 		h := &hits[i]
 		if around && i > 0 {
-			if _, err := io.WriteString(p.w, "--\n"); err != nil {
-				return err
-			}
+			records = append(records, []string{"--"})
 		}
-		columns := []string{h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stampUTC(h.Timestamp.Time), h.CWD, h.Fragment.Text}
+		neighbours(h.Before)
+		hit := []string{h.SessionPath, strconv.Itoa(h.Line), h.EntryID, string(h.Kind), stampUTC(h.Timestamp.Time), h.CWD, h.Fragment.Text}
 		if h.Explain != nil {
-			columns = append(columns, explanation(h))
+			hit = append(hit, explanation(h))
 		}
-		if err := p.neighbours(h.Before); err != nil {
-			return err
-		}
-		if err := p.record(columns...); err != nil {
-			return err
-		}
-		if err := p.neighbours(h.After); err != nil {
-			return err
-		}
+		records = append(records, hit)
+		neighbours(h.After)
 	}
-	return nil
-}
-
-func (p plain) neighbours(list []query.Neighbour) error {
-	for i := range list {
-		n := &list[i]
-		if err := p.record("", strconv.Itoa(n.Line), n.EntryID, string(n.Kind), stampUTC(n.Timestamp.Time), "", n.Text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.records(records)
 }
 
 // narrow is the width below which hits have no gutter.
@@ -105,7 +93,7 @@ const narrow = 60
 // The gutter of a hit: kind and age above, entry id below.
 const (
 	kindWidth = 8
-	ageWidth  = 4
+	ageWidth  = human.AgeWidth
 	gutter    = 2 + kindWidth + 1 + ageWidth + 2
 	// maxID is how much of a long entry id is shown, enough to be unique in a
 	// session.

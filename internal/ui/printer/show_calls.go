@@ -12,8 +12,8 @@ import (
 )
 
 // wait keeps a call for its result.
-func (p *transcript) wait(e *entry.Entry, c *session.Call, first bool) {
-	p.waiting = append(p.waiting, waitingCall{e, c, first})
+func (p *transcript) wait(e *entry.Entry, c *session.Call) {
+	p.waiting = append(p.waiting, waitingCall{e, c})
 }
 
 // release prints the calls without a result.

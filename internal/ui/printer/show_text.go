@@ -53,7 +53,6 @@ type transcript struct {
 type waitingCall struct {
 	entry *entry.Entry
 	call  *session.Call
-	first bool // the first piece of its entry
 }
 
 func (s *Show) text(t *text) error {
@@ -393,46 +392,43 @@ func imageText(i *session.Image) string {
 
 // reply prints a reply of the assistant. Its calls wait for their results.
 func (p *transcript) reply(e *entry.Entry) {
-	headed := false
-	pieces := 0
+	headed, first := false, true
+	head := func() {
+		if !headed {
+			p.heading(e, "reply", kindLooks[session.KindReply])
+			headed = true
+		}
+	}
+	if len(e.View.Blocks) == 0 {
+		head()
+		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
+		p.last = "body"
+	}
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
 		case b.Call != nil:
-			p.wait(e, b.Call, !headed && pieces == 0)
-			pieces++
+			p.wait(e, b.Call)
+			first = false
 		case b.Kind == session.KindThinking:
-			if !headed && pieces == 0 && p.last != "call" {
-				p.heading(e, "reply", kindLooks[session.KindReply])
-				headed = true
+			if first && p.last != "call" {
+				head()
 			}
 			p.thinking(e, b)
-			p.last = "call" // so that what follows is printed below it
-			pieces++
+			p.last, first = "call", false // so that what follows is printed below it
 		case b.Kind == session.KindError:
-			if !headed {
-				p.heading(e, "reply", kindLooks[session.KindReply])
-				headed = true
-			}
+			head()
 			for _, l := range markdown(b.Text, p.body(bodyIndent)) {
 				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
 			}
 			p.last = "body"
 		case b.Kind == session.KindReply:
-			if !headed {
-				p.heading(e, "reply", kindLooks[session.KindReply])
-				headed = true
-			}
+			head()
 			p.prose(b, p.lineLimit(e, promptLines))
 			p.last = "body"
 		default:
 			p.foldedBlock(bodyIndent, b)
 		}
-	}
-	if len(e.View.Blocks) == 0 {
-		p.heading(e, "reply", kindLooks[session.KindReply])
-		fmt.Fprintln(p.out, bodyIndent+p.dim("(empty)"))
-		p.last = "body"
 	}
 }
 
