@@ -127,7 +127,7 @@ func TestFactsOfAnything(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	values := []string{`null`, `[]`, `{}`, `"x"`, `7`, `true`, `[{}]`, `-1e300`}
-	for range testkit.HowMany(500, 1_500, 10_000) {
+	for range testkit.HowMany(300, 800, 10_000) {
 		line := lines[rnd.IntN(len(lines))]
 		for range rnd.IntN(3) {
 			// Another value in the place of one that is a word.

@@ -730,6 +730,7 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 
 // Real sessions are compared with what the adapter says of them, read in order.
 func TestGrepOfFixtures(t *testing.T) {
+	testkit.Unraced(t)
 	s := newGrepShelf(t)
 	s.root = filepath.Join(testkit.Root(), "testdata", "sessions")
 	if dir := testkit.Fixtures(); dir != "" {

@@ -509,6 +509,7 @@ func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 }
 
 func TestAuditOfFixtures(t *testing.T) {
+	testkit.Unraced(t)
 	t.Parallel()
 	for _, root := range []string{filepath.Join(testkit.Root(), "testdata"), testkit.Fixtures()} {
 		if root == "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/ui/tui"
 )
 
@@ -240,6 +241,7 @@ var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.
 func TestExamplesRun(t *testing.T) {
+	testkit.Unraced(t)
 	shell, err := exec.LookPath("bash")
 	if err != nil { // as on Windows; the pages are the same everywhere
 		t.Skip("no shell for the examples:", err)
