@@ -12,56 +12,35 @@ import (
 	"pgregory.net/rapid"
 
 	"pigrep/indexer"
+	"pigrep/internal/lab/testkit"
 )
 
 // Every story in which pi changed a file: after each step the index that
 // followed along equals one built from the file as it then is.
 func TestLifecyclesOfRealPi(t *testing.T) {
 	t.Parallel()
-	fixtures := os.Getenv("PIGREP_FIXTURES")
-	if fixtures == "" {
-		t.Skip("PIGREP_FIXTURES is not set; TestAnySequenceOfChanges covers the same changes on files of our own")
-	}
-	dir := filepath.Join(fixtures, "pi", "lifecycle")
-	data, err := os.ReadFile(filepath.Join(dir, "sequences.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stories []struct {
-		Name  string
-		Steps []struct {
-			Step, File, RelationToPrevious string
-			Exists                         bool
-		}
-	}
-	if err := json.Unmarshal(data, &stories); err != nil {
-		t.Fatal(err)
-	}
-	if len(stories) == 0 {
-		t.Fatal("no stories in sequences.json")
-	}
-	for _, story := range stories {
+	for _, story := range testkit.Stories(t) {
 		t.Run(story.Name, func(t *testing.T) {
 			t.Parallel()
 			root := t.TempDir()
 			ix := filepath.Join(t.TempDir(), "index")
 			file := filepath.Join(root, "live.jsonl")
 			for i, step := range story.Steps {
-				if step.Exists {
-					writeInPlace(t, file, read(t, filepath.Join(dir, story.Name, step.File)))
+				if step.Data != nil {
+					writeInPlace(t, file, step.Data)
 					letTimesSettle()
 				} else if err := os.RemoveAll(file); err != nil {
 					t.Fatal(err)
 				}
 				res := update(t, ix, root)
 				if i < len(story.Steps)-1 {
-					compareStates(t, step.Step, res.Reader, root)
+					compareStates(t, step.Name, res.Reader, root)
 				} else {
-					compareWithFresh(t, step.Step, res.Reader, root)
+					compareWithFresh(t, step.Name, res.Reader, root)
 				}
 				again := update(t, ix, root)
 				if again.BytesRead != 0 {
-					t.Errorf("%s: nothing changed, and %d bytes were read again", step.Step, again.BytesRead)
+					t.Errorf("%s: nothing changed, and %d bytes were read again", step.Name, again.BytesRead)
 				}
 			}
 		})

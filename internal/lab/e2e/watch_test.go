@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"pigrep/adapter/pi"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/lab/testkit"
 )
 
 // watch runs a watcher for the root until the test ends, and returns when the
@@ -95,39 +95,21 @@ func waitCurrent(t *testing.T, what, dir, root string) {
 // Every story in which pi changed a file, played in front of a running watcher.
 func TestWatchFollowsLifecyclesOfRealPi(t *testing.T) {
 	t.Parallel()
-	fixtures := os.Getenv("PIGREP_FIXTURES")
-	if fixtures == "" {
-		t.Skip("PIGREP_FIXTURES is not set; TestWatchFollows covers the same changes on files of our own")
-	}
-	dir := filepath.Join(fixtures, "pi", "lifecycle")
-	var stories []struct {
-		Name  string
-		Steps []struct {
-			Step, File string
-			Exists     bool
-		}
-	}
-	if err := json.Unmarshal(read(t, filepath.Join(dir, "sequences.json")), &stories); err != nil {
-		t.Fatal(err)
-	}
 	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")
 	watch(t, ix, root)
-	for _, story := range stories {
+	for _, story := range testkit.Stories(t) {
 		file := filepath.Join(root, story.Name, "live.jsonl")
 		if err := os.Mkdir(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range story.Steps {
-			if step.Exists {
-				writeInPlace(t, file, read(t, filepath.Join(dir, story.Name, step.File)))
+			if step.Data != nil {
+				writeInPlace(t, file, step.Data)
 			} else if err := os.RemoveAll(file); err != nil {
 				t.Fatal(err)
 			}
-			waitCurrent(t, story.Name+" "+step.Step, ix, root)
+			waitCurrent(t, story.Name+" "+step.Name, ix, root)
 		}
-	}
-	if len(stories) == 0 {
-		t.Fatal("no stories in sequences.json")
 	}
 	followed(t, "all stories", ix, root)
 }

@@ -81,7 +81,11 @@ func Fixtures() string { return os.Getenv("PIGREP_FIXTURES") }
 // included.
 func SessionFiles(t testing.TB) []string {
 	t.Helper()
-	return append(Sessions(t, filepath.Join(Root(), "testdata", "sessions"), filepath.Join(Root(), "testdata", "realpi", "sessions")), Sessions(t, Fixtures())...)
+	testdata, more := filepath.Join(Root(), "testdata"), Fixtures()
+	if more == "" {
+		more = Written()
+	}
+	return Sessions(t, filepath.Join(testdata, "sessions"), filepath.Join(testdata, "realpi", "sessions"), more)
 }
 
 // Sessions lists the session files below directories.
@@ -111,6 +115,64 @@ func below(t testing.TB, dirs []string, want func(path string) bool) (files []st
 	return files
 }
 
+// Written is the directory with files that versions of pi wrote, with their reports beside
+// them: that of Fixtures, else the few of the repository.
+func Written() string {
+	if Fixtures() != "" {
+		return filepath.Join(Fixtures(), "pi")
+	}
+	return filepath.Join(Root(), "testdata", "pi")
+}
+
+// Story is what happened to one session file, step by step.
+type Story struct {
+	Name  string
+	Steps []Step
+}
+
+// Step is a file after one step of a story.
+type Step struct {
+	Name string
+	Data []byte // nil if the file does not exist
+}
+
+// Stories returns every story in which pi changed a file.
+func Stories(t testing.TB) (stories []Story) {
+	t.Helper()
+	dir := filepath.Join(Written(), "lifecycle")
+	var list []struct {
+		Name  string
+		Steps []struct {
+			Step, File string
+			Exists     bool
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "sequences.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range list {
+		story := Story{Name: s.Name}
+		for _, step := range s.Steps {
+			var data []byte
+			if step.Exists {
+				if data, err = os.ReadFile(filepath.Join(dir, s.Name, step.File)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			story.Steps = append(story.Steps, Step{step.Step, data})
+		}
+		stories = append(stories, story)
+	}
+	if len(stories) < 6 {
+		t.Fatalf("%d stories, want 6 or more", len(stories))
+	}
+	return stories
+}
+
 // Truths returns the files of the repository and of Fixtures of which pi reported
 // something. testdata/realpi/truth.mjs writes the reports of the repository; those
 // of Fixtures lie beside the files.
@@ -121,10 +183,7 @@ func Truths(t testing.TB) []Reported {
 	dirs := [][2]string{
 		{filepath.Join(truth, "realpi"), filepath.Join(realpi, "sessions")},
 		{filepath.Join(truth, "testdata"), filepath.Join(Root(), "testdata", "sessions")},
-	}
-	if Fixtures() != "" {
-		pi := filepath.Join(Fixtures(), "pi")
-		dirs = append(dirs, [2]string{pi, pi})
+		{Written(), Written()},
 	}
 	var list []Reported
 	for _, dir := range dirs {
@@ -147,8 +206,8 @@ func Truths(t testing.TB) []Reported {
 			list = append(list, r)
 		}
 	}
-	if len(list) < 25 {
-		t.Fatalf("%d files with a report of pi, want 25 or more", len(list))
+	if len(list) < 50 {
+		t.Fatalf("%d files with a report of pi, want 50 or more", len(list))
 	}
 	return list
 }

@@ -55,6 +55,8 @@ func newWorld(t *testing.T, home string, fixtures bool) *world {
 		w.collect(t, filepath.Join(moduleRoot, "testdata", "realpi", "sessions"), "fixtures/realpi")
 		if dir := testkit.Fixtures(); dir != "" {
 			w.collect(t, dir, "fixtures")
+		} else {
+			w.collect(t, testkit.Written(), "fixtures/pi")
 		}
 	}
 	for _, path := range sessionFiles(t, w.root) {
