@@ -28,9 +28,9 @@ var comparisons = map[string]comparison{
 		{"grep: common word", "`pigrep grep`, a common word"},
 		{"grep: very common word", "`pigrep grep`, a very common word"},
 		{"grep: no literal", "`pigrep grep`, an expression without a literal"},
-		{"nothing changed", "looking for new bytes, part of each of these"},
+		{"nothing changed", "checking for new bytes, part of each search"},
 		{"first index", "the first index"},
-		{"first index, as searches of rg", "the same as searches of ripgrep"},
+		{"first index, as searches of rg", "the first index, in searches of ripgrep"},
 		{"index size", "the index"},
 	}},
 	"fts5": {"SQLite FTS5", "FTS5", [][2]string{
