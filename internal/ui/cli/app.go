@@ -91,7 +91,7 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 func newRootCommand(a *App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pigrep QUERY... | COMMAND",
-		Short:         "Find any text of any past pi conversation",
+		Short:         "Find anything in your past conversations with pi",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

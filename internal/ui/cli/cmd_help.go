@@ -87,7 +87,7 @@ Examples:
   pigrep --kind call,shell -- rm -rf
 
 The first run builds the index; later runs read only new text. Session files are
-never written. "pigrep COMMAND --help" explains a command and its flags.
+never modified. "pigrep COMMAND --help" explains a command and its flags.
 `)
 	return b.String()
 }

@@ -25,7 +25,7 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
 	addFlag(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
-	addFlag(f, "compact", "", "", "then rewrite it, removing the text of deleted sessions from its files", &o.compact)
+	addFlag(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
 	addWait(f, &o.wait)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }

@@ -41,7 +41,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
 	addFlag(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
 	addFlag(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
-	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; sorting by time drops partial matches if there are full ones", &o.sort)
+	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", &o.sort)
 	addFlag(f, "explain", "", "", "show how each score was computed", &o.explain)
 	o.around.addFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	// It fails only for an undefined flag.

@@ -87,7 +87,7 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.filters.Since }},
 	{name: "until", value: "TIME", group: groupFilter, usage: "only entries up to this time; a date includes the whole day",
 		bind: func(o *sharedOptions) any { return &o.filters.Until }},
-	{name: "error", group: groupFilter, usage: "only failures: tool results, replies and shell commands",
+	{name: "error", group: groupFilter, usage: "only failed tool results, replies and shell commands",
 		bind: func(o *sharedOptions) any { return &o.filters.Error }},
 	{name: "branch", value: "WHICH", group: groupFilter, usage: "only entries on the active branch, or on abandoned ones (default any)",
 		bind: func(o *sharedOptions) any { return &o.filters.Branch }, words: branchNames},

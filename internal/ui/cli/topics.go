@@ -76,7 +76,7 @@ func scopesTopic() string {
 
 func queryTopic() string {
 	var b strings.Builder
-	b.WriteString("The arguments of a query are joined with spaces. No query is a syntax error:\ntext that fits no rule is searched literally, with a warning.\n\n")
+	b.WriteString("The arguments of a query are joined with spaces. A query never has syntax\nerrors: text that fits no rule is searched literally, with a warning.\n\n")
 	for _, row := range syntax.Forms {
 		writeColumns(&b, fmt.Sprintf("  %-19s ", row.Form), row.Meaning)
 	}
@@ -88,7 +88,7 @@ func queryTopic() string {
 	b.WriteString("A word also matches its English forms (rename, renaming), longer words that\n")
 	b.WriteString("start with it and, if it is rare, words with one or two typos; looser matches\n")
 	b.WriteString("rank lower. Any substring of Chinese, Japanese or Korean text matches, and\nsimplified and traditional characters match each other.\n")
-	b.WriteString("\nIn quotes, \\\" is a quote and \\\\ a backslash; in re: only the quote is escaped.\nAND binds tighter than OR. Words side by side are all scored and none is\nrequired; a field is required.\n")
+	b.WriteString("\nIn quotes, \\\" is a quote and \\\\ a backslash; in re: only the quote is escaped.\nAND binds tighter than OR. Plain words are optional: each one that matches\nraises the score. Fields must match.\n")
 	return b.String()
 }
 
@@ -201,11 +201,11 @@ func jsonTopic() string {
 
 --jsonl prints one object per line, each with a "type"; the last one is
 "summary" and has the remaining fields of the envelope. "total" counts hits with
-all words, "totalAny" all hits. Fields are only ever added; unknown values are
-absent. The output depends only on the index and the query. "didYouMean" is the
-query with similar words in place of those not found; in an empty answer,
-"removed" has the number of hits without each filter ("all": without any
-filter).
+all words, "totalAny" all hits. Fields are only ever added; a field of unknown
+value is omitted. The output depends only on the index and the query.
+"didYouMean" is the query with similar words in place of those not found. In an
+empty answer, "removed" says how many hits there would be without each filter
+("all": without any filter).
 
 Fields of a hit:
 `)
