@@ -168,6 +168,8 @@ func TestBadFlags(t *testing.T) {
 		{"x --no-cache", "unknown flag --no-cache", "pigrep -- --no-cache"},
 		{"--since", "needs an argument", "--help"},
 		{"index words", "takes no arguments", "pigrep search index words"},
+		{"tools comands", `tools has no subcommand "comands"`, "pigrep tools commands?"},
+		{"index --wait long", `--wait takes a time, not "long"`, "30s"},
 		{"index --rebuild --dry-run", "cannot be combined", "all files"},
 		{"index --nope", "unknown flag --nope", "pigrep index --help"},
 		{"help nothing", "no help", "topics"},

@@ -134,36 +134,40 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err := out.Print(answer); err != nil {
 		return err
 	}
-	if res.Total == 0 && !a.json {
-		a.suggestCommand(o.query)
+	didYouMean := res.DidYouMean
+	if res.Total == 0 && !a.json && a.suggestCommand(o.query) {
+		didYouMean = "" // one suggestion is enough
 	}
 	switch {
 	case len(res.Hits) > 0:
-		o.suggest(a, res.DidYouMean, res.Removed)
+		o.suggest(a, didYouMean, res.Removed)
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
 			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
 		}
-		o.suggest(a, res.DidYouMean, res.Removed)
+		o.suggest(a, didYouMean, res.Removed)
 		return errNothingFound
 	}
-	o.suggest(a, res.DidYouMean, res.Removed)
+	o.suggest(a, didYouMean, res.Removed)
 	a.warnIncomplete(res.Index.PendingFiles, len(x.errors))
 	return errIncomplete
 }
 
 // suggestCommand warns if the first word of a query without hits looks like a mistyped
-// command.
-func (a *App) suggestCommand(text string) {
-	word, _, _ := strings.Cut(text, " ")
+// command, and reports whether it does.
+func (a *App) suggestCommand(text string) bool {
+	word, rest, _ := strings.Cut(text, " ")
 	var names []string
 	for _, c := range newRootCommand(a).Commands() {
 		names = append(names, c.Name())
 	}
-	if found := near.Nearest(names, word); len(found) > 0 && len(word) > 3 {
-		a.warn("did you mean the command pigrep %s?", found[0])
+	found := near.Nearest(names, word)
+	if len(found) == 0 || len(word) <= 3 {
+		return false
 	}
+	a.warn("%s is not a command and was searched as text; did you mean: pigrep %s", word, strings.TrimSpace(found[0]+" "+rest))
+	return true
 }
 
 // suggest prints alternatives to a query. JSON has them in the answer.

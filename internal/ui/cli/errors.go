@@ -146,6 +146,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		if flag := nearestFlag(cmd, name); flag != "" {
 			hints = append(hints, "did you mean "+flag+"?")
 		}
+		hints = append(hints, help)
 		if strings.Contains(cmd.Use, "QUERY") {
 			path := cmd.CommandPath()
 			if cmd.Name() == searchName {
@@ -153,8 +154,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			}
 			hints = append(hints, fmt.Sprintf("to search for the text %[2]s: %[1]s -- %[2]s", path, name))
 		}
-		help = strings.Join(append(hints, help), "; ")
-		return usagef(help, "unknown flag %s", name)
+		return usagef(strings.Join(hints, "; "), "unknown flag %s", name)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		switch {
@@ -162,6 +162,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
 		case errors.Is(err, errNegative):
 			return usagef(help, "--%s takes a number >= 0, not %s", e.GetFlag().Name, e.GetValue())
+		case e.GetFlag().Value.Type() == "duration":
+			return usagef("forms that work: 500ms, 30s, 2m, 0", "--%s takes a time, not %q", e.GetFlag().Name, e.GetValue())
 		}
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
@@ -188,6 +190,17 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if cmd.HasSubCommands() {
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		hint := fmt.Sprintf("`%s --help` lists its subcommands", cmd.CommandPath())
+		if found := near.Nearest(names, args[0]); len(found) > 0 {
+			hint = fmt.Sprintf("did you mean %s %s?", cmd.CommandPath(), found[0])
+		}
+		return usagef(hint, "%s has no subcommand %q", cmd.Name(), args[0])
+	}
 	return usagef(fmt.Sprintf("to search for these words: pigrep search %s %s", cmd.Name(), strings.Join(args, " ")),
-		"%s takes no arguments: %q", cmd.CommandPath(), args[0])
+		"%s takes no arguments, but got %q", cmd.Name(), args[0])
 }
