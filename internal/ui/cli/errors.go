@@ -146,7 +146,6 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		if flag := nearestFlag(cmd, name); flag != "" {
 			hints = append(hints, "did you mean "+flag+"?")
 		}
-		hints = append(hints, help)
 		if strings.Contains(cmd.Use, "QUERY") {
 			path := cmd.CommandPath()
 			if cmd.Name() == searchName {
@@ -154,7 +153,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			}
 			hints = append(hints, fmt.Sprintf("to search for the text %[2]s: %[1]s -- %[2]s", path, name))
 		}
-		return usagef(strings.Join(hints, "; "), "unknown flag %s", name)
+		return usagef(strings.Join(append(hints, help), "; "), "unknown flag %s", name)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		switch {
