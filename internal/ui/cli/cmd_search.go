@@ -144,7 +144,11 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
-			a.warn("nothing found in %s", whereSearched(req, res.Index.Files))
+			where := ""
+			if len(res.Removed) == 0 { // else the filters are the reason
+				where = " in " + whereSearched(req, res.Index.Files)
+			}
+			a.warn("nothing found%s", where)
 		}
 		o.suggest(a, didYouMean, res.Removed)
 		return errNothingFound
