@@ -143,7 +143,7 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *live.Snapshot) *mcp.Index {
 	x := &mcp.Index{
-		Reader: s.Reader, State: s.State, Pin: s.Pin,
+		Reader: s.Reader, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
 		Files: (&knownFiles{reader: s.Reader, found: s.Found}).files,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}

@@ -25,15 +25,24 @@ func (x *snapshot) Close() error { return x.reader.Close() }
 
 // open updates the index, unless --no-update is given, and opens its newest generation.
 func (o *sharedOptions) open(ctx context.Context, a *App, p *location) (*snapshot, error) {
-	return o.openWith(ctx, a, p, &speculation{})
+	return o.openWith(ctx, a, p, &speculation{}, false)
 }
 
 // ask opens the index like open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
 // something has changed, it runs again.
 func (o *sharedOptions) ask(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error) (*snapshot, error) {
+	x, err := o.askOnce(ctx, a, p, question, false)
+	if errors.Is(err, index.ErrDamaged) && !o.noUpdate {
+		a.warn("%v: rebuilding it", err)
+		return o.askOnce(ctx, a, p, question, true)
+	}
+	return x, err
+}
+
+func (o *sharedOptions) askOnce(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error, rebuild bool) (*snapshot, error) {
 	e := &speculation{question: question}
-	x, err := o.openWith(ctx, a, p, e)
+	x, err := o.openWith(ctx, a, p, e, rebuild)
 	if err != nil {
 		return nil, err
 	}
@@ -48,12 +57,12 @@ func (o *sharedOptions) ask(ctx context.Context, a *App, p *location, question f
 	return x, nil
 }
 
-func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *speculation) (*snapshot, error) {
+func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *speculation, rebuild bool) (*snapshot, error) {
 	if o.noUpdate {
 		return openAsIs(a, p)
 	}
 	opt := a.indexing(p)
-	opt.Yield, opt.Memory = true, true
+	opt.Yield, opt.Memory, opt.Rebuild = true, true, rebuild
 	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
 	res, err := a.updateWith(ctx, opt)
 	if err != nil {

@@ -80,7 +80,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	req.Limit = q.at.At + q.limit + 1
 	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
-		return nil, searchError(err)
+		return nil, q.failed(err)
 	}
 	var rows []audit.CallRow
 	seen := 0
@@ -147,7 +147,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 	defer q.Close()
 	table, err := audit.Usage(ctx, q.Reader, audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By})
 	if err != nil {
-		return nil, searchError(err)
+		return nil, q.failed(err)
 	}
 	answer := usageAnswer{
 		head: head{printer.SchemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),

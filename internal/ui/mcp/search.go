@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
@@ -78,7 +79,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	req.Before, req.After = in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
-		return nil, searchError(err)
+		return nil, q.failed(err)
 	}
 	hits, more := res.Hits, false
 	if in.Flat {
@@ -113,8 +114,11 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	return p.cut(q)
 }
 
-// searchError explains an error of a search.
-func searchError(err error) error {
+// failed explains an error of a search. A damaged index is rebuilt for the next call.
+func (q *question) failed(err error) error {
+	if errors.Is(err, index.ErrDamaged) {
+		q.Damaged()
+	}
 	if e, ok := errors.AsType[*words.TextError](err); ok {
 		hint := e.Hint
 		if e.Grep {

@@ -62,6 +62,7 @@ type Index struct {
 	Warnings []string         // about what cannot be read
 	Files    func() []grep.File
 	Pin      func() // keeps the generation for later calls with a cursor
+	Damaged  func() // has the index rebuilt before it is opened again
 	Close    func()
 }
 

@@ -51,7 +51,7 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 	req.Limit = q.at.At + q.limit + 1
 	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
-		return nil, searchError(err)
+		return nil, q.failed(err)
 	}
 	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
 	rows := make([]sessions.Row, len(found))

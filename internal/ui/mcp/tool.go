@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"pigrep/index"
 )
 
 // A tool makes a result of its arguments, which it may change.
@@ -39,6 +41,12 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 			return failure(err), nil
 		}
 		result, err = t.call(ctx, &in)
+		if errors.Is(err, index.ErrDamaged) { // it is rebuilt now
+			var again In
+			if err = decode(req.Params.Arguments, input, &again); err == nil {
+				result, err = t.call(ctx, &again)
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err() // the client does not wait any more

@@ -329,3 +329,40 @@ func TestDamagedIndex(t *testing.T) {
 		}
 	}
 }
+
+// Damage that shows only when a search reads the damaged part of a segment is repaired
+// as well: the search rebuilds the index, says so, and answers as before.
+func TestDamageFoundBySearching(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	dir := filepath.Join(home, "index")
+	where := []string{"--session-dir", sessions(), "--index-dir", dir}
+	good, r := search(t, home, append(where, "gateway")...)
+	if r.exit != 0 {
+		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
+	}
+	for _, command := range []string{"search", "sessions"} {
+		segments, err := filepath.Glob(filepath.Join(dir, "segments", "*.zap"))
+		if err != nil || len(segments) == 0 {
+			t.Fatalf("segments %v, %v", segments, err)
+		}
+		for _, path := range segments {
+			data := []byte(readFile(t, path))
+			// The end is compared on opening; the rest only when it is read.
+			for i := len(data) / 4; i < len(data)-8<<10; i++ {
+				data[i] = 0
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := pigrep(t, home, append(append([]string{command}, where...), "gateway")...)
+		if r.exit != 0 || !strings.Contains(string(r.stderr), "damaged") || !strings.Contains(string(r.stderr), "rebuil") {
+			t.Errorf("%s: exit code %d, stderr %q", command, r.exit, r.stderr)
+		}
+		again, r := search(t, home, append(where, "gateway")...)
+		if r.exit != 0 || len(r.stderr) > 0 || again.Total != good.Total {
+			t.Errorf("after %s: %d hits of %d, exit code %d, stderr %q", command, again.Total, good.Total, r.exit, r.stderr)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package live
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Index struct {
 	pinned  []*sharedReader // older ones, the oldest first
 	running *update         // nil when none runs
 	failed  error           // of the last update; nil when it did all there was to do
+	damaged uint64          // the generation that a question found damaged; 0 for none
 	watcher *indexer.Watcher
 }
 
@@ -132,6 +134,20 @@ func (s *Snapshot) Close() error {
 	return nil
 }
 
+// Damaged reports that the generation of the snapshot turned out to be damaged. The index
+// is rebuilt before the next question.
+func (s *Snapshot) Damaged() {
+	x := s.index
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.newest == nil || x.newest.Generation() != s.Reader.Generation() {
+		return // it was replaced meanwhile
+	}
+	x.damaged = x.newest.Generation()
+	x.release(x.newest)
+	x.newest = nil
+}
+
 // Snapshot returns the index as far up to date as it can be without waiting long. The
 // caller closes it. Without any generation the error is that of opening or of building
 // the index; while this process builds the first one it is index.ErrLocked.
@@ -211,6 +227,9 @@ func (x *Index) take() (*sharedReader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	number, err := index.Newest(x.options.Dir)
+	if err == nil && number != 0 && number == x.damaged {
+		return nil, fmt.Errorf("%w: generation %d", index.ErrDamaged, number)
+	}
 	if x.newest == nil || err == nil && number != x.newest.Generation() {
 		var reader *index.Reader
 		if reader, err = index.Open(x.options.Dir); err == nil {
@@ -308,10 +327,12 @@ func (x *Index) update() *update {
 	}
 	u := &update{done: make(chan struct{}), late: make(chan struct{})}
 	x.running = u
+	opt := x.options
+	opt.Rebuild = opt.Rebuild || x.damaged != 0
 	waited := time.AfterFunc(x.Patience, func() { close(u.late) })
 	go func() {
 		defer close(u.done)
-		res, err := indexer.Update(x.context, x.options)
+		res, err := indexer.Update(x.context, opt)
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		waited.Stop()
@@ -323,10 +344,11 @@ func (x *Index) update() *update {
 		if res.Reader == nil {
 			return
 		}
-		if x.context.Err() != nil && errors.Is(err, context.Canceled) {
+		if x.context.Err() != nil && errors.Is(err, context.Canceled) || res.Reader.Generation() == x.damaged {
 			res.Reader.Close()
 			return
 		}
+		x.damaged = 0
 		x.replace(res.Reader)
 	}()
 	return u

@@ -207,3 +207,23 @@ func TestIndexRests(t *testing.T) {
 		t.Errorf("generation %d with %d sessions after a rest, want %d or later with 2", again.Reader.Generation(), len(again.Reader.Summaries()), number)
 	}
 }
+
+// A generation that a question found damaged is not given out again: the index is
+// rebuilt first. Whoever reports an older generation changes nothing.
+func TestDamagedIsRebuilt(t *testing.T) {
+	t.Parallel()
+	x, _ := openIndex(t, 3)
+	first := snapshotOf(t, x)
+	first.Damaged()
+	second := snapshotOf(t, x)
+	if a, b := first.Reader.Generation(), second.Reader.Generation(); a == b {
+		t.Fatalf("generation %d is given out after it was reported as damaged", a)
+	}
+	if n := second.Reader.Documents(); n != 3 || !second.State.Complete {
+		t.Errorf("%d documents after the rebuild, state %+v", n, second.State)
+	}
+	first.Damaged()
+	if third := snapshotOf(t, x); third.Reader.Generation() != second.Reader.Generation() {
+		t.Errorf("reporting an old generation makes a new one: %d, then %d", second.Reader.Generation(), third.Reader.Generation())
+	}
+}
