@@ -68,6 +68,7 @@ func (r *Result) indexInMemory(ctx context.Context, o Options) (err error) {
 		}
 	}
 	r.Entries += w.entries
+	r.noteRead(u.steps)
 	with, err := base.With(w.batch)
 	if err != nil {
 		return err

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -210,7 +212,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 // updateAll compares all discovered files with the index, updates it, and opens it
 // while the writer is being released. It calls stopped before Opened.
 func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
-	_, err := k.update(ctx, r, func(ix *index.Writer) []Step {
+	steps, err := k.update(ctx, r, func(ix *index.Writer) []Step {
 		steps := plan(r.Found, ix, false)
 		for i := range steps {
 			steps[i].again(k.Again)
@@ -220,6 +222,7 @@ func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*ind
 	if errors.Is(err, index.ErrLocked) {
 		return nil, err
 	}
+	r.noteRead(steps)
 	released := make(chan error, 1)
 	go func() { released <- k.release() }()
 	reader, openErr := reopen(k.Dir, r.Reader)
@@ -280,6 +283,21 @@ func (r *Result) noteUnusable() {
 		if f.Err != nil {
 			r.Changes[Unreadable]++
 			r.Errors = append(r.Errors, FileError{f.Path, f.Err})
+		}
+	}
+}
+
+// noteRead takes over how the files looked when they were read. A file that grew after it
+// was found is not behind: all that it had then is indexed.
+func (r *Result) noteRead(steps []Step) {
+	for i := range steps {
+		s := &steps[i]
+		if s.Change != Grown && s.Change != New && s.Change != Rewritten && s.Change != Truncated {
+			continue
+		}
+		at, ok := slices.BinarySearchFunc(r.Found.Files, s.File.Path, func(f File, path string) int { return strings.Compare(f.Path, path) })
+		if ok {
+			r.Found.Files[at] = s.File
 		}
 	}
 }

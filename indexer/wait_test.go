@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
 )
@@ -102,5 +103,53 @@ func TestUpdateWaitsForAnotherWriter(t *testing.T) {
 	defer theirs.Reader.Close()
 	if mine.Changes[indexer.Grown]+theirs.Changes[indexer.Grown] != 1 || !mine.Complete() || !theirs.Complete() {
 		t.Errorf("two updates of one line: %v and %v", mine.Changes, theirs.Changes)
+	}
+}
+
+// hooked calls before before it parses a file.
+type hooked struct {
+	adapter.Adapter
+	before func(path string)
+}
+
+func (h hooked) Parse(s adapter.State) adapter.Parser {
+	h.before(s.Path)
+	return h.Adapter.Parse(s)
+}
+
+// A file that grows between being found and being read is not behind: what it had when
+// it was found is indexed, whether it is written or kept in memory.
+func TestGrownWhileUpdating(t *testing.T) {
+	for _, memory := range []bool{false, true} {
+		root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
+		older, newer := filepath.Join(root, "older.jsonl"), filepath.Join(root, "newer.jsonl")
+		for _, path := range []string{older, newer} {
+			if err := write(lines(3, 20))(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		past := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(older, past, past); err != nil {
+			t.Fatal(err)
+		}
+		o := options(dir, root)
+		o.Workers, o.Memory = 1, memory
+		o.Adapter = hooked{o.Adapter, func(path string) { // the newer file is read first
+			if path == newer {
+				if err := write(lines(4, 20))(older); err != nil {
+					t.Error(err)
+				}
+			}
+		}}
+		if memory {
+			w, err := index.OpenWriter(dir, index.WriterOptions{PID: 4321})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+		}
+		if r := update(t, o); !r.Complete() || r.Reader.Documents() != 7 {
+			t.Errorf("in memory %t: complete %t, %d documents, lag %+v; want all 7", memory, r.Complete(), r.Reader.Documents(), r.Lag)
+		}
 	}
 }

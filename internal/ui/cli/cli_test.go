@@ -162,6 +162,7 @@ func TestBadFlags(t *testing.T) {
 		{"--since today --until yesterday x", "is after", "--since"},
 		{"--color sometimes x", "never", "pigrep search --help"},
 		{"-n many x", "takes a number", "--help"},
+		{"-n 99999999999999999999 x", "--limit takes a number", "--help"},
 		{"-n -1 x", "--limit takes a number >= 0, not -1", "--help"},
 		{"-C -1 x", "--context takes a number >= 0, not -1", "--help"},
 		{"-race", "unknown flag -race", "pigrep -- -race"},

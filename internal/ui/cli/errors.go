@@ -157,7 +157,7 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		switch {
-		case errors.Is(err, strconv.ErrSyntax):
+		case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange):
 			return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
 		case errors.Is(err, errNegative):
 			return usagef(help, "--%s takes a number >= 0, not %s", e.GetFlag().Name, e.GetValue())
