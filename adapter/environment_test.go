@@ -8,6 +8,7 @@ import (
 )
 
 func TestAbsolute(t *testing.T) {
+	// An absolute path begins with a drive there.
 	if runtime.GOOS == "windows" {
 		t.Skip("the paths of this test are those of Unix")
 	}

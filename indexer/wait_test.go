@@ -83,7 +83,7 @@ func TestUpdateWaitsForAnotherWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	more.Close()
-	time.Sleep(15 * time.Millisecond) // younger times prove nothing
+	time.Sleep(15 * time.Millisecond) // a file's times prove nothing while it is this young
 	done := make(chan *indexer.Result)
 	w = lock()
 	go func() {
