@@ -53,15 +53,15 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
 	}
 	seek()
+	// rec.Header is that of the lines before the checkpoint, not of an unterminated one.
 	put := func(full *session.Record, whole bool) {
-		rec.Header = parser.State().Header
 		marks.write(rec)
 		stamp(&rec.Checkpoint, s.File, now)
 		if !whole {
 			rec.Size, rec.Ctime = rec.Checkpoint.Offset, unsettled
 		}
 		if full != nil {
-			full.Header, full.Checkpoint = rec.Header, rec.Checkpoint
+			full.Checkpoint = rec.Checkpoint
 			full.Blocks, full.Partial = rec.Blocks, rec.Partial
 			full.TailBytes = s.File.Size - rec.Checkpoint.Offset
 		}
@@ -79,7 +79,8 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		}
 		if !line.Ended {
 			full := rec.Clone()
-			if !w.readLine(parser, line, full) {
+			found := w.readLine(parser, line, full)
+			if full.Header = parser.State().Header; !found && full.Header == rec.Header {
 				full = nil
 			}
 			w.read(int64(len(line.Raw)))
@@ -87,6 +88,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 			return nil
 		}
 		w.readLine(parser, line, rec)
+		rec.Header = parser.State().Header
 		marks.add(line.Raw)
 		rec.Checkpoint.Offset += int64(len(line.Raw))
 		rec.Lines++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,24 @@ func message(id int, parent, text string) string {
 	}
 	b, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"type":"message","id":"%d","parentId":%s,"timestamp":"2026-01-02T03:05:%02d.000Z","message":{"role":"user","content":[{"type":"text","text":%s}]}}`+"\n", id, p, id%60, b)
+}
+
+// A header without its newline is indexed, but is not part of what an update reads on from.
+func TestUnterminatedHeaderIsReplaced(t *testing.T) {
+	t.Parallel()
+	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")
+	file := filepath.Join(root, "a.jsonl")
+	torn := []byte(strings.TrimSuffix(header("a"), "\n"))
+	writeOld(t, file, torn)
+	if got := update(t, ix, root).Reader.Summaries()[0].Header.ID; got != "a" {
+		t.Fatalf("the session id is %q", got)
+	}
+	writeOld(t, file, append(torn[:0:0], message(1, "", "no header any more, and longer than the header was")...))
+	res := update(t, ix, root)
+	if got := res.Reader.Summaries()[0].Header.ID; got != "" {
+		t.Errorf("the session id is still %q", got)
+	}
+	compareWithFresh(t, "header replaced", res.Reader, root)
 }
 
 // A model of a directory of session files, changed at random as pi and people
