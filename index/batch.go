@@ -1,7 +1,6 @@
 package index
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -21,7 +20,9 @@ type Batch struct {
 	stored    map[string][]byte    // records and facts by id; the last one of an id counts
 	files     map[uint32]*change
 	size      int
-	closed    bool
+	image     *segment.Image // of a finished batch; nil when nothing was added
+	finished  bool
+	committed bool
 }
 
 // accumulators keeps the memory of finished batches for the next ones.
@@ -114,16 +115,19 @@ func (b *Batch) summaries() (list []*session.Summary) {
 // finish ends the batch and returns a segment of everything that was added, nil when
 // that is nothing.
 func (b *Batch) finish() (*segment.Image, error) {
-	if b.closed {
-		return nil, errors.New("the batch was committed before")
+	if b.finished {
+		return b.image, nil
 	}
-	b.closed = true
 	for file, c := range b.files {
 		if c.added > 0 && !c.put {
 			return nil, fmt.Errorf("documents of file %d without its record", file)
 		}
 	}
-	return b.build()
+	image, err := b.build()
+	if err == nil {
+		b.image, b.finished = image, true
+	}
+	return image, err
 }
 
 // build returns a segment of everything that was added, nil when that is nothing.

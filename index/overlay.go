@@ -12,7 +12,7 @@ import (
 )
 
 // Empty returns a reader of an index without any file.
-func Empty() *Reader { return &Reader{generation: &generation{}} }
+func Empty() *Reader { return &Reader{generation: &generation{}, next: 1} }
 
 // RecordToContinue returns the session record of a file as of its checkpoint, without an
 // unterminated last line, and its facts, for reading on; nil when there is none.
@@ -21,8 +21,9 @@ func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
 }
 
 // With returns a reader of the index as committing the batch would leave it. What the
-// batch adds stays in memory, nothing is written. The batch cannot be used again, and file
-// numbers must be larger than those of the reader, or its own. Close both readers.
+// batch adds stays in memory, nothing is written. The batch can still be committed, but
+// nothing can be added to it. The numbers of new files must begin with NextFile. Close both
+// readers.
 func (r *Reader) With(b *Batch) (with *Reader, err error) {
 	image, err := b.finish()
 	if err != nil {
@@ -32,7 +33,10 @@ func (r *Reader) With(b *Batch) (with *Reader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	with = &Reader{dir: r.dir, generation: r.generation, summaries: mergeSummaries(r.summaries, b)}
+	with = &Reader{dir: r.dir, generation: r.generation, summaries: mergeSummaries(r.summaries, b), next: r.next}
+	for file := range b.files {
+		with.next = max(with.next, file+1)
+	}
 	for _, s := range left {
 		// The readers must not share what segment.Share sets.
 		with.segments = append(with.segments, s.Reference(s.Deleted()))

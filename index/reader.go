@@ -27,6 +27,7 @@ type Reader struct {
 	dir        string
 	generation *generation
 	summaries  []session.Summary
+	next       uint32 // the number of the next new file
 	documents  int
 	tokens     uint64
 	segments   []*segment.Segment
@@ -92,7 +93,7 @@ func (r *Reader) load(have []*segment.Segment) error {
 	if r.segments, table, err = r.generation.open(have); err != nil {
 		return err
 	}
-	if r.summaries, err = record.DecodeSummaries(table); err != nil {
+	if r.summaries, r.next, err = record.DecodeSummaries(table); err != nil {
 		return err
 	}
 	r.count()
@@ -109,6 +110,9 @@ func (r *Reader) count() {
 
 // Generation returns the number of the generation.
 func (r *Reader) Generation() uint64 { return r.generation.number }
+
+// NextFile returns the number that the next new file gets.
+func (r *Reader) NextFile() uint32 { return r.next }
 
 // Summaries returns the summaries of all files, ordered by path. The slice is the
 // reader's own and must not be changed.

@@ -106,6 +106,17 @@ func (w *Writer) open(opt WriterOptions) error {
 	return nil
 }
 
+// Generation returns the number of the generation that the last commit made, 0 if there
+// is none.
+func (w *Writer) Generation() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.head.generation == nil {
+		return 0
+	}
+	return w.head.generation.number
+}
+
 // Summaries returns the summaries as of the last commit, ordered by path.
 func (w *Writer) Summaries() []session.Summary {
 	w.mu.Lock()
@@ -191,7 +202,12 @@ func (w *Writer) Commit(b *Batch) error {
 }
 
 func (w *Writer) commit(b *Batch) error {
+	if b.committed {
+		return errors.New("the batch was committed before")
+	}
+	b.committed = true
 	image, err := b.finish()
+	b.image = nil
 	if err != nil || len(b.files) == 0 {
 		return err
 	}

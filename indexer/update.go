@@ -44,8 +44,8 @@ type Options struct {
 
 	Again map[string]bool // paths of files to read again from the start, even if they look unchanged
 
-	// Memory makes an update answer for what it cannot write, or leaves to a watcher: see
-	// Result.InMemory.
+	// Memory indexes what is pending in memory, if it is small; see Result.InMemory and
+	// Result.Commit. Without a reader that can be added to, the index is updated.
 	Memory bool
 
 	Compact bool // then rewrite the index as one segment without deleted documents
@@ -95,8 +95,10 @@ type Result struct {
 
 	Lag       Lag      // of Reader
 	InMemory  Lag      // what Reader has in memory only
-	Unwritten error    // why that could not be written; nil if a watcher is about to
+	Unwritten error    // why the index could not be updated, where Reader has all of it in memory instead
 	Watcher   *Watcher // the watcher that the update was left to; nil if there was none
+
+	memory *uncommitted // nil if nothing is in memory only
 }
 
 // Complete reports whether the reader has every complete line of every file.
@@ -117,18 +119,13 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case err == nil:
 		r.setReader(reader)
-		if r.Lag == (Lag{}) && !o.Rebuild && len(o.Again) == 0 && !o.Compact {
+		if r.Lag == (Lag{}) && !o.asked() {
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
 		}
-		if o.Yield && !o.Rebuild && len(o.Again) == 0 && !o.Compact {
+		if o.Yield && !o.asked() {
 			if w, err := WatcherOf(o.Dir, o.Now()); err == nil && w.does(r.Lag, o.Now()) {
 				r.Watcher = w
-				if o.fitsMemory(r) {
-					stop()
-					err = r.indexInMemory(ctx, o)
-				}
-				return r, err
 			}
 		}
 	case errors.Is(err, index.ErrNoIndex):
@@ -136,14 +133,27 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	case rebuildable(err):
 		r.Rebuilt, o.Rebuild = err.Error(), true
 	default:
-		if r.Lag = Behind(r.Found, nil); unwritable(err) && o.fitsMemory(r) {
-			r.Unwritten, err = err, r.indexInMemory(ctx, o)
+		if r.Lag = Behind(r.Found, nil); !unwritable(err) || !o.fitsMemory(r) {
+			return r, err
 		}
-		return r, err
+		r.Unwritten = err
 	}
-	// Work on the old generation ends while the new one is made.
+	// Work on the old generation ends while what is pending is indexed.
 	var stopping sync.WaitGroup
 	stopping.Go(stop)
+	if o.fitsMemory(r) {
+		err := r.indexInMemory(ctx, o, stopping.Wait)
+		stopping.Wait()
+		if !rebuildable(err) {
+			return r, err
+		}
+		r.Rebuilt, o.Rebuild = err.Error(), true
+		r.Changes, r.Errors = make(map[Change]int), nil
+		r.noteUnusable()
+	}
+	if r.Watcher != nil {
+		return r, nil
+	}
 	k := keeper{Options: o}
 	reader, err = k.updateAll(ctx, r, stopping.Wait)
 	if rebuildable(err) && !o.Rebuild {
@@ -157,11 +167,11 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	if reader != nil {
 		r.setReader(reader)
 	}
-	if unwritable(err) && o.fitsMemory(r) {
-		r.Unwritten, err = err, r.indexInMemory(ctx, o)
-	}
 	return r, err
 }
+
+// asked reports whether the index is to be written even if it has every session file.
+func (o Options) asked() bool { return o.Rebuild || len(o.Again) > 0 || o.Compact }
 
 // rebuildable reports whether rebuilding the index fixes the error.
 func rebuildable(err error) bool {

@@ -120,7 +120,7 @@ func TestTableRoundTrip(t *testing.T) {
 		})); diff != "" {
 			t.Fatalf("DecodeTable: %s", diff)
 		}
-		list, err := DecodeSummaries(b)
+		list, _, err := DecodeSummaries(b)
 		if err != nil || len(list) != n {
 			t.Fatalf("DecodeSummaries: %d, %v, want %d", len(list), err, n)
 		}
@@ -138,7 +138,7 @@ func TestDamagedEncodings(t *testing.T) {
 	tab, rec := anyTable(rnd, 3).Encode(), Encode(anyRecord(rnd), anyRecord(rnd))
 	check := func(what string, b []byte) {
 		t.Helper()
-		if _, err := DecodeSummaries(b); !errors.Is(err, format.ErrDamaged) {
+		if _, _, err := DecodeSummaries(b); !errors.Is(err, format.ErrDamaged) {
 			t.Fatalf("DecodeSummaries of %s: %v, want ErrDamaged", what, err)
 		}
 		if _, err := Decode(b, false); !errors.Is(err, format.ErrDamaged) {
@@ -157,7 +157,7 @@ func TestDamagedEncodings(t *testing.T) {
 
 func TestOtherVersion(t *testing.T) {
 	other := format.Seal(format.AppendUint(nil, format.SchemaVersion+1))
-	if _, err := DecodeSummaries(other); !errors.Is(err, format.ErrVersion) {
+	if _, _, err := DecodeSummaries(other); !errors.Is(err, format.ErrVersion) {
 		t.Errorf("DecodeSummaries: %v, want ErrVersion", err)
 	}
 	if _, err := Decode(other, true); !errors.Is(err, format.ErrVersion) {
@@ -222,7 +222,7 @@ func BenchmarkDecodeSummaries(b *testing.B) {
 	b.SetBytes(int64(len(blob)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := DecodeSummaries(blob); err != nil {
+		if _, _, err := DecodeSummaries(blob); err != nil {
 			b.Fatal(err)
 		}
 	}

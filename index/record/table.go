@@ -122,21 +122,21 @@ func DecodeTable(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// DecodeSummaries decodes the summaries of a table for a reader. They share the
-// memory of b.
-func DecodeSummaries(b []byte) ([]session.Summary, error) {
-	_, n, d, err := decodeHead(b)
+// DecodeSummaries decodes the summaries of a table and its Next for a reader. The
+// summaries share the memory of b.
+func DecodeSummaries(b []byte) (list []session.Summary, next uint32, err error) {
+	next, n, d, err := decodeHead(b)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	list := make([]session.Summary, n)
+	list = make([]session.Summary, n)
 	for i := range list {
 		d.summary(&list[i])
 	}
 	if !d.Done() {
-		return nil, errTable
+		return nil, 0, errTable
 	}
-	return list, nil
+	return list, next, nil
 }
 
 // decodeHead decodes the values before the summaries, and returns a decoder at the

@@ -44,7 +44,9 @@ type App struct {
 
 	Agents []adapter.Agent
 
-	out     *bufio.Writer // results; flushed at the end of the run
+	out        *bufio.Writer               // results; flushed at the end of the run
+	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
+
 	verbose bool
 	quiet   bool
 	json    bool // warnings and errors are JSON
@@ -63,7 +65,22 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		err = ctx.Err()
 	}
 	a.report(err)
+	a.finish(ctx)
 	return exitCode(err)
+}
+
+// finish does what was left for after the answer. Whoever reads the answer from a pipe
+// sees its end first.
+func (a *App) finish(ctx context.Context) {
+	if a.afterwards == nil || ctx.Err() != nil {
+		return
+	}
+	if out, ok := a.Streams.Out.(io.Closer); ok {
+		_ = out.Close() // flushed, and what failed then was reported
+	}
+	if err := a.afterwards(ctx); err != nil && ctx.Err() == nil {
+		a.warnUnwritten(err)
+	}
 }
 
 func (a *App) execute(ctx context.Context, args []string) (err error) {

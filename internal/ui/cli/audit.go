@@ -161,7 +161,7 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	if run.snapshot, err = o.open(ctx, a, p); err != nil {
 		return nil, err
 	}
-	if run.state.PendingFiles > 0 {
+	if run.missing.Files > 0 {
 		for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), run.reader) {
 			switch step.Change {
 			case indexer.Unchanged, indexer.Touched, indexer.Unreadable:

@@ -154,7 +154,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return errNothingFound
 	}
 	o.suggest(a, didYouMean, res.Removed)
-	a.warnIncomplete(res.Index.PendingFiles, len(x.errors))
+	a.warnIncomplete(x.missing.Files, len(x.errors))
 	return errIncomplete
 }
 

@@ -12,13 +12,14 @@ import (
 	"pigrep/query"
 )
 
-// snapshot is an open generation of the index, and how far it is behind the session
-// files.
+// snapshot is an open generation of the index, with what is indexed in memory, and how far
+// both are behind the session files.
 type snapshot struct {
-	reader *index.Reader
-	agents *adapter.Registry
-	state  query.IndexState // for responses, which fill in the rest
-	errors []indexer.FileError
+	reader  *index.Reader
+	agents  *adapter.Registry
+	state   query.IndexState // for responses, which fill in the rest
+	missing indexer.Lag      // what the reader does not have
+	errors  []indexer.FileError
 }
 
 func (x *snapshot) Close() error { return x.reader.Close() }
@@ -63,6 +64,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	}
 	opt := a.indexing(p)
 	opt.Yield, opt.Memory, opt.Rebuild = true, true, rebuild
+	later := opt
 	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
 	res, err := a.updateWith(ctx, opt)
 	if err != nil {
@@ -88,9 +90,10 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	if res.Watcher != nil && res.Lag.Files > 0 {
 		a.advise("run it again in a moment", "%s not in this answer yet: the watcher (process %d) has not indexed it", lagText(res.Lag), res.Watcher.PID)
 	}
-	if res.Unwritten != nil && !errors.Is(res.Unwritten, index.ErrLocked) {
-		a.advise(indexHint(res.Unwritten), "the index cannot be updated, so that each search takes longer: %v", res.Unwritten)
+	if res.Unwritten != nil {
+		a.warnUnwritten(res.Unwritten)
 	}
+	a.afterwards = func(ctx context.Context) error { return res.Commit(ctx, later) }
 	if res.Rebuilt != "" {
 		a.warn("%s: it was rebuilt", res.Rebuilt)
 	}
@@ -99,9 +102,10 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		a.warnNoFiles(p)
 	}
 	return &snapshot{
-		reader: res.Reader,
-		agents: p.agents,
-		errors: res.Errors,
+		reader:  res.Reader,
+		agents:  p.agents,
+		missing: res.Lag,
+		errors:  res.Errors,
 		state: query.IndexState{
 			PendingFiles: res.Lag.Files + res.InMemory.Files, PendingBytes: res.Lag.Bytes + res.InMemory.Bytes,
 			Complete: err == nil && res.Complete(),
@@ -117,11 +121,11 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 	}
 	found := indexer.Discover(p.agents, p.roots)
 	x := &snapshot{reader: reader, agents: p.agents, errors: found.Errors()}
-	lag := indexer.Behind(found, reader.Summaries())
-	x.state.PendingFiles, x.state.PendingBytes = lag.Files, lag.Bytes
-	x.state.Complete = x.state.PendingFiles == 0 && len(x.errors) == 0
-	if x.state.PendingFiles > 0 {
-		a.advise("run it without --no-update to index them first", "the index is behind, %s not in this answer", lagText(lag))
+	x.missing = indexer.Behind(found, reader.Summaries())
+	x.state.PendingFiles, x.state.PendingBytes = x.missing.Files, x.missing.Bytes
+	x.state.Complete = x.missing.Files == 0 && len(x.errors) == 0
+	if x.missing.Files > 0 {
+		a.advise("run it without --no-update to search them as well", "the index is behind, %s not in this answer", lagText(x.missing))
 	}
 	a.warnUnusable(x.errors)
 	return x, nil

@@ -16,6 +16,11 @@ func lagText(lag indexer.Lag) string {
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
+// warnUnwritten warns that the index cannot be written, only read.
+func (a *App) warnUnwritten(err error) {
+	a.advise(indexHint(err), "the index cannot be updated, so that each search takes longer: %v", err)
+}
+
 // maxNamed is how many unreadable files are listed one by one.
 const maxNamed = 3
 

@@ -73,6 +73,9 @@ func checkFragment(t *testing.T, name string, h hit) {
 func TestAnswersAreStable(t *testing.T) {
 	home := t.TempDir()
 	where := []string{"--session-dir", sessions(), "--index-dir", filepath.Join(home, "index")}
+	if r := pigrep(t, home, append([]string{"index"}, where...)...); r.exit != 0 {
+		t.Fatalf("pigrep index: %s", r.stderr)
+	}
 	for _, form := range [][]string{{"--json"}, {"--jsonl"}, {"--json", "--flat"}} {
 		args := append(append([]string{"search"}, form...), where...)
 		first := pigrep(t, home, append(args, "gateway", "token")...)
