@@ -35,30 +35,6 @@ func (b *Batch) putFacts(base, full *session.Record) {
 	}
 }
 
-// readFacts reads the facts of a file as of its checkpoint, with the details; nil
-// when there are none.
-func readFacts(segments []*segment.Segment, file uint32) (f *session.Facts, err error) {
-	defer format.Contain("read the facts of a session", &err)()
-	set := record.NewFactSet(record.FactUsages | record.FactCalls | record.FactDetails)
-	for _, s := range segments {
-		for _, kind := range set.Kinds() {
-			if err := addFacts(set, s, kind, factIDs(kind, file), false); err != nil {
-				return nil, err
-			}
-		}
-		s.Trim()
-	}
-	if !set.Has(file) {
-		return nil, nil
-	}
-	f = &session.Facts{}
-	if err := set.Decode(file, f); err != nil {
-		return nil, err
-	}
-	f.Stored()
-	return f, nil
-}
-
 // Facts reads the facts of all files, unterminated last lines included. The set may
 // be used after the reader is closed.
 func (r *Reader) Facts(ctx context.Context, parts record.FactParts) (*record.FactSet, error) {

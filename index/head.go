@@ -105,9 +105,6 @@ func without(segments []*segment.Segment, ids []segment.IDRange) (left []*segmen
 		if err != nil {
 			return left, err
 		}
-		if len(ids) > 0 {
-			s.Trim()
-		}
 		if s.Deleted() != nil {
 			deleted.Or(s.Deleted())
 		}

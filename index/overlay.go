@@ -20,6 +20,12 @@ func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
 	return recordToContinue(r.segments, file)
 }
 
+// RecordsToContinue is RecordToContinue for several files, by file. Those without a record
+// are missing.
+func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
+	return recordsToContinue(r.segments, files)
+}
+
 // With returns a reader of the index as committing the batch would leave it. What the
 // batch adds stays in memory, nothing is written. The batch can still be committed, but
 // nothing can be added to it. The numbers of new files must begin with NextFile. Close both

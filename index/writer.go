@@ -8,7 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/format"
 	"pigrep/index/record"
@@ -169,17 +172,61 @@ func (w *Writer) RecordToContinue(file uint32) (r *session.Record, err error) {
 	return recordToContinue(segments, file)
 }
 
-// recordToContinue returns the session record of a file as of its checkpoint, and its
-// facts.
-func recordToContinue(segments []*segment.Segment, file uint32) (r *session.Record, err error) {
-	b, err := storedIn(segments, recordID(file), nil)
-	if err != nil || b == nil {
+// recordToContinue is recordsToContinue for one file.
+func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record, error) {
+	records, err := recordsToContinue(segments, []uint32{file})
+	return records[file], err
+}
+
+// recordsToContinue returns the session records of files as of their checkpoints, with
+// their facts. Files without a record are missing.
+func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
+	var mu sync.Mutex
+	stored := make(map[uint32][]byte, len(files))
+	facts := record.NewFactSet(record.FactUsages | record.FactCalls | record.FactDetails)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, s := range segments {
+		group.Go(func() (err error) {
+			defer format.Contain("read session records", &err)()
+			for _, file := range files {
+				b, err := s.Stored(recordID(file))
+				if err != nil {
+					return err
+				}
+				if b != nil {
+					mu.Lock()
+					stored[file] = b
+					mu.Unlock()
+				}
+				for _, kind := range facts.Kinds() {
+					if err := addFacts(facts, s, kind, factIDs(kind, file), false); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	if r, err = record.Decode(b, true); r != nil {
-		r.Facts, err = readFacts(segments, file)
+	records := make(map[uint32]*session.Record, len(stored))
+	for file, b := range stored {
+		r, err := record.Decode(b, true)
+		if err != nil {
+			return nil, err
+		}
+		if facts.Has(file) {
+			r.Facts = &session.Facts{}
+			if err := facts.Decode(file, r.Facts); err != nil {
+				return nil, err
+			}
+			r.Facts.Stored()
+		}
+		records[file] = r
 	}
-	return r, err
+	return records, nil
 }
 
 // NextFile returns a number for a new file. No number is returned twice during the
@@ -221,6 +268,9 @@ func (w *Writer) commit(b *Batch) error {
 	segments, err := without(w.head.segments, superseded(w.head.table.Summaries(), b))
 	if err != nil {
 		return w.fail(err)
+	}
+	for _, s := range segments { // a bulk update looks up many ids in all of them
+		s.Trim()
 	}
 	table := w.changed(b)
 	var written []*os.File

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -257,14 +258,15 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 	var group errgroup.Group
 	for range min(runtime.GOMAXPROCS(0), 1+len(blocks)/blocksEach) {
 		group.Go(func() error {
-			buf := make([]byte, min(rec.Checkpoint.Offset, hashBuffer))
+			buf := hashBuffers.Get().(*[hashBuffer]byte)
+			defer hashBuffers.Put(buf)
 			for !differs.Load() {
 				i := next.Add(1) - 1
 				if i >= int64(len(blocks)) {
 					return nil
 				}
 				from := i * session.HashedBlock
-				got, err := hashRange(file, from, min(from+session.HashedBlock, rec.Checkpoint.Offset), buf)
+				got, err := hashRange(file, from, min(from+session.HashedBlock, rec.Checkpoint.Offset), buf[:])
 				if err != nil {
 					return err
 				}
@@ -280,9 +282,11 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 }
 
 const (
-	blocksEach = 8         // blocks per goroutine
-	hashBuffer = 256 << 10 // bytes
+	blocksEach = 8        // blocks per goroutine
+	hashBuffer = 64 << 10 // bytes
 )
+
+var hashBuffers = sync.Pool{New: func() any { return new([hashBuffer]byte) }}
 
 // hashRange hashes the bytes [from, to), through buf. At the end of the file it stops
 // without an error.
