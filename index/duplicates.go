@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"os"
 	"path/filepath"
@@ -171,7 +172,14 @@ func (f *duplicateFinder) find() error {
 			return err
 		}
 		for doc, h := range hashes[i] {
-			if h != 0 && !sameEntry(s, hashes[i], doc) {
+			if h == 0 {
+				continue
+			}
+			same, err := sameEntry(s, hashes[i], doc)
+			if err != nil {
+				return err
+			}
+			if !same {
 				all = append(all, h)
 			}
 		}
@@ -240,11 +248,11 @@ func entryHashes(s *segment.Segment) ([]uint64, error) {
 
 // sameEntry reports whether a document is of the same entry as the one before it.
 // Those of an entry lie side by side.
-func sameEntry(s *segment.Segment, hashes []uint64, doc int) bool {
+func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
 	if doc == 0 || hashes[doc-1] != hashes[doc] {
-		return false
+		return false, nil
 	}
-	a, ok1 := s.ID(uint32(doc - 1))
-	b, ok2 := s.ID(uint32(doc))
-	return ok1 && ok2 && a.File == b.File && a.Offset == b.Offset
+	a, err1 := s.ID(uint32(doc - 1))
+	b, err2 := s.ID(uint32(doc))
+	return a.File == b.File && a.Offset == b.Offset, errors.Join(err1, err2)
 }

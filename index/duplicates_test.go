@@ -58,7 +58,7 @@ func TestPossibleDuplicates(t *testing.T) {
 					docs = append(docs, doc)
 				}
 				err := s.EntryHashes(docs, func(doc uint32, hash uint64) {
-					if id, ok := s.ID(doc); ok {
+					if id, err := s.ID(doc); err == nil {
 						do(s, doc, hash, place{id.File, id.Offset})
 					}
 				})

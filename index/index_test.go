@@ -90,9 +90,9 @@ func found(t testing.TB, r *index.Reader, f segment.Field, term string) []string
 				break
 			}
 			n++
-			id, ok := s.ID(doc)
-			if !ok {
-				t.Errorf("ID(%d): not a document", doc)
+			id, err := s.ID(doc)
+			if err != nil {
+				t.Errorf("ID(%d): %v", doc, err)
 			}
 			list = append(list, fmt.Sprintf("%d:%d:%d %dx/%d", id.File, id.Offset, id.Part, freq, length))
 		}
@@ -285,8 +285,8 @@ func TestFields(t *testing.T) {
 			t.Errorf("Bitmap(%s, %q) = %v, %v, want one document", f, term, bm, err)
 			continue
 		}
-		if id, ok := s.ID(bm.Minimum()); !ok || id != (segment.ID{File: 7, Offset: 1 << 33, Part: 300}) {
-			t.Errorf("Bitmap(%s, %q): id %v, %t", f, term, id, ok)
+		if id, err := s.ID(bm.Minimum()); err != nil || id != (segment.ID{File: 7, Offset: 1 << 33, Part: 300}) {
+			t.Errorf("Bitmap(%s, %q): id %v, %v", f, term, id, err)
 		}
 	}
 	files, err := s.Files()
@@ -295,15 +295,15 @@ func TestFields(t *testing.T) {
 	}
 	docs, records := 0, 0
 	for doc := range uint32(s.Len()) {
-		id, ok := s.ID(doc)
+		id, err := s.ID(doc)
 		file := files.File(doc)
 		switch {
-		case ok && id.File == file:
-			docs++
-		case !ok && file == segment.NoFile:
+		case err != nil || id.File != file:
+			t.Errorf("Files().File(%d) = %d, ID = %v, %v", doc, file, id, err)
+		case file == segment.NoFile:
 			records++
 		default:
-			t.Errorf("Files().File(%d) = %d, ID = %v, %t", doc, file, id, ok)
+			docs++
 		}
 	}
 	if docs != 2 || records != 2 {

@@ -218,9 +218,9 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 			t.Fatalf("Files: %v", err)
 		}
 		id := func(doc uint32) segment.ID {
-			id, ok := s.ID(doc)
-			if !ok {
-				t.Fatalf("ID(%d): not a document", doc)
+			id, err := s.ID(doc)
+			if err != nil || id.File == segment.NoFile {
+				t.Fatalf("ID(%d): not a document (%v)", doc, err)
 			}
 			return id
 		}

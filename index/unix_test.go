@@ -193,7 +193,7 @@ func TestSegmentCutUnderReader(t *testing.T) {
 			t.Errorf("%s: %v, want ErrDamaged", what, err)
 		}
 	}
-	if id, ok := s.ID(0); ok {
-		t.Errorf("ID: %v, want none", id)
+	if id, err := s.ID(0); !errors.Is(err, index.ErrDamaged) {
+		t.Errorf("ID: %v, %v, want ErrDamaged", id, err)
 	}
 }

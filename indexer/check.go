@@ -178,8 +178,14 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 			return nil, err
 		}
 		for doc, p := range prints {
-			id, ok := seg.ID(uint32(doc))
-			if !ok || !live[doc] {
+			if !live[doc] {
+				continue
+			}
+			id, err := seg.ID(uint32(doc))
+			if err != nil {
+				return nil, err
+			}
+			if id.File == segment.NoFile {
 				continue
 			}
 			if held[id.File] == nil {

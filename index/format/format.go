@@ -14,7 +14,7 @@ import (
 // SchemaVersion is the version of everything in an index. It must change with
 // anything that makes an index differ, the analysis of texts included: an index
 // of another version is rebuilt, never read.
-const SchemaVersion = 16
+const SchemaVersion = 17
 
 var (
 	// ErrVersion reports an index of another SchemaVersion.
@@ -50,7 +50,16 @@ func ContainUnless(visiting *bool, doing string, err *error) func() {
 			return
 		}
 		if p := recover(); p != nil {
-			*err = Damaged("%s: %v", doing, p)
+			*err = Recovered(doing, p)
 		}
 	}
+}
+
+// Recovered returns the error of a panic that was recovered from, which is the panic
+// itself if it wraps ErrDamaged.
+func Recovered(doing string, p any) error {
+	if err, ok := p.(error); ok && errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return Damaged("%s: %v", doing, p)
 }

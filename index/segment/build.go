@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 
 	engine "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
@@ -25,11 +24,9 @@ var errTooMuch = errors.New("build a segment: too much text for one segment")
 
 // Image is the bytes of a segment, built and checked.
 type Image struct {
-	bytes       []byte
-	crc         uint32
-	docs        int
-	storedIndex uint64 // addresses, for the footer
-	fieldIndex  uint64
+	bytes []byte // the body
+	crc   uint32
+	parts
 }
 
 // Build writes the documents as a segment, which shares nothing with the
@@ -53,7 +50,8 @@ func (a *Accumulator) Build() (*Image, error) {
 	w := &a.writer
 	w.out, w.docs = make([]byte, 0, a.sizeOfOutput()), a.docs
 	defer func() { w.out = nil }() // it is the image's
-	image := &Image{docs: a.docs}
+	image := &Image{}
+	image.docs = a.docs
 	image.storedIndex = w.storedValues(a)
 	headers := make([]uint64, len(a.fields))
 	for i, f := range a.fields {
@@ -80,18 +78,13 @@ func (a *Accumulator) sizeOfOutput() int {
 	return n
 }
 
-// WriteTo writes the bytes of a segment file.
-func (m *Image) WriteTo(w io.Writer) (int64, error) {
-	base, err := m.open()
-	if err != nil {
-		return 0, err
-	}
-	return base.WriteTo(w)
-}
-
 // open returns the segment as the engine has one in memory.
-func (m *Image) open() (*zap.SegmentBase, error) {
-	return zap.InitSegmentBase(m.bytes, m.crc, chunkMode, uint64(m.docs), m.storedIndex, m.fieldIndex, nil, new(engine.Stats))
+func (m *Image) open() (*zap.SegmentBase, error) { return engineSegment(m.bytes, m.crc, &m.parts) }
+
+// engineSegment returns a segment as the engine has one in memory. It follows addresses
+// without a check.
+func engineSegment(body []byte, crc uint32, p *parts) (*zap.SegmentBase, error) {
+	return zap.InitSegmentBase(body, crc, chunkMode, uint64(p.docs), p.storedIndex, p.fieldIndex, nil, new(engine.Stats))
 }
 
 // writer writes one segment.

@@ -94,39 +94,6 @@ func (w *writer) invert(f *inverted) {
 	}
 }
 
-// dictionaryBytes returns the FST of a field, nil when the segment has no such field.
-func (s *Segment) dictionaryBytes(f Field) ([]byte, error) {
-	field, ok := s.fields[f]
-	if !ok {
-		return nil, nil
-	}
-	size, at, ok := readUvarint(s.data, field.dictionary)
-	if !ok || size == 0 || size > uint64(len(s.data))-at {
-		return nil, format.Damaged("dictionary of %s", f)
-	}
-	return s.data[at : at+size], nil
-}
-
-// dictionary returns the dictionary of a field, nil when the segment has no such
-// field.
-func (s *Segment) dictionary(f Field) (*vellum.FST, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if fst, ok := s.dictionaries[f]; ok {
-		return fst, nil
-	}
-	data, err := s.dictionaryBytes(f)
-	if err != nil || data == nil {
-		return nil, err
-	}
-	fst, err := vellum.Load(data)
-	if err != nil {
-		return nil, format.Damaged("dictionary of %s: %v", f, err)
-	}
-	s.dictionaries[f] = fst
-	return fst, nil
-}
-
 // PostingsOffset looks up a term; 0 when no document has it.
 func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err error) {
 	defer format.Contain("look up a term", &err)()
@@ -135,18 +102,11 @@ func (s *Segment) PostingsOffset(f Field, term []byte) (at PostingsOffset, err e
 
 // lookUp is PostingsOffset for callers that contain faults.
 func (s *Segment) lookUp(f Field, term []byte) (PostingsOffset, error) {
-	fst, err := s.dictionary(f)
-	if err != nil || fst == nil {
+	tree, have, err := s.fst(f)
+	if err != nil || !have {
 		return 0, err
 	}
-	value, ok, err := fst.Get(term)
-	if err != nil {
-		return 0, format.Damaged("look up a term of %s: %v", f, err)
-	}
-	if !ok {
-		return 0, nil
-	}
-	return PostingsOffset(value), nil
+	return PostingsOffset(tree.get(term)), nil
 }
 
 // errStop ends eachTerm early, without an error.
@@ -155,30 +115,14 @@ var errStop = errors.New("stop")
 // eachTerm visits the terms of a field from start on, below end, in byte order,
 // until visit fails. The term is valid during the visit only.
 func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
-	fst, err := s.dictionary(f)
-	if err != nil || fst == nil {
+	tree, have, err := s.fst(f)
+	if err != nil || !have {
 		return err
 	}
-	it, err := fst.Iterator(start, end)
-	for err == nil {
-		term, value := it.Current()
-		if err := visit(term, PostingsOffset(value)); err != nil {
-			if err == errStop {
-				return nil
-			}
-			return err
-		}
-		err = it.Next()
-	}
-	return iteratorError(f, err)
-}
-
-// iteratorError returns what the error that ended an iterator means.
-func iteratorError(f Field, err error) error {
-	if errors.Is(err, vellum.ErrIteratorDone) {
-		return nil
-	}
-	return format.Damaged("dictionary of %s: %v", f, err)
+	w := termWalk{fst: tree, start: start, end: end, visit: func(term []byte, _ int, value uint64) error {
+		return visit(term, PostingsOffset(value))
+	}}
+	return w.run()
 }
 
 // Terms visits the terms of a field that begin with the prefix, in byte order,
@@ -188,7 +132,7 @@ func (s *Segment) Terms(f Field, prefix []byte, visit func(term []byte, count in
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list terms", &err)()
 	return s.eachTerm(f, prefix, prefixEnd(prefix), func(term []byte, at PostingsOffset) error {
-		count, ok := countPostings(s.data, at)
+		count, ok := s.countPostings(at)
 		if !ok {
 			return format.Damaged("postings of a term of %s", f)
 		}

@@ -32,7 +32,7 @@ func (s *Segment) Bitmap(f Field, term []byte) (b *roaring.Bitmap, err error) {
 	if at == 0 {
 		return b, nil
 	}
-	if err := readDocuments(s.data, at, b); err != nil {
+	if err := s.readDocuments(at, b); err != nil {
 		return nil, err
 	}
 	b.CloneCopyOnWriteContainers() // they are in mapped memory
@@ -49,7 +49,7 @@ func (s *Segment) Mark(at PostingsOffset, set []uint64) (err error) {
 	}
 	m := markers.Get().(*marker)
 	defer markers.Put(m)
-	if err := readDocuments(s.data, at, &m.docs); err != nil {
+	if err := s.readDocuments(at, &m.docs); err != nil {
 		return err
 	}
 	if m.docs.IsEmpty() {
@@ -101,7 +101,7 @@ func (s *Segment) KeywordsOf(f Field, docs []uint32, visit func(i int, term []by
 	defer format.ContainUnless(&visiting, "look up keywords", &err)()
 	var having roaring.Bitmap
 	return s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
-		if err := readDocuments(s.data, at, &having); err != nil {
+		if err := s.readDocuments(at, &having); err != nil {
 			return err
 		}
 		for i, doc := range docs {

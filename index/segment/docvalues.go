@@ -91,26 +91,27 @@ func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value
 		return nil
 	}
 	bad := fmt.Errorf("%w: values of %s", format.ErrDamaged, f)
-	data := s.data
-	if at.valuesEnd > uint64(len(data)) || at.values > at.valuesEnd || at.valuesEnd-at.values < 16 {
+	if at.values > at.valuesEnd || at.valuesEnd-at.values < 16 {
 		return bad
 	}
-	data = data[at.values:at.valuesEnd]
-	endsLen := binary.BigEndian.Uint64(data[len(data)-16:])
-	chunks := binary.BigEndian.Uint64(data[len(data)-8:])
-	data = data[:len(data)-16]
-	if endsLen > uint64(len(data)) || chunks > endsLen {
+	numbers, ok := s.bytes(at.valuesEnd-16, 16)
+	if !ok {
 		return bad
 	}
-	ends := data[uint64(len(data))-endsLen:]
-	data = data[:uint64(len(data))-endsLen]
+	endsLen, chunks := binary.BigEndian.Uint64(numbers), binary.BigEndian.Uint64(numbers[8:])
+	size := at.valuesEnd - at.values - 16 // of the chunks and their ends
+	if endsLen > size || chunks > endsLen {
+		return bad
+	}
+	size -= endsLen
+	ends, _ := s.bytes(at.values+size, endsLen)
 
 	memory := uncompressedChunks.Get().(*[]byte)
 	defer uncompressedChunks.Put(memory)
 	var start uint64
 	for chunk := range chunks {
 		end, n := binary.Uvarint(ends)
-		if n <= 0 || end < start || end > uint64(len(data)) {
+		if n <= 0 || end < start || end > size {
 			return bad
 		}
 		ends = ends[n:]
@@ -119,7 +120,8 @@ func (s *Segment) docValues(f Field, docs []uint32, visit func(doc uint32, value
 			k++
 		}
 		if k > 0 && end > start {
-			if *memory, ok = valuesOfChunk(data[start:end], *memory, docs[:k], visit); !ok {
+			data, _ := s.bytes(at.values+start, end-start)
+			if *memory, ok = valuesOfChunk(data, *memory, docs[:k], visit); !ok {
 				return bad
 			}
 		}

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"encoding/binary"
+	"slices"
 
 	zap "github.com/blevesearch/zapx/v17"
 
@@ -64,56 +65,61 @@ func (w *writer) fieldIndex(fields []*inverted, headers []uint64) uint64 {
 
 // readFieldIndex reads where the parts of each field are, from the address of the
 // index. Fields without terms may be missing.
-func readFieldIndex(data []byte, index uint64) (map[Field]fieldOffsets, error) {
+func (b *body) readFieldIndex(index uint64) (map[Field]fieldOffsets, error) {
 	bad := format.Damaged("fields of a segment")
-	count, at, ok := readUvarint(data, index)
-	if !ok || count > uint64(len(data))/8 {
+	count, at, ok := b.uvarint(index)
+	if !ok || count > uint64(len(b.data))/8 {
 		return nil, bad
 	}
-	fields := make(map[Field]fieldOffsets, count)
-	for range count {
-		if uint64(len(data))-at < 8 {
-			return nil, bad
-		}
-		name, f, ok := readField(data, binary.BigEndian.Uint64(data[at:]))
+	addresses, ok := b.bytes(at, 8*count)
+	if !ok {
+		return nil, bad
+	}
+	fields := make(map[Field]fieldOffsets)
+	for address := range slices.Chunk(addresses, 8) {
+		name, f, ok := b.readField(binary.BigEndian.Uint64(address))
 		if !ok {
 			return nil, bad
 		}
 		if f.dictionary != 0 {
 			fields[Field(name)] = f
 		}
-		at += 8
 	}
 	return fields, nil
 }
 
-func readField(data []byte, at uint64) (name string, f fieldOffsets, ok bool) {
-	size, at, ok := readUvarint(data, at)
-	if !ok || size > uint64(len(data))-at {
+func (b *body) readField(at uint64) (name string, f fieldOffsets, ok bool) {
+	size, at, ok := b.uvarint(at)
+	if !ok {
 		return "", f, false
 	}
-	name = string(data[at : at+size])
-	_, at, ok = readUvarint(data, at+size)
+	text, ok := b.bytes(at, size)
+	if !ok {
+		return "", f, false
+	}
+	name = string(text)
+	_, at, ok = b.uvarint(at + size)
 	var sections uint64
 	if ok {
-		sections, at, ok = readUvarint(data, at)
+		sections, at, ok = b.uvarint(at)
 	}
 	if !ok {
 		return "", f, false
 	}
 	for range sections {
-		if uint64(len(data))-at < 10 {
+		section, ok := b.bytes(at, 10)
+		if !ok {
 			return "", f, false
 		}
-		kind, address := binary.BigEndian.Uint16(data[at:]), binary.BigEndian.Uint64(data[at+2:])
+		kind, address := binary.BigEndian.Uint16(section), binary.BigEndian.Uint64(section[2:])
 		at += 10
 		if kind != zap.SectionInvertedTextIndex || address == 0 {
 			continue
 		}
 		var next uint64
-		if f.values, next, ok = readUvarint(data, address); ok {
-			if f.valuesEnd, next, ok = readUvarint(data, next); ok {
-				f.dictionary, _, ok = readUvarint(data, next)
+		if f.values, next, ok = b.uvarint(address); ok {
+			if f.valuesEnd, next, ok = b.uvarint(next); ok {
+				f.dictionary, _, ok = b.uvarint(next)
 			}
 		}
 		return name, f, ok

@@ -54,7 +54,7 @@ func (s *Segment) readFiles() (runs FileRuns, err error) {
 		if err != nil {
 			return format.Damaged("file number %q", term)
 		}
-		if err := readDocuments(s.data, at, &docs); err != nil {
+		if err := s.readDocuments(at, &docs); err != nil {
 			return err
 		}
 		eachRun(&docs, func(first, last uint32) { pieces = append(pieces, piece{first, last, uint32(number)}) })

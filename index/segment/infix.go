@@ -67,7 +67,7 @@ type infixWalk struct {
 // walk visits the terms below a node. prefix has the first bytes on the path to it,
 // the first one highest; value is the sum of the outputs on the path.
 func (w *infixWalk) walk(addr int, state uint8, depth int, prefix uint32, value uint64) {
-	for addr != 0 && w.data[addr]&oneTransition != 0 {
+	for addr != 0 && w.hasOne(addr) {
 		c, out, next := w.one(addr)
 		if depth++; depth <= prefixBytes {
 			if prefix |= uint32(c) << (8 * (prefixBytes - depth)); w.skips(prefix, depth) {
@@ -126,7 +126,7 @@ func (w *infixWalk) add(value uint64) {
 		return
 	}
 	var docs roaring.Bitmap // not used again: w.docs may share its containers
-	if w.err = readDocuments(w.segment.data, at, &docs); w.err == nil {
+	if w.err = w.segment.readDocuments(at, &docs); w.err == nil {
 		w.docs.Or(&docs)
 	}
 }

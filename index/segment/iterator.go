@@ -17,7 +17,8 @@ type Postings struct {
 	block      *postingsBlock
 	list       *list
 	docs       roaring.ManyIntIterable // nil at the end
-	freqs      []byte                  // of the documents that are not in block yet
+	freqs      []byte                  // of the documents that are not in block yet; not checked yet
+	freqsAt    uint64                  // their address
 	segment    *Segment
 	deleted    []uint64  // of the segment
 	least      uint32    // that the next document can be
@@ -37,7 +38,7 @@ func newPostings(l *list, s *Segment) *Postings {
 	p := &Postings{list: l, segment: s, deleted: s.deletedBits()}
 	if l != nil && l.docs != nil {
 		p.docs = l.docs.ManyIterator()
-		p.freqs = l.freqs
+		p.freqs, p.freqsAt = l.freqs, l.freqsAt
 	}
 	return p
 }
@@ -96,7 +97,7 @@ func (p *Postings) Err() error { return p.err }
 func (p *Postings) contain(before bool) {
 	debug.SetPanicOnFault(before)
 	if r := recover(); r != nil {
-		p.err = format.Damaged("read postings: %v", r)
+		p.err = format.Recovered("read postings", r)
 	}
 }
 
@@ -167,7 +168,8 @@ func (p *Postings) decode() (live int) {
 }
 
 // decodeFreqs decodes the frequencies and lengths of the n documents of the
-// block, and reports whether they are all there. Without the short cut for numbers of
+// block, and reports whether they are all there. They are checked afterwards, when it
+// is known how many bytes they take. Without the short cut for numbers of
 // one to three bytes a posting takes 8.7 ns instead of 5.7 (BenchmarkPostings).
 func (p *Postings) decodeFreqs(n int) bool {
 	b, data, at := p.block, p.freqs, 0
@@ -207,6 +209,7 @@ func (p *Postings) decodeFreqs(n int) bool {
 		}
 		b.freqs[i&255], b.lengths[i&255] = uint32(freq), uint32(length)
 	}
-	p.freqs = data[at:]
+	p.list.body.check(p.freqsAt, p.freqsAt+uint64(at))
+	p.freqs, p.freqsAt = data[at:], p.freqsAt+uint64(at)
 	return true
 }

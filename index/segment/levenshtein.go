@@ -19,31 +19,28 @@ import (
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dictionary(f)
-	if err != nil || fst == nil {
+	tree, have, err := s.fst(f)
+	if err != nil || !have {
 		return err
 	}
 	dfa, err := s.automata.get(string(term), distance)
 	if err != nil || dfa == nil {
 		return err
 	}
-	// The prefix is part of the automaton: vellum looks at a range only where a term
-	// matches, after walking through everything beyond it.
-	it, err := fst.Search(withPrefix(prefix, dfa), nil, nil)
-	for err == nil {
-		found, at := it.Current()
-		count, ok := countPostings(s.data, PostingsOffset(at))
+	a := withPrefix(prefix, dfa)
+	w := termWalk{fst: tree, automaton: a, visit: func(found []byte, state int, value uint64) error {
+		count, ok := s.countPostings(PostingsOffset(value))
 		if !ok {
 			return format.Damaged("postings of a term of %s", f)
 		}
 		visiting = true
-		more := visit(found, int(it.EditDistance()), count)
+		more := visit(found, int(a.EditDistance(state)), count)
 		if visiting = false; !more {
-			return nil
+			return errStop
 		}
-		err = it.Next()
-	}
-	return iteratorError(f, err)
+		return nil
+	}}
+	return w.run()
 }
 
 type fuzzyAutomaton interface {

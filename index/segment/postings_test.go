@@ -37,6 +37,12 @@ func encodeList(docs, freqs, lengths []uint32) (data []byte, at PostingsOffset) 
 	return append(data, bitmap...), at
 }
 
+// bodyOf returns bytes as the body of a segment.
+func bodyOf(data []byte) *body {
+	b := inMemory(data)
+	return &b
+}
+
 func TestPostingsOfList(t *testing.T) {
 	var docs, freqs, lengths []uint32
 	for i := range uint32(70_000) {
@@ -46,7 +52,7 @@ func TestPostingsOfList(t *testing.T) {
 	}
 	for _, n := range []int{1, 2, 255, 256, 257, 5000, 70_000} {
 		data, at := encodeList(docs[:n], freqs[:n], lengths[:n])
-		if got, ok := countPostings(data, at); !ok || got != n {
+		if got, ok := bodyOf(data).countPostings(at); !ok || got != n {
 			t.Errorf("countPostings of %d = %d, %t", n, got, ok)
 		}
 		for _, every := range []int{0, 1, 2, 5} { // which are deleted
@@ -57,7 +63,7 @@ func TestPostingsOfList(t *testing.T) {
 					s.deleted.Add(docs[i])
 				}
 			}
-			l, err := readList(data, at)
+			l, err := bodyOf(data).readList(at)
 			if err != nil {
 				t.Fatalf("readList of %d: %v", n, err)
 			}
@@ -80,7 +86,7 @@ func TestPostingsOfList(t *testing.T) {
 			checkBlocks(t, l, s)
 		}
 		// A document number that the segment cannot have.
-		l, _ := readList(data, at)
+		l, _ := bodyOf(data).readList(at)
 		p := newPostings(l, &Segment{length: int(docs[n-1])})
 		for ok := true; ok; _, _, _, ok = p.Next() {
 		}
@@ -139,7 +145,7 @@ func TestMark(t *testing.T) {
 		data := []byte{0, 0, 0}
 		bitmap, _ := docs.ToBytes()
 		data = append(binary.AppendUvarint(data, uint64(len(bitmap))), bitmap...)
-		s := &Segment{data: data, length: length}
+		s := &Segment{file: &file{body: inMemory(data)}, length: length}
 		if rnd.IntN(2) == 0 {
 			s.deleted = roaring.New()
 			for range rnd.IntN(1000) {
@@ -161,13 +167,13 @@ func TestMark(t *testing.T) {
 		if err := s.Mark(1, got); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("Mark of %v in %d documents, %v: bits differ from Next", docs, length, err)
 		}
-		if n, ok := countPostings(data, 1); !ok || n != int(docs.GetCardinality()) {
+		if n, ok := bodyOf(data).countPostings(1); !ok || n != int(docs.GetCardinality()) {
 			t.Fatalf("countPostings of %v = %d, %t", docs, n, ok)
 		}
 		runs := make([]uint64, len(want))
 		next := uint32(0)
 		var read roaring.Bitmap
-		err = readDocuments(data, 1, &read)
+		err = bodyOf(data).readDocuments(1, &read)
 		eachRun(&read, func(first, last uint32) {
 			if first < next || last < first {
 				t.Fatalf("eachRun of %v: %d to %d after %d", docs, first, last, next)
@@ -213,17 +219,17 @@ func FuzzPostings(f *testing.F) {
 			}
 		}()
 		defer format.Contain("read", &err)()
-		countPostings(data, at)
-		s := &Segment{data: data, length: 1000, deleted: roaring.BitmapOf(5)}
+		bodyOf(data).countPostings(at)
+		s := &Segment{file: &file{body: inMemory(data)}, length: 1000, deleted: roaring.BitmapOf(5)}
 		set := make([]uint64, (s.length+63)/64)
 		if err := s.Mark(at, set); err == nil && (set[0]>>5&1 != 0 || set[len(set)-1]>>(s.length%64) != 0) {
 			t.Fatalf("marked %x", set)
 		}
 		var docs roaring.Bitmap
-		if err := readDocuments(data, at, &docs); err == nil {
+		if err := bodyOf(data).readDocuments(at, &docs); err == nil {
 			eachRun(&docs, func(uint32, uint32) {})
 		}
-		l, err := readList(data, at)
+		l, err := bodyOf(data).readList(at)
 		if err != nil {
 			return
 		}
@@ -249,7 +255,7 @@ func FuzzValues(f *testing.F) {
 				t.Errorf("document %d", doc)
 			}
 		})
-		_, _, _ = readField(chunk, 0)
+		_, _, _ = bodyOf(chunk).readField(0)
 	})
 }
 
@@ -266,7 +272,7 @@ func TestPostingsOutOfOrder(t *testing.T) {
 			binary.LittleEndian.PutUint16(bitmap[len(bitmap)-2*len(order)+2*i:], doc)
 		}
 		data := append(binary.AppendUvarint([]byte{0, 0, 0}, uint64(len(bitmap))), bitmap...)
-		p, err := (&Segment{data: data, length: 1000}).PostingsAt(1)
+		p, err := (&Segment{file: &file{body: inMemory(data)}, length: 1000}).PostingsAt(1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -95,6 +95,11 @@ func TestSegmentReadsWhatTheEngineReads(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
+			if name == "stock" {
+				if err := addTable(path); err != nil {
+					t.Fatal(err)
+				}
+			}
 			s, err := Open(path)
 			if err != nil {
 				t.Fatal(err)

@@ -58,43 +58,49 @@ func (w *writer) storedValues(a *Accumulator) uint64 {
 
 var errStored = format.Damaged("session record: stored values")
 
-// storedParts returns the id of a document, the rest of its description, and its
-// compressed values.
-func (s *Segment) storedParts(doc uint32) (id, description, values []byte, ok bool) {
-	at := s.storedIndex + 8*uint64(doc)
-	if int(doc) >= s.length || at > uint64(len(s.data))-8 {
-		return nil, nil, nil, false
+// storedParts returns the id of a document, the rest of its description, and where its
+// compressed values are.
+func (s *Segment) storedParts(doc uint32) (id, description []byte, values place, ok bool) {
+	if int(doc) >= s.length {
+		return nil, nil, values, false
 	}
-	described, at, ok1 := readUvarint(s.data, binary.BigEndian.Uint64(s.data[at:]))
-	size, at, ok2 := readUvarint(s.data, at)
+	address, ok := s.bytes(s.storedIndex+8*uint64(doc), 8)
+	if !ok {
+		return nil, nil, values, false
+	}
+	described, at, ok1 := s.uvarint(binary.BigEndian.Uint64(address))
+	size, at, ok2 := s.uvarint(at)
 	if left := uint64(len(s.data)) - at; !ok1 || !ok2 || described > left || size > left-described {
-		return nil, nil, nil, false
+		return nil, nil, values, false
 	}
-	description = s.data[at : at+described]
-	at += described
-	values = s.data[at : at+size]
+	description, _ = s.bytes(at, described)
 	n, k := binary.Uvarint(description)
 	if k <= 0 || n > size {
-		return nil, nil, nil, false
+		return nil, nil, values, false
 	}
-	return values[:n], description[k:], values[n:], true
+	at += described
+	id, ok = s.bytes(at, n)
+	return id, description[k:], place{at + n, size - n}, ok
 }
 
-// ID returns the id of a document, deleted or not; false for a stored value, and
-// for a document whose id cannot be read.
-func (s *Segment) ID(doc uint32) (id ID, ok bool) {
+// ID returns the id of a document, deleted or not. The file is NoFile for a stored
+// value.
+func (s *Segment) ID(doc uint32) (id ID, err error) {
 	before := debug.SetPanicOnFault(true)
-	defer func() {
+	defer func() { // format.Contain, without an allocation for each document
 		debug.SetPanicOnFault(before)
-		if recover() != nil {
-			id, ok = ID{}, false
+		if p := recover(); p != nil {
+			err = format.Recovered("read an id", p)
 		}
 	}()
 	b, _, _, ok := s.storedParts(doc)
 	if !ok {
-		return ID{}, false
+		return ID{}, format.Damaged("id of document %d", doc)
 	}
-	return parseID(b)
+	if id, ok = parseID(b); !ok {
+		return ID{File: NoFile}, nil
+	}
+	return id, nil
 }
 
 // Stored returns the value that is stored under an id, nil when there is none. It
@@ -145,12 +151,16 @@ func (s *Segment) EachStored(ids IDRange, visit func(id, value []byte) error) (e
 
 // storedAt returns the stored value of a document, nil when it has none.
 func (s *Segment) storedAt(doc uint32) ([]byte, error) {
-	_, description, values, ok := s.storedParts(doc)
+	_, description, at, ok := s.storedParts(doc)
 	if !ok {
 		return nil, errStored
 	}
 	if len(description) == 0 {
 		return nil, nil
+	}
+	values, ok := s.bytes(at.at, at.size)
+	if !ok {
+		return nil, errStored
 	}
 	var number [5]uint64
 	for i := range number {
@@ -190,7 +200,7 @@ func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
 // in the order of the ids.
 func (s *Segment) documentsIn(ids IDRange, visit func(doc uint32)) error {
 	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(_ []byte, at PostingsOffset) error {
-		l, err := readList(s.data, at)
+		l, err := s.readList(at)
 		if err != nil {
 			return err
 		}

@@ -105,7 +105,7 @@ type trigramWalk struct {
 }
 
 func (w *trigramWalk) walk(addr, depth int) {
-	for addr != 0 && w.data[addr]&oneTransition != 0 {
+	for addr != 0 && w.hasOne(addr) {
 		c, _, next := w.one(addr)
 		w.put(c, depth)
 		addr = next

@@ -17,26 +17,27 @@ const typed = "abcdefghijklmnopqrstuvwxyz0123456789"
 func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err error) {
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list similar terms", &err)()
-	fst, err := s.dictionary(f)
-	if err != nil || fst == nil {
+	tree, have, err := s.fst(f)
+	if err != nil || !have {
 		return err
 	}
 	var found []string
-	// try follows the pieces from the state after term[:before], and keeps the term
+	// try follows the pieces from the node after term[:before], and keeps the term
 	// if it exists.
 	try := func(at int, before int, pieces ...[]byte) {
 		for _, p := range pieces {
 			for _, c := range p {
-				if at = fst.Accept(at, c); !fst.CanMatch(at) {
+				var ok bool
+				if at, _, ok = tree.after(at, c); !ok {
 					return
 				}
 			}
 		}
-		if fst.IsMatch(at) {
+		if _, ok := tree.ends(at); ok {
 			found = append(found, string(slices.Concat(append([][]byte{term[:before]}, pieces...)...)))
 		}
 	}
-	at := fst.Start() // the state after term[:i]
+	at := tree.root // the node after term[:i]
 	for i := 0; i <= len(term); i++ {
 		if i < len(term) {
 			try(at, i, term[i+1:])
@@ -46,7 +47,7 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err erro
 		}
 		for k := range len(typed) {
 			c := typed[k]
-			if !fst.CanMatch(fst.Accept(at, c)) {
+			if _, _, ok := tree.after(at, c); !ok {
 				continue
 			}
 			if i < len(term) && c != term[i] {
@@ -57,7 +58,8 @@ func (s *Segment) Typos(f Field, term []byte, visit func(term []byte)) (err erro
 		if i == len(term) {
 			break
 		}
-		if at = fst.Accept(at, term[i]); !fst.CanMatch(at) {
+		var ok bool
+		if at, _, ok = tree.after(at, term[i]); !ok {
 			break
 		}
 	}

@@ -169,8 +169,11 @@ func TestDocsAndPartsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			for doc := range uint32(seg.Len()) {
-				id, ok := seg.ID(doc)
-				if kind := l.Kinds[id]; ok && kind != "" && docs.Has(doc) {
+				id, err := seg.ID(doc)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if kind := l.Kinds[id]; kind != "" && docs.Has(doc) {
 					got = append(got, kind)
 				}
 			}

@@ -164,7 +164,11 @@ func (t *task) candidates(limits limits) error {
 	t.entries = make([]int64, 0, n)
 	for _, l := range t.lookups {
 		for _, doc := range l.docs[t.Known.File] {
-			if id, ok := l.segment.ID(doc); ok && id.Offset < t.Indexed {
+			id, err := l.segment.ID(doc)
+			if err != nil {
+				return err
+			}
+			if id.Offset < t.Indexed {
 				t.entries = append(t.entries, id.Offset)
 			}
 		}

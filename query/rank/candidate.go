@@ -52,8 +52,12 @@ func (l candidates) all() iter.Seq[*Candidate] {
 	}
 }
 
-// resolve sets the offset and the part of a candidate.
+// resolve sets the offset and the part of a candidate. It is called in comparisons: an
+// error is kept for snapshot.err.
 func (seg *segmentState) resolve(c *Candidate) {
-	id, _ := seg.ID(c.doc)
+	id, err := seg.ID(c.doc)
+	if err != nil {
+		seg.failed.Store(&err)
+	}
 	c.offset, c.part, c.resolved = id.Offset, int32(id.Part), true
 }

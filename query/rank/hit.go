@@ -27,6 +27,9 @@ type Hit struct {
 // longer contains the entry. Concurrent calls must be for different files.
 func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	r.s.resolve(c)
+	if err := r.s.err(); err != nil {
+		return nil, false, err
+	}
 	if err := r.s.readIdentity(c); err != nil {
 		return nil, false, err
 	}
@@ -63,7 +66,7 @@ func (r *Result) Duplicates(h *Hit) (list []Duplicate, err error) {
 		}
 		list = append(list, d)
 	}
-	return list, nil
+	return list, r.s.err()
 }
 
 // Read reads the entry of a hit and finds the words of the query in its part. exact is

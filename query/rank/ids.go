@@ -116,9 +116,12 @@ func (s *search) addSessionHit(f *file, bit uint64) error {
 		}
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
-			id, ok := seg.ID(doc)
-			if !ok || !seg.allowed.Has(doc) {
+			if !seg.allowed.Has(doc) {
 				continue
+			}
+			id, err := seg.ID(doc)
+			if err != nil {
+				return err
 			}
 			prompt := prompts.Contains(doc)
 			if best.seg == nil || prompt && !best.prompt ||

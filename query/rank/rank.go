@@ -94,7 +94,11 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 		}
 	}
 	s.trim()
-	return s.result()
+	r, err := s.result()
+	if err == nil {
+		err = s.err()
+	}
+	return r, err
 }
 
 // Count returns the number of hits that lack nothing, and of all.
@@ -104,7 +108,7 @@ func Count(ctx context.Context, in Input) (total, any int, err error) {
 		return 0, 0, err
 	}
 	total, any = s.totals()
-	return total, any, nil
+	return total, any, s.err()
 }
 
 // Every calls visit for every document with all words of the query, duplicates
@@ -124,7 +128,7 @@ func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, 
 		s.resolve(c)
 		visit(s.files[c.file].File, c.offset, int(c.part))
 	}
-	return !s.inexact(), nil
+	return !s.inexact(), s.err()
 }
 
 // search is the state that the phases of one search hand to each other: the snapshot of
@@ -307,9 +311,9 @@ func (s *snapshot) entryPasses(f *filter.Filter, seg *segmentState, doc uint32, 
 	case filter.All:
 		return true, nil
 	}
-	id, ok := seg.ID(doc)
-	if !ok {
-		return false, nil
+	id, err := seg.ID(doc)
+	if err != nil {
+		return false, err
 	}
 	o, err := s.outline(at, seg)
 	if err != nil {

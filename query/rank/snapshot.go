@@ -63,6 +63,7 @@ type segmentState struct {
 	copied  docset.Set        // documents that may be duplicates of others; nil: all
 	touched atomic.Bool       // by single hits since the last trim
 	found   candidates
+	failed  atomic.Pointer[error] // an id could not be read
 }
 
 func newSnapshot(r *index.Reader, words int) *snapshot {
@@ -222,13 +223,24 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 	return c
 }
 
+// err returns the error of a candidate that could not be resolved, nil if there is none.
+// Whatever resolves candidates must ask for it before its result is used.
+func (s *snapshot) err() error {
+	for _, seg := range s.segs {
+		if err := seg.failed.Load(); err != nil {
+			return *err
+		}
+	}
+	return nil
+}
+
 // lengthOf guesses the length of the line of a resolved candidate: the distance to the
 // next entry, if one of the next seven documents belongs to one; else 0.
 func (s *snapshot) lengthOf(c *Candidate) int64 {
 	seg := s.segs[c.segment]
 	s.touch(seg)
 	for doc := c.doc + 1; int(doc) < seg.Len() && doc < c.doc+8 && seg.files.File(doc) == s.files[c.file].File; doc++ {
-		if id, ok := seg.ID(doc); ok && id.Offset != c.offset {
+		if id, err := seg.ID(doc); err == nil && id.Offset != c.offset {
 			return id.Offset - c.offset
 		}
 	}

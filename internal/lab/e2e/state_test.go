@@ -88,9 +88,9 @@ func state(t testing.TB, r *index.Reader) []string {
 	lengths, live := make(map[string]uint32), 0
 	for _, seg := range r.Segments() {
 		name := func(doc uint32) string {
-			id, ok := seg.ID(doc)
-			if !ok || paths[id.File] == "" {
-				t.Fatalf("document %d is of no file that the index knows (%v)", doc, id)
+			id, err := seg.ID(doc)
+			if err != nil || paths[id.File] == "" {
+				t.Fatalf("document %d is of no file that the index knows (%v, %v)", doc, id, err)
 			}
 			return fmt.Sprintf("%s:%d:%d", paths[id.File], id.Offset, id.Part)
 		}

@@ -139,16 +139,16 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 			for it := docs.Iterator(); it.HasNext(); {
 				doc := it.Next()
 				kinds[doc] = string(row.Kind)
-				if id, ok := s.ID(doc); ok {
+				if id, err := s.ID(doc); err == nil {
 					held[posting("", id.File, id.Offset, kinds[doc])] = true
 					held[posting("", id.File, id.Offset, "")] = true
 				}
 			}
 		}
 		err := s.Walk(segment.FieldText, func(term []byte, doc, _, _ uint32) {
-			id, ok := s.ID(doc)
-			if !ok {
-				t.Errorf("the term %q is in a document that is no part", term)
+			id, err := s.ID(doc)
+			if err != nil || id.File == segment.NoFile {
+				t.Errorf("the term %q is in a document that is no part (%v)", term, err)
 				return
 			}
 			held[posting(string(term), id.File, id.Offset, kinds[doc])] = true
