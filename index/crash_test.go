@@ -352,17 +352,7 @@ func TestDamagedFiles(t *testing.T) {
 				if err := damage.do(filepath.Join(dir, file), rnd); err != nil {
 					t.Fatal(err)
 				}
-				if strings.HasSuffix(file, ".zap") {
-					readDamaged(t, dir)
-				} else if r, err := index.Open(dir); err == nil {
-					// What a manifest covers in full, or readers do not read.
-					if diff := cmp.Diff(want, readContents(t, r)); diff != "" {
-						t.Errorf("other answers: %s", diff)
-					}
-					_ = r.Close()
-				} else if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, index.ErrVersion) && !errors.Is(err, index.ErrNoIndex) {
-					t.Errorf("Open: %v, want ErrDamaged", err)
-				}
+				readDamaged(t, dir, want)
 				writeDamaged(t, dir)
 			})
 		}
@@ -410,13 +400,11 @@ func TestDamagedState(t *testing.T) {
 	openReader(t, dir)
 }
 
-// readDamaged reads everything from an index with a damaged segment. A flipped bit may
-// change an answer, since answers are compared with the session files when they are
-// shown; here reading must only end without a panic.
-func readDamaged(t *testing.T, dir string) {
+// readDamaged reads everything from an index with a damaged file.
+func readDamaged(t *testing.T, dir string, want contents) {
 	r, err := index.Open(dir)
 	if err != nil {
-		if !errors.Is(err, index.ErrDamaged) {
+		if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, index.ErrVersion) && !errors.Is(err, index.ErrNoIndex) {
 			t.Errorf("Open: %v, want ErrDamaged", err)
 		}
 		return
@@ -429,10 +417,11 @@ func readDamaged(t *testing.T, dir string) {
 				panic(p)
 			}
 		}()
-		readContents(&failed, r)
+		if diff := cmp.Diff(want, readContents(&failed, r)); diff != "" {
+			t.Errorf("other answers: %s", diff)
+		}
 	}()
-	if failed.text != "" && !strings.Contains(failed.text, index.ErrDamaged.Error()) && !strings.Contains(failed.text, "not a document") &&
-		!strings.Contains(failed.text, "Postings(") {
+	if failed.text != "" && !strings.Contains(failed.text, index.ErrDamaged.Error()) {
 		t.Errorf("read: %s", failed.text)
 	}
 }

@@ -15,6 +15,7 @@
 //	dictionary.go  field to terms, and each term to its postings
 //	docvalues.go   document number to the terms of a field
 //	fieldindex.go  field name to its dictionary and doc values
+//	file.go        the checksums of blocks, the footer
 //
 // The parts lie in a segment in this order, fields in the order of their names but
 // for _id, which is first:
@@ -22,19 +23,21 @@
 //	stored values, their index
 //	for each field: postings of its terms, dictionary, doc values, header
 //	field index
+//	table of checksums, which the engine does not know
 //	footer
 //
-// The footer is the engine's: number of documents, addresses of the stored index
-// and the field index, chunk mode, version, and CRC-32 (IEEE) of all before it.
 // Documents are numbered from 0. An address counts from the first byte of the
 // segment. A varint is an unsigned LEB128; every other number is big endian unless
 // its layout says otherwise. All segments have the same fields, so that the engine
 // can copy bytes when it merges.
 //
-// Everything is read from the mapped file in place, and everything that is read is
-// checked or contained: whatever the bytes, callers get a value or an error that
-// wraps format.ErrDamaged. Merging, and opening and checking the footer, are left
-// to the engine.
+// Everything is read from the mapped file in place. A block of 4 KiB is compared with
+// its checksum when something in it is first read, by body.check, before the value of
+// any byte of it is used; the references to a file share what was compared. Whatever
+// the bytes, callers get what was written or an error that wraps format.ErrDamaged.
+// Bounds are checked all the same, and what goes wrong is contained: a file can be cut
+// while it is mapped. Merging is left to the engine, which gets segments of which every
+// block was compared.
 //
 // Of our packages it may import index/analysis, index/format, internal/files and
 // internal/session.

@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,21 +47,34 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// tail returns the table and the footer of a file with this body.
-func (p *parts) tail(body []byte) []byte {
+// tail returns the table and the footer of a file with a body of these checksums.
+func (p *parts) tail(table []byte, sum uint32) []byte {
 	be := binary.BigEndian
-	var b []byte
-	for at := 0; at < len(body); at += blockSize {
-		b = be.AppendUint32(b, crc32.Checksum(body[at:min(at+blockSize, len(body))], castagnoli))
-	}
-	b = be.AppendUint32(b, 0)
+	b := be.AppendUint32(table, 0)
 	b = be.AppendUint64(b, uint64(p.docs))
 	b = be.AppendUint64(b, p.storedIndex)
 	b = be.AppendUint64(b, p.fieldIndex)
 	b = be.AppendUint32(b, chunkMode)
 	b = be.AppendUint32(b, zap.Version)
-	sum := crc32.Update(crc32.ChecksumIEEE(body), crc32.IEEETable, b)
-	return be.AppendUint32(b, sum)
+	return be.AppendUint32(b, crc32.Update(sum, crc32.IEEETable, b))
+}
+
+// sumBlocks returns the table of a body, and the CRC-32 (IEEE) of all of it.
+func sumBlocks(body io.Reader) (table []byte, sum uint32, err error) {
+	block := make([]byte, blockSize)
+	for {
+		n, err := io.ReadFull(body, block)
+		if n > 0 {
+			table = binary.BigEndian.AppendUint32(table, crc32.Checksum(block[:n], castagnoli))
+			sum = crc32.Update(sum, crc32.IEEETable, block[:n])
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return table, sum, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+	}
 }
 
 // parts is what the footer says.
@@ -235,21 +250,28 @@ func addTable(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	mapped, err := mmap.Map(f, mmap.RDONLY, 0)
+	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, mapped.Unmap()) }()
-	written := mapped[:len(mapped)-crc32.Size]
-	if crc32.ChecksumIEEE(written) != binary.BigEndian.Uint32(mapped[len(written):]) {
-		return format.Damaged("segment %s does not have the checksum it was written with", filepath.Base(path))
+	size := info.Size() - footerSize
+	footer := make([]byte, footerSize)
+	if _, err := f.ReadAt(footer, size); err != nil {
+		return err
 	}
-	body := mapped[:len(mapped)-footerSize]
-	p, ok := readParts(mapped[len(body):])
+	p, ok := readParts(footer)
 	if !ok {
 		return fmt.Errorf("segment %s has a footer of an unknown form", filepath.Base(path))
 	}
-	if _, err := f.WriteAt(p.tail(body), int64(len(body))); err != nil {
+	table, sum, err := sumBlocks(bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 1<<20))
+	if err != nil {
+		return err
+	}
+	rest, want := footer[:footerSize-crc32.Size], footer[footerSize-crc32.Size:]
+	if crc32.Update(sum, crc32.IEEETable, rest) != binary.BigEndian.Uint32(want) {
+		return format.Damaged("segment %s does not have the checksum it was written with", filepath.Base(path))
+	}
+	if _, err := f.WriteAt(p.tail(table, sum), size); err != nil {
 		return err
 	}
 	return f.Sync()
@@ -257,11 +279,15 @@ func addTable(path string) (err error) {
 
 // WriteTo writes the bytes of a segment file.
 func (m *Image) WriteTo(w io.Writer) (int64, error) {
+	table, sum, err := sumBlocks(bytes.NewReader(m.bytes))
+	if err != nil {
+		return 0, err
+	}
 	n, err := w.Write(m.bytes)
 	if err != nil {
 		return int64(n), err
 	}
-	k, err := w.Write(m.tail(m.bytes))
+	k, err := w.Write(m.tail(table, sum))
 	return int64(n + k), err
 }
 

@@ -13,6 +13,11 @@ func openFile(t testing.TB, docs ...Document) *Segment {
 	for i := range docs {
 		a.Add(&docs[i])
 	}
+	return openAccumulated(t, a)
+}
+
+func openAccumulated(t testing.TB, a *Accumulator) *Segment {
+	t.Helper()
 	image, err := a.Build()
 	if err != nil {
 		t.Fatal(err)

@@ -177,8 +177,11 @@ func (s *Segment) Verify(ctx context.Context) (err error) {
 // before.
 func (s *Segment) compareAll(ctx context.Context) error {
 	for block := range uint64(len(s.sums) / crc32.Size) {
-		if block%256 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("verify %s: %w", s.name, ctx.Err())
+		if block%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("verify %s: %w", s.name, err)
+			}
+			s.Trim()
 		}
 		if err := s.compare(block); err != nil {
 			return err

@@ -263,9 +263,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // Whatever is damaged in the index, an answer is right or is an error: never
-// fewer hits with a good exit code, never a stack trace. The one exception is a bit
-// inside a segment, which only doctor is sure to notice: then what is shown is right,
-// and something may be missing.
+// fewer hits with a good exit code, never a stack trace.
 func TestDamagedIndex(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "index")
@@ -317,14 +315,6 @@ func TestDamagedIndex(t *testing.T) {
 			e, r := search(t, home, append(where, "gateway")...)
 			if bytes.Contains(r.stderr, []byte("goroutine ")) || bytes.Contains(r.stderr, []byte("panic:")) || r.exit != 0 && r.exit != 2 {
 				t.Errorf("%s %s: exit code %d\n%.1500s", rel, name, r.exit, r.stderr)
-			}
-			if name == "a bit turned" && filepath.Ext(path) == ".zap" {
-				for _, h := range e.Hits {
-					if !strings.Contains(strings.ToLower(h.Fragment.Text), "gateway") {
-						t.Errorf("%s %s: a hit without the word: %q", rel, name, h.Fragment.Text)
-					}
-				}
-				continue
 			}
 			if r.exit == 0 && (len(e.Hits) != len(good.Hits) || e.Total != good.Total) {
 				t.Errorf("%s %s: %d hits, total %d, want %d and %d\n%s", rel, name, len(e.Hits), e.Total, len(good.Hits), good.Total, r.stderr)

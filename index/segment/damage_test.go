@@ -1,0 +1,295 @@
+package segment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"pigrep/index/format"
+	"pigrep/internal/lab/testkit"
+)
+
+// reading is one way to read a segment.
+type reading struct {
+	name string
+	read func(s *Segment) (any, error)
+}
+
+// readings is every way to read a segment of damageSamples.
+func readings() []reading {
+	list := []reading{
+		{"Files", func(s *Segment) (any, error) { return s.Files() }},
+		{"ID", func(s *Segment) (any, error) {
+			var ids []ID
+			for doc := range uint32(s.Len()) {
+				id, err := s.ID(doc)
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, id)
+			}
+			return ids, nil
+		}},
+		{"EntryHashes", func(s *Segment) (any, error) {
+			var got [][2]uint64
+			return &got, s.EntryHashes(allDocuments(s), func(doc uint32, hash uint64) { got = append(got, [2]uint64{uint64(doc), hash}) })
+		}},
+		{"KeywordsOf", func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.KeywordsOf(FieldTool, allDocuments(s), func(i int, term []byte) { got = append(got, fmt.Sprint(i, string(term))) })
+		}},
+		{"EachStored", func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.EachStored(IDRange{"r:", "r;"}, func(id, value []byte) error {
+				got = append(got, string(id), string(value))
+				return nil
+			})
+		}},
+		{"Stored", func(s *Segment) (any, error) { return s.Stored("r:000007") }},
+		{"Stored of none", func(s *Segment) (any, error) { return s.Stored("r:000008") }},
+		{"DocumentsIn", func(s *Segment) (any, error) {
+			docs, err := s.DocumentsIn([]IDRange{DocumentIDs(2, 30), OneID("r:000007")})
+			return arrayOf(docs), err
+		}},
+		{"Infix", func(s *Segment) (any, error) {
+			docs, ok, err := s.Infix(FieldText, []byte("ord1"), false, 1000)
+			return fmt.Sprint(arrayOf(docs), ok), err
+		}},
+		{"Infix at the end", func(s *Segment) (any, error) {
+			docs, ok, err := s.Infix(FieldText, []byte("7"), true, 1000)
+			return fmt.Sprint(arrayOf(docs), ok), err
+		}},
+		{"Fuzzy", func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.Fuzzy(FieldText, []byte("w"), []byte("word12"), 2, func(term []byte, edits, count int) bool {
+				got = append(got, fmt.Sprint(string(term), edits, count))
+				return true
+			})
+		}},
+		{"Typos", func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.Typos(FieldText, []byte("word12"), func(term []byte) { got = append(got, string(term)) })
+		}},
+		{"Walk", func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.Walk(FieldText, func(term []byte, doc, freq, length uint32) {
+				got = append(got, fmt.Sprint(string(term), doc, freq, length))
+			})
+		}},
+	}
+	for _, f := range append(Fields(), fieldID) {
+		list = append(list, reading{"Terms of " + string(f), func(s *Segment) (any, error) {
+			var got []string
+			return &got, s.Terms(f, nil, func(term []byte, count int) bool {
+				got = append(got, fmt.Sprint(string(term), count))
+				return true
+			})
+		}})
+	}
+	for _, f := range []Field{FieldKind, FieldTool, FieldText} {
+		for _, term := range []string{"prompt", "bash", "common", "word12", "absent"} {
+			list = append(list, reading{fmt.Sprintf("%s %s", f, term), func(s *Segment) (any, error) {
+				at, err := s.PostingsOffset(f, []byte(term))
+				if err != nil {
+					return nil, err
+				}
+				n, err := s.CountAt(at)
+				if err != nil {
+					return nil, err
+				}
+				set := make([]uint64, (s.Len()+63)/64)
+				if err := s.Mark(at, set); err != nil {
+					return nil, err
+				}
+				docs, err := s.Bitmap(f, []byte(term))
+				return fmt.Sprint(n, set, arrayOf(docs)), err
+			}})
+		}
+	}
+	return list
+}
+
+func allDocuments(s *Segment) []uint32 {
+	docs := make([]uint32, s.Len())
+	for i := range docs {
+		docs[i] = uint32(i)
+	}
+	return docs
+}
+
+func arrayOf(docs *roaring.Bitmap) []uint32 {
+	if docs == nil {
+		return nil
+	}
+	return docs.ToArray()
+}
+
+// damageSamples returns documents of a few files, from this one on, with records. With
+// some thousand of them, every structure of a segment takes several blocks somewhere.
+func damageSamples(rnd *rand.Rand, file, n int) *Accumulator {
+	a := NewAccumulator()
+	for i := range n {
+		a.Add(&Document{
+			ID: ID{File: uint32(file + i*5/n), Offset: int64(i)}, Kind: "prompt", Tool: []string{"", "bash", "edit"}[rnd.IntN(3)], EntryID: fmt.Sprintf("%08x", rnd.Uint32()),
+			Copy: rnd.Uint64(), Error: i%9 == 0, Text: fmt.Appendf([]byte(words(rnd, 4)), " common common word%d word%d", rnd.IntN(40), rnd.IntN(200)),
+		})
+		if i%1000 == 7 {
+			a.AddStored(fmt.Appendf(nil, "r:%06d", file*100_000+i), []byte(words(rnd, 3000)))
+		}
+	}
+	return a
+}
+
+// damagedFile is a segment file whose bytes are changed.
+type damagedFile struct {
+	path        string
+	good        []byte
+	fingerprint Fingerprint
+	deleted     *roaring.Bitmap
+	want        []any
+	memory      uint64 // that all readings take
+	readings    []reading
+}
+
+func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedFile {
+	t.Helper()
+	good, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &damagedFile{filepath.Join(t.TempDir(), "damaged"+Ext), good, s.Fingerprint(), deleted, nil, 0, readings()}
+	for range 2 { // the second time with what the process keeps
+		d.memory = d.try(t, "nothing", good, func(i int, got any, err error) {
+			if err != nil {
+				t.Fatalf("%s: %v", d.readings[i].name, err)
+			}
+			d.want = append(d.want, got)
+		})
+	}
+	return d
+}
+
+// try opens the file with other bytes and visits what each reading returns. It returns
+// how many bytes were allocated.
+func (d *damagedFile) try(t *testing.T, what string, data []byte, visit func(i int, got any, err error)) uint64 {
+	t.Helper()
+	if err := os.WriteFile(d.path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s, err := OpenAs(d.path, d.fingerprint, d.deleted)
+	if err != nil {
+		if !errors.Is(err, format.ErrDamaged) {
+			t.Errorf("%s: OpenAs: %v, want ErrDamaged", what, err)
+		}
+		return 0
+	}
+	defer s.Close()
+	Share([]*Segment{s}, func() []Duplicates { return nil })
+	for i, r := range d.readings {
+		got, err := r.read(s)
+		visit(i, got, err)
+	}
+	runtime.ReadMemStats(&after)
+	same := bytes.Equal(data, d.good)
+	if err := s.Verify(context.Background()); same != (err == nil) || err != nil && !errors.Is(err, format.ErrDamaged) {
+		t.Errorf("%s: Verify: %v", what, err)
+	}
+	if !same {
+		if m, err := Merge(context.Background(), []*Segment{s, s}, d.path+"merged"); !errors.Is(err, format.ErrDamaged) {
+			t.Errorf("%s: Merge: %v, %v, want ErrDamaged", what, m, err)
+		}
+	}
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// check fails unless each reading of the file with these bytes returns what it did, or
+// ErrDamaged.
+func (d *damagedFile) check(t *testing.T, what string, data []byte) {
+	t.Helper()
+	memory := d.try(t, what, data, func(i int, got any, err error) {
+		if err != nil && !errors.Is(err, format.ErrDamaged) || err == nil && !reflect.DeepEqual(got, d.want[i]) {
+			t.Errorf("%s: %s: %v, %.300v\nwant %.300v", what, d.readings[i].name, err, got, d.want[i])
+		}
+	})
+	if memory > 2*d.memory+1<<20 {
+		t.Errorf("%s: %d bytes allocated, usually %d", what, memory, d.memory)
+	}
+}
+
+// Whatever is changed in a segment file, each way to read it returns what it would
+// have, or ErrDamaged: never something else.
+func TestDamageIsNoticed(t *testing.T) {
+	testkit.Unraced(t)
+	seed := uint64(18)
+	if testkit.Long() {
+		seed = rand.Uint64()
+		t.Logf("seed %d", seed)
+	}
+	rnd := rand.New(rand.NewPCG(seed, 4))
+	deleted := roaring.BitmapOf(3, 4, 5, 100, 101)
+	written := openAccumulated(t, damageSamples(rnd, 0, 5000))
+	partly := written.Reference(deleted)
+	defer partly.Close()
+	merged, err := Merge(t.Context(), []*Segment{partly, openAccumulated(t, damageSamples(rnd, 10, 300))}, filepath.Join(t.TempDir(), "2"+Ext))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer merged.Close()
+	for name, d := range map[string]*damagedFile{
+		"written": newDamagedFile(t, written, nil), "partly deleted": newDamagedFile(t, written, deleted), "merged": newDamagedFile(t, merged, nil),
+	} {
+		size := len(d.good)
+		change := func(what string, at, size int, to func(b byte) byte) {
+			t.Helper()
+			data := bytes.Clone(d.good)
+			for i := at; i < min(at+size, len(data)); i++ {
+				data[i] = to(data[i])
+			}
+			d.check(t, fmt.Sprintf("%s: %s from %d", name, what, at), data)
+		}
+		// In some blocks, or in every one: what is read without a check differs.
+		step := testkit.HowMany(40, 20, 1)
+		for block := rnd.IntN(step); block*blockSize < size; block += step {
+			at := block * blockSize
+			bit := byte(1) << rnd.IntN(8)
+			change("a bit flipped", min(at+rnd.IntN(blockSize), size-1), 1, func(b byte) byte { return b ^ bit })
+			change("zeros", at+rnd.IntN(8)*512, 512, func(byte) byte { return 0 })
+			change("inverted", at, blockSize, func(b byte) byte { return ^b })
+		}
+		for _, left := range []int{0, 1, footerSize, blockSize, size / 2, size - 1} {
+			d.check(t, fmt.Sprintf("%s: cut to %d", name, left), d.good[:left])
+		}
+		d.check(t, name+": with a byte more", append(slices.Clip(d.good), 0))
+	}
+}
+
+// The size of a body follows from that of its file, whatever it is.
+func TestBodySize(t *testing.T) {
+	for _, want := range []int{1, 100, blockSize - 1, blockSize, blockSize + 1, 3 * blockSize, 1000*blockSize + 7} {
+		table, sum, err := sumBlocks(bytes.NewReader(make([]byte, want)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := want + len((&parts{}).tail(table, sum))
+		if got, ok := bodySize(int64(size)); !ok || got != int64(want) {
+			t.Errorf("bodySize(%d) = %d, %t, want %d", size, got, ok, want)
+		}
+	}
+	for _, size := range []int64{0, 1, footerSize, footerSize + 4, 2*(blockSize+4) - blockSize + footerSize} {
+		if got, ok := bodySize(size); ok {
+			t.Errorf("bodySize(%d) = %d, want none", size, got)
+		}
+	}
+}
