@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
-	"pigrep/indexer"
 	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/mcp"
 	"pigrep/internal/ui/printer"
@@ -87,8 +86,8 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 			}
 			return forAgents(s), nil
 		},
-		At: func(generation uint64) *mcp.Index {
-			if s := x.At(generation); s != nil {
+		At: func(number uint64) *mcp.Index {
+			if s := x.At(number); s != nil {
 				return forAgents(s)
 			}
 			return nil
@@ -143,11 +142,11 @@ func agentError(ctx context.Context, err error) error {
 // forAgents turns a snapshot into the index of one answer.
 func forAgents(s *live.Snapshot) *mcp.Index {
 	x := &mcp.Index{
-		Reader: s.Reader, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
+		Reader: s.Reader, Number: s.Number, State: s.State, Pin: s.Pin, Damaged: s.Damaged,
 		Files: (&knownFiles{reader: s.Reader, found: s.Found}).files,
 		Close: func() { _ = s.Close() }, // reading is done, so an error does not matter
 	}
-	if lag := lagText(indexer.Lag{Files: s.State.PendingFiles, Bytes: s.State.PendingBytes}); s.State.PendingFiles > 0 {
+	if lag := lagText(s.Missing); s.Missing.Files > 0 {
 		switch {
 		case s.Watcher != nil:
 			x.Lag = fmt.Sprintf("%s not in this answer yet: the watcher (process %d) has not indexed it", lag, s.Watcher.PID)

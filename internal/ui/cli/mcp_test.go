@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/adapter"
+	"pigrep/indexer"
 	"pigrep/internal/lab/testkit"
 	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/mcp"
@@ -29,6 +30,7 @@ type agent struct {
 	app *App
 	dir string // of the sessions
 	x   *live.Index
+	*location
 }
 
 // newAgent copies the sessions and connects to a server in this process.
@@ -41,6 +43,7 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 		t.Fatal(err)
 	}
 	p := &location{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: g.dir}}}
+	g.location = p
 	g.x = live.Open(t.Context(), a.indexing(p), false)
 	g.x.Patience = time.Minute // the first index may take long on a busy machine
 	config := a.mcpConfig(g.x, p, false)
@@ -63,20 +66,19 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	return g
 }
 
-// settle waits until the files have been there for so long that nobody has to look
-// at them again.
+// settle indexes the files, and waits until they have been there for so long that nobody
+// has to look at them again.
 func (g *agent) settle() {
 	g.t.Helper()
-	last := uint64(0)
+	opt := g.app.indexing(g.location)
+	opt.Wait = time.Minute // for the server
 	waitFor(g.t, func() bool {
-		l, err := g.x.Snapshot(g.t.Context())
+		res, err := indexer.Update(g.t.Context(), opt)
 		if err != nil {
 			g.t.Fatal(err)
 		}
-		defer l.Close()
-		before := last
-		last = l.Reader.Generation()
-		return last == before
+		defer res.Reader.Close()
+		return res.Lag == indexer.Lag{} && res.Changes[indexer.Unchanged] == len(res.Found.Files)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -29,6 +30,7 @@ type tuiBackend struct {
 	location *location
 	index    *live.Index
 	context  context.Context // of the run
+	behind   atomic.Bool     // this process does not follow the session files; see current
 }
 
 // newTUIBackend returns the backend for an index. The caller closes the index.
@@ -58,8 +60,19 @@ func (b *tuiBackend) open() (x *snapshot, give func(), err error) {
 	return nil, nil, indexProblem(err)
 }
 
+// current is open for a search. If this process does not follow the session files, because
+// another one does or is writing, they are compared with the index first.
+func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err error) {
+	if b.behind.Load() {
+		if s, err := b.index.Snapshot(ctx); err == nil {
+			return &snapshot{reader: s.Reader, agents: b.location.agents}, func() { s.Close() }, nil
+		}
+	}
+	return b.open()
+}
+
 func (b *tuiBackend) search(ctx context.Context, req query.Request) (*query.Response, error) {
-	x, give, err := b.open()
+	x, give, err := b.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +81,7 @@ func (b *tuiBackend) search(ctx context.Context, req query.Request) (*query.Resp
 }
 
 func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	x, give, err := b.open()
+	x, give, err := b.current(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,6 @@ const (
 // --no-update, or if there is a watcher, it only looks for generations of other
 // processes.
 func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
-	dir := b.location.indexDir
 	var mu sync.Mutex
 	var state tui.State
 	change := func(with func(*tui.State)) {
@@ -34,17 +33,18 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 			report(state)
 		}
 	}
-	look := func(s *tui.State) {
-		if n, err := index.Newest(dir); err == nil {
-			s.Generation = n
+	look := func() {
+		if n, err := b.newest(ctx); err == nil {
+			change(func(s *tui.State) { s.Generation = n })
 		}
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	if b.options.noUpdate {
-		change(func(s *tui.State) { look(s); s.Problem = "as it was indexed" })
+		look()
+		change(func(s *tui.State) { s.Problem = "as it was indexed" })
 	} else {
-		change(look)
+		look()
 		watching.Go(func() { b.watch(ctx, change) })
 	}
 	ticker := time.NewTicker(pollEvery)
@@ -54,9 +54,22 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			change(look)
+			look()
 		}
 	}
+}
+
+// newest returns the number of what a search would be answered from.
+func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
+	if !b.behind.Load() {
+		return index.Newest(b.location.indexDir)
+	}
+	x, err := b.index.Snapshot(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer x.Close()
+	return x.Number, nil
 }
 
 // watch keeps the index up to date until the context ends or an update fails.
@@ -79,13 +92,16 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 			switch e.Kind {
 			case indexer.WatchReady, indexer.WatchUpdated:
 				ready = true
+				b.behind.Store(false)
 				*s = tui.State{Generation: e.Generation, Ready: true}
 				if !e.Complete {
 					s.Problem = "not all files can be read (pigrep status)"
 				}
 			case indexer.WatchWaiting:
+				b.behind.Store(true)
 				s.Indexing, s.Problem = false, "another process writes the index"
 			case indexer.WatchFailed:
+				b.behind.Store(true)
 				s.Indexing, s.Problem = false, "update failed: "+reason(e.Err)
 			}
 		})
@@ -98,6 +114,7 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 		}()
 		return indexer.Watch(ctx, opt)
 	}()
+	b.behind.Store(true)
 	change(func(s *tui.State) {
 		s.Indexing = false
 		switch {

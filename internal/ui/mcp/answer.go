@@ -9,7 +9,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
-	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/filter"
@@ -165,7 +164,7 @@ func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
 	return cut.cut()
 }
 
-// indexed opens the index for a request: the generation of its cursor, if it has
+// indexed opens the index for a request: the snapshot of its cursor, if it has
 // one.
 func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) (*Index, *cursor, error) {
 	// Whole minutes, so that relative times mean the same in calls shortly after.
@@ -175,7 +174,7 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) 
 		if err != nil {
 			return nil, nil, err
 		}
-		at.Generation = x.Reader.Generation()
+		at.Snapshot = x.Number
 		return x, at, nil
 	}
 	now := at.Now
@@ -186,18 +185,18 @@ func (s *server) indexed(ctx context.Context, tool string, input any, p Paging) 
 	if at.Now == 0 {
 		at.Now = now
 	}
-	if x := s.At(at.Generation); x != nil {
+	if x := s.At(at.Snapshot); x != nil {
 		return x, at, nil
 	}
 	x, err := s.Open(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.Reader.Generation() == at.Generation {
+	if x.Number == at.Snapshot {
 		return x, at, nil
 	}
-	defer x.Close()
-	return nil, nil, expired(at, x.Reader.Generation())
+	x.Close()
+	return nil, nil, errExpired
 }
 
 // next returns a cursor to another position of the same answer.
@@ -290,11 +289,7 @@ func (t *tail) write(b *strings.Builder) {
 	for _, w := range t.Warnings {
 		fmt.Fprintf(b, "Warning: %s\n", w)
 	}
-	switch {
-	case t.Index.Complete:
-	case t.Index.PendingFiles > 0:
-		fmt.Fprintf(b, "Not complete: %s not searched yet.\n", human.Plural(t.Index.PendingFiles, "session file is", "session files are"))
-	default:
-		b.WriteString("Not complete: some session files cannot be read.\n")
+	if !t.Index.Complete {
+		b.WriteString("Not complete: not every session file was searched.\n")
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A cursor is where the next page of an answer begins. The generation of the index
-// and a hash of the request identify the answer. A cursor is not secret and grants
+// A cursor is where the next page of an answer begins. The number of the snapshot of the
+// index and a hash of the request identify the answer. A cursor is not secret and grants
 // nothing; its checksum only detects damage.
 type cursor struct {
-	Generation uint64 `json:"g"`
-	Request    uint64 `json:"r"`
-	At         int    `json:"a,omitempty"` // items before it
-	Window     int    `json:"w,omitempty"` // of a search: sessions that were requested
-	Part       int    `json:"p,omitempty"` // of an entry: parts before it
-	Offset     int    `json:"o,omitempty"` // bytes of the text of the part before it
-	Now        int64  `json:"n,omitempty"` // Unix milliseconds: what relative times are relative to
+	Snapshot uint64 `json:"g"`
+	Request  uint64 `json:"r"`
+	At       int    `json:"a,omitempty"` // items before it
+	Window   int    `json:"w,omitempty"` // of a search: sessions that were requested
+	Part     int    `json:"p,omitempty"` // of an entry: parts before it
+	Offset   int    `json:"o,omitempty"` // bytes of the text of the part before it
+	Now      int64  `json:"n,omitempty"` // Unix milliseconds: what relative times are relative to
 
 	relative bool // the request has relative times
 }
@@ -55,12 +55,8 @@ func decodeCursor(text string, request uint64) (*cursor, error) {
 	return c, nil
 }
 
-// expired is the error for a cursor whose generation is gone.
-func expired(c *cursor, newest uint64) error {
-	return &Error{codeCursorExpired,
-		fmt.Sprintf("the index has changed: the cursor is for generation %d, the index is at %d", c.Generation, newest),
-		"ask again without the cursor"}
-}
+// errExpired is the error for a cursor whose snapshot is gone.
+var errExpired = &Error{codeCursorExpired, "the index has changed since the page before", "ask again without the cursor"}
 
 // hashRequest identifies a request by its tool and arguments; cursor and maxBytes
 // must have been cleared.

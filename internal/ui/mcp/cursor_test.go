@@ -12,7 +12,7 @@ import (
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	request := hashRequest("index", "search", &SearchInput{Query: "x"})
-	want := &cursor{Generation: 12, Request: request, At: 17, Window: 20, Part: 1, Offset: 4096, Now: 1700000000000}
+	want := &cursor{Snapshot: 12, Request: request, At: 17, Window: 20, Part: 1, Offset: 4096, Now: 1700000000000}
 	text := want.encode()
 	got, err := decodeCursor(text, request)
 	if err != nil || cmp.Diff(want, got, cmpopts.IgnoreUnexported(cursor{})) != "" {
@@ -39,7 +39,7 @@ func TestCursor(t *testing.T) {
 }
 
 func FuzzDecodeCursor(f *testing.F) {
-	f.Add((&cursor{Generation: 1, At: 5}).encode())
+	f.Add((&cursor{Snapshot: 1, At: 5}).encode())
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := decodeCursor(text, 0)

@@ -182,7 +182,7 @@ func TestBadArguments(t *testing.T) {
 		{"grep", `{"pattern":["` + strings.Repeat("x", 15_000) + `","` + strings.Repeat("y", 15_000) + `"]}`, "pattern has 30000 characters, more than 20000"},
 		{"grep", `{"pattern":"x","exclude":"` + strings.Repeat("x", 1<<20) + `"}`, "the arguments have"},
 		{"search", `{"query":"x","cursor":"abc"}`, "not a cursor"},
-		{"search", `{"query":"x","cursor":"` + (&cursor{Generation: 1}).encode() + `"}`, "another request"},
+		{"search", `{"query":"x","cursor":"` + (&cursor{Snapshot: 1}).encode() + `"}`, "another request"},
 		{"search", `[1]`, "no JSON object"},
 		{"grep", `{"pattern":[]}`, `"pattern" is missing`},
 		{"grep", `{"pattern":"x","case":"lower"}`, "smart, sensitive, ignore"},

@@ -8,7 +8,7 @@
 // excluded unless it asks. A short text has the same facts, for clients that show
 // only text.
 //
-// The same request on the same generation of the index returns the same bytes.
+// The same request on the same snapshot of the index returns the same bytes.
 package mcp
 
 import (
@@ -35,10 +35,10 @@ type Config struct {
 	Logger  *slog.Logger
 	Now     func() time.Time
 
-	// Open updates and opens the index. At opens a generation; nil if it is
+	// Open updates and opens the index. At opens a snapshot of it again; nil if that is
 	// gone. The caller closes both.
 	Open func(ctx context.Context) (*Index, error)
-	At   func(generation uint64) *Index
+	At   func(snapshot uint64) *Index
 	// Name identifies the index, since a cursor is only valid for one.
 	Name     string
 	Resume   query.ResumeFunc         // how sessions are resumed
@@ -54,14 +54,15 @@ type Config struct {
 // Session identifies a session; either field may be empty.
 type Session struct{ ID, Path string }
 
-// Index is an index, open for one answer.
+// Index is a snapshot of an index, open for one answer.
 type Index struct {
 	Reader   *index.Reader
+	Number   uint64           // of the snapshot
 	State    query.IndexState // what it lacks
 	Lag      string           // why it lacks files; "" if it has all
 	Warnings []string         // about what cannot be read
 	Files    func() []grep.File
-	Pin      func() // keeps the generation for later calls with a cursor
+	Pin      func() // keeps the snapshot for later calls with a cursor
 	Damaged  func() // has the index rebuilt before it is opened again
 	Close    func()
 }

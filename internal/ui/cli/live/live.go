@@ -16,12 +16,11 @@ import (
 
 // Index is an index that stays open. A question gets a snapshot of the newest
 // generation: the session files are compared with it first, as every reading command
-// does, and new bytes are indexed by one goroutine for all questions that wait. No
-// question waits for an update that takes longer than Patience: it is answered from
-// the last generation, and says what is not in it.
+// does, and new bytes are indexed by one goroutine for all questions that wait, in memory
+// if they are few. No question waits for an update that takes longer than Patience: it is
+// answered from the last generation, and says what is not in it.
 //
-// What stays open is a generation, which blocks no writer. An Index is safe for
-// concurrent use.
+// What stays open blocks no writer. An Index is safe for concurrent use.
 type Index struct {
 	Patience time.Duration // how long a question waits for an update; set it before the first one
 
@@ -30,14 +29,17 @@ type Index struct {
 	context  context.Context // ends the update that runs, with the index
 	stop     context.CancelFunc
 
-	mu      sync.Mutex
-	newest  *sharedReader // nil also after a while without questions
-	idle    *time.Timer
-	pinned  []*sharedReader // older ones, the oldest first
-	running *update         // nil when none runs
-	failed  error           // of the last update; nil when it did all there was to do
-	damaged uint64          // the generation that a question found damaged; 0 for none
-	watcher *indexer.Watcher
+	mu       sync.Mutex
+	newest   *sharedReader // nil also after a while without questions
+	idle     *time.Timer
+	pinned   []*sharedReader // older ones, the oldest first
+	running  *update         // nil when none runs
+	failed   error           // of the last update; nil when it did all there was to do
+	damaged  uint64          // the generation that a question found damaged; 0 for none
+	watcher  *indexer.Watcher
+	inMemory uint64 // number of the last reader with something in memory
+
+	work sync.WaitGroup // updates, and commits of what was in memory
 }
 
 // update is an update that runs.
@@ -49,16 +51,23 @@ type update struct {
 // sharedReader is a reader that several questions may use at the same time.
 type sharedReader struct {
 	*index.Reader
-	uses   int // questions, and one for being the newest or pinned
+	number uint64      // of the generation, unless a part is in memory
+	memory indexer.Lag // that part
+	uses   int         // questions, and one for being the newest or pinned
 	expiry *time.Timer
 }
 
-// How long a question waits for the index, how long and how many older generations
+// firstInMemory is more than the number of any generation. The numbers of readers with a
+// part in memory follow, and no other process has the same.
+func firstInMemory(now time.Time) uint64 { return 1<<62 | uint64(now.UnixNano()) }
+
+// How long a question waits for the index, how long an update waits for its lock, how long and how many older generations
 // stay open for those who want to read on in their answers, and for how long the newest
 // one stays open without questions: open files take room on the disk after another
 // process has replaced and deleted them.
 const (
 	usualPatience = 5 * time.Second
+	shortWait     = time.Second // for another writer, which may be this process
 	pinFor        = 10 * time.Minute
 	MaxPinned     = 4
 	idleFor       = 15 * time.Minute
@@ -67,8 +76,8 @@ const (
 // Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
 // caller closes it.
 func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
-	opt.Yield = true
-	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience}
+	opt.Yield, opt.Memory, opt.Wait = true, true, shortWait
+	x := &Index{options: opt, noUpdate: noUpdate, Patience: usualPatience, inMemory: firstInMemory(opt.Now())}
 	x.context, x.stop = context.WithCancel(ctx)
 	x.idle = time.AfterFunc(idleFor, x.rest)
 	return x
@@ -94,12 +103,7 @@ func (x *Index) rest() {
 func (x *Index) Close() error {
 	x.stop()
 	x.idle.Stop()
-	x.mu.Lock()
-	running := x.running
-	x.mu.Unlock()
-	if running != nil {
-		<-running.done
-	}
+	x.work.Wait()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range x.pinned {
@@ -114,11 +118,14 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Snapshot is a generation of the index that is open for one question.
+// Snapshot is a generation of the index that is open for one question, with what is
+// indexed in memory beside it.
 type Snapshot struct {
 	Reader   *index.Reader
+	Number   uint64           // the same for snapshots with the same content
 	Found    *indexer.Found   // the session files as they were when it was asked for
 	State    query.IndexState // what the generation lacks
+	Missing  indexer.Lag      // what Reader lacks
 	Errors   []indexer.FileError
 	Updating bool             // what it lacks is being indexed
 	Failed   error            // why the index could not be brought up to date; nil when it could
@@ -193,13 +200,13 @@ func (x *Index) why(openErr error) error {
 	return openErr
 }
 
-// At returns the generation of this number if it is still open; nil if not. The caller
+// At returns the snapshot of this number if it is still open; nil if not. The caller
 // closes it.
-func (x *Index) At(generation uint64) *Snapshot {
+func (x *Index) At(number uint64) *Snapshot {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, r := range append(x.pinned[:len(x.pinned):len(x.pinned)], x.newest) {
-		if r == nil || r.Generation() != generation {
+		if r == nil || r.number != number {
 			continue
 		}
 		r.uses++
@@ -233,7 +240,7 @@ func (x *Index) take() (*sharedReader, error) {
 	if x.newest == nil || err == nil && number != x.newest.Generation() {
 		var reader *index.Reader
 		if reader, err = index.Open(x.options.Dir); err == nil {
-			x.replace(reader)
+			x.replace(reader, indexer.Lag{})
 		}
 	}
 	if x.newest == nil {
@@ -257,14 +264,19 @@ func (x *Index) release(r *sharedReader) {
 	}
 }
 
-// replace makes a reader the newest one; x.mu must be locked.
-func (x *Index) replace(reader *index.Reader) {
+// replace makes a reader the newest one, of which a part may be in memory only; x.mu must
+// be locked.
+func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
 	old := x.newest
-	if old != nil && old.Generation() == reader.Generation() {
+	number := reader.Generation()
+	if memory != (indexer.Lag{}) {
+		x.inMemory++
+		number = x.inMemory
+	} else if old != nil && old.number == number {
 		reader.Close()
 		return
 	}
-	x.newest = &sharedReader{Reader: reader, uses: 1}
+	x.newest = &sharedReader{Reader: reader, number: number, memory: memory, uses: 1}
 	if old == nil {
 		return
 	}
@@ -310,11 +322,13 @@ func (x *Index) unpin(r *sharedReader) {
 // snapshotOf makes a snapshot of a reader whose use has been counted; x.mu must be
 // locked.
 func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag) *Snapshot {
-	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Found: found, Errors: found.Errors(), Updating: x.running != nil}
+	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Number: r.number, Found: found, Missing: lag, Errors: found.Errors(), Updating: x.running != nil}
 	if lag.Files > 0 {
 		s.Failed, s.Watcher = x.failed, x.watcher
 	}
-	s.State = query.IndexState{PendingFiles: lag.Files, PendingBytes: lag.Bytes, Complete: lag.Files == 0 && len(s.Errors) == 0}
+	s.State = query.IndexState{
+		PendingFiles: lag.Files + r.memory.Files, PendingBytes: lag.Bytes + r.memory.Bytes, Complete: lag.Files == 0 && len(s.Errors) == 0,
+	}
 	return s
 }
 
@@ -330,26 +344,29 @@ func (x *Index) update() *update {
 	opt := x.options
 	opt.Rebuild = opt.Rebuild || x.damaged != 0
 	waited := time.AfterFunc(x.Patience, func() { close(u.late) })
-	go func() {
-		defer close(u.done)
+	x.work.Go(func() {
 		res, err := indexer.Update(x.context, opt)
-		x.mu.Lock()
-		defer x.mu.Unlock()
 		waited.Stop()
-		x.running, x.failed = nil, err
-		if res == nil {
-			return
+		x.updated(res, err)
+		close(u.done)
+		if err := res.Commit(x.context, opt); err != nil && opt.Logger != nil {
+			opt.Logger.Debug("commit what is in memory", "error", err)
 		}
-		x.watcher = res.Watcher
-		if res.Reader == nil {
-			return
-		}
-		if x.context.Err() != nil && errors.Is(err, context.Canceled) || res.Reader.Generation() == x.damaged {
-			res.Reader.Close()
-			return
-		}
-		x.damaged = 0
-		x.replace(res.Reader)
-	}()
+	})
 	return u
+}
+
+// updated takes over the result of an update.
+func (x *Index) updated(res *indexer.Result, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.running, x.failed, x.watcher = nil, err, res.Watcher
+	switch {
+	case res.Reader == nil:
+	case x.context.Err() != nil && errors.Is(err, context.Canceled) || x.damaged != 0 && res.Reader.Generation() == x.damaged:
+		res.Reader.Close()
+	default:
+		x.damaged = 0
+		x.replace(res.Reader, res.InMemory)
+	}
 }
