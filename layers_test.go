@@ -71,6 +71,7 @@ var testOnly = []string{"pigrep/internal/lab/e2e", "pigrep/internal/lab/bench", 
 // store above them nor a sibling that is not named is among these.
 var rooms = map[string][]string{
 	"pigrep/index/analysis": {},
+	"pigrep/index/bleve":    {"pigrep/index/segment"},
 	"pigrep/index/format":   {},
 	"pigrep/index/record":   {"pigrep/index/format", "pigrep/internal/session"},
 	"pigrep/index/segment":  {"pigrep/index/analysis", "pigrep/index/format", "pigrep/internal/files", "pigrep/internal/session"},
@@ -81,14 +82,32 @@ var rooms = map[string][]string{
 var sealed = map[string][]string{
 	"github.com/blevesearch/":                                {"pigrep/index/segment"},
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan": {"pigrep/index"}, // it plans merges and knows no files
-	"github.com/fsnotify/":                                   {"pigrep/indexer"},
-	"github.com/gofrs/":                                      {"pigrep/internal/files"},
-	"github.com/spf13/":                                      {"pigrep/internal/ui/cli"},
-	"github.com/schollz/progressbar":                         {"pigrep/internal/ui/cli"},
-	"github.com/pelletier/go-toml":                           {"pigrep/internal/ui/cli"},
-	"github.com/cpuguy83/":                                   {"pigrep/internal/ui/cli/man"},
-	"charm.land/bubble":                                      {"pigrep/internal/ui/tui"},
-	"github.com/modelcontextprotocol/":                       {"pigrep/internal/ui/mcp"},
+	"go.etcd.io/":                      {"pigrep/index/bleve"},
+	"github.com/fsnotify/":             {"pigrep/indexer"},
+	"github.com/gofrs/":                {"pigrep/internal/files"},
+	"github.com/spf13/":                {"pigrep/internal/ui/cli"},
+	"github.com/schollz/progressbar":   {"pigrep/internal/ui/cli"},
+	"github.com/pelletier/go-toml":     {"pigrep/internal/ui/cli"},
+	"github.com/cpuguy83/":             {"pigrep/internal/ui/cli/man"},
+	"charm.land/bubble":                {"pigrep/internal/ui/tui"},
+	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
+}
+
+// Bleve's own store takes 3 ms to initialize, which every run would pay.
+func TestProgramIsWithoutScorch(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	deps := strings.Fields(string(out))
+	if !slices.Contains(deps, "pigrep/index/bleve") {
+		t.Error("the program keeps no store for Bleve")
+	}
+	for _, path := range []string{"github.com/blevesearch/bleve/v2", "github.com/blevesearch/bleve/v2/index/scorch"} {
+		if slices.Contains(deps, path) {
+			t.Errorf("the program imports %s", path)
+		}
+	}
 }
 
 type listed struct {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"pigrep/index/bleve"
 	"pigrep/index/segment"
 )
 
@@ -16,7 +17,7 @@ func TestFormatIsWrittenDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	names := []string{lockName, currentName, manifestName, segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
+	names := []string{lockName, currentName, manifestName, bleve.Dir + "/", segment.Ext, segment.TrigramsExt, "`" + duplicatesName + "`", "`" + segment.FlagError + "`", "`" + segment.FlagCut + "`"}
 	for _, f := range segment.Fields() {
 		names = append(names, "`"+string(f)+"`")
 	}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -96,7 +97,7 @@ func (w *Writer) Compact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compact: %w", w.explain(err))
 	}
-	if err := w.prune(1); err != nil && runtime.GOOS != "windows" { // where readers keep what is old
+	if err := errors.Join(w.prune(1), w.renewStore()); err != nil && runtime.GOOS != "windows" { // where readers keep what is old
 		return fmt.Errorf("compact: remove what was deleted: %w", err)
 	}
 	return nil

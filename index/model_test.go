@@ -49,10 +49,10 @@ func anyDocument(t *rapid.T, file uint32, offset int64, part int) segment.Docume
 		Tool:     keyword("tool"),
 		Provider: keyword("provider"),
 		Model:    keyword("model"),
-		EntryID:  keyword("entry"),
-		Error:    rapid.Bool().Draw(t, "error"),
-		Copy:     rapid.Uint64Range(0, 3).Draw(t, "copy"),
-		Text:     []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 6).Draw(t, "text"), " ")),
+		EntryID:  keyword("entry"), CustomType: keyword("custom"),
+		Error: rapid.Bool().Draw(t, "error"),
+		Copy:  rapid.Uint64Range(0, 3).Draw(t, "copy"),
+		Text:  []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 6).Draw(t, "text"), " ")),
 	}
 }
 
@@ -170,7 +170,7 @@ func (m *model) contents() contents {
 		}
 		for f, v := range map[segment.Field]string{
 			segment.FieldFile: segment.FileTerm(id.File), segment.FieldKind: string(d.Kind), segment.FieldRole: d.Role, segment.FieldTool: d.Tool,
-			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID,
+			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID, segment.FieldCustom: d.CustomType,
 			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
 		} {
 			if v != "" {
@@ -266,10 +266,10 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 				t.Fatalf("Postings(%q): %d of %d, %v", term, n, count, p.Err())
 			}
 		})
-		for _, f := range []segment.Field{
-			segment.FieldFile, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
-			segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
-		} {
+		for _, f := range segment.Fields() {
+			if f == segment.FieldText {
+				continue
+			}
 			walk(f, func(term string) {
 				b, err := s.Bitmap(f, []byte(term))
 				if err != nil {
@@ -339,6 +339,8 @@ func TestModel(t *testing.T) {
 				}
 				published = m.clone()
 				check(rt)
+				w.Settle()
+				checkStore(rt, dir)
 			},
 			"merge": func(rt *rapid.T) {
 				if err := w.Merge(); err != nil {
@@ -351,6 +353,7 @@ func TestModel(t *testing.T) {
 				}
 				published = m.clone()
 				check(rt)
+				checkStore(rt, dir)
 			},
 			"reopen": func(rt *rapid.T) {
 				check(rt) // of what was published before the last commits

@@ -63,7 +63,10 @@ func (w *Writer) Publish() (number uint64, err error) {
 	if err := w.publish(); err != nil {
 		return 0, fmt.Errorf("publish: %w", w.explain(err))
 	}
-	w.pruning.Go(func() { _ = w.prune(keepGenerations) })
+	w.pruning.Go(func() {
+		_ = w.prune(keepGenerations)
+		_ = w.renewStore()
+	})
 	return w.published.number, nil
 }
 

@@ -187,9 +187,11 @@ func (r *Reader) Close() (err error) {
 	return err
 }
 
-// SizeOnDisk returns the bytes of all files in the index directory.
+// SizeOnDisk returns the bytes of all files in the index directory. One with two names
+// in it, as segments have, counts once.
 func (r *Reader) SizeOnDisk() (int64, error) {
 	var size int64
+	var segments []fs.FileInfo
 	err := filepath.WalkDir(r.dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return ignoreMissing(err)
@@ -197,6 +199,12 @@ func (r *Reader) SizeOnDisk() (int64, error) {
 		info, err := e.Info()
 		if err != nil {
 			return ignoreMissing(err)
+		}
+		if filepath.Ext(path) == segment.Ext {
+			if slices.ContainsFunc(segments, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+				return nil
+			}
+			segments = append(segments, info)
 		}
 		size += info.Size()
 		return nil

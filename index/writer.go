@@ -41,7 +41,7 @@ type Writer struct {
 	last        uint64         // the highest generation number ever used
 	lastSegment uint64         // the highest number of a segment file
 	published   *generation    // the newest one that readers know; nil if none can be read
-	pruning     sync.WaitGroup // removes old generations after publishing
+	pruning     sync.WaitGroup // removes old generations and renews the store after publishing
 
 	mu     sync.Mutex // guards the fields below; changing them also requires work
 	head   *head

@@ -48,7 +48,7 @@ type stored struct {
 func NewAccumulator() *Accumulator {
 	a := &Accumulator{}
 	a.id = newInverted(fieldID, idOptions)
-	a.text = newInverted(FieldText, engine.IndexField)
+	a.text = newInverted(FieldText, textOptions)
 	a.fields = append(a.fields, a.text)
 	for _, f := range keywords {
 		k := newInverted(f.name, f.options)

@@ -43,6 +43,7 @@ const (
 const MaxKeyword = 256
 
 const (
+	textOptions    = engine.IndexField
 	keywordOptions = engine.IndexField | engine.SkipFreqNorm
 	// Terms that mostly occur in one document: with a frequency, such a posting is
 	// kept in the dictionary itself.
@@ -84,6 +85,16 @@ func Fields() []Field {
 		fields = append(fields, keywords[i].name)
 	}
 	return fields
+}
+
+// Options returns how the field is indexed.
+func (f Field) Options() engine.FieldIndexingOptions {
+	for i := range keywords {
+		if keywords[i].name == f {
+			return keywords[i].options
+		}
+	}
+	return textOptions
 }
 
 // FileTerm returns the term of FieldFile for a file number.

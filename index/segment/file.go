@@ -45,6 +45,12 @@ const (
 	footerSize = zap.FooterSize
 )
 
+// The engine's name and version of the format.
+const (
+	FormatName    = zap.Type
+	FormatVersion = zap.Version
+)
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // tail returns the table and the footer of a file with a body of these checksums.

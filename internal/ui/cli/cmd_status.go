@@ -180,6 +180,7 @@ func fillStatus(s *printer.Status, r *index.Reader) error {
 	if s.Size, err = r.SizeOnDisk(); err != nil {
 		return err
 	}
+	s.Store = r.Store()
 	var updated time.Time
 	s.Kept, updated, err = r.Generations()
 	s.Updated = session.Time{Time: updated}

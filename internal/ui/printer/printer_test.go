@@ -227,6 +227,7 @@ func status() *Status {
 		Changes:  []ChangeCount{{"unchanged", 671}, {"grown", 2}, {"unreadable", 1}},
 		Sessions: 672, Entries: 123456, Documents: 234567, Kinds: []KindCount{{"prompt", 4321}, {"result", 99999}},
 		Indexed: 1_200_000_000, Size: 420_000_000, Newest: at(time.Hour),
+		Store:   "/home/u/.cache/pigrep/0123456789abcdef/store",
 		Skipped: []Skipped{{"/home/u/.pi/agent/sessions/a\x1b[31m.jsonl", 7, 4711, "not JSON"}},
 		Errors:  []FileError{{"/home/u/.pi/agent/sessions/b.jsonl", "permission denied"}},
 		State:   query.IndexState{Generation: 12, Files: 674, PendingFiles: 2, PendingBytes: 5000, SkippedLines: 1},

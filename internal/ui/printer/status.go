@@ -28,6 +28,7 @@ type Status struct {
 	Newest    session.Time     `json:"newest,omitzero"`
 	Updated   session.Time     `json:"updated,omitzero"` // when the newest generation was published
 	Kept      int              `json:"generations"`      // on disk
+	Store     string           `json:"bleveStore"`       // the directory that Bleve opens; "" if there is none
 	Writer    Process          `json:"writer,omitzero"`  // the process that writes the index
 	Watcher   *Watcher         `json:"watcher,omitempty"`
 	Skipped   []Skipped        `json:"skipped,omitempty"` // the first of the skipped lines
@@ -203,6 +204,11 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 		add("size", "%s", figures.size(s.Size))
 		if s.Indexed > 0 {
 			add("share", "%d %% of the session files", (100*s.Size+s.Indexed/2)/s.Indexed)
+		}
+		if s.Store != "" {
+			add("bleve", "%s", human.Path(s.Store, home))
+		} else {
+			add("bleve", "no store: updates make one where the file system has hard links")
 		}
 		if !s.Newest.IsZero() {
 			add("newest", "%s", s.Newest.UTC().Format(statusTime))

@@ -1,0 +1,218 @@
+package bleve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"pigrep/index/segment"
+)
+
+// Dir is the name of the directory that Bleve opens.
+const Dir = "store"
+
+// Names in it.
+const (
+	metaName  = "index_meta.json"
+	innerName = "store"
+	rootName  = "root.bolt"
+	tempExt   = ".tmp" // of what is not complete yet
+)
+
+const inner = Dir + "/" + innerName
+
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+)
+
+// meta is the content of index_meta.json.
+const meta = `{"storage":"boltdb","index_type":"scorch"}` + "\n"
+
+// Snapshot is a generation to be shown to Bleve.
+type Snapshot struct {
+	Epoch    uint64    // its number
+	Time     time.Time // when it was published
+	Dir      string    // where the index has its segments
+	Segments []*segment.Segment
+}
+
+// Renew makes the store of an index show the snapshot. If that is impossible, as on a
+// file system without hard links, it returns why, and there is no store: an old one
+// would show what was deleted. Only if even that is impossible does the error wrap
+// ErrStale.
+func Renew(index *os.Root, s Snapshot) error {
+	if renew(index, s) == nil {
+		return nil
+	}
+	// Anything may lie where the store belongs: start with nothing.
+	err := index.RemoveAll(Dir)
+	if err == nil {
+		if err = renew(index, s); err == nil {
+			return nil
+		}
+		if removed := index.RemoveAll(Dir); removed == nil {
+			return fmt.Errorf("make the store for Bleve: %w", err)
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrStale, err)
+}
+
+// ErrStale says that an old store is left.
+var ErrStale = errors.New("the store for Bleve can be neither renewed nor removed")
+
+// Exists reports whether the index in a directory has a store.
+func Exists(index string) bool {
+	_, err := os.Lstat(filepath.Join(index, Dir, innerName, rootName))
+	return err == nil
+}
+
+// renew renews a store in such an order that Bleve can open it at any time.
+func renew(index *os.Root, s Snapshot) error {
+	if err := makeDirs(index); err != nil {
+		return err
+	}
+	links, err := link(index, s)
+	if err != nil {
+		return err
+	}
+	if data, err := index.ReadFile(path.Join(Dir, metaName)); err != nil || string(data) != meta {
+		err := replace(index, path.Join(Dir, metaName), func(temp string) error { return index.WriteFile(temp, []byte(meta), fileMode) })
+		if err != nil {
+			return err
+		}
+	}
+	if err := replace(index, path.Join(inner, rootName), func(temp string) error { return writeRoot(index, temp, s) }); err != nil {
+		return err
+	}
+	links[rootName] = true
+	return errors.Join(
+		removeAllBut(index, Dir, map[string]bool{metaName: true, innerName: true}),
+		removeAllBut(index, inner, links),
+	)
+}
+
+func makeDirs(index *os.Root) error {
+	for _, dir := range []string{Dir, inner} {
+		err := index.Mkdir(dir, dirMode)
+		switch {
+		case err == nil:
+			err = index.Chmod(dir, dirMode) // whatever the umask
+		case errors.Is(err, fs.ErrExist):
+			var info fs.FileInfo
+			if info, err = index.Lstat(dir); err == nil && !info.IsDir() {
+				err = fmt.Errorf("%s is not a directory", dir)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link links the segments of the snapshot, and returns the names of all links to keep.
+// These include the ones whose segments the index still has, for older generations:
+// someone may have read the last root, and be about to open them.
+func link(index *os.Root, s Snapshot) (keep map[string]bool, err error) {
+	have, err := list(index, inner)
+	if err != nil {
+		return nil, err
+	}
+	segments, err := list(index, s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	keep = make(map[string]bool)
+	for name, entry := range segments {
+		_, link, err := linkOf(name)
+		if err != nil || have[link] == nil {
+			continue
+		}
+		x, err := entry.Info()
+		if err != nil {
+			continue
+		}
+		y, err := have[link].Info()
+		if err != nil {
+			return nil, err
+		}
+		keep[link] = os.SameFile(x, y)
+	}
+	for _, seg := range s.Segments {
+		name := filepath.Base(seg.Path())
+		_, link, err := linkOf(name)
+		if err != nil {
+			return nil, err
+		}
+		if keep[link] {
+			continue
+		}
+		if have[link] != nil {
+			if err := index.RemoveAll(path.Join(inner, link)); err != nil {
+				return nil, err
+			}
+		}
+		if err := index.Link(path.Join(s.Dir, name), path.Join(inner, link)); err != nil {
+			return nil, err
+		}
+		keep[link] = true
+	}
+	return keep, nil
+}
+
+// firstLink is the number of the link of segment 0; see the package.
+const firstLink = 1 << 47
+
+// linkOf returns the number and the name of the link of a segment file.
+func linkOf(name string) (number uint64, link string, err error) {
+	digits, ok := strings.CutSuffix(name, segment.Ext)
+	n, err := strconv.ParseUint(digits, 16, 64)
+	if !ok || err != nil || n >= firstLink {
+		return 0, "", fmt.Errorf("%s is no name of a segment", name)
+	}
+	number = firstLink - n
+	return number, fmt.Sprintf("%012x%s", number, segment.Ext), nil
+}
+
+// list lists a directory by name.
+func list(index *os.Root, dir string) (map[string]fs.DirEntry, error) {
+	f, err := index.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	byName := make(map[string]fs.DirEntry, len(entries))
+	for _, e := range entries {
+		byName[e.Name()] = e
+	}
+	return byName, nil
+}
+
+// replace writes a file under another name and renames it.
+func replace(index *os.Root, name string, write func(temp string) error) error {
+	temp := name + tempExt
+	if err := index.RemoveAll(temp); err != nil {
+		return err
+	}
+	return errors.Join(write(temp), index.Chmod(temp, fileMode), index.Rename(temp, name))
+}
+
+func removeAllBut(index *os.Root, dir string, keep map[string]bool) error {
+	entries, err := list(index, dir)
+	for name := range entries {
+		if !keep[name] {
+			err = errors.Join(err, index.RemoveAll(path.Join(dir, name)))
+		}
+	}
+	return err
+}
