@@ -139,7 +139,7 @@ func indexProblem(err error) error {
 	case errors.Is(err, index.ErrLocked):
 		return &problem{code: codeLocked, message: err.Error(), hint: "try again in a moment; `pigrep status` shows which process holds it"}
 	case errors.Is(err, index.ErrDamaged), errors.Is(err, index.ErrVersion):
-		return &problem{code: codeDamaged, message: err.Error(), hint: "rebuild it: pigrep index --rebuild"}
+		return &problem{code: codeDamaged, err: err, hint: "rebuild it: pigrep index --rebuild"}
 	}
 	return &problem{code: codeIO, message: "open the index", err: err, hint: indexHint(err)}
 }
