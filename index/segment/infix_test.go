@@ -149,15 +149,15 @@ func TestTrigrams(t *testing.T) {
 		}
 		check()
 	}
-	// Those of an older form are replaced.
-	older := append([]byte("pgtrigr1"), data[8:]...)
-	if err := os.WriteFile(first, older, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	check()
-	add()
-	if now, err := os.ReadFile(first); err != nil || cmp.Diff(data, now) != "" {
-		t.Errorf("trigrams of an older form were not replaced (%v)", err)
+	for name, replaced := range map[string][]byte{"of an older form": append([]byte("pgtrigr1"), data[8:]...), "with a damaged head": flip(data, 20)} {
+		if err := os.WriteFile(first, replaced, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check()
+		add()
+		if now, err := os.ReadFile(first); err != nil || cmp.Diff(data, now) != "" {
+			t.Errorf("trigrams %s were not replaced (%v)", name, err)
+		}
 	}
 
 	if err := os.Remove(first); err != nil {

@@ -267,7 +267,7 @@ func trigramsPath(segment string) string {
 // it has few terms.
 func (s *Segment) AddTrigrams() error {
 	path := trigramsPath(s.path)
-	if s.fingerprint.Size < minTrigramSegment || isTrigrams(path) {
+	if s.fingerprint.Size < minTrigramSegment || s.hasTrigrams(path) {
 		return nil
 	}
 	t, err := s.makeTrigrams()
@@ -282,16 +282,16 @@ func (s *Segment) AddTrigrams() error {
 	})
 }
 
-// isTrigrams reports whether a file begins as trigrams of this form do.
-func isTrigrams(path string) bool {
+// hasTrigrams reports whether a file has trigrams of the segment, as far as its head
+// says.
+func (s *Segment) hasTrigrams(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	magic := make([]byte, len(trigramsMagic))
-	_, err = io.ReadFull(f, magic)
-	return err == nil && string(magic) == trigramsMagic
+	c, _ := readColumns(f, s.fingerprint)
+	return c != nil
 }
 
 // makeTrigrams makes the trigrams of the segment; nil when it has few terms.
