@@ -26,37 +26,51 @@ func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, 
 	return recordsToContinue(r.segments, files)
 }
 
-// With returns a reader of the index as committing the batch would leave it. What the
-// batch adds stays in memory, nothing is written. The batch can still be committed, but
-// nothing can be added to it. The numbers of new files must begin with NextFile. Close both
-// readers.
-func (r *Reader) With(b *Batch) (with *Reader, err error) {
-	image, err := b.finish()
-	if err != nil {
-		return nil, fmt.Errorf("index in memory: %w", err)
-	}
-	left, err := without(r.segments, superseded(pointers(r.summaries), b))
-	if err != nil {
-		return nil, err
-	}
-	with = &Reader{dir: r.dir, generation: r.generation, summaries: mergeSummaries(r.summaries, b), next: r.next}
-	for file := range b.files {
-		with.next = max(with.next, file+1)
-	}
-	for _, s := range left {
-		// The readers must not share what segment.Share sets.
-		with.segments = append(with.segments, s.Reference(s.Deleted()))
-	}
-	err = release(left)
-	if image != nil && err == nil {
-		var added *segment.Segment
-		if added, err = image.Segment(); err == nil {
-			with.segments = append(with.segments, added)
+// With returns a reader of the index as committing the batches would leave it. What they
+// add stays in memory, nothing is written. The batches can still be committed, but nothing
+// can be added to them. Each has other files, and the numbers of new ones must begin with
+// NextFile. Close both readers.
+func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
+	with := &Reader{dir: r.dir, generation: r.generation, summaries: r.summaries, next: r.next, segments: retain(r.segments...)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, with.Close())
+		}
+	}()
+	var added []*segment.Segment
+	for _, b := range batches {
+		image, err := b.finish()
+		if err != nil {
+			return nil, fmt.Errorf("index in memory: %w", err)
+		}
+		if image != nil {
+			s, err := image.Segment()
+			if err != nil {
+				return nil, err
+			}
+			added = append(added, s)
+		}
+		left, err := without(with.segments, superseded(pointers(with.summaries), b))
+		if err != nil {
+			return nil, err
+		}
+		err = release(with.segments)
+		if with.segments = left; err != nil {
+			return nil, err
+		}
+		with.summaries = mergeSummaries(with.summaries, b)
+		for file := range b.files {
+			with.next = max(with.next, file+1)
 		}
 	}
-	if err != nil {
-		return nil, errors.Join(err, with.Close())
+	for i, s := range with.segments {
+		// The readers must not share what segment.Share sets.
+		with.segments[i] = s.Reference(s.Deleted())
+		if err := s.Close(); err != nil {
+			return nil, err
+		}
 	}
+	with.segments = append(with.segments, added...)
 	with.count()
 	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })
 	return with, nil

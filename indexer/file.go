@@ -120,7 +120,7 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 // read.
 func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) {
 	if s.Change == Grown {
-		rec, err := w.records.RecordToContinue(s.Known.File)
+		rec, err := w.target.RecordToContinue(s.Known.File)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
@@ -143,7 +143,7 @@ func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) 
 		rec.File = s.Known.File
 		w.batch.DeleteDocuments(rec.File)
 	} else {
-		rec.File = w.records.NextFile()
+		rec.File = w.target.NextFile()
 	}
 	return rec, newMarks(), nil
 }

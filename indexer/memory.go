@@ -3,14 +3,13 @@ package indexer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"math"
-	"runtime/debug"
 	"slices"
+	"sync"
 
 	"pigrep/index"
-	"pigrep/internal/audit"
 	"pigrep/internal/files"
 	"pigrep/internal/session"
 )
@@ -40,80 +39,88 @@ func unwritable(err error) bool {
 		files.ReadOnly(err) || files.NoSpace(err))
 }
 
-// memoryRecords are the records of a reader to which files are added in memory.
-type memoryRecords struct {
-	*index.Reader
-	next  uint32 // file number
-	ahead map[uint32]*session.Record
+// memoryTarget collects what is indexed in memory beside a reader.
+type memoryTarget struct {
+	reader *index.Reader
+
+	mu      sync.Mutex // guards the fields below
+	next    uint32     // file number
+	files   []uint32   // to be continued, in the order of the steps
+	records map[uint32]*session.Record
+	batches []*index.Batch
 }
 
-func (m *memoryRecords) NextFile() uint32 {
+// recordsAhead is the number of records that are read at once: for 20 files this takes a
+// third of the CPU of reading one after the other, because it goes through the segments
+// once.
+const recordsAhead = 64
+
+func (m *memoryTarget) RecordToContinue(file uint32) (*session.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at := slices.Index(m.files, file); at >= 0 {
+		ahead := m.files[at:min(at+recordsAhead, len(m.files))]
+		records, err := m.reader.RecordsToContinue(ahead)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(m.records, records)
+		m.files = slices.Delete(m.files, at, at+len(ahead))
+	}
+	record := m.records[file]
+	delete(m.records, file)
+	return record, nil
+}
+
+func (m *memoryTarget) NextFile() uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.next++
 	return m.next - 1
 }
 
-// aheadSteps is the number of steps whose records are in memory at the same time.
-const aheadSteps = 64
-
-// readAhead reads the records that the steps continue from. For 20 files this takes a third
-// of the CPU of reading one after the other, because it goes through the segments once.
-func (m *memoryRecords) readAhead(steps []*Step) (err error) {
-	var files []uint32
-	for _, s := range steps {
-		if s.Change == Grown || s.Change == Touched {
-			files = append(files, s.Known.File)
-		}
-	}
-	m.ahead, err = m.Reader.RecordsToContinue(files)
-	return err
+func (m *memoryTarget) Commit(b *index.Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.batches = append(m.batches, b)
+	return nil
 }
 
-func (m *memoryRecords) RecordToContinue(file uint32) (*session.Record, error) {
-	return m.ahead[file], nil
-}
+func (m *memoryTarget) Publish() (uint64, error) { return 0, nil }
+func (m *memoryTarget) Empty() bool              { return false }
 
 // uncommitted is what a result has in memory, and the generation that it is added to.
 type uncommitted struct {
-	batch *index.Batch
-	base  uint64 // 0: there is no index
-	pays  bool   // to commit it
+	batches []*index.Batch
+	base    uint64 // 0: there is no index
+	pays    bool   // to commit it
 }
 
 // indexInMemory replaces the reader by one that also has what is pending, as an update
 // would have indexed it. Nothing is written. It calls stopped before it closes the reader.
-func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			o.logger().Debug("panic", "value", v, "stack", string(debug.Stack()))
-			err = fmt.Errorf("index in memory: internal error: %v", v)
-		}
-	}()
+func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) error {
 	base := r.Reader
 	if base == nil {
 		base = index.Empty()
 	}
-	o.Progress = nil
-	m := &memoryRecords{Reader: base, next: base.NextFile()}
-	u := &update{Options: o, records: m, steps: plan(r.Found, base, false), res: r}
-	w := &worker{update: u, batch: index.NewBatch(), folder: audit.NewFolder(), limit: math.MaxInt}
-	for steps := range slices.Chunk(u.todo(), aheadSteps) {
-		if err := m.readAhead(steps); err != nil {
-			return err
-		}
-		for _, s := range steps {
-			if err := w.step(ctx, s); err != nil {
-				return err
-			}
+	o.Progress, o.BatchBytes = nil, math.MaxInt
+	m := &memoryTarget{reader: base, next: base.NextFile(), records: make(map[uint32]*session.Record)}
+	u := &update{Options: o, target: m, steps: plan(r.Found, base, false), res: r}
+	for i := range u.steps {
+		if c := u.steps[i].Change; c == Grown || c == Touched {
+			m.files = append(m.files, u.steps[i].Known.File)
 		}
 	}
-	r.Entries += w.entries
+	if err := u.run(ctx); err != nil {
+		return err
+	}
 	r.noteRead(u.steps)
-	with, err := base.With(w.batch)
+	with, err := base.With(m.batches...)
 	if err != nil {
 		return err
 	}
 	r.InMemory = r.Lag
-	r.memory = &uncommitted{w.batch, base.Generation(), r.pays()}
+	r.memory = &uncommitted{m.batches, base.Generation(), r.pays()}
 	stopped()
 	r.setReader(with)
 	if o.Opened != nil {
@@ -168,8 +175,10 @@ func (k *keeper) commit(m *uncommitted) (err error) {
 	if k.writer.Generation() != m.base {
 		return errOutdated
 	}
-	if err := k.writer.Commit(m.batch); err != nil {
-		return err
+	for _, b := range m.batches {
+		if err := k.writer.Commit(b); err != nil {
+			return err
+		}
 	}
 	_, err = k.writer.Publish()
 	return err

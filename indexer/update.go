@@ -203,7 +203,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 	} else {
 		k.merge()
 	}
-	u := &update{Options: k.Options, records: k.writer, writer: k.writer, steps: plan(k.writer), res: r}
+	u := &update{Options: k.Options, target: k.writer, steps: plan(k.writer), res: r}
 	err := u.run(ctx)
 	generation, publishErr := k.writer.Publish()
 	if k.Compact && err == nil && publishErr == nil {
@@ -321,22 +321,24 @@ func (r *Result) setReader(reader *index.Reader) {
 	r.Lag = Behind(r.Found, reader.Summaries())
 }
 
-// records is what reading files needs to know of an index.
-type records interface {
+// target is what an update adds to: an index.Writer, or memory.
+type target interface {
 	// RecordToContinue returns the session record of a file as of its checkpoint, with
 	// its facts; nil when there is none.
 	RecordToContinue(file uint32) (*session.Record, error)
 	// NextFile returns a number for a new file.
 	NextFile() uint32
+	Commit(*index.Batch) error
+	Publish() (generation uint64, err error)
+	Empty() bool
 }
 
-// update is one run of the writer.
+// update is one run over the files that changed.
 type update struct {
 	Options
-	records records
-	writer  *index.Writer // the records; nil in memory
-	steps   []Step
-	res     *Result
+	target target
+	steps  []Step
+	res    *Result
 
 	mu        sync.Mutex // guards res, done and published
 	done      Progress
@@ -352,7 +354,7 @@ func (u *update) run(outer context.Context) error {
 		u.BatchBytes = DefaultBatch
 	}
 	now := u.Now()
-	u.done.First = u.writer.Empty()
+	u.done.First = u.target.Empty()
 	if !u.done.First {
 		u.published = now
 	}
@@ -436,7 +438,7 @@ func (w *worker) step(ctx context.Context, s *Step) error {
 	case Gone:
 		w.batch.DeleteFile(s.Known.File)
 	case Touched:
-		rec, err := w.records.RecordToContinue(s.Known.File)
+		rec, err := w.target.RecordToContinue(s.Known.File)
 		if err != nil {
 			return fmt.Errorf("read the session record of %s: %w", s.File.Path, err)
 		}
@@ -467,7 +469,7 @@ func (w *worker) commit() error {
 	w.mu.Lock()
 	w.pace.commitBegins(began)
 	w.mu.Unlock()
-	err := w.writer.Commit(w.batch)
+	err := w.target.Commit(w.batch)
 	now := w.Now()
 	w.mu.Lock()
 	w.pace.commitEnds(began, now)
@@ -485,7 +487,7 @@ func (w *worker) commit() error {
 	}
 	w.batch, w.dirty, w.bytes, w.limit = index.NewBatch(), false, 0, w.BatchBytes
 	if due {
-		_, err := w.writer.Publish()
+		_, err := w.target.Publish()
 		return err
 	}
 	return nil
