@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 )
@@ -45,6 +46,9 @@ type App struct {
 	Agents []adapter.Agent
 
 	out        *bufio.Writer               // results; flushed at the end of the run
+	final      bool                        // the command cannot run again: it has written results or read stdin
+	mayRebuild bool                        // the command opened the index to read it, and may rebuild it
+	rebuild    bool                        // the command runs again, because it found the index damaged
 	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
 
 	verbose bool
@@ -55,9 +59,15 @@ type App struct {
 // Run executes the command named by the arguments, reports its error if there is
 // one, and returns the exit code.
 func (a *App) Run(ctx context.Context, args []string) int {
-	a.out = bufio.NewWriterSize(a.Streams.Out, 64<<10)
+	a.out = bufio.NewWriterSize(results{a}, 64<<10)
 	a.json = wantsJSON(args)
 	err := a.execute(ctx, args)
+	if errors.Is(err, index.ErrDamaged) && a.mayRebuild && !a.final && ctx.Err() == nil {
+		a.warn("%v: rebuilding it", err)
+		a.out.Reset(results{a})
+		a.rebuild = true
+		err = a.execute(ctx, args)
+	}
 	if flushErr := a.out.Flush(); flushErr != nil && (err == nil || exitCode(err) == exitNothing) {
 		err = fmt.Errorf("write the results: %w", flushErr)
 	}
@@ -67,6 +77,14 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.report(err)
 	a.finish(ctx)
 	return exitCode(err)
+}
+
+// results writes to stdout.
+type results struct{ app *App }
+
+func (r results) Write(b []byte) (int, error) {
+	r.app.final = true
+	return r.app.Streams.Out.Write(b)
 }
 
 // finish does what was left for after the answer. Whoever reads the answer from a pipe

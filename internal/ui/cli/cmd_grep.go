@@ -264,7 +264,7 @@ func grepProblem(ctx context.Context, err error) error {
 		return err
 	}
 	if errors.Is(err, index.ErrDamaged) {
-		return &problem{code: codeDamaged, message: err.Error(), hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
+		return &problem{code: codeDamaged, err: err, hint: "rebuild it with `pigrep index --rebuild`, or search without it: --no-index"}
 	}
 	return err
 }

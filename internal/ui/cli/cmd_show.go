@@ -105,6 +105,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	var hits namedHits
 	if o.target == "-" {
 		// Read stdin first: the pigrep that writes it may still use the index.
+		a.final = true
 		if hits, err = readHits(a.Streams.In); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 type knownFiles struct {
 	reader *index.Reader // nil without an index
 	found  *indexer.Found
+	memory indexer.Lag // what the reader has in memory only
 	errors []indexer.FileError
 	state  query.IndexState
 }
@@ -31,8 +32,8 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 		k.found = indexer.Discover(p.agents, p.roots)
 	default:
 		var res *indexer.Result
-		res, err = a.update(ctx, p, false)
-		k.reader, k.found = res.Reader, res.Found
+		res, err = a.updateToRead(ctx, p, nil)
+		k.reader, k.found, k.memory = res.Reader, res.Found, res.InMemory
 		if res.Rebuilt != "" && err == nil {
 			a.warn("%s: it was rebuilt", res.Rebuilt)
 		}
@@ -56,7 +57,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 	k.state.Files = len(k.found.Files)
 	if k.reader != nil {
 		lag := indexer.Behind(k.found, k.reader.Summaries())
-		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes
+		k.state.PendingFiles, k.state.PendingBytes = lag.Files+k.memory.Files, lag.Bytes+k.memory.Bytes
 	} else if !o.noIndex {
 		lag := indexer.Behind(k.found, nil)
 		k.state.PendingFiles, k.state.PendingBytes = lag.Files, lag.Bytes

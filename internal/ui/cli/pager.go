@@ -63,12 +63,13 @@ func (a *App) pagedWith(ctx context.Context, command string, write func() error)
 		return write()
 	}
 	a.out.Reset(pipe)
+	a.final = true
 	err = write()
 	if flushErr := a.out.Flush(); err == nil {
 		err = flushErr
 	}
 	closeErr := pipe.Close()
-	a.out.Reset(a.Streams.Out)
+	a.out.Reset(results{a})
 	waitErr := cmd.Wait()
 	if err == nil && closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
 		err = closeErr

@@ -26,24 +26,15 @@ func (x *snapshot) Close() error { return x.reader.Close() }
 
 // open updates the index, unless --no-update is given, and opens its newest generation.
 func (o *sharedOptions) open(ctx context.Context, a *App, p *location) (*snapshot, error) {
-	return o.openWith(ctx, a, p, &speculation{}, false)
+	return o.openWith(ctx, a, p, &speculation{})
 }
 
 // ask opens the index like open and runs a question on it. Usually nothing has changed
 // since the last run, so the question runs while the files are still being compared; if
 // something has changed, it runs again.
 func (o *sharedOptions) ask(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error) (*snapshot, error) {
-	x, err := o.askOnce(ctx, a, p, question, false)
-	if errors.Is(err, index.ErrDamaged) && !o.noUpdate {
-		a.warn("%v: rebuilding it", err)
-		return o.askOnce(ctx, a, p, question, true)
-	}
-	return x, err
-}
-
-func (o *sharedOptions) askOnce(ctx context.Context, a *App, p *location, question func(context.Context, *index.Reader) error, rebuild bool) (*snapshot, error) {
 	e := &speculation{question: question}
-	x, err := o.openWith(ctx, a, p, e, rebuild)
+	x, err := o.openWith(ctx, a, p, e)
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +49,11 @@ func (o *sharedOptions) askOnce(ctx context.Context, a *App, p *location, questi
 	return x, nil
 }
 
-func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *speculation, rebuild bool) (*snapshot, error) {
+func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *speculation) (*snapshot, error) {
 	if o.noUpdate {
 		return openAsIs(a, p)
 	}
-	opt := a.indexing(p)
-	opt.Yield, opt.Memory, opt.Rebuild = true, true, rebuild
-	later := opt
-	opt.Opened = func(r *index.Reader) func() { return e.begin(ctx, r) }
-	res, err := a.updateWith(ctx, opt)
+	res, err := a.updateToRead(ctx, p, func(r *index.Reader) func() { return e.begin(ctx, r) })
 	if err != nil {
 		e.stop()
 	}
@@ -93,7 +80,6 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	if res.Unwritten != nil {
 		a.warnUnwritten(res.Unwritten)
 	}
-	a.afterwards = func(ctx context.Context) error { return res.Commit(ctx, later) }
 	if res.Rebuilt != "" {
 		a.warn("%s: it was rebuilt", res.Rebuilt)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"pigrep/index"
 	"pigrep/indexer"
 )
 
@@ -17,11 +18,18 @@ func (a *App) indexing(p *location) indexer.Options {
 	}
 }
 
-// update updates the index, unless a watcher is about to.
-func (a *App) update(ctx context.Context, p *location, rebuild bool) (*indexer.Result, error) {
+// updateToRead updates the index for a command that answers from it. If little is pending,
+// that is indexed in memory, and committed after the answer. If the command then finds the
+// index damaged, Run rebuilds it. See indexer.Options for opened, which may be nil.
+func (a *App) updateToRead(ctx context.Context, p *location, opened func(*index.Reader) func()) (*indexer.Result, error) {
 	opt := a.indexing(p)
-	opt.Rebuild, opt.Yield = rebuild, true
-	return a.updateWith(ctx, opt)
+	opt.Yield, opt.Memory = true, true
+	later := opt
+	opt.Rebuild, opt.Opened = a.rebuild, opened
+	res, err := a.updateWith(ctx, opt)
+	a.mayRebuild = true
+	a.afterwards = func(ctx context.Context) error { return res.Commit(ctx, later) }
+	return res, err
 }
 
 // updateWith runs the indexer and shows progress on stderr.

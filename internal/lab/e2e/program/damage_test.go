@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestDamageFoundBySearching(t *testing.T) {
 	if r.exit != 0 {
 		t.Fatalf("exit code %d\n%s", r.exit, r.stderr)
 	}
-	for _, command := range []string{"search", "sessions"} {
+	for _, command := range [][]string{{"search", "gateway"}, {"sessions", "gateway"}, {"tools", "calls"}, {"tools", "commands"}, {"usage"}, {"show", "d1000003"}, {"grep", "gateway"}} {
 		segments, err := filepath.Glob(filepath.Join(dir, "segments", "*.zap"))
 		if err != nil || len(segments) == 0 {
 			t.Fatalf("segments %v, %v", segments, err)
@@ -99,7 +100,7 @@ func TestDamageFoundBySearching(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r := pigrep(t, home, append(append([]string{command}, where...), "gateway")...)
+		r := pigrep(t, home, append(slices.Clone(command), where...)...)
 		if r.exit != 0 || !strings.Contains(string(r.stderr), "damaged") || !strings.Contains(string(r.stderr), "rebuil") {
 			t.Errorf("%s: exit code %d, stderr %q", command, r.exit, r.stderr)
 		}
