@@ -71,24 +71,43 @@ func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err
 	return b.open()
 }
 
-func (b *tuiBackend) search(ctx context.Context, req query.Request) (*query.Response, error) {
-	x, give, err := b.current(ctx)
-	if err != nil {
-		return nil, err
+// ask asks a question. If the index turns out to be damaged, it is rebuilt first.
+func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error) error {
+	for again := b.options.noUpdate; ; again = true {
+		x, give, err := b.current(ctx)
+		if err == nil {
+			if err = question(x.reader); errors.Is(err, index.ErrDamaged) {
+				b.index.Damaged(x.reader.Generation())
+			}
+			give()
+		}
+		if again || !errors.Is(err, index.ErrDamaged) {
+			return err
+		}
+		rebuilt, err := b.index.Snapshot(ctx)
+		if err != nil {
+			return indexProblem(err)
+		}
+		_ = rebuilt.Close()
 	}
-	defer give()
-	return query.Search(ctx, x.reader, b.location.agents, disk{}, req)
 }
 
-func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (*sessions.Response, error) {
-	x, give, err := b.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer give()
+func (b *tuiBackend) search(ctx context.Context, req query.Request) (res *query.Response, err error) {
+	err = b.ask(ctx, func(r *index.Reader) (err error) {
+		res, err = query.Search(ctx, r, b.location.agents, disk{}, req)
+		return err
+	})
+	return res, err
+}
+
+func (b *tuiBackend) sessions(ctx context.Context, req sessions.Request) (res *sessions.Response, err error) {
 	// A scope selects text, and this request has no text.
 	req.Scope = ""
-	return sessions.List(ctx, x.reader, b.location.agents, disk{}, req)
+	err = b.ask(ctx, func(r *index.Reader) (err error) {
+		res, err = sessions.List(ctx, r, b.location.agents, disk{}, req)
+		return err
+	})
+	return res, err
 }
 
 func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {

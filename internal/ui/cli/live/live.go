@@ -141,13 +141,15 @@ func (s *Snapshot) Close() error {
 	return nil
 }
 
-// Damaged reports that the generation of the snapshot turned out to be damaged. The index
-// is rebuilt before the next question.
-func (s *Snapshot) Damaged() {
-	x := s.index
+// Damaged reports that the generation of the snapshot turned out to be damaged.
+func (s *Snapshot) Damaged() { s.index.Damaged(s.Reader.Generation()) }
+
+// Damaged reports that a generation turned out to be damaged. The index is rebuilt before
+// the next question.
+func (x *Index) Damaged(generation uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.newest == nil || x.newest.Generation() != s.Reader.Generation() {
+	if x.newest == nil || x.newest.Generation() != generation {
 		return // it was replaced meanwhile
 	}
 	x.damaged = x.newest.Generation()

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/indexer"
+	"pigrep/query"
+)
+
+// newTestBackend returns the backend of a TUI for a copy of the samples, indexed.
+func newTestBackend(t *testing.T) *tuiBackend {
+	t.Helper()
+	a, _, _ := testApp(t)
+	a.Now = time.Now
+	dir := filepath.Join(a.Home, "sessions")
+	if err := os.CopyFS(dir, os.DirFS(samples)); err != nil {
+		t.Fatal(err)
+	}
+	p := &location{agents: a.registry(), indexDir: filepath.Join(a.Home, "index"), roots: []adapter.Root{{Path: dir}}}
+	b := newTUIBackend(t.Context(), a, &tuiOptions{}, p)
+	t.Cleanup(func() { b.index.Close() })
+	res, err := indexer.Update(t.Context(), a.indexing(p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Reader.Close()
+	return b
+}
+
+func (b *tuiBackend) find(t *testing.T, text string) int {
+	t.Helper()
+	res, err := b.search(t.Context(), query.Request{Text: text, Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Total
+}
+
+// A search of the TUI finds what was just written, although another process holds the lock
+// of the index, so that this one cannot follow the session files.
+func TestTUIBesideAnotherWriter(t *testing.T) {
+	t.Parallel()
+	b := newTestBackend(t)
+	w, err := index.OpenWriter(b.location.indexDir, index.WriterOptions{PID: 4321})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	b.behind.Store(true) // as follow does
+	text := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
+		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
+	if err := os.WriteFile(filepath.Join(b.location.roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.find(t, "zyzzyva"); n != 1 {
+		t.Errorf("%d hits, want the line that was just written", n)
+	}
+}
+
+// A search of the TUI that finds the index damaged rebuilds it and answers.
+func TestTUIRebuildsADamagedIndex(t *testing.T) {
+	t.Parallel()
+	b := newTestBackend(t)
+	want := b.find(t, "gateway")
+	segments, err := filepath.Glob(filepath.Join(b.location.indexDir, "segments", "*.zap"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	for _, path := range segments {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(data[len(data)/4 : len(data)-8<<10])
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.index.Close()
+	b.index = newTUIBackend(t.Context(), b.app, b.options, b.location).index
+	defer b.index.Close()
+	if n := b.find(t, "gateway"); n != want {
+		t.Errorf("%d hits after the rebuild, want %d", n, want)
+	}
+}
