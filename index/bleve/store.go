@@ -78,7 +78,7 @@ func renew(index *os.Root, s Snapshot) error {
 	if err := makeDirs(index); err != nil {
 		return err
 	}
-	links, err := link(index, s)
+	old, err := link(index, s)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,10 @@ func renew(index *os.Root, s Snapshot) error {
 	if err := replace(index, path.Join(inner, rootName), func(temp string) error { return writeRoot(index, temp, s) }); err != nil {
 		return err
 	}
-	links[rootName] = true
-	return errors.Join(
-		removeAllBut(index, Dir, map[string]bool{metaName: true, innerName: true}),
-		removeAllBut(index, inner, links),
-	)
+	for _, name := range old {
+		err = errors.Join(err, index.RemoveAll(path.Join(inner, name)))
+	}
+	return errors.Join(err, removeUnknown(index))
 }
 
 func makeDirs(index *os.Root) error {
@@ -117,10 +116,10 @@ func makeDirs(index *os.Root) error {
 	return nil
 }
 
-// link links the segments of the snapshot, and returns the names of all links to keep.
-// These include the ones whose segments the index still has, for older generations:
-// someone may have read the last root, and be about to open them.
-func link(index *os.Root, s Snapshot) (keep map[string]bool, err error) {
+// link links the segments of the snapshot, and returns what else there is that has to
+// go once no root names it. Links to segments that the index still has, for older
+// generations, stay: someone may have read the last root, and be about to open them.
+func link(index *os.Root, s Snapshot) (old []string, err error) {
 	have, err := list(index, inner)
 	if err != nil {
 		return nil, err
@@ -129,21 +128,18 @@ func link(index *os.Root, s Snapshot) (keep map[string]bool, err error) {
 	if err != nil {
 		return nil, err
 	}
-	keep = make(map[string]bool)
+	linked := make(map[string]bool)
 	for name, entry := range segments {
 		_, link, err := linkOf(name)
 		if err != nil || have[link] == nil {
 			continue
 		}
 		x, err := entry.Info()
-		if err != nil {
-			continue
-		}
-		y, err := have[link].Info()
-		if err != nil {
+		y, err2 := have[link].Info()
+		if err := errors.Join(err, err2); err != nil {
 			return nil, err
 		}
-		keep[link] = os.SameFile(x, y)
+		linked[link] = os.SameFile(x, y)
 	}
 	for _, seg := range s.Segments {
 		name := filepath.Base(seg.Path())
@@ -151,7 +147,7 @@ func link(index *os.Root, s Snapshot) (keep map[string]bool, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if keep[link] {
+		if linked[link] {
 			continue
 		}
 		if have[link] != nil {
@@ -162,9 +158,14 @@ func link(index *os.Root, s Snapshot) (keep map[string]bool, err error) {
 		if err := index.Link(path.Join(s.Dir, name), path.Join(inner, link)); err != nil {
 			return nil, err
 		}
-		keep[link] = true
+		linked[link] = true
 	}
-	return keep, nil
+	for name := range have {
+		if name != rootName && !linked[name] {
+			old = append(old, name)
+		}
+	}
+	return old, nil
 }
 
 // firstLink is the number of the link of segment 0; see the package.
@@ -207,11 +208,12 @@ func replace(index *os.Root, name string, write func(temp string) error) error {
 	return errors.Join(write(temp), index.Chmod(temp, fileMode), index.Rename(temp, name))
 }
 
-func removeAllBut(index *os.Root, dir string, keep map[string]bool) error {
-	entries, err := list(index, dir)
+// removeUnknown removes what Bleve might take for something.
+func removeUnknown(index *os.Root) error {
+	entries, err := list(index, Dir)
 	for name := range entries {
-		if !keep[name] {
-			err = errors.Join(err, index.RemoveAll(path.Join(dir, name)))
+		if name != metaName && name != innerName {
+			err = errors.Join(err, index.RemoveAll(path.Join(Dir, name)))
 		}
 	}
 	return err

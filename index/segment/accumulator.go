@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	engine "github.com/blevesearch/bleve_index_api"
-
 	"pigrep/index/analysis"
 )
 
@@ -58,7 +56,7 @@ func NewAccumulator() *Accumulator {
 			a.flag = k
 		}
 	}
-	a.fields = append(a.fields, newInverted(fieldRecord, engine.StoreField))
+	a.fields = append(a.fields, newInverted(fieldRecord, recordOptions))
 	slices.SortFunc(a.fields, func(x, y *inverted) int { return cmp.Compare(x.name, y.name) })
 	a.fields = slices.Insert(a.fields, 0, a.id)
 	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.name == fieldRecord })
@@ -98,6 +96,7 @@ func (a *Accumulator) AddStored(id, value []byte) {
 	start := len(a.values)
 	a.values = append(a.values, value...)
 	a.stored = append(a.stored, stored{a.docs, start, len(a.values)})
+	a.fields[a.storedID].add([]byte(recordTerm))
 	a.end()
 }
 

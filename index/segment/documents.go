@@ -21,29 +21,13 @@ func (s *Segment) Live() int {
 }
 
 // Hidden returns the numbers that are no live documents: those of deleted documents
-// and of stored values. Every document has a kind. The bitmap is the caller's.
-func (s *Segment) Hidden() (b *roaring.Bitmap, err error) {
-	defer format.Contain("list documents", &err)()
-	b = roaring.New()
-	var docs roaring.Bitmap // in mapped memory; Or copies it
-	err = s.eachTerm(FieldKind, nil, nil, func(_ []byte, at PostingsOffset) error {
-		if err := s.readDocuments(at, &docs); err != nil {
-			return err
-		}
-		b.Or(&docs)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if !b.IsEmpty() && int(b.Maximum()) >= s.length {
-		return nil, format.Damaged("document number %d", b.Maximum())
-	}
-	b.Flip(0, uint64(s.length))
-	if s.deleted != nil {
+// and of stored values. The bitmap is the caller's.
+func (s *Segment) Hidden() (*roaring.Bitmap, error) {
+	b, err := s.Bitmap(fieldRecord, []byte(recordTerm))
+	if err == nil && s.deleted != nil {
 		b.Or(s.deleted)
 	}
-	return b, nil
+	return b, err
 }
 
 // Bitmap returns the live documents that have the keyword. The bitmap is the

@@ -30,8 +30,11 @@ const (
 // Internal fields.
 const (
 	fieldID     Field = "_id"
-	fieldRecord Field = "record" // stored values
+	fieldRecord Field = "record" // stored values, each also with recordTerm
 )
+
+// recordTerm tells which numbers are stored values.
+const recordTerm = "1"
 
 // Values of FieldFlag.
 const (
@@ -49,6 +52,7 @@ const (
 	// kept in the dictionary itself.
 	uniqueOptions = engine.IndexField
 	idOptions     = engine.IndexField | engine.StoreField
+	recordOptions = engine.IndexField | engine.SkipFreqNorm | engine.StoreField
 )
 
 // keyword describes a keyword field: how it is indexed, and its value in a

@@ -46,7 +46,7 @@ func readFile(t testing.TB, s *Segment) contents {
 		name := ids[doc] + " " + string(FieldEntryHash)
 		c.Values[name] = append(c.Values[name], string(value))
 	}))
-	for _, f := range append(Fields(), fieldID) {
+	for _, f := range append(Fields(), fieldID, fieldRecord) {
 		must(s.Terms(f, nil, func(term []byte, count int) bool {
 			p, err := s.Postings(f, term)
 			must(err)

@@ -53,7 +53,7 @@ func (s sample) stock() engine.Document {
 	}
 	add(fieldID, idOptions, []byte(s.id), s.id)
 	if s.value != nil {
-		add(fieldRecord, engine.StoreField, s.value)
+		add(fieldRecord, recordOptions, s.value, recordTerm)
 		return d
 	}
 	var a analysis.Analyzer
