@@ -62,6 +62,10 @@ type fst struct {
 	data  []byte // each node is checked when it is read
 	root  int    // address of the first node
 	terms int
+
+	// The bytes from low-headBytes on, below high, are one block, which was checked:
+	// most nodes lie in the block of the one before.
+	low, high int
 }
 
 // fst returns the FST of a field; false when it has no terms.
@@ -83,15 +87,24 @@ func (s *Segment) fst(f Field) (t fst, ok bool, err error) {
 	if root >= size-fstFooter || terms > maxTerms {
 		return t, false, bad
 	}
-	return fst{&s.body, at, s.data[at : at+size], int(root), int(terms)}, root != 1, nil
+	return fst{body: &s.body, base: at, data: s.data[at : at+size], root: int(root), terms: int(terms)}, root != 1, nil
 }
 
 // hasOne reports whether the node at an address, which is not 0, has one transition.
 // All of such a node is checked then, and of another one the head.
 func (t *fst) hasOne(addr int) bool {
+	if addr < t.low || addr >= t.high {
+		t.enter(addr)
+	}
+	return t.data[addr]&oneTransition != 0
+}
+
+// enter checks the head of a node, and remembers its block.
+func (t *fst) enter(addr int) {
 	at := t.base + uint64(addr)
 	t.body.check(at-headBytes, at+1)
-	return t.data[addr]&oneTransition != 0
+	block := int(at&^(blockSize-1)) - int(t.base)
+	t.low, t.high = block+headBytes, block+blockSize
 }
 
 // one reads a node for which hasOne was true.
@@ -138,7 +151,9 @@ func (t *fst) many(addr int) (m many) {
 	if m.ends = t.data[addr]&endsHere != 0; m.ends {
 		m.bottom -= m.out
 	}
-	t.body.check(t.base+uint64(m.bottom), t.base+uint64(addr))
+	if m.bottom < t.low-headBytes {
+		t.body.check(t.base+uint64(m.bottom), t.base+uint64(addr))
+	}
 	if m.ends {
 		m.endingValue = t.packed(m.bottom, m.out)
 	}
