@@ -57,9 +57,9 @@ func newSearchCommand(a *App) *cobra.Command {
 		Long: `Search all past conversations. Hits are grouped by session, best session first.
 
 Entries that contain all words rank above those that lack one. The arguments
-are joined with spaces; see "pigrep help query" for the query language. Before
-each search, pigrep indexes new text in the session files; the first run builds
-the index.
+are joined with spaces; see "pigrep help query" for the query language. What was
+written to the session files before the search began is found. The first run
+builds the index.
 
 To search for a word that starts with -, put -- before it.`,
 		Example: `pigrep connection timeout
