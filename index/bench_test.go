@@ -65,3 +65,18 @@ func BenchmarkCommitPublish(b *testing.B) {
 		})
 	}
 }
+
+// Nothing is added, but the store is renewed.
+func BenchmarkStore(b *testing.B) {
+	dir, w := benchIndex(b, 30_000, 20) // in 30 segments
+	r, err := index.Open(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	b.Logf("%d segments", len(r.Segments()))
+	for b.Loop() {
+		publish(b, w)
+		w.Settle()
+	}
+}

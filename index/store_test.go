@@ -527,6 +527,12 @@ func TestStoreWhileBleveReads(t *testing.T) {
 // index changes with it, and the next store is ours again.
 func TestBleveWritesIntoTheStore(t *testing.T) {
 	dir, w := storedIndex(t)
+	undamaged := func() {
+		t.Helper()
+		for _, err := range openReader(t, dir).Verify(t.Context()) {
+			t.Errorf("Verify: %v", err)
+		}
+	}
 	store, err := bleve.Open(filepath.Join(dir, "store"))
 	if err != nil {
 		t.Fatal(err)
@@ -546,15 +552,14 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 				t.Fatalf("Bleve cannot index: %v", err)
 			}
 		case <-time.After(10 * time.Second):
+			undamaged()
 			t.Fatal("Bleve does not get done")
 		}
 	}
 	if err := store.Close(); err != nil {
 		t.Logf("Bleve cannot close: %v", err)
 	}
-	for _, err := range openReader(t, dir).Verify(t.Context()) {
-		t.Errorf("Verify: %v", err)
-	}
+	undamaged()
 	addFile(t, w, "words after Bleve")
 	checkStore(t, dir)
 
@@ -584,11 +589,8 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r := openReader(t, dir)
-	for _, err := range r.Verify(t.Context()) {
-		t.Errorf("Verify: %v", err)
-	}
-	if got := found(t, r, segment.FieldText, "words"); len(got) != 17 {
+	undamaged()
+	if got := found(t, openReader(t, dir), segment.FieldText, "words"); len(got) != 17 {
 		t.Errorf("we find %v, want 17 documents", got)
 	}
 	publish(t, w)
