@@ -2,9 +2,12 @@ package index
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"pigrep/index/bleve"
+	"pigrep/index/segment"
 )
 
 // renewStore makes the store for Bleve show the head, which is published. Where there
@@ -15,9 +18,7 @@ func (w *Writer) renewStore() error {
 		if err != nil {
 			return err
 		}
-		return bleve.Renew(w.root, bleve.Snapshot{
-			Epoch: w.head.generation.number, Time: published.ModTime(), Dir: segmentsName, Segments: w.head.segments,
-		})
+		return bleve.Renew(w.root, snapshot(w.head.generation, published, w.head.segments))
 	}()
 	if err != nil {
 		w.logger.Debug("renew the store for Bleve", "error", err)
@@ -26,6 +27,18 @@ func (w *Writer) renewStore() error {
 		return err
 	}
 	return nil
+}
+
+// snapshot describes the published generation for Bleve; published is the file current.
+func snapshot(g *generation, published fs.FileInfo, segments []*segment.Segment) bleve.Snapshot {
+	return bleve.Snapshot{Epoch: g.number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
+}
+
+// StoreChanged reports whether the store is not as the writer of this generation left
+// it. If this is the newest generation, publishing it again renews the store.
+func (r *Reader) StoreChanged() bool {
+	published, err := os.Stat(filepath.Join(r.dir, currentName))
+	return err == nil && !bleve.Current(r.dir, snapshot(r.generation, published, r.segments))
 }
 
 // Store returns the directory that Bleve opens, "" where there is none.

@@ -381,6 +381,9 @@ func TestStoreIsRenewed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, w := storedIndex(t)
 			checkStore(t, dir)
+			if openReader(t, dir).StoreChanged() {
+				t.Error("the store has changed before anything was done to it")
+			}
 			if err := damage(t, filepath.Join(dir, "store"), filepath.Join(dir, "store", "store")); err != nil {
 				t.Fatal(err)
 			}
@@ -566,6 +569,12 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 	// Alone, it deletes and merges.
 	if store, err = bleve.Open(filepath.Join(dir, "store")); err != nil {
 		t.Fatal(err)
+	}
+	if err := store.Index("foreign", map[string]string{"text": "foreign"}); err != nil {
+		t.Fatal(err)
+	}
+	if !openReader(t, dir).StoreChanged() {
+		t.Error("what Bleve wrote into the store is not noticed")
 	}
 	want := search(t, store, bleve.NewTermQuery("words"))
 	if len(want) != 17 {

@@ -49,6 +49,7 @@ type Options struct {
 	Memory bool
 
 	Compact bool // then rewrite the index as one segment without deleted documents
+	Store   bool // renew the store for Bleve if it was changed, even if no file was
 
 	Wait    time.Duration // how long to wait for another process to finish writing; 0 to fail at once
 	Waiting func(error)   // called once after a second of waiting, with an error that names the process; may be nil
@@ -119,7 +120,7 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case err == nil:
 		r.setReader(reader)
-		if r.Lag == (Lag{}) && !o.asked() {
+		if r.Lag == (Lag{}) && !o.asked() && !(o.Store && reader.StoreChanged()) {
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
 		}

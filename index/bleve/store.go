@@ -73,6 +73,25 @@ func Exists(index string) bool {
 	return err == nil
 }
 
+// Current reports whether a store is as Renew left it, as far as that can be told
+// without reading it: Bleve writes nothing but root.bolt and segments of its own.
+func Current(index string, s Snapshot) bool {
+	same := func(name, link string) bool {
+		x, err := os.Lstat(filepath.Join(index, s.Dir, name))
+		y, err2 := os.Lstat(filepath.Join(index, Dir, innerName, link))
+		return err == nil && err2 == nil && os.SameFile(x, y)
+	}
+	for _, seg := range s.Segments {
+		name := filepath.Base(seg.Path())
+		if _, link, err := linkOf(name); err != nil || !same(name, link) {
+			return false
+		}
+	}
+	meta, err := os.Lstat(filepath.Join(index, Dir, metaName))
+	root, err2 := os.Lstat(filepath.Join(index, Dir, innerName, rootName))
+	return err == nil && err2 == nil && meta.Mode().IsRegular() && root.ModTime().Equal(s.Time)
+}
+
 // renew renews a store in such an order that Bleve can open it at any time.
 func renew(index *os.Root, s Snapshot) error {
 	if err := makeDirs(index); err != nil {
@@ -88,7 +107,10 @@ func renew(index *os.Root, s Snapshot) error {
 			return err
 		}
 	}
-	if err := replace(index, path.Join(inner, rootName), func(temp string) error { return writeRoot(index, temp, s) }); err != nil {
+	err = replace(index, path.Join(inner, rootName), func(temp string) error {
+		return errors.Join(writeRoot(index, temp, s), index.Chtimes(temp, s.Time, s.Time)) // for Current
+	})
+	if err != nil {
 		return err
 	}
 	for _, name := range old {

@@ -72,7 +72,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return dryRun(a, p, out)
 	}
 	opt := a.indexing(p)
-	opt.Rebuild, opt.Compact = o.rebuild, o.compact
+	opt.Rebuild, opt.Compact, opt.Store = o.rebuild, o.compact, true
 	a.waitFor(&opt, o.wait)
 	res, err := a.updateWith(ctx, opt)
 	if res.Reader != nil {
