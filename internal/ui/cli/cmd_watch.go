@@ -28,10 +28,10 @@ func newWatchCommand(a *App) *cobra.Command {
 be searched a moment after pi writes it, and other commands leave indexing to
 the watcher.
 
-A watcher is optional: without one, every search finds what is new as well. Ctrl-C
-ends it with exit code 130, SIGTERM with 0; indexed text is kept either way.
-Only one watcher runs per index. For programs, --jsonl prints events as they
-happen, --json a summary at the end.`,
+A watcher is optional: without one, every search finds what is new as well.
+Ctrl-C ends it with exit code 130, SIGTERM with 0; indexed text is kept either
+way. Only one watcher runs per index. For programs, --jsonl prints events as
+they happen, --json a summary at the end.`,
 		Example: `pigrep watch
 pigrep watch --jsonl
 pigrep watch --quiet &`,
