@@ -212,6 +212,38 @@ func TestStoreOfFixtures(t *testing.T) {
 	}
 }
 
+// An update with nothing to do renews a changed store, but neither waits for it nor
+// fails without it.
+func TestUpdateRenewsTheStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	update := func() {
+		t.Helper()
+		res, err := indexer.Update(t.Context(), indexer.Options{
+			Dir: dir, Adapter: pi.New(), Roots: []adapter.Root{{Path: "../testdata/sessions"}}, Now: time.Now, Store: true, Wait: time.Minute,
+		})
+		if err != nil || !res.Complete() {
+			t.Fatalf("Update: complete %v, %v", res.Complete(), err)
+		}
+		if err := res.Reader.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update()
+	if err := os.RemoveAll(filepath.Join(dir, "store")); err != nil {
+		t.Fatal(err)
+	}
+	w := openWriter(t, dir)
+	update()
+	if got := openReader(t, dir).Store(); got != "" {
+		t.Errorf("a store in %s was made beside another writer", got)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	update()
+	checkStore(t, dir)
+}
+
 // checkQueries compares the results of Bleve's queries with those of our reader.
 func checkQueries(t *testing.T, dir string) {
 	r := openReader(t, dir)

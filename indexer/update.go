@@ -120,7 +120,10 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	switch {
 	case err == nil:
 		r.setReader(reader)
-		if r.Lag == (Lag{}) && !o.asked() && !(o.Store && reader.StoreChanged()) {
+		if r.Lag == (Lag{}) && !o.asked() {
+			if o.Store && reader.StoreChanged() {
+				o.logger().Debug("renew the store for Bleve", "error", o.renewStore(reader))
+			}
 			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
 			return r, nil
 		}
@@ -169,6 +172,16 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 		r.setReader(reader)
 	}
 	return r, err
+}
+
+// renewStore publishes the newest generation again, unless another process writes.
+func (o Options) renewStore(r *index.Reader) error {
+	w, err := index.OpenWriter(o.Dir, index.WriterOptions{Logger: o.Logger, PID: o.PID, Reader: r})
+	if err != nil {
+		return err
+	}
+	_, err = w.Publish()
+	return errors.Join(err, w.Close())
 }
 
 // asked reports whether the index is to be written even if it has every session file.
