@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func someSessions(t *testing.T, size int64) (home, root string, queries []string
 		t.Fatal(err)
 	}
 	writeSession(t, filepath.Join(root, "x", "own.jsonl"), "the hyrax of the first hour", "the second hyrax", "a third, for the hyrax")
-	return home, root, []string{"hyrax", "overloaded", "bash command", "ENOENT such file", `"go test -race"`, "错误"}
+	return home, root, []string{"hyrax", "shrew", "overloaded", "bash command", "ENOENT such file", `"go test -race"`, "错误"}
 }
 
 // answers is what the queries find, without what only says how the index was made.
@@ -65,7 +66,22 @@ func appendPrompt(t testing.TB, path string, n int, text string) {
 	}
 }
 
-// However often indexing is killed, the next run finds what a new index finds.
+// editInPlace swaps two words of the same length in a file, as an editor or sed does that
+// keeps the size of the file.
+func editInPlace(t testing.TB, path, a, b string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(a, b, b, a).Replace(string(data))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// However often a command is killed that writes the index, while lines are added and words
+// are changed in place, the next run finds what a new index finds.
 func TestKilledWhileIndexing(t *testing.T) {
 	t.Parallel()
 	home, root, queries := someSessions(t, 3<<20)
@@ -81,7 +97,11 @@ func TestKilledWhileIndexing(t *testing.T) {
 	killed := 0
 	for round := range rounds {
 		for range 3 {
-			cmd := command(t, home, append([]string{"index", "--quiet"}, where("killed")...)...)
+			args := []string{"index", "--quiet"}
+			if rng.IntN(3) == 0 {
+				args = []string{"search", "--quiet", "hyrax"}
+			}
+			cmd := command(t, home, append(args, where("killed")...)...)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -89,11 +109,17 @@ func TestKilledWhileIndexing(t *testing.T) {
 			var exit *exec.ExitError
 			if err := cmd.Wait(); errors.As(err, &exit) && !exit.Exited() {
 				killed++
-			} else if err != nil {
-				t.Fatalf("pigrep index: %v", err)
+			} else if err != nil && (args[0] == "index" || exit.ExitCode() != 1) {
+				t.Fatalf("pigrep %q: %v", args, err)
 			}
 			timer.Stop()
-			appendPrompt(t, filepath.Join(root, "x", "own.jsonl"), 100*round+rng.IntN(100), fmt.Sprintf("hyrax number %d", rng.Uint32()))
+			own := filepath.Join(root, "x", "own.jsonl")
+			if rng.IntN(2) == 0 {
+				editInPlace(t, own, "hyrax", "shrew")
+			}
+			if rng.IntN(4) > 0 {
+				appendPrompt(t, own, 100*round+rng.IntN(100), fmt.Sprintf("hyrax number %d", rng.Uint32()))
+			}
 		}
 		fresh := fmt.Sprintf("fresh-%d", round)
 		if diff := cmp.Diff(answers(t, home, where(fresh), queries), answers(t, home, where("killed"), queries)); diff != "" {
