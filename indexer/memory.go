@@ -105,7 +105,7 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	}
 	o.Progress, o.BatchBytes = nil, math.MaxInt
 	m := &memoryTarget{reader: base, next: base.NextFile(), records: make(map[uint32]*session.Record)}
-	u := &update{Options: o, target: m, steps: plan(r.Found, base, false), res: r}
+	u := &update{Options: o, target: m, steps: plan(r.Found, base, planOptions{}), res: r}
 	for i := range u.steps {
 		if c := u.steps[i].Change; c == Grown || c == Touched {
 			m.files = append(m.files, u.steps[i].Known.File)

@@ -62,35 +62,48 @@ type Index interface {
 // Plan compares the files on disk with the index. A file whose size, times and inode are
 // as indexed is unchanged, and is not opened. Of every other file, all indexed bytes are
 // hashed; it counts as grown only if none of them changed. The newest file comes first.
-func Plan(found *Found, ix Index) []Step { return plan(found, ix, true) }
+func Plan(found *Found, ix Index) []Step {
+	return plan(found, ix, planOptions{proof: true, unchanged: true})
+}
 
-// plan is Plan with the choice to skip the proof: then a file that is larger than indexed
-// counts as grown, and worker.begin must verify that before it reads on.
-func plan(found *Found, ix Index, proof bool) []Step {
-	var known map[string]*session.Summary
-	var summaries []session.Summary
+// planOptions are what plan may leave out.
+type planOptions struct {
+	// Without proof, a file that is larger than indexed counts as grown, and worker.begin
+	// must verify that before it reads on.
+	proof     bool
+	unchanged bool // list unchanged files too
+}
+
+// plan is Plan with options. Files and summaries are ordered by path.
+func plan(found *Found, ix Index, o planOptions) []Step {
+	var known []session.Summary
 	if ix != nil {
-		summaries = ix.Summaries()
+		known = ix.Summaries()
 	}
-	known = make(map[string]*session.Summary, len(summaries))
-	for i := range summaries {
-		known[summaries[i].Path] = &summaries[i]
-	}
-	steps := make([]Step, 0, len(found.Files))
-	for _, f := range found.Files {
-		s := Step{File: f, Known: known[f.Path]}
-		delete(known, f.Path)
-		s.decide(ix, proof)
-		steps = append(steps, s)
-	}
-	for _, k := range known {
-		s := Step{File: File{Path: k.Path}, Known: k, Change: Gone, Reason: "no longer there"}
+	var steps []Step
+	gone := func() {
+		s := Step{File: File{Path: known[0].Path}, Known: &known[0], Change: Gone, Reason: "no longer there"}
 		for _, d := range found.Unreadable {
-			if within(k.Path, d.Dir) {
+			if within(s.File.Path, d.Dir) {
 				s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", d.Err
 			}
 		}
-		steps = append(steps, s)
+		steps, known = append(steps, s), known[1:]
+	}
+	for _, f := range found.Files {
+		for len(known) > 0 && known[0].Path < f.Path {
+			gone()
+		}
+		s := Step{File: f}
+		if len(known) > 0 && known[0].Path == f.Path {
+			s.Known, known = &known[0], known[1:]
+		}
+		if s.decide(ix, o.proof); s.Change != Unchanged || o.unchanged {
+			steps = append(steps, s)
+		}
+	}
+	for len(known) > 0 {
+		gone()
 	}
 	slices.SortFunc(steps, func(a, b Step) int {
 		if a.File.Mtime != b.File.Mtime {

@@ -237,7 +237,7 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 // while the writer is being released. It calls stopped before Opened.
 func (k *keeper) updateAll(ctx context.Context, r *Result, stopped func()) (*index.Reader, error) {
 	steps, err := k.update(ctx, r, func(ix *index.Writer) []Step {
-		steps := plan(r.Found, ix, false)
+		steps := plan(r.Found, ix, planOptions{unchanged: len(k.Again) > 0})
 		for i := range steps {
 			steps[i].again(k.Again)
 		}
@@ -415,21 +415,30 @@ func (u *update) run(outer context.Context) error {
 	return cmp.Or(g.Wait(), outer.Err())
 }
 
-// todo returns the steps that change the index, and counts the others.
+// todo returns the steps that change the index, and counts the other files.
 func (u *update) todo() (list []*Step) {
+	changed := 0 // of the files that were found
 	for i := range u.steps {
 		s := &u.steps[i]
-		switch {
-		case s.Change == Unchanged:
-			u.res.Changes[Unchanged]++
-		case s.Change == Unreadable:
-			if s.File.Err == nil && s.File.Mtime != 0 { // else counted by discovery
+		switch s.Change {
+		case Unchanged:
+		case Unreadable:
+			if s.File.Err != nil { // counted by discovery
+				changed++
+			} else if s.File.Mtime != 0 { // else its directory cannot be read
+				changed++
 				u.res.Changes[Unreadable]++
 				u.res.Errors = append(u.res.Errors, FileError{s.File.Path, s.Err})
 			}
+		case Gone:
+			list = append(list, s)
 		default:
+			changed++
 			list = append(list, s)
 		}
+	}
+	if u.res.Found != nil && len(u.res.Found.Files) > changed { // else the watcher looked at some files only
+		u.res.Changes[Unchanged] += len(u.res.Found.Files) - changed
 	}
 	return list
 }

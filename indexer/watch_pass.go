@@ -104,7 +104,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 		return err
 	}
 	if needed {
-		err = w.index(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, false) })
+		err = w.index(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, planOptions{}) })
 	} else {
 		w.report(r, nil)
 	}
@@ -268,7 +268,7 @@ func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer
 		r.Rebuilt = err.Error()
 		_ = w.keeper.release()
 		w.keeper.Rebuild = true
-		done, err = w.keeper.update(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, false) })
+		done, err = w.keeper.update(ctx, r, func(ix *index.Writer) []Step { return plan(w.found, ix, planOptions{}) })
 		w.keeper.Rebuild = false
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -37,11 +38,19 @@ func (r FileRuns) File(doc uint32) uint32 {
 	return r[i-1].File
 }
 
+// fileCache holds the result of Files for all references to a segment.
+type fileCache struct {
+	once sync.Once
+	runs FileRuns
+	err  error
+}
+
 // Files returns the files of all documents. The slice is the segment's own and must
 // not be changed.
 func (s *Segment) Files() (FileRuns, error) {
-	s.filesOnce.Do(func() { s.files, s.filesErr = s.readFiles() })
-	return s.files, s.filesErr
+	c := s.files
+	c.once.Do(func() { c.runs, c.err = s.readFiles() })
+	return c.runs, c.err
 }
 
 func (s *Segment) readFiles() (runs FileRuns, err error) {

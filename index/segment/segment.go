@@ -28,6 +28,7 @@ type Segment struct {
 	fingerprint Fingerprint // zero in memory
 	length      int
 	fields      map[Field]fieldOffsets
+	files       *fileCache
 	deleted     *roaring.Bitmap // nil when there are none; never changes
 
 	// Of the segments of a reader; see Share.
@@ -36,10 +37,6 @@ type Segment struct {
 
 	deletedOnce sync.Once
 	deletedSet  []uint64 // of deletedBits
-
-	filesOnce sync.Once
-	files     FileRuns
-	filesErr  error
 }
 
 // Open opens a segment file without deleted documents.
@@ -56,7 +53,7 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, 
 	if err != nil {
 		return nil, err
 	}
-	s = &Segment{file: f, path: path, deleted: deleted}
+	s = &Segment{file: f, path: path, files: new(fileCache), deleted: deleted}
 	if err := s.load(want); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -84,7 +81,7 @@ func (s *Segment) loadFields() (err error) {
 
 // Segment returns the segment in memory, without a file. It shares the image's bytes.
 func (m *Image) Segment() (*Segment, error) {
-	s := &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}}
+	s := &Segment{file: &file{body: inMemory(m.bytes), parts: m.parts}, files: new(fileCache)}
 	s.refs.Store(1)
 	return s, s.loadFields()
 }
@@ -93,7 +90,7 @@ func (m *Image) Segment() (*Segment, error) {
 // close both.
 func (s *Segment) Reference(deleted *roaring.Bitmap) *Segment {
 	s.Retain()
-	return &Segment{file: s.file, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, deleted: deleted}
+	return &Segment{file: s.file, path: s.path, fingerprint: s.fingerprint, length: s.length, fields: s.fields, files: s.files, deleted: deleted}
 }
 
 // Retain makes one more Close necessary.
