@@ -53,7 +53,8 @@ func currentNumber(dir string) (uint64, error) {
 func Newest(dir string) (uint64, error) { return currentNumber(dir) }
 
 // Publish makes the last commit the generation that readers open, and returns its
-// number. If it is published already, nothing happens.
+// number. If it is published already, this only removes old generations and renews the
+// store for Bleve.
 func (w *Writer) Publish() (number uint64, err error) {
 	w.work.Lock()
 	defer w.work.Unlock()

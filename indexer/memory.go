@@ -93,7 +93,7 @@ func (m *memoryTarget) Empty() bool              { return false }
 type uncommitted struct {
 	batches []*index.Batch
 	base    uint64 // 0: there is no index
-	pays    bool   // to commit it
+	pays    bool   // whether committing it pays off
 }
 
 // indexInMemory replaces the reader by one that also has what is pending, as an update
@@ -129,8 +129,9 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 	return nil
 }
 
-// pays reports whether committing what is in memory pays off. Text that is gone should
-// leave the disk, and a touched file need not be hashed again; both are rare.
+// pays reports whether committing what is in memory pays off. It does whenever text is
+// gone, which should leave the disk, or a file was touched, which every later command would
+// have to hash again. Both are rare.
 func (r *Result) pays() bool {
 	changed := 0
 	for _, c := range []Change{Gone, Truncated, Rewritten, Touched} {
@@ -139,7 +140,7 @@ func (r *Result) pays() bool {
 	return changed > 0 || r.InMemory.Bytes >= commitBytes || r.InMemory.Files >= commitFiles
 }
 
-// Commit writes what the result has in memory, if that pays off. Call it after the answer
+// Commit writes what the result has in memory, if that pays off or there is no index yet. Call it after the answer
 // is out, with the options of the update. If another process is writing, or a watcher
 // is about to, it does nothing.
 func (r *Result) Commit(ctx context.Context, o Options) error {

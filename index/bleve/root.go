@@ -33,7 +33,7 @@ var (
 	deletedKey   = []byte("d")
 )
 
-// writeRoot writes a snapshot into a new file. The segments have their links.
+// writeRoot writes a snapshot into a new file. The segments must be linked already.
 func writeRoot(index *os.Root, name string, s Snapshot) error {
 	db, err := bbolt.Open(name, fileMode, &bbolt.Options{
 		NoSync: true, NoGrowSync: true, OpenFile: index.OpenFile,
@@ -111,8 +111,9 @@ func putBucket(parent *bbolt.Bucket, name []byte, values []pair) error {
 	return nil
 }
 
-// appendKey appends a number such that keys sort as numbers do: up to 109 in one byte,
-// 136 and the number; others in a byte, 245 and their length, and their bytes.
+// appendKey appends a number such that keys sort as numbers do: one up to 109 as the byte
+// 136 plus the number; a larger one as the byte 245 plus its length, then its bytes, the
+// highest first.
 func appendKey(b []byte, v uint64) []byte {
 	if v <= 109 {
 		return append(b, 136+byte(v))

@@ -30,7 +30,7 @@ import (
 //
 // and the footer, which is the engine's:
 //
-//	4 bytes  length of a name of what transformed the file before it: 0
+//	4 bytes  length of the id of a writer callback, which would precede the footer: 0
 //	8 bytes  number of documents
 //	8 bytes  address of the stored index
 //	8 bytes  address of the field index
@@ -97,8 +97,8 @@ func readParts(footer []byte) (p parts, ok bool) {
 	return parts{int(docs), be.Uint64(footer[12:]), be.Uint64(footer[20:])}, ok
 }
 
-// bodySize returns the size of the body of a file of a size; false when no body
-// makes it that large.
+// bodySize returns the size of the body of a file of the given size; false if no body
+// gives that size.
 func bodySize(size int64) (body int64, ok bool) {
 	body = size - footerSize
 	blocks := (body + blockSize + 3) / (blockSize + 4)
@@ -107,8 +107,8 @@ func bodySize(size int64) (body int64, ok bool) {
 }
 
 // body is the bytes of a segment, and which blocks of them were compared with their
-// checksums. Every byte is checked before it is used, whatever else is known of it:
-// a number that a flipped bit has changed can be in range.
+// checksums. Every byte is checked before it is used. Checking bounds is not enough: a
+// number that a flipped bit has changed may still be in range.
 type body struct {
 	data    []byte
 	sums    []byte          // the table
@@ -125,8 +125,8 @@ func inMemory(data []byte) body {
 	return b
 }
 
-// check compares the blocks that have the bytes from from on, below to, with their
-// checksums, each once, and panics with an error if one differs. Callers contain it.
+// check compares the blocks that have the bytes [from, to) with their checksums, each
+// once, and panics with an error if one differs. Callers recover with format.Contain.
 func (b *body) check(from, to uint64) {
 	first := from / blockSize
 	if (to-1)/blockSize != first || b.checked[first/64].Load()>>(first%64)&1 == 0 {

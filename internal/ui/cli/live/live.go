@@ -17,8 +17,8 @@ import (
 // Index is an index that stays open. A question gets a snapshot of the newest
 // generation: the session files are compared with it first, as every reading command
 // does, and new bytes are indexed by one goroutine for all questions that wait, in memory
-// if they are few. No question waits for an update that takes longer than Patience: it is
-// answered from the last generation, and says what is not in it.
+// if they are few. A question waits until an update has run for Patience; then it is
+// answered from the last generation, and the answer says what is missing.
 //
 // What stays open blocks no writer. An Index is safe for concurrent use.
 type Index struct {
@@ -61,16 +61,15 @@ type sharedReader struct {
 // part in memory follow, and no other process has the same.
 func firstInMemory(now time.Time) uint64 { return 1<<62 | uint64(now.UnixNano()) }
 
-// How long a question waits for the index, how long an update waits for its lock, how long and how many older generations
-// stay open for those who want to read on in their answers, and for how long the newest
-// one stays open without questions: open files take room on the disk after another
-// process has replaced and deleted them.
 const (
-	usualPatience = 5 * time.Second
-	shortWait     = time.Second // for another writer, which may be this process
-	pinFor        = 10 * time.Minute
-	MaxPinned     = 4
-	idleFor       = 15 * time.Minute
+	usualPatience = 5 * time.Second  // how long a question waits for an update
+	shortWait     = time.Second      // how long an update waits for the lock, which this process may hold
+	pinFor        = 10 * time.Minute // how long an older snapshot stays open for reading on
+	MaxPinned     = 4                // how many do
+
+	// idleFor is how long the newest generation stays open without questions. Open files
+	// occupy disk space even after another process has deleted them.
+	idleFor = 15 * time.Minute
 )
 
 // Open returns the index in opt.Dir. With noUpdate it is never brought up to date. The
@@ -122,9 +121,9 @@ func (x *Index) Close() error {
 // indexed in memory beside it.
 type Snapshot struct {
 	Reader   *index.Reader
-	Number   uint64           // the same for snapshots with the same content
+	Number   uint64           // snapshots with the same number have the same content
 	Found    *indexer.Found   // the session files as they were when it was asked for
-	State    query.IndexState // what the generation lacks
+	State    query.IndexState // what the generation lacks, and whether Reader has all of it
 	Missing  indexer.Lag      // what Reader lacks
 	Errors   []indexer.FileError
 	Updating bool             // what it lacks is being indexed
