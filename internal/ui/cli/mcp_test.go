@@ -299,6 +299,7 @@ func TestBudgets(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
+	g.settle() // cursors of what is in memory are longer
 	var listed int
 	for _, test := range []struct{ tool, arguments string }{
 		{"search", `"query":"the parser error timeout","context":3`},
