@@ -167,7 +167,7 @@ func TestSmallDamage(t *testing.T) {
 		files = append(files, list...)
 	}
 	noticed := 0
-	for range testkit.HowMany(1, 5, 700) {
+	for range testkit.HowMany(1, 5, 250) {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
