@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -109,15 +110,17 @@ func (w *Writer) open(opt WriterOptions) error {
 	return nil
 }
 
-// Generation returns the number of the generation that the last commit made, 0 if there
-// is none.
-func (w *Writer) Generation() uint64 {
+// Continues reports whether nothing was committed since the reader's generation, so that
+// batches that were added to the reader can be committed. An index that was deleted and
+// built again may use the same number, but not for the same files.
+func (w *Writer) Continues(r *Reader) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.head.generation == nil {
-		return 0
+	g := w.head.generation
+	if g == nil {
+		return r.generation.number == 0
 	}
-	return w.head.generation.number
+	return g.number == r.generation.number && slices.Equal(g.files, r.generation.files)
 }
 
 // Summaries returns the summaries as of the last commit, ordered by path.

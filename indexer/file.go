@@ -136,6 +136,8 @@ func (w *worker) begin(s *Step, f io.ReaderAt) (*session.Record, *marks, error) 
 			}
 			s.Reason = otherBytes
 		}
+		w.more(s.File.Size - s.Pending)
+		s.Pending = s.File.Size
 	}
 	rec := &session.Record{}
 	rec.Path = s.File.Path

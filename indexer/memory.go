@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 
@@ -19,10 +18,12 @@ import (
 const (
 	memoryBytes = 8 << 20
 	memoryFiles = 2000
+
+	memoryBatch = 2 * memoryBytes // text of one worker
 )
 
-// From here on committing what is in memory pays off, because every later answer would
-// have to index it again. An update of the index takes about 10 ms.
+// Amounts from which committing what is in memory pays off: an update of the index takes
+// about 10 ms, and until then every answer indexes the same lines again.
 const (
 	commitBytes = 256 << 10
 	commitFiles = 32
@@ -32,6 +33,10 @@ const (
 func (o Options) fitsMemory(r *Result) bool {
 	return o.Memory && !o.asked() && r.Lag.Bytes <= memoryBytes && r.Lag.Files <= memoryFiles
 }
+
+// errTooMuch says that more has to be read than may be indexed in memory. The lag cannot
+// tell: of a file whose indexed bytes changed, it counts only what was appended.
+var errTooMuch = errors.New("too much to index in memory")
 
 // unwritable reports whether an error keeps an update from writing, but not from reading.
 func unwritable(err error) bool {
@@ -80,6 +85,9 @@ func (m *memoryTarget) NextFile() uint32 {
 }
 
 func (m *memoryTarget) Commit(b *index.Batch) error {
+	if b.Size() >= memoryBatch {
+		return errTooMuch
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.batches = append(m.batches, b)
@@ -92,24 +100,30 @@ func (m *memoryTarget) Empty() bool              { return false }
 // uncommitted is what a result has in memory, and the generation that it is added to.
 type uncommitted struct {
 	batches []*index.Batch
-	base    uint64 // 0: there is no index
-	pays    bool   // whether committing it pays off
+	reader  *index.Reader // only to compare its generation; it may be closed
+	pays    bool          // whether committing it pays off
 }
 
 // indexInMemory replaces the reader by one that also has what is pending, as an update
 // would have indexed it. Nothing is written. It calls stopped before it closes the reader.
+// After errTooMuch the reader is as before.
 func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) error {
 	base := r.Reader
 	if base == nil {
 		base = index.Empty()
 	}
-	o.Progress, o.BatchBytes = nil, math.MaxInt
+	o.Progress, o.BatchBytes = nil, memoryBatch
 	m := &memoryTarget{reader: base, next: base.NextFile(), records: make(map[uint32]*session.Record)}
 	u := &update{Options: o, target: m, steps: plan(r.Found, base, planOptions{}), res: r}
+	var pending int64
 	for i := range u.steps {
+		pending += u.steps[i].Pending
 		if c := u.steps[i].Change; c == Grown || c == Touched {
 			m.files = append(m.files, u.steps[i].Known.File)
 		}
+	}
+	if pending > memoryBytes {
+		return errTooMuch
 	}
 	if err := u.run(ctx); err != nil {
 		return err
@@ -120,7 +134,7 @@ func (r *Result) indexInMemory(ctx context.Context, o Options, stopped func()) e
 		return err
 	}
 	r.InMemory = r.Lag
-	r.memory = &uncommitted{m.batches, base.Generation(), r.pays()}
+	r.memory = &uncommitted{m.batches, with, r.pays()}
 	stopped()
 	r.setReader(with)
 	if o.Opened != nil {
@@ -140,12 +154,12 @@ func (r *Result) pays() bool {
 	return changed > 0 || r.InMemory.Bytes >= commitBytes || r.InMemory.Files >= commitFiles
 }
 
-// Commit writes what the result has in memory, if that pays off or there is no index yet. Call it after the answer
-// is out, with the options of the update. If another process is writing, or a watcher
-// is about to, it does nothing.
+// Commit writes what the result has in memory, if that pays off or there is no index yet.
+// Call it after the answer is out, with the options of the update. If another process is
+// writing, or a watcher is about to, it does nothing.
 func (r *Result) Commit(ctx context.Context, o Options) error {
 	m := r.memory
-	if m == nil || !m.pays && m.base > 0 || r.Watcher != nil || r.Unwritten != nil {
+	if m == nil || !m.pays && m.reader.Generation() > 0 || r.Watcher != nil || r.Unwritten != nil {
 		return nil
 	}
 	r.memory = nil
@@ -173,7 +187,7 @@ func (k *keeper) commit(m *uncommitted) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, k.release()) }()
-	if k.writer.Generation() != m.base {
+	if !k.writer.Continues(m.reader) {
 		return errOutdated
 	}
 	for _, b := range m.batches {

@@ -153,6 +153,8 @@ func Behind(found *Found, summaries []session.Summary) Lag {
 		case sameStat(f, k.Checkpoint):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
 			lag.Young++
+		case f.Size < k.Size:
+			lag.add(f, f.Size)
 		default:
 			lag.add(f, max(0, f.Size-k.Checkpoint.Offset))
 		}

@@ -62,8 +62,8 @@ type Options struct {
 // costs memory in proportion.
 const DefaultBatch = 48 << 20
 
-// bulkFrom is the number of bytes to read from which an update is a bulk, which
-// merges nothing: merging in proportion would take as long again.
+// bulkFrom is the number of bytes read from which an update is a bulk, which merges
+// nothing: merging in proportion would take as long again.
 const bulkFrom = 128 << 20
 
 // publishEvery is the interval at which a long run publishes.
@@ -148,11 +148,13 @@ func updateNow(ctx context.Context, o Options) (*Result, error) {
 	if o.fitsMemory(r) {
 		err := r.indexInMemory(ctx, o, stopping.Wait)
 		stopping.Wait()
-		if !rebuildable(err) {
+		switch {
+		case rebuildable(err):
+			r.Rebuilt, o.Rebuild = err.Error(), true
+		case !errors.Is(err, errTooMuch):
 			return r, err
 		}
-		r.Rebuilt, o.Rebuild = err.Error(), true
-		r.Changes, r.Errors = make(map[Change]int), nil
+		*r = Result{Reader: r.Reader, Found: r.Found, Rebuilt: r.Rebuilt, Changes: make(map[Change]int), Lag: r.Lag, Watcher: r.Watcher}
 		r.noteUnusable()
 	}
 	if r.Watcher != nil {
@@ -196,7 +198,7 @@ func rebuildable(err error) bool {
 type keeper struct {
 	Options
 	writer     *index.Writer // nil if released
-	bulk       bool          // the writer is for one large update
+	bulk       bool          // the last update was large
 	generation uint64        // the last published one
 }
 
@@ -204,11 +206,6 @@ type keeper struct {
 // interrupted. It returns the steps with their outcome. A failed writer is released.
 func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer) []Step) ([]Step, error) {
 	if k.writer == nil {
-		lag := r.Lag
-		if k.Rebuild {
-			lag = Behind(r.Found, nil)
-		}
-		k.bulk = lag.Bytes >= bulkFrom
 		writer, err := index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID, Rebuild: k.Rebuild, Reader: r.Reader})
 		if err != nil {
 			return nil, err
@@ -218,7 +215,9 @@ func (k *keeper) update(ctx context.Context, r *Result, plan func(*index.Writer)
 		k.merge()
 	}
 	u := &update{Options: k.Options, target: k.writer, steps: plan(k.writer), res: r}
+	before := r.BytesRead
 	err := u.run(ctx)
+	k.bulk = r.BytesRead-before >= bulkFrom
 	generation, publishErr := k.writer.Publish()
 	if k.Compact && err == nil && publishErr == nil {
 		err = k.writer.Compact(ctx)
@@ -524,6 +523,14 @@ func (w *worker) read(bytes int64) {
 	w.done.Bytes += bytes
 	w.report()
 	w.mu.Unlock()
+}
+
+// more adds to the bytes that have to be read.
+func (u *update) more(bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.done.BytesTotal += bytes
+	u.report()
 }
 
 // report reports the progress. u.mu must be held.
