@@ -78,11 +78,11 @@ func (a *Accumulator) sizeOfOutput() int {
 	return n
 }
 
-// open returns the segment as the engine has one in memory.
+// open returns the image as one of the engine's segments.
 func (m *Image) open() (*zap.SegmentBase, error) { return engineSegment(m.bytes, m.crc, &m.parts) }
 
-// engineSegment returns a segment as the engine has one in memory. It follows addresses
-// without a check.
+// engineSegment returns a body as one of the engine's segments. The engine follows
+// addresses unchecked, so the body must be known to be intact.
 func engineSegment(body []byte, crc uint32, p *parts) (*zap.SegmentBase, error) {
 	return zap.InitSegmentBase(body, crc, chunkMode, uint64(p.docs), p.storedIndex, p.fieldIndex, nil, new(engine.Stats))
 }

@@ -25,7 +25,7 @@ type reading struct {
 	read func(s *Segment) (any, error)
 }
 
-// readings is every way to read a segment of damageSamples.
+// readings returns every way to read a segment of damageSamples.
 func readings() []reading {
 	list := []reading{
 		{"Files", func(s *Segment) (any, error) { return s.Files() }},
@@ -134,8 +134,9 @@ func arrayOf(docs *roaring.Bitmap) []uint32 {
 	return docs.ToArray()
 }
 
-// damageSamples returns documents of a few files, from this one on, with records. With
-// some thousand of them, every structure of a segment takes several blocks somewhere.
+// damageSamples returns n documents of five files, numbered from file on, and some
+// records. With a few thousand documents, every structure of a segment takes several
+// blocks somewhere.
 func damageSamples(rnd *rand.Rand, file, n int) *Accumulator {
 	a := NewAccumulator()
 	for i := range n {
@@ -150,14 +151,14 @@ func damageSamples(rnd *rand.Rand, file, n int) *Accumulator {
 	return a
 }
 
-// damagedFile is a segment file whose bytes are changed.
+// damagedFile is a segment file to damage, and what reading it returned before.
 type damagedFile struct {
 	path        string
 	good        []byte
 	fingerprint Fingerprint
 	deleted     *roaring.Bitmap
 	want        []any
-	memory      uint64 // that all readings take
+	memory      uint64 // bytes that all readings allocate
 	readings    []reading
 }
 
@@ -168,7 +169,7 @@ func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedF
 		t.Fatal(err)
 	}
 	d := &damagedFile{filepath.Join(t.TempDir(), "damaged"+Ext), good, s.Fingerprint(), deleted, nil, 0, readings()}
-	for range 2 { // the second time with what the process keeps
+	for range 2 { // the first time fills pools, the second measures
 		d.memory = d.try(t, "nothing", good, func(i int, got any, err error) {
 			if err != nil {
 				t.Fatalf("%s: %v", d.readings[i].name, err)
@@ -179,8 +180,8 @@ func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedF
 	return d
 }
 
-// try opens the file with other bytes and visits what each reading returns. It returns
-// how many bytes were allocated.
+// try opens the file with the given bytes, and calls visit with what each reading
+// returns. It returns how many bytes that allocated.
 func (d *damagedFile) try(t *testing.T, what string, data []byte, visit func(i int, got any, err error)) uint64 {
 	t.Helper()
 	if err := os.WriteFile(d.path, data, 0o600); err != nil {
@@ -214,8 +215,8 @@ func (d *damagedFile) try(t *testing.T, what string, data []byte, visit func(i i
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// check fails unless each reading of the file with these bytes returns what it did, or
-// ErrDamaged.
+// check fails unless each reading of the file with the given bytes returns the same as
+// before, or ErrDamaged.
 func (d *damagedFile) check(t *testing.T, what string, data []byte) {
 	t.Helper()
 	memory := d.try(t, what, data, func(i int, got any, err error) {
@@ -228,8 +229,8 @@ func (d *damagedFile) check(t *testing.T, what string, data []byte) {
 	}
 }
 
-// Whatever is changed in a segment file, each way to read it returns what it would
-// have, or ErrDamaged: never something else.
+// Whatever changes in a segment file, each way to read it returns what was written, or
+// ErrDamaged: never anything else.
 func TestDamageIsNoticed(t *testing.T) {
 	testkit.Unraced(t)
 	seed := uint64(18)
@@ -259,7 +260,7 @@ func TestDamageIsNoticed(t *testing.T) {
 			}
 			d.check(t, fmt.Sprintf("%s: %s from %d", name, what, at), data)
 		}
-		// In some blocks, or in every one: what is read without a check differs.
+		// A missing check shows only in some blocks, so the long run damages every one.
 		step := testkit.HowMany(40, 20, 1)
 		for block := rnd.IntN(step); block*blockSize < size; block += step {
 			at := block * blockSize
@@ -275,7 +276,7 @@ func TestDamageIsNoticed(t *testing.T) {
 	}
 }
 
-// The size of a body follows from that of its file, whatever it is.
+// The size of a body follows from that of its file, and some sizes no file has.
 func TestBodySize(t *testing.T) {
 	for _, want := range []int{1, 100, blockSize - 1, blockSize, blockSize + 1, 3 * blockSize, 1000*blockSize + 7} {
 		table, sum, err := sumBlocks(bytes.NewReader(make([]byte, want)))

@@ -112,8 +112,8 @@ func (s *Segment) lookUp(f Field, term []byte) (PostingsOffset, error) {
 // errStop ends eachTerm early, without an error.
 var errStop = errors.New("stop")
 
-// eachTerm visits the terms of a field from start on, below end, in byte order,
-// until visit fails. The term is valid during the visit only.
+// eachTerm visits the terms of a field in [start, end), in byte order, until visit
+// returns an error. The term is valid only during the visit.
 func (s *Segment) eachTerm(f Field, start, end []byte, visit func(term []byte, at PostingsOffset) error) error {
 	tree, have, err := s.fst(f)
 	if err != nil || !have {

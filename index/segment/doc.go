@@ -23,7 +23,7 @@
 //	stored values, their index
 //	for each field: postings of its terms, dictionary, doc values, header
 //	field index
-//	table of checksums, which the engine does not know
+//	table of checksums, which the engine ignores
 //	footer
 //
 // Documents are numbered from 0. An address counts from the first byte of the
@@ -31,13 +31,12 @@
 // its layout says otherwise. All segments have the same fields, so that the engine
 // can copy bytes when it merges.
 //
-// Everything is read from the mapped file in place. A block of 4 KiB is compared with
-// its checksum when something in it is first read, by body.check, before the value of
-// any byte of it is used; the references to a file share what was compared. Whatever
-// the bytes, callers get what was written or an error that wraps format.ErrDamaged.
-// Bounds are checked all the same, and what goes wrong is contained: a file can be cut
-// while it is mapped. Merging is left to the engine, which gets segments of which every
-// block was compared.
+// Everything is read in place from the mapped file. Before any byte of a block of 4 KiB
+// is used, body.check compares the block with its checksum, once for all references to
+// a file. So whatever happened to the file, callers get what was written, or an error
+// that wraps format.ErrDamaged. Bounds are checked all the same, and panics and faults
+// become errors (format.Contain), because a file can be cut while it is mapped. Merging
+// is left to the engine, which checks nothing, so Merge compares every block beforehand.
 //
 // Of our packages it may import index/analysis, index/format, internal/files and
 // internal/session.

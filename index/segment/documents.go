@@ -20,8 +20,8 @@ func (s *Segment) Live() int {
 	return s.length - int(s.deleted.GetCardinality())
 }
 
-// Hidden returns the numbers that are no live documents: those of deleted documents
-// and of stored values. The bitmap is the caller's.
+// Hidden returns the numbers of all that is not a live document: deleted documents and
+// stored values. The bitmap is the caller's.
 func (s *Segment) Hidden() (*roaring.Bitmap, error) {
 	b, err := s.Bitmap(fieldRecord, []byte(recordTerm))
 	if err == nil && s.deleted != nil {

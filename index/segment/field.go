@@ -30,10 +30,11 @@ const (
 // Internal fields.
 const (
 	fieldID     Field = "_id"
-	fieldRecord Field = "record" // stored values, each also with recordTerm
+	fieldRecord Field = "record" // of stored values; its only term is recordTerm
 )
 
-// recordTerm tells which numbers are stored values.
+// recordTerm is a term of every stored value and of no document, so that its postings
+// tell them apart.
 const recordTerm = "1"
 
 // Values of FieldFlag.

@@ -21,16 +21,16 @@ import (
 	"pigrep/index/format"
 )
 
-// A segment file is
+// A segment file consists of
 //
-//	the body: the parts that doc.go lists
-//	the table: 4 bytes for each block of 4 KiB of the body, the last one shorter:
-//	         its CRC-32C (Castagnoli)
-//	the footer
+//	body     the parts that doc.go lists
+//	table    the CRC-32C (Castagnoli) of each block of the body, 4 bytes each; a block
+//	         has 4 KiB, the last one may have less
+//	footer
 //
-// and the footer, which is the engine's:
+// The footer is the engine's:
 //
-//	4 bytes  length of the id of a writer callback, which would precede the footer: 0
+//	4 bytes  0: the length of a writer callback's id, which would precede the footer
 //	8 bytes  number of documents
 //	8 bytes  address of the stored index
 //	8 bytes  address of the field index
@@ -38,7 +38,7 @@ import (
 //	4 bytes  version
 //	4 bytes  CRC-32 (IEEE) of everything before it
 //
-// The engine follows addresses only, so it does not notice the table. The number of
+// The engine only follows addresses, so it never comes across the table. The number of
 // blocks follows from the size of the file.
 const (
 	blockSize  = 4 << 10
@@ -53,7 +53,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// tail returns the table and the footer of a file with a body of these checksums.
+// tail returns what follows the body in a file: the table, then the footer. sum is the
+// CRC-32 (IEEE) of the body.
 func (p *parts) tail(table []byte, sum uint32) []byte {
 	be := binary.BigEndian
 	b := be.AppendUint32(table, 0)
@@ -65,7 +66,7 @@ func (p *parts) tail(table []byte, sum uint32) []byte {
 	return be.AppendUint32(b, crc32.Update(sum, crc32.IEEETable, b))
 }
 
-// sumBlocks returns the table of a body, and the CRC-32 (IEEE) of all of it.
+// sumBlocks returns the table of a body and the CRC-32 (IEEE) of the whole body.
 func sumBlocks(body io.Reader) (table []byte, sum uint32, err error) {
 	block := make([]byte, blockSize)
 	for {
@@ -83,13 +84,14 @@ func sumBlocks(body io.Reader) (table []byte, sum uint32, err error) {
 	}
 }
 
-// parts is what the footer says.
+// parts is what the footer records about the body.
 type parts struct {
 	docs                    int
 	storedIndex, fieldIndex uint64 // addresses
 }
 
-// readParts is the inverse of tail, as far as the footer goes.
+// readParts decodes a footer; ok is false if it is not of the form that the engine and
+// tail write.
 func readParts(footer []byte) (p parts, ok bool) {
 	be := binary.BigEndian
 	docs := be.Uint64(footer[4:])
@@ -97,8 +99,8 @@ func readParts(footer []byte) (p parts, ok bool) {
 	return parts{int(docs), be.Uint64(footer[12:]), be.Uint64(footer[20:])}, ok
 }
 
-// bodySize returns the size of the body of a file of the given size; false if no body
-// gives that size.
+// bodySize returns the size of the body in a file of the given size; ok is false if no
+// segment file has that size.
 func bodySize(size int64) (body int64, ok bool) {
 	body = size - footerSize
 	blocks := (body + blockSize + 3) / (blockSize + 4)
@@ -106,9 +108,9 @@ func bodySize(size int64) (body int64, ok bool) {
 	return body, body > blockSize*(blocks-1) && body > 0
 }
 
-// body is the bytes of a segment, and which blocks of them were compared with their
-// checksums. Every byte is checked before it is used. Checking bounds is not enough: a
-// number that a flipped bit has changed may still be in range.
+// body is the bytes of a segment, and a record of the blocks that matched their
+// checksums. No byte may be used before its block has matched. Checking bounds is not
+// enough: a number changed by a flipped bit may still be in range.
 type body struct {
 	data    []byte
 	sums    []byte          // the table
@@ -116,7 +118,7 @@ type body struct {
 	name    string
 }
 
-// inMemory returns a body that needs no checks.
+// inMemory returns a body that has no checksums; all its blocks count as checked.
 func inMemory(data []byte) body {
 	b := body{data: data, checked: make([]atomic.Uint64, len(data)/blockSize/64+1)}
 	for i := range b.checked {
@@ -125,8 +127,9 @@ func inMemory(data []byte) body {
 	return b
 }
 
-// check compares the blocks that have the bytes [from, to) with their checksums, each
-// once, and panics with an error if one differs. Callers recover with format.Contain.
+// check compares each block that overlaps [from, to) with its checksum, unless that
+// block has matched before. If one differs, check panics with an error that wraps
+// format.ErrDamaged; callers recover with format.Contain.
 func (b *body) check(from, to uint64) {
 	first := from / blockSize
 	if (to-1)/blockSize != first || b.checked[first/64].Load()>>(first%64)&1 == 0 {
@@ -139,7 +142,7 @@ func (b *body) checkEach(from, to uint64) {
 		return
 	}
 	if to > uint64(len(b.data)) {
-		panic(format.Damaged("segment %s: bytes up to %d of %d", b.name, to, len(b.data)))
+		panic(format.Damaged("segment %s refers to byte %d, but its body has %d", b.name, to-1, len(b.data)))
 	}
 	for block := from / blockSize; block <= (to-1)/blockSize; block++ {
 		if b.checked[block/64].Load()>>(block%64)&1 != 0 {
@@ -152,17 +155,19 @@ func (b *body) checkEach(from, to uint64) {
 	}
 }
 
-// compare compares a block with its checksum.
+// compare returns an error if a block differs from its checksum. It neither consults
+// nor updates the record of checked blocks.
 func (b *body) compare(block uint64) error {
 	at := block * blockSize
 	sum := crc32.Checksum(b.data[at:min(at+blockSize, uint64(len(b.data)))], castagnoli)
 	if binary.BigEndian.Uint32(b.sums[4*block:]) != sum {
-		return format.Damaged("segment %s: the block at %d does not have the checksum it was written with", b.name, at)
+		return format.Damaged("segment %s: checksum mismatch in the block at %d", b.name, at)
 	}
 	return nil
 }
 
-// bytes returns checked bytes; false when the body does not have so many.
+// bytes returns the bytes [at, at+size), whose blocks it checks first. It returns false
+// if the body ends before them.
 func (b *body) bytes(at, size uint64) ([]byte, bool) {
 	if at > uint64(len(b.data)) || size > uint64(len(b.data))-at {
 		return nil, false
@@ -171,7 +176,7 @@ func (b *body) bytes(at, size uint64) ([]byte, bool) {
 	return b.data[at : at+size], true
 }
 
-// uvarint reads a varint at an address and returns the address after it.
+// uvarint checks and reads the varint at an address, and returns the address after it.
 func (b *body) uvarint(at uint64) (v, end uint64, ok bool) {
 	if at >= uint64(len(b.data)) {
 		return 0, 0, false
@@ -180,16 +185,15 @@ func (b *body) uvarint(at uint64) (v, end uint64, ok bool) {
 	return readUvarint(b.data, at)
 }
 
-// file is what the references to a segment share: its body, and the mapped file, if
-// it is not in memory.
+// file is what all references to a segment share.
 type file struct {
 	body
 	parts
-	mapped mmap.MMap // nil in memory
+	mapped mmap.MMap // nil for a segment in memory
 	refs   atomic.Int64
 }
 
-// mapFile maps a segment file.
+// mapFile maps a segment file. readFooter then sets its parts.
 func mapFile(path string) (f *file, err error) {
 	name := filepath.Base(path)
 	opened, err := os.Open(path)
@@ -203,7 +207,7 @@ func mapFile(path string) (f *file, err error) {
 	}
 	size, ok := bodySize(info.Size())
 	if !ok {
-		return nil, format.Damaged("segment %s cannot have %d bytes", name, info.Size())
+		return nil, format.Damaged("segment %s has an impossible size of %d bytes", name, info.Size())
 	}
 	mapped, err := mmap.MapRegion(opened, int(info.Size()), mmap.RDONLY, 0, 0)
 	if err != nil {
@@ -215,7 +219,8 @@ func mapFile(path string) (f *file, err error) {
 	return f, nil
 }
 
-// readFooter reads where the parts of a mapped file are.
+// readFooter sets the parts of a mapped file. The footer belongs to no block; the
+// fingerprint covers it.
 func (f *file) readFooter() error {
 	p, ok := readParts(f.mapped[len(f.mapped)-footerSize:])
 	if !ok || p.docs > len(f.data) {
@@ -233,8 +238,9 @@ func (f *file) release() error {
 	return f.mapped.Unmap()
 }
 
-// Fingerprint identifies a segment file: its size, and the xxhash of the last 4 KiB
-// of its body and of the footer, without which nothing in it can be found.
+// Fingerprint identifies a segment file by its size and by the xxhash of what every
+// lookup starts from: the footer, and the last 4 KiB of the body, which have the field
+// index.
 type Fingerprint struct {
 	Size int64
 	Hash uint64
@@ -249,7 +255,8 @@ func (f *file) fingerprint() Fingerprint {
 	return Fingerprint{int64(len(f.mapped)), h.Sum64()}
 }
 
-// addTable turns a file as the engine writes it, without a table, into one of ours.
+// addTable inserts the table into a file that the engine wrote, after verifying the
+// engine's checksum of it.
 func addTable(path string) (err error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -267,7 +274,7 @@ func addTable(path string) (err error) {
 	}
 	p, ok := readParts(footer)
 	if !ok {
-		return fmt.Errorf("segment %s has a footer of an unknown form", filepath.Base(path))
+		return fmt.Errorf("segment %s: unknown kind of footer", filepath.Base(path))
 	}
 	table, sum, err := sumBlocks(bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 1<<20))
 	if err != nil {
@@ -275,7 +282,7 @@ func addTable(path string) (err error) {
 	}
 	rest, want := footer[:footerSize-crc32.Size], footer[footerSize-crc32.Size:]
 	if crc32.Update(sum, crc32.IEEETable, rest) != binary.BigEndian.Uint32(want) {
-		return format.Damaged("segment %s does not have the checksum it was written with", filepath.Base(path))
+		return format.Damaged("segment %s: checksum mismatch", filepath.Base(path))
 	}
 	if _, err := f.WriteAt(p.tail(table, sum), size); err != nil {
 		return err
@@ -283,7 +290,7 @@ func addTable(path string) (err error) {
 	return f.Sync()
 }
 
-// WriteTo writes the bytes of a segment file.
+// WriteTo writes the image as a segment file.
 func (m *Image) WriteTo(w io.Writer) (int64, error) {
 	table, sum, err := sumBlocks(bytes.NewReader(m.bytes))
 	if err != nil {
@@ -297,5 +304,6 @@ func (m *Image) WriteTo(w io.Writer) (int64, error) {
 	return int64(n + k), err
 }
 
-// fileMode is that of all files of an index: they hold what people said.
+// fileMode is the mode of all files of an index: nobody but the user may read what was
+// said in a session.
 const fileMode fs.FileMode = 0o600

@@ -11,8 +11,8 @@ import (
 
 // The FST of a dictionary is vellum's, version 1: nodes that share the beginnings of
 // terms, and in part their ends. vellum writes it. It is read here, because vellum
-// cannot check the bytes of a node when it comes to it, and to visit every node with
-// its iterator takes 1.7 times as long.
+// cannot be made to check the bytes of a node before it reads them, and visiting every
+// node with its iterator takes 1.7 times as long.
 //
 //	footer   8 bytes number of terms, 8 bytes address of the root, little endian
 //	node     read downwards from its address; the nodes it leads to lie below it
@@ -40,8 +40,8 @@ const (
 	endsHere       = 1 << 6
 	transitionCode = 1<<6 - 1
 
-	// headBytes is how many bytes a node with one transition has below its address,
-	// at most.
+	// headBytes is the most bytes that a node with one transition has below its
+	// address.
 	headBytes = 1 + 1 + 8 + 8
 
 	// maxTerms is more terms than a segment can have. A dictionary whose terms
@@ -55,20 +55,20 @@ const (
 // commonBytes are the bytes that the codes from 1 on stand for.
 const commonBytes = "te/oasripcnw.hlm-du012g=:bf3y5&_4v9678k%?xCDASFIBEjPTzRNM+LOqHG"
 
-// fst is the bytes of one.
+// fst reads one FST. Addresses of nodes count from its first byte.
 type fst struct {
 	body  *body
-	base  uint64 // address of data
-	data  []byte // each node is checked when it is read
+	base  uint64 // address of data in the body
+	data  []byte // hasOne and many check it, node by node
 	root  int    // address of the first node
 	terms int
 
-	// The bytes from low-headBytes on, below high, are one block, which was checked:
-	// most nodes lie in the block of the one before.
+	// The bytes [low-headBytes, high) are the block of the last node, already checked:
+	// most nodes are in the same block as the one before.
 	low, high int
 }
 
-// fst returns the FST of a field; false when it has no terms.
+// fst returns the FST of a field; ok is false if the field has no terms.
 func (s *Segment) fst(f Field) (t fst, ok bool, err error) {
 	field, ok := s.fields[f]
 	if !ok {
@@ -90,8 +90,8 @@ func (s *Segment) fst(f Field) (t fst, ok bool, err error) {
 	return fst{body: &s.body, base: at, data: s.data[at : at+size], root: int(root), terms: int(terms)}, root != 1, nil
 }
 
-// hasOne reports whether the node at an address, which is not 0, has one transition.
-// All of such a node is checked then, and of another one the head.
+// hasOne reports whether the node at an address, which must not be 0, has one
+// transition. Such a node is checked as a whole, any other only at its head.
 func (t *fst) hasOne(addr int) bool {
 	if addr < t.low || addr >= t.high {
 		t.enter(addr)
@@ -99,7 +99,7 @@ func (t *fst) hasOne(addr int) bool {
 	return t.data[addr]&oneTransition != 0
 }
 
-// enter checks the head of a node, and remembers its block.
+// enter checks headBytes of a node, and remembers their block.
 func (t *fst) enter(addr int) {
 	at := t.base + uint64(addr)
 	t.body.check(at-headBytes, at+1)
@@ -107,7 +107,7 @@ func (t *fst) enter(addr int) {
 	t.low, t.high = block+headBytes, block+blockSize
 }
 
-// one reads a node for which hasOne was true.
+// one reads a node for which hasOne returned true.
 func (t *fst) one(addr int) (c byte, out uint64, next int) {
 	top, at := t.data[addr], addr-1
 	if code := top & transitionCode; code != 0 {
@@ -134,7 +134,7 @@ type many struct {
 	endingValue          uint64 // its output
 }
 
-// many reads a node for which hasOne was false.
+// many reads a node for which hasOne returned false, and checks the rest of it.
 func (t *fst) many(addr int) (m many) {
 	at := addr - 1
 	if m.n = int(t.data[addr] & transitionCode); m.n == 0 {
@@ -160,7 +160,7 @@ func (t *fst) many(addr int) (m many) {
 	return m
 }
 
-// transition returns a transition of a node with many: its byte, its output, and the
+// transition returns the i-th transition of a node: its byte, its output, and the
 // address that it leads to.
 func (t *fst) transition(m *many, i int) (c byte, out uint64, next int) {
 	if m.out > 0 {
@@ -188,7 +188,7 @@ func (t *fst) target(at, size, bottom int) int {
 	return bottom
 }
 
-// after follows a byte from an address; false when no term goes on with it.
+// after follows the transition for a byte; ok is false if the node has none.
 func (t *fst) after(addr int, c byte) (next int, out uint64, ok bool) {
 	if addr == 0 {
 		return 0, 0, false
@@ -218,7 +218,7 @@ func (t *fst) ends(addr int) (out uint64, ok bool) {
 	return m.endingValue, m.ends
 }
 
-// get returns the value of a term, 0 when there is no such term.
+// get returns the value of a term, 0 if there is no such term.
 func (t *fst) get(term []byte) (value uint64) {
 	addr := t.root
 	for _, c := range term {
@@ -235,15 +235,15 @@ func (t *fst) get(term []byte) (value uint64) {
 	return value + out
 }
 
-// termWalk visits the terms from start on, below end, that an automaton matches, in
-// byte order, until visit fails.
+// termWalk visits the terms in [start, end) that an automaton matches, in byte order,
+// until visit returns an error.
 type termWalk struct {
 	fst
-	start, end []byte           // nil: from the first, to the last
+	start, end []byte           // nil: no bound
 	automaton  vellum.Automaton // nil matches everything
 	visit      func(term []byte, state int, value uint64) error
 
-	term []byte // on the path to the node
+	term []byte // the bytes on the path to the node
 }
 
 func (w *termWalk) run() error {
@@ -259,7 +259,7 @@ func (w *termWalk) run() error {
 }
 
 // walk visits the terms at and below an address. value is the sum of the outputs on the
-// path; low and high say whether the path is the beginning of start and of end.
+// path; low and high say whether the path is a prefix of start and of end.
 func (w *termWalk) walk(addr, state int, value uint64, low, high bool) error {
 	depth := len(w.term)
 	if depth > maxDepth {
@@ -293,7 +293,7 @@ func (w *termWalk) walk(addr, state int, value uint64, low, high bool) error {
 	return nil
 }
 
-// follow walks on after a byte, unless no term that is wanted goes on with it.
+// follow walks on after a byte, unless that leads to no term that is wanted.
 func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool) error {
 	depth := len(w.term)
 	if low {
@@ -319,7 +319,8 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 	return err
 }
 
-// found visits the term on the path, unless it is below start.
+// found visits the term on the path, unless it is below start or the automaton does not
+// match it.
 func (w *termWalk) found(state int, value uint64, low bool) error {
 	if low || w.automaton != nil && !w.automaton.IsMatch(state) {
 		return nil

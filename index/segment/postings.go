@@ -164,8 +164,8 @@ func containerSize(count int) int {
 }
 
 // Reading: postings are decoded from the mapped bytes rather than with the engine's
-// iterators. One costs a few nanoseconds instead of several interface calls, and
-// every offset and every byte is checked.
+// iterators. A posting then costs a few nanoseconds instead of several interface calls,
+// and every offset and every byte is checked.
 
 var errPostings = format.Damaged("postings")
 
@@ -179,8 +179,8 @@ type list struct {
 }
 
 // readList reads the postings at an offset, deleted documents included; nil when
-// there are none. The frequencies are checked when they are decoded: most callers only
-// count, or filter.
+// there are none. The frequencies are checked only when they are decoded, because most
+// callers just count or filter.
 func (b *body) readList(at PostingsOffset) (*list, error) {
 	if at == 0 {
 		return nil, nil
@@ -216,10 +216,10 @@ func (b *body) readList(at PostingsOffset) (*list, error) {
 	return l, nil
 }
 
-// place is where some bytes are.
+// place is the address and the size of some bytes.
 type place struct{ at, size uint64 }
 
-// listParts returns the address of the frequencies and where the bitmap is.
+// listParts returns the address of the frequencies and the place of the bitmap.
 func (b *body) listParts(at PostingsOffset) (freqs uint64, bitmap place, ok bool) {
 	if at&reservedBit != 0 || uint64(at) >= uint64(len(b.data)) {
 		return 0, bitmap, false
@@ -235,7 +235,7 @@ func (b *body) listParts(at PostingsOffset) (freqs uint64, bitmap place, ok bool
 	return freqs, bitmap, ok && bitmap.size <= uint64(len(b.data))-bitmap.at
 }
 
-// readBitmap reads a bitmap, which refers to the mapped file: read only.
+// readBitmap makes docs a bitmap in the mapped file, which must not be changed.
 func (b *body) readBitmap(p place, docs *roaring.Bitmap) error {
 	data, ok := b.bytes(p.at, p.size)
 	if !ok {
@@ -248,8 +248,8 @@ func (b *body) readBitmap(p place, docs *roaring.Bitmap) error {
 }
 
 // readDocuments reads the documents of the postings at an offset, deleted ones
-// included, into a bitmap, whose memory is used again. It refers to the mapped file:
-// read only.
+// included, into a bitmap, whose memory it reuses. The bitmap then refers to the mapped
+// file and must not be changed.
 func (b *body) readDocuments(at PostingsOffset, docs *roaring.Bitmap) error {
 	if at.isOneHit() {
 		docs.Clear()
@@ -275,7 +275,7 @@ func (b *body) countPostings(at PostingsOffset) (count int, ok bool) {
 		return 0, false
 	}
 	start, end := bitmap.at, bitmap.at+bitmap.size
-	b.check(start, min(start+16, end)) // all of it for one container
+	b.check(start, min(start+16, end)) // the whole head, if there is one container
 	le := binary.LittleEndian
 	containers, head := le.Uint32(b.data[start+4:]), 8
 	switch cookie := le.Uint32(b.data[start:]); {

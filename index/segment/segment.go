@@ -61,7 +61,8 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, 
 	return s, nil
 }
 
-// load reads what is needed to find the rest.
+// load reads the footer and the field index, by which the rest is found. The fingerprint
+// must be as wanted, unless want is nil.
 func (s *Segment) load(want *Fingerprint) (err error) {
 	defer format.Contain("open "+s.name, &err)()
 	if s.fingerprint = s.file.fingerprint(); want != nil && s.fingerprint != *want {
@@ -144,9 +145,8 @@ func Share(segments []*Segment, load func() []Duplicates) {
 	}
 }
 
-// Verify compares every byte of the file with the checksums of the blocks and with
-// that of everything, at its end. It reads the mapped file, which may have no name any
-// more.
+// Verify compares the file with the checksum of each block, and with that of the whole
+// file at its end. It reads the mapping, so the file may have been deleted since.
 func (s *Segment) Verify(ctx context.Context) (err error) {
 	defer format.Contain("verify "+s.name, &err)()
 	defer s.Trim()
@@ -165,12 +165,12 @@ func (s *Segment) Verify(ctx context.Context) (err error) {
 		sum.Write(piece)
 	}
 	if binary.BigEndian.Uint32(want) != sum.Sum32() {
-		return format.Damaged("%s does not have the checksum it was written with", s.name)
+		return format.Damaged("%s: checksum mismatch", s.name)
 	}
 	return nil
 }
 
-// compareAll compares all blocks with their checksums, also those that were compared
+// compareAll compares every block with its checksum, even those that have matched
 // before.
 func (s *Segment) compareAll(ctx context.Context) error {
 	for block := range uint64(len(s.sums) / crc32.Size) {

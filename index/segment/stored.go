@@ -58,8 +58,8 @@ func (w *writer) storedValues(a *Accumulator) uint64 {
 
 var errStored = format.Damaged("session record: stored values")
 
-// storedParts returns the id of a document, the rest of its description, and where its
-// compressed values are.
+// storedParts returns the id of a document, the rest of its description, and the place
+// of its compressed values, which is not checked yet.
 func (s *Segment) storedParts(doc uint32) (id, description []byte, values place, ok bool) {
 	if int(doc) >= s.length {
 		return nil, nil, values, false
@@ -83,8 +83,8 @@ func (s *Segment) storedParts(doc uint32) (id, description []byte, values place,
 	return id, description[k:], place{at + n, size - n}, ok
 }
 
-// ID returns the id of a document, deleted or not. The file is NoFile for a stored
-// value.
+// ID returns the id of a document, deleted or not. For a stored value, its File is
+// NoFile.
 func (s *Segment) ID(doc uint32) (id ID, err error) {
 	before := debug.SetPanicOnFault(true)
 	defer func() { // format.Contain, without an allocation for each document

@@ -282,8 +282,8 @@ func (s *Segment) AddTrigrams() error {
 	})
 }
 
-// hasTrigrams reports whether a file has trigrams of the segment, as far as its head
-// says.
+// hasTrigrams reports whether the file at path has the trigrams of the segment. It reads
+// only the head of the file.
 func (s *Segment) hasTrigrams(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
