@@ -112,8 +112,8 @@ func (b *Batch) summaries() (list []*session.Summary) {
 	return list
 }
 
-// finish ends the batch and returns a segment of everything that was added, nil when
-// that is nothing.
+// finish ends the batch and returns a segment of everything that was added; nil if
+// nothing was. Further calls return the same segment.
 func (b *Batch) finish() (*segment.Image, error) {
 	if b.finished {
 		return b.image, nil

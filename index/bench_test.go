@@ -66,7 +66,7 @@ func BenchmarkCommitPublish(b *testing.B) {
 	}
 }
 
-// Nothing is added, but the store is renewed.
+// Publishing when nothing was added, which renews the store for Bleve.
 func BenchmarkStore(b *testing.B) {
 	dir, w := benchIndex(b, 30_000, 20) // in 30 segments
 	r, err := index.Open(dir)

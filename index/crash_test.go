@@ -403,7 +403,8 @@ func TestDamagedState(t *testing.T) {
 	openReader(t, dir)
 }
 
-// readDamaged reads everything from an index with a damaged file.
+// readDamaged fails unless an index with a damaged file reads as it did before, or with
+// an error that says so.
 func readDamaged(t *testing.T, dir string, want contents) {
 	r, err := index.Open(dir)
 	if err != nil {
@@ -421,7 +422,7 @@ func readDamaged(t *testing.T, dir string, want contents) {
 			}
 		}()
 		if diff := cmp.Diff(want, readContents(&failed, r)); diff != "" {
-			t.Errorf("other answers: %s", diff)
+			t.Errorf("the damaged index reads differently (-want +got): %s", diff)
 		}
 	}()
 	if failed.text != "" && !strings.Contains(failed.text, index.ErrDamaged.Error()) {

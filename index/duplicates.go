@@ -246,8 +246,8 @@ func entryHashes(s *segment.Segment) ([]uint64, error) {
 	return hashes, s.EntryHashes(docs, func(doc uint32, hash uint64) { hashes[doc] = hash })
 }
 
-// sameEntry reports whether a document is of the same entry as the one before it.
-// Those of an entry lie side by side.
+// sameEntry reports whether a document belongs to the same entry as the one before it.
+// The documents of an entry are adjacent.
 func sameEntry(s *segment.Segment, hashes []uint64, doc int) (bool, error) {
 	if doc == 0 || hashes[doc-1] != hashes[doc] {
 		return false, nil

@@ -1,4 +1,4 @@
 package index
 
-// Settle waits for what Publish does after it returned.
+// Settle waits for what Publish leaves running in the background.
 func (w *Writer) Settle() { w.pruning.Wait() }

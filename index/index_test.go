@@ -488,7 +488,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// The size is that of all files but the second names of the segments.
+// A segment counts once, although it has a second name in the store.
 func TestSizeOnDisk(t *testing.T) {
 	dir := t.TempDir()
 	w := openWriter(t, dir)

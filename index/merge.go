@@ -97,7 +97,7 @@ func (w *Writer) Compact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compact: %w", w.explain(err))
 	}
-	if err := errors.Join(w.prune(1), w.renewStore()); err != nil && runtime.GOOS != "windows" { // where readers keep what is old
+	if err := errors.Join(w.prune(1), w.renewStore()); err != nil && runtime.GOOS != "windows" { // which keeps files that readers have open
 		return fmt.Errorf("compact: remove what was deleted: %w", err)
 	}
 	return nil

@@ -14,22 +14,23 @@ import (
 // Empty returns a reader of an index that has no files.
 func Empty() *Reader { return &Reader{generation: &generation{}, next: 1} }
 
-// RecordToContinue returns the session record of a file as of its checkpoint, without an
-// unterminated last line, and its facts, from which reading continues; nil if there is none.
+// RecordToContinue returns the session record, with facts, from which an update continues
+// reading a file: as of the checkpoint, so without an unterminated last line. It returns
+// nil if there is no record.
 func (r *Reader) RecordToContinue(file uint32) (*session.Record, error) {
 	return recordToContinue(r.segments, file)
 }
 
-// RecordsToContinue is RecordToContinue for several files, by file. Files without a record
-// are left out.
+// RecordsToContinue is RecordToContinue for several files. The map has no entry for a file
+// without a record.
 func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, error) {
 	return recordsToContinue(r.segments, files)
 }
 
-// With returns a reader of the index as committing the batches would leave it. What they
-// add stays in memory, nothing is written. The batches can still be committed, but nothing
-// can be added to them. No file may be in two batches, and new files are numbered from
-// r.NextFile() on. The caller closes both readers.
+// With returns a reader of the index as it would be if the batches were committed. It
+// writes nothing: what they add stays in memory. The batches can still be committed, but
+// nothing can be added to them. No file may be in two of them, and new files must be
+// numbered from r.NextFile() on. The caller closes both readers.
 func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 	with := &Reader{dir: r.dir, generation: r.generation, summaries: r.summaries, next: r.next, segments: retain(r.segments...)}
 	defer func() {

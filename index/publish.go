@@ -53,8 +53,8 @@ func currentNumber(dir string) (uint64, error) {
 func Newest(dir string) (uint64, error) { return currentNumber(dir) }
 
 // Publish makes the last commit the generation that readers open, and returns its
-// number. If it is published already, this only removes old generations and renews the
-// store for Bleve.
+// number. In the background, even if the last commit is published already, it then
+// removes old generations and renews the store for Bleve.
 func (w *Writer) Publish() (number uint64, err error) {
 	w.work.Lock()
 	defer w.work.Unlock()

@@ -111,7 +111,7 @@ func (r *Reader) count() {
 // Generation returns the number of the generation.
 func (r *Reader) Generation() uint64 { return r.generation.number }
 
-// NextFile returns the number that the next new file gets.
+// NextFile returns the number of the next new file.
 func (r *Reader) NextFile() uint32 { return r.next }
 
 // Summaries returns the summaries of all files, ordered by path. The slice is the
@@ -187,8 +187,8 @@ func (r *Reader) Close() (err error) {
 	return err
 }
 
-// SizeOnDisk returns the bytes of all files in the index directory. One with two names
-// in it, as segments have, counts once.
+// SizeOnDisk returns the size of all files in the index directory. A segment counts
+// once, although the store links to it.
 func (r *Reader) SizeOnDisk() (int64, error) {
 	var size int64
 	var segments []fs.FileInfo

@@ -10,8 +10,8 @@ import (
 	"pigrep/index/segment"
 )
 
-// renewStore makes the store for Bleve show the head, which is published. Where there
-// can be none, it only logs why; the error is about an old store that is left.
+// renewStore makes the store for Bleve show the head, which must be published. If no store
+// can be made, it only logs why; it returns an error only if an old store is left.
 func (w *Writer) renewStore() error {
 	err := func() error {
 		published, err := w.root.Stat(currentName)
@@ -29,19 +29,21 @@ func (w *Writer) renewStore() error {
 	return nil
 }
 
-// snapshot describes the published generation for Bleve; published is the file current.
+// snapshot describes a published generation for Bleve; published is the FileInfo of the
+// file current.
 func snapshot(g *generation, published fs.FileInfo, segments []*segment.Segment) bleve.Snapshot {
 	return bleve.Snapshot{Epoch: g.number, Time: published.ModTime(), Dir: segmentsName, Segments: segments}
 }
 
-// StoreChanged reports whether the store is not as the writer of this generation left
-// it. If this is the newest generation, publishing it again renews the store.
+// StoreChanged reports whether the store is missing, or no longer as publishing this
+// generation left it. As long as the generation is the newest, publishing again renews
+// the store.
 func (r *Reader) StoreChanged() bool {
 	published, err := os.Stat(filepath.Join(r.dir, currentName))
 	return err == nil && !bleve.Current(r.dir, snapshot(r.generation, published, r.segments))
 }
 
-// Store returns the directory that Bleve opens, "" where there is none.
+// Store returns the directory that Bleve opens, "" if there is none.
 func (r *Reader) Store() string {
 	if !bleve.Exists(r.dir) {
 		return ""

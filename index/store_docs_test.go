@@ -10,8 +10,8 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// tool is the command line tool of Bleve without the storage engines that no index of
-// ours has, and that are no dependencies.
+// tool is Bleve's command line tool without the storage engines that no index of ours
+// needs, and that are not among our dependencies.
 const tool = `package main
 
 import (
@@ -22,7 +22,7 @@ import (
 func main() { cmd.Execute() }
 `
 
-// What docs/index-format.md says about opening the store works.
+// The program and the commands that docs/index-format.md shows for the store work.
 func TestOpenItWithBleve(t *testing.T) {
 	testkit.Unraced(t)
 	page, err := os.ReadFile(filepath.Join("..", "docs", "index-format.md"))

@@ -28,10 +28,11 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// fataler is a test, or a check of rapid.
+// fataler is a *testing.T or a *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 
-// openStore opens the store of an index as any program with Bleve does. Close it.
+// openStore opens the store of an index as any program that uses Bleve does. The caller
+// closes it.
 func openStore(t fataler, dir string) bleve.Index {
 	store, err := bleve.OpenUsing(filepath.Join(dir, "store"), map[string]any{"read_only": true})
 	if err != nil {
@@ -40,8 +41,8 @@ func openStore(t fataler, dir string) bleve.Index {
 	return store
 }
 
-// checkStore compares everything that Bleve reads in the store with what our reader
-// reads. The writer must have settled.
+// checkStore fails unless Bleve reads in the store what our reader reads in the index.
+// Settle must come first.
 func checkStore(t fataler, dir string) {
 	r, err := index.Open(dir)
 	if err != nil {
@@ -55,18 +56,18 @@ func checkStore(t fataler, dir string) {
 	defer store.Close()
 	want := readContents(t, r)
 	if diff := gocmp.Diff(inStore(want), storeContents(t, store)); diff != "" {
-		t.Fatalf("the store is not as the index (-index +store): %s", diff)
+		t.Fatalf("the store differs from the index (-index +store): %s", diff)
 	}
 	count, err := store.DocCount()
 	if err != nil || count != uint64(r.Documents()) {
 		t.Fatalf("the store has %d documents, want %d (%v)", count, r.Documents(), err)
 	}
 	if diff := gocmp.Diff(dictionaries(t, r), storeDictionaries(t, store)); diff != "" {
-		t.Fatalf("dictionaries (-index +store): %s", diff)
+		t.Fatalf("the dictionaries differ (-index +store): %s", diff)
 	}
 }
 
-// inStore returns the part of the contents that Bleve reads.
+// inStore returns the part of the contents that the store shows.
 func inStore(c contents) contents {
 	return contents{IDs: c.IDs, Text: c.Text, Keywords: c.Keywords, Copies: c.Copies}
 }
@@ -189,7 +190,8 @@ func fixtures(t *testing.T) []string {
 	return roots
 }
 
-// Bleve reads of real sessions what we read, and its queries find the same documents.
+// From real sessions, Bleve reads what our reader reads, and its queries find the same
+// documents.
 func TestStoreOfFixtures(t *testing.T) {
 	testkit.Unraced(t)
 	for _, root := range fixtures(t) {
@@ -212,8 +214,8 @@ func TestStoreOfFixtures(t *testing.T) {
 	}
 }
 
-// An update with nothing to do renews a changed store, but neither waits for it nor
-// fails without it.
+// An update renews a changed store even if it has nothing else to do. If another writer
+// has the lock, it neither waits nor fails, and leaves the store as it is.
 func TestUpdateRenewsTheStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	update := func() {
@@ -235,7 +237,7 @@ func TestUpdateRenewsTheStore(t *testing.T) {
 	w := openWriter(t, dir)
 	update()
 	if got := openReader(t, dir).Store(); got != "" {
-		t.Errorf("a store in %s was made beside another writer", got)
+		t.Errorf("%s was made while another writer had the lock", got)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -336,7 +338,7 @@ func search(t *testing.T, store bleve.Index, q query.Query) []string {
 	return ids
 }
 
-// storedIndex returns an index with a few files and its writer.
+// storedIndex returns an index of four files, with its store, and its writer.
 func storedIndex(t *testing.T) (dir string, w *index.Writer) {
 	t.Helper()
 	dir = t.TempDir()
@@ -347,7 +349,7 @@ func storedIndex(t *testing.T) (dir string, w *index.Writer) {
 	return dir, w
 }
 
-// addFile commits and publishes one more file, and waits for the store.
+// addFile commits and publishes one more file, and waits until the store has it.
 func addFile(t *testing.T, w *index.Writer, text string) {
 	t.Helper()
 	b := index.NewBatch()
@@ -358,8 +360,7 @@ func addFile(t *testing.T, w *index.Writer, text string) {
 	w.Settle()
 }
 
-// Whatever was done to a store, publishing makes it what it should be, and nothing
-// outside of it changes.
+// Whatever was done to a store, publishing repairs it, and changes nothing outside of it.
 func TestStoreIsRenewed(t *testing.T) {
 	elsewhere := t.TempDir()
 	if err := os.WriteFile(filepath.Join(elsewhere, "precious"), []byte("data"), 0o600); err != nil {
@@ -414,7 +415,7 @@ func TestStoreIsRenewed(t *testing.T) {
 			dir, w := storedIndex(t)
 			checkStore(t, dir)
 			if openReader(t, dir).StoreChanged() {
-				t.Error("the store has changed before anything was done to it")
+				t.Error("StoreChanged is true of a new store")
 			}
 			if err := damage(t, filepath.Join(dir, "store"), filepath.Join(dir, "store", "store")); err != nil {
 				t.Fatal(err)
@@ -434,7 +435,7 @@ func TestStoreIsRenewed(t *testing.T) {
 		})
 	}
 	if left := listFiles(t, elsewhere); len(left) != 1 {
-		t.Errorf("elsewhere are %v now", left)
+		t.Errorf("the directory that the store linked to has %v, want one file", left)
 	}
 }
 
@@ -445,11 +446,12 @@ func link(path, to string) error {
 	return os.Symlink(to, path)
 }
 
-// A store that cannot be written, and one that cannot be made, disturb nobody.
+// Commits and publishing succeed where no store can be made or renewed. Only Compact
+// fails, if an old store is left, because that may show what was deleted.
 func TestIndexWithoutStore(t *testing.T) {
 	t.Run("no links", func(t *testing.T) {
 		dir, w := storedIndex(t)
-		// What lies outside of the index cannot be linked, as on a file system without links.
+		// The store cannot link to what is outside of the index: as on a file system without links.
 		segments, elsewhere := filepath.Join(dir, "segments"), filepath.Join(t.TempDir(), "segments")
 		if err := os.Rename(segments, elsewhere); err != nil {
 			t.Fatal(err)
@@ -474,7 +476,7 @@ func TestIndexWithoutStore(t *testing.T) {
 	})
 	t.Run("not writable", func(t *testing.T) {
 		if os.Getuid() == 0 {
-			t.Skip("root may write everywhere")
+			t.Skip("root may write into a directory without permission")
 		}
 		dir, w := storedIndex(t)
 		inner := filepath.Join(dir, "store", "store")
@@ -497,7 +499,7 @@ func TestIndexWithoutStore(t *testing.T) {
 	})
 }
 
-// Nothing that was deleted is left in the store of a compacted index.
+// Nothing that was deleted is left in a compacted index, its store included.
 func TestCompactedStore(t *testing.T) {
 	dir, w := storedIndex(t)
 	b := index.NewBatch()
@@ -525,7 +527,7 @@ func TestCompactedStore(t *testing.T) {
 	}
 }
 
-// An index that is built anew has a store of its own.
+// A rebuilt index has a new store.
 func TestRebuiltStore(t *testing.T) {
 	dir, w := storedIndex(t)
 	if err := w.Close(); err != nil {
@@ -535,7 +537,7 @@ func TestRebuiltStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkStore(t, dir) // of the last generation, until the next
+	checkStore(t, dir) // nothing is published yet, so it is still the old one
 	addFile(t, w, "words")
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -543,7 +545,8 @@ func TestRebuiltStore(t *testing.T) {
 	checkStore(t, dir)
 }
 
-// Bleve with the store open, and its lock, keeps nobody from publishing.
+// A program that has the store open in Bleve, and so its lock, blocks no publishing, and
+// keeps what it opened.
 func TestStoreWhileBleveReads(t *testing.T) {
 	dir, w := storedIndex(t)
 	old := openStore(t, dir)
@@ -558,8 +561,8 @@ func TestStoreWhileBleveReads(t *testing.T) {
 	}
 }
 
-// Bleve may write into the store, also while the index changes: no segment of the
-// index changes with it, and the next store is ours again.
+// Bleve may write into the store, even while the index changes: that changes no segment
+// of the index, and the next publishing replaces what Bleve wrote.
 func TestBleveWritesIntoTheStore(t *testing.T) {
 	dir, w := storedIndex(t)
 	undamaged := func() {
@@ -573,7 +576,7 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 4 {
-		// Bleve would now give a segment the number of one of these, if they counted as it does.
+		// If links were numbered upwards, Bleve would now write its next segment into one of these.
 		for j := range 3 {
 			addFile(t, w, fmt.Sprintf("later words of file%d%d", i, j))
 		}
@@ -588,7 +591,7 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 			}
 		case <-time.After(10 * time.Second):
 			undamaged()
-			t.Fatal("Bleve does not get done")
+			t.Fatal("Bleve has not finished after 10 s")
 		}
 	}
 	if err := store.Close(); err != nil {
@@ -598,7 +601,7 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 	addFile(t, w, "words after Bleve")
 	checkStore(t, dir)
 
-	// Alone, it deletes and merges.
+	// Beside no other writer, Bleve also deletes and merges.
 	if store, err = bleve.Open(filepath.Join(dir, "store")); err != nil {
 		t.Fatal(err)
 	}
@@ -606,7 +609,7 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !openReader(t, dir).StoreChanged() {
-		t.Error("what Bleve wrote into the store is not noticed")
+		t.Error("StoreChanged misses what Bleve wrote")
 	}
 	want := search(t, store, bleve.NewTermQuery("words"))
 	if len(want) != 17 {

@@ -1,22 +1,26 @@
-// Package bleve keeps the directory store/ of an index, which is an index of Bleve:
-// its library and its command line tool open it without any code of ours.
+// Package bleve maintains the store of an index: its directory store/, which Bleve's
+// library and command line tool open as an index of theirs, without any code of ours.
 //
-//	store/index_meta.json   which engine Bleve needs
+//	store/index_meta.json   which engine Bleve must use
 //	store/store/root.bolt   the snapshot: segments, deleted documents, mapping
 //	store/store/*.zap       the segments, hard-linked
 //
-// Renew makes it show the newest generation. No answer comes from it, so its content is
-// neither synced nor verified: whatever was done to it, the next Renew repairs it.
+// Renew makes it show the newest generation. pigrep reads nothing from it, so it is
+// neither synced nor verified: whatever happens to it, the next Renew repairs it.
 //
-// Bleve may open the store for writing, while pigrep writes too, and must not harm the
-// index. It writes into root.bolt, which therefore is no link, and holds a lock on it:
-// Renew writes a new one and renames it. Removing a segment only removes a link. A new
-// segment, however, is written into whatever file has its name, which would be ours if
-// that were a link. Bleve numbers new segments upwards from the highest number it found,
-// so the links are numbered downwards: no later link has a number that Bleve took.
+// Bleve may open the store for writing, even while pigrep writes, and must not harm the
+// index by what it does:
 //
-// What Bleve expects was read from its package index/scorch, which the program does not
-// import: initializing it takes 3 ms. The tests do.
+//   - It locks root.bolt and writes into it. So root.bolt is a file of its own, not a
+//     link, and Renew replaces it by a new one.
+//   - It removes segments, which only removes links.
+//   - It writes each new segment into whatever file has that name. If that were a link,
+//     it would overwrite a segment of the index. Bleve numbers new segments upwards from
+//     the highest number it finds, so links are numbered downwards: no later link gets a
+//     number that Bleve has used.
+//
+// The layout follows Bleve's package index/scorch. The tests import that; the program
+// must not, because initializing it takes 3 ms.
 //
 // Of our packages it may import index/segment.
 package bleve

@@ -6,8 +6,8 @@ import (
 	"pigrep/index/segment"
 )
 
-// Analyzers that every program with Bleve has. The terms in the index are pigrep's own
-// (index/analysis); these cut the text of a query.
+// Analyzers that every program with Bleve has. They only cut the text of queries: the
+// terms in the index are those of index/analysis.
 const (
 	textAnalyzer    = "standard" // words in lower case, without English stop words
 	keywordAnalyzer = "keyword"  // the whole text
@@ -28,8 +28,8 @@ type fieldMapping struct {
 	SkipFreqNorm bool   `json:"skip_freq_norm,omitempty"`
 }
 
-// mappingJSON returns the mapping of the fields in Bleve's form. Queries without a
-// field search the text.
+// mappingJSON returns Bleve's description of the fields. A query that names no field
+// searches the text.
 func mappingJSON() ([]byte, error) {
 	properties := make(map[string]*documentMapping)
 	for _, f := range segment.Fields() {

@@ -12,15 +12,15 @@ import (
 	"pigrep/index/segment"
 )
 
-// root.bolt has these buckets, and keys in them:
+// root.bolt has these buckets, with these keys:
 //
 //	s             snapshots
-//	  EPOCH       one of them
-//	    m         type, version: of the segments; timeStamp
+//	  EPOCH       one snapshot
+//	    m         type and version of the segments; timeStamp
 //	    i         _mapping: the mapping, in JSON
 //	    SEGMENT   p: name of the file; d: what is hidden, as a roaring bitmap
 //
-// EPOCH and SEGMENT are numbers as appendKey writes them.
+// EPOCH and SEGMENT are numbers, encoded by appendKey.
 var (
 	snapshotsKey = []byte("s")
 	metaKey      = []byte("m")
@@ -111,9 +111,9 @@ func putBucket(parent *bbolt.Bucket, name []byte, values []pair) error {
 	return nil
 }
 
-// appendKey appends a number such that keys sort as numbers do: one up to 109 as the byte
-// 136 plus the number; a larger one as the byte 245 plus its length, then its bytes, the
-// highest first.
+// appendKey appends a number in Bleve's encoding, in which keys sort as numbers do. Up to
+// 109, that is one byte: 136 plus the number. A larger number is 245 plus its length in
+// bytes, then the number in big endian.
 func appendKey(b []byte, v uint64) []byte {
 	if v <= 109 {
 		return append(b, 136+byte(v))

@@ -22,7 +22,7 @@ const (
 	metaName  = "index_meta.json"
 	innerName = "store"
 	rootName  = "root.bolt"
-	tempExt   = ".tmp" // of what is not complete yet
+	tempExt   = ".tmp" // of a file that is being written
 )
 
 const inner = Dir + "/" + innerName
@@ -35,23 +35,22 @@ const (
 // meta is the content of index_meta.json.
 const meta = `{"storage":"boltdb","index_type":"scorch"}` + "\n"
 
-// Snapshot is a generation to be shown to Bleve.
+// Snapshot is a generation as Bleve is to see it.
 type Snapshot struct {
-	Epoch    uint64    // its number
+	Epoch    uint64    // the number of the generation
 	Time     time.Time // when it was published
-	Dir      string    // where the index has its segments
+	Dir      string    // of the segments, in the directory of the index
 	Segments []*segment.Segment
 }
 
-// Renew makes the store of an index show the snapshot. If that is impossible, as on a
-// file system without hard links, it returns why, and there is no store: an old one
-// would show what was deleted. Only if even that is impossible does the error wrap
-// ErrStale.
+// Renew makes the store of an index show the snapshot. If it cannot, as on a file system
+// without hard links, it returns why, and removes the store: an old one would show what
+// was deleted. Only if an old store cannot be removed does the error wrap ErrStale.
 func Renew(index *os.Root, s Snapshot) error {
 	if renew(index, s) == nil {
 		return nil
 	}
-	// Anything may lie where the store belongs: start with nothing.
+	// Whatever lies in the place of the store is in the way: start from nothing.
 	err := index.RemoveAll(Dir)
 	if err == nil {
 		if err = renew(index, s); err == nil {
@@ -64,7 +63,7 @@ func Renew(index *os.Root, s Snapshot) error {
 	return fmt.Errorf("%w: %w", ErrStale, err)
 }
 
-// ErrStale says that an old store is left.
+// ErrStale reports that an old store is left.
 var ErrStale = errors.New("the store for Bleve can be neither renewed nor removed")
 
 // Exists reports whether the index in a directory has a store.
@@ -73,8 +72,8 @@ func Exists(index string) bool {
 	return err == nil
 }
 
-// Current reports whether a store is as Renew left it, as far as that can be told
-// without reading it: Bleve writes nothing but root.bolt and segments of its own.
+// Current reports whether the store is as Renew left it. It compares links and times, but
+// no content, because all that Bleve writes is root.bolt and segments of its own.
 func Current(index string, s Snapshot) bool {
 	same := func(name, link string) bool {
 		x, err := os.Lstat(filepath.Join(index, s.Dir, name))
@@ -92,7 +91,7 @@ func Current(index string, s Snapshot) bool {
 	return err == nil && err2 == nil && meta.Mode().IsRegular() && root.ModTime().Equal(s.Time)
 }
 
-// renew renews a store in such an order that Bleve can open it at any time.
+// renew changes the store in such an order that Bleve can open it at any time.
 func renew(index *os.Root, s Snapshot) error {
 	if err := makeDirs(index); err != nil {
 		return err
@@ -138,9 +137,10 @@ func makeDirs(index *os.Root) error {
 	return nil
 }
 
-// link links the segments of the snapshot, and returns what else there is that has to
-// go once no root names it. Links to segments that the index still has, for older
-// generations, stay: someone may have read the last root, and be about to open them.
+// link links the segments of the snapshot. It returns the names that are to be removed
+// once root.bolt no longer has them. Links to segments that the index keeps for older
+// generations are not among these: a program may have read the last root.bolt, but not
+// opened the segments yet.
 func link(index *os.Root, s Snapshot) (old []string, err error) {
 	have, err := list(index, inner)
 	if err != nil {
@@ -190,21 +190,22 @@ func link(index *os.Root, s Snapshot) (old []string, err error) {
 	return old, nil
 }
 
-// firstLink is the number of the link of segment 0; see the package.
+// firstLink is the number of the link to segment 0. The package comment says why links
+// are numbered downwards from it.
 const firstLink = 1 << 47
 
-// linkOf returns the number and the name of the link of a segment file.
+// linkOf returns the number and the name of the link to a segment file.
 func linkOf(name string) (number uint64, link string, err error) {
 	digits, ok := strings.CutSuffix(name, segment.Ext)
 	n, err := strconv.ParseUint(digits, 16, 64)
 	if !ok || err != nil || n >= firstLink {
-		return 0, "", fmt.Errorf("%s is no name of a segment", name)
+		return 0, "", fmt.Errorf("%s is not the name of a segment", name)
 	}
 	number = firstLink - n
 	return number, fmt.Sprintf("%012x%s", number, segment.Ext), nil
 }
 
-// list lists a directory by name.
+// list returns the entries of a directory by name.
 func list(index *os.Root, dir string) (map[string]fs.DirEntry, error) {
 	f, err := index.Open(dir)
 	if err != nil {
@@ -230,7 +231,8 @@ func replace(index *os.Root, name string, write func(temp string) error) error {
 	return errors.Join(write(temp), index.Chmod(temp, fileMode), index.Rename(temp, name))
 }
 
-// removeUnknown removes what Bleve might take for something.
+// removeUnknown removes all other files beside the meta file: Bleve would install an
+// index_meta.json_temp, for example.
 func removeUnknown(index *os.Root) error {
 	entries, err := list(index, Dir)
 	for name := range entries {

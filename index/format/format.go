@@ -55,8 +55,8 @@ func ContainUnless(visiting *bool, doing string, err *error) func() {
 	}
 }
 
-// Recovered returns the error of a panic that was recovered from, which is the panic
-// itself if it wraps ErrDamaged.
+// Recovered turns a recovered panic into an error that wraps ErrDamaged. A panic with
+// such an error is that error.
 func Recovered(doing string, p any) error {
 	if err, ok := p.(error); ok && errors.Is(err, ErrDamaged) {
 		return err

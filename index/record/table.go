@@ -122,8 +122,8 @@ func DecodeTable(b []byte) (*Table, error) {
 	return t, nil
 }
 
-// DecodeSummaries decodes the summaries of a table and its Next for a reader. The
-// summaries share the memory of b.
+// DecodeSummaries decodes what a reader needs of a table: the summaries, which share the
+// memory of b, and Next.
 func DecodeSummaries(b []byte) (list []session.Summary, next uint32, err error) {
 	next, n, d, err := decodeHead(b)
 	if err != nil {
