@@ -93,7 +93,7 @@ var sealed = map[string][]string{
 	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
 }
 
-// Bleve's own store takes 3 ms to initialize, which every run would pay.
+// Initializing Bleve's own store would add 3 ms to every run.
 func TestProgramIsWithoutScorch(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

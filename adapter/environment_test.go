@@ -8,9 +8,8 @@ import (
 )
 
 func TestAbsolute(t *testing.T) {
-	// An absolute path begins with a drive there.
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of this test are those of Unix")
+		t.Skip("the test has Unix paths; on Windows an absolute path begins with a drive")
 	}
 	env := adapter.Environment{Home: "/home/u", WorkDir: "/work/app"}
 	for path, want := range map[string]string{

@@ -181,8 +181,7 @@ func TestDeletedDirectory(t *testing.T) {
 	putOne(t, old, "/old", "words")
 	publish(t, old)
 	if err := os.RemoveAll(dir); err != nil {
-		// Windows keeps files that are open or mapped: there nobody can do this to a writer.
-		t.Skip("the system keeps what is open")
+		t.Skip("Windows deletes no file that is open or mapped, so nobody can do this to a writer")
 	}
 	w := openWriter(t, dir)
 	putOne(t, w, "/new", "words")

@@ -70,7 +70,7 @@ const fullEnv = "PIGREP_TEST_FULL"
 func TestFullDiskChild(t *testing.T) {
 	dir := os.Getenv(fullEnv)
 	if dir == "" {
-		t.Skip("run by TestFullDisk")
+		t.Skip("TestFullDisk runs it in a process of its own")
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	w := openWriter(t, dir)

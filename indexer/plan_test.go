@@ -104,7 +104,7 @@ func TestWhatHappenedToAFile(t *testing.T) {
 			if err := write(base)(path); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(15 * time.Millisecond) // a file's times prove nothing while it is this young
+			time.Sleep(15 * time.Millisecond) // until the file's times prove it unchanged; see settle
 			first := update(t, options(dir, root))
 			if err := test.change(path); err != nil {
 				t.Fatal(err)

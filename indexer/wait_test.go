@@ -83,7 +83,7 @@ func TestUpdateWaitsForAnotherWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	more.Close()
-	time.Sleep(15 * time.Millisecond) // a file's times prove nothing while it is this young
+	time.Sleep(15 * time.Millisecond) // until the file's times prove it unchanged; see settle
 	done := make(chan *indexer.Result)
 	w = lock()
 	go func() {
@@ -106,7 +106,7 @@ func TestUpdateWaitsForAnotherWriter(t *testing.T) {
 	}
 }
 
-// hooked calls before before it parses a file.
+// hooked is an adapter that calls a function before it parses a file.
 type hooked struct {
 	adapter.Adapter
 	before func(path string)
@@ -117,8 +117,8 @@ func (h hooked) Parse(s adapter.State) adapter.Parser {
 	return h.Adapter.Parse(s)
 }
 
-// A file that grows between being found and being read is not behind: what it had when
-// it was found is indexed, whether it is written or kept in memory.
+// A file that grows after it was found is read with what was added, and the update is
+// complete, whether it writes what it read or keeps it in memory.
 func TestGrownWhileUpdating(t *testing.T) {
 	for _, memory := range []bool{false, true} {
 		root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")

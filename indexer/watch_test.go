@@ -112,7 +112,7 @@ func timeline(t *testing.T, outcome func(pass int) error, drive func(n *fakeNoti
 }
 
 // Events settle for 50 ms, at most 250 ms. All files are checked every minute and
-// after lost events.
+// after lost events. The clock is synctest's: sleeping takes no time.
 func TestWatchTimes(t *testing.T) {
 	structure := func(root string) fsnotify.Event {
 		return fsnotify.Event{Name: root, Op: fsnotify.Create} // a root that reappeared

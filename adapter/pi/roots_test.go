@@ -16,9 +16,8 @@ import (
 // environment is a machine with these variables and settings files.
 func environment(t *testing.T, variables, files map[string]string) adapter.Environment {
 	t.Helper()
-	// An absolute path begins with a drive there.
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths of this test are those of Unix")
+		t.Skip("the test has Unix paths; on Windows an absolute path begins with a drive")
 	}
 	return adapter.Environment{
 		Home:    "/home/u",

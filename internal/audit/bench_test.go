@@ -20,7 +20,7 @@ import (
 func BenchmarkFacts(b *testing.B) {
 	root := os.Getenv("PIGREP_FIXTURES")
 	if root == "" {
-		b.Skip("PIGREP_FIXTURES is not set")
+		b.Skip("PIGREP_FIXTURES names no directory with session files")
 	}
 	var files []string
 	size := int64(0)

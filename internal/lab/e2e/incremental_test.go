@@ -16,8 +16,8 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// Every story in which pi changed a file: after each step the index that
-// followed along equals one built from the file as it then is.
+// After each step of every story in which pi changed a file, an index that was updated
+// at every step equals one built from the file as it is then.
 func TestLifecyclesOfRealPi(t *testing.T) {
 	t.Parallel()
 	for _, story := range testkit.Stories(t) {
@@ -88,11 +88,11 @@ func TestOnlyNewBytesAreRead(t *testing.T) {
 	compareWithFresh(t, "append", res.Reader, root)
 }
 
-// writeOld writes the file with times long past, so that they prove something.
+// writeOld writes the file so that its times prove it unchanged: it sets the modification
+// time to an hour ago, and waits for the change time, which cannot be set.
 func writeOld(t testing.TB, path string, data []byte) {
 	t.Helper()
 	writeInPlace(t, path, data)
-	// Every call another second: the change time cannot be set, the other can.
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)
@@ -100,8 +100,8 @@ func writeOld(t testing.TB, path string, data []byte) {
 	letTimesSettle()
 }
 
-// letTimesSettle waits until the times of a file that was just written prove
-// something: nothing else can be waited for, the change time cannot be set.
+// letTimesSettle waits until a file that was just written is older than settle in indexer,
+// so that its times prove it unchanged. Only time brings that about: there is nothing to poll.
 func letTimesSettle() { time.Sleep(15 * time.Millisecond) }
 
 func header(id string) string {
@@ -117,7 +117,7 @@ func message(id int, parent, text string) string {
 	return fmt.Sprintf(`{"type":"message","id":"%d","parentId":%s,"timestamp":"2026-01-02T03:05:%02d.000Z","message":{"role":"user","content":[{"type":"text","text":%s}]}}`+"\n", id, p, id%60, b)
 }
 
-// A header without its newline is indexed, but is not part of what an update reads on from.
+// A header without its newline is indexed, but the next update does not continue from it.
 func TestUnterminatedHeaderIsReplaced(t *testing.T) {
 	t.Parallel()
 	root, ix := t.TempDir(), filepath.Join(t.TempDir(), "index")

@@ -86,7 +86,7 @@ func TestInMemory(t *testing.T) {
 		t.Errorf("%d files in memory, want 6", res.InMemory.Files)
 	}
 
-	// Committing it leaves nothing to do, and equals a fresh build too.
+	// Committing what is in memory leaves nothing to do, and the index equals a fresh one.
 	commit := func(res *indexer.Result) *index.Reader {
 		t.Helper()
 		if err := res.Commit(context.Background(), options(dir, root)); err != nil {
@@ -100,7 +100,7 @@ func TestInMemory(t *testing.T) {
 	}
 	compareWithFresh(t, "committed", commit(res), root)
 
-	// If another process was faster, what is in memory is no longer what to add.
+	// If another process has indexed more in between, the commit must not undo or repeat that.
 	write("a.jsonl", header("a")+message(1, "", "alpha"))
 	late := updateInMemory(t, dir, root)
 	write("b.jsonl", header("b")+message(1, "", "beta"))

@@ -44,9 +44,8 @@ func pageFiles(t *testing.T) []string {
 // in a comment above the block. What runs until it is interrupted is no screen of
 // this kind.
 func TestScreens(t *testing.T) {
-	// The pages show the paths of other systems.
 	if runtime.GOOS == "windows" {
-		t.Skip("paths are written in another way here")
+		t.Skip("the pages show Unix paths")
 	}
 	screen := regexp.MustCompile("(?s)((?:<!-- (\\d+)x(\\d+) -->\n)?```console\n\\$ pigrep ([^\n]*)\n).*?```")
 	count := 0
@@ -243,8 +242,8 @@ var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|
 func TestExamplesRun(t *testing.T) {
 	testkit.Unraced(t)
 	shell, err := exec.LookPath("bash")
-	if err != nil { // as on Windows; the pages are the same everywhere
-		t.Skip("no shell for the examples:", err)
+	if err != nil {
+		t.Skip("no bash for the examples, as on Windows; the pages are the same everywhere:", err)
 	}
 	home := t.TempDir()
 	root := filepath.Join(home, ".pi", "agent", "sessions")

@@ -47,9 +47,8 @@ func memoryOf(t *testing.T, pid int) (own, mapped, deleted int) {
 // the sessions of PIGREP_BENCH_INDEX, a copy, and PIGREP_BENCH_SESSIONS; both stay
 // the test's own when they are not given. PIGREP_AGENT_CALLS is how many calls.
 func TestAgentMemoryStaysFlat(t *testing.T) {
-	// It takes minutes: make torture runs it.
 	if os.Getenv("PIGREP_TORTURE") == "" {
-		t.Skip("PIGREP_TORTURE is not set: thousands of calls")
+		t.Skip("takes minutes, so only make torture runs it, with PIGREP_TORTURE set")
 	}
 	calls, err := strconv.Atoi(cmp.Or(os.Getenv("PIGREP_AGENT_CALLS"), "10000"))
 	if err != nil {

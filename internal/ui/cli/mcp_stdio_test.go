@@ -243,7 +243,7 @@ func TestAgentsOpenFilesForReading(t *testing.T) {
 func BenchmarkAgentSearch(b *testing.B) {
 	sessions, indexDir := os.Getenv("PIGREP_BENCH_SESSIONS"), os.Getenv("PIGREP_BENCH_INDEX")
 	if sessions == "" || indexDir == "" {
-		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX name no index")
+		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
 	cmd := exec.Command("pigrep", "mcp", "--session-dir", sessions, "--index-dir", indexDir)
 	client, err := sdk.NewClient(&sdk.Implementation{Name: "bench"}, nil).Connect(b.Context(), &sdk.CommandTransport{Command: cmd}, nil)

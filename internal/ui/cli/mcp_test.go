@@ -66,8 +66,8 @@ func newAgent(t *testing.T, from string, configure ...func(*mcp.Config)) *agent 
 	return g
 }
 
-// settle indexes the files, and waits until they have been there for so long that nobody
-// has to look at them again.
+// settle indexes the files, and waits until they are old enough for their times to prove
+// them unchanged.
 func (g *agent) settle() {
 	g.t.Helper()
 	opt := g.app.indexing(g.location)
@@ -299,7 +299,7 @@ func TestBudgets(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
-	g.settle() // cursors of what is in memory are longer
+	g.settle() // a cursor is longer if a part of the snapshot is in memory
 	var listed int
 	for _, test := range []struct{ tool, arguments string }{
 		{"search", `"query":"the parser error timeout","context":3`},
@@ -621,8 +621,7 @@ func TestCurrentSessionFromTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(file, link); err != nil {
-		// Windows lets only some users make links.
-		t.Skipf("no links here: %v", err)
+		t.Skip("Windows lets only some users make symbolic links:", err)
 	}
 	file, err := filepath.EvalSymlinks(file) // the home may be one too
 	if err != nil {

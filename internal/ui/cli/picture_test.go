@@ -18,9 +18,8 @@ import (
 // TestScreensPicture keeps docs/tui.svg, the picture in the README, equal to what the TUI
 // shows for testdata/sessions.
 func TestScreensPicture(t *testing.T) {
-	// The picture is committed once, with the paths of Unix.
 	if runtime.GOOS == "windows" {
-		t.Skip("the picture shows paths of other systems")
+		t.Skip("the picture shows Unix paths")
 	}
 	const width, height = 100, 22
 	path := filepath.Join("..", "..", "..", "docs", "tui.svg")

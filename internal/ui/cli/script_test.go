@@ -256,10 +256,10 @@ func TestClosedPipe(t *testing.T) {
 // Ctrl-C ends a run with 130, whatever it was doing, and the next run goes on.
 func TestInterrupt(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds an index of some size")
+		t.Skip("takes seconds: the index must be large enough to be interrupted")
 	}
 	if runtime.GOOS == "windows" {
-		t.Skip("a process cannot be interrupted from outside here")
+		t.Skip("Windows cannot interrupt another process")
 	}
 	dir := t.TempDir()
 	root := filepath.Join(dir, "sessions")

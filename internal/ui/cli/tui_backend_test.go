@@ -41,7 +41,7 @@ func (b *tuiBackend) find(t *testing.T, text string) int {
 	return res.Total
 }
 
-// A search of the TUI finds what was just written, although another process holds the lock
+// A search of the TUI finds what was just written, even while another process holds the lock
 // of the index, so that this one cannot follow the session files.
 func TestTUIBesideAnotherWriter(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestTUIBesideAnotherWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	b.behind.Store(true) // as follow does
+	b.behind.Store(true) // as watch does when it finds the index locked
 	text := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
 		`{"type":"message","id":"e1","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"user","content":"zyzzyva"}}` + "\n"
 	if err := os.WriteFile(filepath.Join(b.location.roots[0].Path, "s1.jsonl"), []byte(text), 0o644); err != nil {

@@ -32,7 +32,7 @@ func BenchmarkTyping(b *testing.B) {
 	o := &tuiOptions{}
 	o.sessionDir, o.indexDir = []string{os.Getenv("PIGREP_BENCH_SESSIONS")}, os.Getenv("PIGREP_BENCH_INDEX")
 	if o.indexDir == "" {
-		b.Skip("names no sessions and no index")
+		b.Skip("PIGREP_BENCH_SESSIONS and PIGREP_BENCH_INDEX are not set")
 	}
 	a := &App{Getenv: os.Getenv, Environ: os.Environ, PID: os.Getpid(), Home: b.TempDir(), WorkDir: b.TempDir(), Now: time.Now, Agents: agents.All()}
 	p, err := o.locate(a)

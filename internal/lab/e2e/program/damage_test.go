@@ -13,8 +13,8 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// Whatever is damaged in the index, an answer is right or is an error: never
-// fewer hits with a good exit code, never a stack trace.
+// Whatever is damaged in the index, the answer is right or an error: never fewer hits
+// with exit code 0, never a stack trace.
 func TestDamagedIndex(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "index")
@@ -38,11 +38,11 @@ func TestDamagedIndex(t *testing.T) {
 	for _, path := range files {
 		rel, _ := filepath.Rel(dir, path)
 		for name, damage := range map[string]func(data []byte) []byte{
-			"cut in half":  func(data []byte) []byte { return data[:len(data)/2] },
-			"emptied":      func(data []byte) []byte { return nil },
-			"zeroed":       func(data []byte) []byte { return make([]byte, len(data)) },
-			"removed":      nil,
-			"a bit turned": func(data []byte) []byte { data[len(data)/3] ^= 0x10; return data },
+			"cut in half":   func(data []byte) []byte { return data[:len(data)/2] },
+			"emptied":       func(data []byte) []byte { return nil },
+			"zeroed":        func(data []byte) []byte { return make([]byte, len(data)) },
+			"removed":       nil,
+			"a bit flipped": func(data []byte) []byte { data[len(data)/3] ^= 0x10; return data },
 		} {
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)
@@ -74,8 +74,8 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
-// Damage that shows only when a search reads the damaged part of a segment is repaired
-// as well: the search rebuilds the index, says so, and answers as before.
+// Damage that shows only when a command reads the damaged part of a segment is repaired
+// as well: the command rebuilds the index, says so, and answers.
 func TestDamageFoundBySearching(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -111,8 +111,8 @@ func TestDamageFoundBySearching(t *testing.T) {
 	}
 }
 
-// A bit or a sector that changes anywhere in an index is noticed by whatever command
-// reads it, or changes no answer. The next command that may write repairs it.
+// Wherever a bit or a sector of an index changes, a command either notices it or answers
+// as before. The next command that may write repairs it.
 func TestSmallDamage(t *testing.T) {
 	testkit.Unraced(t)
 	seed := uint64(4)
@@ -159,7 +159,7 @@ func TestSmallDamage(t *testing.T) {
 	pristine := filepath.Join(home, "pristine")
 	copyTree(t, dir, pristine)
 	var files []string
-	for _, pattern := range []string{"current", "gen-*/*", "segments/*", "segments/*"} { // segments twice
+	for _, pattern := range []string{"current", "gen-*/*", "segments/*", "segments/*"} { // segments twice: damaged more often
 		list, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%s: no files (%v)", pattern, err)
@@ -193,7 +193,7 @@ func TestSmallDamage(t *testing.T) {
 				continue
 			}
 			got, want := string(r.stdout), string(want[i])
-			// grep goes on without the index, and says so: it is damaged, or looks like another version.
+			// grep continues without an index that is damaged, or looks like another version, and says so.
 			if strings.Contains(string(r.stderr), "damaged") || strings.Contains(string(r.stderr), "instead of the index") {
 				got, want = hitsOf(r.stdout), hitsOf([]byte(want))
 				noticed++

@@ -14,9 +14,9 @@ import (
 	"pigrep/internal/lab/testkit"
 )
 
-// An answer from a generation and memory has the same bytes as that of an index built anew,
-// whatever happened to the files since the generation: real pi's changes to a session, beside
-// the sample sessions, while another process holds the lock.
+// An answer from a generation and memory has the same bytes as one from a new index,
+// whatever happened to the files since the generation. Here they are the sample sessions and
+// one that the real pi changed, and another process holds the lock of the index.
 func TestMemoryAnswersLikeANewIndex(t *testing.T) {
 	t.Parallel()
 	for _, story := range testkit.Stories(t) {
@@ -39,7 +39,7 @@ func TestMemoryAnswersLikeANewIndex(t *testing.T) {
 					t.Fatal(err)
 				}
 				last = slices.Concat(last, step.Data)
-				time.Sleep(20 * time.Millisecond) // the clock of file times is coarse
+				time.Sleep(20 * time.Millisecond) // until the times of the file prove it unchanged; see settle in indexer
 				if i == 0 {
 					pigrep(t, home, append([]string{"index"}, warm...)...)
 					continue
@@ -50,12 +50,13 @@ func TestMemoryAnswersLikeANewIndex(t *testing.T) {
 	}
 }
 
-// indexState is what differs between an index and memory.
+// indexState matches what may differ between an answer from memory and one from a new index.
 var indexState = regexp.MustCompile(`"(generation|pendingFiles|pendingBytes)":[0-9]+`)
 
-// compareWithNewIndex compares the answers of many commands from the index given in warm,
-// which cannot be written, with those from a new one. text is all that the changed file has
-// had.
+// compareWithNewIndex locks the index that the flags in warm name, and compares the answers
+// of many commands, which then index in memory, with those from a new index. text is
+// everything that the changed file has contained so far; changed says whether the file
+// differs from what is indexed.
 func compareWithNewIndex(t *testing.T, what, home, dir string, warm []string, text []byte, changed bool) {
 	t.Helper()
 	cold := []string{"--session-dir", dir, "--index-dir", filepath.Join(t.TempDir(), "cold")}
@@ -94,7 +95,7 @@ var (
 	saidWord = regexp.MustCompile(`[a-z]{4,12}`)
 )
 
-// someWords returns up to n words that were said, far apart.
+// someWords returns up to n words that were said, spread over the session.
 func someWords(session []byte, n int) (words []string) {
 	var said []string
 	for _, text := range saidText.FindAllSubmatch(session, -1) {

@@ -66,8 +66,8 @@ func appendPrompt(t testing.TB, path string, n int, text string) {
 	}
 }
 
-// editInPlace swaps two words of the same length in a file, as an editor or sed does that
-// keeps the size of the file.
+// editInPlace swaps two words of the same length everywhere in a file, so that its size
+// stays.
 func editInPlace(t testing.TB, path, a, b string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -80,8 +80,8 @@ func editInPlace(t testing.TB, path, a, b string) {
 	}
 }
 
-// However often a command is killed that writes the index, while lines are added and words
-// are changed in place, the next run finds what a new index finds.
+// However often a command that writes the index is killed, while lines are added and words
+// are edited in place, the next run finds what a new index finds.
 func TestKilledWhileIndexing(t *testing.T) {
 	t.Parallel()
 	home, root, queries := someSessions(t, 3<<20)

@@ -25,7 +25,7 @@ func BenchmarkWatchLatency(b *testing.B) {
 			n := 0
 			for b.Loop() {
 				n++
-				// At another moment of the watcher's round each time.
+				// Each line is added at another moment of the watcher's round.
 				time.Sleep(time.Duration(rand.Int64N(int64(700 * time.Millisecond))))
 				word := fmt.Sprintf("latency%dx%d", n, os.Getpid())
 				start := time.Now()
@@ -60,7 +60,7 @@ func BenchmarkWatchIdle(b *testing.B) {
 	w := startWatcher(b, home, where)
 	for b.Loop() {
 		before := processorTime(b, w.cmd.Process.Pid)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the time that is measured
 		used := processorTime(b, w.cmd.Process.Pid) - before
 		b.ReportMetric(100*used.Seconds()/60, "%-of-a-core")
 		b.ReportMetric(float64(memory(w.cmd.Process.Pid)>>20), "MB")

@@ -291,8 +291,8 @@ func obeying(t *testing.T) []func(*exec.Cmd) {
 	return []func(*exec.Cmd){func(c *exec.Cmd) { c.SysProcAttr = unprivileged() }}
 }
 
-// A search is complete although the index directory cannot be written. If it has much in
-// memory that should be written, it says that it cannot.
+// A search is complete even if it cannot write to the index directory. If it has so much in
+// memory that it should, it warns that it cannot.
 func TestSearchWithoutWriting(t *testing.T) {
 	t.Parallel()
 	home, file, where := oneSession(t)

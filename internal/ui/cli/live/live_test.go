@@ -67,7 +67,7 @@ func TestIndexSeesWhatIsNew(t *testing.T) {
 
 	// Another process indexes a third session: its generation is taken over.
 	writeSessions(t, opt.Roots[0].Path, 3)
-	opt.Wait = time.Minute // the index commits what it has in memory
+	opt.Wait = time.Minute // for the index, which commits what it has in memory
 	res, err := indexer.Update(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +90,8 @@ func TestIndexSeesWhatIsNew(t *testing.T) {
 	}
 }
 
-// A process that writes the index is not waited for, and one that wants to is
-// not held up. What it has not written yet is indexed in memory.
+// A question neither waits for a process that writes the index nor keeps one from writing.
+// What that process has not written yet is indexed in memory.
 func TestIndexAndWriters(t *testing.T) {
 	t.Parallel()
 	x, opt := openIndex(t, 1)
@@ -99,7 +99,7 @@ func TestIndexAndWriters(t *testing.T) {
 	x.work.Wait()
 	w, err := index.OpenWriter(opt.Dir, index.WriterOptions{PID: os.Getpid()})
 	if err != nil {
-		t.Fatalf("a writer beside a index: %v", err)
+		t.Fatalf("open a writer beside the index: %v", err)
 	}
 	defer w.Close()
 	writeSessions(t, opt.Roots[0].Path, 2)
@@ -212,12 +212,12 @@ func TestIndexRests(t *testing.T) {
 }
 
 // A generation that a question found damaged is not given out again: the index is
-// rebuilt first. Whoever reports an older generation changes nothing.
+// rebuilt first. Reporting an older generation changes nothing.
 func TestDamagedIsRebuilt(t *testing.T) {
 	t.Parallel()
 	x, _ := openIndex(t, 3)
 	snapshotOf(t, x)
-	x.work.Wait() // for generation 1
+	x.work.Wait() // until generation 1 is committed
 	first := snapshotOf(t, x)
 	first.Damaged()
 	second := snapshotOf(t, x)
