@@ -53,7 +53,8 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
 	}
 	seek()
-	// rec.Header is that of the lines before the checkpoint, not of an unterminated one.
+	// rec.Header must come from the lines before the checkpoint, never from an
+	// unterminated one.
 	put := func(full *session.Record, whole bool) {
 		marks.write(rec)
 		stamp(&rec.Checkpoint, s.File, now)

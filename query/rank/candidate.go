@@ -52,8 +52,8 @@ func (l candidates) all() iter.Seq[*Candidate] {
 	}
 }
 
-// resolve sets the offset and the part of a candidate. It is called in comparisons: an
-// error is kept for snapshot.err.
+// resolve sets the offset and the part of a candidate. Comparisons call it and cannot
+// return an error, so it is kept for snapshot.err.
 func (seg *segmentState) resolve(c *Candidate) {
 	id, err := seg.ID(c.doc)
 	if err != nil {

@@ -224,7 +224,7 @@ func (s *snapshot) resolve(c *Candidate) *Candidate {
 }
 
 // err returns the error of a candidate that could not be resolved, nil if there is none.
-// Whatever resolves candidates must ask for it before its result is used.
+// Code that resolves candidates must check it before it uses the result.
 func (s *snapshot) err() error {
 	for _, seg := range s.segs {
 		if err := seg.failed.Load(); err != nil {

@@ -115,8 +115,8 @@ func below(t testing.TB, dirs []string, want func(path string) bool) (files []st
 	return files
 }
 
-// Written is the directory with files that versions of pi wrote, with their reports beside
-// them: that of Fixtures, else the few of the repository.
+// Written returns the directory with session files that several versions of pi wrote, and
+// with what pi reports of them: the one in Fixtures, else the small one of the repository.
 func Written() string {
 	if Fixtures() != "" {
 		return filepath.Join(Fixtures(), "pi")

@@ -79,7 +79,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	return exitCode(err)
 }
 
-// results writes to stdout.
+// results writes to stdout, after which the command cannot run again.
 type results struct{ app *App }
 
 func (r results) Write(b []byte) (int, error) {
@@ -87,14 +87,14 @@ func (r results) Write(b []byte) (int, error) {
 	return r.app.Streams.Out.Write(b)
 }
 
-// finish does what was left for after the answer. Whoever reads the answer from a pipe
-// sees its end first.
+// finish does what was left until after the answer. It closes stdout first, so that a
+// program that reads the answer from a pipe need not wait.
 func (a *App) finish(ctx context.Context) {
 	if a.afterwards == nil || ctx.Err() != nil {
 		return
 	}
 	if out, ok := a.Streams.Out.(io.Closer); ok {
-		_ = out.Close() // flushed, and what failed then was reported
+		_ = out.Close() // Run has flushed it and reported what failed
 	}
 	if err := a.afterwards(ctx); err != nil && ctx.Err() == nil {
 		a.warnUnwritten(err)

@@ -12,8 +12,8 @@ import (
 	"pigrep/query"
 )
 
-// snapshot is an open generation of the index, with what is indexed in memory, and how far
-// both are behind the session files.
+// snapshot is an open generation of the index, what is indexed in memory beside it, and how
+// far both are behind the session files.
 type snapshot struct {
 	reader  *index.Reader
 	agents  *adapter.Registry

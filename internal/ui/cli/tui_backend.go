@@ -60,8 +60,8 @@ func (b *tuiBackend) open() (x *snapshot, give func(), err error) {
 	return nil, nil, indexProblem(err)
 }
 
-// current is open for a search. If this process does not follow the session files, because
-// another one does or is writing, they are compared with the index first.
+// current is open, for a search. If this process does not follow the session files, because
+// another one does or is writing, it first compares them with the index.
 func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err error) {
 	if b.behind.Load() {
 		if s, err := b.index.Snapshot(ctx); err == nil {
@@ -71,7 +71,8 @@ func (b *tuiBackend) current(ctx context.Context) (x *snapshot, give func(), err
 	return b.open()
 }
 
-// ask asks a question. If the index turns out to be damaged, it is rebuilt first.
+// ask asks a question. If the index turns out to be damaged, it is rebuilt, and the question
+// asked again.
 func (b *tuiBackend) ask(ctx context.Context, question func(*index.Reader) error) error {
 	for again := b.options.noUpdate; ; again = true {
 		x, give, err := b.current(ctx)

@@ -59,7 +59,7 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 	}
 }
 
-// newest returns the number of what a search would be answered from.
+// newest returns the number of the generation or snapshot that a search would use.
 func (b *tuiBackend) newest(ctx context.Context) (uint64, error) {
 	if !b.behind.Load() {
 		return index.Newest(b.location.indexDir)

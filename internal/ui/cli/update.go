@@ -19,8 +19,8 @@ func (a *App) indexing(p *location) indexer.Options {
 }
 
 // updateToRead updates the index for a command that answers from it. If little is pending,
-// that is indexed in memory, and committed after the answer. If the command then finds the
-// index damaged, Run rebuilds it. See indexer.Options for opened, which may be nil.
+// it is indexed in memory and committed after the answer. If the command then finds the
+// index damaged, Run rebuilds it. opened may be nil; see indexer.Options.
 func (a *App) updateToRead(ctx context.Context, p *location, opened func(*index.Reader) func()) (*indexer.Result, error) {
 	opt := a.indexing(p)
 	opt.Yield, opt.Memory = true, true

@@ -16,9 +16,9 @@ func lagText(lag indexer.Lag) string {
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
-// warnUnwritten warns that the index cannot be written, only read.
+// warnUnwritten warns that this process can read the index, but not write it.
 func (a *App) warnUnwritten(err error) {
-	a.advise(indexHint(err), "the index cannot be updated, so that each search takes longer: %v", err)
+	a.advise(indexHint(err), "the index cannot be updated, so each search takes longer: %v", err)
 }
 
 // maxNamed is how many unreadable files are listed one by one.

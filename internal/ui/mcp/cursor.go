@@ -9,9 +9,9 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// A cursor is where the next page of an answer begins. The number of the snapshot of the
-// index and a hash of the request identify the answer. A cursor is not secret and grants
-// nothing; its checksum only detects damage.
+// A cursor is where the next page of an answer begins. The number of the index snapshot and
+// a hash of the request identify the answer. A cursor is not secret and grants nothing; its
+// checksum only detects damage.
 type cursor struct {
 	Snapshot uint64 `json:"g"`
 	Request  uint64 `json:"r"`
@@ -56,7 +56,7 @@ func decodeCursor(text string, request uint64) (*cursor, error) {
 }
 
 // errExpired is the error for a cursor whose snapshot is gone.
-var errExpired = &Error{codeCursorExpired, "the index has changed since the page before", "ask again without the cursor"}
+var errExpired = &Error{codeCursorExpired, "the index has changed since the previous page", "ask again without the cursor"}
 
 // hashRequest identifies a request by its tool and arguments; cursor and maxBytes
 // must have been cleared.

@@ -51,21 +51,21 @@ type update struct {
 // sharedReader is a reader that several questions may use at the same time.
 type sharedReader struct {
 	*index.Reader
-	number uint64      // of the generation, unless a part is in memory
-	memory indexer.Lag // that part
+	number uint64      // of the generation, or a number of its own if a part is in memory
+	memory indexer.Lag // the part that is in memory
 	uses   int         // questions, and one for being the newest or pinned
 	expiry *time.Timer
 }
 
-// firstInMemory is more than the number of any generation. The numbers of readers with a
-// part in memory follow, and no other process has the same.
+// firstInMemory returns the number from which readers with a part in memory are numbered.
+// It is larger than the number of any generation, and other processes start from another.
 func firstInMemory(now time.Time) uint64 { return 1<<62 | uint64(now.UnixNano()) }
 
 const (
 	usualPatience = 5 * time.Second  // how long a question waits for an update
 	shortWait     = time.Second      // how long an update waits for the lock, which this process may hold
-	pinFor        = 10 * time.Minute // how long an older snapshot stays open for reading on
-	MaxPinned     = 4                // how many do
+	pinFor        = 10 * time.Minute // how long an older snapshot stays open for further pages
+	MaxPinned     = 4                // how many older snapshots stay open
 
 	// idleFor is how long the newest generation stays open without questions. Open files
 	// occupy disk space even after another process has deleted them.
@@ -265,7 +265,7 @@ func (x *Index) release(r *sharedReader) {
 	}
 }
 
-// replace makes a reader the newest one, of which a part may be in memory only; x.mu must
+// replace makes a reader the newest one. memory is what it has in memory only. x.mu must
 // be locked.
 func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
 	old := x.newest
