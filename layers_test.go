@@ -94,7 +94,7 @@ var sealed = map[string][]string{
 }
 
 // Initializing Bleve's own store would add 3 ms to every run.
-func TestProgramIsWithoutScorch(t *testing.T) {
+func TestProgramDoesNotImportScorch(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -42,7 +42,7 @@ func openStore(t fataler, dir string) bleve.Index {
 }
 
 // checkStore fails unless Bleve reads in the store what our reader reads in the index.
-// Settle must come first.
+// Call Settle first.
 func checkStore(t fataler, dir string) {
 	r, err := index.Open(dir)
 	if err != nil {
@@ -374,11 +374,11 @@ func TestStoreIsRenewed(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string]func(t *testing.T, store, inner string) error{
-		"deleted":             func(t *testing.T, store, _ string) error { return os.RemoveAll(store) },
-		"a file":              func(t *testing.T, store, _ string) error { write(t, store, "text"); return nil },
-		"a link to elsewhere": func(t *testing.T, store, _ string) error { return link(store, elsewhere) },
-		"inner link":          func(t *testing.T, _, inner string) error { return link(inner, elsewhere) },
-		"inner file":          func(t *testing.T, _, inner string) error { write(t, inner, "text"); return nil },
+		"deleted":            func(t *testing.T, store, _ string) error { return os.RemoveAll(store) },
+		"replaced by a file": func(t *testing.T, store, _ string) error { write(t, store, "text"); return nil },
+		"replaced by a link": func(t *testing.T, store, _ string) error { return link(store, elsewhere) },
+		"inner is a link":    func(t *testing.T, _, inner string) error { return link(inner, elsewhere) },
+		"inner is a file":    func(t *testing.T, _, inner string) error { write(t, inner, "text"); return nil },
 		"garbage in root": func(t *testing.T, _, inner string) error {
 			write(t, inner+"/root.bolt", strings.Repeat("x", 9000))
 			return nil
@@ -392,8 +392,8 @@ func TestStoreIsRenewed(t *testing.T) {
 			write(t, inner+"/root.bolt.tmp", "half")
 			return os.MkdirAll(store+"/index_meta.json.tmp/a", 0o700)
 		},
-		"other meta":       func(t *testing.T, store, _ string) error { write(t, store+"/index_meta.json", "{}"); return nil },
-		"meta to be moved": func(t *testing.T, store, _ string) error { write(t, store+"/index_meta.json_temp", "{}"); return nil },
+		"other meta":                  func(t *testing.T, store, _ string) error { write(t, store+"/index_meta.json", "{}"); return nil },
+		"meta of an unfinished write": func(t *testing.T, store, _ string) error { write(t, store+"/index_meta.json_temp", "{}"); return nil },
 		"segments missing": func(t *testing.T, _, inner string) error {
 			links, err := filepath.Glob(inner + "/*.zap")
 			for _, link := range links {
@@ -601,7 +601,7 @@ func TestBleveWritesIntoTheStore(t *testing.T) {
 	addFile(t, w, "words after Bleve")
 	checkStore(t, dir)
 
-	// Beside no other writer, Bleve also deletes and merges.
+	// With no other writer, Bleve also deletes and merges.
 	if store, err = bleve.Open(filepath.Join(dir, "store")); err != nil {
 		t.Fatal(err)
 	}

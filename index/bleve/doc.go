@@ -12,7 +12,7 @@
 // index by what it does:
 //
 //   - It locks root.bolt and writes into it. So root.bolt is a file of its own, not a
-//     link, and Renew replaces it by a new one.
+//     link, and Renew replaces it with a new one.
 //   - It removes segments, which only removes links.
 //   - It writes each new segment into whatever file has that name. If that were a link,
 //     it would overwrite a segment of the index. Bleve numbers new segments upwards from

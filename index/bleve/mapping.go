@@ -10,7 +10,7 @@ import (
 // terms in the index are those of index/analysis.
 const (
 	textAnalyzer    = "standard" // words in lower case, without English stop words
-	keywordAnalyzer = "keyword"  // the whole text
+	keywordAnalyzer = "keyword"  // the whole text as one term
 )
 
 type documentMapping struct {

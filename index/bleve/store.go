@@ -231,8 +231,8 @@ func replace(index *os.Root, name string, write func(temp string) error) error {
 	return errors.Join(write(temp), index.Chmod(temp, fileMode), index.Rename(temp, name))
 }
 
-// removeUnknown removes all other files beside the meta file: Bleve would install an
-// index_meta.json_temp, for example.
+// removeUnknown removes what renew did not put beside the meta file. Bleve would rename an
+// index_meta.json_temp, for example, to index_meta.json.
 func removeUnknown(index *os.Root) error {
 	entries, err := list(index, Dir)
 	for name := range entries {

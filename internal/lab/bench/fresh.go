@@ -37,7 +37,7 @@ func (b *suite) unchanged(t *tree, wanted string) error {
 }
 
 // appended appends a line to each of the first n files and searches for it, then
-// searches for it again when it is indexed. Afterwards the files are as they were.
+// searches for it again once it is indexed. Afterwards the files are as they were.
 func (b *suite) appended(t *tree, n int, wanted string) error {
 	files := t.files[:n]
 	restore, err := b.restorer(t, files)

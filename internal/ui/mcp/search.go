@@ -114,7 +114,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	return p.cut(q)
 }
 
-// failed explains an error of a search. A damaged index is rebuilt for the next call.
+// failed explains an error in answering. A damaged index is rebuilt before the next call.
 func (q *question) failed(err error) error {
 	if errors.Is(err, index.ErrDamaged) {
 		q.Damaged()

@@ -41,7 +41,7 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 			return failure(err), nil
 		}
 		result, err = t.call(ctx, &in)
-		if errors.Is(err, index.ErrDamaged) { // the tool reported it: opened again, the index is rebuilt first
+		if errors.Is(err, index.ErrDamaged) { // opening the index again rebuilds it
 			var again In
 			if err = decode(req.Params.Arguments, input, &again); err == nil {
 				result, err = t.call(ctx, &again)

@@ -148,7 +148,7 @@ func (w *world) postings(t *testing.T) (held map[uint64]bool, counts map[string]
 		err := s.Walk(segment.FieldText, func(term []byte, doc, _, _ uint32) {
 			id, err := s.ID(doc)
 			if err != nil || id.File == segment.NoFile {
-				t.Errorf("the term %q is in a document that is no part (%v)", term, err)
+				t.Errorf("the term %q is in a document that is not part of an entry (%v)", term, err)
 				return
 			}
 			held[posting(string(term), id.File, id.Offset, kinds[doc])] = true
