@@ -23,7 +23,13 @@ type Entry struct {
 }
 
 // At returns the entry that begins at the byte offset; false if none does.
-func (o *Outline) At(offset int64) (Entry, bool) { return o.nodes.at(offset) }
+func (o *Outline) At(offset int64) (Entry, bool) {
+	e, ok := o.nodes.before(offset + 1)
+	return e, ok && e.Offset == offset
+}
+
+// Before returns the last entry that begins before the byte offset; false if none does.
+func (o *Outline) Before(offset int64) (Entry, bool) { return o.nodes.before(offset) }
 
 // The entries of a record are stored in groups, each of which can be decoded by itself:
 //
@@ -174,11 +180,11 @@ func (n *nodes) all() ([]session.Node, error) {
 	return list, nil
 }
 
-// at decodes the entry at the offset.
-func (n *nodes) at(offset int64) (Entry, bool) {
+// before decodes the last entry that begins before the offset.
+func (n *nodes) before(offset int64) (Entry, bool) {
 	g := sort.Search(len(n.groups)/groupRowLen, func(g int) bool {
 		first, _ := n.group(g)
-		return first > offset
+		return first >= offset
 	}) - 1
 	if g < 0 {
 		return Entry{}, false
@@ -188,14 +194,14 @@ func (n *nodes) at(offset int64) (Entry, bool) {
 		return Entry{}, false
 	}
 	d := decoder{format.NewDecoder(n.rows[start:])}
-	e := Entry{}
+	var last, e Entry
 	for range min(nodeGroup, n.count-g*nodeGroup) {
-		d.node(&e, n.names)
-		if e.Offset >= offset {
+		if d.node(&e, n.names); d.Failed() || e.Offset >= offset {
 			break
 		}
+		last = e
 	}
-	return e, e.Offset == offset && !d.Failed()
+	return last, !d.Failed()
 }
 
 // node decodes the next entry of a group over the one before.

@@ -41,8 +41,8 @@ func treeRecord(rnd *rand.Rand, n int) *session.Record {
 	return r
 }
 
-// An outline must have every entry as the whole record and its tree have it, and
-// nothing at any other offset.
+// An outline must have every entry as the whole record and its tree have it, nothing at
+// any other offset, and before each entry the one above.
 func TestOutline(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{0, 1, 2, nodeGroup - 1, nodeGroup, nodeGroup + 1, 3*nodeGroup - 1, 10 * nodeGroup, 1000} {
@@ -59,6 +59,9 @@ func TestOutline(t *testing.T) {
 			want := Entry{node, tree.Active(i), tree.InContext(i)}
 			if got, ok := o.At(node.Offset); !ok || got != want {
 				t.Fatalf("entry %d of %d is %+v, %t, want %+v", i, n, got, ok, want)
+			}
+			if got, ok := o.Before(node.Offset); ok != (i > 0) || ok && got.Offset != rec.Nodes[i-1].Offset {
+				t.Fatalf("before entry %d of %d is %+v, %t", i, n, got, ok)
 			}
 			for _, beside := range []int64{node.Offset - 1, node.Offset + 1} {
 				if got, ok := o.At(beside); ok != (rec.NodeAt(beside) >= 0) {

@@ -79,6 +79,11 @@ func (g *run) findLookups() error {
 		return err
 	}
 	g.lookups = slices.DeleteFunc(g.lookups, func(l *segmentLookup) bool { return len(l.tasks) == 0 })
+	for _, l := range g.lookups {
+		for _, task := range l.tasks {
+			g.tasks[task].last = l.segment
+		}
+	}
 	slices.SortStableFunc(g.lookups, func(a, b *segmentLookup) int { return a.first - b.first })
 	for _, l := range g.lookups {
 		for _, task := range l.tasks {

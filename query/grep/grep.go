@@ -11,6 +11,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
@@ -146,6 +147,7 @@ type run struct {
 type task struct {
 	File
 	lookups []*segmentLookup // of the segments with documents of the file
+	last    *segment.Segment // the last of these segments, which mostly has the session record
 	entries []int64          // offsets of the candidate entries, ascending, without duplicates
 	scan    bool             // the whole file has to be searched
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 
+	"pigrep/index/record"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 )
@@ -63,31 +64,32 @@ func (w *worker) mayMatch(data []byte) bool {
 
 // searchNamed searches the candidate entries. It fails with entry.ErrChanged if the
 // file does not have them any more.
-func (w *worker) searchNamed(rec *session.Record) error {
-	if !w.filter.Session(&rec.Summary) {
+func (w *worker) searchNamed(rec *record.Outline) error {
+	s := &rec.Record.Summary
+	if !w.filter.Session(s) {
 		w.task.skipped = true
 		return nil
 	}
-	w.entryReader.Use(&rec.Summary)
+	w.entryReader.Use(s)
 	list := w.task.entries
 	for len(list) > 0 {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
 		from := list[0]
-		var nodes []*session.Node
+		w.nodes = w.nodes[:0]
 		end := from
 		for len(list) > 0 {
-			i := rec.NodeAt(list[0])
-			if i < 0 {
+			e, ok := rec.At(list[0])
+			if !ok {
 				return entry.ErrChanged
 			}
-			n := &rec.Nodes[i]
-			if len(nodes) > 0 && (n.Offset > end+maxGap || n.Offset+int64(n.Length) > from+maxRead) {
+			n := &e.Node
+			if len(w.nodes) > 0 && (n.Offset > end+maxGap || n.Offset+int64(n.Length) > from+maxRead) {
 				break
 			}
 			end = n.Offset + int64(n.Length)
-			nodes = append(nodes, n)
+			w.nodes = append(w.nodes, e.Node)
 			list = list[1:]
 		}
 		data := w.buffer(int(end - from))
@@ -97,9 +99,10 @@ func (w *worker) searchNamed(rec *session.Record) error {
 			}
 			return err
 		}
-		for _, n := range nodes {
+		for i := range w.nodes {
+			n := &w.nodes[i]
 			at := int(n.Offset - from)
-			if err := w.searchNode(rec, n, data[at:at+n.Length]); err != nil {
+			if err := w.searchNode(s, n, data[at:at+n.Length]); err != nil {
 				return err
 			}
 		}
@@ -108,13 +111,13 @@ func (w *worker) searchNamed(rec *session.Record) error {
 }
 
 // searchNode searches one entry, whose JSON is data.
-func (w *worker) searchNode(rec *session.Record, n *session.Node, data []byte) error {
+func (w *worker) searchNode(s *session.Summary, n *session.Node, data []byte) error {
 	if w.JSONPrefilter != nil && !w.mayMatch(data) {
 		return nil
 	}
 	var err error
 	changed := w.entryReader.Parse(entry.RefOf(n), entry.Identity{ID: n.ID}, data, func(e *session.Entry) {
-		err = w.searchEntry(e, rec.TimeOf(n))
+		err = w.searchEntry(e, s.TimeOf(n))
 	})
 	return cmp.Or(changed, err)
 }

@@ -28,6 +28,7 @@ type worker struct {
 	entryReader *entry.Reader  // of the entries that the index names
 	cursor      literal.Cursor // in raw bytes
 	buf         []byte
+	nodes       []session.Node // that are read together
 
 	task       *task
 	file       entry.File
@@ -89,11 +90,11 @@ func (w *worker) searchFile() error {
 	if len(t.entries) == 0 && t.Indexed >= w.file.Size() {
 		return nil
 	}
-	rec, err := w.reader.Record(t.Known.File)
-	if err != nil || rec == nil {
+	known, err := w.reader.Outline(t.Known.File, t.last)
+	if err != nil || known == nil {
 		return w.scan(adapter.State{Path: t.Path}, 0)
 	}
-	if err := w.searchNamed(rec); err != nil {
+	if err := w.searchNamed(known); err != nil {
 		if errors.Is(err, entry.ErrChanged) && w.sent == 0 {
 			return w.scan(adapter.State{Path: t.Path}, 0)
 		}
@@ -102,13 +103,9 @@ func (w *worker) searchFile() error {
 	if t.Indexed >= w.file.Size() {
 		return nil
 	}
-	state := adapter.State{Path: t.Path, Header: rec.Header, Lines: rec.Lines}
-	for i := range rec.Nodes {
-		if rec.Nodes[i].Offset >= t.Indexed {
-			break
-		}
-		state.LastTime = rec.Nodes[i].Time
-	}
+	head := &known.Record
+	last, _ := known.Before(t.Indexed)
+	state := adapter.State{Path: t.Path, Header: head.Header, Lines: head.Lines, LastTime: last.Time}
 	return w.scan(state, t.Indexed)
 }
 
