@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"cmp"
 	"slices"
 
 	"pigrep/index/analysis"
@@ -23,11 +22,11 @@ type keywordTerm struct {
 type Accumulator struct {
 	analyzer analysis.Analyzer
 	emit     func(analysis.Token)
-	fields   []*inverted // _id first, then by name, as the format wants it
+	fields   []*inverted // in the order of specs
 	id, text *inverted
+	record   *inverted     // that of fieldRecord
 	keywords []*inverted   // in the order of the table keywords
 	flag     *inverted     // that of FieldFlag
-	storedID int           // index of fieldRecord in fields
 	terms    []keywordTerm // of the document being added
 
 	docs   int
@@ -44,22 +43,24 @@ type stored struct {
 
 // NewAccumulator returns an empty accumulator.
 func NewAccumulator() *Accumulator {
-	a := &Accumulator{}
-	a.id = newInverted(fieldID, idOptions)
-	a.text = newInverted(FieldText, textOptions)
-	a.fields = append(a.fields, a.text)
-	for _, f := range keywords {
-		k := newInverted(f.name, f.options)
-		a.keywords = append(a.keywords, k)
-		a.fields = append(a.fields, k)
-		if f.name == FieldFlag {
-			a.flag = k
+	a := &Accumulator{keywords: make([]*inverted, len(keywords))}
+	for _, spec := range specs() {
+		f := newInverted(spec)
+		a.fields = append(a.fields, f)
+		switch spec.name {
+		case fieldID:
+			a.id = f
+		case FieldText:
+			a.text = f
+		case fieldRecord:
+			a.record = f
+		default:
+			a.keywords[slices.IndexFunc(keywords, func(k keyword) bool { return k.name == spec.name })] = f
+		}
+		if spec.name == FieldFlag {
+			a.flag = f
 		}
 	}
-	a.fields = append(a.fields, newInverted(fieldRecord, recordOptions))
-	slices.SortFunc(a.fields, func(x, y *inverted) int { return cmp.Compare(x.name, y.name) })
-	a.fields = slices.Insert(a.fields, 0, a.id)
-	a.storedID = slices.IndexFunc(a.fields, func(f *inverted) bool { return f.name == fieldRecord })
 	a.emit = func(t analysis.Token) { a.text.add(t.Term) }
 	return a
 }
@@ -96,7 +97,7 @@ func (a *Accumulator) AddStored(id, value []byte) {
 	start := len(a.values)
 	a.values = append(a.values, value...)
 	a.stored = append(a.stored, stored{a.docs, start, len(a.values)})
-	a.fields[a.storedID].add([]byte(recordTerm))
+	a.record.add([]byte(recordTerm))
 	a.end()
 }
 

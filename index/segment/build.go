@@ -48,7 +48,7 @@ func (a *Accumulator) Build() (*Image, error) {
 		}
 	}
 	w := &a.writer
-	w.out, w.docs = make([]byte, 0, a.sizeOfOutput()), a.docs
+	w.out, w.written, w.docs = make([]byte, 0, a.sizeOfOutput()), 0, a.docs
 	defer func() { w.out = nil }() // it is the image's
 	image := &Image{}
 	image.docs = a.docs
@@ -60,7 +60,7 @@ func (a *Accumulator) Build() (*Image, error) {
 			return nil, fmt.Errorf("build a segment: field %s: %w", f.name, err)
 		}
 	}
-	image.fieldIndex = w.fieldIndex(a.fields, headers)
+	image.fieldIndex = w.fieldIndex(headers)
 	image.bytes = w.out
 	image.crc = crc32.ChecksumIEEE(image.bytes)
 	if err := image.check(a); err != nil {
@@ -89,8 +89,9 @@ func engineSegment(body []byte, crc uint32, p *parts) (*zap.SegmentBase, error) 
 
 // writer writes one segment.
 type writer struct {
-	out  []byte
-	docs int
+	out     []byte
+	written uint64 // bytes before out, which Merge has written to the file
+	docs    int
 
 	// Scratch memory, for the next segment too.
 	order    []sortedTerm
@@ -117,21 +118,27 @@ func (w *writer) reset(terms, postings int) {
 
 func (w *writer) varint(v uint64) { w.out = binary.AppendUvarint(w.out, v) }
 func (w *writer) fixed(v uint64)  { w.out = binary.BigEndian.AppendUint64(w.out, v) }
-func (w *writer) at() uint64      { return uint64(len(w.out)) }
+func (w *writer) at() uint64      { return w.written + uint64(len(w.out)) }
 
 // field writes what belongs to a field and returns the address of its header.
 func (w *writer) field(f *inverted) (header uint64, err error) {
-	dictionary, err := w.dictionary(f)
+	dictionary, err := w.invertedDictionary(f)
 	if err != nil {
 		return 0, err
 	}
+	return w.fieldEnd(f.fieldSpec, dictionary, f.appendValues), nil
+}
+
+// fieldEnd writes what follows the dictionary of a field, and returns the address of the
+// header.
+func (w *writer) fieldEnd(f fieldSpec, dictionary uint64, appendValues func(b []byte, doc int) []byte) (header uint64) {
 	start, end := uint64(noValues), uint64(noValues)
 	if f.options.IncludeDocValues() { // also without any: the engine reads past the end of nothing otherwise
 		start = w.at()
-		w.docValues(f)
+		w.docValues(appendValues)
 		end = w.at()
 	}
-	return w.fieldHeader(fieldOffsets{start, end, dictionary}), nil
+	return w.fieldHeader(fieldOffsets{start, end, dictionary})
 }
 
 // readUvarint reads a varint at an offset and returns the offset after it.

@@ -40,7 +40,7 @@ func (m *Image) check(a *Accumulator) error {
 	for _, v := range a.stored {
 		var got []byte
 		err := opened.VisitStoredFields(uint64(v.doc), func(field string, _ byte, value []byte, _ []uint64) bool {
-			if field == string(a.fields[a.storedID].name) {
+			if field == string(fieldRecord) {
 				got = append(got, value...)
 			}
 			return true

@@ -160,6 +160,7 @@ type damagedFile struct {
 	want        []any
 	memory      uint64 // bytes that all readings allocate
 	readings    []reading
+	merged      []byte // what Merge makes of it
 }
 
 func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedFile {
@@ -168,7 +169,7 @@ func newDamagedFile(t *testing.T, s *Segment, deleted *roaring.Bitmap) *damagedF
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &damagedFile{filepath.Join(t.TempDir(), "damaged"+Ext), good, s.Fingerprint(), deleted, nil, 0, readings()}
+	d := &damagedFile{path: filepath.Join(t.TempDir(), "damaged"+Ext), good: good, fingerprint: s.Fingerprint(), deleted: deleted, readings: readings()}
 	for range 2 { // the first time fills pools, the second measures
 		d.memory = d.try(t, "nothing", good, func(i int, got any, err error) {
 			if err != nil {
@@ -207,12 +208,24 @@ func (d *damagedFile) try(t *testing.T, what string, data []byte, visit func(i i
 	if err := s.Verify(context.Background()); same != (err == nil) || err != nil && !errors.Is(err, format.ErrDamaged) {
 		t.Errorf("%s: Verify: %v", what, err)
 	}
-	if !same {
-		if m, err := Merge(context.Background(), []*Segment{s, s}, d.path+"merged"); !errors.Is(err, format.ErrDamaged) {
-			t.Errorf("%s: Merge: %v, %v, want ErrDamaged", what, m, err)
-		}
+	if got, err := d.merge(s); err == nil && d.merged == nil {
+		d.merged = got
+	} else if err != nil && !errors.Is(err, format.ErrDamaged) || err == nil && !bytes.Equal(got, d.merged) {
+		t.Errorf("%s: Merge: %v, %d bytes, want %d others", what, err, len(got), len(d.merged))
 	}
 	return after.TotalAlloc - before.TotalAlloc
+}
+
+// merge returns the file that Merge writes for the segment and itself.
+func (d *damagedFile) merge(s *Segment) ([]byte, error) {
+	path := d.path + "merged"
+	m, err := Merge(context.Background(), []*Segment{s, s}, path)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(path)
+	defer m.Close()
+	return os.ReadFile(path)
 }
 
 // check fails unless each reading of the file with the given bytes returns the same as
@@ -229,8 +242,8 @@ func (d *damagedFile) check(t *testing.T, what string, data []byte) {
 	}
 }
 
-// Whatever changes in a segment file, each way to read it returns what was written, or
-// ErrDamaged: never anything else.
+// Whatever changes in a segment file, each way to read it, and merging it, returns what
+// was written, or ErrDamaged: never anything else.
 func TestDamageIsNoticed(t *testing.T) {
 	testkit.Unraced(t)
 	seed := uint64(18)
@@ -279,11 +292,9 @@ func TestDamageIsNoticed(t *testing.T) {
 // The size of a body follows from that of its file, and some sizes no file has.
 func TestBodySize(t *testing.T) {
 	for _, want := range []int{1, 100, blockSize - 1, blockSize, blockSize + 1, 3 * blockSize, 1000*blockSize + 7} {
-		table, sum, err := sumBlocks(bytes.NewReader(make([]byte, want)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		size := want + len((&parts{}).tail(table, sum))
+		var sums blockSums
+		sums.add(make([]byte, want))
+		size := want + len((&parts{}).tail(&sums))
 		if got, ok := bodySize(int64(size)); !ok || got != int64(want) {
 			t.Errorf("bodySize(%d) = %d, %t, want %d", size, got, ok, want)
 		}

@@ -37,31 +37,20 @@ const (
 	maxChunk = valueChunk * 4 * (MaxKeyword + 1)
 )
 
-// docValues writes the doc values of a field.
-func (w *writer) docValues(f *inverted) {
+// docValues writes the doc values of a field. appendValues appends those of a document to
+// b, each followed by valueEnd; it is called for each document in turn.
+func (w *writer) docValues(appendValues func(b []byte, doc int) []byte) {
 	base := len(w.out)
 	w.chunks = w.chunks[:0]
 	for first := 0; first < w.docs; first += valueChunk {
 		w.value, w.chunk = w.value[:0], w.chunk[:0] // values and where they end
 		with := 0
 		for doc := first; doc < min(first+valueChunk, w.docs); doc++ {
-			from := uint32(0)
-			if doc > 0 {
-				from = f.ends[doc-1]
-			}
-			postings := f.postings[from:f.ends[doc]]
-			if len(postings) == 0 {
+			before := len(w.value)
+			if w.value = appendValues(w.value, doc); len(w.value) == before {
 				continue
 			}
 			with++
-			if len(postings) > 1 { // the values of a document are in the order of the terms
-				postings = slices.SortedFunc(slices.Values(postings), func(x, y posting) int {
-					return bytes.Compare(f.term(x.term), f.term(y.term))
-				})
-			}
-			for _, p := range postings {
-				w.value = append(append(w.value, f.term(p.term)...), valueEnd)
-			}
 			w.chunk = binary.AppendUvarint(w.chunk, uint64(doc))
 			w.chunk = binary.AppendUvarint(w.chunk, uint64(len(w.value)))
 		}
@@ -79,6 +68,24 @@ func (w *writer) docValues(f *inverted) {
 	}
 	w.fixed(uint64(len(w.out) - ends))
 	w.fixed(uint64(len(w.chunks)))
+}
+
+// appendValues appends the terms of a document in byte order, each followed by valueEnd.
+func (f *inverted) appendValues(b []byte, doc int) []byte {
+	from := uint32(0)
+	if doc > 0 {
+		from = f.ends[doc-1]
+	}
+	postings := f.postings[from:f.ends[doc]]
+	if len(postings) > 1 {
+		postings = slices.SortedFunc(slices.Values(postings), func(x, y posting) int {
+			return bytes.Compare(f.term(x.term), f.term(y.term))
+		})
+	}
+	for _, p := range postings {
+		b = append(append(b, f.term(p.term)...), valueEnd)
+	}
+	return b
 }
 
 var uncompressedChunks = sync.Pool{New: func() any { return new([]byte) }}

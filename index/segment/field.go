@@ -1,9 +1,11 @@
 package segment
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	engine "github.com/blevesearch/bleve_index_api"
 )
@@ -82,6 +84,25 @@ var keywords = []keyword{
 	}},
 	{FieldEntryHash, uniqueOptions | engine.DocValues, func(d *Document) string { return EntryHashTerm(d.Copy) }},
 }
+
+// fieldSpec is a field of every segment, and how it is indexed.
+type fieldSpec struct {
+	name    Field
+	options engine.FieldIndexingOptions
+}
+
+// specs returns all fields in the order of the format: _id, then the others by name.
+func specs() []fieldSpec {
+	list := []fieldSpec{{FieldText, textOptions}, {fieldRecord, recordOptions}}
+	for _, k := range keywords {
+		list = append(list, fieldSpec{k.name, k.options})
+	}
+	slices.SortFunc(list, func(x, y fieldSpec) int { return cmp.Compare(x.name, y.name) })
+	return slices.Insert(list, 0, fieldSpec{fieldID, idOptions})
+}
+
+// storedID is the number of fieldRecord, the only field that has stored values.
+var storedID = slices.IndexFunc(specs(), func(f fieldSpec) bool { return f.name == fieldRecord })
 
 // Fields lists the fields by which documents are found.
 func Fields() []Field {

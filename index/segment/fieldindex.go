@@ -43,8 +43,10 @@ func (w *writer) fieldHeader(f fieldOffsets) uint64 {
 	return header
 }
 
-// fieldIndex writes the fields and their index, and returns the address of the index.
-func (w *writer) fieldIndex(fields []*inverted, headers []uint64) uint64 {
+// fieldIndex writes the fields, whose headers are given in the order of specs, and their
+// index, and returns the address of the index.
+func (w *writer) fieldIndex(headers []uint64) uint64 {
+	fields := specs()
 	addresses := make([]uint64, len(fields))
 	for i, f := range fields {
 		addresses[i] = w.at()

@@ -1,8 +1,6 @@
 package segment
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,34 +51,44 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// tail returns what follows the body in a file: the table, then the footer. sum is the
-// CRC-32 (IEEE) of the body.
-func (p *parts) tail(table []byte, sum uint32) []byte {
+// tail returns what follows the body in a file: the table, then the footer.
+func (p *parts) tail(s *blockSums) []byte {
+	s.end()
 	be := binary.BigEndian
-	b := be.AppendUint32(table, 0)
+	b := be.AppendUint32(s.table, 0)
 	b = be.AppendUint64(b, uint64(p.docs))
 	b = be.AppendUint64(b, p.storedIndex)
 	b = be.AppendUint64(b, p.fieldIndex)
 	b = be.AppendUint32(b, chunkMode)
 	b = be.AppendUint32(b, zap.Version)
-	return be.AppendUint32(b, crc32.Update(sum, crc32.IEEETable, b))
+	return be.AppendUint32(b, crc32.Update(s.all, crc32.IEEETable, b))
 }
 
-// sumBlocks returns the table of a body and the CRC-32 (IEEE) of the whole body.
-func sumBlocks(body io.Reader) (table []byte, sum uint32, err error) {
-	block := make([]byte, blockSize)
-	for {
-		n, err := io.ReadFull(body, block)
-		if n > 0 {
-			table = binary.BigEndian.AppendUint32(table, crc32.Checksum(block[:n], castagnoli))
-			sum = crc32.Update(sum, crc32.IEEETable, block[:n])
+// blockSums computes the table of a body, and the CRC-32 (IEEE) of all of it.
+type blockSums struct {
+	table []byte // of the blocks that are complete
+	all   uint32
+	block uint32 // of the last block so far
+	size  int    // bytes of it so far
+}
+
+// add takes the next bytes of the body.
+func (s *blockSums) add(b []byte) {
+	s.all = crc32.Update(s.all, crc32.IEEETable, b)
+	for len(b) > 0 {
+		n := min(len(b), blockSize-s.size)
+		s.block = crc32.Update(s.block, castagnoli, b[:n])
+		s.size += n
+		if b = b[n:]; s.size == blockSize {
+			s.end()
 		}
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return table, sum, nil
-		}
-		if err != nil {
-			return nil, 0, err
-		}
+	}
+}
+
+func (s *blockSums) end() {
+	if s.size > 0 {
+		s.table = binary.BigEndian.AppendUint32(s.table, s.block)
+		s.block, s.size = 0, 0
 	}
 }
 
@@ -255,52 +263,15 @@ func (f *file) fingerprint() Fingerprint {
 	return Fingerprint{int64(len(f.mapped)), h.Sum64()}
 }
 
-// addTable inserts the table into a file that the engine wrote, after verifying the
-// engine's checksum of it.
-func addTable(path string) (err error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	size := info.Size() - footerSize
-	footer := make([]byte, footerSize)
-	if _, err := f.ReadAt(footer, size); err != nil {
-		return err
-	}
-	p, ok := readParts(footer)
-	if !ok {
-		return fmt.Errorf("segment %s: unknown kind of footer", filepath.Base(path))
-	}
-	table, sum, err := sumBlocks(bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 1<<20))
-	if err != nil {
-		return err
-	}
-	rest, want := footer[:footerSize-crc32.Size], footer[footerSize-crc32.Size:]
-	if crc32.Update(sum, crc32.IEEETable, rest) != binary.BigEndian.Uint32(want) {
-		return format.Damaged("segment %s: checksum mismatch", filepath.Base(path))
-	}
-	if _, err := f.WriteAt(p.tail(table, sum), size); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
 // WriteTo writes the image as a segment file.
 func (m *Image) WriteTo(w io.Writer) (int64, error) {
-	table, sum, err := sumBlocks(bytes.NewReader(m.bytes))
-	if err != nil {
-		return 0, err
-	}
+	var sums blockSums
+	sums.add(m.bytes)
 	n, err := w.Write(m.bytes)
 	if err != nil {
 		return int64(n), err
 	}
-	k, err := w.Write(m.tail(table, sum))
+	k, err := w.Write(m.tail(&sums))
 	return int64(n + k), err
 }
 

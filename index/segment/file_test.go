@@ -22,6 +22,12 @@ func openAccumulated(t testing.TB, a *Accumulator) *Segment {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openImage(t, image)
+}
+
+// openImage writes an image to a file and opens that until the test ends.
+func openImage(t testing.TB, image *Image) *Segment {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "1"+Ext)
 	f, err := os.Create(path)
 	if err != nil {

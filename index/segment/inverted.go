@@ -6,8 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-
-	engine "github.com/blevesearch/bleve_index_api"
 )
 
 // inverted is a field of the documents of a batch: its terms, numbered as they come,
@@ -16,8 +14,8 @@ import (
 // Its hash table is open and holds numbers only; with a Go map from term to number
 // a first index of 300 MB of sessions takes 32 % more CPU.
 type inverted struct {
-	name     Field
-	options  engine.FieldIndexingOptions // with SkipFreqNorm it has neither frequencies nor lengths
+	fieldSpec // with SkipFreqNorm it has neither frequencies nor lengths
+
 	seed     uint64
 	bytes    []byte   // of all terms
 	terms    []term   // by number
@@ -75,8 +73,8 @@ type posting struct{ term, freq uint32 }
 
 const firstSlots = 1 << 8
 
-func newInverted(name Field, options engine.FieldIndexingOptions) *inverted {
-	return &inverted{name: name, options: options, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
+func newInverted(spec fieldSpec) *inverted {
+	return &inverted{fieldSpec: spec, seed: rand.Uint64(), slots: make([]uint64, firstSlots)}
 }
 
 func (f *inverted) reset() {

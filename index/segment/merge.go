@@ -1,54 +1,337 @@
 package segment
 
 import (
+	"bytes"
+	"cmp"
+	"container/heap"
 	"context"
 	"errors"
+	"iter"
 	"os"
-
-	"github.com/RoaringBitmap/roaring/v2"
-	engine "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
 
 	"pigrep/index/format"
 )
 
-// Merge writes the live documents of the segments as one segment into a new file,
-// and opens it. What a failure leaves of the file is removed.
+// Merge writes the live documents of the segments, in their order, as one segment into a
+// new file, and opens it. What a failure leaves of the file is removed. Like everything
+// that is read, the bytes it copies have matched their checksums.
 func Merge(ctx context.Context, list []*Segment, path string) (merged *Segment, err error) {
-	defer format.Contain("merge segments", &err)()
-	var segments []engine.Segment
-	var drops []*roaring.Bitmap
+	m := &merger{ctx: ctx}
 	for _, s := range list {
-		// The engine checks nothing, and the merged file gets new checksums: damage that
-		// is copied would never be noticed.
-		if err := s.compareAll(ctx); err != nil {
-			return nil, err
-		}
-		opened, err := engineSegment(s.data, 0, &s.parts)
-		if err != nil {
-			return nil, err
-		}
-		segments, drops = append(segments, opened), append(drops, s.deleted)
+		m.sources = append(m.sources, m.source(s))
 	}
-	stop := make(chan struct{})
-	defer context.AfterFunc(ctx, func() { close(stop) })()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ctx.Err())
-			_ = os.Remove(path) // which there may not be
-		}
-	}()
-	if _, _, err := (&zap.ZapPlugin{}).Merge(segments, drops, path, stop, nil); err != nil {
+	if m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode); err != nil {
 		return nil, err
 	}
-	for _, s := range list {
+	err = errors.Join(m.write(), m.file.Close())
+	if err == nil {
+		merged, err = Open(path)
+	}
+	if err != nil {
+		_ = os.Remove(path)
+	}
+	return merged, err
+}
+
+// merger writes one merged segment.
+type merger struct {
+	writer
+	ctx     context.Context
+	sources []*source
+	file    *os.File
+	sums    blockSums
+	trimAt  uint64   // size of the output at which pages of the sources are unmapped again
+	lengths []uint32 // by document: tokens of the field
+}
+
+// source is a segment to be merged.
+type source struct {
+	*Segment
+	order   int      // among the sources
+	first   int      // number of its first document in the merged segment
+	live    []uint32 // its documents
+	numbers []uint32 // by document: the number in the merged segment; noDocument if it is deleted
+}
+
+const noDocument = ^uint32(0)
+
+const (
+	mergeBuffer = 1 << 20
+	trimEvery   = 16 << 20
+)
+
+// source numbers the live documents of a segment after those of the other sources.
+func (m *merger) source(s *Segment) *source {
+	src := &source{Segment: s, order: len(m.sources), first: m.docs, numbers: make([]uint32, s.length)}
+	for doc := range src.numbers {
+		if s.deleted != nil && s.deleted.Contains(uint32(doc)) {
+			src.numbers[doc] = noDocument
+			continue
+		}
+		src.live = append(src.live, uint32(doc))
+		src.numbers[doc] = uint32(m.docs)
+		m.docs++
+	}
+	return src
+}
+
+func (m *merger) write() (err error) {
+	defer format.Contain("merge segments", &err)()
+	p := parts{docs: m.docs}
+	if p.storedIndex, err = m.stored(); err != nil {
+		return err
+	}
+	m.lengths = make([]uint32, m.docs)
+	var headers []uint64
+	for _, f := range specs() {
+		header, err := m.field(f)
+		if err != nil {
+			return err
+		}
+		headers = append(headers, header)
+	}
+	p.fieldIndex = m.fieldIndex(headers)
+	if err := m.flush(); err != nil {
+		return err
+	}
+	for _, s := range m.sources {
 		s.Trim()
 	}
-	if err := addTable(path); err != nil {
-		return nil, err
+	if _, err := m.file.Write(p.tail(&m.sums)); err != nil {
+		return err
 	}
-	if err := os.Chmod(path, fileMode); err != nil {
-		return nil, err
+	return m.file.Sync()
+}
+
+// spill writes what there is so far to the file, if it is enough.
+func (m *merger) spill() error {
+	if len(m.out) < mergeBuffer {
+		return nil
 	}
-	return Open(path)
+	return m.flush()
+}
+
+func (m *merger) flush() error {
+	if err := m.ctx.Err(); err != nil {
+		return err
+	}
+	m.sums.add(m.out)
+	_, err := m.file.Write(m.out)
+	m.written += uint64(len(m.out))
+	m.out = m.out[:0]
+	if m.written >= m.trimAt {
+		m.trimAt = m.written + trimEvery
+		for _, s := range m.sources {
+			s.Trim()
+		}
+	}
+	return err
+}
+
+// stored copies the ids and stored values, which stay compressed. It returns the address
+// of their index.
+func (m *merger) stored() (uint64, error) {
+	addresses := make([]uint64, 0, m.docs)
+	for _, s := range m.sources {
+		for _, doc := range s.live {
+			id, description, at, ok := s.storedParts(doc)
+			if !ok {
+				return 0, errStored
+			}
+			compressed, ok := s.bytes(at.at, at.size)
+			var start, size uint64
+			has := len(description) > 0
+			if has && ok {
+				start, size, ok = parseDescription(description)
+			}
+			if !ok || start != 0 {
+				return 0, errStored
+			}
+			addresses = append(addresses, m.at())
+			m.storedDocument(id, compressed, has, int(size))
+			if err := m.spill(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return m.storedIndex(addresses), nil
+}
+
+// field merges a field, and returns the address of its header.
+func (m *merger) field(f fieldSpec) (header uint64, err error) {
+	dictionary, err := m.dictionary(func(insert insertTerm) error {
+		return m.eachTerm(f.name, func(term []byte, having []*cursor) error {
+			at, err := m.postings(f, having)
+			if err != nil || at == 0 {
+				return err
+			}
+			if err := insert(term, at); err != nil {
+				return err
+			}
+			return m.spill()
+		})
+	})
+	if err != nil {
+		return 0, err
+	}
+	values := &mergedValues{field: f.name, sources: m.sources}
+	header = m.fieldEnd(f, dictionary, values.appendValues)
+	return header, values.err
+}
+
+// postings merges the postings of a term; 0 if no live document has it.
+func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error) {
+	m.hits = m.hits[:0]
+	for _, c := range having {
+		if c.at.isOneHit() { // without a list, which most terms do not need
+			doc := c.at.document()
+			if int(doc) >= len(c.numbers) {
+				return 0, errPostings
+			}
+			if number := c.numbers[doc]; number != noDocument {
+				m.hits = append(m.hits, hit{number, 1})
+				m.lengths[number] = c.at.length()
+			}
+			continue
+		}
+		p, err := c.postingsAt(c.at)
+		if err != nil {
+			return 0, err
+		}
+		for docs, freqs, lengths := p.NextBlock(); len(docs) > 0; docs, freqs, lengths = p.NextBlock() {
+			for i, doc := range docs {
+				number := c.numbers[doc]
+				m.hits = append(m.hits, hit{number, freqs[i]})
+				m.lengths[number] = lengths[i]
+			}
+		}
+		if p.Err() != nil {
+			return 0, p.Err()
+		}
+	}
+	switch {
+	case len(m.hits) == 0:
+		return 0, nil
+	case f.options.SkipFreqNorm():
+		return m.writer.postings(m.hits, nil), nil
+	default:
+		return m.writer.postings(m.hits, m.lengths), nil
+	}
+}
+
+// cursor is at a term of a source.
+type cursor struct {
+	*source
+	term []byte
+	at   PostingsOffset
+	next func() ([]byte, PostingsOffset, bool)
+}
+
+// cursors are a heap, the smallest term on top.
+type cursors []*cursor
+
+func (c cursors) Len() int      { return len(c) }
+func (c cursors) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c cursors) Less(i, j int) bool {
+	return cmp.Or(bytes.Compare(c[i].term, c[j].term), c[i].order-c[j].order) < 0
+}
+func (c *cursors) Push(x any) { *c = append(*c, x.(*cursor)) }
+func (c *cursors) Pop() any {
+	last := len(*c) - 1
+	x := (*c)[last]
+	*c = (*c)[:last]
+	return x
+}
+
+// eachTerm visits the terms of a field that any source has, in byte order, with a cursor
+// at each source that has the term, in their order.
+func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) error) error {
+	var failed error
+	var queue cursors
+	for _, s := range m.sources {
+		next, stop := iter.Pull2(s.terms(f, &failed))
+		defer stop()
+		c := &cursor{source: s, next: next}
+		var ok bool
+		if c.term, c.at, ok = next(); ok {
+			queue = append(queue, c)
+		}
+	}
+	heap.Init(&queue)
+	var having []*cursor
+	var term []byte
+	for len(queue) > 0 && failed == nil {
+		having, term = having[:0], append(term[:0], queue[0].term...)
+		for len(queue) > 0 && bytes.Equal(queue[0].term, term) {
+			having = append(having, heap.Pop(&queue).(*cursor))
+		}
+		if err := visit(term, having); err != nil {
+			return err
+		}
+		for _, c := range having {
+			var ok bool
+			if c.term, c.at, ok = c.next(); ok {
+				heap.Push(&queue, c)
+			}
+		}
+	}
+	return failed
+}
+
+// terms iterates over the terms of a field. A term is valid until the next one. An error
+// ends the terms, and is stored.
+func (s *Segment) terms(f Field, failed *error) iter.Seq2[[]byte, PostingsOffset] {
+	return func(yield func([]byte, PostingsOffset) bool) {
+		var err error
+		defer func() { *failed = errors.Join(*failed, err) }()
+		defer format.Contain("list terms", &err)()
+		err = s.eachTerm(f, nil, nil, func(term []byte, at PostingsOffset) error {
+			if !yield(term, at) {
+				return errStop
+			}
+			return nil
+		})
+	}
+}
+
+// mergedValues reads the doc values of a field, of one source at a time.
+type mergedValues struct {
+	field   Field
+	sources []*source // that are left, the one being read first
+	read    bool      // whether the first one was read
+	data    []byte    // values, each followed by valueEnd
+	ends    []int     // by live document, in data
+	err     error
+}
+
+// appendValues is for writer.docValues.
+func (v *mergedValues) appendValues(b []byte, doc int) []byte {
+	for doc >= v.sources[0].first+len(v.sources[0].live) {
+		v.sources, v.read = v.sources[1:], false
+	}
+	s := v.sources[0]
+	if !v.read {
+		v.readSource(s)
+		v.read = true
+	}
+	i := doc - s.first
+	from := 0
+	if i > 0 {
+		from = v.ends[i-1]
+	}
+	return append(b, v.data[from:v.ends[i]]...)
+}
+
+func (v *mergedValues) readSource(s *source) {
+	v.data, v.ends = v.data[:0], v.ends[:0]
+	err := s.docValues(v.field, s.live, func(doc uint32, value []byte) {
+		for len(v.ends) < int(s.numbers[doc])-s.first {
+			v.ends = append(v.ends, len(v.data))
+		}
+		v.data = append(append(v.data, value...), valueEnd)
+	})
+	for len(v.ends) < len(s.live) {
+		v.ends = append(v.ends, len(v.data))
+	}
+	v.err = errors.Join(v.err, err)
 }

@@ -1,11 +1,10 @@
 package segment
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -83,36 +82,27 @@ func TestSegmentReadsWhatTheEngineReads(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := readStock(t, samples)
-		for name, source := range map[string]io.WriterTo{"ours": ours(t, NewAccumulator(), samples), "stock": stock.(*zap.SegmentBase)} {
-			path := filepath.Join(t.TempDir(), name+Ext)
-			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := source.WriteTo(f); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if name == "stock" {
-				if err := addTable(path); err != nil {
-					t.Fatal(err)
-				}
-			}
-			s, err := Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := readFile(t, s)
+		for name, image := range map[string]*Image{"ours": ours(t, NewAccumulator(), samples), "stock": stockImage(t, stock)} {
+			got := readFile(t, openImage(t, image))
 			if d := diff(want, got); d != "" {
 				t.Errorf("%d documents, %s (-engine +Segment):\n%s", n, name, d)
 			}
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
 		}
 	}
+}
+
+// stockImage returns a segment that the engine made.
+func stockImage(t testing.TB, stock any) *Image {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := stock.(io.WriterTo).WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := readParts(b.Bytes()[b.Len()-footerSize:])
+	if !ok {
+		t.Fatal("unknown kind of footer")
+	}
+	return &Image{bytes: b.Bytes()[:b.Len()-footerSize], parts: p}
 }
 
 // KeywordsOf finds the keywords of some documents, as the postings have them.

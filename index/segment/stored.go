@@ -30,24 +30,35 @@ func (w *writer) storedValues(a *Accumulator) uint64 {
 	rest := a.stored
 	for doc := range a.docs {
 		addresses[doc] = w.at()
-		id := a.id.term(uint32(doc)) // ids are unique: each is a term of its own
-		w.chunk = binary.AppendUvarint(w.chunk[:0], uint64(len(id)))
-		w.value = w.value[:0]
-		if len(rest) > 0 && rest[0].doc == doc {
-			w.value = a.values[rest[0].start:rest[0].end]
-			rest = rest[1:]
-			for _, v := range []int{a.storedID, textType, 0, len(w.value), 0} {
-				w.chunk = binary.AppendUvarint(w.chunk, uint64(v))
-			}
+		var value []byte
+		has := len(rest) > 0 && rest[0].doc == doc
+		if has {
+			value, rest = a.values[rest[0].start:rest[0].end], rest[1:]
 		}
-		w.compress = snappy.Encode(w.compress[:cap(w.compress)], w.value)
-		w.varint(uint64(len(w.chunk)))
-		w.varint(uint64(len(id) + len(w.compress)))
-		w.out = append(w.out, w.chunk...)
-		w.out = append(w.out, id...)
-		w.out = append(w.out, w.compress...)
+		w.compress = snappy.Encode(w.compress[:cap(w.compress)], value)
+		w.storedDocument(a.id.term(uint32(doc)), w.compress, has, len(value)) // ids are unique: each is a term of its own
 	}
-	w.value = nil // it was memory of the accumulator
+	return w.storedIndex(addresses)
+}
+
+// storedDocument writes an id and what is stored of the document: nothing, or a value that
+// has size bytes uncompressed.
+func (w *writer) storedDocument(id, compressed []byte, has bool, size int) {
+	w.chunk = binary.AppendUvarint(w.chunk[:0], uint64(len(id)))
+	if has {
+		for _, v := range []int{storedID, textType, 0, size, 0} {
+			w.chunk = binary.AppendUvarint(w.chunk, uint64(v))
+		}
+	}
+	w.varint(uint64(len(w.chunk)))
+	w.varint(uint64(len(id) + len(compressed)))
+	w.out = append(w.out, w.chunk...)
+	w.out = append(w.out, id...)
+	w.out = append(w.out, compressed...)
+}
+
+// storedIndex writes the addresses of the documents, and returns the address of them.
+func (w *writer) storedIndex(addresses []uint64) uint64 {
 	index := w.at()
 	for _, address := range addresses {
 		w.fixed(address)
@@ -162,18 +173,13 @@ func (s *Segment) storedAt(doc uint32) ([]byte, error) {
 	if !ok {
 		return nil, errStored
 	}
-	var number [5]uint64
-	for i := range number {
-		var k int
-		if number[i], k = binary.Uvarint(description); k <= 0 {
-			return nil, errStored
-		}
-		description = description[k:]
+	start, length, ok := parseDescription(description)
+	if !ok {
+		return nil, errStored
 	}
 	const maxRatio = 64 // of snappy
-	start, length := number[2], number[3]
 	size, err := snappy.DecodedLen(values)
-	if err != nil || len(description) > 0 || size > maxRatio*len(values) || start > uint64(size) || length > uint64(size)-start {
+	if err != nil || size > maxRatio*len(values) || start > uint64(size) || length > uint64(size)-start {
 		return nil, errStored
 	}
 	b, err := snappy.Decode(nil, values)
@@ -181,6 +187,20 @@ func (s *Segment) storedAt(doc uint32) ([]byte, error) {
 		return nil, errStored
 	}
 	return b[start : start+length], nil
+}
+
+// parseDescription reads the description of one value, after the length of the id: where
+// the value starts, and its length.
+func parseDescription(b []byte) (start, length uint64, ok bool) {
+	var number [5]uint64
+	for i := range number {
+		var k int
+		if number[i], k = binary.Uvarint(b); k <= 0 {
+			return 0, 0, false
+		}
+		b = b[k:]
+	}
+	return number[2], number[3], len(b) == 0
 }
 
 // DocumentsIn returns the documents and stored values with ids in the ranges,
