@@ -35,12 +35,23 @@ type postingsBlock struct {
 var postingsBlocks = sync.Pool{New: func() any { return new(postingsBlock) }}
 
 func newPostings(l *list, s *Segment) *Postings {
-	p := &Postings{list: l, segment: s, deleted: s.deletedBits()}
+	p := &Postings{}
+	var docs *roaring.ManyIntIterator
 	if l != nil && l.docs != nil {
-		p.docs = l.docs.ManyIterator()
+		docs = new(roaring.ManyIntIterator)
+	}
+	p.begin(l, s, docs)
+	return p
+}
+
+// begin sets the postings to those of a list. It iterates over them with docs.
+func (p *Postings) begin(l *list, s *Segment, docs *roaring.ManyIntIterator) {
+	*p = Postings{list: l, segment: s, deleted: s.deletedBits()}
+	if l != nil && l.docs != nil {
+		docs.Initialize(l.docs)
+		p.docs = docs
 		p.freqs, p.freqsAt = l.freqs, l.freqsAt
 	}
-	return p
 }
 
 // count returns the number of postings. Callers contain faults.

@@ -9,15 +9,17 @@ import (
 	"iter"
 	"os"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"pigrep/index/format"
 )
 
 // Merge writes the live documents of the segments, in their order, as one segment into a
 // new file, and opens it. What a failure leaves of the file is removed. Like everything
 // that is read, the bytes it copies have matched their checksums.
-func Merge(ctx context.Context, list []*Segment, path string) (merged *Segment, err error) {
-	m := &merger{ctx: ctx}
-	for _, s := range list {
+func Merge(ctx context.Context, segments []*Segment, path string) (merged *Segment, err error) {
+	m := &merger{ctx: ctx, list: list{docs: roaring.New()}}
+	for _, s := range segments {
 		m.sources = append(m.sources, m.source(s))
 	}
 	if m.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode); err != nil {
@@ -42,6 +44,11 @@ type merger struct {
 	sums    blockSums
 	trimAt  uint64   // size of the output at which pages of the sources are unmapped again
 	lengths []uint32 // by document: tokens of the field
+
+	// The postings that are being read; each is used for one list after the other.
+	list     list
+	iterator roaring.ManyIntIterator
+	read     Postings
 }
 
 // source is a segment to be merged.
@@ -194,10 +201,11 @@ func (m *merger) postings(f fieldSpec, having []*cursor) (PostingsOffset, error)
 			}
 			continue
 		}
-		p, err := c.postingsAt(c.at)
-		if err != nil {
+		if err := c.readLong(c.at, &m.list); err != nil {
 			return 0, err
 		}
+		p := &m.read
+		p.begin(&m.list, c.Segment, &m.iterator)
 		for docs, freqs, lengths := p.NextBlock(); len(docs) > 0; docs, freqs, lengths = p.NextBlock() {
 			for i, doc := range docs {
 				number := c.numbers[doc]
@@ -259,13 +267,12 @@ func (m *merger) eachTerm(f Field, visit func(term []byte, having []*cursor) err
 	}
 	heap.Init(&queue)
 	var having []*cursor
-	var term []byte
 	for len(queue) > 0 && failed == nil {
-		having, term = having[:0], append(term[:0], queue[0].term...)
-		for len(queue) > 0 && bytes.Equal(queue[0].term, term) {
+		having = append(having[:0], heap.Pop(&queue).(*cursor))
+		for len(queue) > 0 && bytes.Equal(queue[0].term, having[0].term) {
 			having = append(having, heap.Pop(&queue).(*cursor))
 		}
-		if err := visit(term, having); err != nil {
+		if err := visit(having[0].term, having); err != nil {
 			return err
 		}
 		for _, c := range having {

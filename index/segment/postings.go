@@ -188,32 +188,36 @@ func (b *body) readList(at PostingsOffset) (*list, error) {
 	if at.isOneHit() {
 		return &list{doc: at.document(), length: at.length()}, nil
 	}
+	l := &list{docs: roaring.New()}
+	return l, b.readLong(at, l)
+}
+
+// readLong reads postings at an address into a list that has a bitmap, whose memory it
+// reuses.
+func (b *body) readLong(at PostingsOffset, l *list) error {
+	l.body, l.freqs = b, nil
 	freqs, bitmap, ok := b.listParts(at)
 	if !ok {
-		return nil, errPostings
+		return errPostings
 	}
-	l := &list{docs: roaring.New(), body: b}
-	if err := b.readBitmap(bitmap, l.docs); err != nil {
-		return nil, err
-	}
-	if freqs == 0 {
-		return l, nil
+	if err := b.readBitmap(bitmap, l.docs); err != nil || freqs == 0 {
+		return err
 	}
 	chunks, next, ok := b.uvarint(freqs)
 	if !ok || chunks > uint64(len(b.data)) {
-		return nil, errPostings
+		return errPostings
 	}
 	var end uint64
 	for range chunks {
 		if end, next, ok = b.uvarint(next); !ok {
-			return nil, errPostings
+			return errPostings
 		}
 	}
 	if end > uint64(len(b.data))-next {
-		return nil, errPostings
+		return errPostings
 	}
 	l.freqs, l.freqsAt = b.data[next:next+end], next
-	return l, nil
+	return nil
 }
 
 // place is the address and the size of some bytes.

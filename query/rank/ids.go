@@ -60,6 +60,21 @@ func (list idPrefixes) findIn(seg *segmentState) error {
 	return nil
 }
 
+// hasIDs reports whether any word is a prefix of the id of an entry, or of a session.
+func (s *search) hasIDs(list idPrefixes) bool {
+	for _, p := range list {
+		if len(p.seen) > 0 {
+			return true
+		}
+		for at := range s.files {
+			if near.HasPrefixFold(s.files[at].ID, p.text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // findIDs finds the sessions and entries whose ids begin with a word. A session is
 // represented by its first prompt that passes the filters; none of its documents lacks
 // the word.

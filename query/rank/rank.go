@@ -140,6 +140,7 @@ type search struct {
 	filter  *filter.Filter
 	opt     Options
 	eval    evaluator
+	scored  bool // some word is scored: only documents with words or ids of the query can be hits
 	keepAll bool // keep all candidates, not only the best of each session
 
 	found      candidates
@@ -154,6 +155,7 @@ func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
 		eval: newEvaluator(in.Plan), keepAll: opt.Sort != Relevance, readers: newReaders(in),
+		scored: slices.ContainsFunc(in.Plan.Words, func(p *words.Planned) bool { return p.Scored }),
 	}
 }
 
@@ -208,22 +210,16 @@ func (s *search) score() error {
 }
 
 // prepare finds the documents of each segment that pass the filters, and those whose
-// ids begin with a word.
+// ids begin with a word. It leaves out segments that cannot have a hit.
 func (s *search) prepare() error {
 	passing := s.passing(s.filter)
 	ofFields := make([]func(uint32) bool, len(s.plan.Query.Filters))
 	for i, f := range s.plan.Query.Filters {
 		ofFields[i] = s.passing(f)
 	}
-	ids := newIDs(s.plan)
-	err := s.eachSegment(func(seg *segmentState) (err error) {
-		if seg.number == 0 {
-			seg.PossibleDuplicates() // loads it for all segments
-		}
+	prepare := func(seg *segmentState) (err error) {
+		seg.prepared = true
 		if seg.files, err = seg.Files(); err != nil {
-			return err
-		}
-		if err := ids.findIn(seg); err != nil {
 			return err
 		}
 		if seg.allowed, err = s.filter.Docs(seg.Segment, passing); err != nil {
@@ -240,6 +236,21 @@ func (s *search) prepare() error {
 		}
 		seg.setWhole(s.plan)
 		return nil
+	}
+	ids := newIDs(s.plan)
+	err := s.eachSegment(func(seg *segmentState) error {
+		if seg.number == 0 {
+			seg.PossibleDuplicates() // loads it for all segments
+		}
+		if err := ids.findIn(seg); err != nil {
+			return err
+		}
+		if s.scored {
+			if occurs, err := s.plan.Occurs(seg.number, seg.Segment); !occurs || err != nil {
+				return err
+			}
+		}
+		return prepare(seg)
 	})
 	if err != nil {
 		return err
@@ -247,21 +258,35 @@ func (s *search) prepare() error {
 	for _, seg := range s.segs {
 		seg.copied = seg.PossibleDuplicates()
 	}
+	if !s.hasIDs(ids) {
+		return nil
+	}
+	err = s.eachSegment(func(seg *segmentState) error {
+		if seg.prepared {
+			return nil
+		}
+		return prepare(seg)
+	})
+	if err != nil {
+		return err
+	}
 	return s.findIDs(ids)
 }
 
-// scoreAll scores the documents of all segments, in windows of this length.
+// scoreAll scores the documents of all prepared segments, in windows of this length.
 func (s *search) scoreAll(window int) error {
-	scored := slices.ContainsFunc(s.plan.Words, func(p *words.Planned) bool { return p.Scored })
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
 	err := s.eachSegment(func(seg *segmentState) error {
+		if !seg.prepared {
+			return nil
+		}
 		var c *collector
 		select {
 		case c = <-idle:
 		default:
 			c = s.newCollector(newScores(window, s.plan.Words))
 		}
-		if err := c.segment(seg, !scored); err != nil {
+		if err := c.segment(seg, !s.scored); err != nil {
 			return err
 		}
 		idle <- c

@@ -53,7 +53,10 @@ type file struct {
 // segmentState is a segment of the index, with the state of a search.
 type segmentState struct {
 	*segment.Segment
-	number  int
+	number int
+
+	prepared bool // the fields below are set, except idHits and pending; false if the segment cannot have a hit
+
 	files   segment.FileRuns
 	allowed docset.Set        // nil: all
 	fields  []docset.Set      // of each field in the text

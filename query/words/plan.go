@@ -68,6 +68,34 @@ func (p *Plan) Postings(number int, seg *segment.Segment, term string) (*segment
 	return seg.PostingsAt(at)
 }
 
+// Occurs reports whether a segment, which has this number, has postings of any word.
+func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
+	has := func(terms ...string) (bool, error) {
+		for _, t := range terms {
+			if at, err := p.dictionary.postingsAt(number, seg, t); at != 0 || err != nil {
+				return true, err
+			}
+		}
+		return false, nil
+	}
+	for _, w := range p.Words {
+		if w.Find != nil && w.All[number].Count() > 0 {
+			return true, nil
+		}
+		for _, x := range w.Terms {
+			if ok, err := has(x.Term); ok {
+				return true, err
+			}
+		}
+		for part := range w.Parts {
+			if ok, err := has(w.SpellingsOf(part)...); ok {
+				return true, err
+			}
+		}
+	}
+	return false, nil
+}
+
 // Targets returns what a match.Finder looks for, in the order of the words.
 func (p *Plan) Targets() []match.Word {
 	list := make([]match.Word, len(p.Words))
