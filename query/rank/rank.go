@@ -238,7 +238,7 @@ func (s *search) prepare() error {
 		return nil
 	}
 	ids := newIDs(s.plan)
-	err := s.eachSegment(func(seg *segmentState) error {
+	err := s.lookUpEach(func(seg *segmentState) error {
 		if seg.number == 0 {
 			seg.PossibleDuplicates() // loads it for all segments
 		}
@@ -261,7 +261,7 @@ func (s *search) prepare() error {
 	if !s.hasIDs(ids) {
 		return nil
 	}
-	err = s.eachSegment(func(seg *segmentState) error {
+	err = s.lookUpEach(func(seg *segmentState) error {
 		if seg.prepared {
 			return nil
 		}
@@ -276,10 +276,11 @@ func (s *search) prepare() error {
 // scoreAll scores the documents of all prepared segments, in windows of this length.
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
-	err := s.eachSegment(func(seg *segmentState) error {
+	err := s.lookUpEach(func(seg *segmentState) error {
 		if !seg.prepared {
 			return nil
 		}
+		defer seg.Trim()
 		var c *collector
 		select {
 		case c = <-idle:

@@ -130,9 +130,9 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 	}
 }
 
-// eachSegment works on several segments at a time, and releases the pages of each.
-func (s *snapshot) eachSegment(work func(*segmentState) error) error {
-	return docset.EachSegment(s.reader.Segments(), func(number int, _ *segment.Segment) error { return work(s.segs[number]) })
+// lookUpEach works on several segments at a time, and leaves their pages mapped.
+func (s *snapshot) lookUpEach(work func(*segmentState) error) error {
+	return docset.LookUpEach(s.reader.Segments(), func(number int, _ *segment.Segment) error { return work(s.segs[number]) })
 }
 
 // setWhole sets the documents that may contain each word whole. For a strict word it
