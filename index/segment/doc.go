@@ -35,8 +35,8 @@
 // is used, body.check compares the block with its checksum, once for all references to
 // a file. So whatever happened to the file, callers get what was written, or an error
 // that wraps format.ErrDamaged. Bounds are checked all the same, and panics and faults
-// become errors (format.Contain), because a file can be cut while it is mapped. Merging
-// is left to the engine, which checks nothing, so Merge compares every block beforehand.
+// become errors (format.Contain), because a file can be cut while it is mapped. Merge reads
+// in the same way, so damage is never copied.
 //
 // Of our packages it may import index/analysis, index/format, internal/files and
 // internal/session.

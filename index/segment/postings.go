@@ -41,7 +41,7 @@ import (
 //	for each container: 2 bytes lower bits of each document, or above 4,096 of them
 //	         8,192 bytes, a bit for each possible document
 //
-// Bitmaps of merged segments may begin with 12347 in 2 bytes and have containers of
+// Bitmaps that the engine wrote may begin with 12347 in 2 bytes and have containers of
 // runs; then 2 bytes number of containers - 1 and a bit for each, set when it is of
 // runs, stand in the place of the first two rows.
 type PostingsOffset uint64
