@@ -28,6 +28,12 @@ type Line struct {
 	Offset int64  // of its first byte in the file
 	Number int    // 1-based
 	Ended  bool   // a "\n" followed it
+
+	// Wanted, if not nil, reports whether the text in a piece of the line's JSON is wanted.
+	// The line was parsed before, as it is if it was indexed. A parser then takes its strings
+	// for valid, and leaves out what takes time: texts that are not wanted (see session.Part),
+	// and Copy and UserText of entries.
+	Wanted func(json []byte) bool
 }
 
 // Reader cuts a session file into physical lines, at "\n" only. The longest line

@@ -273,6 +273,15 @@ func (s *Scanner) decoded(v Value) []byte {
 	return s.texts[at.Start:at.End:at.End]
 }
 
+// JSON returns a string value as it is in the line, without its quotes; nil when v is no
+// string.
+func (s *Scanner) JSON(v Value) []byte {
+	if s.Kind(v) != '"' {
+		return nil
+	}
+	return s.data[v.Start+1 : v.End-1]
+}
+
 // appendText appends the text of a string value.
 func (s *Scanner) appendText(dst []byte, v Value) []byte {
 	if v.form&decoded != 0 {
@@ -297,8 +306,38 @@ func formOf(raw []byte) form {
 // decodeSlack is extra room that makes decoding fast.
 const decodeSlack = 8
 
+// AppendText appends the text of a JSON string, given without its quotes.
+func AppendText(dst, json []byte) []byte { return appendDecoded(dst, json) }
+
+// LineAround returns the line of a text that has the byte at pos, or the line after if
+// that byte is of a newline. The text is a JSON string without its quotes, and from is
+// the start of a line at or before pos. A newline written as \u000a ends no line.
+func LineAround(json []byte, from, pos int) (start, end int) {
+	isNewline := func(slash int) bool {
+		return slash+1 < len(json) && json[slash+1] == 'n' && !isEscaped(json, slash)
+	}
+	start = from
+	for i := pos; i > from; {
+		if i = from + bytes.LastIndexByte(json[from:i], '\\'); i >= from && isNewline(i) {
+			start = i + 2
+			break
+		}
+	}
+	for end = max(pos, start); end < len(json); end++ {
+		i := bytes.IndexByte(json[end:], '\\')
+		if i < 0 {
+			return start, len(json)
+		}
+		if end += i; isNewline(end) {
+			break
+		}
+	}
+	return start, end
+}
+
 // appendDecoded appends the text of a JSON string, given without its quotes. Every
-// byte that is not UTF-8 and every lone surrogate becomes U+FFFD.
+// byte that is not UTF-8, every lone surrogate and every bad escape of a line that was
+// not checked becomes U+FFFD.
 func appendDecoded(dst, raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		// Plain ASCII is copied eight bytes at a time. That may copy too much, which
@@ -332,6 +371,9 @@ func appendDecoded(dst, raw []byte) []byte {
 		switch c := raw[i]; {
 		case c == '\\' && raw[i+1] != 'u':
 			dst = append(dst, unescaped[raw[i+1]])
+			i += 2
+		case c == '\\' && checkHex(raw, i) != nil:
+			dst = append(dst, "\uFFFD"...)
 			i += 2
 		case c == '\\':
 			var r rune

@@ -44,6 +44,7 @@ type call struct {
 	arguments jsonl.Value
 	status    jsonl.Value // of a nested call
 	duration  jsonl.Value // of a nested call
+	unwanted  bool        // its text may be left out
 	nested    bool        // another tool made it
 	part      int         // the number of its part, -1 when it has none
 }
@@ -190,9 +191,11 @@ func (p *parser) isKeyOfBlock(typ string, key []byte, v jsonl.Value) bool {
 
 // readCall reads a call of a tool. A nested one was made by another tool.
 func (p *parser) readCall(all jsonl.Fields, nested bool) {
+	name, arguments := all.Find("name"), all.Find("arguments")
 	p.blocks = append(p.blocks, block{sort: callBlock, call: call{
-		id: p.json.String(all.Find("id")), tool: p.json.Name(all.Find("name")), arguments: all.Find("arguments"),
+		id: p.json.String(all.Find("id")), tool: p.json.Name(name), arguments: arguments,
 		status: all.Find("status"), duration: all.Find("durationMs"), nested: nested,
+		unwanted: !p.wants(name) && !p.wants(arguments),
 	}})
 }
 

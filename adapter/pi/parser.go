@@ -46,6 +46,12 @@ type parser struct {
 
 	facts session.EntryFacts
 	held  [][]byte // texts of parts that details may repeat
+
+	// With wanted texts only, of the current entry.
+	wanted  func(json []byte) bool // nil for all
+	sparse  bool                   // unwanted texts are left out
+	missing bool                   // maybe parts as well: those that follow have other numbers
+	unsure  bool                   // what follows, or should follow, depends on what was left out
 }
 
 // unknown is a value that no rule covers.
@@ -62,6 +68,7 @@ func (p *parser) Reset(state adapter.State) { p.state = state }
 func (p *parser) Parse(line adapter.Line, emit func(*session.Entry)) []adapter.ParseError {
 	p.state.Lines = line.Number
 	p.json.Reset(line.Data)
+	p.json.Trusting, p.wanted = line.Wanted != nil, line.Wanted
 	start := 0
 	if line.Offset == 0 && bytes.HasPrefix(line.Data, jsonl.ByteOrderMark) {
 		start = len(jsonl.ByteOrderMark)
@@ -125,19 +132,14 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if typ == "" {
 		typ = kind
 	}
-	e := &p.entry
-	*e = session.Entry{
-		Type:           typ,
-		Offset:         line.Offset + int64(v.Start),
-		Length:         v.End - v.Start,
-		Line:           line.Number,
-		FirstKeptIndex: -1,
-		MimeTypes:      e.MimeTypes[:0],
-		Parts:          e.Parts[:0],
-	}
-	p.fields, p.message = all, message{}
-	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
+	p.fields, p.sparse = all, p.wanted != nil
+	e := p.begin(line, v, typ)
 	p.read(all, kind)
+	if p.unsure {
+		p.sparse = false
+		p.begin(line, v, typ)
+		p.read(all, kind)
+	}
 	if e.ID == "" {
 		e.ID = madeUpID(e.Offset)
 	}
@@ -145,7 +147,7 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 	if own == 0 && !e.MessageTime.IsZero() {
 		own = e.MessageTime.UnixMilli()
 	}
-	if own != 0 {
+	if own != 0 && p.wanted == nil {
 		e.Copy = p.copyHash(all)
 	}
 	at := own
@@ -163,6 +165,24 @@ func (p *parser) object(line adapter.Line, v jsonl.Value, emit func(*session.Ent
 		e.Facts = p.factsOf(all)
 	}
 	emit(e)
+}
+
+// begin begins the entry of an object.
+func (p *parser) begin(line adapter.Line, v jsonl.Value, typ string) *session.Entry {
+	e := &p.entry
+	*e = session.Entry{
+		Type:           typ,
+		Offset:         line.Offset + int64(v.Start),
+		Length:         v.End - v.Start,
+		Line:           line.Number,
+		FirstKeptIndex: -1,
+		MimeTypes:      e.MimeTypes[:0],
+		Parts:          e.Parts[:0],
+	}
+	p.message = message{}
+	p.blocks, p.unknown, p.prompt = p.blocks[:0], p.unknown[:0], p.prompt[:0]
+	p.missing, p.unsure = false, false
+	return e
 }
 
 // header reads the header of a session.

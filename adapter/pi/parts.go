@@ -96,6 +96,10 @@ func (p *parser) writeImage(b *block) {
 
 func (p *parser) writeCall(c *call) {
 	c.part = -1
+	if c.unwanted && len(c.tool) > 0 {
+		p.entry.Parts = append(p.entry.Parts, session.Part{Kind: session.KindCall, Tool: c.tool, ToolCallID: c.id})
+		return
+	}
 	room := p.json.Room(len(c.tool) + c.arguments.End - c.arguments.Start + 64)
 	p.leaves.Begin(&p.json, append(room, c.tool...), true, nil)
 	if !c.arguments.Empty() && p.json.Kind(c.arguments) != 'n' {
@@ -155,18 +159,32 @@ func (p *parser) part(kind session.Kind, v jsonl.Value) []byte {
 		p.unknown = append(p.unknown, unknown{Value: v})
 		return nil
 	}
+	if p.sparse {
+		p.addPart(session.Part{Kind: kind, JSON: p.json.JSON(v)})
+		return nil
+	}
 	text := p.json.Text(v)
 	p.add(kind, text)
 	return text
 }
 
-// add adds a part, unless its text is empty. The parts of a tool result name
-// its tool and the call that it answers.
+// wants reports whether the text in a value is wanted.
+func (p *parser) wants(v jsonl.Value) bool {
+	return !p.sparse || !v.Empty() && p.wanted(p.json.Raw(v))
+}
+
+// add adds a part with a text.
 func (p *parser) add(kind session.Kind, text []byte) {
-	if len(text) == 0 {
+	p.addPart(session.Part{Kind: kind, Text: text})
+}
+
+// addPart adds a part, unless its text is empty. The parts of a tool result name
+// its tool and the call that it answers.
+func (p *parser) addPart(part session.Part) {
+	if len(part.Text)+len(part.JSON) == 0 {
 		return
 	}
-	part := session.Part{Kind: kind, Text: text}
+	p.unsure = p.unsure || p.missing
 	if p.entry.Role == session.RoleToolResult {
 		part.Tool, part.ToolCallID = p.entry.Tool, p.entry.ToolCallID
 	}
@@ -196,14 +214,23 @@ func (p *parser) other() {
 // leafPart adds one part with the strings of the values, except those that a held
 // part contains.
 func (p *parser) leafPart(kind session.Kind, values []unknown, held []session.Part) {
-	size := 0
+	size, wanted := 0, false
 	for _, v := range values {
 		switch p.json.Kind(v.Value) {
 		case '"', '{', '[':
 			size += v.End - v.Start
+			wanted = wanted || p.wants(v.Value)
 		}
 	}
 	if size == 0 {
+		return
+	}
+	if !wanted {
+		p.missing = true
+		return
+	}
+	if p.sparse && len(held) > 0 { // which may not be read
+		p.unsure = true
 		return
 	}
 	p.held = p.held[:0]

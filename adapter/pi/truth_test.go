@@ -111,7 +111,7 @@ func TestEntriesReadAgainAlone(t *testing.T) {
 			}, func(got *session.Entry) {
 				again++
 				got.Timestamp = e.Timestamp // may come from the entry before
-				if diff := gocmp.Diff(e, *got, cmpopts.EquateEmpty(), gocmp.Comparer(bytes.Equal)); diff != "" {
+				if diff := gocmp.Diff(e, *got, cmpopts.EquateEmpty()); diff != "" {
 					t.Errorf("%s: entry at %d, read alone (-first +again):\n%s", path, e.Offset, diff)
 				}
 			})
@@ -153,7 +153,7 @@ func TestReadingOn(t *testing.T) {
 				}
 				problems = append(problems, p.Parse(line, collect)...)
 			}
-			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty(), gocmp.Comparer(bytes.Equal)); diff != "" {
+			if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s, read on at line %d (-whole +parts):\n%s", name, k, diff)
 			}
 			if diff := gocmp.Diff(wantProblems, problems); diff != "" {

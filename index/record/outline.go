@@ -24,8 +24,10 @@ type Entry struct {
 
 // At returns the entry that begins at the byte offset; false if none does.
 func (o *Outline) At(offset int64) (Entry, bool) {
-	e, ok := o.nodes.before(offset + 1)
-	return e, ok && e.Offset == offset
+	if e, ok := o.nodes.before(offset + 1); ok && e.Offset == offset {
+		return e, true
+	}
+	return Entry{}, false
 }
 
 // Before returns the last entry that begins before the byte offset; false if none does.

@@ -90,9 +90,13 @@ type Entry struct {
 }
 
 // Part is one searchable piece of an entry.
+//
+// If only some texts are wanted, a text that is one string of the file comes as JSON,
+// without its quotes, and is not decoded. Other parts without wanted text have neither.
 type Part struct {
 	Kind       Kind
 	Text       []byte // decoded UTF-8
+	JSON       []byte // instead of Text
 	Tool       string // calls, nested calls and results: the tool's name
 	ToolCallID string // calls, nested calls and results
 }

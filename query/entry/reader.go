@@ -45,6 +45,10 @@ type Reader struct {
 	Limit int  // longest entry to read, in bytes; 0 for no limit
 	Facts bool // Read and Parse return entries with their facts
 
+	// Wanted, if not nil, reports whether the text in a piece of JSON is wanted: see
+	// adapter.Line. View needs nil.
+	Wanted func(json []byte) bool
+
 	src     Source
 	adapter adapter.Adapter
 	parser  adapter.Parser // nil until the first entry
@@ -163,7 +167,7 @@ func (r *Reader) parserInput(ref Ref, data []byte) (adapter.State, adapter.Line)
 	if r.session.Header.Offset <= ref.Offset {
 		state.Header = r.session.Header
 	}
-	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true}
+	return state, adapter.Line{Data: data, Raw: data, Offset: ref.Offset, Number: number, Ended: true, Wanted: r.Wanted}
 }
 
 // readAt reads the bytes [offset, offset+length) into the buffer, which already has

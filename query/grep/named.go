@@ -58,8 +58,7 @@ func (w *worker) lineMayMatch(offset int64) (bool, error) {
 
 // mayMatch reports whether raw JSON may have a match.
 func (w *worker) mayMatch(data []byte) bool {
-	w.cursor.Begin(w.JSONPrefilter, data)
-	return w.cursor.Next(0) < len(data) || w.JSONPrefilter.NextEscape(data, 0) < len(data)
+	return w.cursor.MayMatch(w.JSONPrefilter, data)
 }
 
 // searchNamed searches the candidate entries. It fails with entry.ErrChanged if the

@@ -118,13 +118,9 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 		return nil
 	}
 	w.cursor.Begin(w.JSONPrefilter, data)
-	escape := -1
 	counted := 0
 	for at := 0; at < len(data); {
-		if escape < at {
-			escape = w.JSONPrefilter.NextEscape(data, at)
-		}
-		pos := min(w.cursor.Next(at), escape)
+		pos := w.cursor.Next(at)
 		if pos >= len(data) {
 			break
 		}

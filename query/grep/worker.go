@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pigrep/adapter"
+	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/literal"
@@ -15,7 +16,7 @@ import (
 // Sizes of reads.
 const (
 	scanBuffer = 256 << 10 // fits into the cache of a core
-	maxGap     = 32 << 10  // largest gap between two entries that are read together
+	maxGap     = 16 << 10  // largest gap between two entries that are read together
 	maxRead    = 1 << 20   // most bytes of entries that are read together
 	probeRead  = 16 << 10  // first read of a line of unknown length
 )
@@ -28,6 +29,7 @@ type worker struct {
 	entryReader *entry.Reader  // of the entries that the index names
 	cursor      literal.Cursor // in raw bytes
 	buf         []byte
+	text        []byte         // decoded JSON
 	nodes       []session.Node // that are read together
 
 	task       *task
@@ -41,10 +43,14 @@ type worker struct {
 }
 
 func newWorker(ctx context.Context, g *run) *worker {
-	return &worker{
+	w := &worker{
 		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
+	if w.JSONPrefilter != nil {
+		w.entryReader.Wanted = w.mayMatch
+	}
+	return w
 }
 
 // errEnough ends the search of a file that has Request.MaxCount matching lines.
@@ -138,22 +144,32 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
 			continue
 		}
-		blocks := w.finder.find(p.Text, w.left)
-		if len(blocks) == 0 {
+		text, matched, blocks := p.Text, 0, []block(nil)
+		if p.JSON != nil && w.req.Brief && !w.Multiline {
+			matched = w.countLines(p.JSON)
+		} else {
+			if p.JSON != nil && w.mayMatch(p.JSON) {
+				w.text = jsonl.AppendText(w.text[:0], p.JSON)
+				text = w.text
+			}
+			blocks = w.finder.find(text, w.left)
+			matched = len(blocks)
+		}
+		if matched == 0 {
 			continue
 		}
 		m := &Match{
 			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
-			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: len(blocks),
+			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: matched,
 		}
 		for _, b := range blocks {
 			m.Matches += len(b.spans)
 		}
 		if !w.req.Brief {
-			m.Lines = linesOf(p.Text, blocks, w.req.Before, w.req.After)
+			m.Lines = linesOf(text, blocks, w.req.Before, w.req.After)
 			if w.req.Redact {
-				redactLines(p.Text, m.Lines)
+				redactLines(text, m.Lines)
 			}
 		}
 		if err := w.queue.put(w.task, m); err != nil {
@@ -161,10 +177,27 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		}
 		w.sent++
 		if w.left > 0 {
-			if w.left -= len(blocks); w.left == 0 {
+			if w.left -= matched; w.left == 0 {
 				return errEnough
 			}
 		}
 	}
 	return nil
+}
+
+// countLines returns how many lines match in a text that is given as JSON, up to the
+// number that are wanted. It decodes only lines where a match may be.
+func (w *worker) countLines(json []byte) (n int) {
+	w.cursor.Begin(w.JSONPrefilter, json)
+	for from := 0; from < len(json) && n != w.left; {
+		pos := w.cursor.Next(from)
+		if pos == len(json) {
+			break
+		}
+		start, end := jsonl.LineAround(json, from, pos)
+		w.text = jsonl.AppendText(w.text[:0], json[start:end])
+		n += len(w.finder.find(w.text, w.left-n))
+		from = end + len(`\n`)
+	}
+	return n
 }

@@ -56,7 +56,7 @@ const commonRank = 200 - 2*16
 // After more than minMisses stops at the rare byte without the literal, the byte
 // must be missMultiple bytes apart on average. Where it is more frequent, a call of
 // bytes.IndexByte per stop costs more than the search for the pair, which looks at
-// 16 bytes in a step.
+// 32 bytes in a step.
 const (
 	minMisses    = 64
 	missMultiple = 24
@@ -97,12 +97,12 @@ func NewFinder(text []byte, fold bool) Finder {
 	return n
 }
 
-// A pair is two bytes at a fixed distance. It is searched for at 16 offsets in a
+// A pair is two bytes at a fixed distance. It is searched for at 32 offsets in a
 // step.
 type pair struct {
-	a, b         uint64 // each byte, repeated eight times
-	caseA, caseB uint64 // the bit 0x20 of a letter in any case, repeated eight times, or 0
-	distance     int
+	a, b     uint64 // each byte, repeated eight times
+	anyCase  uint64 // the bit 0x20, repeated eight times, if one of them is a letter in any case, or 0
+	distance int
 }
 
 const (
@@ -112,35 +112,42 @@ const (
 
 func newPair(a, b byte, distance int, fold bool) pair {
 	p := pair{a: uint64(a) * lowBits, b: uint64(b) * lowBits, distance: distance}
-	if fold && 'a' <= a && a <= 'z' {
-		p.caseA = 0x20 * lowBits
-	}
-	if fold && 'a' <= b && b <= 'z' {
-		p.caseB = 0x20 * lowBits
+	if fold && ('a' <= a && a <= 'z' || 'a' <= b && b <= 'z') {
+		p.anyCase = 0x20 * lowBits
 	}
 	return p
 }
 
 // next returns the first place of the pair from from on, len(text) when there is
-// none.
+// none. In any case it may also be the place of bytes that differ from the pair in
+// the bit 0x20.
 func (p *pair) next(text []byte, from int) int {
-	i, a, b := from, p.a, p.b
-	for ; i+p.distance+16 <= len(text); i += 16 {
-		x, y := text[i:i+16], text[i+p.distance:i+p.distance+16]
-		d := ((binary.LittleEndian.Uint64(x) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y) | p.caseB) ^ b)
-		e := ((binary.LittleEndian.Uint64(x[8:]) | p.caseA) ^ a) | ((binary.LittleEndian.Uint64(y[8:]) | p.caseB) ^ b)
+	i, a, b, anyCase := from, p.a, p.b, p.anyCase
+	le := binary.LittleEndian
+	for ; i+p.distance+32 <= len(text); i += 32 {
+		x, y := text[i:i+32], text[i+p.distance:i+p.distance+32]
 		// A zero byte, which is a match, sets its high bit. High bits above the
 		// lowest one may be false.
-		d, e = (d-lowBits)&^d&highBits, (e-lowBits)&^e&highBits
-		if d != 0 {
+		d := ((le.Uint64(x) ^ a) | (le.Uint64(y) ^ b)) &^ anyCase
+		e := ((le.Uint64(x[8:]) ^ a) | (le.Uint64(y[8:]) ^ b)) &^ anyCase
+		f := ((le.Uint64(x[16:]) ^ a) | (le.Uint64(y[16:]) ^ b)) &^ anyCase
+		g := ((le.Uint64(x[24:]) ^ a) | (le.Uint64(y[24:]) ^ b)) &^ anyCase
+		d, e, f, g = (d-lowBits)&^d, (e-lowBits)&^e, (f-lowBits)&^f, (g-lowBits)&^g
+		if (d|e|f|g)&highBits == 0 {
+			continue
+		}
+		switch d, e, f = d&highBits, e&highBits, f&highBits; {
+		case d != 0:
 			return i + bits.TrailingZeros64(d)>>3
-		}
-		if e != 0 {
+		case e != 0:
 			return i + 8 + bits.TrailingZeros64(e)>>3
+		case f != 0:
+			return i + 16 + bits.TrailingZeros64(f)>>3
 		}
+		return i + 24 + bits.TrailingZeros64(g&highBits)>>3
 	}
 	for ; i+p.distance < len(text); i++ {
-		if text[i]|byte(p.caseA) == byte(a) && text[i+p.distance]|byte(p.caseB) == byte(b) {
+		if ((text[i]^byte(a))|(text[i+p.distance]^byte(b)))&^byte(anyCase) == 0 {
 			return i
 		}
 	}

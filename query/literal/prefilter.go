@@ -14,6 +14,7 @@ type Prefilter struct {
 	Longest     int  // bytes of the longest literal, and at least those of an escape
 	specialFold bool // a k or s in any case may also be the Kelvin sign or the long s
 	nonASCII    bool // a match may have characters outside of ASCII
+	json        bool // a \u escape may stand for a character of a literal
 }
 
 // With shorter literals, or more of them, a prefilter stops so often that searching
@@ -28,8 +29,14 @@ func textPrefilter(n *Required) *Prefilter { return pickPrefilter(n, textPiece) 
 
 // jsonPrefilter returns the prefilter of raw JSON, nil if there is none. Its literals
 // are in the JSON byte by byte if they are in a decoded text, unless a \u escape
-// stands for one of their characters (see NextEscape).
-func jsonPrefilter(n *Required) *Prefilter { return pickPrefilter(n, jsonPiece) }
+// stands for one of their characters (see escapeBefore).
+func jsonPrefilter(n *Required) *Prefilter {
+	found := pickPrefilter(n, jsonPiece)
+	if found != nil {
+		found.json = true
+	}
+	return found
+}
 
 // pickPrefilter makes a prefilter of the list of required literals whose shortest
 // piece is the longest.
@@ -159,11 +166,12 @@ type Cursor struct {
 	text        []byte
 	states      []FinderState
 	nextSpecial int // offset of the next character that folds to k or s
+	nextEscape  int // offset of the next escape, or one up to which there is none
 }
 
 // Begin puts the cursor at the start of a text.
 func (c *Cursor) Begin(n *Prefilter, text []byte) {
-	c.Prefilter, c.text, c.nextSpecial = n, text, -1
+	c.Prefilter, c.text, c.nextSpecial, c.nextEscape = n, text, -1, -1
 	c.states = c.states[:0]
 	for range n.Finders {
 		c.states = append(c.states, AtStart)
@@ -171,11 +179,28 @@ func (c *Cursor) Begin(n *Prefilter, text []byte) {
 	if !n.specialFold {
 		c.nextSpecial = len(text)
 	}
+	if !n.json {
+		c.nextEscape = len(text)
+	}
 }
 
 // Next returns the offset of the first possible match at or after from, len(text) if
 // there is none.
 func (c *Cursor) Next(from int) int {
+	best := c.nextLiteral(from)
+	if c.nextSpecial < from {
+		c.nextSpecial = nextSpecialFold(c.text, from)
+	}
+	best = min(best, c.nextSpecial)
+	if c.nextEscape < from {
+		c.nextEscape = c.escapeBefore(best, from)
+	}
+	return min(best, c.nextEscape)
+}
+
+// nextLiteral returns the offset of the first literal at or after from, len(text) if
+// there is none.
+func (c *Cursor) nextLiteral(from int) int {
 	best := len(c.text)
 	for i := range c.Finders {
 		if c.states[i].next < from {
@@ -183,10 +208,13 @@ func (c *Cursor) Next(from int) int {
 		}
 		best = min(best, c.states[i].next)
 	}
-	if c.nextSpecial < from {
-		c.nextSpecial = nextSpecialFold(c.text, from)
-	}
-	return min(best, c.nextSpecial)
+	return best
+}
+
+// MayMatch reports whether there is a possible match in a text.
+func (c *Cursor) MayMatch(n *Prefilter, text []byte) bool {
+	c.Begin(n, text)
+	return c.nextLiteral(0) < len(text) || c.Next(0) < len(text)
 }
 
 // nextSpecialFold returns the offset of the next U+212A, the Kelvin sign, or U+017F,
@@ -216,22 +244,23 @@ func NextUnicodeEscape(text []byte, from int) int {
 	return from
 }
 
-// NextEscape returns the offset of the first \u escape at or after from that may stand
-// for a character of a literal, len(text) if there is none. JSON.stringify escapes no
-// such character, but other writers may.
-func (n *Prefilter) NextEscape(text []byte, from int) int {
-	for from = NextUnicodeEscape(text, from); from < len(text); from = NextUnicodeEscape(text, from+1) {
+// escapeBefore returns the offset of the first \u escape at or after from that may stand
+// for a character of a literal, end if there is none before end. JSON.stringify escapes
+// no such character, but other writers may.
+func (c *Cursor) escapeBefore(end, from int) int {
+	text := c.text[:end]
+	for from = NextUnicodeEscape(text, from); from < end; from = NextUnicodeEscape(text, from+1) {
 		// Literals of raw JSON have no control characters (below U+0020) and no
 		// U+FFFD, which replaces an unpaired surrogate.
 		hex := text[min(from+2, len(text)):min(from+6, len(text))]
 		if len(hex) < 4 || hex[0] == '0' && hex[1] == '0' && '2' <= hex[2] && hex[2] <= '7' {
 			return from
 		}
-		if n.nonASCII && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
+		if c.nonASCII && (hex[0] != '0' || hex[1] != '0' || hex[2] > '1') {
 			return from
 		}
 	}
-	return len(text)
+	return end
 }
 
 // isEscaped reports whether the backslash at i is itself escaped.
