@@ -136,6 +136,11 @@ func compareWithStandard(t *testing.T, data []byte) {
 	v, err := s.Check(0)
 	got := err == nil && skipAllSpace(data[v.End:])
 	want := json.Valid(data)
+	trusting := Scanner{Trusting: true}
+	trusting.Reset(data)
+	if v, err := trusting.Check(0); err == nil {
+		stringsOf(&trusting, v, func(string) {}) // whatever they are
+	}
 	if want && !got || got && !want && nesting(data) < 10_000 {
 		t.Fatalf("check(%q) = %v, want valid %t", data, err, want)
 	}
@@ -150,6 +155,14 @@ func compareWithStandard(t *testing.T, data []byte) {
 	stringsOf(&s, v, func(s string) { gotStrings = append(gotStrings, s) })
 	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
 		t.Fatalf("strings of %q (-want +got):\n%s", data, diff)
+	}
+	gotStrings = nil
+	if v, err = trusting.Check(0); err != nil {
+		t.Fatalf("check(%q), trusting: %v", data, err)
+	}
+	stringsOf(&trusting, v, func(s string) { gotStrings = append(gotStrings, s) })
+	if diff := cmp.Diff(wantStrings, gotStrings); diff != "" {
+		t.Fatalf("strings of %q, trusting (-want +got):\n%s", data, diff)
 	}
 }
 

@@ -381,6 +381,52 @@ func randomSession(rng *rand.Rand, entries int) []byte {
 	return b.Bytes()
 }
 
+// oddSession is a session with entries whose parts depend on one another, and with long
+// strings, which are not decoded unless they are wanted.
+func oddSession(rng *rand.Rand, entries int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"type":"session","version":3,"id":"odd","timestamp":"2026-01-15T10:30:00.000Z","cwd":"/w"}`+"\n")
+	long := func() string {
+		var text strings.Builder
+		for range rng.IntN(8) {
+			text.WriteString(randomText(rng))
+		}
+		return text.String()
+	}
+	text := func() string { return randomString(rng, long()) }
+	for i := range entries {
+		fmt.Fprintf(&b, `{"id":"%08x","timestamp":"2026-01-15T10:30:03.000Z",`, i)
+		held := long()
+		details := fmt.Sprintf(`"details":{"diff":%s,"held":%s,"type":%s,"rest":[%s,{}]}`, text(), randomString(rng, held), text(), randomString(rng, held[:len(held)/2]))
+		switch rng.IntN(8) {
+		case 0:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"toolResult","toolName":%s,"content":[{"type":"text","text":%s},%s],%s,"unknown":%s}}`,
+				text(), randomString(rng, held), text(), details, text())
+		case 1:
+			fmt.Fprintf(&b, `"type":"compaction","summary":%s,%s,"systemMessage":{"role":"system","content":%s,"sections":[%s]},"other":%s}`,
+				randomString(rng, held), details, text(), text(), text())
+		case 2:
+			fmt.Fprintf(&b, `"type":"custom","customType":%s,"data":{"a":%s,"b":[%s]},"unknown":{"c":%s}}`, text(), text(), text(), text())
+		case 3:
+			fmt.Fprintf(&b, `"type":"custom_message","customType":"c","content":[{"type":"text","te\u0078t":%s},{"type":"odd","id":"x","rest":%s}],%s}`, text(), text(), details)
+		case 4:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"user","content":%s,"content":%s,"attachments":[{"fileName":%s,"extractedText":%s,"x":%s}]}}`,
+				text(), text(), text(), text(), text())
+		case 5:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"assistant","content":[{"type":"text","text":%s},{"type":"toolCall","id":"c","name":%s,"arguments":{%s:%s,"n":[1.50,true,null,{}]},"x":%s},`+
+				`{"type":"toolCall","arguments":{"data":%s,"type":"image"}},{"type":"toolCall","name":%s,"arguments":null}],"model":%s,"errorMessage":%s}}`,
+				text(), randomString(rng, randomText(rng)), text(), text(), text(), text(), text(), text(), text())
+		case 6:
+			fmt.Fprintf(&b, `"type":"message","message":{"role":"toolResult","content":%s,"nestedCalls":{"calls":[{"name":%s,"arguments":%s,"x":%s},%s]},%s}}`,
+				randomString(rng, held), text(), text(), text(), text(), details)
+		case 7:
+			fmt.Fprintf(&b, `"type":%s,"unknown":[%s,{"image":{"type":"image","data":%s}}]}`, randomString(rng, randomText(rng)), text(), text())
+		}
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
 // anyPattern draws what to look for from the texts themselves, so that most of
 // it is there.
 func (s *grepShelf) anyPattern(rng *rand.Rand) (req Request, matches func(string) bool) {
@@ -692,7 +738,7 @@ func TestGrepInManyWords(t *testing.T) {
 }
 
 // Both ways of searching tell everything about a match the same, and matches
-// across lines are found in both.
+// across lines are found in both. A brief search counts the same lines.
 func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	s := newGrepShelf(t)
@@ -701,7 +747,11 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 	}
 	s.update(4 << 10)
 	s.read()
-	for range testkit.HowMany(30, 200, 200) {
+	for i := range 3 {
+		s.write(fmt.Sprintf("odd%d.jsonl", i), oddSession(rng, 40))
+	}
+	s.update(32 << 10)
+	for range testkit.HowMany(60, 300, 600) {
 		req, _ := s.anyPattern(rng)
 		req.Before, req.After, req.MaxCount = rng.IntN(3), rng.IntN(3), rng.IntN(4)
 		if rng.IntN(2) == 0 {
@@ -724,6 +774,18 @@ func TestGrepIndexedAndScannedAreTheSame(t *testing.T) {
 			if len(scanned) == 0 && req.Scope == scope.All {
 				t.Errorf("grep -U %q found nothing", text)
 			}
+		}
+		brief := req
+		brief.Brief = true
+		counted, _ := s.grep(brief, true)
+		for _, m := range scanned {
+			m.Lines, m.Matches = nil, 0
+		}
+		for _, m := range counted {
+			m.Matches = 0
+		}
+		if diff := cmp.Diff(scanned, counted); diff != "" {
+			t.Fatalf("grep %+q (-scanned +counted):\n%s", req.Patterns, diff)
 		}
 	}
 }
