@@ -19,6 +19,7 @@ const (
 	maxGap     = 16 << 10  // largest gap between two entries that are read together
 	maxRead    = 1 << 20   // most bytes of entries that are read together
 	probeRead  = 16 << 10  // first read of a line of unknown length
+	trimAfter  = 40        // session records after which the pages of the index are released
 )
 
 // A worker searches files, one after the other.
@@ -31,6 +32,7 @@ type worker struct {
 	buf         []byte
 	text        []byte         // decoded JSON
 	nodes       []session.Node // that are read together
+	outlines    int            // session records read so far
 
 	task       *task
 	file       entry.File
@@ -95,6 +97,11 @@ func (w *worker) searchFile() error {
 	}
 	if len(t.entries) == 0 && t.Indexed >= w.file.Size() {
 		return nil
+	}
+	if w.outlines++; w.outlines%trimAfter == 0 {
+		for _, l := range w.lookups {
+			l.segment.Trim()
+		}
 	}
 	known, err := w.reader.Outline(t.Known.File, t.last)
 	if err != nil || known == nil {

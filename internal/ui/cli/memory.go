@@ -14,6 +14,7 @@ var garbage = map[string]int{
 	"pigrep mcp":            100,
 	"pigrep watch":          100,
 	"pigrep search":         800,
+	"pigrep grep":           100, // texts may be large
 	"pigrep tools calls":    100, // the list may be long
 	"pigrep tools commands": 100,
 	"pigrep show":           50, // a session may be large
