@@ -3,6 +3,7 @@ package audit
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,11 +30,11 @@ type timedCall struct {
 }
 
 // load reads the facts of the session.
-func (r *callRun) load() error {
+func (r *callRun) load(ctx context.Context) error {
 	r.facts = &session.Facts{}
 	var outlineErr error
 	r.outline, outlineErr = r.x.r.Outline(r.File, nil)
-	if err := errors.Join(r.x.ctx.Err(), outlineErr, r.x.facts.Decode(r.File, r.facts)); err != nil {
+	if err := errors.Join(ctx.Err(), outlineErr, r.x.facts.Decode(r.File, r.facts)); err != nil {
 		return fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return nil
@@ -41,9 +42,9 @@ func (r *callRun) load() error {
 
 // next returns the row of the first call that was not visited yet, nil when its
 // arguments do not pass.
-func (r *callRun) next(req *Request) (*CallRow, error) {
+func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	if r.facts == nil {
-		if err := r.load(); err != nil {
+		if err := r.load(ctx); err != nil {
 			return nil, err
 		}
 	}

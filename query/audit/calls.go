@@ -54,8 +54,8 @@ type CallRow struct {
 // CallList is the answer of Calls. Each must be called once. All fields are final before
 // that, but Warnings, to which Each adds the files that it cannot read.
 type CallList struct {
-	Each     func(visit func(*CallRow) error) error // the latest call first
-	Total    int                                    // before the limit; -1 when only Each finds out
+	Each     func(ctx context.Context, visit func(*CallRow) error) error // the latest call first
+	Total    int                                                         // before the limit; -1 when only Each finds out
 	Coverage Coverage
 	Warnings []string
 	Index    query.IndexState
@@ -110,7 +110,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	list.Coverage, list.Warnings, list.Index = x.coverage, x.warnings, query.StateOf(x.r)
 	all := slices.Clone(runs)
-	list.Each = func(visit func(*CallRow) error) error {
+	list.Each = func(ctx context.Context, visit func(*CallRow) error) error {
 		defer func() {
 			entries.Use(nil)
 			for _, run := range all {
@@ -119,7 +119,7 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 				}
 			}
 		}()
-		return runs.each(&req, visit)
+		return runs.each(ctx, &req, visit)
 	}
 	return list, nil
 }
@@ -140,7 +140,7 @@ func (h callRuns) applyRules(x *auditor, a adapter.Adapter, src entry.Source) er
 				}
 				run := *h[i]
 				run.entries, run.rules = entries, evaluator
-				if err := run.load(); err != nil {
+				if err := run.load(ctx); err != nil {
 					return err
 				}
 				h[i].warning = run.warning
@@ -170,11 +170,11 @@ func (r *Request) asksFor(matched rules.RuleSet) bool {
 }
 
 // each visits the calls of all runs, the latest first, up to the limit of the request.
-func (h *callRuns) each(req *Request, visit func(*CallRow) error) error {
+func (h *callRuns) each(ctx context.Context, req *Request, visit func(*CallRow) error) error {
 	heap.Init(h)
 	for left := req.Limit; h.Len() > 0; {
 		run := (*h)[0]
-		row, err := run.next(req)
+		row, err := run.next(ctx, req)
 		if err != nil {
 			return err
 		}

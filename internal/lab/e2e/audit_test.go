@@ -469,7 +469,7 @@ func compareCalls(t *testing.T, r *index.Reader, table map[string]plainTool) {
 		t.Fatal(err)
 	}
 	listed, last, n := make(map[string]plainTool), session.Time{}, 0
-	err = list.Each(func(row *audit.CallRow) error {
+	err = list.Each(context.Background(), func(row *audit.CallRow) error {
 		if n++; n > 1 && row.Timestamp.After(last.Time) {
 			t.Errorf("call %d, of %s at %d, is later than the one before it: %v, %v", n, row.SessionPath, row.Offset, row.Timestamp, last)
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,7 +50,7 @@ func TestCallsCommandsAndFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = answer.Each(func(row *audit.CallRow) error {
+		err = answer.Each(context.Background(), func(row *audit.CallRow) error {
 			c := call{row.Tool, row.Arguments, row.Status, ""}
 			if len(row.Result) > 0 {
 				c.FirstLine = row.Result[0]
@@ -143,7 +144,7 @@ func TestRulesOfLongCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = answer.Each(func(row *audit.CallRow) error {
+		err = answer.Each(context.Background(), func(row *audit.CallRow) error {
 			matched = append(matched, row.Rules)
 			return nil
 		})

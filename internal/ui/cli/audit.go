@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/adapter"
+	"pigrep/index"
 	"pigrep/indexer"
 	rules "pigrep/internal/audit"
 	"pigrep/internal/ui/printer"
@@ -131,20 +133,20 @@ func (o *auditOptions) zone(a *App) *time.Location {
 
 // auditRun is the state of a running audit command.
 type auditRun struct {
-	*snapshot
-	out  *printer.Printer
-	req  audit.Request
-	gone audit.Coverage // only Changed, Vanished and New are set
+	out    *printer.Printer
+	req    audit.Request
+	agents *adapter.Registry
+	reader *index.Reader // of the question
 }
 
-// begin opens the index and builds the request. The caller closes the run.
-func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
+// prepare builds the request and says where the index is.
+func (o *auditOptions) prepare(a *App) (*auditRun, *location, error) {
 	if o.csv && (o.json || o.jsonl) {
-		return nil, usagef("", "--csv and --json cannot be combined")
+		return nil, nil, usagef("", "--csv and --json cannot be combined")
 	}
 	out, err := o.printer(a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out.Look.Now = out.Look.Now.In(o.zone(a))
 	if o.csv {
@@ -152,35 +154,36 @@ func (o *auditOptions) begin(ctx context.Context, a *App) (*auditRun, error) {
 	}
 	run := &auditRun{out: out}
 	if run.req, err = o.auditRequest(a); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p, err := o.locate(a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if run.snapshot, err = o.open(ctx, a, p); err != nil {
-		return nil, err
+	run.agents = p.agents
+	return run, p, nil
+}
+
+// addMissing adds what the snapshot does not have to the coverage of its answer.
+func (x *snapshot) addMissing(c *audit.Coverage, p *location) {
+	if x.missing.Files == 0 {
+		return
 	}
-	if run.missing.Files > 0 {
-		for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), run.reader) {
-			switch step.Change {
-			case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
-			case indexer.New:
-				run.gone.New++
-			case indexer.Gone:
-				run.gone.Vanished++
-			default:
-				run.gone.Changed++
-			}
+	for _, step := range indexer.Plan(indexer.Discover(p.agents, p.roots), x.reader) {
+		switch step.Change {
+		case indexer.Unchanged, indexer.Touched, indexer.Unreadable:
+		case indexer.New:
+			c.New++
+		case indexer.Gone:
+			c.Vanished++
+		default:
+			c.Changed++
 		}
 	}
-	return run, nil
 }
 
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
-	x.Coverage.New, x.Coverage.Vanished, x.Coverage.Changed = run.gone.New, run.gone.Vanished, run.gone.Changed
-	x.State.PendingFiles, x.State.PendingBytes, x.State.Complete = run.state.PendingFiles, run.state.PendingBytes, run.state.Complete
 	if err := a.paged(ctx, &o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
@@ -195,26 +198,36 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 	switch {
 	case x.Rows > 0:
 		return nil
-	case run.state.Complete:
+	case x.State.Complete:
 		return errNothingFound
 	}
 	return errIncomplete
 }
 
 // answer opens the index and prints the audit that make returns.
-func (o *auditOptions) answer(ctx context.Context, a *App, make func(*auditRun) (*printer.Audit, error)) error {
-	run, err := o.begin(ctx, a)
+func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Context, *auditRun) (*printer.Audit, error)) error {
+	run, p, err := o.prepare(a)
 	if err != nil {
 		return err
 	}
-	defer run.Close()
-	start := a.Now()
-	x, err := make(run)
+	var answer *printer.Audit
+	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
+		start := a.Now()
+		asked := *run
+		asked.reader = r
+		if answer, err = make(ctx, &asked); err != nil {
+			return searchProblem(ctx, err)
+		}
+		a.logger().Debug("counted", "took", a.Now().Sub(start).String())
+		return nil
+	})
 	if err != nil {
-		return searchProblem(ctx, err)
+		return err
 	}
-	a.logger().Debug("counted", "took", a.Now().Sub(start).String())
-	return o.finish(ctx, a, run, x)
+	defer x.Close()
+	x.addMissing(answer.Coverage, p)
+	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.state.PendingFiles, x.state.PendingBytes, x.state.Complete
+	return o.finish(ctx, a, run, answer)
 }
 
 // byNames lists the dimensions except one.

@@ -34,7 +34,7 @@ pigrep tools --by project,tool --csv`,
 }
 
 func runTools(ctx context.Context, a *App, o *auditOptions) error {
-	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Tools(ctx, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err

@@ -31,13 +31,13 @@ pigrep tools calls docker compose --verbose`,
 }
 
 func runCalls(ctx context.Context, a *App, o *auditOptions, command string, results bool) error {
-	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
 		ruled := o.risky || len(o.rules) > 0
 		run.req.Commands, run.req.Results = o.raw && !ruled, results
-		l, err := audit.Calls(ctx, run.reader, run.agents, disk{}, run.req)
+		l, err := audit.Calls(asking, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err
 		}
-		return printer.NewCallsAudit(command, l, ruled, run.out.Look), nil
+		return printer.NewCallsAudit(ctx, command, l, ruled, run.out.Look), nil
 	})
 }

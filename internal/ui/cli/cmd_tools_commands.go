@@ -37,7 +37,7 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 	if o.raw || o.risky || len(o.rules) > 0 {
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
-	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Commands(ctx, run.reader, run.agents, disk{}, run.req)
 		if err != nil {
 			return nil, err

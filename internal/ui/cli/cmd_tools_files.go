@@ -41,7 +41,7 @@ func runFiles(ctx context.Context, a *App, o *auditOptions) error {
 	if strings.HasPrefix(file, ".") || strings.HasPrefix(file, "~") || filepath.IsAbs(file) {
 		file = filepath.ToSlash(a.absolute(file))
 	}
-	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Files(ctx, run.reader, run.req, file)
 		if err != nil {
 			return nil, err

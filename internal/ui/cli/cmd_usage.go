@@ -35,7 +35,7 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
 		return usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
 	}
-	return o.answer(ctx, a, func(run *auditRun) (*printer.Audit, error) {
+	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
 		t, err := audit.Usage(ctx, run.reader, run.req)
 		if err != nil {
 			return nil, err

@@ -84,7 +84,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	}
 	var rows []audit.CallRow
 	seen := 0
-	err = list.Each(func(r *audit.CallRow) error {
+	err = list.Each(ctx, func(r *audit.CallRow) error {
 		if seen++; seen > q.at.At {
 			for i, line := range r.Result {
 				r.Result[i], _, _ = cutLine(line, nil)

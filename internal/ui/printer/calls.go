@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 
 // NewCallsAudit makes the answer of tools calls, and of tools commands --raw. Its
 // rows are printed as they are found.
-func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Audit {
+func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, look Look) *Audit {
 	type row = audit.CallRow
 	columns := []sheetColumn[row]{
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
@@ -39,7 +40,7 @@ func NewCallsAudit(command string, l *audit.CallList, risky bool, look Look) *Au
 	}
 	return &Audit{
 		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },
-		table: &sheet[row]{columns: columns, rows: l.Each, finish: func(c *row, r *sheetRow) {
+		table: &sheet[row]{columns: columns, rows: func(visit func(*row) error) error { return l.Each(ctx, visit) }, finish: func(c *row, r *sheetRow) {
 			r.below = c.Result
 			if risky {
 				r.below = append([]string{argumentsCell(c).Text}, c.Result...)

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -54,7 +55,7 @@ func Columns() []CommandColumns {
 		{"search", searchColumns},
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Look{}))},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, 0, Look{}).table)},
-		{"tools calls", names(NewCallsAudit("", &audit.CallList{}, false, Look{}).table)},
+		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Look{}).table)},
 		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Look{}).table)},
 		{"tools files", names(NewFilesAudit(&audit.FileTable{}, false, 0, Look{}).table)},
 		{"usage", names(NewUsageAudit(&audit.UsageTable{By: []string{"model"}}, 0, Look{}).table)},
