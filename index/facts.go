@@ -17,9 +17,11 @@ import (
 func (b *Batch) putFacts(base, full *session.Record) {
 	put := func(file uint32, piece string, f *session.Facts) {
 		for _, kind := range record.FactKinds {
-			id := factsID(kind, file, piece)
-			b.stored[id] = record.EncodeFacts(kind, f)
-			b.change(file).facts = append(b.change(file).facts, id)
+			if encoded := record.EncodeFacts(kind, f); encoded != nil {
+				id := factsID(kind, file, piece)
+				b.stored[id] = encoded
+				b.change(file).facts = append(b.change(file).facts, id)
+			}
 		}
 	}
 	if full != nil && full.Facts.Chunks() > 0 {
@@ -37,12 +39,12 @@ func (b *Batch) putFacts(base, full *session.Record) {
 
 // Facts reads the facts of all files, unterminated last lines included. The set may
 // be used after the reader is closed.
-func (r *Reader) Facts(ctx context.Context, parts record.FactParts) (*record.FactSet, error) {
-	set := record.NewFactSet(parts)
+func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.FactSet, error) {
+	set := record.NewFactSet(kinds...)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range r.segments {
-		for _, kind := range set.Kinds() {
+		for _, kind := range kinds {
 			g.Go(func() (err error) {
 				defer format.Contain("read the facts of sessions", &err)()
 				defer s.Trim()

@@ -79,21 +79,21 @@ func TestFactsOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
+		set, err := r.Facts(context.Background(), record.FactKinds[:]...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Close()
-		var got session.Facts
 		for file := range uint32(6) {
-			if err := set.Decode(file, &got); err != nil {
+			got, err := set.Facts(file)
+			if err != nil {
 				t.Fatal(err)
 			}
 			f := want[file]
 			if f == nil {
 				f = &session.Facts{}
 			}
-			if diff := cmp.Diff(f, &got, sameFacts); diff != "" {
+			if diff := cmp.Diff(f, got, sameFacts); diff != "" {
 				t.Fatalf("round %d, file %d (-want +got):\n%s", round, file, diff)
 			}
 		}
@@ -169,16 +169,16 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
+		set, err := r.Facts(context.Background(), record.FactKinds[:]...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.Close()
-		var got session.Facts
-		if err := set.Decode(1, &got); err != nil {
+		got, err := set.Facts(1)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(full.Facts, &got, sameFacts); diff != "" {
+		if diff := cmp.Diff(full.Facts, got, sameFacts); diff != "" {
 			t.Fatalf("round %d: the facts of all files (-want +got):\n%s", round, diff)
 		}
 	}

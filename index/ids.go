@@ -13,8 +13,9 @@ import (
 // The record of a file and the pieces of its facts are stored under the ids
 //
 //	r:<file>          the record
-//	f:<file>:<piece>  record.Facts
-//	g:<file>:<piece>  record.Details
+//	u:<file>:<piece>  record.UsageFacts
+//	f:<file>:<piece>  record.CallFacts
+//	g:<file>:<piece>  record.DetailFacts
 //
 // with the file number in hexadecimal, as the ids of documents have it.
 

@@ -186,7 +186,7 @@ func recordToContinue(segments []*segment.Segment, file uint32) (*session.Record
 func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]*session.Record, error) {
 	var mu sync.Mutex
 	stored := make(map[uint32][]byte, len(files))
-	facts := record.NewFactSet(record.FactUsages | record.FactCalls | record.FactDetails)
+	facts := record.NewFactSet(record.FactKinds[:]...)
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for _, s := range segments {
@@ -202,7 +202,7 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 					stored[file] = b
 					mu.Unlock()
 				}
-				for _, kind := range facts.Kinds() {
+				for _, kind := range record.FactKinds {
 					if err := addFacts(facts, s, kind, factIDs(kind, file), false); err != nil {
 						return err
 					}
@@ -221,8 +221,7 @@ func recordsToContinue(segments []*segment.Segment, files []uint32) (map[uint32]
 			return nil, err
 		}
 		if facts.Has(file) {
-			r.Facts = &session.Facts{}
-			if err := facts.Decode(file, r.Facts); err != nil {
+			if r.Facts, err = facts.Facts(file); err != nil {
 				return nil, err
 			}
 			r.Facts.Stored()

@@ -62,7 +62,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 	held, err := holdings(ctx, reader)
 	var facts *record.FactSet
 	if err == nil {
-		facts, err = reader.Facts(ctx, record.FactUsages|record.FactDetails)
+		facts, err = reader.Facts(ctx, record.FactKinds[:]...)
 	}
 	if errors.Is(err, index.ErrDamaged) {
 		r.add("", "%v", err)
@@ -86,8 +86,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 		r.Documents += len(held[s.File])
 		rec := r.checkRecord(reader, s, held[s.File])
 		if rec != nil {
-			rec.Facts = &session.Facts{}
-			if err := facts.Decode(s.File, rec.Facts); err != nil {
+			if rec.Facts, err = facts.Facts(s.File); err != nil {
 				r.add(s.Path, "its facts cannot be read: %v", err)
 				rec = nil
 			}

@@ -1,8 +1,10 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,55 +65,102 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 
 var sameFacts = cmp.Options{cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.EquateEmpty()}
 
+// stored returns a set with these facts of a file in pieces.
+func stored(t *testing.T, pieces ...*session.Facts) *FactSet {
+	t.Helper()
+	set := NewFactSet(FactKinds[:]...)
+	for i, f := range pieces {
+		for _, kind := range FactKinds {
+			if b := EncodeFacts(kind, f); b != nil {
+				if err := set.Add(kind, 1, PieceName(i), b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	return set
+}
+
 func TestFactsRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
-	var into session.Facts
 	for n := range 60 {
-		// What is read comes after what is there.
-		first, second := anyFacts(rnd, n%7), anyFacts(rnd, n%5)
-		into = session.Facts{Usages: into.Usages[:0], Calls: into.Calls[:0], Touches: into.Touches[:0]}
+		pieces := []*session.Facts{anyFacts(rnd, n%7), anyFacts(rnd, n%5)}
+		if n%3 == 0 {
+			pieces[0].Calls = nil // as in a session that only talks
+		}
 		want := &session.Facts{}
-		for _, f := range []*session.Facts{first, second} {
-			from := len(into.Calls)
-			if err := decodeFacts(string(appendFacts(nil, f)), &into, FactUsages|FactCalls); err != nil {
-				t.Fatal(err)
-			}
-			if err := decodeDetails(string(appendDetails(nil, f)), &into, from); err != nil {
-				t.Fatal(err)
-			}
+		for _, f := range pieces {
 			want.Usages = append(want.Usages, f.Usages...)
 			want.Calls = append(want.Calls, f.Calls...)
 			want.Touches = append(want.Touches, f.Touches...)
 		}
-		if diff := cmp.Diff(want, &into, sameFacts); diff != "" {
+		got, err := stored(t, pieces...).Facts(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got, sameFacts); diff != "" {
 			t.Fatalf("facts (-want +got):\n%s", diff)
 		}
 	}
 }
 
-// Damaged bytes are an error and cost no memory.
+// Details that are missing, or are those of other calls, are damage.
+func TestFactsWithoutDetails(t *testing.T) {
+	f := anyFacts(rand.New(rand.NewPCG(9, 9)), 3)
+	for _, details := range [][]byte{nil, EncodeFacts(DetailFacts, &session.Facts{Calls: f.Calls[:1]})} {
+		set := NewFactSet(CallFacts, DetailFacts)
+		if err := set.Add(CallFacts, 1, Tail, EncodeFacts(CallFacts, f)); err != nil {
+			t.Fatal(err)
+		}
+		if details != nil {
+			if err := set.Add(DetailFacts, 1, Tail, details); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := set.Facts(1); !errors.Is(err, format.ErrDamaged) {
+			t.Errorf("error %v, want one of damage", err)
+		}
+	}
+}
+
+// Damaged bytes are an error, or other facts: nothing panics, and no list is longer than
+// the bytes account for.
 func TestDamagedFacts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(9, 10))
 	f := anyFacts(rnd, 20)
-	facts, details := appendFacts(nil, f), appendDetails(nil, f)
-	if _, err := openPiece(append(format.Seal(format.AppendUint(nil, format.SchemaVersion)), 0)); err == nil {
-		t.Error("a wrong checksum is not noticed")
-	}
-	for i := range len(facts) {
-		if err := decodeFacts(string(facts[:i]), &session.Facts{}, FactUsages|FactCalls); err == nil {
-			t.Fatalf("facts cut at byte %d of %d are read", i, len(facts))
+	read := func(kind FactKind, b []byte) error {
+		var p Piece
+		if err := p.decode(kind, format.Seal(b)); err != nil {
+			return err
 		}
-		damaged := append([]byte(nil), facts...)
-		damaged[i] ^= byte(1 + rnd.IntN(255))
-		_ = decodeFacts(string(damaged), &session.Facts{}, FactUsages|FactCalls)
-	}
-	for i := range len(details) {
-		got := session.Facts{Calls: make([]session.CallFact, len(f.Calls))}
-		if err := decodeDetails(string(details[:i]), &got, 0); err == nil {
-			t.Fatalf("details cut at byte %d of %d are read", i, len(details))
+		if n := max(p.Usages.Len, p.Calls.Len, p.Details.Len, p.Touches.Len); n > len(b) {
+			t.Fatalf("%d facts in %d bytes", n, len(b))
 		}
-		damaged := append([]byte(nil), details...)
-		damaged[i] ^= byte(1 + rnd.IntN(255))
-		_ = decodeDetails(string(damaged), &session.Facts{Calls: make([]session.CallFact, len(f.Calls))}, 0)
+		p.Usages.appendTo(nil)
+		if p.Details.Len == 0 {
+			p.Calls.appendTo(nil, &p.Details)
+		}
+		for i := range p.Details.Len {
+			_, _, _, _ = p.Details.line.at(i), p.Details.id.at(i), p.Details.Paths.At(i), p.Details.Shell(i)
+		}
+		p.Touches.appendTo(nil)
+		return nil
+	}
+	for _, kind := range FactKinds {
+		sealed := EncodeFacts(kind, f)
+		if err := new(Piece).decode(kind, append(sealed, 0)); err == nil {
+			t.Error("a wrong checksum is not noticed")
+		}
+		body := sealed[:len(sealed)-8]
+		for i := range body {
+			if err := read(kind, slices.Clone(body[:i])); err == nil {
+				t.Fatalf("facts of kind %c cut at byte %d of %d are read", kind, i, len(body))
+			}
+			for range 4 {
+				damaged := slices.Clone(body)
+				damaged[i] ^= byte(1 + rnd.IntN(255))
+				_ = read(kind, damaged)
+			}
+		}
 	}
 }

@@ -31,10 +31,10 @@ type timedCall struct {
 
 // load reads the facts of the session.
 func (r *callRun) load(ctx context.Context) error {
-	r.facts = &session.Facts{}
-	var outlineErr error
+	var outlineErr, factsErr error
 	r.outline, outlineErr = r.x.r.Outline(r.File, nil)
-	if err := errors.Join(ctx.Err(), outlineErr, r.x.facts.Decode(r.File, r.facts)); err != nil {
+	r.facts, factsErr = r.x.facts.Facts(r.File)
+	if err := errors.Join(ctx.Err(), outlineErr, factsErr); err != nil {
 		return fmt.Errorf("%s: %w", r.Path, err)
 	}
 	return nil

@@ -69,7 +69,7 @@ const resultLines = 5
 // sessions that ran meanwhile. With Request.Results it reads the first lines of each
 // result from its session file.
 func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CallList, error) {
-	x, err := newAuditor(ctx, r, &req, record.FactDetails)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.DetailFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +80,20 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	entries := entry.NewReader(src, a)
 	evaluator := rules.NewEvaluator()
 	var runs callRuns
-	collect := func(f *file, number int, c *session.CallFact, duplicate bool) {
+	collect := func(f *file, p *piece, i int, duplicate bool) {
 		if n := len(runs); n == 0 || runs[n-1].file != f {
 			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries, rules: evaluator}})
 		}
 		run := runs[len(runs)-1]
-		run.calls = append(run.calls, timedCall{f.timeOf(c.Time).UnixMilli(), int32(number), duplicate})
+		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(p.number + i), duplicate})
 	}
 	ruled := req.Risky || len(req.Rules) > 0
 	if ruled {
-		x.visitCopy = func(f *file, number int, c *session.CallFact) { collect(f, number, c, true) }
+		x.visitCopy = func(f *file, p *piece, i int) { collect(f, p, i, true) }
 	}
-	err = x.eachCall(func(f *file, number int, c *session.CallFact) { collect(f, number, c, false) })
+	err = x.eachPiece(func(f *file, p *piece) error {
+		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
+	})
 	if err == nil && ruled {
 		err = runs.applyRules(x, a, src)
 		runs = slices.DeleteFunc(runs, func(r *callRun) bool { return len(r.calls) == 0 })
@@ -204,7 +206,7 @@ func newCallRow(f *file, c *session.CallFact) *CallRow {
 	row := &CallRow{
 		Type: "call", Timestamp: session.Time{Time: f.timeOf(c.Time)}, SessionPath: f.Path, SessionID: f.ID, SessionName: f.Name, CWD: f.CWD,
 		Offset: c.Offset, Kind: c.Kind.String(), Tool: c.Tool, ToolCallID: c.ID, Model: c.Model,
-		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c), Bytes: c.Bytes,
+		Arguments: c.Line, Cut: c.Cut, Command: c.Shell, Status: status(c.Kind, c.HasResult, c.Failed), Bytes: c.Bytes,
 		Programs: c.Programs, Unparsed: c.Broken,
 	}
 	if c.Part >= 0 {
@@ -223,13 +225,13 @@ func newCallRow(f *file, c *session.CallFact) *CallRow {
 }
 
 // status returns the outcome of a call.
-func status(c *session.CallFact) string {
+func status(kind session.CallKind, hasResult, failed bool) string {
 	switch {
-	case c.Kind == session.CallMissing:
+	case kind == session.CallMissing:
 		return "missing"
-	case !c.HasResult:
+	case !hasResult:
 		return "none"
-	case c.Failed:
+	case failed:
 		return "error"
 	}
 	return "ok"

@@ -45,7 +45,7 @@ type commandGroup struct {
 // Commands counts the programs that shell commands ran.
 func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*CommandTable, error) {
 	req.Commands = true
-	x, err := newAuditor(ctx, r, &req, record.FactCalls)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -54,29 +54,35 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	}
 	t := &CommandTable{}
 	table := groups[commandGroup]{}
-	var key [1]string
-	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
-		t.Calls++
-		if c.Broken {
-			t.Unparsed++
-		}
-		for _, p := range c.Programs {
-			key[0] = p
-			g := table.row(key[:], func(keys []string) *commandGroup {
-				return &commandGroup{row: CommandRow{Type: "command", Program: keys[0]}}
+	var programs []*commandGroup // of a piece, by their numbers there
+	err = x.eachPiece(func(f *file, p *piece) error {
+		c := &p.Calls
+		names := c.Programs.Names()
+		programs = emptied(programs, len(names))
+		return x.visitCalls(f, p, func(i int) {
+			t.Calls++
+			if c.Flags(i).Broken() {
+				t.Unparsed++
+			}
+			c.Programs.Numbers(i, func(number int) {
+				if programs[number] == nil {
+					name := names[number]
+					programs[number] = table.row(name, func() *commandGroup { return &commandGroup{row: CommandRow{Type: "command", Program: name}} })
+				}
+				g := programs[number]
+				g.row.Runs++
+				if g.call == t.Calls {
+					return
+				}
+				g.call = t.Calls
+				g.row.Calls++
+				if c.Flags(i).Failed() {
+					g.row.Failed++
+				}
+				g.files.add(f)
+				g.last = max(g.last, f.millis(c.Time.At(i)))
 			})
-			g.row.Runs++
-			if g.call == t.Calls {
-				continue
-			}
-			g.call = t.Calls
-			g.row.Calls++
-			if c.Failed {
-				g.row.Failed++
-			}
-			g.files.add(f)
-			g.last = max(g.last, f.timeOf(c.Time).UnixMilli())
-		}
+		})
 	})
 	if err != nil {
 		return nil, err

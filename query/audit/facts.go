@@ -24,23 +24,30 @@ type auditor struct {
 	r        *index.Reader
 	req      *Request
 	facts    *record.FactSet
-	files    []file   // the oldest header first
-	ids      []uint32 // of the files
+	files    []file  // the oldest header first
+	pieces   []piece // of the files, in the same order
 	filter   *filter.Filter
 	branch   *branchTest       // nil for any branch
 	matched  map[location]bool // calls that the text picks; nil for all
 	entries  firsts
-	results  *entrySet // results that a visited call has; nil until a result without a call comes
+	orphans  orphans
 	coverage Coverage
 	warnings []string
 
-	visitCopy callVisitor // gets the duplicates of calls; nil to count them only
+	visitCopy func(f *file, p *piece, i int) // gets the duplicates of calls; nil to count them only
 }
 
 // file is a session file of an audit.
 type file struct {
 	*session.Summary
 	wanted bool // the session passes the filters
+}
+
+// piece is a piece of the facts of a file.
+type piece struct {
+	*record.Piece
+	file   int // index of the file
+	number int // of the first call among those of the file
 }
 
 // location is where the document of a call is.
@@ -50,11 +57,11 @@ type location struct {
 	part   int
 }
 
-func newAuditor(ctx context.Context, r *index.Reader, req *Request, parts record.FactParts) (*auditor, error) {
+func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...record.FactKind) (*auditor, error) {
 	if err := req.checkRules(); err != nil {
 		return nil, err
 	}
-	facts, err := r.Facts(ctx, parts)
+	facts, err := r.Facts(ctx, kinds...)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +70,7 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, parts record
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
-	return x, nil
+	return x, x.listPieces()
 }
 
 // listFiles lists the files in the order in which duplicates are resolved, and tests
@@ -79,10 +86,49 @@ func (x *auditor) listFiles() {
 		}
 		x.files = append(x.files, f)
 	}
-	// Stable: files with equal headers stay ordered by path.
-	slices.SortStableFunc(x.files, func(a, b file) int { return session.CompareHeaders(&a.Header, &b.Header) })
+	slices.SortFunc(x.files, func(a, b file) int {
+		return cmp.Or(session.CompareHeaders(&a.Header, &b.Header), cmp.Compare(a.Path, b.Path))
+	})
+}
+
+// listPieces lists the facts of the files.
+func (x *auditor) listPieces() error {
 	for i := range x.files {
-		x.ids = append(x.ids, x.files[i].File)
+		list, err := x.facts.Pieces(x.files[i].File)
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.files[i].Path, err)
+		}
+		number := 0
+		for _, p := range list {
+			x.pieces = append(x.pieces, piece{p, i, number})
+			number += p.Calls.Len
+		}
+	}
+	x.noteEntries()
+	return nil
+}
+
+// noteEntries announces all entries to what recognizes duplicates.
+func (x *auditor) noteEntries() {
+	n := 0
+	for _, p := range x.pieces {
+		n += p.Usages.Len + p.Calls.Len
+	}
+	x.entries.expect(n)
+	for _, p := range x.pieces {
+		for i := range p.Usages.Len {
+			x.entries.note(uint64(p.Usages.Copy.At(i)))
+		}
+		offset := int64(-1)
+		for i := range p.Calls.Len {
+			if at := p.Calls.Offset.At(i); at != offset {
+				offset = at
+				x.entries.note(uint64(p.Calls.Copy.At(i)))
+			}
+			if p.Calls.Flags(i).Kind() == session.CallMissing {
+				x.orphans.note(uint64(p.Calls.Copy.At(i)), n)
+			}
+		}
 	}
 }
 
@@ -117,83 +163,46 @@ func (f *file) timeOf(ms int64) time.Time {
 	return f.TimeOf(&session.Node{Time: ms})
 }
 
+// millis is timeOf in Unix milliseconds.
+func (f *file) millis(ms int64) int64 {
+	if ms != 0 {
+		return ms
+	}
+	return f.timeOf(0).UnixMilli()
+}
+
 // eachPiece visits the facts of the files in the order of x.files.
-func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
-	for p, err := range x.facts.All(x.ids) {
-		f := &x.files[p.File]
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.Path, err)
-		}
+func (x *auditor) eachPiece(visit func(f *file, p *piece) error) error {
+	for i := range x.pieces {
 		if err := x.ctx.Err(); err != nil {
 			return err
 		}
-		if err := visit(f, &p); err != nil {
+		p := &x.pieces[i]
+		if err := visit(&x.files[p.file], p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eachUsage visits the uses of tokens that pass the filters, each once.
-func (x *auditor) eachUsage(visit func(f *file, u *session.UsageFact)) error {
-	return x.eachPiece(func(f *file, p *record.Piece) error {
-		for k := range p.Usages {
-			u := &p.Usages[k]
-			first := x.entries.isFirst(u.Copy, p.File, u.Offset)
-			if !f.wanted || !x.passesTime(f, u.Time) || !x.passesModel(u.Model) {
-				continue
-			}
-			if ok, err := x.branch.passes(f, u.Offset); err != nil {
+// visitUsages visits the uses of tokens in a piece that pass the filters, each once.
+func (x *auditor) visitUsages(f *file, p *piece, visit func(i int)) error {
+	u := &p.Usages
+	for i := range u.Len {
+		copy := uint64(u.Copy.At(i))
+		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.file, u.Offset.At(i))
+		if !f.wanted || x.filter.TestsTime() && !x.passesTime(f, u.Time.At(i)) || !x.passesModel(&u.Model, i) {
+			continue
+		}
+		if x.branch != nil {
+			if ok, err := x.branch.passes(f, u.Offset.At(i)); err != nil {
 				return err
 			} else if !ok {
 				continue
 			}
-			if first {
-				visit(f, u)
-			} else {
-				x.coverage.Copies++
-			}
-		}
-		return nil
-	})
-}
-
-// A callVisitor gets a call and its number among the calls of its file.
-type callVisitor func(f *file, number int, c *session.CallFact)
-
-// eachCall visits the calls that pass the filters, each once, and the results
-// without a call.
-func (x *auditor) eachCall(visit callVisitor) error {
-	return x.eachPiece(func(f *file, p *record.Piece) error { return x.visitCalls(f, p, visit) })
-}
-
-// visitCalls is eachCall for one piece.
-func (x *auditor) visitCalls(f *file, p *record.Piece, visit callVisitor) error {
-	for k := range p.Calls {
-		c := &p.Calls[k]
-		first := x.entries.isFirst(c.Copy, p.File, c.Offset)
-		switch {
-		case c.Kind == session.CallMissing && c.Copy != 0:
-			// When a fork copies only the result of a call, the call is in the parent.
-			if err := x.collectResults(p.File, p.Number+k); err != nil {
-				return err
-			}
-			first = x.results.add(c.Copy) && first
-		case x.results != nil:
-			x.results.addResult(c)
-		}
-		if !f.wanted || !x.passesCall(f, c) {
-			continue
-		}
-		if ok, err := x.branch.passes(f, c.Offset); err != nil {
-			return err
-		} else if !ok {
-			continue
 		}
 		if first {
-			visit(f, p.Number+k, c)
-		} else if x.visitCopy != nil {
-			x.visitCopy(f, p.Number+k, c)
+			visit(i)
 		} else {
 			x.coverage.Copies++
 		}
@@ -201,45 +210,66 @@ func (x *auditor) visitCalls(f *file, p *record.Piece, visit callVisitor) error 
 	return nil
 }
 
-// collectResults fills x.results with the results of all calls before call number of
-// a file, unless it was filled before. Only results without a call need it, which few
-// sessions have.
-func (x *auditor) collectResults(file, number int) error {
-	if x.results != nil {
-		return nil
-	}
-	x.results = &entrySet{}
-	for p, err := range x.facts.All(x.ids[:file+1]) {
-		if err := cmp.Or(err, x.ctx.Err()); err != nil {
-			return err
+// visitCalls visits the calls in a piece that pass the filters, each once, and the
+// results without a call.
+func (x *auditor) visitCalls(f *file, p *piece, visit func(i int)) error {
+	c, tested := &p.Calls, x.testsCalls()
+	for i := range c.Len {
+		copy := uint64(c.Copy.At(i))
+		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.file, c.Offset.At(i))
+		switch {
+		case !x.orphans.exist():
+		case c.Flags(i).Kind() == session.CallMissing:
+			first = x.orphans.isFirst(copy) && first
+		case c.Answered(i):
+			x.orphans.answer(uint64(c.ResultCopy.At(i)))
 		}
-		for k := range p.Calls {
-			if p.File < file || p.Number+k < number {
-				x.results.addResult(&p.Calls[k])
+		if !f.wanted || tested && !x.passesCall(f, p, i) {
+			continue
+		}
+		if x.branch != nil {
+			if ok, err := x.branch.passes(f, c.Offset.At(i)); err != nil {
+				return err
+			} else if !ok {
+				continue
 			}
+		}
+		if first {
+			visit(i)
+		} else if x.visitCopy != nil {
+			x.visitCopy(f, p, i)
+		} else {
+			x.coverage.Copies++
 		}
 	}
 	return nil
 }
 
+// testsCalls reports whether passesCall may be false.
+func (x *auditor) testsCalls() bool {
+	r := x.req
+	return r.Failed || r.Error || r.Commands || len(r.Tools) > 0 || len(r.Models) > 0 || x.filter.TestsTime() || x.matched != nil
+}
+
 // passesCall applies the filters on calls.
-func (x *auditor) passesCall(f *file, c *session.CallFact) bool {
+func (x *auditor) passesCall(f *file, p *piece, i int) bool {
+	c := &p.Calls
 	switch {
-	case (x.req.Failed || x.req.Error) && !c.Failed,
-		x.req.Commands && len(c.Programs) == 0 && !c.Broken && !c.Shell,
-		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }),
-		!x.passesModel(c.Model), !x.passesTime(f, c.Time):
+	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(),
+		x.req.Commands && c.Programs.Len(i) == 0 && !c.Flags(i).Broken() && (p.Details.Len == 0 || !p.Details.Shell(i)),
+		len(x.req.Tools) > 0 && !slices.ContainsFunc(x.req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool.At(i)) }),
+		!x.passesModel(&c.Model, i), x.filter.TestsTime() && !x.passesTime(f, c.Time.At(i)):
 		return false
 	}
-	return x.matched == nil || x.matched[location{f.File, c.Offset, c.Part}]
+	return x.matched == nil || x.matched[location{f.File, c.Offset.At(i), int(c.Part.At(i))}]
 }
 
 func (x *auditor) passesTime(f *file, ms int64) bool {
-	return !x.filter.TestsTime() || x.filter.Time(f.timeOf(ms).UnixMilli())
+	return x.filter.Time(f.millis(ms))
 }
 
-func (x *auditor) passesModel(model string) bool {
-	return len(x.req.Models) == 0 || filter.IsModel(model, x.req.Models)
+func (x *auditor) passesModel(models *record.Names, i int) bool {
+	return len(x.req.Models) == 0 || filter.IsModel(models.At(i), x.req.Models)
 }
 
 // branchTest tests entries for a branch, one file after another.

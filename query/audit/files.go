@@ -65,7 +65,7 @@ type fileGroup struct {
 
 func (g *fileGroup) add(f *file, ms int64) {
 	g.files.add(f)
-	at := f.timeOf(ms).UnixMilli()
+	at := f.millis(ms)
 	if g.first == 0 || at < g.first {
 		g.first = at
 	}
@@ -77,16 +77,16 @@ func (g *fileGroup) add(f *file, ms int64) {
 // whose path ends with these elements, and in both cases the files below it.
 func Files(ctx context.Context, r *index.Reader, req Request, name string) (*FileTable, error) {
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, record.FactDetails)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts, record.DetailFacts)
 	if err != nil {
 		return nil, err
 	}
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
-	err = x.eachPiece(func(f *file, p *record.Piece) error {
+	err = x.eachPiece(func(f *file, p *piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
 		}
-		return x.visitCalls(f, p, c.call)
+		return x.visitCalls(f, p, func(i int) { c.call(f, p, i) })
 	})
 	if err = errors.Join(err, c.unread); err != nil {
 		return nil, err
@@ -116,7 +116,6 @@ type fileCounter struct {
 	want    string // the path, with history
 	t       *FileTable
 	table   groups[fileGroup]
-	key     [1]string
 	listed  firsts // of the summaries
 
 	last    *file // of the last touch, with its outline
@@ -125,8 +124,7 @@ type fileCounter struct {
 }
 
 func (c *fileCounter) group(name string) *fileGroup {
-	c.key[0] = name
-	return c.table.row(c.key[:], func(keys []string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: keys[0]}} })
+	return c.table.row(name, func() *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: name}} })
 }
 
 // touch returns a row of the history. After an error of an outline, the rows are of no
@@ -143,28 +141,28 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 }
 
 // summaries counts the files that summaries list.
-func (c *fileCounter) summaries(f *file, p *record.Piece) error {
-	req := c.x.req
-	for i := range p.Touches {
-		s := &p.Touches[i]
-		first := c.listed.isFirst(s.Copy, p.File, s.Offset)
-		if !f.wanted || !c.x.passesTime(f, s.Time) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
+func (c *fileCounter) summaries(f *file, p *piece) error {
+	req, t := c.x.req, &p.Touches
+	for i := range t.Len {
+		at, offset := t.Time.At(i), t.Offset.At(i)
+		first := c.listed.isFirst(uint64(t.Copy.At(i)), p.file, offset)
+		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
 			continue
 		}
-		if ok, err := c.x.branch.passes(f, s.Offset); err != nil {
+		if ok, err := c.x.branch.passes(f, offset); err != nil {
 			return err
 		} else if !ok {
 			continue
 		}
-		name := rules.Resolve(s.Path, f.CWD)
+		name := rules.Resolve(t.Path.At(i), f.CWD)
 		if !c.history {
 			g := c.group(name)
-			g.add(f, s.Time)
+			g.add(f, at)
 			g.row.Summaries++
 		} else if isFile(name, c.want) {
-			row := c.touch(f, name, s.Time, s.Offset)
+			row := c.touch(f, name, at, offset)
 			row.Action, row.Status = "read", "summary"
-			if s.Write {
+			if t.Write(i) {
 				row.Action = "edit"
 			}
 			c.t.Touches = append(c.t.Touches, row)
@@ -175,27 +173,29 @@ func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 
 // call counts the files that a call names. Several edits of one file in one call are one
 // touch.
-func (c *fileCounter) call(f *file, _ int, call *session.CallFact) {
-	if call.Kind == session.CallMissing {
+func (c *fileCounter) call(f *file, p *piece, i int) {
+	calls, flags := &p.Calls, p.Calls.Flags(i)
+	if flags.Kind() == session.CallMissing {
 		return
 	}
-	action := rules.Action(call.Tool)
-	for i, named := range call.Paths {
-		if slices.Contains(call.Paths[:i], named) {
+	tool, at, failed := calls.Tool.At(i), calls.Time.At(i), flags.Failed()
+	action, paths := rules.Action(tool), p.Details.Paths.At(i)
+	for k, named := range paths {
+		if slices.Contains(paths[:k], named) {
 			continue
 		}
 		name := rules.Resolve(named, f.CWD)
 		if c.history {
 			if isFile(name, c.want) {
-				row := c.touch(f, name, call.Time, call.Offset)
-				row.Action, row.Tool, row.Status = action, call.Tool, status(call)
+				row := c.touch(f, name, at, calls.Offset.At(i))
+				row.Action, row.Tool, row.Status = action, tool, status(flags.Kind(), flags.HasResult(), failed)
 				c.t.Touches = append(c.t.Touches, row)
 			}
 			continue
 		}
 		g := c.group(name)
-		g.add(f, call.Time)
-		g.count(action, call.Failed)
+		g.add(f, at)
+		g.count(action, failed)
 	}
 }
 

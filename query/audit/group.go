@@ -6,10 +6,11 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"pigrep/index"
+	"pigrep/index/format"
+	"pigrep/index/record"
 	"pigrep/internal/session"
 )
 
@@ -62,76 +63,139 @@ func sessionNames(sorted []session.Summary, path string) (id, name string) {
 	return "", ""
 }
 
-// A keyer returns the values of dimensions for facts.
-type keyer struct {
+// A table has rows under construction by the values of their dimensions.
+type table[T any] struct {
 	by       []string
 	location *time.Location
-	values   []string
-	periods  map[string]period // by dimension: the last one that was asked for
+	build    func(values []string) *T
+	rows     map[string]*T // by the values
+
+	file   *file // of the facts that are added
+	times  *format.Column
+	tools  *record.Names
+	models *record.Names
+	recent []*T // of the facts of the piece and the day, by the numbers of tool and model
+	day    day
+	timed  bool // some dimension depends on the time
+
+	values []string // memory of find
+	key    []byte
 }
 
-func newKeyer(req *Request) *keyer {
-	return &keyer{by: req.By, location: cmp.Or(req.Location, time.UTC), periods: map[string]period{}}
+// day is one day, with the names of it, of its week and of its month.
+type day struct {
+	from, to         int64 // Unix milliseconds
+	day, week, month string
 }
 
-// valuesOf returns the values for a fact. They are valid until the next call.
-func (k *keyer) valuesOf(f *file, ms int64, tool, model string) []string {
-	k.values = k.values[:0]
-	for _, by := range k.by {
+func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
+	return &table[T]{
+		by: req.By, location: cmp.Or(req.Location, time.UTC), build: build, rows: make(map[string]*T),
+		timed: slices.ContainsFunc(req.By, isPeriod),
+	}
+}
+
+// begin is called before the facts of a piece are added; tools are nil when they have none.
+func (t *table[T]) begin(f *file, times *format.Column, tools, models *record.Names) {
+	t.file, t.times, t.tools, t.models = f, times, nil, nil
+	rows := 1
+	if tools != nil && slices.Contains(t.by, "tool") {
+		t.tools = tools
+		rows *= len(tools.List)
+	}
+	if slices.Contains(t.by, "model") {
+		t.models = models
+		rows *= len(models.List)
+	}
+	t.recent = emptied(t.recent, rows)
+}
+
+// emptied returns a list of n zero values, in the memory of another one if it fits.
+func emptied[T any](list []T, n int) []T {
+	list = slices.Grow(list[:0], n)[:n]
+	clear(list)
+	return list
+}
+
+// row returns the row of fact i of the piece.
+func (t *table[T]) row(i int) *T {
+	if t.timed {
+		if ms := t.file.millis(t.times.At(i)); ms < t.day.from || ms >= t.day.to {
+			t.day = dayOf(time.UnixMilli(ms).In(t.location))
+			clear(t.recent)
+		}
+	}
+	n := 0
+	if t.tools != nil {
+		n = t.tools.Number(i)
+	}
+	if t.models != nil {
+		n = n*len(t.models.List) + t.models.Number(i)
+	}
+	if t.recent[n] == nil {
+		t.recent[n] = t.find(i)
+	}
+	return t.recent[n]
+}
+
+// find returns the row of fact i, and makes it when it is new.
+func (t *table[T]) find(i int) *T {
+	t.values, t.key = t.values[:0], t.key[:0]
+	for _, by := range t.by {
 		v := ""
 		switch by {
 		case "tool":
-			v = tool
+			if t.tools != nil {
+				v = t.tools.At(i)
+			}
 		case "model":
-			v = model
+			v = t.models.At(i)
 		case "project":
-			v = f.CWD
+			v = t.file.CWD
 		case "session":
-			v = f.Path
-		default:
-			v = k.period(by, f.timeOf(ms))
+			v = t.file.Path
+		case "day":
+			v = t.day.day
+		case "week":
+			v = t.day.week
+		case "month":
+			v = t.day.month
 		}
-		k.values = append(k.values, v)
+		t.values = append(t.values, v)
+		t.key = append(append(t.key, v...), 0)
 	}
-	return k.values
+	row := t.rows[string(t.key)]
+	if row == nil {
+		row = t.build(slices.Clone(t.values))
+		t.rows[string(t.key)] = row
+	}
+	return row
 }
 
-// period is one day, with the name of it, of its week or of its month.
-type period struct {
-	from, to time.Time
-	name     string
+// sorted returns the rows in an order that must be total.
+func (t *table[T]) sorted(compare func(a, b *T) int) []*T {
+	return slices.SortedFunc(maps.Values(t.rows), compare)
 }
 
-// period names the day, week or month of a time. Entries mostly follow one another,
-// so the last answer of each dimension is kept.
-func (k *keyer) period(by string, t time.Time) string {
-	if p, ok := k.periods[by]; ok && !t.Before(p.from) && t.Before(p.to) {
-		return p.name
+// dayOf returns the day of a time.
+func dayOf(t time.Time) day {
+	from := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+	year, week := t.ISOWeek()
+	return day{
+		from: from.UnixMilli(), to: from.AddDate(0, 0, 1).UnixMilli(),
+		day: t.Format("2006-01-02"), week: fmt.Sprintf("%04d-W%02d", year, week), month: t.Format("2006-01"),
 	}
-	t = t.In(k.location)
-	from := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, k.location)
-	p := period{from: from, to: from.AddDate(0, 0, 1), name: t.Format("2006-01-02")}
-	switch by {
-	case "week":
-		year, week := t.ISOWeek()
-		p.name = fmt.Sprintf("%04d-W%02d", year, week)
-	case "month":
-		p.name = t.Format("2006-01")
-	}
-	k.periods[by] = p
-	return p.name
 }
 
-// groups are rows by the values of their dimensions.
+// groups are rows by a name.
 type groups[T any] map[string]*T
 
-// row returns the row with these values, and makes it with build when it is new.
-func (g groups[T]) row(values []string, build func(values []string) *T) *T {
-	joined := strings.Join(values, "\x00")
-	row, ok := g[joined]
+// row returns the row with a name, and makes it with build when it is new.
+func (g groups[T]) row(name string, build func() *T) *T {
+	row, ok := g[name]
 	if !ok {
-		row = build(slices.Clone(values))
-		g[joined] = row
+		row = build()
+		g[name] = row
 	}
 	return row
 }
@@ -144,11 +208,13 @@ func (g groups[T]) sorted(compare func(a, b *T) int) []*T {
 // comparePeriods orders rows by their first dimension, the latest first, when that is
 // a period of time.
 func comparePeriods(by, a, b []string) int {
-	if !slices.Contains([]string{"day", "week", "month"}, by[0]) {
+	if !isPeriod(by[0]) {
 		return 0
 	}
 	return cmp.Compare(b[0], a[0])
 }
+
+func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
 
 // fileCount counts files. The facts of a file must come one after another.
 type fileCount struct {

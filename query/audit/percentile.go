@@ -1,11 +1,18 @@
 package audit
 
-// percentile returns the smallest number that at least so many percent of the numbers
-// do not exceed. There must be some; it reorders them. It is a quickselect: with
-// sorting, tools takes 10 % more CPU time over 1 GB of session files.
-func percentile(list []int32, percent int) int32 {
-	rank := (percent*len(list) + 99) / 100 // rounded up
-	k := max(rank, 1) - 1
+// percentiles returns, for each of two percentages, the smallest number that at least so
+// many percent of the numbers do not exceed. There must be some; it reorders them.
+func percentiles(list []int32, low, high int) (atLow, atHigh int32) {
+	place := func(percent int) int { return max((percent*len(list)+99)/100, 1) - 1 } // rounded up
+	k := place(low)
+	atLow = quickselect(list, k)
+	return atLow, quickselect(list[k:], place(high)-k) // those before are not greater
+}
+
+// quickselect returns the number that would have the index k if the list were sorted. It
+// moves no greater one before it, and no smaller one behind it. With sorting, tools takes
+// 10 % more CPU time over 1 GB of session files.
+func quickselect(list []int32, k int) int32 {
 	// The number that belongs at k is between lo and hi.
 	for lo, hi := 0, len(list)-1; lo < hi; {
 		i, j, pivot := lo, hi, list[lo+(hi-lo)/2]

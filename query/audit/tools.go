@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"pigrep/adapter"
@@ -52,33 +53,44 @@ type toolGroup struct {
 	last      int64 // Unix milliseconds
 }
 
-func (g *toolGroup) add(f *file, c *session.CallFact) {
+// add adds call i.
+func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 	g.files.add(f)
-	at := c.Time
-	if at == 0 {
-		at = f.timeOf(0).UnixMilli()
-	}
-	g.last = max(g.last, at)
-	if c.Kind == session.CallMissing {
+	g.last = max(g.last, f.millis(c.Time.At(i)))
+	flags := c.Flags(i)
+	if flags.Kind() == session.CallMissing {
 		g.row.NoCall++
 		return
 	}
 	g.row.Calls++
-	g.row.Bytes += c.Bytes
-	if c.Kind == session.CallNested {
+	g.row.Bytes += c.Bytes.At(i)
+	if flags.Kind() == session.CallNested {
 		g.row.Nested++
 	}
-	if c.HasResult {
+	if flags.HasResult() {
 		g.answered++
 	} else {
 		g.row.NoResult++
 	}
-	if c.Failed {
+	if flags.Failed() {
 		g.row.Errors++
 	}
-	if c.Duration != session.Unknown {
-		g.durations = append(g.durations, c.Duration)
+	if d := c.Duration(i); d != session.Unknown {
+		g.durations = append(g.durations, d)
 	}
+}
+
+// addRow adds the calls of a row of the table, but not their files.
+func (g *toolGroup) addRow(r *toolGroup) {
+	g.row.Calls += r.row.Calls
+	g.row.Errors += r.row.Errors
+	g.row.Bytes += r.row.Bytes
+	g.row.NoResult += r.row.NoResult
+	g.row.NoCall += r.row.NoCall
+	g.row.Nested += r.row.Nested
+	g.answered += r.answered
+	g.last = max(g.last, r.last)
+	g.durations = append(g.durations, r.durations...)
 }
 
 // finish returns the row once all calls are added.
@@ -92,7 +104,7 @@ func (g *toolGroup) finish() ToolRow {
 		r.ErrorRate = float64(r.Errors) / float64(g.answered)
 	}
 	if len(g.durations) > 0 {
-		p50, p95 := percentile(g.durations, 50), percentile(g.durations, 95)
+		p50, p95 := percentiles(g.durations, 50, 95)
 		r.P50, r.P95 = &p50, &p95
 	}
 	return r
@@ -103,25 +115,32 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if len(req.By) == 0 {
 		req.By = []string{"tool"}
 	}
-	x, err := newAuditor(ctx, r, &req, record.FactCalls)
+	x, err := newAuditor(ctx, r, &req, record.CallFacts)
 	if err != nil {
 		return nil, err
 	}
 	if err := x.matchText(a, src); err != nil {
 		return nil, err
 	}
-	keys := newKeyer(&req)
-	table := groups[toolGroup]{}
+	table := newTable(&req, func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} })
 	total := &toolGroup{row: ToolRow{Type: "total"}}
-	build := func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} }
-	err = x.eachCall(func(f *file, _ int, c *session.CallFact) {
-		table.row(keys.valuesOf(f, c.Time, c.Tool, c.Model), build).add(f, c)
-		total.add(f, c)
+	err = x.eachPiece(func(f *file, p *piece) error {
+		c := &p.Calls
+		table.begin(f, &c.Time, &c.Tool, &c.Model)
+		return x.visitCalls(f, p, func(i int) {
+			table.row(i).add(f, c, i)
+			total.files.add(f)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &ToolTable{By: req.By, Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	for _, g := range table.rows {
+		total.addRow(g)
+	}
+	t := &ToolTable{By: req.By, Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	var finishing sync.WaitGroup
+	finishing.Go(func() { t.Total = total.finish() }) // takes as long as all rows
 	rows := table.sorted(func(a, b *toolGroup) int {
 		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.row.Calls, a.row.Calls), slices.Compare(a.keys, b.keys))
 	})
@@ -130,5 +149,6 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
 	}
+	finishing.Wait()
 	return t, nil
 }

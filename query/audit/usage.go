@@ -54,7 +54,7 @@ type usageGroup struct {
 	files fileCount
 }
 
-func (g *usageGroup) add(f *file, u *session.UsageFact) {
+func (g *usageGroup) add(f *file, u *session.Usage) {
 	r := &g.row
 	r.Input += u.Input
 	r.Output += u.Output
@@ -99,26 +99,35 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		req.By = []string{"model"}
 	}
 	req.Text = ""
-	x, err := newAuditor(ctx, r, &req, record.FactUsages)
+	x, err := newAuditor(ctx, r, &req, record.UsageFacts)
 	if err != nil {
 		return nil, err
 	}
-	keys := newKeyer(&req)
-	table, sources := groups[usageGroup]{}, groups[usageGroup]{}
-	total := &usageGroup{row: UsageRow{Type: "total"}}
 	build := func(keys []string) *usageGroup { return &usageGroup{keys: keys, row: UsageRow{Type: "usage"}} }
-	var source [1]string
-	err = x.eachUsage(func(f *file, u *session.UsageFact) {
-		table.row(keys.valuesOf(f, u.Time, "", u.Model), build).add(f, u)
-		source[0] = u.Source
-		sources.row(source[:], build).add(f, u)
-		total.add(f, u)
+	table, sources := newTable(&req, build), groups[usageGroup]{}
+	var bySource []*usageGroup // of a piece, by their numbers there
+	total := &usageGroup{row: UsageRow{Type: "total"}}
+	err = x.eachPiece(func(f *file, p *piece) error {
+		u := &p.Usages
+		table.begin(f, &u.Time, nil, &u.Model)
+		bySource = emptied(bySource, len(u.Source.List))
+		return x.visitUsages(f, p, func(i int) {
+			use := u.At(i)
+			table.row(i).add(f, &use)
+			n := u.Source.Number(i)
+			if bySource[n] == nil {
+				name := u.Source.List[n]
+				bySource[n] = sources.row(name, func() *usageGroup { return build([]string{name}) })
+			}
+			bySource[n].add(f, &use)
+			total.add(f, &use)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &UsageTable{By: req.By, TimeZone: keys.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
-	for _, g := range table {
+	t := &UsageTable{By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	for _, g := range table.rows {
 		g.row.Cost = g.cost.total() // rows are ordered by the cost before it is rounded
 	}
 	rows := table.sorted(func(a, b *usageGroup) int {

@@ -66,7 +66,7 @@ func state(t testing.TB, r *index.Reader) []string {
 	var lines []string
 	paths := make(map[uint32]string)
 	tokens, documents := uint64(0), 0
-	set, err := r.Facts(context.Background(), record.FactUsages|record.FactDetails)
+	set, err := r.Facts(context.Background(), record.FactKinds[:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +79,11 @@ func state(t testing.TB, r *index.Reader) []string {
 			t.Fatalf("record of %s: %v", s.Path, err)
 		}
 		lines = append(lines, recordLines(s, rec)...)
-		var facts session.Facts
-		if err := set.Decode(s.File, &facts); err != nil {
+		facts, err := set.Facts(s.File)
+		if err != nil {
 			t.Fatalf("facts of %s: %v", s.Path, err)
 		}
-		lines = append(lines, factLines(s.Path, &facts)...)
+		lines = append(lines, factLines(s.Path, facts)...)
 	}
 	lengths, live := make(map[string]uint32), 0
 	for _, seg := range r.Segments() {

@@ -1,0 +1,293 @@
+package record
+
+import (
+	"math"
+
+	"pigrep/index/format"
+	"pigrep/internal/session"
+)
+
+// Uses of tokens are stored as
+//
+//	uint     number of uses
+//	columns  offset, time, copy, 1 if unusable,
+//	         input, output, cache read, cache write, the bits of the cost
+//	names    source, model
+//
+// calls as
+//
+//	uint     number of calls
+//	columns  flags, offset, time, copy, part, bytes,
+//	         exit code doubled plus 1, 0 if unknown; duration, -1 if unknown;
+//	         offset of the result relative to the call, and copy of the result
+//	names    tool, model
+//	lists    programs
+//
+// and the details as
+//
+//	uint     number of calls
+//	columns  flags
+//	texts    line, id
+//	lists    paths
+//	uint     number of files that summaries list
+//	columns  offset, time, copy, 1 if written
+//	names    path
+const (
+	callKindMask  = 1<<2 - 1
+	callHasResult = 1 << (iota + 1)
+	callFailed
+	callBroken
+)
+
+const (
+	detailCut = 1 << iota
+	detailShell
+)
+
+// Usages are uses of tokens.
+type Usages struct {
+	Len                int
+	Offset, Time, Copy format.Column
+	Source, Model      Names
+
+	unusable, input, output, cacheRead, cacheWrite, cost format.Column
+}
+
+// At returns what use i used.
+func (u *Usages) At(i int) session.Usage {
+	return session.Usage{
+		Input: u.input.At(i), Output: u.output.At(i), CacheRead: u.cacheRead.At(i), CacheWrite: u.cacheWrite.At(i),
+		Cost: math.Float64frombits(uint64(u.cost.At(i))), Unusable: u.unusable.At(i) != 0,
+	}
+}
+
+func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
+	for i := range u.Len {
+		list = append(list, session.UsageFact{
+			Offset: u.Offset.At(i), Time: u.Time.At(i), Copy: uint64(u.Copy.At(i)),
+			Source: u.Source.At(i), Model: u.Model.At(i), Usage: u.At(i),
+		})
+	}
+	return list
+}
+
+func (d *decoder) usages() (u Usages) {
+	n := d.Count()
+	u.Offset, u.Time, u.Copy, u.unusable = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	u.Source, u.Model = d.names(n), d.names(n)
+	u.Len = n
+	return u
+}
+
+func appendUsages(b []byte, list []session.UsageFact) []byte {
+	n := len(list)
+	b = format.AppendUint(b, uint64(n))
+	for _, at := range [...]func(*session.UsageFact) int64{
+		func(u *session.UsageFact) int64 { return u.Offset },
+		func(u *session.UsageFact) int64 { return u.Time },
+		func(u *session.UsageFact) int64 { return int64(u.Copy) },
+		func(u *session.UsageFact) int64 { return flag(u.Unusable, 1) },
+		func(u *session.UsageFact) int64 { return u.Input },
+		func(u *session.UsageFact) int64 { return u.Output },
+		func(u *session.UsageFact) int64 { return u.CacheRead },
+		func(u *session.UsageFact) int64 { return u.CacheWrite },
+		func(u *session.UsageFact) int64 { return int64(math.Float64bits(u.Cost)) },
+	} {
+		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
+	}
+	b = appendNames(b, n, func(i int) string { return list[i].Source })
+	return appendNames(b, n, func(i int) string { return list[i].Model })
+}
+
+// flag returns the flag if it is on.
+func flag(on bool, flag int64) int64 {
+	if on {
+		return flag
+	}
+	return 0
+}
+
+// Calls are calls of tools, without their details.
+type Calls struct {
+	Len                int
+	Offset, Time, Copy format.Column
+	Part, Bytes        format.Column
+	ResultCopy         format.Column // of those with a result
+	Tool, Model        Names
+	Programs           Lists
+
+	flags, exit, duration, result format.Column
+}
+
+// CallFlags say what sort of call it is and how it ended.
+type CallFlags uint8
+
+// Flags returns the flags of call i.
+func (c *Calls) Flags(i int) CallFlags { return CallFlags(c.flags.At(i)) }
+
+// Kind returns who made the call.
+func (f CallFlags) Kind() session.CallKind { return session.CallKind(f & callKindMask) }
+
+// HasResult reports whether the call has a result.
+func (f CallFlags) HasResult() bool { return f&callHasResult != 0 }
+
+// Failed reports whether the call failed.
+func (f CallFlags) Failed() bool { return f&callFailed != 0 }
+
+// Broken reports whether the shell command of the call cannot be parsed.
+func (f CallFlags) Broken() bool { return f&callBroken != 0 }
+
+// Answered reports whether call i has a result that is an entry of its own.
+func (c *Calls) Answered(i int) bool { return c.Flags(i).HasResult() && c.result.At(i) != 0 }
+
+// Exit returns the exit code of call i, or session.Unknown.
+func (c *Calls) Exit(i int) int32 {
+	v := c.exit.At(i)
+	if v&1 == 0 {
+		return session.Unknown
+	}
+	return int32(v >> 1)
+}
+
+// Duration returns how long call i took in milliseconds, or session.Unknown.
+func (c *Calls) Duration(i int) int32 {
+	v := c.duration.At(i)
+	if v < 0 {
+		return session.Unknown
+	}
+	return int32(v)
+}
+
+// appendTo appends the calls, with their details if there are any.
+func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.CallFact {
+	for i := range c.Len {
+		flags := c.Flags(i)
+		f := session.CallFact{
+			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Kind: flags.Kind(), Part: int(c.Part.At(i)),
+			Tool: c.Tool.At(i), Model: c.Model.At(i), HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(),
+			Outcome: session.Outcome{Failed: flags.Failed(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
+		}
+		if f.HasResult {
+			f.Result, f.ResultCopy = f.Offset+c.result.At(i), uint64(c.ResultCopy.At(i))
+		}
+		if details.Len > 0 {
+			f.ID, f.Line, f.Cut, f.Shell, f.Paths = details.id.at(i), details.line.at(i), details.flags.At(i)&detailCut != 0, details.Shell(i), details.Paths.At(i)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func (d *decoder) calls() (c Calls) {
+	n := d.Count()
+	c.flags, c.Offset, c.Time, c.Copy, c.Part = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	c.Bytes, c.exit, c.duration, c.result, c.ResultCopy = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.lists(n)
+	c.Len = n
+	return c
+}
+
+func appendCalls(b []byte, list []session.CallFact) []byte {
+	n := len(list)
+	b = format.AppendUint(b, uint64(n))
+	for _, at := range [...]func(*session.CallFact) int64{
+		func(c *session.CallFact) int64 {
+			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken)
+		},
+		func(c *session.CallFact) int64 { return c.Offset },
+		func(c *session.CallFact) int64 { return c.Time },
+		func(c *session.CallFact) int64 { return int64(c.Copy) },
+		func(c *session.CallFact) int64 { return int64(c.Part) },
+		func(c *session.CallFact) int64 { return c.Bytes },
+		func(c *session.CallFact) int64 {
+			if c.Exit == session.Unknown {
+				return 0
+			}
+			return int64(c.Exit)<<1 | 1
+		},
+		func(c *session.CallFact) int64 { return max(int64(c.Duration), -1) },
+		func(c *session.CallFact) int64 {
+			if !c.HasResult {
+				return 0
+			}
+			return c.Result - c.Offset
+		},
+		func(c *session.CallFact) int64 { return int64(c.ResultCopy) },
+	} {
+		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
+	}
+	b = appendNames(b, n, func(i int) string { return list[i].Tool })
+	b = appendNames(b, n, func(i int) string { return list[i].Model })
+	return appendLists(b, n, func(i int) []string { return list[i].Programs })
+}
+
+// Details are what counting calls does not need.
+type Details struct {
+	Len   int
+	Paths Lists
+
+	flags    format.Column
+	line, id texts
+}
+
+// Shell reports whether call i runs a shell command.
+func (s *Details) Shell(i int) bool { return s.flags.At(i)&detailShell != 0 }
+
+func (d *decoder) details() (s Details) {
+	n := d.Count()
+	s.flags, s.line, s.id, s.Paths = d.Column(n), d.texts(n), d.texts(n), d.lists(n)
+	s.Len = n
+	return s
+}
+
+func appendDetails(b []byte, list []session.CallFact) []byte {
+	n := len(list)
+	b = format.AppendUint(b, uint64(n))
+	b = format.AppendColumn(b, n, func(i int) int64 { return flag(list[i].Cut, detailCut) | flag(list[i].Shell, detailShell) })
+	b = appendTexts(b, n, func(i int) string { return list[i].Line })
+	b = appendTexts(b, n, func(i int) string { return list[i].ID })
+	return appendLists(b, n, func(i int) []string { return list[i].Paths })
+}
+
+// Touches are files that summaries list.
+type Touches struct {
+	Len                int
+	Offset, Time, Copy format.Column
+	Path               Names
+
+	written format.Column
+}
+
+// Write reports whether file i was changed, not only read.
+func (t *Touches) Write(i int) bool { return t.written.At(i) != 0 }
+
+func (t *Touches) appendTo(list []session.TouchFact) []session.TouchFact {
+	for i := range t.Len {
+		list = append(list, session.TouchFact{
+			Offset: t.Offset.At(i), Time: t.Time.At(i), Copy: uint64(t.Copy.At(i)), Path: t.Path.At(i), Write: t.Write(i),
+		})
+	}
+	return list
+}
+
+func (d *decoder) touches() (t Touches) {
+	n := d.Count()
+	t.Offset, t.Time, t.Copy, t.written, t.Path = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.names(n)
+	t.Len = n
+	return t
+}
+
+func appendTouches(b []byte, list []session.TouchFact) []byte {
+	n := len(list)
+	b = format.AppendUint(b, uint64(n))
+	for _, at := range [...]func(*session.TouchFact) int64{
+		func(t *session.TouchFact) int64 { return t.Offset },
+		func(t *session.TouchFact) int64 { return t.Time },
+		func(t *session.TouchFact) int64 { return int64(t.Copy) },
+		func(t *session.TouchFact) int64 { return flag(t.Write, 1) },
+	} {
+		b = format.AppendColumn(b, n, func(i int) int64 { return at(&list[i]) })
+	}
+	return appendNames(b, n, func(i int) string { return list[i].Path })
+}
