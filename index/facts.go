@@ -37,8 +37,8 @@ func (b *Batch) putFacts(base, full *session.Record) {
 	}
 }
 
-// Facts reads the facts of all files, unterminated last lines included. The set may
-// be used after the reader is closed.
+// Facts finds the facts of all files, unterminated last lines included. The set reads
+// them from the reader, which must be open.
 func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.FactSet, error) {
 	set := record.NewFactSet(kinds...)
 	g, ctx := errgroup.WithContext(ctx)
@@ -46,8 +46,7 @@ func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.F
 	for _, s := range r.segments {
 		for _, kind := range kinds {
 			g.Go(func() (err error) {
-				defer format.Contain("read the facts of sessions", &err)()
-				defer s.Trim()
+				defer format.Contain("find the facts of sessions", &err)()
 				if err := ctx.Err(); err != nil {
 					return err
 				}
@@ -61,11 +60,11 @@ func (r *Reader) Facts(ctx context.Context, kinds ...record.FactKind) (*record.F
 // addFacts adds the pieces of a kind that a segment has under ids in the range; tails
 // only if asked for.
 func addFacts(set *record.FactSet, s *segment.Segment, kind record.FactKind, ids segment.IDRange, tails bool) error {
-	return s.EachStored(ids, func(id, stored []byte) error {
+	return s.EachStored(ids, func(id []byte, doc uint32) error {
 		file, piece, err := parseFactsID(kind, id)
-		if err != nil || piece == record.Tail && !tails {
-			return err
+		if err == nil && (tails || piece != record.Tail) {
+			set.Add(kind, file, piece, func(memory []byte) ([]byte, error) { return s.StoredAt(doc, memory) })
 		}
-		return set.Add(kind, file, piece, stored)
+		return err
 	})
 }

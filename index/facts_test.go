@@ -83,7 +83,6 @@ func TestFactsOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Close()
 		for file := range uint32(6) {
 			got, err := set.Facts(file)
 			if err != nil {
@@ -97,6 +96,7 @@ func TestFactsOfFiles(t *testing.T) {
 				t.Fatalf("round %d, file %d (-want +got):\n%s", round, file, diff)
 			}
 		}
+		r.Close()
 	}
 }
 
@@ -173,7 +173,6 @@ func TestFactsThatGrow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Close()
 		got, err := set.Facts(1)
 		if err != nil {
 			t.Fatal(err)
@@ -181,6 +180,7 @@ func TestFactsThatGrow(t *testing.T) {
 		if diff := cmp.Diff(full.Facts, got, sameFacts); diff != "" {
 			t.Fatalf("round %d: the facts of all files (-want +got):\n%s", round, diff)
 		}
+		r.Close()
 	}
 	if want.Chunks() < 5 {
 		t.Errorf("%d pieces only", want.Chunks())

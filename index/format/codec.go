@@ -3,6 +3,7 @@ package format
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -115,14 +116,14 @@ func (d *Decoder) Items(size int) int {
 func (d *Decoder) String() string { return d.Bytes(d.Items(1)) }
 
 // Strings reads strings, nil for none.
-func (d *Decoder) Strings() []string {
+func (d *Decoder) Strings() []string { return d.AppendStrings(nil) }
+
+// AppendStrings reads strings and appends them to a list.
+func (d *Decoder) AppendStrings(list []string) []string {
 	n := d.Items(1)
-	if n == 0 {
-		return nil
-	}
-	list := make([]string, n)
-	for i := range list {
-		list[i] = d.String()
+	list = slices.Grow(list, n)
+	for range n {
+		list = append(list, d.String())
 	}
 	return list
 }

@@ -71,7 +71,7 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 	return list
 }
 
-func (d *decoder) usages() (u Usages) {
+func (d *factDecoder) usages() (u Usages) {
 	n := d.Count()
 	u.Offset, u.Time, u.Copy, u.unusable = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
 	u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
@@ -179,11 +179,11 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	return list
 }
 
-func (d *decoder) calls() (c Calls) {
+func (d *factDecoder) calls() (c Calls) {
 	n := d.Count()
 	c.flags, c.Offset, c.Time, c.Copy, c.Part = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
 	c.Bytes, c.exit, c.duration, c.result, c.ResultCopy = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.lists(n)
+	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
 	c.Len = n
 	return c
 }
@@ -234,9 +234,9 @@ type Details struct {
 // Shell reports whether call i runs a shell command.
 func (s *Details) Shell(i int) bool { return s.flags.At(i)&detailShell != 0 }
 
-func (d *decoder) details() (s Details) {
+func (d *factDecoder) details() (s Details) {
 	n := d.Count()
-	s.flags, s.line, s.id, s.Paths = d.Column(n), d.texts(n), d.texts(n), d.lists(n)
+	s.flags, s.line, s.id, s.Paths = d.Column(n), d.texts(n), d.texts(n), d.listsOf(n)
 	s.Len = n
 	return s
 }
@@ -271,7 +271,7 @@ func (t *Touches) appendTo(list []session.TouchFact) []session.TouchFact {
 	return list
 }
 
-func (d *decoder) touches() (t Touches) {
+func (d *factDecoder) touches() (t Touches) {
 	n := d.Count()
 	t.Offset, t.Time, t.Copy, t.written, t.Path = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.names(n)
 	t.Len = n

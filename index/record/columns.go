@@ -20,8 +20,10 @@ func (n *Names) Number(i int) int { return int(n.numbers.At(i)) }
 // At returns string i.
 func (n *Names) At(i int) string { return n.List[n.Number(i)] }
 
-func (d *decoder) names(n int) Names {
-	names := Names{d.Strings(), d.Column(n)}
+func (d *factDecoder) names(n int) Names {
+	from := len(d.lists)
+	d.lists = d.AppendStrings(d.lists)
+	names := Names{d.lists[from:], d.Column(n)}
 	if d.Failed() || !names.numbers.Below(n, len(names.List)) {
 		d.Fail()
 		return Names{}
@@ -54,7 +56,7 @@ func (e *ends) bounds(i int) (from, to int) {
 }
 
 // ends reads where items end, and the size of all of them.
-func (d *decoder) ends(n int) (e ends, size int) {
+func (d *factDecoder) ends(n int) (e ends, size int) {
 	if e.Column = d.Column(n); d.Failed() {
 		return ends{}, 0
 	}
@@ -90,7 +92,7 @@ func (t *texts) at(i int) string {
 	return t.all[from:to]
 }
 
-func (d *decoder) texts(n int) (t texts) {
+func (d *factDecoder) texts(n int) (t texts) {
 	var size int
 	if t.ends, size = d.ends(n); d.Failed() {
 		return texts{}
@@ -135,7 +137,7 @@ func (l *Lists) At(i int) (list []string) {
 	return list
 }
 
-func (d *decoder) lists(n int) (l Lists) {
+func (d *factDecoder) listsOf(n int) (l Lists) {
 	var size int
 	if l.ends, size = d.ends(n); d.Failed() {
 		return Lists{}

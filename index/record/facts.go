@@ -51,13 +51,19 @@ func EncodeFacts(kind FactKind, f *session.Facts) []byte {
 
 var errFacts = format.Damaged("session facts: unreadable")
 
+// factDecoder decodes facts, which keep its lists.
+type factDecoder struct {
+	format.Decoder
+	lists []string // of names
+}
+
 // decode adds a stored piece of a kind.
 func (p *Piece) decode(kind FactKind, stored []byte) error {
 	s, ok := format.Unseal(stored)
 	if !ok {
 		return format.Damaged("session facts: wrong checksum")
 	}
-	d := &decoder{format.NewDecoder(s)}
+	d := &factDecoder{format.NewDecoder(s), p.lists}
 	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
 		return format.OtherVersion(v)
 	}
@@ -69,6 +75,7 @@ func (p *Piece) decode(kind FactKind, stored []byte) error {
 	case DetailFacts:
 		p.Details, p.Touches = d.details(), d.touches()
 	}
+	p.lists = d.lists
 	if d.ColumnEnd(); !d.Done() {
 		return errFacts
 	}

@@ -65,6 +65,8 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 
 var sameFacts = cmp.Options{cmpopts.IgnoreUnexported(session.Facts{}), cmpopts.EquateEmpty()}
 
+func inMemory(b []byte) Stored { return func([]byte) ([]byte, error) { return b, nil } }
+
 // stored returns a set with these facts of a file in pieces.
 func stored(t *testing.T, pieces ...*session.Facts) *FactSet {
 	t.Helper()
@@ -72,9 +74,7 @@ func stored(t *testing.T, pieces ...*session.Facts) *FactSet {
 	for i, f := range pieces {
 		for _, kind := range FactKinds {
 			if b := EncodeFacts(kind, f); b != nil {
-				if err := set.Add(kind, 1, PieceName(i), b); err != nil {
-					t.Fatal(err)
-				}
+				set.Add(kind, 1, PieceName(i), inMemory(b))
 			}
 		}
 	}
@@ -109,13 +109,9 @@ func TestFactsWithoutDetails(t *testing.T) {
 	f := anyFacts(rand.New(rand.NewPCG(9, 9)), 3)
 	for _, details := range [][]byte{nil, EncodeFacts(DetailFacts, &session.Facts{Calls: f.Calls[:1]})} {
 		set := NewFactSet(CallFacts, DetailFacts)
-		if err := set.Add(CallFacts, 1, Tail, EncodeFacts(CallFacts, f)); err != nil {
-			t.Fatal(err)
-		}
+		set.Add(CallFacts, 1, Tail, inMemory(EncodeFacts(CallFacts, f)))
 		if details != nil {
-			if err := set.Add(DetailFacts, 1, Tail, details); err != nil {
-				t.Fatal(err)
-			}
+			set.Add(DetailFacts, 1, Tail, inMemory(details))
 		}
 		if _, err := set.Facts(1); !errors.Is(err, format.ErrDamaged) {
 			t.Errorf("error %v, want one of damage", err)

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"iter"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -9,91 +11,194 @@ import (
 	"pigrep/internal/session"
 )
 
-// FactSet holds the facts of many files. Once everything is added, it may be used by
-// several goroutines.
+// FactSet knows the facts of many files, and reads them piece by piece. Once everything
+// is added, it may be used by several goroutines.
 type FactSet struct {
 	kinds []FactKind
 	mu    sync.Mutex
-	files map[uint32]map[string]*Piece // by the name of the piece
+	files map[uint32]map[string]*storedPiece // by the name of the piece
 }
 
+// Stored reads the stored form of a piece, into the given memory if it fits.
+type Stored func(memory []byte) ([]byte, error)
+
+// storedPiece reads a piece, by the index of the kind; nil where there are no facts.
+type storedPiece [len(FactKinds)]Stored
+
 // Piece is the facts of a piece of a file, as far as they are of the kinds that were
-// asked for. They are columns, read in place.
+// asked for. They are columns, and their strings are parts of its memory.
 type Piece struct {
+	File   int // index of the file in the list
+	Number int // of the first call of the piece, among all calls of the file
+
 	Usages  Usages
 	Calls   Calls
 	Details Details
 	Touches Touches
+
+	memory [len(FactKinds)][]byte // as storedPiece
+	lists  []string               // memory of the lists of names
 }
 
 // NewFactSet returns an empty set for these kinds of facts.
 func NewFactSet(kinds ...FactKind) *FactSet {
-	return &FactSet{kinds: kinds, files: make(map[uint32]map[string]*Piece)}
+	return &FactSet{kinds: kinds, files: make(map[uint32]map[string]*storedPiece)}
 }
 
-// Add adds a stored piece of a file, whose memory the set keeps. It may be called
-// by several goroutines.
-func (s *FactSet) Add(kind FactKind, file uint32, name string, stored []byte) error {
-	var read Piece
-	if err := read.decode(kind, stored); err != nil {
-		return err
-	}
+// Add adds a piece of a file. It may be called by several goroutines.
+func (s *FactSet) Add(kind FactKind, file uint32, name string, read Stored) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pieces := s.files[file]
 	if pieces == nil {
-		pieces = make(map[string]*Piece)
+		pieces = make(map[string]*storedPiece)
 		s.files[file] = pieces
 	}
-	p := pieces[name]
-	if p == nil {
-		p = &Piece{}
-		pieces[name] = p
+	if pieces[name] == nil {
+		pieces[name] = &storedPiece{}
 	}
-	switch kind {
-	case UsageFacts:
-		p.Usages = read.Usages
-	case CallFacts:
-		p.Calls = read.Calls
-	case DetailFacts:
-		p.Details, p.Touches = read.Details, read.Touches
-	}
-	return nil
+	pieces[name][slices.Index(s.kinds, kind)] = read
 }
 
 // Has reports whether the set has facts of a file.
 func (s *FactSet) Has(file uint32) bool { return len(s.files[file]) > 0 }
 
-// Pieces returns the pieces of a file that count, in order.
-func (s *FactSet) Pieces(file uint32) ([]*Piece, error) {
+// pieces returns the pieces of a file that count, in order.
+func (s *FactSet) pieces(file uint32) (list []*storedPiece) {
 	stored := s.files[file]
-	var list []*Piece
 	if tail, ok := stored[Tail]; ok {
-		list = []*Piece{tail}
-	} else {
-		for _, name := range slices.Sorted(maps.Keys(stored)) {
-			list = append(list, stored[name])
-		}
+		return append(list, tail)
 	}
-	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) {
-		for _, p := range list {
-			if p.Calls.Len != p.Details.Len {
-				return nil, format.Damaged("session facts: the details are of others")
-			}
-		}
+	for _, name := range slices.Sorted(maps.Keys(stored)) {
+		list = append(list, stored[name])
 	}
-	return list, nil
+	return list
 }
 
-// Facts returns the facts of a file, an unterminated last line included. Those of kinds
+// read reads a piece into p, whose memory it uses again.
+func (s *FactSet) read(stored *storedPiece, p *Piece) error {
+	*p = Piece{memory: p.memory, lists: p.lists[:0]}
+	for i, kind := range s.kinds {
+		if stored[i] == nil {
+			continue
+		}
+		b, err := stored[i](p.memory[i])
+		if err != nil {
+			return err
+		}
+		p.memory[i] = b
+		if err := p.decode(kind, b); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
+		return format.Damaged("session facts: the details are of others")
+	}
+	return nil
+}
+
+// job is a piece to read.
+type job struct {
+	file   int
+	stored *storedPiece
+}
+
+// batch is some pieces that are read together, because handing over each would take as
+// long as reading it.
+type batch struct {
+	jobs   []job
+	pieces *[batchSize]Piece
+	errs   [batchSize]error
+	ready  chan struct{}
+}
+
+const batchSize = 4
+
+// piecePool has memory for batches. Of the bytes for large pieces, those that are not
+// used are never touched, and so cost nothing.
+var piecePool = sync.Pool{New: func() any {
+	pieces := &[batchSize]Piece{}
+	for i := range pieces {
+		for k := range pieces[i].memory {
+			pieces[i].memory[k] = make([]byte, 64<<10)
+		}
+	}
+	return pieces
+}}
+
+// All reads the facts of files in this order, piece by piece, unterminated last lines
+// included. A piece is valid until the next one, and so are its strings. Goroutines,
+// which end with the loop, read ahead.
+func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
+	return func(yield func(*Piece, error) bool) {
+		var jobs []job
+		for i, file := range files {
+			for _, stored := range s.pieces(file) {
+				jobs = append(jobs, job{i, stored})
+			}
+		}
+		workers := runtime.GOMAXPROCS(0)
+		batches := make([]batch, 2*workers)
+		queue := make(chan *batch, len(batches))
+		begin := func(b *batch) {
+			n := min(len(jobs), batchSize)
+			b.jobs, jobs = jobs[:n], jobs[n:]
+			queue <- b
+		}
+		var working sync.WaitGroup
+		for range workers {
+			working.Go(func() {
+				for b := range queue {
+					for i, job := range b.jobs {
+						b.errs[i] = s.read(job.stored, &b.pieces[i])
+					}
+					b.ready <- struct{}{}
+				}
+			})
+		}
+		for i := range batches {
+			batches[i].pieces, batches[i].ready = piecePool.Get().(*[batchSize]Piece), make(chan struct{}, 1)
+			begin(&batches[i])
+		}
+		defer func() {
+			close(queue)
+			working.Wait()
+			for i := range batches {
+				piecePool.Put(batches[i].pieces)
+			}
+		}()
+		file, number := 0, 0
+		for i := 0; ; i++ {
+			b := &batches[i%len(batches)]
+			<-b.ready
+			if len(b.jobs) == 0 {
+				return
+			}
+			for k, job := range b.jobs {
+				if job.file != file {
+					file, number = job.file, 0
+				}
+				p := &b.pieces[k]
+				p.File, p.Number = file, number
+				number += p.Calls.Len
+				if !yield(p, b.errs[k]) {
+					return
+				}
+			}
+			begin(b)
+		}
+	}
+}
+
+// Facts reads the facts of a file, an unterminated last line included. Those of kinds
 // that the set does not have are left out.
 func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
-	pieces, err := s.Pieces(file)
-	if err != nil {
-		return nil, err
-	}
 	f := &session.Facts{}
-	for _, p := range pieces {
+	for _, stored := range s.pieces(file) {
+		var p Piece // not used again: the facts share its memory
+		if err := s.read(stored, &p); err != nil {
+			return nil, err
+		}
 		f.Usages = p.Usages.appendTo(f.Usages)
 		f.Calls = p.Calls.appendTo(f.Calls, &p.Details)
 		f.Touches = p.Touches.appendTo(f.Touches)

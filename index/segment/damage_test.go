@@ -50,9 +50,10 @@ func readings() []reading {
 		}},
 		{"EachStored", func(s *Segment) (any, error) {
 			var got []string
-			return &got, s.EachStored(IDRange{"r:", "r;"}, func(id, value []byte) error {
+			return &got, s.EachStored(IDRange{"r:", "r;"}, func(id []byte, doc uint32) error {
+				value, err := s.StoredAt(doc, nil)
 				got = append(got, string(id), string(value))
-				return nil
+				return err
 			})
 		}},
 		{"Stored", func(s *Segment) (any, error) { return s.Stored("r:000007") }},

@@ -34,7 +34,7 @@ func readFile(t testing.TB, s *Segment) contents {
 		}
 		ids[i] = string(id)
 		c.Stored[ids[i]+" _id"] = fmt.Sprintf("t 0 %s", id)
-		value, err := s.storedAt(uint32(i))
+		value, err := s.storedAt(uint32(i), nil)
 		must(err)
 		if value != nil {
 			c.Stored[ids[i]+" "+string(fieldRecord)] = fmt.Sprintf("t 0 %s", value)

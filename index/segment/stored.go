@@ -126,42 +126,35 @@ func (s *Segment) Stored(id string) (value []byte, err error) {
 	if !ok {
 		return nil, p.Err()
 	}
-	return s.storedAt(doc)
+	return s.storedAt(doc, nil)
 }
 
-// EachStored visits the stored values of live documents with ids in the range, in
-// the order of the ids, until visit fails. The id is valid during the visit only;
-// the value is the caller's.
-func (s *Segment) EachStored(ids IDRange, visit func(id, value []byte) error) (err error) {
+// EachStored visits the ids in the range under which live documents have stored values,
+// with the numbers of these documents, in order, until visit fails. The id is valid
+// during the visit only.
+func (s *Segment) EachStored(ids IDRange, visit func(id []byte, doc uint32) error) (err error) {
 	var visiting bool
-	defer format.ContainUnless(&visiting, "read stored values", &err)()
-	var docs []uint32
-	if err := s.documentsIn(ids, func(doc uint32) { docs = append(docs, doc) }); err != nil {
-		return err
-	}
-	for _, doc := range docs {
+	defer format.ContainUnless(&visiting, "list stored values", &err)()
+	return s.eachDocument(ids, func(id []byte, doc uint32) error {
 		if s.deleted != nil && s.deleted.Contains(doc) {
-			continue
-		}
-		id, _, _, ok := s.storedParts(doc)
-		if !ok {
-			return errStored
-		}
-		value, err := s.storedAt(doc)
-		if err != nil {
-			return err
+			return nil
 		}
 		visiting = true
-		if err := visit(id, value); err != nil {
-			return err
-		}
+		err := visit(id, doc)
 		visiting = false
-	}
-	return nil
+		return err
+	})
 }
 
-// storedAt returns the stored value of a document, nil when it has none.
-func (s *Segment) storedAt(doc uint32) ([]byte, error) {
+// StoredAt returns the stored value of a document, nil when it has none. It is the
+// caller's, in the given memory if it fits.
+func (s *Segment) StoredAt(doc uint32, memory []byte) (value []byte, err error) {
+	defer format.Contain("read a stored value", &err)()
+	return s.storedAt(doc, memory)
+}
+
+// storedAt is StoredAt without Contain.
+func (s *Segment) storedAt(doc uint32, memory []byte) ([]byte, error) {
 	_, description, at, ok := s.storedParts(doc)
 	if !ok {
 		return nil, errStored
@@ -182,7 +175,7 @@ func (s *Segment) storedAt(doc uint32) ([]byte, error) {
 	if err != nil || size > maxRatio*len(values) || start > uint64(size) || length > uint64(size)-start {
 		return nil, errStored
 	}
-	b, err := snappy.Decode(nil, values)
+	b, err := snappy.Decode(memory[:cap(memory)], values)
 	if err != nil {
 		return nil, errStored
 	}
@@ -209,29 +202,33 @@ func (s *Segment) DocumentsIn(ids []IDRange) (docs *roaring.Bitmap, err error) {
 	defer format.Contain("look up ids", &err)()
 	docs = roaring.New()
 	for _, r := range ids {
-		if err := s.documentsIn(r, docs.Add); err != nil {
+		err := s.eachDocument(r, func(_ []byte, doc uint32) error {
+			docs.Add(doc)
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	return docs, nil
 }
 
-// documentsIn visits the documents with ids in the range, deleted ones included,
-// in the order of the ids.
-func (s *Segment) documentsIn(ids IDRange, visit func(doc uint32)) error {
-	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(_ []byte, at PostingsOffset) error {
+// eachDocument visits the documents with ids in the range, deleted or not, in the order of
+// the ids, until visit fails.
+func (s *Segment) eachDocument(ids IDRange, visit func(id []byte, doc uint32) error) error {
+	return s.eachTerm(fieldID, []byte(ids.Start), []byte(ids.End), func(id []byte, at PostingsOffset) error {
 		l, err := s.readList(at)
 		if err != nil {
 			return err
 		}
 		if l.docs == nil {
-			visit(l.doc)
-			return nil
+			return visit(id, l.doc)
 		}
-		l.docs.Iterate(func(doc uint32) bool {
-			visit(doc)
-			return true
-		})
+		for it := l.docs.Iterator(); it.HasNext(); {
+			if err := visit(id, it.Next()); err != nil {
+				return err
+			}
+		}
 		return nil
 	})
 }

@@ -80,18 +80,18 @@ func Calls(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	entries := entry.NewReader(src, a)
 	evaluator := rules.NewEvaluator()
 	var runs callRuns
-	collect := func(f *file, p *piece, i int, duplicate bool) {
+	collect := func(f *file, p *record.Piece, i int, duplicate bool) {
 		if n := len(runs); n == 0 || runs[n-1].file != f {
 			runs = append(runs, &callRun{callFile: callFile{file: f, x: x, entries: entries, rules: evaluator}})
 		}
 		run := runs[len(runs)-1]
-		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(p.number + i), duplicate})
+		run.calls = append(run.calls, timedCall{f.millis(p.Calls.Time.At(i)), int32(p.Number + i), duplicate})
 	}
 	ruled := req.Risky || len(req.Rules) > 0
 	if ruled {
-		x.visitCopy = func(f *file, p *piece, i int) { collect(f, p, i, true) }
+		x.visitCopy = func(f *file, p *record.Piece, i int) { collect(f, p, i, true) }
 	}
-	err = x.eachPiece(func(f *file, p *piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		return x.visitCalls(f, p, func(i int) { collect(f, p, i, false) })
 	})
 	if err == nil && ruled {

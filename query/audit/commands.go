@@ -55,7 +55,7 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 	t := &CommandTable{}
 	table := groups[commandGroup]{}
 	var programs []*commandGroup // of a piece, by their numbers there
-	err = x.eachPiece(func(f *file, p *piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		c := &p.Calls
 		names := c.Programs.Names()
 		programs = emptied(programs, len(names))
@@ -66,8 +66,9 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 			}
 			c.Programs.Numbers(i, func(number int) {
 				if programs[number] == nil {
-					name := names[number]
-					programs[number] = table.row(name, func() *commandGroup { return &commandGroup{row: CommandRow{Type: "command", Program: name}} })
+					programs[number] = table.row(names[number], func(name string) *commandGroup {
+						return &commandGroup{row: CommandRow{Type: "command", Program: name}}
+					})
 				}
 				g := programs[number]
 				g.row.Runs++

@@ -27,10 +27,10 @@ func (s *entrySet) add(copy uint64) bool {
 	}
 }
 
-// grow doubles the table; the first one has 16,384 slots, a power of two.
+// grow enlarges the table; the first one has 16,384 slots, a power of two.
 func (s *entrySet) grow() {
 	old := s.slots
-	s.slots, s.used = make([]uint64, max(1<<14, 2*len(old))), 0
+	s.slots, s.used = make([]uint64, max(1<<14, 4*len(old))), 0
 	for _, c := range old {
 		if c != 0 {
 			s.add(c)
@@ -46,9 +46,9 @@ type entryBits struct {
 	shift int
 }
 
-// newEntryBits returns an empty set in which one of 8 bits is set once it has n entries.
+// newEntryBits returns an empty set with four bits for each of n entries.
 func newEntryBits(n int) entryBits {
-	log := max(6, bits.Len(uint(8*n)))
+	log := max(6, bits.Len(uint(4*n-1)))
 	return entryBits{make([]uint64, 1<<(log-6)), 64 - log}
 }
 

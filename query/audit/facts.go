@@ -24,8 +24,8 @@ type auditor struct {
 	r        *index.Reader
 	req      *Request
 	facts    *record.FactSet
-	files    []file  // the oldest header first
-	pieces   []piece // of the files, in the same order
+	files    []file   // the oldest header first
+	ids      []uint32 // of the files
 	filter   *filter.Filter
 	branch   *branchTest       // nil for any branch
 	matched  map[location]bool // calls that the text picks; nil for all
@@ -34,20 +34,13 @@ type auditor struct {
 	coverage Coverage
 	warnings []string
 
-	visitCopy func(f *file, p *piece, i int) // gets the duplicates of calls; nil to count them only
+	visitCopy func(f *file, p *record.Piece, i int) // gets the duplicates of calls; nil to count them only
 }
 
 // file is a session file of an audit.
 type file struct {
 	*session.Summary
 	wanted bool // the session passes the filters
-}
-
-// piece is a piece of the facts of a file.
-type piece struct {
-	*record.Piece
-	file   int // index of the file
-	number int // of the first call among those of the file
 }
 
 // location is where the document of a call is.
@@ -70,7 +63,7 @@ func newAuditor(ctx context.Context, r *index.Reader, req *Request, kinds ...rec
 		x.branch = &branchTest{r: r, name: name}
 	}
 	x.listFiles()
-	return x, x.listPieces()
+	return x, x.noteEntries()
 }
 
 // listFiles lists the files in the order in which duplicates are resolved, and tests
@@ -89,47 +82,34 @@ func (x *auditor) listFiles() {
 	slices.SortFunc(x.files, func(a, b file) int {
 		return cmp.Or(session.CompareHeaders(&a.Header, &b.Header), cmp.Compare(a.Path, b.Path))
 	})
-}
-
-// listPieces lists the facts of the files.
-func (x *auditor) listPieces() error {
 	for i := range x.files {
-		list, err := x.facts.Pieces(x.files[i].File)
-		if err != nil {
-			return fmt.Errorf("%s: %w", x.files[i].Path, err)
-		}
-		number := 0
-		for _, p := range list {
-			x.pieces = append(x.pieces, piece{p, i, number})
-			number += p.Calls.Len
-		}
+		x.ids = append(x.ids, x.files[i].File)
 	}
-	x.noteEntries()
-	return nil
 }
 
-// noteEntries announces all entries to what recognizes duplicates.
-func (x *auditor) noteEntries() {
-	n := 0
-	for _, p := range x.pieces {
-		n += p.Usages.Len + p.Calls.Len
+// noteEntries announces all entries with facts to what recognizes duplicates.
+func (x *auditor) noteEntries() error {
+	entries := 0 // about as many have facts: replies, which are every other message
+	for i := range x.files {
+		entries += x.files[i].Messages/2 + 1
 	}
-	x.entries.expect(n)
-	for _, p := range x.pieces {
+	x.entries.expect(entries)
+	return x.eachPiece(func(_ *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			x.entries.note(uint64(p.Usages.Copy.At(i)))
 		}
-		offset := int64(-1)
-		for i := range p.Calls.Len {
-			if at := p.Calls.Offset.At(i); at != offset {
+		c, offset := &p.Calls, int64(-1)
+		for i := range c.Len {
+			if at := c.Offset.At(i); at != offset {
 				offset = at
-				x.entries.note(uint64(p.Calls.Copy.At(i)))
+				x.entries.note(uint64(c.Copy.At(i)))
 			}
-			if p.Calls.Flags(i).Kind() == session.CallMissing {
-				x.orphans.note(uint64(p.Calls.Copy.At(i)), n)
+			if c.Flags(i).Kind() == session.CallMissing {
+				x.orphans.note(uint64(c.Copy.At(i)), entries)
 			}
 		}
-	}
+		return nil
+	})
 }
 
 // matchText restricts the auditor to the calls that the text of the request picks, if
@@ -171,14 +151,18 @@ func (f *file) millis(ms int64) int64 {
 	return f.timeOf(0).UnixMilli()
 }
 
-// eachPiece visits the facts of the files in the order of x.files.
-func (x *auditor) eachPiece(visit func(f *file, p *piece) error) error {
-	for i := range x.pieces {
+// eachPiece visits the facts of the files in the order of x.files. A piece and its
+// strings are valid until the next one.
+func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
+	for p, err := range x.facts.All(x.ids) {
+		f := &x.files[p.File]
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
 		if err := x.ctx.Err(); err != nil {
 			return err
 		}
-		p := &x.pieces[i]
-		if err := visit(&x.files[p.file], p); err != nil {
+		if err := visit(f, p); err != nil {
 			return err
 		}
 	}
@@ -186,11 +170,11 @@ func (x *auditor) eachPiece(visit func(f *file, p *piece) error) error {
 }
 
 // visitUsages visits the uses of tokens in a piece that pass the filters, each once.
-func (x *auditor) visitUsages(f *file, p *piece, visit func(i int)) error {
+func (x *auditor) visitUsages(f *file, p *record.Piece, visit func(i int)) error {
 	u := &p.Usages
 	for i := range u.Len {
 		copy := uint64(u.Copy.At(i))
-		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.file, u.Offset.At(i))
+		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.File, u.Offset.At(i))
 		if !f.wanted || x.filter.TestsTime() && !x.passesTime(f, u.Time.At(i)) || !x.passesModel(&u.Model, i) {
 			continue
 		}
@@ -212,11 +196,11 @@ func (x *auditor) visitUsages(f *file, p *piece, visit func(i int)) error {
 
 // visitCalls visits the calls in a piece that pass the filters, each once, and the
 // results without a call.
-func (x *auditor) visitCalls(f *file, p *piece, visit func(i int)) error {
+func (x *auditor) visitCalls(f *file, p *record.Piece, visit func(i int)) error {
 	c, tested := &p.Calls, x.testsCalls()
 	for i := range c.Len {
 		copy := uint64(c.Copy.At(i))
-		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.file, c.Offset.At(i))
+		first := !x.entries.mayRepeat(copy) || x.entries.isFirst(copy, p.File, c.Offset.At(i))
 		switch {
 		case !x.orphans.exist():
 		case c.Flags(i).Kind() == session.CallMissing:
@@ -252,7 +236,7 @@ func (x *auditor) testsCalls() bool {
 }
 
 // passesCall applies the filters on calls.
-func (x *auditor) passesCall(f *file, p *piece, i int) bool {
+func (x *auditor) passesCall(f *file, p *record.Piece, i int) bool {
 	c := &p.Calls
 	switch {
 	case (x.req.Failed || x.req.Error) && !c.Flags(i).Failed(),

@@ -82,7 +82,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		return nil, err
 	}
 	c := &fileCounter{x: x, history: name != "", want: path.Clean(session.Slashed(name)), table: groups[fileGroup]{}, t: &FileTable{}}
-	err = x.eachPiece(func(f *file, p *piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		if err := c.summaries(f, p); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ type fileCounter struct {
 }
 
 func (c *fileCounter) group(name string) *fileGroup {
-	return c.table.row(name, func() *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: name}} })
+	return c.table.row(name, func(name string) *fileGroup { return &fileGroup{row: FileRow{Type: "file", Path: name}} })
 }
 
 // touch returns a row of the history. After an error of an outline, the rows are of no
@@ -135,17 +135,17 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	return TouchRow{
-		Type: "touch", Path: name, Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), CWD: f.CWD,
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), CWD: f.CWD,
 		EntryID: entryID(c.outline, offset), Offset: offset,
 	}
 }
 
 // summaries counts the files that summaries list.
-func (c *fileCounter) summaries(f *file, p *piece) error {
+func (c *fileCounter) summaries(f *file, p *record.Piece) error {
 	req, t := c.x.req, &p.Touches
 	for i := range t.Len {
 		at, offset := t.Time.At(i), t.Offset.At(i)
-		first := c.listed.isFirst(uint64(t.Copy.At(i)), p.file, offset)
+		first := c.listed.isFirst(uint64(t.Copy.At(i)), p.File, offset)
 		if !f.wanted || !c.x.passesTime(f, at) || !first || len(req.Tools) > 0 || req.Failed || req.Error {
 			continue
 		}
@@ -173,7 +173,7 @@ func (c *fileCounter) summaries(f *file, p *piece) error {
 
 // call counts the files that a call names. Several edits of one file in one call are one
 // touch.
-func (c *fileCounter) call(f *file, p *piece, i int) {
+func (c *fileCounter) call(f *file, p *record.Piece, i int) {
 	calls, flags := &p.Calls, p.Calls.Flags(i)
 	if flags.Kind() == session.CallMissing {
 		return
@@ -188,7 +188,7 @@ func (c *fileCounter) call(f *file, p *piece, i int) {
 		if c.history {
 			if isFile(name, c.want) {
 				row := c.touch(f, name, at, calls.Offset.At(i))
-				row.Action, row.Tool, row.Status = action, tool, status(flags.Kind(), flags.HasResult(), failed)
+				row.Action, row.Tool, row.Status = action, strings.Clone(tool), status(flags.Kind(), flags.HasResult(), failed)
 				c.t.Touches = append(c.t.Touches, row)
 			}
 			continue

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"pigrep/index"
@@ -166,7 +167,11 @@ func (t *table[T]) find(i int) *T {
 	}
 	row := t.rows[string(t.key)]
 	if row == nil {
-		row = t.build(slices.Clone(t.values))
+		values := slices.Clone(t.values)
+		for k, v := range values {
+			values[k] = strings.Clone(v) // the piece's own
+		}
+		row = t.build(values)
 		t.rows[string(t.key)] = row
 	}
 	return row
@@ -190,11 +195,13 @@ func dayOf(t time.Time) day {
 // groups are rows by a name.
 type groups[T any] map[string]*T
 
-// row returns the row with a name, and makes it with build when it is new.
-func (g groups[T]) row(name string, build func() *T) *T {
+// row returns the row with a name, of which it keeps a copy, and makes it with build when
+// it is new.
+func (g groups[T]) row(name string, build func(name string) *T) *T {
 	row, ok := g[name]
 	if !ok {
-		row = build()
+		name = strings.Clone(name)
+		row = build(name)
 		g[name] = row
 	}
 	return row

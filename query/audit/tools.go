@@ -76,6 +76,9 @@ func (g *toolGroup) add(f *file, c *record.Calls, i int) {
 		g.row.Errors++
 	}
 	if d := c.Duration(i); d != session.Unknown {
+		if len(g.durations) == cap(g.durations) {
+			g.durations = slices.Grow(g.durations, max(len(g.durations), 64)) // append would grow it in more steps
+		}
 		g.durations = append(g.durations, d)
 	}
 }
@@ -124,7 +127,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	}
 	table := newTable(&req, func(keys []string) *toolGroup { return &toolGroup{keys: keys, row: ToolRow{Type: "tool"}} })
 	total := &toolGroup{row: ToolRow{Type: "total"}}
-	err = x.eachPiece(func(f *file, p *piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		c := &p.Calls
 		table.begin(f, &c.Time, &c.Tool, &c.Model)
 		return x.visitCalls(f, p, func(i int) {
@@ -135,6 +138,11 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	if err != nil {
 		return nil, err
 	}
+	timed := 0
+	for _, g := range table.rows {
+		timed += len(g.durations)
+	}
+	total.durations = make([]int32, 0, timed)
 	for _, g := range table.rows {
 		total.addRow(g)
 	}

@@ -60,13 +60,35 @@ func (g *usageGroup) add(f *file, u *session.Usage) {
 	r.Output += u.Output
 	r.CacheRead += u.CacheRead
 	r.CacheWrite += u.CacheWrite
-	r.Tokens += u.Tokens()
 	g.cost.add(u.Cost)
 	r.Entries++
 	if u.Unusable {
 		r.Unusable++
 	}
 	g.files.add(f)
+}
+
+// addRow adds the uses of a row of the table, but not their cost and files: of floating
+// point numbers, the sum depends on the order.
+func (g *usageGroup) addRow(u *UsageRow) {
+	r := &g.row
+	r.Input += u.Input
+	r.Output += u.Output
+	r.CacheRead += u.CacheRead
+	r.CacheWrite += u.CacheWrite
+	r.Entries += u.Entries
+	r.Unusable += u.Unusable
+}
+
+func (g *usageGroup) tokens() int64 {
+	return g.row.Input + g.row.Output + g.row.CacheRead + g.row.CacheWrite
+}
+
+// sourceGroup is a SourceRow under construction.
+type sourceGroup struct {
+	name   string
+	tokens int64
+	cost   sum
 }
 
 // sum is a compensated sum (Kahan-Babuska). A plain one of 100,000 costs is wrong by
@@ -85,11 +107,15 @@ func (s *sum) add(v float64) {
 
 func (s *sum) total() float64 { return s.value + s.lost }
 
-// finish returns the row once all uses are added. The cost is rounded to ten digits, so
-// that it reads 0.7232, not 0.7232000000000001.
+// rounded returns the total rounded to ten digits, so that it reads 0.7232, not
+// 0.7232000000000001.
+func (s *sum) rounded() float64 { return math.Round(s.total()*1e10) / 1e10 }
+
+// finish returns the row once all uses are added.
 func (g *usageGroup) finish() UsageRow {
 	r := g.row
-	r.Cost, r.Sessions = math.Round(g.cost.total()*1e10)/1e10, g.files.n
+	r.Tokens = g.tokens()
+	r.Cost, r.Sessions = g.cost.rounded(), g.files.n
 	return r
 }
 
@@ -103,11 +129,11 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if err != nil {
 		return nil, err
 	}
-	build := func(keys []string) *usageGroup { return &usageGroup{keys: keys, row: UsageRow{Type: "usage"}} }
-	table, sources := newTable(&req, build), groups[usageGroup]{}
-	var bySource []*usageGroup // of a piece, by their numbers there
+	table := newTable(&req, func(keys []string) *usageGroup { return &usageGroup{keys: keys, row: UsageRow{Type: "usage"}} })
+	sources := groups[sourceGroup]{}
+	var bySource []*sourceGroup // of a piece, by their numbers there
 	total := &usageGroup{row: UsageRow{Type: "total"}}
-	err = x.eachPiece(func(f *file, p *piece) error {
+	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		u := &p.Usages
 		table.begin(f, &u.Time, nil, &u.Model)
 		bySource = emptied(bySource, len(u.Source.List))
@@ -116,31 +142,32 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 			table.row(i).add(f, &use)
 			n := u.Source.Number(i)
 			if bySource[n] == nil {
-				name := u.Source.List[n]
-				bySource[n] = sources.row(name, func() *usageGroup { return build([]string{name}) })
+				bySource[n] = sources.row(u.Source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
 			}
-			bySource[n].add(f, &use)
-			total.add(f, &use)
+			bySource[n].tokens += use.Tokens()
+			bySource[n].cost.add(use.Cost)
+			total.cost.add(use.Cost)
+			total.files.add(f)
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &UsageTable{By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	for _, g := range table.rows {
-		g.row.Cost = g.cost.total() // rows are ordered by the cost before it is rounded
+		total.addRow(&g.row)
 	}
+	t := &UsageTable{By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
-		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.row.Cost, a.row.Cost), cmp.Compare(b.row.Tokens, a.row.Tokens), slices.Compare(a.keys, b.keys))
+		// By the cost before it is rounded.
+		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.total(), a.cost.total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))
 	})
 	for _, g := range rows {
 		row := g.finish()
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
 	}
-	for _, g := range sources.sorted(func(a, b *usageGroup) int { return slices.Compare(a.keys, b.keys) }) {
-		row := g.finish()
-		t.Sources = append(t.Sources, SourceRow{g.keys[0], row.Tokens, row.Cost})
+	for _, g := range sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
+		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, g.cost.rounded()})
 	}
 	return t, nil
 }
