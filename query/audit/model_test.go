@@ -1,0 +1,496 @@
+package audit_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query/audit"
+	"pigrep/query/filter"
+)
+
+// The tables are compared with those of a model that keeps all facts as they are and
+// counts them one by one, while files are added, grow, are rewritten and deleted, on disk
+// and in memory.
+func TestTablesAgainstModel(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(21, 22))
+	dir := t.TempDir()
+	w, err := index.OpenWriter(dir, index.WriterOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	m := &model{rnd: rnd, files: make(map[uint32]*session.Record)}
+	for round := range 12 {
+		b := index.NewBatch()
+		m.changed = make(map[uint32]bool)
+		for range 1 + rnd.IntN(6) {
+			m.change(t, w, b)
+		}
+		if err := w.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := index.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.compare(t, fmt.Sprint("round ", round), r)
+		if round%3 == 2 {
+			b := index.NewBatch()
+			m.changed = make(map[uint32]bool)
+			committed := maps.Clone(m.files)
+			m.change(t, w, b)
+			with, err := r.With(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.compare(t, fmt.Sprint("in memory after round ", round), with)
+			m.files = committed
+			with.Close()
+		}
+		r.Close()
+	}
+}
+
+type model struct {
+	rnd     *rand.Rand
+	files   map[uint32]*session.Record // with an unterminated last line
+	copies  []session.Facts            // entries that forks may copy: their facts
+	changed map[uint32]bool            // in the current batch
+}
+
+// change adds a change of some file to a batch, unless it has one of it.
+func (m *model) change(t *testing.T, w *index.Writer, b *index.Batch) {
+	number := uint32(1 + m.rnd.IntN(9))
+	if m.changed[number] {
+		return
+	}
+	m.changed[number] = true
+	rec, err := w.RecordToContinue(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch n := m.rnd.IntN(8); {
+	case n == 0 && rec != nil:
+		b.DeleteFile(number)
+		delete(m.files, number)
+		return
+	case n < 3 || rec == nil:
+		rec = &session.Record{}
+		rec.File, rec.Path, rec.ID, rec.CWD = number, fmt.Sprint("/s/", number), fmt.Sprint("id", number), fmt.Sprint("/work/", number%3)
+		rec.Version, rec.Messages, rec.Mtime = 3, m.rnd.IntN(50), m.time()*1e6
+		if m.rnd.IntN(5) > 0 {
+			rec.Timestamp = time.UnixMilli(m.time()).UTC()
+		}
+		b.DeleteDocuments(number)
+	}
+	if rec.Facts == nil {
+		rec.Facts = &session.Facts{}
+	}
+	m.grow(rec.Facts, m.rnd.IntN(400)>>m.rnd.IntN(8))
+	full := rec
+	rec.TailBytes = 0
+	if m.rnd.IntN(3) == 0 {
+		full = rec.Clone()
+		m.grow(full.Facts, 1)
+		full.TailBytes = 1
+		b.Put(rec, full)
+	} else {
+		b.Put(rec, nil)
+	}
+	kept := *full
+	kept.Facts = full.Facts.Clone()
+	m.files[number] = &kept
+}
+
+// time is in the nights when clocks change, and around the turn of a year.
+func (m *model) time() int64 {
+	days := []time.Time{time.Date(2025, 3, 30, 0, 0, 0, 0, time.UTC), time.Date(2025, 11, 2, 5, 0, 0, 0, time.UTC), time.Date(2025, 12, 31, 23, 0, 0, 0, time.UTC)}
+	return days[m.rnd.IntN(len(days))].UnixMilli() + m.rnd.Int64N(100*3600*1000)
+}
+
+// grow adds entries, some of them copies of others.
+func (m *model) grow(f *session.Facts, n int) {
+	rnd := m.rnd
+	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
+	offset := int64(0)
+	if n := len(f.Calls); n > 0 {
+		offset = f.Calls[n-1].Offset
+	}
+	if n := len(f.Usages); n > 0 {
+		offset = max(offset, f.Usages[n-1].Offset)
+	}
+	for range n {
+		offset += 1 + rnd.Int64N(300)
+		if len(m.copies) > 0 && rnd.IntN(4) == 0 {
+			e := m.copies[rnd.IntN(len(m.copies))]
+			for _, u := range e.Usages {
+				u.Offset = offset
+				f.Usages = append(f.Usages, u)
+			}
+			orphans := rnd.IntN(4) == 0 // the fork has results only
+			for _, c := range e.Calls {
+				c.Offset = offset
+				switch answered := c.HasResult && c.ResultCopy != c.Copy; {
+				case answered && orphans:
+					c = session.CallFact{Offset: offset, Time: c.Time, Copy: c.ResultCopy, Kind: session.CallMissing, Part: -1, Tool: c.Tool, Outcome: c.Outcome}
+					offset++
+				case answered:
+					c.Result = offset + 7
+				case orphans:
+					continue
+				case c.HasResult:
+					c.Result = offset
+				}
+				f.AddCall(c)
+			}
+			continue
+		}
+		at, hash := m.time(), rnd.Uint64()
+		if rnd.IntN(9) == 0 {
+			hash = 0
+			if rnd.IntN(2) == 0 {
+				at = 0
+			}
+		}
+		model := pick("", "a/one", "a/two", "b/three")
+		var e session.Facts
+		if rnd.IntN(3) > 0 {
+			e.Usages = []session.UsageFact{{
+				Offset: offset, Time: at, Copy: hash, Source: pick("assistant", "compaction", "usage"), Model: model,
+				Usage: session.Usage{Input: rnd.Int64N(1e6), Output: rnd.Int64N(1e3), CacheRead: rnd.Int64N(1e12), CacheWrite: rnd.Int64N(9), Cost: float64(rnd.IntN(4096)) / 1024, Unusable: rnd.IntN(9) == 0},
+			}}
+		}
+		for part := range rnd.IntN(4) {
+			c := session.CallFact{
+				Offset: offset, Time: at, Copy: hash, Part: part, Kind: session.CallKind(rnd.IntN(3)), Tool: pick("bash", "read", "Edit", "!", ""), Model: model, Broken: rnd.IntN(9) == 0,
+				Outcome: session.Outcome{Failed: rnd.IntN(5) == 0, Bytes: rnd.Int64N(1e6), Exit: session.Unknown, Duration: session.Unknown},
+			}
+			if rnd.IntN(4) > 0 {
+				c.Duration, c.Exit = rnd.Int32N(1<<20)>>rnd.IntN(20), int32(rnd.IntN(3))
+			}
+			for range rnd.IntN(4) {
+				c.Programs = append(c.Programs, pick("git diff", "ls", "cat", "go test"))
+			}
+			if rnd.IntN(3) > 0 {
+				c.HasResult, c.Result, c.ResultCopy = true, offset, hash
+				if c.Kind == session.CallPlain && hash != 0 {
+					c.Result, c.ResultCopy = offset+7, hash+uint64(part)+1
+				}
+			}
+			e.Calls = append(e.Calls, c)
+		}
+		f.Usages = append(f.Usages, e.Usages...)
+		for _, c := range e.Calls {
+			f.AddCall(c)
+		}
+		m.copies = append(m.copies, e)
+	}
+}
+
+// request asks for something at random.
+func (m *model) request() audit.Request {
+	rnd := m.rnd
+	req := audit.Request{Location: time.UTC}
+	if rnd.IntN(2) == 0 {
+		req.Location = time.FixedZone("", (rnd.IntN(27*4)-12*4)*15*60)
+	}
+	dimensions := slices.Clone(audit.Dimensions)
+	rnd.Shuffle(len(dimensions), func(i, k int) { dimensions[i], dimensions[k] = dimensions[k], dimensions[i] })
+	req.By = dimensions[:rnd.IntN(4)]
+	if rnd.IntN(4) == 0 {
+		req.Tools = []string{"BASH", "edit"}[:1+rnd.IntN(2)]
+	}
+	if rnd.IntN(4) == 0 {
+		req.Models = []string{"a/"}
+	}
+	if rnd.IntN(3) == 0 {
+		req.Since = time.UnixMilli(m.time())
+	}
+	if rnd.IntN(4) == 0 {
+		req.Until = time.UnixMilli(m.time())
+	}
+	if rnd.IntN(3) == 0 {
+		req.Spec.Sessions = []string{"id1", "id4", "id5"}
+	}
+	req.Failed = rnd.IntN(5) == 0
+	return req
+}
+
+func (m *model) compare(t *testing.T, when string, r *index.Reader) {
+	t.Helper()
+	files := slices.SortedFunc(maps.Values(m.files), func(a, b *session.Record) int {
+		return cmp.Or(session.CompareHeaders(&a.Header, &b.Header), cmp.Compare(a.Path, b.Path))
+	})
+	for range 12 {
+		req := m.request()
+		tools, err := audit.Tools(context.Background(), r, nil, nil, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands, err := audit.Commands(context.Background(), r, nil, nil, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byUsage := req
+		byUsage.By = slices.DeleteFunc(slices.Clone(req.By), func(by string) bool { return by == "tool" })
+		usage, err := audit.Usage(context.Background(), r, byUsage)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := count(files, req)
+		for _, x := range []struct{ want, got any }{
+			{want.tools, lines(tools.Rows)}, {want.toolTotal, lines([]audit.ToolRow{tools.Total})}, {want.copies, tools.Coverage.Copies},
+			{want.commands, lines(commands.Rows)}, {want.shell, [2]int{commands.Calls, commands.Unparsed}}, {want.commandCopies, commands.Coverage.Copies},
+			{want.usage, lines(usage.Rows)}, {want.usageTotal, lines([]audit.UsageRow{usage.Total})}, {want.sources, lines(usage.Sources)}, {want.usageCopies, usage.Coverage.Copies},
+		} {
+			if diff := gocmp.Diff(x.want, x.got); diff != "" {
+				t.Fatalf("%s, %+v (-want +got):\n%s", when, req, diff)
+			}
+		}
+	}
+}
+
+// lines writes down rows, which are ordered by what they count, in an order of their own.
+func lines[T any](rows []T) []string {
+	list := []string{}
+	for _, r := range rows {
+		b, _ := json.Marshal(r)
+		list = append(list, string(b))
+	}
+	slices.Sort(list)
+	return list
+}
+
+type counts struct {
+	tools, toolTotal, commands, usage, usageTotal, sources []string
+	copies, commandCopies, usageCopies                     int
+	shell                                                  [2]int
+}
+
+type tally[T any] struct {
+	row       *T
+	files     map[string]bool
+	durations []int
+	last      int64
+	answered  int
+}
+
+func tallyOf[T any](m map[string]*tally[T], key string, row T) *tally[T] {
+	if m[key] == nil {
+		m[key] = &tally[T]{row: &row, files: make(map[string]bool)}
+	}
+	return m[key]
+}
+
+// count counts facts one by one.
+func count(files []*session.Record, req audit.Request) (w counts) {
+	wanted := func(f *session.Record, ms int64, model string) bool {
+		at := f.TimeOf(&session.Node{Time: ms}).UnixMilli()
+		return req.Spec.Compile().Session(&f.Summary) && (req.Since.IsZero() || at >= req.Since.UnixMilli()) && (req.Until.IsZero() || at <= req.Until.UnixMilli()) &&
+			(len(req.Models) == 0 || filter.IsModel(model, req.Models))
+	}
+	key := func(by []string, f *session.Record, ms int64, tool, model string) (k audit.Key, joined string) {
+		at := f.TimeOf(&session.Node{Time: ms}).In(req.Location)
+		for _, by := range by {
+			switch by {
+			case "tool":
+				k.Tool = &tool
+			case "model":
+				k.Model = &model
+			case "project":
+				k.Project = &f.CWD
+			case "session":
+				k.SessionPath, k.SessionID = f.Path, f.ID
+			case "day":
+				k.Day = at.Format("2006-01-02")
+			case "month":
+				k.Month = at.Format("2006-01")
+			case "week":
+				year, week := at.ISOWeek()
+				k.Week = fmt.Sprintf("%04d-W%02d", year, week)
+			}
+		}
+		b, _ := json.Marshal(k)
+		return k, string(b)
+	}
+	type place struct {
+		file   string
+		offset int64
+	}
+	calls, uses, results := make(map[uint64]place), make(map[uint64]place), make(map[uint64]bool)
+	first := func(seen map[uint64]place, copy uint64, p place) bool {
+		if copy == 0 {
+			return true
+		}
+		if _, ok := seen[copy]; !ok {
+			seen[copy] = p
+		}
+		return seen[copy] == p
+	}
+	tools, commands, usage, sources := make(map[string]*tally[audit.ToolRow]), make(map[string]*tally[audit.CommandRow]), make(map[string]*tally[audit.UsageRow]), make(map[string]*tally[audit.SourceRow])
+	toolTotal, usageTotal := tallyOf(map[string]*tally[audit.ToolRow]{}, "", audit.ToolRow{Type: "total"}), tallyOf(map[string]*tally[audit.UsageRow]{}, "", audit.UsageRow{Type: "total"})
+	for _, f := range files {
+		if f.Facts == nil {
+			continue
+		}
+		for i := range f.Facts.Calls {
+			c := &f.Facts.Calls[i]
+			isFirst := first(calls, c.Copy, place{f.Path, c.Offset})
+			if c.Kind == session.CallMissing && c.Copy != 0 {
+				isFirst = isFirst && !results[c.Copy]
+				results[c.Copy] = true
+			} else if c.HasResult && c.Result != c.Offset {
+				results[c.ResultCopy] = true
+			}
+			if !wanted(f, c.Time, c.Model) || req.Failed && !c.Failed ||
+				len(req.Tools) > 0 && !slices.ContainsFunc(req.Tools, func(t string) bool { return strings.EqualFold(t, c.Tool) }) {
+				continue
+			}
+			if !isFirst {
+				w.copies++
+				if len(c.Programs) > 0 || c.Broken {
+					w.commandCopies++
+				}
+				continue
+			}
+			at := f.TimeOf(&session.Node{Time: c.Time}).UnixMilli()
+			by := req.By
+			if len(by) == 0 {
+				by = []string{"tool"}
+			}
+			k, joined := key(by, f, c.Time, c.Tool, c.Model)
+			for _, g := range []*tally[audit.ToolRow]{tallyOf(tools, joined, audit.ToolRow{Type: "tool", Key: k}), toolTotal} {
+				g.files[f.Path] = true
+				g.last = max(g.last, at)
+				if c.Kind == session.CallMissing {
+					g.row.NoCall++
+					continue
+				}
+				g.row.Calls++
+				g.row.Bytes += c.Bytes
+				switch {
+				case c.HasResult:
+					g.answered++
+				default:
+					g.row.NoResult++
+				}
+				if c.Kind == session.CallNested {
+					g.row.Nested++
+				}
+				if c.Failed {
+					g.row.Errors++
+				}
+				if c.Duration >= 0 {
+					g.durations = append(g.durations, int(c.Duration))
+				}
+			}
+			if len(c.Programs) == 0 && !c.Broken {
+				continue
+			}
+			w.shell[0]++
+			if c.Broken {
+				w.shell[1]++
+			}
+			for i, p := range c.Programs {
+				g := tallyOf(commands, p, audit.CommandRow{Type: "command", Program: p})
+				g.row.Runs++
+				if slices.Contains(c.Programs[:i], p) {
+					continue
+				}
+				g.row.Calls++
+				if c.Failed {
+					g.row.Failed++
+				}
+				g.files[f.Path] = true
+				g.last = max(g.last, at)
+			}
+		}
+		for i := range f.Facts.Usages {
+			u := &f.Facts.Usages[i]
+			isFirst := first(uses, u.Copy, place{f.Path, u.Offset})
+			if !wanted(f, u.Time, u.Model) {
+				continue
+			}
+			if !isFirst {
+				w.usageCopies++
+				continue
+			}
+			by := slices.DeleteFunc(slices.Clone(req.By), func(by string) bool { return by == "tool" })
+			if len(by) == 0 {
+				by = []string{"model"}
+			}
+			k, joined := key(by, f, u.Time, "", u.Model)
+			for _, g := range []*tally[audit.UsageRow]{tallyOf(usage, joined, audit.UsageRow{Type: "usage", Key: k}), usageTotal} {
+				r := g.row
+				g.files[f.Path] = true
+				r.Input, r.Output, r.CacheRead, r.CacheWrite = r.Input+u.Input, r.Output+u.Output, r.CacheRead+u.CacheRead, r.CacheWrite+u.CacheWrite
+				r.Tokens += u.Tokens()
+				r.Cost += u.Cost // exact: the costs are 1/1024 each
+				r.Entries++
+				if u.Unusable {
+					r.Unusable++
+				}
+			}
+			s := tallyOf(sources, u.Source, audit.SourceRow{Source: u.Source})
+			s.row.Tokens += u.Tokens()
+			s.row.Cost += u.Cost
+		}
+	}
+	finishTool := func(g *tally[audit.ToolRow]) audit.ToolRow {
+		r := *g.row
+		r.Sessions, r.Timed = len(g.files), len(g.durations)
+		if g.last != 0 {
+			r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
+		}
+		if g.answered > 0 {
+			r.ErrorRate = float64(r.Errors) / float64(g.answered)
+		}
+		if n := len(g.durations); n > 0 {
+			slices.Sort(g.durations)
+			p50, p95 := int32(g.durations[(50*n+99)/100-1]), int32(g.durations[(95*n+99)/100-1])
+			r.P50, r.P95 = &p50, &p95
+		}
+		return r
+	}
+	var toolRows []audit.ToolRow
+	for _, g := range tools {
+		toolRows = append(toolRows, finishTool(g))
+	}
+	var commandRows []audit.CommandRow
+	for _, g := range commands {
+		r := *g.row
+		r.Sessions, r.Last = len(g.files), session.Time{Time: time.UnixMilli(g.last).UTC()}
+		commandRows = append(commandRows, r)
+	}
+	finishUsage := func(g *tally[audit.UsageRow]) audit.UsageRow {
+		r := *g.row
+		r.Sessions = len(g.files)
+		return r
+	}
+	var usageRows []audit.UsageRow
+	for _, g := range usage {
+		usageRows = append(usageRows, finishUsage(g))
+	}
+	var sourceRows []audit.SourceRow
+	for _, g := range sources {
+		sourceRows = append(sourceRows, *g.row)
+	}
+	w.tools, w.toolTotal, w.commands = lines(toolRows), lines([]audit.ToolRow{finishTool(toolTotal)}), lines(commandRows)
+	w.usage, w.usageTotal, w.sources = lines(usageRows), lines([]audit.UsageRow{finishUsage(usageTotal)}), lines(sourceRows)
+	return w
+}
