@@ -104,6 +104,40 @@ func TestFactsRoundTrip(t *testing.T) {
 	}
 }
 
+// Pieces come in the order of the files, with the number of their first call.
+func TestAllFacts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(11, 12))
+	set, want := NewFactSet(CallFacts), []string{}
+	for file := range uint32(60) {
+		number := 0
+		for piece := range rnd.IntN(4) {
+			f := anyFacts(rnd, 1+rnd.IntN(20))
+			set.Add(CallFacts, 60-file, PieceName(piece), inMemory(EncodeFacts(CallFacts, f)))
+			want = append(want, fmt.Sprint(file, number, len(f.Calls), f.Calls[0].Tool))
+			number += len(f.Calls)
+		}
+	}
+	var files []uint32
+	for file := range uint32(60) {
+		files = append(files, 60-file)
+	}
+	for _, some := range []int{0, 1, 7, len(want)} {
+		got := []string{}
+		for p, err := range set.All(files) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) == some {
+				break
+			}
+			got = append(got, fmt.Sprint(p.File, p.Number, p.Calls.Len, p.Calls.Tool.At(0)))
+		}
+		if diff := cmp.Diff(want[:some], got); diff != "" {
+			t.Fatalf("%d pieces (-want +got):\n%s", some, diff)
+		}
+	}
+}
+
 // Details that are missing, or are those of other calls, are damage.
 func TestFactsWithoutDetails(t *testing.T) {
 	f := anyFacts(rand.New(rand.NewPCG(9, 9)), 3)
