@@ -73,7 +73,10 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	req := sessions.FromSearch(base)
-	req.Named, req.Forks, req.Resume = o.named, o.forks, p.agents.ResumeCommand
+	req.Named, req.Forks = o.named, o.forks
+	if o.json || o.jsonl { // the only ones that have it
+		req.Resume = p.agents.ResumeCommand
+	}
 	var list *sessions.Response
 	x, err := o.ask(ctx, a, p, func(ctx context.Context, r *index.Reader) (err error) {
 		if list, err = sessions.List(ctx, r, p.agents, disk{}, req); err != nil {
