@@ -1,4 +1,11 @@
 package index
 
+import "context"
+
+// MergeSmallBulk is MergeBulk for small segments.
+func (w *Writer) MergeSmallBulk(ctx context.Context) error {
+	return w.mergeBulk(ctx, bulkSizes{least: 1, most: 20 << 10, few: 2})
+}
+
 // Settle waits for what Publish leaves running in the background.
 func (w *Writer) Settle() { w.pruning.Wait() }

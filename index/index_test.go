@@ -540,6 +540,40 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// MergeBulk merges a few segments at a time, until there are few.
+func TestMergeBulk(t *testing.T) {
+	dir := t.TempDir()
+	w := openWriter(t, dir)
+	const commits = 12
+	for i := range commits {
+		b := index.NewBatch()
+		putFile(b, w.NextFile(), fmt.Sprint("/", i), "words")
+		commit(t, w, b)
+	}
+	publish(t, w)
+	if openReader(t, dir).Crowded() {
+		t.Error("small segments count as those of a bulk")
+	}
+	before := commits
+	for range commits {
+		if err := w.MergeSmallBulk(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r := openReader(t, dir)
+		got := len(r.Segments())
+		if found := found(t, r, segment.FieldText, "words"); len(found) != commits {
+			t.Fatalf("%d found in %d segments", len(found), got)
+		}
+		if got == before {
+			break
+		}
+		before = got
+	}
+	if before > 4 {
+		t.Errorf("%d segments are left", before)
+	}
+}
+
 // Without Merge, segments stay as they are.
 func TestNoMerge(t *testing.T) {
 	dir := t.TempDir()

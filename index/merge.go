@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	"golang.org/x/sync/errgroup"
 
 	"pigrep/index/segment"
 )
@@ -63,6 +64,67 @@ func (w *Writer) Merge() error {
 	return nil
 }
 
+// bulkSizes say which segments of a bulk MergeBulk merges: those of at least least bytes,
+// into segments of up to most bytes. It merges nothing while there are no more than few
+// segments. Each one costs a search 0.2 to 0.5 ms of CPU.
+type bulkSizes struct {
+	least, most int64
+	few         int
+}
+
+var bulkMerges = bulkSizes{least: 8 << 20, most: 80 << 20, few: 6}
+
+// lists returns which segments to merge: at most two lists, of at least two each.
+func (b bulkSizes) lists(segments []*segment.Segment) (lists [][]*segment.Segment) {
+	if len(segments) <= b.few {
+		return nil
+	}
+	var list []*segment.Segment
+	var size int64
+	for _, s := range segments {
+		if s.Size() < b.least || s.Size() > b.most/2 {
+			continue
+		}
+		if size+s.Size() > b.most {
+			lists = append(lists, list)
+			list, size = nil, 0
+		}
+		list, size = append(list, s), size+s.Size()
+	}
+	if len(list) > 1 {
+		lists = append(lists, list)
+	}
+	return lists[:min(len(lists), 2)]
+}
+
+// Crowded reports whether a bulk left so many segments that MergeBulk merges some.
+func (r *Reader) Crowded() bool { return len(bulkMerges.lists(r.segments)) > 0 }
+
+// MergeBulk merges some of the segments that a bulk left, which takes two to four seconds
+// of CPU, and publishes. Call it again until no reader is Crowded. A cancelled merge leaves
+// the segments as they were.
+func (w *Writer) MergeBulk(ctx context.Context) error { return w.mergeBulk(ctx, bulkMerges) }
+
+func (w *Writer) mergeBulk(ctx context.Context, sizes bulkSizes) error {
+	w.work.Lock()
+	defer w.work.Unlock()
+	if w.failed != nil {
+		return w.failed
+	}
+	var err error
+	if lists := sizes.lists(w.head.segments); len(lists) > 0 { // else another process has merged them
+		err = w.merge(ctx, lists...)
+	}
+	if err == nil {
+		err = w.publish()
+	}
+	if err != nil {
+		return fmt.Errorf("merge: %w", w.explain(err))
+	}
+	w.tidy()
+	return nil
+}
+
 // planned is a segment as the planner sees it.
 type planned struct {
 	*segment.Segment
@@ -103,18 +165,33 @@ func (w *Writer) Compact(ctx context.Context) error {
 	return nil
 }
 
-// merge replaces segments with one that has their live documents.
-func (w *Writer) merge(ctx context.Context, list []*segment.Segment) error {
+// merge replaces each list of segments with one segment that has their live documents. It
+// works on all lists at the same time.
+func (w *Writer) merge(ctx context.Context, lists ...[]*segment.Segment) error {
 	w.pruning.Wait()
-	merged, err := segment.Merge(ctx, list, w.newSegment())
-	if err != nil {
+	merged := make([]*segment.Segment, len(lists))
+	var group errgroup.Group
+	for i, list := range lists {
+		path := w.newSegment()
+		group.Go(func() (err error) {
+			merged[i], err = segment.Merge(ctx, list, path)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		for _, s := range merged {
+			if s != nil { // the next publishing removes the file
+				err = errors.Join(err, s.Close())
+			}
+		}
 		return err
 	}
+	replaced := slices.Concat(lists...)
 	var segments []*segment.Segment
 	for _, s := range w.head.segments {
-		if !slices.Contains(list, s) {
+		if !slices.Contains(replaced, s) {
 			segments = append(segments, s)
 		}
 	}
-	return w.advance(append(retain(segments...), merged), w.head.table)
+	return w.advance(append(retain(segments...), merged...), w.head.table)
 }

@@ -299,8 +299,7 @@ func readContents(t interface{ Fatalf(string, ...any) }, r *index.Reader) conten
 	return c
 }
 
-// Whatever is committed, in whatever batches, with whatever merges of the engine
-// in between: what is published is what the model says.
+// Whatever is committed, in whatever batches, with whatever merges in between: what is published is what the model says.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := tempDir(t)
@@ -346,6 +345,13 @@ func TestModel(t *testing.T) {
 				if err := w.Merge(); err != nil {
 					rt.Fatalf("Merge: %v", err)
 				}
+			},
+			"merge bulk": func(rt *rapid.T) {
+				if err := w.MergeSmallBulk(t.Context()); err != nil {
+					rt.Fatalf("MergeBulk: %v", err)
+				}
+				published = m.clone()
+				check(rt)
 			},
 			"compact": func(rt *rapid.T) {
 				if err := w.Compact(t.Context()); err != nil {

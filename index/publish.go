@@ -64,11 +64,16 @@ func (w *Writer) Publish() (number uint64, err error) {
 	if err := w.publish(); err != nil {
 		return 0, fmt.Errorf("publish: %w", w.explain(err))
 	}
+	w.tidy()
+	return w.published.number, nil
+}
+
+// tidy removes old generations and renews the store for Bleve, in the background.
+func (w *Writer) tidy() {
 	w.pruning.Go(func() {
 		_ = w.prune(keepGenerations)
 		_ = w.renewStore()
 	})
-	return w.published.number, nil
 }
 
 // publish writes the files derived from the segments of the head, and makes the head

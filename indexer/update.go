@@ -98,6 +98,7 @@ type Result struct {
 	InMemory  Lag      // what Reader has in memory only
 	Unwritten error    // why the index could not be updated, where Reader has all of it in memory instead
 	Watcher   *Watcher // the watcher that the update was left to; nil if there was none
+	Crowded   bool     // a bulk left more segments than searches should have to read; see Commit
 
 	memory *uncommitted // nil if nothing is in memory only
 }
@@ -330,7 +331,7 @@ func (r *Result) setReader(reader *index.Reader) {
 	if r.Reader != nil {
 		r.Reader.Close()
 	}
-	r.Reader = reader
+	r.Reader, r.Crowded = reader, reader.Crowded()
 	r.Lag = Behind(r.Found, reader.Summaries())
 }
 

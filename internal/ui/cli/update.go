@@ -28,7 +28,14 @@ func (a *App) updateToRead(ctx context.Context, p *location, opened func(*index.
 	opt.Rebuild, opt.Opened = a.rebuild, opened
 	res, err := a.updateWith(ctx, opt)
 	a.mayRebuild = true
-	a.afterwards = func(ctx context.Context) error { return res.Commit(ctx, later) }
+	a.afterwards = func(ctx context.Context) error {
+		if res.Crowded {
+			memory := &updateMemory{}
+			memory.reads(largeUpdate)
+			defer memory.restore()
+		}
+		return res.Commit(ctx, later)
+	}
 	return res, err
 }
 
@@ -38,6 +45,9 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	defer end()
 	memory := &updateMemory{}
 	defer memory.restore()
+	if opt.Compact {
+		memory.reads(largeUpdate)
+	}
 	opt.Progress = func(p indexer.Progress) {
 		memory.reads(p.BytesTotal)
 		if progress != nil {
