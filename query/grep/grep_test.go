@@ -318,7 +318,9 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req Request, matches func(string
 	if kind == 1 {
 		req.Fixed, req.Patterns = true, []string{string(piece)}
 	} else {
-		expr = mutate(rng, piece)
+		if expr = mutate(rng, piece); rng.IntN(6) == 0 {
+			expr = longRuns[rng.IntN(len(longRuns))]
+		}
 		if rng.IntN(8) == 0 {
 			expr = "^" + expr
 		}
@@ -337,6 +339,11 @@ func (s *grepShelf) anyPattern(rng *rand.Rand) (req Request, matches func(string
 	}
 	re := regexp.MustCompile(expr)
 	return req, re.MatchString
+}
+
+// longRuns are expressions without a literal. Some texts have what they match.
+var longRuns = []string{
+	`[0-9a-f]{12,}`, `[qz]{20}`, `[a-z]{16}`, `\b[a-f]{8}\d{4}`, `é{13}z`, `_(?:[AB]1){6,9}`, `[\x{e0}-\x{ff}]{12}`, `(?:[d-f][a-e]){4}\d{8}.`, `[k-q]{20}$`, `[^ -/:-~]{30}`,
 }
 
 // mutate makes a regular expression that matches the text, mostly.

@@ -37,7 +37,8 @@
 //     "openFile(", "closeFile(". In the JSON of a session file some characters are
 //     escaped and others come from the adapter, which is why the prefilter of raw
 //     JSON looks for the longest piece without any of these. Here nothing has to be
-//     cut off.
+//     cut off. Without a literal a prefilter may look for a run of characters instead,
+//     such as the 40 of [0-9a-f]{40}.
 //   - Candidate documents. Lookup analyses each literal as the indexer analyses texts.
 //     "openFile(" becomes the term openfile, or one that ends with it, because the
 //     text may say reopenFile(. ".json" becomes a term that begins with json. The

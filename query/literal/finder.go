@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Finder finds one literal. It is immutable. It looks for the rarest byte of the
+// A Finder finds one literal, or a run. It is immutable. It looks for the rarest byte of the
 // literal with bytes.IndexByte and, where that byte turns out to be common, for the
 // two rarest bytes at their distance.
 //
@@ -22,6 +22,8 @@ type Finder struct {
 
 	rare                 int // offset of the rarest byte; -1 if all bytes are common
 	rareLower, rareUpper byte
+
+	run *run // looked for instead of a literal, if not nil
 }
 
 // A FinderState says how far a Finder has come in a text: the next literal, and the
@@ -85,7 +87,7 @@ func NewFinder(text []byte, fold bool) Finder {
 			}
 		}
 	}
-	n := Finder{text, fold, newPair(text[first], text[second], second-first, fold), first, -1, 0, 0}
+	n := Finder{Text: text, fold: fold, pair: newPair(text[first], text[second], second-first, fold), pairAt: first, rare: -1}
 	for i, c := range text {
 		if byteRank[c] < commonRank && (n.rare < 0 || cost(i) < cost(n.rare)) {
 			n.rare, n.rareLower, n.rareUpper = i, c, c
@@ -169,6 +171,9 @@ func IndexByteFrom(text []byte, c byte, from int) int {
 // at is the state that the last call for this text left, AtStart at first; from must
 // not be smaller than in that call.
 func (n *Finder) Find(text []byte, from int, at *FinderState) int {
+	if n.run != nil {
+		return n.run.next(text, from)
+	}
 	misses := 0
 	for p := from + n.rare; n.rare >= 0 && p < len(text); p++ {
 		if at.lower < p {

@@ -1,6 +1,7 @@
 package literal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -136,6 +137,9 @@ func Compile(patterns []string, req Options) (*Pattern, error) {
 	}
 	p.Required = Extract(tree, req.Word)
 	p.TextPrefilter, p.JSONPrefilter = textPrefilter(p.Required), jsonPrefilter(p.Required)
+	if r := longestRun(tree); r != nil {
+		p.TextPrefilter, p.JSONPrefilter = cmp.Or(p.TextPrefilter, r.prefilter(false)), cmp.Or(p.JSONPrefilter, r.prefilter(true))
+	}
 	p.IsLiteral = !req.Word && p.TextPrefilter != nil && !p.TextPrefilter.specialFold && tree.Op == syntax.OpLiteral && len(p.TextPrefilter.Finders) == 1 &&
 		len(p.TextPrefilter.Finders[0].Text) == len(string(tree.Rune))
 	if p.Program, err = syntax.Compile(tree.Simplify()); err != nil {

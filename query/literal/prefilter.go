@@ -122,16 +122,20 @@ func textPiece(l Literal) []byte {
 // it, nor can what the adapter inserts into the text of a call: separators between
 // values and their names, and the indexes of array elements.
 func jsonPiece(l Literal) []byte {
-	return longestPiece(l, func(r rune) bool {
-		switch r {
-		case '.', ':', '/', '"', '\\', '{', '}', '[', ']', 0x7f, utf8.RuneError:
-			return false
-		}
-		return r >= ' '
-	}, func(piece []byte) bool {
-		// No array has an index of 12 digits.
-		return len(piece) >= 12 || bytes.ContainsFunc(piece, func(r rune) bool { return r < '0' || '9' < r })
+	return longestPiece(l, isPlain, func(piece []byte) bool {
+		// No array has an index of so many digits.
+		return len(piece) >= minRun || bytes.ContainsFunc(piece, func(r rune) bool { return r < '0' || '9' < r })
 	})
+}
+
+// isPlain reports whether raw JSON has the character if the decoded text does, unless a
+// \u escape stands for it.
+func isPlain(r rune) bool {
+	switch r {
+	case '.', ':', '/', '"', '\\', '{', '}', '[', ']', 0x7f, utf8.RuneError:
+		return false
+	}
+	return r >= ' '
 }
 
 // longestPiece returns the longest piece of a literal that has only characters which
