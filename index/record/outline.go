@@ -23,15 +23,21 @@ type Entry struct {
 }
 
 // At returns the entry that begins at the byte offset; false if none does.
-func (o *Outline) At(offset int64) (Entry, bool) {
-	if e, ok := o.nodes.before(offset + 1); ok && e.Offset == offset {
-		return e, true
-	}
-	return Entry{}, false
-}
+func (o *Outline) At(offset int64) (Entry, bool) { return o.Walk().At(offset) }
 
 // Before returns the last entry that begins before the byte offset; false if none does.
-func (o *Outline) Before(offset int64) (Entry, bool) { return o.nodes.before(offset) }
+func (o *Outline) Before(offset int64) (last Entry, ok bool) {
+	w := o.Walk()
+	if g := w.groupOf(offset - 1); g < 0 || !w.enter(g, offset) {
+		return Entry{}, false
+	}
+	for last = w.entry; w.left > 0; last = w.entry {
+		if w.next(); w.entry.Offset >= offset {
+			break
+		}
+	}
+	return last, !w.d.Failed()
+}
 
 // The entries of a record are stored in groups, each of which can be decoded by itself:
 //
@@ -182,28 +188,55 @@ func (n *nodes) all() ([]session.Node, error) {
 	return list, nil
 }
 
-// before decodes the last entry that begins before the offset.
-func (n *nodes) before(offset int64) (Entry, bool) {
-	g := sort.Search(len(n.groups)/groupRowLen, func(g int) bool {
+// groupOf returns the group of the last entry at or before the offset, -1 if there is none.
+func (n *nodes) groupOf(offset int64) int {
+	return sort.Search(len(n.groups)/groupRowLen, func(g int) bool {
 		first, _ := n.group(g)
-		return first >= offset
+		return first > offset
 	}) - 1
-	if g < 0 {
+}
+
+// A Walk finds entries of an outline. It is fast if their offsets ascend. It is used by
+// one goroutine.
+type Walk struct {
+	*nodes
+	last  int // the group that was decoded last, -1 at first
+	left  int // entries of it that are not decoded
+	d     decoder
+	entry Entry
+}
+
+// Walk returns a new Walk.
+func (o *Outline) Walk() *Walk { return &Walk{nodes: &o.nodes, last: -1} }
+
+// At is Outline.At.
+func (w *Walk) At(offset int64) (Entry, bool) {
+	if g := w.groupOf(offset); g < 0 || !w.enter(g, offset) {
 		return Entry{}, false
 	}
-	_, start := n.group(g)
-	if start > uint64(len(n.rows)) {
-		return Entry{}, false
+	for w.left > 0 && w.entry.Offset < offset {
+		w.next()
 	}
-	d := decoder{format.NewDecoder(n.rows[start:])}
-	var last, e Entry
-	for range min(nodeGroup, n.count-g*nodeGroup) {
-		if d.node(&e, n.names); d.Failed() || e.Offset >= offset {
-			break
-		}
-		last = e
+	return w.entry, w.entry.Offset == offset && !w.d.Failed()
+}
+
+// enter begins to decode a group, unless the entry at the offset is still ahead in it.
+func (w *Walk) enter(g int, offset int64) bool {
+	if g == w.last && w.entry.Offset <= offset {
+		return true
 	}
-	return last, !d.Failed()
+	_, start := w.group(g)
+	if start > uint64(len(w.rows)) {
+		return false
+	}
+	w.last, w.left, w.d, w.entry = g, min(nodeGroup, w.count-g*nodeGroup), decoder{format.NewDecoder(w.rows[start:])}, Entry{}
+	w.next()
+	return true
+}
+
+func (w *Walk) next() {
+	w.d.node(&w.entry, w.names)
+	w.left--
 }
 
 // node decodes the next entry of a group over the one before.

@@ -54,11 +54,20 @@ func TestOutline(t *testing.T) {
 		if diff := cmp.Diff(session.Record{Summary: rec.Summary}, o.Record); diff != "" {
 			t.Errorf("the record of %d entries: %s", n, diff)
 		}
-		tree := rec.Tree()
+		tree, walk := rec.Tree(), o.Walk()
 		for i, node := range rec.Nodes {
 			want := Entry{node, tree.Active(i), tree.InContext(i)}
 			if got, ok := o.At(node.Offset); !ok || got != want {
 				t.Fatalf("entry %d of %d is %+v, %t, want %+v", i, n, got, ok, want)
+			}
+			for _, at := range []int{i, rnd.IntN(n)} { // forward, sometimes with a jump
+				if rnd.IntN(3) == 0 || at != i && rnd.IntN(20) > 0 {
+					continue
+				}
+				want := Entry{rec.Nodes[at], tree.Active(at), tree.InContext(at)}
+				if got, ok := walk.At(rec.Nodes[at].Offset); !ok || got != want {
+					t.Fatalf("walking, entry %d of %d is %+v, %t, want %+v", at, n, got, ok, want)
+				}
 			}
 			if got, ok := o.Before(node.Offset); ok != (i > 0) || ok && got.Offset != rec.Nodes[i-1].Offset {
 				t.Fatalf("before entry %d of %d is %+v, %t", i, n, got, ok)

@@ -70,7 +70,7 @@ func (w *worker) searchNamed(rec *record.Outline) error {
 		return nil
 	}
 	w.entryReader.Use(s)
-	list := w.task.entries
+	walk, list := rec.Walk(), w.task.entries
 	for len(list) > 0 {
 		if err := w.ctx.Err(); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (w *worker) searchNamed(rec *record.Outline) error {
 		w.nodes = w.nodes[:0]
 		end := from
 		for len(list) > 0 {
-			e, ok := rec.At(list[0])
+			e, ok := walk.At(list[0])
 			if !ok {
 				return entry.ErrChanged
 			}
