@@ -16,7 +16,7 @@ import (
 // Sizes of reads.
 const (
 	scanBuffer = 256 << 10 // fits into the cache of a core
-	maxGap     = 16 << 10  // largest gap between two entries that are read together
+	maxGap     = 32 << 10  // largest gap between two entries that are read together
 	maxRead    = 1 << 20   // most bytes of entries that are read together
 	probeRead  = 16 << 10  // first read of a line of unknown length
 	trimAfter  = 40        // session records after which the pages of the index are released
