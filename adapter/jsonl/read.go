@@ -363,6 +363,11 @@ func appendDecoded(dst, raw []byte) []byte {
 			}
 			room[n] = c
 			i, n = i+2, n+1
+			// Escapes often follow one another, as in the indentation of code.
+			for i+1 < len(raw) && n < len(room) && raw[i] == '\\' && unescaped[raw[i+1]] != 0 {
+				room[n] = unescaped[raw[i+1]]
+				i, n = i+2, n+1
+			}
 		}
 		dst = room[:n]
 		if i == len(raw) {
