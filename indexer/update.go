@@ -66,8 +66,12 @@ const DefaultBatch = 48 << 20
 // nothing: merging in proportion would take as long again.
 const bulkFrom = 128 << 20
 
-// publishEvery is the interval at which a long run publishes.
-const publishEvery = 2 * time.Second
+// A long run publishes at this interval, or less often if publishing would take more than
+// one part in publishShare of its time: it looks for duplicates in the whole index.
+const (
+	publishEvery = 2 * time.Second
+	publishShare = 20
+)
 
 // firstBatch is the amount of text in the first commit of each worker of a first
 // build. It is small so that something can be searched soon and the time left can be
@@ -354,10 +358,10 @@ type update struct {
 	steps  []Step
 	res    *Result
 
-	mu        sync.Mutex // guards res, done and published
+	mu        sync.Mutex // guards res, done and publishAt
 	done      Progress
 	pace      pace
-	published time.Time
+	publishAt time.Time
 }
 
 func (u *update) run(outer context.Context) error {
@@ -370,7 +374,7 @@ func (u *update) run(outer context.Context) error {
 	now := u.Now()
 	u.done.First = u.target.Empty()
 	if !u.done.First {
-		u.published = now
+		u.publishAt = now.Add(publishEvery)
 	}
 	todo := u.todo()
 	for _, s := range todo {
@@ -496,9 +500,9 @@ func (w *worker) commit() error {
 	now := w.Now()
 	w.mu.Lock()
 	w.pace.commitEnds(began, now)
-	due := err == nil && now.Sub(w.published) >= publishEvery
+	due := err == nil && !now.Before(w.publishAt)
 	if due {
-		w.published = now
+		w.publishAt = now.Add(publishEvery)
 	}
 	if err == nil {
 		w.done.Committed += w.bytes
@@ -509,11 +513,15 @@ func (w *worker) commit() error {
 		return err
 	}
 	w.batch, w.dirty, w.bytes, w.limit = index.NewBatch(), false, 0, w.BatchBytes
-	if due {
-		_, err := w.target.Publish()
-		return err
+	if !due {
+		return nil
 	}
-	return nil
+	_, err = w.target.Publish()
+	took := w.Now().Sub(now)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.publishAt = now.Add(max(publishEvery, publishShare*took))
+	return err
 }
 
 // read counts bytes that were read and indexed.
