@@ -71,12 +71,18 @@ func (u *Usages) appendTo(list []session.UsageFact) []session.UsageFact {
 	return list
 }
 
-func (d *factDecoder) usages() (u Usages) {
-	n := d.Count()
-	u.Offset, u.Time, u.Copy, u.unusable = d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+// usageEntries reads the beginning of usages.
+func (d *factDecoder) usageEntries() (u Usages) {
+	u.Len = d.Count()
+	u.Offset, u.Time, u.Copy = d.Column(u.Len), d.Column(u.Len), d.Column(u.Len)
+	return u
+}
+
+func (d *factDecoder) usages() Usages {
+	u := d.usageEntries()
+	n := u.Len
+	u.unusable, u.input, u.output, u.cacheRead, u.cacheWrite, u.cost = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
 	u.Source, u.Model = d.names(n), d.names(n)
-	u.Len = n
 	return u
 }
 
@@ -179,12 +185,18 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 	return list
 }
 
-func (d *factDecoder) calls() (c Calls) {
-	n := d.Count()
-	c.flags, c.Offset, c.Time, c.Copy, c.Part = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
-	c.Bytes, c.exit, c.duration, c.result, c.ResultCopy = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
+// callEntries reads the beginning of calls.
+func (d *factDecoder) callEntries() (c Calls) {
+	c.Len = d.Count()
+	c.flags, c.Offset, c.Time, c.Copy = d.Column(c.Len), d.Column(c.Len), d.Column(c.Len), d.Column(c.Len)
+	return c
+}
+
+func (d *factDecoder) calls() Calls {
+	c := d.callEntries()
+	n := c.Len
+	c.Part, c.Bytes, c.exit, c.duration, c.result, c.ResultCopy = d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n), d.Column(n)
 	c.Tool, c.Model, c.Programs = d.names(n), d.names(n), d.listsOf(n)
-	c.Len = n
 	return c
 }
 

@@ -57,15 +57,42 @@ type factDecoder struct {
 	lists []string // of names
 }
 
-// decode adds a stored piece of a kind.
-func (p *Piece) decode(kind FactKind, stored []byte) error {
+// open returns a decoder of what a stored piece has.
+func (p *Piece) open(stored []byte) (*factDecoder, error) {
 	s, ok := format.Unseal(stored)
 	if !ok {
-		return format.Damaged("session facts: wrong checksum")
+		return nil, format.Damaged("session facts: wrong checksum")
 	}
 	d := &factDecoder{format.NewDecoder(s), p.lists}
 	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
-		return format.OtherVersion(v)
+		return nil, format.OtherVersion(v)
+	}
+	return d, nil
+}
+
+// decodeEntries is decode as far as Entries needs it; a piece of details is not needed.
+func (p *Piece) decodeEntries(kind FactKind, stored []byte) error {
+	d, err := p.open(stored)
+	if err != nil {
+		return err
+	}
+	switch kind {
+	case UsageFacts:
+		p.Usages = d.usageEntries()
+	case CallFacts:
+		p.Calls = d.callEntries()
+	}
+	if d.Failed() {
+		return errFacts
+	}
+	return nil
+}
+
+// decode adds a stored piece of a kind.
+func (p *Piece) decode(kind FactKind, stored []byte) error {
+	d, err := p.open(stored)
+	if err != nil {
+		return err
 	}
 	switch kind {
 	case UsageFacts:

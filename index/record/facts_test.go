@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -135,6 +136,29 @@ func TestAllFacts(t *testing.T) {
 		if diff := cmp.Diff(want[:some], got); diff != "" {
 			t.Fatalf("%d pieces (-want +got):\n%s", some, diff)
 		}
+	}
+}
+
+// Entries has the entries of All.
+func TestEntriesOfFacts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	set := stored(t, anyFacts(rnd, 9), anyFacts(rnd, 30))
+	read := func(pieces iter.Seq2[*Piece, error]) (list []string) {
+		for p, err := range pieces {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.Usages.Len {
+				list = append(list, fmt.Sprint(p.Usages.Offset.At(i), p.Usages.Time.At(i), p.Usages.Copy.At(i)))
+			}
+			for i := range p.Calls.Len {
+				list = append(list, fmt.Sprint(p.Calls.Offset.At(i), p.Calls.Time.At(i), p.Calls.Copy.At(i), p.Calls.Flags(i)))
+			}
+		}
+		return list
+	}
+	if diff := cmp.Diff(read(set.All([]uint32{1})), read(set.Entries([]uint32{1}))); diff != "" {
+		t.Errorf("entries (-all +entries):\n%s", diff)
 	}
 }
 

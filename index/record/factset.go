@@ -75,11 +75,12 @@ func (s *FactSet) pieces(file uint32) (list []*storedPiece) {
 	return list
 }
 
-// read reads a piece into p, whose memory it uses again.
-func (s *FactSet) read(stored *storedPiece, p *Piece) error {
+// read reads a piece into p, whose memory it uses again; with entries as far as Entries
+// needs it.
+func (s *FactSet) read(stored *storedPiece, p *Piece, entries bool) error {
 	*p = Piece{memory: p.memory, lists: p.lists[:0]}
 	for i, kind := range s.kinds {
-		if stored[i] == nil {
+		if stored[i] == nil || entries && kind == DetailFacts {
 			continue
 		}
 		b, err := stored[i](p.memory[i])
@@ -87,11 +88,16 @@ func (s *FactSet) read(stored *storedPiece, p *Piece) error {
 			return err
 		}
 		p.memory[i] = b
-		if err := p.decode(kind, b); err != nil {
+		if entries {
+			err = p.decodeEntries(kind, b)
+		} else {
+			err = p.decode(kind, b)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
+	if !entries && slices.Contains(s.kinds, CallFacts) && slices.Contains(s.kinds, DetailFacts) && p.Calls.Len != p.Details.Len {
 		return format.Damaged("session facts: the details are of others")
 	}
 	return nil
@@ -130,6 +136,16 @@ var piecePool = sync.Pool{New: func() any {
 // included. A piece is valid until the next one, and so are its strings. Goroutines,
 // which end with the loop, read ahead.
 func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
+	return s.each(files, false)
+}
+
+// Entries is All without most columns. Of uses of tokens and calls there are the offset,
+// the time and the copy, and of calls the flags.
+func (s *FactSet) Entries(files []uint32) iter.Seq2[*Piece, error] {
+	return s.each(files, true)
+}
+
+func (s *FactSet) each(files []uint32, entries bool) iter.Seq2[*Piece, error] {
 	return func(yield func(*Piece, error) bool) {
 		var jobs []job
 		for i, file := range files {
@@ -150,7 +166,7 @@ func (s *FactSet) All(files []uint32) iter.Seq2[*Piece, error] {
 			working.Go(func() {
 				for b := range queue {
 					for i, job := range b.jobs {
-						b.errs[i] = s.read(job.stored, &b.pieces[i])
+						b.errs[i] = s.read(job.stored, &b.pieces[i], entries)
 					}
 					b.ready <- struct{}{}
 				}
@@ -196,7 +212,7 @@ func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
 	f := &session.Facts{}
 	for _, stored := range s.pieces(file) {
 		var p Piece // not used again: the facts share its memory
-		if err := s.read(stored, &p); err != nil {
+		if err := s.read(stored, &p, false); err != nil {
 			return nil, err
 		}
 		f.Usages = p.Usages.appendTo(f.Usages)

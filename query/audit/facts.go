@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (x *auditor) noteEntries() error {
 		entries += x.files[i].Messages/2 + 1
 	}
 	x.entries.expect(entries)
-	return x.eachPiece(func(_ *file, p *record.Piece) error {
+	return x.each(x.facts.Entries(x.ids), func(_ *file, p *record.Piece) error {
 		for i := range p.Usages.Len {
 			x.entries.note(uint64(p.Usages.Copy.At(i)))
 		}
@@ -154,7 +155,11 @@ func (f *file) millis(ms int64) int64 {
 // eachPiece visits the facts of the files in the order of x.files. A piece and its
 // strings are valid until the next one.
 func (x *auditor) eachPiece(visit func(f *file, p *record.Piece) error) error {
-	for p, err := range x.facts.All(x.ids) {
+	return x.each(x.facts.All(x.ids), visit)
+}
+
+func (x *auditor) each(pieces iter.Seq2[*record.Piece, error], visit func(f *file, p *record.Piece) error) error {
+	for p, err := range pieces {
 		f := &x.files[p.File]
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)

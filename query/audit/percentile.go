@@ -1,17 +1,46 @@
 package audit
 
+import "math/bits"
+
 // percentiles returns, for each of two percentages, the smallest number that at least so
-// many percent of the numbers do not exceed. There must be some; it reorders them.
+// many percent of the numbers do not exceed. There must be some, none negative; it may
+// reorder them.
 func percentiles(list []int32, low, high int) (atLow, atHigh int32) {
 	place := func(percent int) int { return max((percent*len(list)+99)/100, 1) - 1 } // rounded up
-	k := place(low)
-	atLow = quickselect(list, k)
-	return atLow, quickselect(list[k:], place(high)-k) // those before are not greater
+	if len(list) < 1000 {
+		return quickselect(list, place(low)), quickselect(list, place(high))
+	}
+	// Few numbers are in one bucket, so that this reads all of them only twice.
+	var counts [buckets]int
+	for _, v := range list {
+		counts[bucketOf(v)]++
+	}
+	inBucket := func(k int) int32 {
+		bucket := 0
+		for ; counts[bucket] <= k; bucket++ {
+			k -= counts[bucket]
+		}
+		some := make([]int32, 0, counts[bucket])
+		for _, v := range list {
+			if bucketOf(v) == bucket {
+				some = append(some, v)
+			}
+		}
+		return quickselect(some, k)
+	}
+	return inBucket(place(low)), inBucket(place(high))
 }
 
+// bucketOf returns the bucket of a number. There are 32 for every power of two.
+func bucketOf(v int32) int {
+	shift := max(bits.Len32(uint32(v))-6, 0)
+	return shift<<5 + int(uint32(v)>>shift)
+}
+
+const buckets = 25<<5 + 64 // for 31 bits
+
 // quickselect returns the number that would have the index k if the list were sorted. It
-// moves no greater one before it, and no smaller one behind it. With sorting, tools takes
-// 10 % more CPU time over 1 GB of session files.
+// reorders them.
 func quickselect(list []int32, k int) int32 {
 	// The number that belongs at k is between lo and hi.
 	for lo, hi := 0, len(list)-1; lo < hi; {
