@@ -11,6 +11,7 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/sync/errgroup"
@@ -186,14 +187,26 @@ func LookUpEach(segments []*segment.Segment, work func(number int, seg *segment.
 }
 
 func each(segments []*segment.Segment, release bool, work func(number int, seg *segment.Segment) error) error {
+	one := func(number int) error {
+		if release {
+			defer segments[number].Trim()
+		}
+		return work(number, segments[number])
+	}
+	// A goroutine for each segment would grow a stack for each.
+	var next atomic.Int64
 	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for number, seg := range segments {
+	for range min(runtime.GOMAXPROCS(0), len(segments)) {
 		g.Go(func() error {
-			if release {
-				defer seg.Trim()
+			for {
+				number := int(next.Add(1)) - 1
+				if number >= len(segments) {
+					return nil
+				}
+				if err := one(number); err != nil {
+					return err
+				}
 			}
-			return work(number, seg)
 		})
 	}
 	return g.Wait()
