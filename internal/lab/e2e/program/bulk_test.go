@@ -1,0 +1,66 @@
+package program
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pigrep/index"
+	"pigrep/internal/lab/corpus"
+	"pigrep/internal/lab/testkit"
+)
+
+// What a bulk leaves is merged by the searches that follow, after their answers, until few
+// segments are left. No answer changes.
+func TestSearchesMergeWhatABulkLeft(t *testing.T) {
+	if !testkit.Long() {
+		t.Skip("generates and indexes 600 MB: runs with PIGREP_TORTURE")
+	}
+	t.Parallel()
+	home := t.TempDir()
+	root, dir := filepath.Join(home, "sessions"), filepath.Join(home, "index")
+	if _, err := corpus.Generate(root, corpus.Options{Seed: 7, Bytes: 600 << 20}); err != nil {
+		t.Fatal(err)
+	}
+	where := []string{"--session-dir", root, "--index-dir", dir}
+	ask := func(args ...string) string {
+		t.Helper()
+		return string(indexState.ReplaceAll(pigrep(t, home, slices.Concat(args, where)...).stdout, []byte("$1")))
+	}
+	segments := func() int {
+		t.Helper()
+		r, err := index.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		return len(r.Segments())
+	}
+	pigrep(t, home, append([]string{"index"}, where...)...)
+	questions := [][]string{
+		{"search", "--json", "--no-update", "connection timeout"}, {"search", "--json", "--no-update", "parseConfig", "-n", "50"},
+		{"grep", "-c", "--no-update", "timeout"}, {"tools", "--json", "--no-update"}, {"sessions", "--json", "--no-update", "-n", "30"},
+	}
+	var before []string
+	for _, q := range questions {
+		before = append(before, ask(q...))
+	}
+	first := segments()
+	if first <= 6 {
+		t.Fatalf("the bulk left %d segments, too few to test merging", first)
+	}
+	for range 3 {
+		ask("search", "--json", "connection")
+	}
+	if last := segments(); last > first/2+1 {
+		t.Errorf("%d segments after three searches, %d before", last, first)
+	}
+	for i, q := range questions {
+		if after := ask(q...); after != before[i] {
+			t.Errorf("%v: %d bytes, %d before the merges", q, len(after), len(before[i]))
+		}
+	}
+	if r := pigrep(t, home, slices.Concat([]string{"doctor", "--deep"}, where)...); r.exit != 0 {
+		t.Errorf("doctor: exit %d\n%s", r.exit, r.stdout)
+	}
+}
