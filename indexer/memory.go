@@ -155,26 +155,17 @@ func (r *Result) pays() bool {
 }
 
 // Commit writes what the result has in memory, if that pays off or there is no index yet.
-// Else, if the result is Crowded, it merges segments. Call it after the answer is out, with
-// the options of the update. If another process is writing, or a watcher is about to, it
-// does nothing.
+// Call it after the answer is out, with the options of the update. If another process is
+// writing, or a watcher is about to, it does nothing.
 func (r *Result) Commit(ctx context.Context, o Options) error {
-	if r.Watcher != nil || r.Unwritten != nil {
+	m := r.memory
+	if m == nil || !m.pays && m.reader.Generation() > 0 || r.Watcher != nil || r.Unwritten != nil {
 		return nil
 	}
-	m := r.memory
 	r.memory = nil
 	o.Memory, o.Opened, o.Progress = false, nil, nil
 	k := keeper{Options: o}
-	var err error
-	switch {
-	case m != nil && (m.pays || m.reader.Generation() == 0):
-		err = k.commit(m)
-	case r.Crowded:
-		if err = k.mergeBulk(ctx); unwritable(err) {
-			return nil // nothing is missing
-		}
-	}
+	err := k.commit(m)
 	if errors.Is(err, errOutdated) || rebuildable(err) {
 		var updated *Result
 		if updated, err = updateNow(ctx, o); updated.Reader != nil {
@@ -185,15 +176,6 @@ func (r *Result) Commit(ctx context.Context, o Options) error {
 		return nil
 	}
 	return err
-}
-
-// mergeBulk merges segments that a bulk left.
-func (k *keeper) mergeBulk(ctx context.Context) (err error) {
-	if k.writer, err = index.OpenWriter(k.Dir, index.WriterOptions{Logger: k.Logger, PID: k.PID}); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, k.release()) }()
-	return k.writer.MergeBulk(ctx)
 }
 
 // errOutdated says that the index is not what the files in memory were added to.

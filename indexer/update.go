@@ -102,7 +102,7 @@ type Result struct {
 	InMemory  Lag      // what Reader has in memory only
 	Unwritten error    // why the index could not be updated, where Reader has all of it in memory instead
 	Watcher   *Watcher // the watcher that the update was left to; nil if there was none
-	Crowded   bool     // a bulk left more segments than searches should have to read; see Commit
+	Crowded   bool     // a bulk left more segments than searches should have to read; see Merge
 
 	memory *uncommitted // nil if nothing is in memory only
 }

@@ -43,6 +43,9 @@ type App struct {
 	LookPath   func(program string) (string, error)
 	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
 
+	// Background starts a program that outlives this process; nil: none may be started.
+	Background func(program string, args ...string) error
+
 	Agents []adapter.Agent
 
 	out        *bufio.Writer               // results; flushed at the end of the run

@@ -18,6 +18,7 @@ type indexOptions struct {
 	rebuild bool
 	dryRun  bool
 	compact bool
+	merge   bool
 	wait    time.Duration
 }
 
@@ -26,6 +27,8 @@ func (o *indexOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "rebuild", "", "", "build the index from scratch", &o.rebuild)
 	addFlag(f, "dry-run", "", "", "show what would be done, and why", &o.dryRun)
 	addFlag(f, "compact", "", "", "also rewrite the index files, dropping the words of deleted sessions", &o.compact)
+	addFlag(f, "merge", "", "", "only merge the segments that a large update left", &o.merge)
+	f.Lookup("merge").Hidden = true // searches start it in the background
 	addWait(f, &o.wait)
 	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "no-update")
 }
@@ -65,6 +68,9 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return err
 	}
 	p, err := o.locate(a)
+	if o.merge && p != nil {
+		return mergeSegments(ctx, a, p)
+	}
 	if err != nil {
 		return err
 	}
@@ -95,6 +101,17 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	}
 	if len(res.Errors) > 0 {
 		return errIncomplete
+	}
+	return nil
+}
+
+// mergeSegments merges what a large update left. It needs no session files.
+func mergeSegments(ctx context.Context, a *App, p *location) error {
+	memory := &updateMemory{}
+	memory.reads(largeUpdate)
+	defer memory.restore()
+	if err := indexer.Merge(ctx, a.indexing(p)); err != nil {
+		return indexProblem(err)
 	}
 	return nil
 }

@@ -51,6 +51,7 @@ func Main() int {
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
 		Replace:    func(dir string, argv []string) error { return replaceProcess(dir, argv, umask) },
+		Background: startInBackground,
 		Agents:     agents.All(),
 	}
 	log.SetFlags(0)

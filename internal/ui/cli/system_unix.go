@@ -41,6 +41,21 @@ func replaceProcess(dir string, argv []string, umask int) error {
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 
+// backgroundNice is how much a program in the background gives way to others.
+const backgroundNice = 10
+
+// startInBackground starts a program in a session of its own, so that no signal from the
+// terminal reaches it, and with a low priority.
+func startInBackground(program string, args ...string) error {
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	_ = unix.Setpriority(unix.PRIO_PGRP, cmd.Process.Pid, backgroundNice) // its session is a process group
+	return cmd.Process.Release()
+}
+
 // shellCommand runs a command from an environment variable.
 func shellCommand(ctx context.Context, command string) *exec.Cmd {
 	return exec.CommandContext(ctx, "sh", "-c", command)

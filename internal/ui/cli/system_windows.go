@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/windows"
 )
 
 // privateFiles does nothing: the user's directories are private on Windows.
@@ -24,6 +26,18 @@ func replaceProcess(dir string, argv []string, _ int) error {
 		return fmt.Errorf("pi ended with exit code %d", exit.ExitCode())
 	}
 	return err
+}
+
+// startInBackground starts a program without a console, and with a low priority.
+func startInBackground(program string, args ...string) error {
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		CreationFlags: windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP | windows.BELOW_NORMAL_PRIORITY_CLASS,
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
 }
 
 // shellCommand runs a command from an environment variable.

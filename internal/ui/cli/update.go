@@ -29,12 +29,11 @@ func (a *App) updateToRead(ctx context.Context, p *location, opened func(*index.
 	res, err := a.updateWith(ctx, opt)
 	a.mayRebuild = true
 	a.afterwards = func(ctx context.Context) error {
+		err := res.Commit(ctx, later)
 		if res.Crowded {
-			memory := &updateMemory{}
-			memory.reads(largeUpdate)
-			defer memory.restore()
+			a.mergeInBackground(p)
 		}
-		return res.Commit(ctx, later)
+		return err
 	}
 	return res, err
 }
@@ -59,6 +58,19 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	a.logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
 		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
 	return res, err
+}
+
+// mergeInBackground starts `pigrep index --merge`, and does not wait for it. Merging is
+// never needed for an answer: if it cannot be started, the next command tries again.
+func (a *App) mergeInBackground(p *location) {
+	if pid, err := index.WriterPID(p.indexDir); a.Background == nil || pid != 0 || err != nil {
+		return
+	}
+	program, err := a.Executable()
+	if err == nil {
+		err = a.Background(program, "index", "--merge", "--quiet", "--index-dir", p.indexDir)
+	}
+	a.logger().Debug("merge segments in the background", "error", err)
 }
 
 // defaultWait is how long a command that was asked to write waits for another writer.

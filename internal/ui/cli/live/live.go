@@ -353,6 +353,11 @@ func (x *Index) update() *update {
 		if err := res.Commit(x.context, opt); err != nil && opt.Logger != nil {
 			opt.Logger.Debug("commit what is in memory", "error", err)
 		}
+		if res.Crowded {
+			if err := indexer.Merge(x.context, opt); err != nil && opt.Logger != nil {
+				opt.Logger.Debug("merge segments", "error", err)
+			}
+		}
 	})
 	return u
 }
