@@ -57,6 +57,7 @@ func open(path string, want *Fingerprint, deleted *roaring.Bitmap) (s *Segment, 
 	if err := s.load(want); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.Trim()
 	return s, nil
 }
 

@@ -173,24 +173,8 @@ func OneSpelling(terms []string) func(int) []string {
 // the pages of the segment that work touched. number is the segment's index in the
 // list.
 func EachSegment(segments []*segment.Segment, work func(number int, seg *segment.Segment) error) error {
-	return each(segments, true, work)
-}
-
-// stayMapped is the number of segments up to which the pages that a few look-ups map may
-// stay mapped, about 0.5 MB each. The next phase of a search reads many of them again.
-const stayMapped = 24
-
-// LookUpEach is EachSegment for a few look-ups in each segment. It releases the pages only
-// if there are many segments.
-func LookUpEach(segments []*segment.Segment, work func(number int, seg *segment.Segment) error) error {
-	return each(segments, len(segments) > stayMapped, work)
-}
-
-func each(segments []*segment.Segment, release bool, work func(number int, seg *segment.Segment) error) error {
 	one := func(number int) error {
-		if release {
-			defer segments[number].Trim()
-		}
+		defer segments[number].Trim()
 		return work(number, segments[number])
 	}
 	// A goroutine for each segment would grow a stack for each.

@@ -155,7 +155,7 @@ func (s *search) addEntryHits(p *idPrefix) error {
 	if len(p.seen) == 0 || len(p.seen) > MaxIDs { // too many: the word is no id
 		return nil
 	}
-	return s.lookUpEach(func(seg *segmentState) error {
+	return s.eachSegment(func(seg *segmentState) error {
 		for id := range p.seen {
 			docs, err := seg.Bitmap(segment.FieldEntry, []byte(id))
 			if err != nil {

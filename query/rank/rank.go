@@ -238,7 +238,7 @@ func (s *search) prepare() error {
 		return nil
 	}
 	ids := newIDs(s.plan)
-	err := s.lookUpEach(func(seg *segmentState) error {
+	err := s.eachSegment(func(seg *segmentState) error {
 		if seg.number == 0 {
 			seg.PossibleDuplicates() // loads it for all segments
 		}
@@ -261,13 +261,8 @@ func (s *search) prepare() error {
 	if !s.hasIDs(ids) {
 		return nil
 	}
-	err = s.lookUpEach(func(seg *segmentState) error {
-		if seg.prepared {
-			return nil
-		}
-		return prepare(seg)
-	})
-	if err != nil {
+	others := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return seg.prepared })
+	if err := eachOf(others, prepare); err != nil {
 		return err
 	}
 	return s.findIDs(ids)
@@ -276,11 +271,8 @@ func (s *search) prepare() error {
 // scoreAll scores the documents of all prepared segments, in windows of this length.
 func (s *search) scoreAll(window int) error {
 	idle := make(chan *collector, runtime.GOMAXPROCS(0)) // collectors that no segment uses
-	err := s.lookUpEach(func(seg *segmentState) error {
-		if !seg.prepared {
-			return nil
-		}
-		defer seg.Trim()
+	prepared := slices.DeleteFunc(slices.Clone(s.segs), func(seg *segmentState) bool { return !seg.prepared })
+	err := eachOf(prepared, func(seg *segmentState) error {
 		var c *collector
 		select {
 		case c = <-idle:

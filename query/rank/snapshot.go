@@ -130,9 +130,17 @@ func (s *snapshot) passing(f *filter.Filter) func(file uint32) bool {
 	}
 }
 
-// lookUpEach works on several segments at a time, and leaves their pages mapped.
-func (s *snapshot) lookUpEach(work func(*segmentState) error) error {
-	return docset.LookUpEach(s.reader.Segments(), func(number int, _ *segment.Segment) error { return work(s.segs[number]) })
+// eachSegment works on several segments at a time, and releases the pages of each.
+func (s *snapshot) eachSegment(work func(*segmentState) error) error {
+	return eachOf(s.segs, work)
+}
+
+func eachOf(segs []*segmentState, work func(*segmentState) error) error {
+	list := make([]*segment.Segment, len(segs))
+	for i, seg := range segs {
+		list[i] = seg.Segment
+	}
+	return docset.EachSegment(list, func(i int, _ *segment.Segment) error { return work(segs[i]) })
 }
 
 // setWhole sets the documents that may contain each word whole. For a strict word it

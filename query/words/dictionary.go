@@ -49,7 +49,7 @@ func (d *dictionary) count(terms ...string) error {
 	if len(n.terms) == 0 {
 		return nil
 	}
-	err := docset.LookUpEach(d.segments, func(i int, seg *segment.Segment) error {
+	err := docset.EachSegment(d.segments, func(i int, seg *segment.Segment) error {
 		_, err := n.countIn(i, seg)
 		return err
 	})

@@ -145,7 +145,7 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 		}
 	}
 	terms := d.newCount(lookups(q.Words))
-	err := docset.LookUpEach(d.segments, func(number int, seg *segment.Segment) error {
+	err := docset.EachSegment(d.segments, func(number int, seg *segment.Segment) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func (x *resolver) complete(p *Planned) error {
 		return nil
 	}
 	if p.Split {
-		err := docset.LookUpEach(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
+		err := docset.EachSegment(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
 		if err != nil {
 			return err
 		}
