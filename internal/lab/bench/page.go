@@ -94,7 +94,8 @@ func (b *suite) page(command string) string {
 	fmt.Fprintf(&s, `# Benchmarks
 
 Medians of whole processes on warm files; pigrep and its peers take turns in one run. Every search of pigrep first
-checks the session files for new bytes. CPU is user and system time of all cores. The number in parentheses is
+checks the session files for new bytes. The first search also starts a process that merges what the first index left; here
+that has ended before. CPU is user and system time of all cores. The number in parentheses is
 pigrep's figure divided by the peer's: above 1, pigrep is slower or larger. A goal is for 1 GB of session files unless
 its row is about a number of files.
 

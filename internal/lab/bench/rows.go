@@ -99,6 +99,12 @@ func (b *suite) indexing(t *tree, f *fts5) error {
 		}
 		b.add(row)
 	}
+	// The first search would start this in the background, where it would disturb the others.
+	merged, err := turns(1, func() (cost, error) { return b.program(t, "index", "--merge", "--quiet") })
+	if err != nil {
+		return err
+	}
+	b.add(rowOf(t, "merging after the first index", merged[0].times(), ""))
 	return nil
 }
 
