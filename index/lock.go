@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"pigrep/internal/files"
 )
@@ -58,6 +59,15 @@ func WriterPID(dir string) (int, error) {
 		return pid, nil
 	}
 	return -1, nil
+}
+
+// LastWriter returns when a process last began to write to the index in the directory.
+func LastWriter(dir string) (time.Time, error) {
+	info, err := os.Stat(filepath.Join(dir, lockName))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return info.ModTime(), nil
 }
 
 // pidIn returns the pid that a lock file names, 0 when it names none.

@@ -110,9 +110,9 @@ func (w *Writer) open(opt WriterOptions) error {
 	return nil
 }
 
-// Continues reports whether nothing was committed since the reader's generation, so that
-// batches that were added to the reader can be committed. An index that was deleted and
-// built again may use the same number, but not for the same files.
+// Continues reports whether the reader's generation is the last commit, so that batches
+// that were added to the reader can be committed. Equal numbers are not enough: an index
+// that was deleted and built again counts from 1.
 func (w *Writer) Continues(r *Reader) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -34,8 +34,8 @@ func (o Options) fitsMemory(r *Result) bool {
 	return o.Memory && !o.asked() && r.Lag.Bytes <= memoryBytes && r.Lag.Files <= memoryFiles
 }
 
-// errTooMuch says that more has to be read than may be indexed in memory. The lag cannot
-// tell: of a file whose indexed bytes changed, it counts only what was appended.
+// errTooMuch means that the update has to read more than may be indexed in memory. The lag
+// does not show this: it counts only appended bytes, even if indexed ones have changed.
 var errTooMuch = errors.New("too much to index in memory")
 
 // unwritable reports whether an error keeps an update from writing, but not from reading.

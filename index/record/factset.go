@@ -206,8 +206,8 @@ func (s *FactSet) each(files []uint32, entries bool) iter.Seq2[*Piece, error] {
 	}
 }
 
-// Facts reads the facts of a file, an unterminated last line included. Those of kinds
-// that the set does not have are left out.
+// Facts reads the facts of a file, including those of an unterminated last line. It
+// returns only the kinds that the set was made for.
 func (s *FactSet) Facts(file uint32) (*session.Facts, error) {
 	f := &session.Facts{}
 	for _, stored := range s.pieces(file) {

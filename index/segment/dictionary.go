@@ -49,8 +49,8 @@ func (w *writer) invertedDictionary(f *inverted) (address uint64, err error) {
 // insertTerm adds a term to a dictionary. Terms come in byte order.
 type insertTerm func(term []byte, at PostingsOffset) error
 
-// dictionary writes the dictionary of the terms that a function inserts, after whatever
-// that function writes, and returns its address.
+// dictionary calls terms, which writes postings and inserts their terms. It then writes
+// the dictionary of these terms, and returns its address.
 func (w *writer) dictionary(terms func(insertTerm) error) (address uint64, err error) {
 	w.fst.Reset()
 	if w.builder == nil {

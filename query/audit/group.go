@@ -83,7 +83,7 @@ type table[T any] struct {
 	key    []byte
 }
 
-// day is one day, with the names of it, of its week and of its month.
+// day is a calendar day, with the labels of that day, its week and its month.
 type day struct {
 	from, to         int64 // Unix milliseconds
 	day, week, month string

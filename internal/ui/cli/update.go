@@ -60,10 +60,21 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	return res, err
 }
 
+// mergePause is how long the index must have been left alone before a merge is started. If
+// merging fails, because the disk is full or a segment is damaged, it is not tried again
+// after every answer.
+const mergePause = time.Minute
+
 // mergeInBackground starts `pigrep index --merge`, and does not wait for it. Merging is
-// never needed for an answer: if it cannot be started, the next command tries again.
+// never needed for an answer: if it cannot be started, a later command tries again.
 func (a *App) mergeInBackground(p *location) {
-	if pid, err := index.WriterPID(p.indexDir); a.Background == nil || pid != 0 || err != nil {
+	if a.Background == nil {
+		return
+	}
+	if pid, err := index.WriterPID(p.indexDir); pid != 0 || err != nil {
+		return
+	}
+	if last, err := index.LastWriter(p.indexDir); err != nil || a.Now().Sub(last) < mergePause {
 		return
 	}
 	program, err := a.Executable()

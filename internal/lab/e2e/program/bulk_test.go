@@ -1,6 +1,7 @@
 package program
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -49,6 +50,14 @@ func TestMergedInTheBackground(t *testing.T) {
 	first := segments()
 	if first <= 6 {
 		t.Fatalf("the bulk left %d segments, too few to test merging", first)
+	}
+	ask("search", "--json", "connection")
+	if busy(t, dir) || segments() != first {
+		t.Error("a merge started right after another writer")
+	}
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, "lock"), hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
 	}
 	ask("search", "--json", "connection")
 	for deadline := time.Now().Add(5 * time.Minute); segments() > first/2+1 || busy(t, dir); time.Sleep(50 * time.Millisecond) {

@@ -39,7 +39,8 @@ type Index struct {
 	watcher  *indexer.Watcher
 	inMemory uint64 // number of the last reader with something in memory
 
-	work sync.WaitGroup // updates, and commits of what was in memory
+	work  sync.WaitGroup // updates, and commits of what was in memory
+	merge sync.Once      // of segments: a merge that fails is not tried again
 }
 
 // update is an update that runs.
@@ -354,9 +355,11 @@ func (x *Index) update() *update {
 			opt.Logger.Debug("commit what is in memory", "error", err)
 		}
 		if res.Crowded {
-			if err := indexer.Merge(x.context, opt); err != nil && opt.Logger != nil {
-				opt.Logger.Debug("merge segments", "error", err)
-			}
+			x.merge.Do(func() {
+				if err := indexer.Merge(x.context, opt); err != nil && opt.Logger != nil {
+					opt.Logger.Debug("merge segments", "error", err)
+				}
+			})
 		}
 	})
 	return u
