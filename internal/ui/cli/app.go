@@ -54,9 +54,9 @@ type App struct {
 	rebuild    bool                        // the command runs again, because it found the index damaged
 	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
 
-	verbose bool
-	quiet   bool
-	json    bool // warnings and errors are JSON
+	log   *slog.Logger // of this run, for all goroutines; nil without --verbose
+	quiet bool
+	json  bool // warnings and errors are JSON
 }
 
 // Run executes the command named by the arguments, reports its error if there is
@@ -178,16 +178,19 @@ func (a *App) prepare(cmd *cobra.Command) error {
 	}
 	// The bare command has neither flag.
 	a.quiet, _ = cmd.Flags().GetBool("quiet")
-	a.verbose, _ = cmd.Flags().GetBool("verbose")
+	a.log = nil
+	if verbose, _ := cmd.Flags().GetBool("verbose"); verbose {
+		a.log = slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
 	return nil
 }
 
 // logger returns the log of this run. It is empty without --verbose.
 func (a *App) logger() *slog.Logger {
-	if !a.verbose {
+	if a.log == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return a.log
 }
 
 // warn prints a warning on stderr.

@@ -122,7 +122,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}
-	a.verbose = false // log lines would garble the screen
+	a.log = nil // log lines would garble the screen
 	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
 	ui.Backend = d.backend()
