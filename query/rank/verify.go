@@ -51,20 +51,26 @@ func (s *verifier) verify(found candidates) error {
 	if len(list) == 0 {
 		return nil
 	}
-	slices.SortFunc(list, s.compare)
-
+	// Only the best are read. The others are not put in their exact order, for which equal
+	// scores would have to be resolved.
+	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) })
 	budget, strict := verifyBudget(s.plan)
-	if err := s.readIdentities(list); err != nil {
-		return err
-	}
+	sorted := 0 // so many are in order, and have their identities
 	for len(list) > 0 && budget > 0 {
-		round := list[:min(verifyRound, len(list))]
+		if sorted == 0 {
+			sorted = throughTies(list, verifyRound)
+			slices.SortFunc(list[:sorted], s.compare)
+			if err := s.readIdentities(list[:sorted]); err != nil {
+				return err
+			}
+		}
+		round := list[:min(verifyRound, sorted)]
 		lengths, err := s.resolveAll(round)
 		if err != nil {
 			return err
 		}
 		round = round[:affordable(lengths, budget)]
-		list = list[len(round):]
+		list, sorted = list[len(round):], sorted-len(round)
 		readings, err := s.readRound(round, budget)
 		if err != nil {
 			return err
@@ -80,6 +86,16 @@ func (s *verifier) verify(found candidates) error {
 		s.apply(c, &reading{}, strict)
 	}
 	return nil
+}
+
+// throughTies returns the length of the shortest prefix of a list, ordered by score, that
+// has at least n candidates and ends where the score changes.
+func throughTies(list []*Candidate, n int) int {
+	n = min(n, len(list))
+	for n < len(list) && list[n].score == list[n-1].score {
+		n++
+	}
+	return n
 }
 
 // verifyBudget returns how many bytes may be read for the words of a plan, and whether
