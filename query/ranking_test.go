@@ -1,9 +1,7 @@
-package query
+package query_test
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -11,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"pigrep/index/analysis"
+	"pigrep/internal/lab/ranking"
 	"pigrep/internal/lab/stories"
 )
 
@@ -23,8 +21,7 @@ const (
 	ceilingPlain   = 0.6  // hit@1 of plain BM25
 	leastQueries   = 60
 	leastSessions  = 40
-	mostRank       = 50 // what is further down counts as not found
-	distractorDocs = 5  // that hold all words of a query
+	distractorDocs = 5 // that hold all words of a query
 )
 
 // A wish is a query and the entries that a person who types it wants.
@@ -38,7 +35,11 @@ type wish struct {
 func readWishes(t testing.TB) []wish {
 	t.Helper()
 	var list []wish
-	for line := range strings.Lines(read(t, "../testdata/ranking/queries.txt")) {
+	data, err := os.ReadFile("../testdata/ranking/queries.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
 		var w wish
 		line, w.held = strings.CutPrefix(strings.TrimSpace(line), "h ")
 		text, rest, ok := strings.Cut(line, " => ")
@@ -56,91 +57,15 @@ func readWishes(t testing.TB) []wish {
 	return list
 }
 
-func read(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
-}
-
-// readStories reads the sessions that were written by hand.
-func readStories(t testing.TB) []story {
-	t.Helper()
-	var list []story
-	for line := range strings.Lines(read(t, "../testdata/ranking/sessions.txt")) {
-		line = strings.TrimSpace(line)
-		if head, ok := strings.CutPrefix(line, "== "); ok {
-			f := strings.Split(head, " | ")
-			start, err := time.Parse(time.DateOnly, f[2])
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, story{Name: f[0], ID: "0000-" + f[0], CWD: f[1], Start: start})
-			continue
-		}
-		s := &list[len(list)-1]
-		mark, text, _ := strings.Cut(line, " ")
-		id := fmt.Sprintf("%s.%d", s.Name, len(s.Entries))
-		if rest, ok := strings.CutPrefix(text, "["); ok {
-			id, text, _ = strings.Cut(rest, "] ")
-		}
-		e := rankedEntry(mark, strings.ReplaceAll(text, " / ", "\n"))
-		if mark == "L" {
-			e.Fields["targetId"] = s.Entries[len(s.Entries)-1].ID
-		}
-		e.Minute = len(s.Entries)
-		s.Entries = append(s.Entries, e.Named(id))
-	}
-	return list
-}
-
-func rankedEntry(mark, text string) turn {
-	switch mark {
-	case ">":
-		return prompt(text)
-	case "<":
-		return reply(text)
-	case "?":
-		return stories.Said(map[string]any{"type": "thinking", "thinking": text})
-	case "$":
-		return called("bash", map[string]any{"command": text})
-	case "@":
-		tool, argument, _ := strings.Cut(text, " ")
-		return called(tool, map[string]any{"path": argument})
-	case "=", "=!":
-		return result("bash", text, mark == "=!")
-	case "!":
-		command, output, _ := strings.Cut(text, " => ")
-		return turn{Message: map[string]any{"role": "bashExecution", "command": command, "output": output, "exitCode": 0}}
-	case "E":
-		return turn{Message: map[string]any{"role": "assistant", "content": []any{}, "stopReason": "error", "errorMessage": text}}
-	case "T":
-		return turn{Fields: map[string]any{"type": "session_info", "name": text}}
-	case "L":
-		return turn{Fields: map[string]any{"type": "label", "label": text}}
-	case "S":
-		return turn{Fields: map[string]any{"type": "compaction", "summary": text, "tokensBefore": 1000}}
-	}
-	panic("no entry begins with " + mark)
-}
-
-var filler = strings.Fields(`the a of to in is for with that on as it by from at be this was are or an we can has not all more when
-value list name path item line file count result status total entry field level state group node type mode step part
-update create remove change move copy merge apply start finish open keep send return handle process select
-module package version release branch review ticket report sample example detail notes draft summary option default
-north green seven little yellow river window garden letter paper market winter corner bridge silver`)
-
 // distractors makes, for each query, documents with all of its words: out of
 // order and apart. They lie in sessions of their own, one of each sort, so that
 // those of a query are in different ones.
-func distractors(wishes []wish) []story {
+func distractors(wishes []wish) []stories.Story {
 	const shelves = 12
-	list := make([]story, 0, 6*shelves)
+	list := make([]stories.Story, 0, 6*shelves)
 	for sort := range 6 {
 		for n := range shelves {
-			list = append(list, story{
+			list = append(list, stories.Story{
 				Name: fmt.Sprintf("noise-%d-%02d", sort, n), CWD: "/home/dev/misc", Start: time.Date(2026, time.Month(2+n%3), 1+2*n, 8, 0, 0, 0, time.UTC),
 			})
 		}
@@ -150,7 +75,7 @@ func distractors(wishes []wish) []story {
 		some := func(count int) string {
 			words := make([]string, count)
 			for i := range words {
-				words[i] = filler[r.IntN(len(filler))]
+				words[i] = ranking.Filler[r.IntN(len(ranking.Filler))]
 			}
 			return strings.Join(words, " ")
 		}
@@ -164,13 +89,13 @@ func distractors(wishes []wish) []story {
 			}
 			return b.String() + some(gap)
 		}
-		docs := [6]turn{
-			result("bash", scatter(3, 12, "\n"), false),
-			result("read", scatter(2, 2, "\n"), false),
-			reply(scatter(2, 4, " ")),
+		docs := [6]stories.Turn{
+			stories.Result("bash", scatter(3, 12, "\n"), false),
+			stories.Result("read", scatter(2, 2, "\n"), false),
+			stories.Reply(scatter(2, 4, " ")),
 			stories.Said(map[string]any{"type": "thinking", "thinking": scatter(2, 3, " ")}),
-			called("bash", map[string]any{"command": "echo " + scatter(1, 3, " ")}),
-			prompt("Here is what I pasted:\n" + scatter(2, 8, "\n")),
+			stories.Called("bash", map[string]any{"command": "echo " + scatter(1, 3, " ")}),
+			stories.Prompt("Here is what I pasted:\n" + scatter(2, 8, "\n")),
 		}
 		for sort, e := range docs {
 			s := &list[sort*shelves+(n*5+sort)%shelves]
@@ -200,93 +125,65 @@ func (t tally) String() string {
 	return fmt.Sprintf("%2.0f queries: hit@1 %.3f, hit@3 %.3f, MRR %.3f", t.queries, t.first/t.queries, t.three/t.queries, t.mean/t.queries)
 }
 
-func rankIn(ids, want []string) int {
-	return slices.IndexFunc(ids, func(id string) bool { return slices.Contains(want, id) }) + 1
-}
-
-// model is the documents of a library in memory.
-type model struct{ *stories.Corpus }
-
-// plainRanks ranks the documents by BM25 with any of the words as typed.
-func (m model) plainRanks(text string, entryOf func(*stories.Doc) string) []string {
-	var a analysis.Analyzer
-	terms := map[string]bool{}
-	a.Walk([]byte(text), func(t analysis.Token) { terms[string(t.Term)] = true })
-	type scored struct {
-		d     *stories.Doc
-		score float64
-	}
-	var list []scored
-	for i := range m.Docs {
-		d := &m.Docs[i]
-		sum := 0.0
-		for term := range terms {
-			if f := d.Freq[term]; f > 0 {
-				sum += m.IDF(m.DF[term]) * m.TF(float64(f), d.Length)
-			}
-		}
-		if sum > 0 {
-			list = append(list, scored{d, math.Round(sum*1e9) / 1e9})
-		}
-	}
-	slices.SortFunc(list, func(x, y scored) int {
-		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.d.Path, y.d.Path), cmp.Compare(x.d.ID.Offset, y.d.ID.Offset))
-	})
-	ids := []string{}
-	for _, x := range list[:min(mostRank, len(list))] {
-		ids = append(ids, entryOf(x.d))
-	}
-	return ids
-}
-
 func TestRanking(t *testing.T) {
-	wishes, list := readWishes(t), readStories(t)
+	wishes := readWishes(t)
+	list, err := ranking.ReadStories("../testdata/ranking/sessions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(wishes) < leastQueries || len(list) < leastSessions {
 		t.Fatalf("%d queries over %d sessions, want at least %d over %d", len(wishes), len(list), leastQueries, leastSessions)
 	}
-	l := newLibrary(t, append(list, distractors(wishes)...)...)
-	m := model{l.Corpus()}
-	entryOf := func(d *stories.Doc) string {
-		rec, err := l.Reader.Record(d.ID.File)
+	l, err := ranking.OpenStories(t.TempDir(), append(list, distractors(wishes)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var all, tuning, held, plain, sessions tally
+	for _, w := range wishes {
+		want := map[ranking.Entry]int{}
+		for _, id := range w.want {
+			e, err := l.Find(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[e] = ranking.Best
+		}
+		flat, err := l.Flat(w.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return rec.Nodes[rec.NodeAt(d.ID.Offset)].ID
-	}
-	var all, tuning, held, plain, sessions tally
-	for _, w := range wishes {
-		resp := l.search(Request{Text: w.text, Flat: true, Limit: mostRank})
-		ids := []string{}
-		for _, h := range resp.Hits {
-			ids = append(ids, h.EntryID)
-		}
-		rank := rankIn(ids, w.want)
+		rank := ranking.Rank(flat.Entries, want)
 		all.add(rank)
 		if w.held {
 			held.add(rank)
 		} else {
 			tuning.add(rank)
 			if rank != 1 {
-				t.Logf("%s: rank %d, want %s, got %s", w.text, rank, w.want, ids[:min(3, len(ids))])
+				first := make([]string, min(3, len(flat.Entries)))
+				for i := range first {
+					first[i] = l.Position(flat.Entries[i])
+				}
+				t.Logf("%s: rank %d, want %s, got %s", w.text, rank, w.want, first)
 			}
 		}
-		if n := m.withAll(w.words, entryOf, w.want); n < distractorDocs {
+		if n := withAll(l, w.words, want); n < distractorDocs {
 			t.Errorf("%s: %d distractors hold all of %q, want at least %d", w.text, n, w.words, distractorDocs)
 		}
-		plain.add(rankIn(m.plainRanks(w.text, entryOf), w.want))
+		plain.add(ranking.Rank(l.Plain(w.text).Entries, want))
 
-		grouped := l.search(Request{Text: w.text, PerSession: 1})
-		ids = ids[:0]
-		for _, s := range grouped.Sessions {
-			ids = append(ids, strings.TrimPrefix(s.SessionID, "0000-"))
+		grouped, err := l.Grouped(w.text)
+		if err != nil {
+			t.Fatal(err)
 		}
-		want := []string{}
-		for _, s := range list {
-			if slices.ContainsFunc(s.Entries, func(e turn) bool { return slices.Contains(w.want, e.ID) }) {
-				want = append(want, s.Name)
+		sessions.add(1 + slices.IndexFunc(grouped.Sessions, func(path string) bool {
+			for e := range want {
+				if e.Path == path {
+					return true
+				}
 			}
-		}
-		sessions.add(rankIn(ids, want))
+			return false
+		}))
 	}
 	t.Logf("entries, all      %v", all)
 	t.Logf("entries, tuning   %v", tuning)
@@ -314,21 +211,13 @@ func TestRanking(t *testing.T) {
 }
 
 // withAll counts the documents that hold all of the words, those wanted left out.
-func (m model) withAll(words []string, entryOf func(*stories.Doc) string, want []string) int {
-	var a analysis.Analyzer
-	terms := map[string]bool{}
-	for _, w := range words {
-		a.Walk([]byte(w), func(t analysis.Token) { terms[string(t.Term)] = true })
-	}
+func withAll(l *ranking.Library, words []string, want map[ranking.Entry]int) int {
+	terms := ranking.Terms(strings.Join(words, " "))
 	n := 0
-next:
-	for i := range m.Docs {
-		for term := range terms {
-			if m.Docs[i].Freq[term] == 0 {
-				continue next
-			}
-		}
-		if !slices.Contains(want, entryOf(&m.Docs[i])) {
+	for i := range l.Corpus.Docs {
+		d := &l.Corpus.Docs[i]
+		lacks := func(term string) bool { return d.Freq[term] == 0 }
+		if _, wanted := want[l.EntryOf(d)]; !wanted && !slices.ContainsFunc(terms, lacks) {
 			n++
 		}
 	}

@@ -26,22 +26,28 @@ type Doc struct {
 	Length int            // in tokens
 }
 
+func NewCorpus() *Corpus { return &Corpus{DF: map[string]int{}} }
+
+// Add counts the terms of a document, and adds it.
+func (c *Corpus) Add(d Doc) {
+	var a analysis.Analyzer
+	d.Freq = map[string]int{}
+	d.Length = a.Walk([]byte(d.Text), func(t analysis.Token) { d.Freq[string(t.Term)]++ })
+	c.Tokens += float64(d.Length)
+	for term := range d.Freq {
+		c.DF[term]++
+	}
+	c.Docs = append(c.Docs, d)
+}
+
 // Corpus reads all documents of the library.
 func (l *Library) Corpus() *Corpus {
-	c := &Corpus{DF: map[string]int{}}
+	c := NewCorpus()
 	for _, s := range l.Reader.Summaries() {
 		for id, text := range l.Texts {
-			if id.File != s.File {
-				continue
+			if id.File == s.File {
+				c.Add(Doc{ID: id, Path: s.Path, Kind: l.Kinds[id], Text: text})
 			}
-			d := Doc{ID: id, Path: s.Path, Kind: l.Kinds[id], Text: text, Freq: map[string]int{}}
-			var a analysis.Analyzer
-			d.Length = a.Walk([]byte(text), func(t analysis.Token) { d.Freq[string(t.Term)]++ })
-			c.Tokens += float64(d.Length)
-			for term := range d.Freq {
-				c.DF[term]++
-			}
-			c.Docs = append(c.Docs, d)
 		}
 	}
 	return c
