@@ -114,60 +114,17 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 			}
 		}
 	}()
-	root := newRootCommand(a)
+	args = commandFirst(a, args)
+	root := rootFor(a, args)
 	if isCompletion(args) {
 		describeFlags(root)
 	}
-	root.SetArgs(commandFirst(root, args))
+	root.SetArgs(args)
 	root.SetIn(a.Streams.In)
 	root.SetOut(a.out)
 	root.SetErr(a.Streams.Err)
 	cmd, err := root.ExecuteContextC(ctx)
 	return withHint(cmd, err)
-}
-
-func newRootCommand(a *App) *cobra.Command {
-	root := &cobra.Command{
-		Use:           "pigrep QUERY... | COMMAND",
-		Short:         "Find anything in your past conversations with pi",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.canShow() {
-				return runTUI(cmd.Context(), a, &tuiOptions{})
-			}
-			return cmd.Help()
-		},
-	}
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
-	root.SetFlagErrorFunc(flagProblem)
-	root.SetHelpFunc(a.help)
-	root.AddCommand(
-		newSearchCommand(a),
-		newGrepCommand(a),
-		newSessionsCommand(a),
-		newShowCommand(a),
-		newResumeCommand(a),
-		newExportCommand(a),
-		newToolsCommand(a),
-		newUsageCommand(a),
-		newIndexCommand(a),
-		newWatchCommand(a),
-		newStatusCommand(a),
-		newDoctorCommand(a),
-		newMCPCommand(a),
-		newSkillCommand(a),
-		newTUICommand(a),
-		newInitCommand(a),
-		newConfigCommand(a),
-		newCompletionCommand(a),
-		newVersionCommand(a),
-	)
-	root.SetHelpCommand(newHelpCommand(a))
-	a.addCompletions(root)
-	return root
 }
 
 // prepare runs before every command.

@@ -3,6 +3,7 @@ package cli
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,28 +12,49 @@ import (
 // commandFirst moves the command in the arguments to the front: flags may precede it.
 // Arguments without a command are a query. Only the first word that is neither a flag
 // nor the value of one can be a command.
-func commandFirst(root *cobra.Command, args []string) []string {
+func commandFirst(a *App, args []string) []string {
 	if isCompletion(args) {
 		if words := args[1:]; len(words) > 1 || len(words) == 1 && strings.HasPrefix(words[0], "-") {
-			return append([]string{args[0]}, commandFirst(root, words)...)
+			return append([]string{args[0]}, commandFirst(a, words)...)
 		}
 		return args // a single word may be the start of a command name
 	}
-	names := []string{"help"}
-	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	// Arguments without a command are a search, so its flags take precedence.
-	commands := slices.Clone(root.Commands())
-	slices.SortStableFunc(commands, func(a, b *cobra.Command) int {
-		switch searchName {
-		case a.Name():
-			return -1
-		case b.Name():
-			return 1
+	names := append(commandNames(), "help")
+	flags := sync.OnceValue(func() *pflag.FlagSet { return allFlags(a) })
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return append([]string{searchName}, args...)
+		case arg == "-h" || arg == "--help":
+			if i == 0 {
+				return args
+			}
+		case arg == "--version":
+			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if takesNext(flags(), arg) {
+				i++
+			}
+		case slices.Contains(names, arg):
+			return slices.Concat([]string{arg}, args[:i], args[i+1:])
+		default:
+			return append([]string{searchName}, args...)
 		}
-		return 0
-	})
-	for _, c := range commands {
-		names = append(append(names, c.Name()), c.Aliases...)
+	}
+	if len(args) == 0 {
+		return args
+	}
+	return append([]string{searchName}, args...)
+}
+
+// allFlags returns the flags of all commands. Arguments without a command are a search,
+// so its flags take precedence; otherwise the first command with a flag does.
+func allFlags(a *App) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	commands := newRootCommand(a).Commands()
+	search := slices.IndexFunc(commands, func(c *cobra.Command) bool { return c.Name() == searchName })
+	for _, c := range append([]*cobra.Command{commands[search]}, commands...) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if flags.Lookup(f.Name) != nil {
 				return
@@ -46,31 +68,7 @@ func commandFirst(root *cobra.Command, args []string) []string {
 			flags.AddFlag(f)
 		})
 	}
-	for i := 0; i < len(args); i++ {
-		arg := args[i]
-		switch {
-		case arg == "--":
-			return append([]string{searchName}, args...)
-		case arg == "-h" || arg == "--help":
-			if i == 0 {
-				return args
-			}
-		case arg == "--version":
-			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
-		case strings.HasPrefix(arg, "-") && arg != "-":
-			if takesNext(flags, arg) {
-				i++
-			}
-		case slices.Contains(names, arg):
-			return slices.Concat([]string{arg}, args[:i], args[i+1:])
-		default:
-			return append([]string{searchName}, args...)
-		}
-	}
-	if len(args) == 0 {
-		return args
-	}
-	return append([]string{searchName}, args...)
+	return flags
 }
 
 // takesNext reports whether the value of the flag is the next argument.

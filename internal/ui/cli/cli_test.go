@@ -90,7 +90,6 @@ func waitFor(t *testing.T, condition func() bool) {
 
 func TestCommandFirst(t *testing.T) {
 	a, _, _ := testApp(t)
-	root := newRootCommand(a)
 	tests := []struct{ args, want string }{
 		{"", ""},
 		{"connection timeout", "search connection timeout"},
@@ -118,10 +117,22 @@ func TestCommandFirst(t *testing.T) {
 		{"-", "search -"},
 	}
 	for _, test := range tests {
-		got := strings.Join(commandFirst(root, strings.Fields(test.args)), " ")
+		got := strings.Join(commandFirst(a, strings.Fields(test.args)), " ")
 		if got != test.want {
 			t.Errorf("commandFirst(%q) = %q, want %q", test.args, got, test.want)
 		}
+	}
+}
+
+// Each command has the name that the table gives it, and help lists them in that order.
+func TestCommandTable(t *testing.T) {
+	a, _, _ := testApp(t)
+	var names []string
+	for _, c := range newRootCommand(a).Commands() {
+		names = append(names, c.Name())
+	}
+	if diff := cmp.Diff(commandNames(), names); diff != "" {
+		t.Errorf("commands (-table +tree):\n%s", diff)
 	}
 }
 

@@ -65,7 +65,7 @@ pigrep config --json`,
 
 func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 	if o.sample {
-		_, err := fmt.Fprint(a.out, sampleSettings(cmd.Root()))
+		_, err := fmt.Fprint(a.out, sampleSettings(newRootCommand(a)))
 		return err
 	}
 	for _, key := range o.keys {
@@ -77,17 +77,18 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 	if err != nil {
 		return err
 	}
-	file, err := a.readSettings(cmd.Root())
+	file, err := a.readSettings()
 	if err != nil {
 		return err
 	}
+	root := newRootCommand(a)
 	answer := &printer.Settings{Path: file.path, Exists: file.exists}
 	for i := range settings {
 		s := &settings[i]
 		if len(o.keys) > 0 && !slices.Contains(o.keys, s.key()) {
 			continue
 		}
-		row := settingRow(a, cmd, file, s)
+		row := settingRow(a, root, cmd, file, s)
 		if row.Source == string(fromDefault) {
 			row.Values = o.inForce(a, s)
 		}
@@ -97,7 +98,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 }
 
 // settingRow returns the value and the source of a setting in this run.
-func settingRow(a *App, cmd *cobra.Command, file *settingsFile, s *setting) printer.Setting {
+func settingRow(a *App, root, cmd *cobra.Command, file *settingsFile, s *setting) printer.Setting {
 	from, v := s.origin(a, cmd, file)
 	row := printer.Setting{Key: s.key(), Source: string(from), Note: s.note}
 	switch from {
@@ -112,7 +113,7 @@ func settingRow(a *App, cmd *cobra.Command, file *settingsFile, s *setting) prin
 		at := file.said[s.key()]
 		row.From, row.Values = fmt.Sprintf("%s:%d", file.path, at.line), at.values
 	}
-	_, f := s.flagOf(cmd.Root())
+	_, f := s.flagOf(root)
 	row.Type = f.Value.Type()
 	return row
 }

@@ -162,11 +162,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 // command, and reports whether it does.
 func (a *App) suggestCommand(text string) bool {
 	word, rest, _ := strings.Cut(text, " ")
-	var names []string
-	for _, c := range newRootCommand(a).Commands() {
-		names = append(names, c.Name())
-	}
-	found := near.Nearest(names, word)
+	found := near.Nearest(commandNames(), word)
 	if len(found) == 0 || len(word) <= 3 {
 		return false
 	}

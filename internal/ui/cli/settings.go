@@ -171,7 +171,7 @@ func (a *App) applySettings(cmd *cobra.Command) error {
 	if f := cmd.Flags().Lookup("session-dir"); f == nil || f.Hidden {
 		return nil
 	}
-	file, err := a.readSettings(cmd.Root())
+	file, err := a.readSettings()
 	if err != nil {
 		return err
 	}

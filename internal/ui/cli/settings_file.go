@@ -46,7 +46,7 @@ func (a *App) settingsPath() (path string, named bool) {
 
 // readSettings reads and checks the whole settings file, including the settings of other
 // commands.
-func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
+func (a *App) readSettings() (*settingsFile, error) {
 	path, named := a.settingsPath()
 	file := &settingsFile{path: path}
 	if path == "" {
@@ -64,7 +64,7 @@ func (a *App) readSettings(root *cobra.Command) (*settingsFile, error) {
 			hint: "check its permissions, or ignore it: " + envConfig + "=" + noSettings}
 	}
 	file.exists = true
-	file.said, err = parseSettings(root, path, data)
+	file.said, err = parseSettings(newRootCommand(a), path, data)
 	return file, err
 }
 

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// command is a row of the table of commands.
+type command struct {
+	name string
+	make func(a *App) *cobra.Command
+}
+
+// commands is the only table of commands, in the order of help.
+func commands() []command {
+	return []command{
+		{"completion", newCompletionCommand},
+		{"config", newConfigCommand},
+		{"doctor", newDoctorCommand},
+		{"export", newExportCommand},
+		{"grep", newGrepCommand},
+		{"index", newIndexCommand},
+		{"init", newInitCommand},
+		{"mcp", newMCPCommand},
+		{"resume", newResumeCommand},
+		{searchName, newSearchCommand},
+		{"sessions", newSessionsCommand},
+		{"show", newShowCommand},
+		{"skill", newSkillCommand},
+		{"status", newStatusCommand},
+		{"tools", newToolsCommand},
+		{"tui", newTUICommand},
+		{"usage", newUsageCommand},
+		{"version", newVersionCommand},
+		{"watch", newWatchCommand},
+	}
+}
+
+func commandNames() []string {
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// newRootCommand returns the bare command with all commands below it.
+func newRootCommand(a *App) *cobra.Command {
+	root := newBareCommand(a)
+	for _, c := range commands() {
+		root.AddCommand(c.make(a))
+	}
+	a.addCompletions(root)
+	return root
+}
+
+// rootFor returns the bare command with at least the command that the arguments begin
+// with. Most runs need only that one, and it takes longer to make them all than to start
+// the rest of pigrep. A command that looks at the others must get them from
+// newRootCommand.
+func rootFor(a *App, args []string) *cobra.Command {
+	for _, c := range commands() {
+		if len(args) > 0 && args[0] == c.name {
+			root := newBareCommand(a)
+			root.AddCommand(c.make(a))
+			return root
+		}
+	}
+	return newRootCommand(a)
+}
+
+// newBareCommand returns the command without a name, which opens the TUI.
+func newBareCommand(a *App) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "pigrep QUERY... | COMMAND",
+		Short:         "Find anything in your past conversations with pi",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.canShow() {
+				return runTUI(cmd.Context(), a, &tuiOptions{})
+			}
+			return cmd.Help()
+		},
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }
+	root.SetFlagErrorFunc(flagProblem)
+	root.SetHelpFunc(a.help)
+	root.SetHelpCommand(newHelpCommand(a))
+	return root
+}
