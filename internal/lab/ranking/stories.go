@@ -52,6 +52,11 @@ func addLine(list []stories.Story, line string) ([]stories.Story, error) {
 	s := &list[len(list)-1]
 	mark, text, _ := strings.Cut(line, " ")
 	id := fmt.Sprintf("%s.%d", s.Name, len(s.Entries))
+	if mark == "~" {
+		n, err := strconv.Atoi(text)
+		talk(s, n)
+		return list, err
+	}
 	if rest, ok := strings.CutPrefix(text, "["); ok {
 		id, text, _ = strings.Cut(rest, "] ")
 	}
@@ -123,32 +128,65 @@ north green seven little yellow river window garden letter paper market winter c
 var spoken = strings.Fields(`how did do does what why where which i you my our me say said only just last time again now then so but if
 there still get got make use want need before after first one into out up no yes`)
 
+// random draws the same numbers for the same name.
+func random(name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(20, h.Sum64()))
+}
+
+// chat returns n words, so many of a hundred of them spoken.
+func chat(r *rand.Rand, n, percent int) []string {
+	words := make([]string, n)
+	for i := range words {
+		from := Filler
+		if r.IntN(100) < percent {
+			from = spoken
+		}
+		words[i] = from[r.IntN(len(from))]
+	}
+	return words
+}
+
+// talk adds n entries that are about nothing: prompts, and what follows them.
+func talk(s *stories.Story, n int) {
+	r := random(s.Name)
+	for i := range n {
+		some := func(least, most int) string { return strings.Join(chat(r, least+r.IntN(most-least), 50), " ") }
+		var e stories.Turn
+		switch i % 5 {
+		case 0:
+			e = stories.Prompt(some(5, 30))
+		case 1:
+			e = stories.Said(map[string]any{"type": "thinking", "thinking": some(15, 80)})
+		case 2:
+			e = stories.Called("bash", map[string]any{"command": "grep -rn " + some(1, 6)})
+		case 3:
+			e = stories.Result("bash", some(20, 200), false)
+		case 4:
+			e = stories.Reply(some(10, 80))
+		}
+		e.Minute = len(s.Entries)
+		s.Entries = append(s.Entries, e)
+	}
+}
+
 // bulk makes a long text, always the same for an entry: so many kB, a space, and words
-// that occur here and there in it.
+// that occur here and there in it, each about every 2 kB.
 func bulk(id, amount string) (string, error) {
 	words := strings.Fields(amount)
 	kB, err := strconv.Atoi(words[0])
 	if err != nil {
 		return "", fmt.Errorf("+++ %s: want a number of kB and words", amount)
 	}
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	r := rand.New(rand.NewPCG(20, h.Sum64()))
+	r := random(id)
 	var b strings.Builder
 	for b.Len() < kB<<10 {
-		// Two kB of lines, in which each of the words occurs once.
-		var lines []string
-		for n := 0; n < 2<<10; n += 7 {
-			from := Filler
-			if r.IntN(3) == 0 {
-				from = spoken
-			}
-			lines = append(lines, from[r.IntN(len(from))])
-		}
+		text := chat(r, 350, 33) // about two kB
 		for _, w := range words[1:] {
-			lines = slices.Insert(lines, r.IntN(len(lines)), w)
+			text = slices.Insert(text, r.IntN(len(text)), w)
 		}
-		for i, w := range lines {
+		for i, w := range text {
 			b.WriteString(w)
 			b.WriteByte(" \n"[min(1, max(0, i%11-9))])
 		}
