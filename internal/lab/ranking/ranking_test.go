@@ -121,6 +121,7 @@ func TestGradedMade(t *testing.T) {
 
 // Floors of the order of answers to questions over real sessions.
 func TestGradedReal(t *testing.T) {
+	testkit.Unraced(t)
 	s, err := OpenReal(t.TempDir(), testkit.Root(), testkit.Fixtures())
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
@@ -129,5 +130,5 @@ func TestGradedReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	testFloors(t, s, floor{hit1: 0.28, ndcg: 0.37}, 0.4)
+	testFloors(t, s, floor{hit1: 0.35, ndcg: 0.41}, 0.42)
 }
