@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/query/audit":             46,
+	"pigrep/query/fix":               46,
 	"pigrep/query/sessions":          46,
 	"pigrep/query":                   45,
 	"pigrep/query/grep":              44,

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/blevesearch/vellum"
+
 	"pigrep/index/format"
 )
 
@@ -237,8 +239,8 @@ func (t *fst) get(term []byte) (value uint64) {
 // until visit returns an error.
 type termWalk struct {
 	fst
-	start, end []byte       // nil: no bound
-	automaton  *levenshtein // nil matches everything
+	start, end []byte           // nil: no bound
+	automaton  vellum.Automaton // nil matches everything
 	visit      func(term []byte, state int, value uint64) error
 
 	term []byte // the bytes on the path to the node
@@ -247,7 +249,7 @@ type termWalk struct {
 func (w *termWalk) run() error {
 	state := 0
 	if w.automaton != nil {
-		state = levenshteinStart
+		state = w.automaton.Start()
 	}
 	err := w.walk(w.root, state, 0, len(w.start) > 0, w.end != nil)
 	if err == errStop {
@@ -307,7 +309,7 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 		high = c == w.end[depth]
 	}
 	if w.automaton != nil {
-		if state = w.automaton.accept(state, c); state == levenshteinDead {
+		if state = w.automaton.Accept(state, c); !w.automaton.CanMatch(state) {
 			return nil
 		}
 	}
@@ -320,7 +322,7 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 // found visits the term on the path, unless it is below start or the automaton does not
 // match it.
 func (w *termWalk) found(state int, value uint64, low bool) error {
-	if low || w.automaton != nil && !w.automaton.matches(state) {
+	if low || w.automaton != nil && !w.automaton.IsMatch(state) {
 		return nil
 	}
 	return w.visit(w.term, state, value)

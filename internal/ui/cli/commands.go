@@ -17,6 +17,7 @@ func commands() []command {
 		{"config", newConfigCommand},
 		{"doctor", newDoctorCommand},
 		{"export", newExportCommand},
+		{"fix", newFixCommand},
 		{"grep", newGrepCommand},
 		{"index", newIndexCommand},
 		{"init", newInitCommand},

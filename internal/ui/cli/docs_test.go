@@ -235,7 +235,7 @@ func examples(t *testing.T) []example {
 
 // elsewhere says which examples cannot run here: they need what a test has not,
 // or do not end by themselves.
-var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^cp contrib|^eval .*init`)
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init`)
 
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.
@@ -265,7 +265,7 @@ func TestExamplesRun(t *testing.T) {
 	recent := fmt.Sprintf(`{"type":"session","version":3,"id":"02b2e8cf-1111-7222-8333-444455556666","timestamp":%[1]q,"cwd":%[2]q,"parentSession":%[3]q}
 {"type":"message","id":"a1","parentId":null,"timestamp":%[1]q,"message":{"role":"user","content":"TODO: retry after panic: timeout after 30, ENOENT or EACCES; keep a[i] = b->c and DATABASE_URL"}}
 {"type":"message","id":"a2","parentId":"a1","timestamp":%[1]q,"message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"d1","name":"edit","arguments":{"path":"src/auth/login.go"}},{"type":"toolCall","id":"d2","name":"edit","arguments":{"path":"src/auth.go"}},{"type":"toolCall","id":"d3","name":"read","arguments":{"path":"config/app.toml"}},{"type":"toolCall","id":"d4","name":"bash","arguments":{"command":"docker build . && docker compose up"}},{"type":"toolCall","id":"d5","name":"bash","arguments":{"command":"git push --force; cat ~/.ssh/id_rsa"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
-{"type":"message","id":"a3","parentId":"a2","timestamp":%[1]q,"message":{"role":"toolResult","toolCallId":"d4","toolName":"bash","isError":true,"content":[{"type":"text","text":"no such service"}]}}
+{"type":"message","id":"a3","parentId":"a2","timestamp":%[1]q,"message":{"role":"toolResult","toolCallId":"d4","toolName":"bash","isError":true,"content":[{"type":"text","text":"no such service\nModuleNotFoundError: No module named 'requests'\na.ts(1,2): error TS2339: Property 'a' does not exist on type 'B'."}]}}
 `, at, project, named)
 	for path, text := range map[string]string{named: session, filepath.Join(project, "session.jsonl"): session, filepath.Join(root, "recent.jsonl"): recent} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

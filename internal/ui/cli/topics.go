@@ -156,6 +156,15 @@ var sessionFields = [][2]string{
 	{"argv, dir, shell", "of resume: command, directory, and both as a shell command line"},
 }
 
+// fixFields are the fields of the sessions of fix whose names need explanation.
+var fixFields = [][2]string{
+	{"outcome", "fixed: the call that failed, or one like it, succeeded; gone: the error was not seen again; unfixed: nothing succeeded after it"},
+	{"closeness", "1 for the same text with the same numbers, paths and names"},
+	{"error, reply", "the last occurrence, and the reply that concludes: their entries, with the text"},
+	{"occurrences, later", "occurrences until then, and after the fix on the same branch"},
+	{"calls", "after the last occurrence: tool, text (first line of the command, path, or arguments), status (ok, error, none); again marks those like the one that failed"},
+}
+
 // hitFields are the fields of hits whose names need explanation.
 var hitFields = [][2]string{
 	{"tier", "the loosest way a word matched: exact, parts, forms, prefix, fuzzy"},
@@ -203,10 +212,9 @@ func jsonTopic() string {
 "summary" and has the remaining fields of the envelope. "total" counts hits with
 all words, "totalAny" all hits. Fields are only ever added; a field of unknown
 value is omitted. The output depends only on the index and the query.
-"didYouMean" is the query with similar words in place of those not found. If no
-hit has all words, "words" has the hits and sessions that a search for each of
-them alone would have, and "removed" says how many hits there would be without
-each filter ("all": without any filter).
+"didYouMean" is the query with similar words in place of those not found. In an
+empty answer, "removed" says how many hits there would be without each filter
+("all": without any filter).
 
 Fields of a hit:
 `)
@@ -215,6 +223,10 @@ Fields of a hit:
 	}
 	b.WriteString("\nFields of sessions, show and resume:\n\n")
 	for _, f := range sessionFields {
+		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
+	}
+	b.WriteString("\nFields of the sessions of fix (type fix):\n\n")
+	for _, f := range fixFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}
 	b.WriteString("\nFields of rows of tools, tools calls, tools commands, tools files (with a path:\ntouch) and usage. Answers also have total and coverage, those of usage timeZone\nand sources:\n\n")

@@ -54,6 +54,7 @@ func Columns() []CommandColumns {
 	return []CommandColumns{
 		{"search", searchColumns},
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Look{}))},
+		{"fix", fixColumns},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, 0, Look{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Look{}).table)},
 		{"tools commands", names(NewCommandsAudit(&audit.CommandTable{}, 0, Look{}).table)},

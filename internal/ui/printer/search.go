@@ -38,15 +38,14 @@ func (s *Search) json(j *jsonWriter) error {
 		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*query.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
-				Total        int               `json:"total"`
-				TotalAny     int               `json:"totalAny"`
-				TotalIsExact bool              `json:"totalIsExact"`
-				Warnings     []string          `json:"warnings"`
-				DidYouMean   string            `json:"didYouMean,omitempty"`
-				Words        []query.WordCount `json:"words,omitempty"`
-				Removed      []query.Removed   `json:"removed,omitempty"`
-				Index        query.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+				Total        int              `json:"total"`
+				TotalAny     int              `json:"totalAny"`
+				TotalIsExact bool             `json:"totalIsExact"`
+				Warnings     []string         `json:"warnings"`
+				DidYouMean   string           `json:"didYouMean,omitempty"`
+				Removed      []query.Removed  `json:"removed,omitempty"`
+				Index        query.IndexState `json:"index"`
+			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
@@ -154,15 +153,14 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 	if s.ShortID != nil && id != "" {
 		id = s.ShortID(id)
 	}
-	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(human.Title(h.SessionName, prompt), t.Width)))
+	t.session(b, human.Title(h.SessionName, prompt), cwd, human.Ago(t.Now, when), hits, id)
+}
 
-	var facts []string
-	for _, fact := range []string{human.Ago(t.Now, when), hits, terminal.Clean(id)} {
-		if fact != "" {
-			facts = append(facts, fact)
-		}
-	}
-	rest := strings.Join(facts, " · ")
+// session writes the title of a session, then its directory and what else is known.
+func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
+	fmt.Fprintln(b, t.style(titleLook, terminal.Clip(title, t.Width)))
+	facts = slices.DeleteFunc(facts, func(f string) bool { return f == "" })
+	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
 		rest = terminal.ClipLeft(dir, room) + " · " + rest

@@ -1,0 +1,193 @@
+package printer
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+	"pigrep/query/fix"
+	"pigrep/query/match"
+)
+
+// Fix is the answer of the fix command.
+type Fix struct {
+	Text     string // the error that was asked about
+	Response *fix.Response
+	ShortID  func(id string) string // shortens a session id to what is unique; may be nil
+}
+
+func (f *Fix) json(j *jsonWriter) error {
+	r := f.Response
+	return j.stream(&stream{
+		command: "fix", name: "sessions", rows: rowsIn(r.Sessions),
+		lead: struct {
+			Query string `json:"query"`
+		}{f.Text},
+		tail: func(int) any {
+			return struct {
+				Total        int              `json:"total"`
+				TotalIsExact bool             `json:"totalIsExact"`
+				Warnings     []string         `json:"warnings"`
+				Index        query.IndexState `json:"index"`
+			}{r.Total, r.TotalIsExact, list(r.Warnings), r.Index}
+		},
+	})
+}
+
+// fixColumns are the columns of a session.
+var fixColumns = []string{"session path", "line", "entry id", "outcome", "timestamp (UTC)", "working directory", "error", "calls", "reply"}
+
+func (f *Fix) plain(p plain) error {
+	var records [][]string
+	for i := range f.Response.Sessions {
+		s := &f.Response.Sessions[i]
+		var calls []string
+		for _, c := range s.Calls {
+			calls = append(calls, c.Tool+" "+c.Text)
+		}
+		reply := ""
+		if s.Reply != nil {
+			reply = s.Reply.Text
+		}
+		records = append(records, []string{
+			s.SessionPath, strconv.Itoa(s.Error.Line), s.Error.EntryID, string(s.Outcome), stampUTC(s.Error.Timestamp.Time), s.CWD,
+			s.Error.Text, strings.Join(calls, " → "), reply,
+		})
+	}
+	return p.records(records)
+}
+
+// shownCalls is how many calls of a session are shown: the first, and the last.
+const shownCalls = 8
+
+func (f *Fix) text(t *text) error {
+	var b strings.Builder
+	for i := range f.Response.Sessions {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		t.fix(&b, &f.Response.Sessions[i], f.ShortID)
+	}
+	if line := f.closing(); line != "" {
+		b.WriteString(t.dim(ansi.Wordwrap("\n"+line, t.Width, "")) + "\n")
+	}
+	_, err := io.WriteString(t.w, b.String())
+	return err
+}
+
+// fix writes a session: its title and facts, the error, the calls after it, the reply,
+// and what is unusual.
+func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) string) {
+	id := s.SessionID
+	if shortID != nil && id != "" {
+		id = shortID(id)
+	}
+	t.session(b, human.Title(s.SessionName, s.FirstPrompt), s.CWD, human.Ago(t.Now, s.Modified.Time), outcomeText(s), id)
+	last := placeHit(&s.Error)
+	last.IsError, last.Branch = true, s.Error.Branch
+	last.Fragment.Text = deepPath.ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
+	t.hit(b, last)
+	calls := s.Calls
+	if len(calls) > shownCalls {
+		t.calls(b, s.CWD, calls[:shownCalls/2])
+		fmt.Fprintln(b, t.dim("  → "+human.Plural(len(calls)-shownCalls, "more call", "more calls")))
+		calls = calls[len(calls)-shownCalls/2:]
+	}
+	t.calls(b, s.CWD, calls)
+	if s.Reply != nil {
+		t.hit(b, placeHit(s.Reply))
+	}
+}
+
+// calls writes calls, one a line, with paths as seen from the directory of the session.
+func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
+	for i := range list {
+		c := &list[i]
+		left := "  → " + terminal.Clean(c.Tool)
+		if t.Width >= narrow {
+			left = terminal.Pad(terminal.Clip(left, gutter-1), gutter)
+		} else {
+			left += " "
+		}
+		mark := ""
+		if c.Status == "error" {
+			mark = "failed"
+		}
+		room := t.Width - terminal.Width(left)
+		if mark != "" {
+			room -= len(mark) + 2
+		}
+		b.WriteString(t.style(kindLooks[session.KindCall], left) + terminal.Clip(terminal.Clean(within(c.Text, cwd)), max(room, 1)))
+		if mark != "" {
+			b.WriteString("  " + t.style(errorLook, mark))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// entering is how commands begin that only enter a directory first.
+var entering = regexp.MustCompile(`^cd [^;&|\s]+ *(&&|;) *`)
+
+// deepPath is the directories of a path that leaves no room for the error.
+var deepPath = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][\w.@+ -]+){3,}[/\\]`)
+
+// within returns a call as seen from a directory.
+func within(call, dir string) string {
+	call = entering.ReplaceAllString(call, "")
+	if dir = strings.TrimRight(dir, "/"); dir != "" {
+		call = strings.ReplaceAll(call, dir+"/", "")
+	}
+	return call
+}
+
+// placeHit is a place in the form in which hits are written.
+func placeHit(p *fix.Place) *query.Hit {
+	return &query.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
+}
+
+// outcomeText says how it ended.
+func outcomeText(s *fix.Session) string {
+	text := ""
+	switch s.Outcome {
+	case fix.Fixed:
+		text = "fixed"
+	case fix.Gone:
+		text = "not seen again after this"
+	case fix.Unfixed:
+		text = "never fixed here"
+	}
+	if s.Occurrences > 1 {
+		text = fmt.Sprintf("seen %s times, %s", human.Number(s.Occurrences), text)
+	}
+	switch s.Later {
+	case 0:
+	case 1:
+		text += ", later once more"
+	default:
+		text += fmt.Sprintf(", later %s times more", human.Number(s.Later))
+	}
+	return text
+}
+
+func (f *Fix) closing() string {
+	r := f.Response
+	if r.Total == 0 {
+		return ""
+	}
+	line := human.Plural(r.Total, "session", "sessions") + " with this error"
+	if !r.TotalIsExact {
+		line = "at least " + line
+	}
+	if len(r.Sessions) < r.Total {
+		line += fmt.Sprintf("; %s shown (more: -n)", human.Number(len(r.Sessions)))
+	}
+	return line
+}

@@ -1,0 +1,258 @@
+package fix
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"pigrep/index/analysis"
+)
+
+// A finder finds an error in texts. It is used by one goroutine.
+type finder struct {
+	*signature
+	normalizer
+	numbers map[string]int // of the terms of the signature
+	has     []bool         // by number: the text has it
+	rare    [][]byte       // a text without any of these does not have enough; nil if that cannot be said
+}
+
+func newFinder(s *signature) *finder {
+	f := &finder{signature: s, numbers: make(map[string]int)}
+	for _, t := range s.terms() {
+		if _, ok := f.numbers[t]; !ok {
+			f.numbers[t] = len(f.numbers)
+		}
+	}
+	f.has = make([]bool, len(f.numbers))
+	f.rare = s.rarest()
+	return f
+}
+
+// rarest returns words of each line, the rarest first, of which a text must have one to
+// have enough of the line. It is nil if the bytes of a text do not show which words it has.
+func (s *signature) rarest() (list [][]byte) {
+	for i := range s.lines {
+		l := &s.lines[i]
+		words := slices.Clone(l.words)
+		slices.SortStableFunc(words, func(a, b word) int { return cmp.Compare(s.weights[b.term], s.weights[a.term]) })
+		without := l.weight
+		var seen []string
+		for _, w := range words {
+			if slices.Contains(seen, w.term) {
+				continue
+			}
+			if w.joined || !isASCII([]byte(w.term)) {
+				return nil
+			}
+			seen = append(seen, w.term)
+			list = append(list, []byte(w.term))
+			if without -= s.weights[w.term]; without < leastWords(enough)*l.weight {
+				break
+			}
+		}
+	}
+	return list
+}
+
+func isASCII(text []byte) bool {
+	return !bytes.ContainsFunc(text, func(r rune) bool { return r >= 0x80 })
+}
+
+// leastWords returns how much of the words of a line a text has that has this much of it.
+func leastWords(share float64) float64 { return (share - neighbours) / (1 - neighbours) }
+
+// A match is where a text contains an error.
+type match struct {
+	start, end int     // of the best line of the error
+	closeness  float64 // from 0 to 1: how much is the same
+}
+
+// A match is close enough if this much of a line of the error is there: words and, for
+// a quarter of it, neighbours. What did not fail may just talk about the error, as the
+// source of the program does that prints it.
+const (
+	enough     = 0.72
+	enoughElse = 0.85
+	neighbours = 0.25
+)
+
+// How much of the closeness is due to other lines of the error, and to equal values.
+const (
+	ofLines  = 0.1
+	ofValues = 0.2
+)
+
+// find finds the error in a text that failed, or one that did not.
+func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
+	least := enough
+	if !failed {
+		least = enoughElse
+	}
+	if !f.mayHave(text, least) {
+		return best, false
+	}
+	body := f.read(text)
+	whole, there := 0.0, 0.0
+	same, values := 0.0, 0.0
+	for i := range f.lines {
+		l := &f.lines[i]
+		share, from, to := f.locate(l, body.words)
+		whole += l.weight
+		if share < least {
+			continue
+		}
+		there += l.weight
+		if share <= same {
+			continue
+		}
+		same, ok = share, true
+		best.start, best.end = body.words[from].start, body.words[to-1].end
+		values = body.valuesNear(best.start, best.end, l.values)
+	}
+	if ok {
+		best.closeness = same * (1 - ofLines - ofValues + ofLines*there/whole + ofValues*values)
+	}
+	return best, ok
+}
+
+// mayHave reports whether enough of the words of some line are anywhere in the text.
+func (f *finder) mayHave(text []byte, least float64) bool {
+	if f.rare != nil && isASCII(text) {
+		folded := bytes.ToLower(text)
+		if !slices.ContainsFunc(f.rare, func(w []byte) bool { return bytes.Contains(folded, w) }) {
+			return false
+		}
+	}
+	clear(f.has)
+	f.walk(text, func(t analysis.Token) {
+		if i, ok := f.numbers[string(t.Term)]; ok {
+			f.has[i] = true
+		}
+	})
+	for i := range f.lines {
+		l, have := &f.lines[i], 0.0
+		for _, t := range distinct(l.words) {
+			if f.has[f.numbers[t]] {
+				have += f.weights[t]
+			}
+		}
+		if have >= leastWords(least)*l.weight {
+			return true
+		}
+	}
+	return false
+}
+
+// body is the lines of a text that have words of the signature.
+type body struct {
+	words  []word // with wordless ones where other lines are left out
+	values []placedValues
+}
+
+type placedValues struct {
+	start, end int // of the line
+	values     []string
+}
+
+// gap is how many words the lines between two lines count as.
+const gap = 3
+
+func (f *finder) read(text []byte) (b body) {
+	at, left := 0, false
+	for raw := range bytes.Lines(text) {
+		start := at
+		at += len(raw)
+		some := false
+		f.walk(raw, func(t analysis.Token) {
+			_, ok := f.numbers[string(t.Term)]
+			some = some || ok
+		})
+		if !some {
+			left = true
+			continue
+		}
+		if left {
+			b.words = append(b.words, make([]word, gap)...)
+			left = false
+		}
+		take := f.normalizer.line
+		if f.signature.whole {
+			take = f.normalizer.whole
+		}
+		l := take(raw, start)
+		b.words = append(b.words, l.words...)
+		b.values = append(b.values, placedValues{start, at, l.values})
+	}
+	return b
+}
+
+// valuesNear returns how many of the values the lines in a range have, from 0 to 1.
+func (b *body) valuesNear(start, end int, values []string) float64 {
+	if len(values) == 0 {
+		return 1
+	}
+	found := make(map[string]bool)
+	for _, p := range b.values {
+		if p.end > start && p.start < end {
+			for _, v := range p.values {
+				found[v] = true
+			}
+		}
+	}
+	n := 0
+	for _, v := range values {
+		if found[v] {
+			n++
+		}
+	}
+	return float64(n) / float64(len(values))
+}
+
+// rounding is how much two equal shares may differ.
+const rounding = 1e-9
+
+// locate finds the stretch of words that has the most of a line of the signature; of
+// several the shortest.
+func (f *finder) locate(l *signatureLine, words []word) (share float64, from, to int) {
+	if l.weight == 0 {
+		return 0, 0, 0
+	}
+	wanted := make(map[string]float64)
+	for _, t := range distinct(l.words) {
+		wanted[t] = f.weights[t] / l.weight
+	}
+	pairs := make(map[[2]string]bool)
+	for i := 1; i < len(l.words); i++ {
+		pairs[[2]string{l.words[i-1].term, l.words[i].term}] = true
+	}
+	length := len(l.words) + len(l.words)/2 + 2
+	for i := range words {
+		if wanted[words[i].term] == 0 {
+			continue
+		}
+		seen, seenPairs := make(map[string]bool, len(wanted)), make(map[[2]string]bool, len(pairs))
+		have := 0.0
+		for k := i; k < min(len(words), i+length); k++ {
+			t := words[k].term
+			if wanted[t] == 0 {
+				continue
+			}
+			if !seen[t] {
+				seen[t] = true
+				have += wanted[t]
+			}
+			if pair := [2]string{words[max(i, k-1)].term, t}; k > i && pairs[pair] {
+				seenPairs[pair] = true
+			}
+			total := have
+			if len(pairs) > 0 {
+				total = (1-neighbours)*have + neighbours*float64(len(seenPairs))/float64(len(pairs))
+			}
+			if total > share+rounding || total > share-rounding && k+1-i < to-from {
+				share, from, to = total, i, k+1
+			}
+		}
+	}
+	return share, from, to
+}

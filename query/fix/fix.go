@@ -1,0 +1,330 @@
+package fix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+)
+
+// Request asks where an error occurred and what followed.
+type Request struct {
+	Text        string // the error, as it was printed
+	filter.Spec        // its kinds are not used
+	Limit       int    // sessions; 0: DefaultLimit, query.All for all that are compared
+
+	Env    filter.Env
+	Resume query.ResumeFunc // how sessions are resumed; nil: answers have no resume command
+	Redact bool             // mask what looks like a secret in the answer
+}
+
+// DefaultLimit is the limit of a request that names none.
+const DefaultLimit = 5
+
+// ErrNoWords means that the text of a request has no words to look for.
+var ErrNoWords = errors.New("the error has no words")
+
+// Response is the answer to a Request. It depends only on the index, the session files
+// and the request.
+type Response struct {
+	Sessions     []Session // those where it was fixed first, then the closest, then the latest
+	Total        int       // sessions in which the error occurred, among those that were compared
+	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
+	Warnings     []string
+	Index        query.IndexState
+}
+
+// Outcome says how an episode ended.
+type Outcome string
+
+// The outcomes, the best first.
+const (
+	Fixed   Outcome = "fixed"   // the call that failed, or a similar one, succeeded
+	Gone    Outcome = "gone"    // it was not seen again, and nothing like it succeeded
+	Unfixed Outcome = "unfixed" // nothing succeeded after it
+)
+
+var outcomes = []Outcome{Fixed, Gone, Unfixed}
+
+// Session is a session in which the error occurred, with the episode that is closest to
+// the request. Its JSON is documented in "pigrep help json": fields are only ever added.
+type Session struct {
+	Type        string       `json:"type"` // "fix"
+	Outcome     Outcome      `json:"outcome"`
+	Closeness   float64      `json:"closeness"` // 1: the same text with the same values
+	SessionPath string       `json:"sessionPath"`
+	SessionID   string       `json:"sessionId,omitempty"`
+	SessionName string       `json:"sessionName,omitempty"`
+	FirstPrompt string       `json:"firstPrompt,omitempty"`
+	CWD         string       `json:"cwd,omitempty"`
+	Modified    session.Time `json:"modified,omitzero"`
+
+	Error       Place         `json:"error"`           // the last occurrence
+	Occurrences int           `json:"occurrences"`     // in the episode
+	Later       int           `json:"later,omitempty"` // occurrences after the episode, on its branch
+	Calls       []Call        `json:"calls"`           // after the last occurrence
+	Reply       *Place        `json:"reply,omitempty"` // that concludes
+	Resume      *query.Resume `json:"resume,omitempty"`
+}
+
+// Place is the text of an entry.
+type Place struct {
+	EntryID   string       `json:"entryId,omitempty"`
+	Kind      session.Kind `json:"kind"`
+	Tool      string       `json:"tool,omitempty"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	Line      int          `json:"line"`
+	Offset    int64        `json:"offset"`
+	Branch    string       `json:"branch"` // "active" or "abandoned"
+	Text      string       `json:"text"`
+}
+
+// Call is a tool call or a shell command.
+type Call struct {
+	EntryID   string       `json:"entryId,omitempty"`
+	Tool      string       `json:"tool"`
+	Timestamp session.Time `json:"timestamp,omitzero"`
+	Text      string       `json:"text"`            // the first line of its command, its path, or its arguments
+	Status    string       `json:"status"`          // ok, error, or none (no result)
+	Again     bool         `json:"again,omitempty"` // it is like the one that failed
+}
+
+// How many sessions and entries of each are compared with the error.
+const (
+	mostSessions = 20
+	perSession   = 5
+	mostTerms    = 14 // of the search for them
+)
+
+// kinds are the kinds of text in which errors occur: people paste them into prompts.
+var kinds = []session.Kind{session.KindResult, session.KindError, session.KindShell, session.KindPrompt}
+
+// Find answers a request.
+func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	s := read(req.Text)
+	if len(s.lines) == 0 {
+		return nil, ErrNoWords
+	}
+	rarity, err := query.Rarity(ctx, r, s.terms())
+	if err != nil {
+		return nil, err
+	}
+	if len(rarity) == 0 {
+		return &Response{TotalIsExact: true, Index: query.StateOf(r)}, nil
+	}
+	s.weigh(rarity)
+
+	search := query.Request{Text: s.query(rarity), Spec: req.Spec, Env: req.Env}
+	search.Scope, search.Kinds = "", kinds
+	in, err := search.Resolve(ctx, r, a, src)
+	if err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(max(req.Limit, 0), DefaultLimit)
+	compared := max(mostSessions, limit)
+	found, err := rank.Run(ctx, in, rank.Options{Limit: compared, PerSession: perSession})
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{ctx: ctx, req: &req, reader: r, adapter: a, src: src, signature: s, found: found}
+	resp := &Response{Index: query.StateOf(r)}
+	if resp.Sessions, err = f.sessions(); err != nil {
+		return nil, err
+	}
+	order(resp.Sessions)
+	resp.Total = len(resp.Sessions)
+	resp.Sessions = resp.Sessions[:min(limit, len(resp.Sessions))]
+	resp.TotalIsExact = found.SessionTotal <= compared && f.lost == 0
+	if f.lost > 0 {
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
+	}
+	return resp, nil
+}
+
+// query is a query for any of the rarest words, exactly as they are.
+func (s *signature) query(rarity map[string]float64) string {
+	terms := slices.Sorted(maps.Keys(rarity))
+	slices.SortStableFunc(terms, func(a, b string) int { return cmp.Compare(rarity[b], rarity[a]) })
+	return `"` + strings.Join(terms[:min(len(terms), mostTerms)], `" "`) + `"`
+}
+
+// about is how much less close than the best one a match may be to count as equally
+// close.
+const about = 0.1
+
+// order orders sessions: those that are about as close as the closest one come first;
+// among these, those where the error was fixed, then the closest, then the latest.
+func order(list []Session) {
+	best := 0.0
+	for i := range list {
+		best = max(best, list[i].Closeness)
+	}
+	far := func(s *Session) int {
+		if s.Closeness < best-about {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(list, func(a, b Session) int {
+		return cmp.Or(
+			cmp.Compare(far(&a), far(&b)),
+			cmp.Compare(slices.Index(outcomes, a.Outcome), slices.Index(outcomes, b.Outcome)),
+			cmp.Compare(b.Closeness, a.Closeness),
+			b.Modified.Compare(a.Modified.Time),
+			cmp.Compare(a.SessionPath, b.SessionPath),
+		)
+	})
+}
+
+// follower reads the sessions that may contain the error.
+type follower struct {
+	*signature
+	ctx     context.Context
+	req     *Request
+	reader  *index.Reader
+	adapter adapter.Adapter
+	src     entry.Source
+	found   *rank.Result
+
+	mu     sync.Mutex
+	lost   int // sessions that cannot be read
+	reason error
+}
+
+// sessions returns the sessions in which the error occurs, in no order.
+func (f *follower) sessions() (list []Session, err error) {
+	all := make([]*Session, len(f.found.Sessions))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range f.found.Sessions {
+		g.Go(func() (err error) {
+			if f.ctx.Err() == nil {
+				all[i], err = f.session(&f.found.Sessions[i])
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		if s != nil {
+			list = append(list, *s)
+		}
+	}
+	return list, f.ctx.Err()
+}
+
+// session returns a session if the error occurs in it, else nil.
+func (f *follower) session(x *rank.Session) (*Session, error) {
+	offsets, err := f.occurrences(x)
+	if len(offsets) == 0 || err != nil {
+		return nil, err
+	}
+	rec, err := f.reader.Record(f.reader.Summaries()[x.File].File)
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	t := newTrail(f, rec)
+	defer t.entries.Use(nil)
+	var best *episode
+	for _, offset := range offsets {
+		if err := t.follow(offset); err != nil {
+			if f.ctx.Err() != nil {
+				return nil, f.ctx.Err()
+			}
+			f.lose(err)
+			return nil, nil
+		}
+	}
+	for i := range t.episodes {
+		if e := &t.episodes[i]; best == nil || e.compare(best) < 0 {
+			best = e
+		}
+	}
+	if best == nil {
+		return nil, nil
+	}
+	return t.session(best), nil
+}
+
+// describe adds the resume command, and masks the texts of a session that are not masked
+// yet.
+func (f *follower) describe(x *Session, s *session.Summary) {
+	hit := query.Describe(s, f.req.Resume)
+	x.Resume = hit.Resume
+	if f.req.Redact {
+		hit.Redact()
+		x.SessionName, x.FirstPrompt = hit.Name, hit.FirstPrompt
+	}
+}
+
+// occurrences returns where the entries are that the search found and that contain the
+// error, in file order.
+func (f *follower) occurrences(x *rank.Session) (offsets []int64, err error) {
+	w := f.found.Worker()
+	defer f.found.Done(w)
+	finder := newFinder(f.signature)
+	for _, c := range x.Hits {
+		h, ok, err := f.found.Hit(c)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		id := entry.Identity{ID: h.Node.ID, Parts: h.Part + 1}
+		w.Use(&h.Outline.Record.Summary)
+		err = w.Reader.Read(entry.RefOf(&h.Node.Node), id, func(e *session.Entry) {
+			if _, _, ok := finder.inEntry(e); ok {
+				offsets = append(offsets, e.Offset)
+			}
+		})
+		if err != nil {
+			if f.ctx.Err() != nil {
+				return nil, f.ctx.Err()
+			}
+			f.lose(err)
+			return nil, nil
+		}
+	}
+	slices.Sort(offsets)
+	return offsets, nil
+}
+
+func (f *follower) lose(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost++
+	f.reason = err
+}
+
+// inEntry finds the error in the parts of an entry where errors occur.
+func (f *finder) inEntry(e *session.Entry) (part int, best match, ok bool) {
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		if !slices.Contains(kinds, p.Kind) {
+			continue
+		}
+		if m, found := f.find(p.Text, e.IsError || p.Kind == session.KindError || p.Kind == session.KindPrompt); found && (!ok || m.closeness > best.closeness) {
+			part, best, ok = i, m, true
+		}
+	}
+	return part, best, ok
+}

@@ -1,0 +1,205 @@
+package fix
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/adapter/pi"
+	"pigrep/internal/lab/stories"
+	"pigrep/query"
+	"pigrep/query/filter"
+)
+
+type turn = stories.Turn
+
+const wanted = "ModuleNotFoundError: No module named 'yaml'"
+
+// missing is the result of a call that failed with an error like the wanted one.
+func missing(name string) turn {
+	return stories.Result("bash", "Traceback (most recent call last):\n  File \"/srv/"+name+".py\", line 3\nModuleNotFoundError: No module named '"+name+"'\n\nCommand exited with code 1", true)
+}
+
+func ran(command string) turn {
+	return stories.Called("bash", map[string]any{"command": command})
+}
+
+func worked(output string) turn { return stories.Result("bash", output, false) }
+
+// minutes gives each entry a time and a call id of its own: results answer the last call.
+func minutes(entries ...turn) []turn {
+	call := ""
+	for i := range entries {
+		entries[i].Minute = i
+		switch m := entries[i].Message; {
+		case m["role"] == "toolResult":
+			m["toolCallId"] = call
+		case m["role"] == "assistant":
+			if block := m["content"].([]any)[0].(map[string]any); block["type"] == "toolCall" {
+				call = fmt.Sprintf("c%d", i)
+				block["id"] = call
+			}
+		}
+	}
+	return entries
+}
+
+func find(t *testing.T, l *stories.Library, req Request) *Response {
+	t.Helper()
+	resp, err := Find(t.Context(), l.Reader, pi.New(), stories.Disk{}, req)
+	if err != nil {
+		t.Fatalf("Find(%q): %v", req.Text, err)
+	}
+	return resp
+}
+
+// described is what a session says, on one line.
+func described(s *Session) string {
+	var calls []string
+	for _, c := range s.Calls {
+		text := c.Tool + " " + c.Text + " " + c.Status
+		if c.Again {
+			text += " again"
+		}
+		calls = append(calls, text)
+	}
+	reply := ""
+	if s.Reply != nil {
+		reply = s.Reply.Text
+	}
+	return fmt.Sprintf("%s %s x%d+%d [%s] %q", s.SessionID, s.Outcome, s.Occurrences, s.Later, strings.Join(calls, "; "), reply)
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		entries []turn
+		want    string
+	}{
+		{"fixed", minutes(stories.Prompt("run it"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("cd /srv && python3 a.py"), worked("ok"), stories.Reply("It runs now."), stories.Prompt("thanks"), stories.Reply("Welcome.")),
+			`id-of-it fixed x1+0 [bash pip install pyyaml ok; bash cd /srv && python3 a.py ok again] "It runs now."`},
+		{"after several tries", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install yaml"), worked("no such package"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok"), stories.Reply("Good.")),
+			`id-of-it fixed x2+0 [bash pip install pyyaml ok; bash python3 a.py ok again] "Good."`},
+		{"seen again later", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok"), stories.Reply("Good."), ran("python3 a.py"), missing("yaml"), stories.Reply("Bad.")),
+			`id-of-it fixed x1+1 [bash pip install pyyaml ok; bash python3 a.py ok again] "Good."`},
+		{"another error instead", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), stories.Result("bash", "SyntaxError: invalid syntax", true), ran("vi a.py"), worked(""), ran("python3 a.py"), worked("ok"), stories.Reply("Good.")),
+			`id-of-it fixed x1+0 [bash pip install pyyaml ok; bash python3 a.py error again] "Good."`},
+		{"not tried again", minutes(ran("python3 a.py"), missing("yaml"), ran("jq . a.json"), worked("{}"), stories.Reply("jq can do it."), stories.Prompt("now b"), ran("ls"), worked("b")),
+			`id-of-it gone x1+0 [bash jq . a.json ok] "jq can do it."`},
+		{"never fixed", minutes(ran("python3 a.py"), missing("yaml"), stories.Reply("I cannot.")),
+			`id-of-it unfixed x1+0 [] "I cannot."`},
+		{"the end", minutes(ran("python3 a.py"), missing("yaml")), `id-of-it unfixed x1+0 [] ""`},
+		{"pasted by the user", minutes(stories.Prompt("I get this:\n"+wanted), ran("pip install pyyaml"), worked("done"), stories.Reply("Try again.")),
+			`id-of-it gone x1+0 [bash pip install pyyaml ok] "Try again."`},
+		{"a call without a result", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml")),
+			`id-of-it unfixed x1+0 [bash pip install pyyaml none] ""`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := stories.New(t, stories.Story{Name: "it", CWD: "/srv", Entries: c.entries})
+			resp := find(t, l, Request{Text: wanted})
+			if len(resp.Sessions) != 1 || resp.Total != 1 || !resp.TotalIsExact {
+				t.Fatalf("%d sessions of %d", len(resp.Sessions), resp.Total)
+			}
+			if diff := cmp.Diff(c.want, described(&resp.Sessions[0])); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What only shares words with the error, or quotes the program that prints it, is no
+// occurrence.
+func TestUnrelated(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "other", Entries: minutes(
+		stories.Prompt("is there a module named yaml? no"),
+		ran("python3 b.py"), stories.Result("bash", "ImportError: cannot import name 'load'", true),
+		ran("cat run.py"), worked("except ModuleNotFoundError:\n    pass\n"),
+		stories.Reply(wanted), // talk about it
+	)})
+	for _, text := range []string{wanted, "zorblaxq exploded badly", "NameError: name 'x' is not defined"} {
+		if resp := find(t, l, Request{Text: text}); len(resp.Sessions) != 0 || resp.Sessions != nil {
+			t.Errorf("Find(%q): %s", text, described(&resp.Sessions[0]))
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	solved := func(name string) []turn {
+		return minutes(ran("python3 a.py"), missing(name), ran("pip install "+name), worked("done"), ran("python3 a.py"), worked("ok"))
+	}
+	l := stories.New(t,
+		stories.Story{Name: "open", Start: stories.Day.AddDate(0, 0, 9), Entries: minutes(ran("python3 a.py"), missing("yaml"))},
+		stories.Story{Name: "other", Start: stories.Day.AddDate(0, 0, 8), Entries: solved("ddgs")},
+		stories.Story{Name: "old", Entries: solved("yaml")},
+		stories.Story{Name: "new", Start: stories.Day.AddDate(0, 0, 5), Entries: solved("yaml")},
+	)
+	var got []string
+	for _, s := range find(t, l, Request{Text: wanted}).Sessions {
+		got = append(got, strings.TrimPrefix(s.SessionID, "id-of-"))
+	}
+	if diff := cmp.Diff([]string{"new", "old", "open", "other"}, got); diff != "" {
+		t.Errorf("fixed first, then the closest, then the latest (-want +got):\n%s", diff)
+	}
+	if resp := find(t, l, Request{Text: wanted, Limit: 1}); len(resp.Sessions) != 1 || resp.Total != 4 {
+		t.Errorf("%d sessions of %d, want 1 of 4", len(resp.Sessions), resp.Total)
+	}
+	if resp := find(t, l, Request{Text: wanted, Spec: filter.Spec{Sessions: []string{"id-of-open"}}}); len(resp.Sessions) != 1 {
+		t.Errorf("in one session: %d", len(resp.Sessions))
+	}
+}
+
+// Each branch is followed by itself: what another one did is no fix.
+func TestBranches(t *testing.T) {
+	entries := minutes(
+		stories.Prompt("run it").Named("p"), ran("python3 a.py").Named("c"), missing("yaml").Named("e"),
+		ran("pip install pyyaml").Named("x1"), worked("done").Named("x2"), ran("python3 a.py").Named("x3"), worked("ok").Named("x4"),
+		stories.Reply("I will not.").Named("y1"),
+	)
+	entries[7].Parent = "e"
+	l := stories.New(t, stories.Story{Name: "tree", Entries: entries})
+	s := find(t, l, Request{Text: wanted}).Sessions[0]
+	if got, want := described(&s), `id-of-tree unfixed x1+0 [] "I will not."`; got != want {
+		t.Errorf("the error is on both branches: %s, want that of the active one: %s", got, want)
+	}
+
+	entries[7].Parent = "p" // the active branch has no error
+	l = stories.New(t, stories.Story{Name: "tree", Entries: entries})
+	s = find(t, l, Request{Text: wanted}).Sessions[0]
+	if s.Outcome != Fixed || s.Error.Branch != "abandoned" || len(s.Calls) != 2 {
+		t.Errorf("on an abandoned branch: %s on %s", described(&s), s.Error.Branch)
+	}
+}
+
+func TestFindMasks(t *testing.T) {
+	const key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJ"
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(
+		stories.Prompt("use "+key), ran("curl -H 'x-api-key: "+key+"' a"), stories.Result("bash", "curl: (22) unknown certificate authority, with "+key, true),
+		ran("curl -k -H 'x-api-key: "+key+"' a"), worked("ok"), stories.Reply("With "+key+" it works."),
+	)})
+	for _, masked := range []bool{false, true} {
+		s := find(t, l, Request{Text: "curl: (22) unknown certificate authority", Redact: masked}).Sessions[0]
+		text := s.FirstPrompt + "\n" + s.Error.Text + "\n" + s.Calls[0].Text + "\n" + s.Reply.Text
+		want := 4
+		if masked {
+			want = 0
+		}
+		if got := strings.Count(text, key); got != want {
+			t.Errorf("masked %v: the key is there %d times, want %d:\n%s", masked, got, want, text)
+		}
+	}
+}
+
+func TestNoWords(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "it"})
+	for _, text := range []string{"", " \n", "?!"} {
+		if _, err := Find(t.Context(), l.Reader, pi.New(), stories.Disk{}, Request{Text: text}); !errors.Is(err, ErrNoWords) {
+			t.Errorf("Find(%q): %v", text, err)
+		}
+	}
+	if resp := find(t, l, Request{Text: "any error", Limit: query.All}); resp.Total != 0 {
+		t.Errorf("an empty library has %d", resp.Total)
+	}
+}

@@ -1,0 +1,419 @@
+package fix
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"pigrep/index/analysis"
+)
+
+// A line is a line of text without its values.
+type line struct {
+	words  []word
+	values []string // folded
+}
+
+// A word is a term of a line, and where it is in the text.
+type word struct {
+	term       string
+	start, end int
+	joined     bool // of the parts of an identifier
+}
+
+// A normalizer takes lines apart. It is used by one goroutine.
+type normalizer struct {
+	analyzer analysis.Analyzer
+	blanked  []byte
+}
+
+// line takes apart a line of text that begins at an offset.
+func (n *normalizer) line(text []byte, offset int) line {
+	n.blanked = append(n.blanked[:0], text...)
+	var l line
+	blank := func(start, end int, value []byte) {
+		for i := start; i < end; i++ {
+			n.blanked[i] = ' '
+		}
+		if v := analysis.Fold(string(value)); v != "" && !slices.Contains(l.values, v) {
+			l.values = append(l.values, v)
+		}
+	}
+	for i := 0; i < len(text); {
+		if end := colourEnd(text, i); end > i {
+			for ; i < end; i++ {
+				n.blanked[i] = ' '
+			}
+			continue
+		}
+		if end := quoteEnd(text, i); end > 0 {
+			if inner := text[i+1 : end]; isName(inner) {
+				blank(i, end+1, lastElement(inner))
+				i = end + 1
+				continue
+			}
+		}
+		if isSeparator(text[i]) || text[i] == '\'' {
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(text) && !isSeparator(text[end]) {
+			end++
+		}
+		eachVolatile(text, i, end, blank)
+		i = end
+	}
+	n.walk(n.blanked, func(t analysis.Token) {
+		if !isNumber(t.Term) {
+			l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End, t.Form == analysis.Whole})
+		}
+	})
+	return l
+}
+
+// whole is line with the values among the words.
+func (n *normalizer) whole(text []byte, offset int) (l line) {
+	n.walk(text, func(t analysis.Token) {
+		l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End, t.Form == analysis.Whole})
+	})
+	return l
+}
+
+// walk visits the words of a text; identifiers as a whole.
+func (n *normalizer) walk(text []byte, visit func(analysis.Token)) {
+	n.analyzer.Walk(text, func(t analysis.Token) {
+		if t.Form != analysis.Part && t.Form != analysis.Single {
+			visit(t)
+		}
+	})
+}
+
+// colourEnd returns where the colour code of a terminal ends that begins at i; i if none does.
+func colourEnd(text []byte, i int) int {
+	if !bytes.HasPrefix(text[i:], []byte("\x1b[")) {
+		return i
+	}
+	for end := i + 2; end < len(text); end++ {
+		if c := text[end]; !isDigit(c) && c != ';' {
+			return end + 1
+		}
+	}
+	return i
+}
+
+func isSeparator(c byte) bool {
+	return c <= ' ' || strings.IndexByte("\"`()[]{}<>,;=|", c) >= 0
+}
+
+// maxName is the longest text in quotes that is a value: longer ones are sentences.
+const maxName = 3 // words
+
+func isName(text []byte) bool {
+	return len(bytes.Fields(text)) <= maxName || bytes.HasPrefix(text, []byte("/")) && len(bytes.Fields(text)) <= 2*maxName
+}
+
+// quoteEnd returns where the quotation that begins at i ends, 0 when none begins there.
+// An apostrophe in a word begins none.
+func quoteEnd(text []byte, i int) int {
+	q := text[i]
+	if q != '"' && q != '\'' && q != '`' || q == '\'' && i > 0 && isAlnum(text[i-1]) {
+		return 0
+	}
+	for end := i + 1; end < len(text); end++ {
+		if text[end] == q && (end+1 == len(text) || !isAlnum(text[end+1]) || isPath(text[i+1:end])) {
+			return end
+		}
+	}
+	return 0
+}
+
+// eachVolatile blanks the values in text[start:end], which has no separators.
+func eachVolatile(text []byte, start, end int, blank func(start, end int, value []byte)) {
+	for start < end && strings.IndexByte("'*!?", text[start]) >= 0 {
+		start++
+	}
+	for start < end && strings.IndexByte(":.!?'*", text[end-1]) >= 0 {
+		end--
+	}
+	piece := text[start:end]
+	if isPath(piece) {
+		blank(start, end, lastElement(piece))
+		return
+	}
+	for start < end { // what colons separate
+		to := end
+		if i := bytes.IndexByte(text[start:end], ':'); i >= 0 {
+			to = start + i
+		}
+		if p := text[start:to]; isPath(p) {
+			blank(start, to, lastElement(p))
+		} else if isVolatile(p) {
+			blank(start, to, p)
+		}
+		start = to + 1
+	}
+}
+
+// isPath reports whether a piece of text is a path, a URL or the name of a file, with
+// or without a position.
+func isPath(p []byte) bool {
+	switch {
+	case len(p) < 2:
+		return false
+	case bytes.Contains(p, []byte("://")):
+		return true
+	case strings.IndexByte("/~", p[0]) >= 0 && isAlnumOr(p[1], "/._-@"), bytes.HasPrefix(p, []byte("./")), bytes.HasPrefix(p, []byte("../")):
+		return true
+	case len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/') && isAlnum(p[0]):
+		return true
+	}
+	// A name with an extension.
+	p = withoutPosition(p)
+	dot := bytes.LastIndexByte(p, '.')
+	if dot <= 0 || len(p)-dot-1 < 1 || len(p)-dot-1 > 5 {
+		return false
+	}
+	for i, c := range p[dot+1:] {
+		if !isAlnum(c) || i == 0 && isDigit(c) {
+			return false
+		}
+	}
+	return bytes.ContainsFunc(p[:dot], func(r rune) bool { return r > '9' })
+}
+
+// withoutPosition cuts :LINE and :LINE:COLUMN off.
+func withoutPosition(p []byte) []byte {
+	for {
+		i := bytes.LastIndexByte(p, ':')
+		if i <= 0 || !isNumber(p[i+1:]) {
+			return p
+		}
+		p = p[:i]
+	}
+}
+
+// lastElement returns the last element of a path, without a position; other text as it is.
+func lastElement(p []byte) []byte {
+	p = bytes.TrimRight(withoutPosition(p), "/\\")
+	if i := bytes.LastIndexAny(p, "/\\"); i >= 0 && !bytes.ContainsAny(p, " ") {
+		return p[i+1:]
+	}
+	return p
+}
+
+// isVolatile reports whether a piece of text is a number, a version, a time, a size, a
+// hash or an id.
+func isVolatile(p []byte) bool {
+	digits, hex, letters := 0, 0, 0
+	for _, c := range p {
+		switch {
+		case isDigit(c):
+			digits++
+			hex++
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			hex++
+			letters++
+		case isAlnum(c):
+			letters++
+		case c != '-' && c != '_' && c != '.' && c != '+' && c != '#' && c != '%' && c != '/':
+			return false
+		}
+	}
+	switch {
+	case digits == 0:
+		return false
+	case letters == 0, isDigit(p[0]):
+		return true
+	case p[0]|0x20 == 'v' && letters == 1:
+		return true
+	case hex == digits+letters && hex >= minHash:
+		return true
+	}
+	return digits >= 3 && digits+letters >= minID
+}
+
+const (
+	minHash = 7  // an abbreviated commit
+	minID   = 16 // toolu_019tYDrbzifrra2K
+)
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlnum(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80 }
+
+func isAlnumOr(c byte, others string) bool { return isAlnum(c) || strings.IndexByte(others, c) >= 0 }
+
+func isNumber(p []byte) bool {
+	return len(p) > 0 && !bytes.ContainsFunc(p, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// A signature is what identifies an error.
+type signature struct {
+	lines   []signatureLine
+	weights map[string]float64
+	whole   bool // it is nothing but values, which are its words then
+}
+
+// A signatureLine is a line of an error with the sum of the weights of its words.
+type signatureLine struct {
+	line
+	tells  bool // it has a word that errors have
+	weight float64
+}
+
+// MaxText is how much of a pasted text is looked at, in bytes.
+const MaxText = 64 << 10
+
+// Limits of a pasted text.
+const (
+	maxLines = 200 // lines with words
+	maxWords = 60  // of a line
+	maxCore  = 6   // lines that identify the error
+)
+
+// maxWeight is the most that a word weighs, so that one name does not make an error.
+const maxWeight = 6
+
+// read takes a pasted text apart. It has no lines if the text has no words at all.
+func read(text string) *signature {
+	data := []byte(strings.ReplaceAll(text[:min(len(text), MaxText)], "\r", "\n"))
+	var n normalizer
+	lines := func(take func([]byte) line) (list []signatureLine) {
+		for raw := range bytes.Lines(data) {
+			raw = bytes.TrimSpace(raw)
+			l := take(raw)
+			l.words = l.words[:min(len(l.words), maxWords)]
+			if len(l.words) == 0 || len(list) == maxLines || slices.ContainsFunc(list, func(o signatureLine) bool { return sameWords(o.words, l.words) }) {
+				continue
+			}
+			list = append(list, signatureLine{line: l, tells: tells(raw, l.words)})
+		}
+		return list
+	}
+	list := lines(func(raw []byte) line {
+		if isChatter(raw) {
+			return line{}
+		}
+		return n.line(raw, 0)
+	})
+	if len(list) == 0 {
+		list = lines(func(raw []byte) line { return n.line(raw, 0) })
+	}
+	whole := len(list) == 0
+	if whole {
+		list = lines(func(raw []byte) line { return n.whole(raw, 0) })
+	}
+	return &signature{lines: list, whole: whole}
+}
+
+func sameWords(a, b []word) bool {
+	return slices.EqualFunc(a, b, func(a, b word) bool { return a.term == b.term })
+}
+
+// terms returns the words of all lines.
+func (s *signature) terms() (list []string) {
+	for i := range s.lines {
+		for _, w := range s.lines[i].words {
+			list = append(list, w.term)
+		}
+	}
+	return list
+}
+
+// weigh sets the weights of the words, and keeps the lines that identify the error:
+// those with the rarest words, among which lines that look like an error count twice.
+func (s *signature) weigh(rarity map[string]float64) {
+	s.weights = make(map[string]float64)
+	sum, present := 0.0, 0
+	for _, t := range s.terms() {
+		if w, ok := rarity[t]; ok {
+			sum += min(w, maxWeight)
+			present++
+		}
+	}
+	for _, t := range s.terms() {
+		w, ok := rarity[t]
+		if !ok { // probably a name that lost its quotes: it counts as much as the others
+			w = sum / float64(max(present, 1))
+		}
+		s.weights[t] = min(w, maxWeight)
+	}
+	best := 0.0
+	value := func(l *signatureLine) float64 {
+		if l.tells {
+			return 2 * l.weight
+		}
+		return l.weight
+	}
+	for i := range s.lines {
+		l := &s.lines[i]
+		for _, t := range distinct(l.words) {
+			l.weight += s.weights[t]
+		}
+		best = max(best, value(l))
+	}
+	s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return value(&l) < best/2 })
+	s.lines = s.lines[:min(len(s.lines), maxCore)]
+}
+
+func distinct(words []word) (terms []string) {
+	for _, w := range words {
+		if !slices.Contains(terms, w.term) {
+			terms = append(terms, w.term)
+		}
+	}
+	return terms
+}
+
+// errorTerms are words that errors have; so are those that end in error or exception.
+var errorTerms = func() map[string]bool {
+	set := make(map[string]bool)
+	for _, t := range strings.Fields(`
+		abort aborted abrt broken cannot cant conflict corrupt corrupted crash crashed denied deprecated disallowed duplicate exceeded
+		expected fail failed fails failing failure fatal forbidden illegal incompatible invalid killed mismatch missing overflow panic
+		panicked refused rejected segfault segmentation stopped timeout unable unauthorized undefined unexpected unhandled
+		unknown unreachable unrecognized unresolved unsupported`) {
+		set[t] = true
+	}
+	return set
+}()
+
+// errorPhrases are pieces of folded text that errors have.
+var errorPhrases = []string{
+	"not found", "not exist", "not match", "not support", "not permitted", "not allowed", "not a ", "not assignable", "not available", "not recognized",
+	"no such", "no module", "no longer", "could not", "can't", "couldn't", "doesn't", "timed out", "out of memory", "out of range", "has no ", "is not ", "too many", "too large",
+}
+
+// tells reports whether a line looks like an error.
+func tells(raw []byte, words []word) bool {
+	for _, w := range words {
+		if errorTerms[w.term] || strings.HasSuffix(w.term, "error") || strings.HasSuffix(w.term, "exception") {
+			return true
+		}
+	}
+	if errno(raw) {
+		return true
+	}
+	folded := strings.ToLower(string(raw))
+	return slices.ContainsFunc(errorPhrases, func(p string) bool { return strings.Contains(folded, p) })
+}
+
+// errno reports whether a line begins with the name of a system error: ENOENT.
+func errno(raw []byte) bool {
+	word := raw[:max(0, bytes.IndexByte(raw, ':'))]
+	return len(word) > 3 && word[0] == 'E' && !bytes.ContainsFunc(word, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
+}
+
+// chatter is how lines begin that surround errors of any kind.
+var chatter = []string{
+	"at ", "file \"", "goroutine ", "traceback (most recent call last)", "command exited with", "exit status", "exit code", "process exited",
+	"npm error a complete log", "npm error command", "npm error path", "npm err! a complete log", "npm error lifecycle", "npm error errno", "> ", "$ ", "note: run with ", "node.js v", "created by ",
+}
+
+// isChatter reports whether a line is a stack frame, an echoed command or another line
+// that says nothing about the error.
+func isChatter(raw []byte) bool {
+	start := strings.ToLower(string(raw[:min(len(raw), 64)]))
+	return slices.ContainsFunc(chatter, func(c string) bool { return strings.HasPrefix(start, c) })
+}

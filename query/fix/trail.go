@@ -1,0 +1,189 @@
+package fix
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/audit"
+	"pigrep/internal/redact"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+)
+
+// A trail is what happened on the branches of a session from the error on.
+type trail struct {
+	*follower
+	finder  *finder
+	entries *entry.Reader
+	record  *session.Record
+	tree    *session.Tree
+	known   map[int]bool // entries that a branch was followed through
+
+	episodes []episode
+}
+
+func newTrail(f *follower, rec *session.Record) *trail {
+	t := &trail{follower: f, finder: newFinder(f.signature), entries: entry.NewReader(f.src, f.adapter), record: rec, tree: rec.Tree(), known: make(map[int]bool)}
+	t.entries.Use(&rec.Summary)
+	t.entries.Facts = true
+	return t
+}
+
+// follow reads the branch with the entry at an offset, from there to its leaf, and adds
+// its episodes. It does nothing if the entry is on a branch that was followed.
+func (t *trail) follow(offset int64) error {
+	at := t.record.NodeAt(offset)
+	if at < 0 || t.known[at] {
+		return nil
+	}
+	path := t.tree.Through(at)
+	from := slices.Index(path, at)
+	if from < 0 { // a later entry with the same id replaces it
+		path, from = []int{at}, 0
+	}
+	start := from // the call comes before its result
+	for start > 0 && t.record.Nodes[path[start]].Role == session.RoleToolResult {
+		start--
+	}
+	b := &branch{trail: t, folder: audit.NewFolder()}
+	for i := start; i < len(path); i++ {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		n := &t.record.Nodes[path[i]]
+		if i >= from {
+			t.known[path[i]] = true
+		}
+		if n.Type != session.TypeMessage {
+			continue
+		}
+		err := t.entries.Read(entry.RefOf(n), entry.Identity{ID: n.ID}, func(e *session.Entry) { b.add(e, path[i], i >= from) })
+		if err != nil {
+			return err
+		}
+	}
+	t.episodes = append(t.episodes, episodes(b.events, b.facts.Calls)...)
+	return nil
+}
+
+// A branch is the events on a branch, read so far.
+type branch struct {
+	*trail
+	folder *audit.Folder
+	facts  session.Facts
+	events []event
+}
+
+// add adds the events of the next entry of the branch; with none, only its calls.
+func (b *branch) add(e *session.Entry, node int, events bool) {
+	made := len(b.facts.Calls)
+	b.folder.Add(&b.facts, e)
+	if !events {
+		return
+	}
+	answers := -1 // the call that this entry answers
+	for i := len(b.facts.Calls) - 1; i >= 0 && answers < 0; i-- {
+		if c := &b.facts.Calls[i]; c.HasResult && c.Result == e.Offset && c.Kind != session.CallNested {
+			answers = i
+		}
+	}
+	if e.Role == session.RoleUser {
+		b.events = append(b.events, event{what: prompted, call: -1})
+	}
+	ends := true
+	for i := made; i < len(b.facts.Calls); i++ {
+		if c := &b.facts.Calls[i]; c.Kind == session.CallPlain || c.Kind == session.CallShell {
+			ends = ends && c.Kind == session.CallShell
+			b.events = append(b.events, event{what: called, place: b.place(e, node), call: i})
+		}
+	}
+	if part, m, ok := b.finder.inEntry(e); ok {
+		p := b.place(e, node)
+		p.Kind, p.Tool, p.Text = e.Parts[part].Kind, strings.Clone(e.Parts[part].Tool), b.lines(e.Parts[part].Text, m.start, m.end)
+		b.events = append(b.events, event{what: occurred, place: p, call: answers, closeness: m.closeness})
+		return
+	}
+	if answers >= 0 {
+		b.events = append(b.events, event{what: answered, call: answers})
+	}
+	if e.Role == session.RoleAssistant && !e.IsError {
+		p := b.place(e, node)
+		for i := range e.Parts {
+			if part := &e.Parts[i]; part.Kind == session.KindReply && len(bytes.TrimSpace(part.Text)) > 0 {
+				p.Kind, p.Text = part.Kind, b.beginning(part.Text)
+				break
+			}
+		}
+		b.events = append(b.events, event{what: replied, place: p, call: -1, ends: ends})
+	}
+}
+
+func (b *branch) place(e *session.Entry, node int) Place {
+	n := &b.record.Nodes[node]
+	return Place{
+		EntryID: n.ID, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Branch: entry.BranchOf(b.tree, node),
+	}
+}
+
+// maxText is the longest text of a Place or a Call, in bytes.
+const maxText = 800
+
+// lines returns the lines of a text that a range is in, as they may be shown.
+func (b *branch) lines(text []byte, start, end int) string {
+	start = bytes.LastIndexByte(text[:start], '\n') + 1
+	if i := bytes.IndexByte(text[end:], '\n'); i >= 0 {
+		end += i
+	} else {
+		end = len(text)
+	}
+	if !b.req.Redact {
+		return short(string(text[start:end]))
+	}
+	masked, move := redact.Apply(string(text), redact.Around(text, start, end))
+	start, end = move(start, end)
+	return short(masked[start:end])
+}
+
+// beginning returns the beginning of a text as it may be shown.
+func (b *branch) beginning(text []byte) string {
+	if b.req.Redact {
+		text = redact.Bytes(text)
+	}
+	return short(string(text))
+}
+
+// short returns a copy of the beginning of a text.
+func short(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= maxText {
+		return strings.Clone(s)
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// call returns what a call does, as it may be shown: the first line of its command, its
+// path, or its arguments.
+func (f *follower) call(c *session.CallFact) string {
+	text := c.Line
+	if !c.Shell && len(c.Paths) > 0 {
+		text = c.Paths[0]
+	}
+	switch {
+	case !f.req.Redact:
+	case c.Cut:
+		text = redact.Beginning(text)
+	default:
+		text = redact.Text(text)
+	}
+	text = strings.TrimSpace(text)
+	if line, rest, ok := strings.Cut(text, "\n"); ok && c.Shell && rest != "" {
+		text = line + " …"
+	}
+	return short(text)
+}
