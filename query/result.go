@@ -50,7 +50,8 @@ type Response struct {
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Warnings     []string     // one line each, for people
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
-	Removed      []Removed    // how many hits each filter removed, if the answer is empty
+	Words        []WordCount  // how often each word occurs, if no hit has all of them
+	Removed      []Removed    // how many hits each filter removed, if none has all words
 	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
 }
 

@@ -26,10 +26,7 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	if err != nil {
 		return nil, err
 	}
-	if resp.TotalAny == 0 {
-		resp.Removed, err = removed(ctx, in, req)
-	}
-	return resp, err
+	return resp, explain(ctx, in, req, resp)
 }
 
 // Resolve compiles the text and the filters of a request, and looks the words up.

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -60,14 +61,34 @@ func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error)
 	return req.text(strings.Join(strings.Fields(text), " ")), nil
 }
 
-// Removed says how many hits a filter took away from an empty answer.
+// Removed says how many hits there would be without a filter, when there are none, or
+// none with all words.
 type Removed struct {
-	Filter string `json:"filter"` // the name of a flag without its dashes, a field as typed, or "all" filters
+	Filter string `json:"filter"` // the name of a flag without its dashes, a field or negation as typed, or "all" filters
 	Hits   int    `json:"hits"`   // there are without it
 }
 
-// removed returns the filters that made an answer empty.
-func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error) {
+// Without says how to drop a filter of a Removed, as flags and queries are written.
+func Without(filter string) string {
+	switch {
+	case filter == "scope":
+		return "in scope all"
+	case filter == "all":
+		return "without any filter"
+	case strings.ContainsAny(filter, ":! "): // a field or a negation in the query
+		return "without " + filter
+	}
+	return "without --" + filter
+}
+
+// withAll returns the number of hits with all words, and withAny if there are none, of
+// those with some.
+func withAll(n rank.Counts) int { return n.Total }
+func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny) }
+
+// removed returns the filters without which there would be hits of the kind that hits
+// counts.
+func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Counts) int) ([]Removed, error) {
 	type variant struct {
 		filter string
 		req    Request
@@ -101,14 +122,24 @@ func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error)
 		return nil, nil // each try would scan the dictionary for them
 	}
 	bare := []byte(text)
-	for _, item := range syntax.RemovableFields(text) {
+	removable := syntax.Removable(text)
+	for _, item := range removable {
 		start, end := item.Range()
 		try(text[start:end], true, func(r *Request) { r.Text = text[:start] + " " + text[end:] })
 		for i := start; i < end; i++ {
 			bare[i] = ' '
 		}
 	}
-	all.Text = string(bare)
+	q, err := words.Compile(text, req.Env)
+	if err != nil {
+		return nil, nil // nothing to search for
+	}
+	all.Text, all.Only = string(bare), nil
+	needed, restrictions := q.Root.Split()
+	hidden := len(restrictions) > len(removable) // inside of operators
+	if hidden {
+		all.Text = textOf(needed)
+	}
 
 	var list []Removed
 	for _, v := range variants {
@@ -116,34 +147,31 @@ func removed(ctx context.Context, in rank.Input, req Request) ([]Removed, error)
 		if err != nil {
 			return nil, err
 		}
-		if n > 0 {
+		if n := hits(n); n > 0 {
 			list = append(list, Removed{v.filter, n})
 		}
 	}
-	if len(list) == 0 && len(variants) > 1 {
-		n, err := count(ctx, in, all)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			list = append(list, Removed{"all", n})
-		}
+	if len(list) > 0 || len(variants) < 2 && !hidden && req.Only == nil {
+		return list, nil
 	}
-	return list, nil
+	if hidden {
+		hits = withAll // of those with some there may be many that the operators exclude
+	}
+	n, err := count(ctx, in, all)
+	if n := hits(n); n > 0 {
+		list = append(list, Removed{"all", n})
+	}
+	return list, err
 }
 
-// count returns the number of hits that lack nothing, or if there are none, of all hits.
-func count(ctx context.Context, in rank.Input, req Request) (int, error) {
+// count counts the hits of another request on the same index.
+func count(ctx context.Context, in rank.Input, req Request) (rank.Counts, error) {
 	in, err := req.Resolve(ctx, in.Reader, in.Adapter, in.Files)
 	if _, ok := errors.AsType[*words.TextError](err); ok {
-		return 0, nil // nothing is left to search for
+		return rank.Counts{}, nil // nothing is left to search for
 	}
 	if err != nil {
-		return 0, err
+		return rank.Counts{}, err
 	}
-	total, any, err := rank.Count(ctx, in)
-	if total > 0 {
-		return total, err
-	}
-	return any, err
+	return rank.Count(ctx, in)
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"github.com/blevesearch/vellum"
-
 	"pigrep/index/format"
 )
 
@@ -239,8 +237,8 @@ func (t *fst) get(term []byte) (value uint64) {
 // until visit returns an error.
 type termWalk struct {
 	fst
-	start, end []byte           // nil: no bound
-	automaton  vellum.Automaton // nil matches everything
+	start, end []byte       // nil: no bound
+	automaton  *levenshtein // nil matches everything
 	visit      func(term []byte, state int, value uint64) error
 
 	term []byte // the bytes on the path to the node
@@ -249,7 +247,7 @@ type termWalk struct {
 func (w *termWalk) run() error {
 	state := 0
 	if w.automaton != nil {
-		state = w.automaton.Start()
+		state = levenshteinStart
 	}
 	err := w.walk(w.root, state, 0, len(w.start) > 0, w.end != nil)
 	if err == errStop {
@@ -309,7 +307,7 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 		high = c == w.end[depth]
 	}
 	if w.automaton != nil {
-		if state = w.automaton.Accept(state, c); !w.automaton.CanMatch(state) {
+		if state = w.automaton.accept(state, c); state == levenshteinDead {
 			return nil
 		}
 	}
@@ -322,7 +320,7 @@ func (w *termWalk) follow(c byte, next, state int, value uint64, low, high bool)
 // found visits the term on the path, unless it is below start or the automaton does not
 // match it.
 func (w *termWalk) found(state int, value uint64, low bool) error {
-	if low || w.automaton != nil && !w.automaton.IsMatch(state) {
+	if low || w.automaton != nil && !w.automaton.matches(state) {
 		return nil
 	}
 	return w.visit(w.term, state, value)

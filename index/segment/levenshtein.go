@@ -1,13 +1,10 @@
 package segment
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
-	"math"
-	"sync"
-
-	"github.com/blevesearch/vellum"
-	"github.com/blevesearch/vellum/levenshtein"
+	"strconv"
+	"unicode/utf8"
 
 	"pigrep/index/format"
 )
@@ -15,26 +12,25 @@ import (
 // Fuzzy visits the terms of a field that begin with the prefix and are within the
 // Levenshtein distance, 1 or 2, of the term, in byte order, until visit returns
 // false. Swapping two neighbours is one edit. The count is the number of documents
-// that have the term, deleted ones included. The segment must be a reader's.
+// that have the term, deleted ones included.
 func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(term []byte, edits, count int) bool) (err error) {
 	var visiting bool
 	defer format.ContainUnless(&visiting, "list similar terms", &err)()
+	if distance < 1 || distance > 2 {
+		return fmt.Errorf("terms within %d edits cannot be looked for", distance)
+	}
 	tree, have, err := s.fst(f)
 	if err != nil || !have {
 		return err
 	}
-	dfa, err := s.automata.get(string(term), distance)
-	if err != nil || dfa == nil {
-		return err
-	}
-	a := withPrefix(prefix, dfa)
-	w := termWalk{fst: tree, automaton: a, visit: func(found []byte, state int, value uint64) error {
+	a := newLevenshtein(term, uint8(distance))
+	w := termWalk{fst: tree, start: prefix, end: prefixEnd(prefix), automaton: a, visit: func(found []byte, state int, value uint64) error {
 		count, ok := s.countPostings(PostingsOffset(value))
 		if !ok {
 			return format.Damaged("postings of a term of %s", f)
 		}
 		visiting = true
-		more := visit(found, int(a.EditDistance(state)), count)
+		more := visit(found, int(a.edits(state)), count)
 		if visiting = false; !more {
 			return errStop
 		}
@@ -43,101 +39,146 @@ func (s *Segment) Fuzzy(f Field, prefix, term []byte, distance int, visit func(t
 	return w.run()
 }
 
-type fuzzyAutomaton interface {
-	vellum.Automaton
-	EditDistance(state int) uint8
+// levenshtein is an automaton that matches what is within a few edits of a term.
+//
+// States are made when a walk first reaches them. A walk through a dictionary reaches
+// some hundred; to make all those for two edits takes milliseconds.
+type levenshtein struct {
+	term   []rune
+	most   uint8     // edits
+	leads  [256]bool // the first bytes of its characters
+	states []levenshteinState
+	ids    map[string]int // indices of states
 }
 
-// prefixed matches what begins with a prefix and what another automaton matches. Its
-// states within the prefix are -1, -2, …; after it they are those of the other.
-type prefixed struct {
-	fuzzyAutomaton
-	prefix []byte
-	after  int // state of the other after the prefix
+// levenshteinState is what matters of the bytes that were read.
+type levenshteinState struct {
+	// row is one of the table in which the edit distance of two words is computed. Its
+	// first half has the number of edits between what was read and the first i
+	// characters of the term, at most levenshtein.most+1. The second half has the same
+	// for what was read without its last character, plus one edit, if that was the
+	// character i+1 of the term: it may be swapped with the next one.
+	row string
+	// unread are the first bytes of a character that may be one of the term. Others are
+	// in the row from their first byte on, and skipped is the state after the next one
+	// of their bytes.
+	unread  string
+	skipped int
+	next    *[256]int32 // by byte: the next state plus one, 0 if it is not made yet
 }
 
-const deadState = math.MinInt
+const (
+	levenshteinDead  = 0
+	levenshteinStart = 1
+)
 
-func withPrefix(prefix []byte, dfa fuzzyAutomaton) fuzzyAutomaton {
-	if len(prefix) == 0 {
-		return dfa
+func newLevenshtein(term []byte, most uint8) *levenshtein {
+	a := &levenshtein{term: []rune(string(term)), most: most, ids: make(map[string]int)}
+	for _, c := range a.term {
+		a.leads[string(c)[0]] = true
 	}
-	after := dfa.Start()
-	for _, c := range prefix {
-		after = dfa.Accept(after, c)
+	row := bytes.Repeat([]byte{most + 1}, 2*(len(a.term)+1))
+	a.state(levenshteinState{row: string(row)}) // levenshteinDead
+	for i := range min(int(most), len(a.term)) + 1 {
+		row[i] = byte(i)
 	}
-	return &prefixed{dfa, prefix, after}
+	a.state(levenshteinState{row: string(row)}) // levenshteinStart
+	return a
 }
 
-func (p *prefixed) Start() int { return -1 }
-
-func (p *prefixed) Accept(state int, b byte) int {
-	if state >= 0 {
-		return p.fuzzyAutomaton.Accept(state, b)
+// state returns the number of a state, which it makes if there is none.
+func (a *levenshtein) state(s levenshteinState) int {
+	key := s.row + s.unread
+	if s.skipped != 0 {
+		key = strconv.Itoa(s.skipped) // no row has digits
 	}
-	switch i := -1 - state; {
-	case state == deadState || b != p.prefix[i]:
-		return deadState
-	case i+1 == len(p.prefix):
-		return p.after
+	id, ok := a.ids[key]
+	if !ok {
+		id = len(a.states)
+		a.ids[key] = id
+		a.states = append(a.states, s)
 	}
-	return state - 1
+	return id
 }
 
-func (p *prefixed) CanMatch(state int) bool {
-	return state < 0 && state != deadState || state >= 0 && p.fuzzyAutomaton.CanMatch(state)
-}
-
-func (p *prefixed) IsMatch(state int) bool { return state >= 0 && p.fuzzyAutomaton.IsMatch(state) }
-
-func (p *prefixed) WillAlwaysMatch(state int) bool {
-	return state >= 0 && p.fuzzyAutomaton.WillAlwaysMatch(state)
-}
-
-// levenshteinCache keeps the Levenshtein automata of the terms that were looked
-// for; all segments of a reader share one. It may be used by several goroutines.
-type levenshteinCache struct {
-	mu   sync.Mutex
-	made map[levenshteinKey]*levenshtein.DFA
-}
-
-type levenshteinKey struct {
-	term     string
-	distance int
-}
-
-// levenshteinBuilders make automata by distance, a swap of neighbours being one
-// edit. Making a builder takes milliseconds.
-var levenshteinBuilders = [...]func() (*levenshtein.LevenshteinAutomatonBuilder, error){
-	1: levenshteinBuilder(1),
-	2: levenshteinBuilder(2),
-}
-
-func levenshteinBuilder(distance uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
-	return sync.OnceValues(func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
-		return levenshtein.NewLevenshteinAutomatonBuilder(distance, true)
-	})
-}
-
-// get returns the automaton of a term, nil when the term is too long for one.
-func (c *levenshteinCache) get(term string, distance int) (*levenshtein.DFA, error) {
-	if distance < 1 || distance >= len(levenshteinBuilders) {
-		return nil, fmt.Errorf("terms within %d edits cannot be looked for", distance)
+// accept returns the state after a byte, levenshteinDead if nothing that follows can
+// match.
+func (a *levenshtein) accept(state int, b byte) int {
+	s := &a.states[state]
+	if s.skipped != 0 {
+		return s.skipped
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := levenshteinKey{term, distance}
-	if dfa, ok := c.made[key]; ok {
-		return dfa, nil
+	if s.next == nil {
+		s.next = new([256]int32)
 	}
-	builder, err := levenshteinBuilders[distance]()
-	if err != nil {
-		return nil, err
+	next := s.next
+	if next[b] == 0 {
+		next[b] = int32(a.after(*s, b)) + 1
 	}
-	dfa, err := builder.BuildDfa(term, uint8(distance))
-	if err != nil && !errors.Is(err, levenshtein.ErrTooManyStates) {
-		return nil, err
+	return int(next[b]) - 1
+}
+
+// after computes the state after a byte.
+func (a *levenshtein) after(s levenshteinState, b byte) int {
+	if s.unread == "" && !a.leads[b] {
+		id := a.state(levenshteinState{row: a.follow(s.row, -1)})
+		for range continuations(b) {
+			if id != levenshteinDead {
+				id = a.state(levenshteinState{row: a.states[id].row, skipped: id})
+			}
+		}
+		return id
 	}
-	c.made[key] = dfa
-	return dfa, nil
+	s.next, s.unread = nil, s.unread+string([]byte{b})
+	for s.unread != "" && utf8.FullRuneInString(s.unread) {
+		c, size := utf8.DecodeRuneInString(s.unread)
+		s.row, s.unread = a.follow(s.row, c), s.unread[size:]
+	}
+	return a.state(s)
+}
+
+// continuations returns how many bytes follow the first one of a character.
+func continuations(first byte) int {
+	switch {
+	case first >= 0xf0:
+		return 3
+	case first >= 0xe0:
+		return 2
+	case first >= 0xc0:
+		return 1
+	}
+	return 0
+}
+
+// follow returns the row after a character, -1 for one that is not in the term.
+func (a *levenshtein) follow(row string, c rune) string {
+	n := len(a.term) + 1
+	next := make([]byte, 2*n)
+	before, swaps := row[:n], row[n:]
+	for i := range n {
+		edits, swapped := before[i]+1, a.most+1
+		if i > 0 {
+			replaced := before[i-1]
+			if a.term[i-1] != c {
+				replaced++
+			}
+			edits = min(edits, replaced, next[i-1]+1)
+		}
+		if i > 1 && a.term[i-2] == c {
+			edits = min(edits, swaps[i-2])
+		}
+		if i+1 < len(a.term) && a.term[i+1] == c {
+			swapped = min(before[i]+1, a.most+1)
+		}
+		next[i], next[n+i] = min(edits, a.most+1), swapped
+	}
+	return string(next)
+}
+
+// edits returns the number of edits between what was read and the term.
+func (a *levenshtein) edits(state int) uint8 { return a.states[state].row[len(a.term)] }
+
+func (a *levenshtein) matches(state int) bool {
+	s := &a.states[state]
+	return s.unread == "" && s.skipped == 0 && s.row[len(a.term)] <= a.most
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/vellum/levenshtein"
 
 	"pigrep/index/format"
 )
@@ -32,7 +31,6 @@ type Segment struct {
 	deleted     *roaring.Bitmap // nil when there are none; never changes
 
 	// Of the segments of a reader; see Share.
-	automata   *levenshteinCache
 	duplicates func() Duplicates
 
 	deletedOnce sync.Once
@@ -128,14 +126,12 @@ func (s *Segment) Trim() {
 	dropPages(s.mapped)
 }
 
-// Share gives the segments of one reader what they have in common: the automata of
-// Fuzzy, and the possible duplicates of each. load returns the latter, one for each
-// segment or nil; it is called once, when a segment is first asked for them.
+// Share gives the segments of one reader what they have in common, the possible
+// duplicates. load returns those of each segment, or nil; it is called once, when a
+// segment is first asked for them.
 func Share(segments []*Segment, load func() []Duplicates) {
-	a := &levenshteinCache{made: make(map[levenshteinKey]*levenshtein.DFA)}
 	all := sync.OnceValue(load)
 	for i, s := range segments {
-		s.automata = a
 		s.duplicates = func() Duplicates {
 			if list := all(); list != nil && len(list[i].Bits) == (s.length+63)/64 {
 				return list[i]

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/olebedev/when/rules"
-	"github.com/olebedev/when/rules/en"
 	str2duration "github.com/xhit/go-str2duration/v2"
 )
 
@@ -198,54 +196,4 @@ func (u unit) from(t time.Time) Span {
 		return Span{t, t}
 	}
 	return Span{t, u.add(t, 1).Add(-1)}
-}
-
-// english reads other phrases, such as "last monday", "friday 5pm" or "jan 5", if the
-// rules account for every word. A date without a time of day is that whole day.
-func english(s string, now time.Time) (Span, bool) {
-	words := strings.Fields(strings.ToLower(s))
-	if _, ok := en.WEEKDAY_OFFSET[words[0]]; ok {
-		// The library takes a weekday as the next one; a search means the last one.
-		s = "last " + s
-	}
-	var matches []*rules.Match
-	for _, rule := range en.All {
-		if m := rule.Find(s); m != nil {
-			matches = append(matches, m)
-		}
-	}
-	if !covers(matches, s) {
-		return Span{}, false
-	}
-	ctx := &rules.Context{Text: s}
-	for _, m := range matches {
-		if ok, err := m.Apply(ctx, &rules.Options{}, now); err != nil || !ok {
-			return Span{}, false
-		}
-	}
-	t, err := ctx.Time(now)
-	if err != nil {
-		return Span{}, false
-	}
-	switch {
-	case ctx.Hour == nil && ctx.Duration%(24*time.Hour) == 0:
-		return day.from(day.begin(t)), true
-	case ctx.Hour != nil && ctx.Minute == nil:
-		t = time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), 0, 0, 0, t.Location())
-	case ctx.Hour != nil:
-		t = t.Truncate(time.Minute)
-	}
-	return instant.from(t), true
-}
-
-// covers reports whether the matches leave nothing of s but spaces and commas.
-func covers(matches []*rules.Match, s string) bool {
-	rest := []byte(s)
-	for _, m := range matches {
-		for i := m.Left; i < m.Right; i++ {
-			rest[i] = ' '
-		}
-	}
-	left := strings.Trim(string(rest), " ,")
-	return len(matches) > 0 && (left == "" || left == "at" || left == "on")
 }

@@ -101,14 +101,25 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	return r, err
 }
 
-// Count returns the number of hits that lack nothing, and of all.
-func Count(ctx context.Context, in Input) (total, any int, err error) {
+// Counts are the numbers of hits, duplicates counted once.
+type Counts struct {
+	Total, TotalAny int // as in Result
+	Sessions        int // with hits that lack nothing
+}
+
+// Count counts the hits.
+func Count(ctx context.Context, in Input) (n Counts, err error) {
 	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
 	if err := s.find(); err != nil {
-		return 0, 0, err
+		return Counts{}, err
 	}
-	total, any = s.totals()
-	return total, any, s.err()
+	n.Total, n.TotalAny = s.totals()
+	for i := range s.files {
+		if s.files[i].hits > 0 {
+			n.Sessions++
+		}
+	}
+	return n, s.err()
 }
 
 // Every calls visit for every document with all words of the query, duplicates

@@ -43,8 +43,9 @@ type Response struct {
 	Total        int  // sessions before the limit
 	TotalIsExact bool // false when a search stopped at the limit
 	Warnings     []string
-	DidYouMean   string          // as in query.Response
-	Removed      []query.Removed // as in query.Response
+	DidYouMean   string            // as in query.Response, like the next two
+	Words        []query.WordCount // only for a request with a text
+	Removed      []query.Removed
 	Index        query.IndexState
 }
 
@@ -122,7 +123,7 @@ func (l *lister) search(ctx context.Context, a adapter.Adapter, src entry.Source
 	if err != nil {
 		return err
 	}
-	list.Warnings, list.DidYouMean, list.Removed = resp.Warnings, resp.DidYouMean, resp.Removed
+	list.Warnings, list.DidYouMean, list.Words, list.Removed = resp.Warnings, resp.DidYouMean, resp.Words, resp.Removed
 	hits := make(map[string]*query.Hit, len(resp.Hits))
 	for i := range resp.Hits {
 		hits[resp.Hits[i].SessionPath] = &resp.Hits[i]

@@ -65,9 +65,9 @@ func needsQuotes(name, value string) bool {
 	return !ok || f.Value != value
 }
 
-// RemovableFields returns the top-level fields of a query, up to eight, each with its
-// + or !. Leaving one out leaves a valid query with fewer filters.
-func RemovableFields(text string) (list []Node) {
+// Removable returns the top-level fields and negations of a query, up to eight, each
+// with its + or !. Leaving one out leaves a valid query that restricts less.
+func Removable(text string) (list []Node) {
 	const most = 8
 	root, _ := Parse(text)
 	items := []Node{root}
@@ -79,14 +79,14 @@ func RemovableFields(text string) (list []Node) {
 	}
 	for _, item := range items {
 		inner := item
-		switch n := item.(type) {
-		case *Not:
-			inner = n.Item
-		case *Must:
-			inner = n.Item
+		if must, ok := item.(*Must); ok {
+			inner = must.Item
 		}
-		if _, ok := inner.(*Field); ok && len(list) < most {
-			list = append(list, item)
+		switch inner.(type) {
+		case *Field, *Not:
+			if len(list) < most {
+				list = append(list, item)
+			}
 		}
 	}
 	return list

@@ -116,11 +116,12 @@ func TestGradedMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	testFloors(t, s, floor{hit1: 0.47, ndcg: 0.61}, 0.55)
+	testFloors(t, s, floor{hit1: 0.42, ndcg: 0.60}, 0.5)
 }
 
 // Floors of the order of answers to questions over real sessions.
 func TestGradedReal(t *testing.T) {
+	testkit.Unraced(t)
 	s, err := OpenReal(t.TempDir(), testkit.Root(), testkit.Fixtures())
 	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
@@ -129,5 +130,5 @@ func TestGradedReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	testFloors(t, s, floor{}, 1)
+	testFloors(t, s, floor{hit1: 0.35, ndcg: 0.41}, 0.42)
 }

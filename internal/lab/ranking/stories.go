@@ -51,7 +51,7 @@ func addLine(list []stories.Story, line string) ([]stories.Story, error) {
 	}
 	s := &list[len(list)-1]
 	mark, text, _ := strings.Cut(line, " ")
-	id := fmt.Sprintf("%s.%d", s.Name, len(s.Entries))
+	id := unnamed(s)
 	if mark == "~" {
 		n, err := strconv.Atoi(text)
 		talk(s, n)
@@ -128,6 +128,12 @@ north green seven little yellow river window garden letter paper market winter c
 var spoken = strings.Fields(`how did do does what why where which i you my our me say said only just last time again now then so but if
 there still get got make use want need before after first one into out up no yes`)
 
+// unnamed returns the id of the next entry of a story, if it has no name. It contains no
+// word: a query finds an id by its beginning.
+func unnamed(s *stories.Story) string {
+	return fmt.Sprintf("%08x", random(fmt.Sprint(s.Name, " ", len(s.Entries))).Uint32())
+}
+
 // random draws the same numbers for the same name.
 func random(name string) *rand.Rand {
 	h := fnv.New64a()
@@ -167,7 +173,7 @@ func talk(s *stories.Story, n int) {
 			e = stories.Reply(some(10, 80))
 		}
 		e.Minute = len(s.Entries)
-		s.Entries = append(s.Entries, e)
+		s.Entries = append(s.Entries, e.Named(unnamed(s)))
 	}
 }
 

@@ -138,7 +138,7 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 	}
 	if len(list.Sessions) == 0 {
 		a.advise("`pigrep sessions` lists all sessions", "no session matches %s", req.Text)
-		o.suggest(a, list.DidYouMean, list.Removed)
+		o.suggest(a, suggestion{false, list.DidYouMean, list.Words, list.Removed})
 		if !x.state.Complete {
 			return nil, errIncomplete
 		}

@@ -134,13 +134,13 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if err := out.Print(answer); err != nil {
 		return err
 	}
-	didYouMean := res.DidYouMean
+	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
 	if res.Total == 0 && !a.json && a.suggestCommand(o.query) {
-		didYouMean = "" // one suggestion is enough
+		why.didYouMean, why.words = "", nil // one suggestion is enough
 	}
 	switch {
 	case len(res.Hits) > 0:
-		o.suggest(a, didYouMean, res.Removed)
+		o.suggest(a, why)
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
@@ -150,10 +150,10 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 			}
 			a.warn("nothing found%s", where)
 		}
-		o.suggest(a, didYouMean, res.Removed)
+		o.suggest(a, why)
 		return errNothingFound
 	}
-	o.suggest(a, didYouMean, res.Removed)
+	o.suggest(a, why)
 	a.warnIncomplete(x.missing.Files, len(x.errors))
 	return errIncomplete
 }
@@ -170,21 +170,36 @@ func (a *App) suggestCommand(text string) bool {
 	return true
 }
 
-// suggest prints alternatives to a query. JSON has them in the answer.
-func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Removed) {
+// suggestion is what an answer says to a query of which no hit has all words.
+type suggestion struct {
+	partial    bool // there are hits with some of the words
+	didYouMean string
+	words      []query.WordCount
+	removed    []query.Removed
+}
+
+// suggest says why no hit has all words, and prints alternatives to the query. JSON has
+// them in the answer.
+func (o *sharedOptions) suggest(a *App, s suggestion) {
 	if a.json {
 		return
 	}
-	if didYouMean != "" {
-		a.warn("did you mean: %s", didYouMean)
+	if why := query.ExplainWords(s.words, s.removed, o.without); why != "" {
+		a.warn("%s", why)
 	}
-	if len(removed) > 0 {
-		there := "there are %d hits %s"
-		if removed[0].Hits == 1 {
-			there = "there is %d hit %s"
+	if s.didYouMean != "" {
+		a.warn("did you mean: %s", s.didYouMean)
+	}
+	if len(s.removed) > 0 {
+		there, all := "there are %d hits%s %s", ""
+		if s.removed[0].Hits == 1 {
+			there = "there is %d hit%s %s"
 		}
-		text := fmt.Sprintf(there, removed[0].Hits, o.without(removed[0].Filter))
-		for _, r := range removed[1:] {
+		if s.partial {
+			all = " with every word"
+		}
+		text := fmt.Sprintf(there, s.removed[0].Hits, all, o.without(s.removed[0].Filter))
+		for _, r := range s.removed[1:] {
 			text += fmt.Sprintf(", %d %s", r.Hits, o.without(r.Filter))
 		}
 		a.warn("%s", text)
@@ -193,17 +208,10 @@ func (o *sharedOptions) suggest(a *App, didYouMean string, removed []query.Remov
 
 // without names a filter that could be dropped, as it is written on the command line.
 func (o *sharedOptions) without(filter string) string {
-	switch {
-	case filter == "scope":
-		return "in scope all"
-	case filter == "all":
-		return "without any filter"
-	case filter == "cwd" && o.here:
+	if filter == "cwd" && o.here {
 		return "without --here"
-	case strings.Contains(filter, ":"): // a field of the query
-		return "without " + filter
 	}
-	return "without --" + filter
+	return query.Without(filter)
 }
 
 // scopeOf returns the scope of a filter, or the default.

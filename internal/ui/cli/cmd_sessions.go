@@ -110,7 +110,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
 		a.advise("`pigrep sessions` lists all", "no match among %s", human.Plural(list.Index.Files, "session file", "session files"))
 	}
-	o.suggest(a, list.DidYouMean, list.Removed)
+	o.suggest(a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
 	switch {
 	case len(list.Sessions) > 0:
 		return nil

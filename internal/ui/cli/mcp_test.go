@@ -170,6 +170,7 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 		{"search", `{"query":"timeout error","flat":true,"limit":7,"kind":"result","maxBytes":512000}`, "search timeout error --flat -n 7 --kind result"},
 		{"search", `{"query":"timeot","maxBytes":512000}`, "search timeot"},
 		{"search", `{"query":"zzzqqq","scope":"prompts"}`, "search zzzqqq --scope prompts"},
+		{"search", `{"query":"zzzqqq timeout parser kind:reply","maxBytes":512000}`, "search zzzqqq timeout parser kind:reply"},
 		{"search", `{"query":"parser","sort":"newest","context":1,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest -C 1 --since 2020-01-01"},
 		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
 		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
@@ -599,6 +600,12 @@ func TestTheAgentsOwnSession(t *testing.T) {
 			for _, arguments := range []string{`{%q:"needle1","includeCurrent":true}`, `{%q:"needle1","session":"s000001"}`} {
 				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.Hits)+len(a.Matches) == 0 || a.LeftOut != nil {
 					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.Hits)+len(a.Matches), a.LeftOut)
+				}
+			}
+			if tool == "search" {
+				const want = "zzzqqq occurs nowhere; needle1 has hits only with includeCurrent (1); no entry has both."
+				if _, text, _ := g.call(tool, `{"query":"needle1 zzzqqq"}`); !strings.Contains(text, want) {
+					t.Errorf("by %s, the text is %q, without %q", by, text, want)
 				}
 			}
 			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.Hits)+len(a.Matches) == 0 {

@@ -212,9 +212,10 @@ func jsonTopic() string {
 "summary" and has the remaining fields of the envelope. "total" counts hits with
 all words, "totalAny" all hits. Fields are only ever added; a field of unknown
 value is omitted. The output depends only on the index and the query.
-"didYouMean" is the query with similar words in place of those not found. In an
-empty answer, "removed" says how many hits there would be without each filter
-("all": without any filter).
+"didYouMean" is the query with similar words in place of those not found. If no
+hit has all words, "words" has the hits and sessions that a search for each of
+them alone would have, and "removed" says how many hits there would be without
+each filter ("all": without any filter).
 
 Fields of a hit:
 `)

@@ -42,7 +42,8 @@ type searchAnswer struct {
 	TotalAny     int                `json:"totalAny" jsonschema:"all hits"`
 	TotalIsExact bool               `json:"totalIsExact"`
 	DidYouMean   string             `json:"didYouMean,omitempty"`
-	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"if nothing was found: how many hits there are without a filter"`
+	Words        []query.WordCount  `json:"words,omitempty" jsonschema:"if no hit has every word: the hits of each word alone, with the same filters"`
+	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"if no hit has every word: how many hits there are without a filter"`
 	tail
 }
 
@@ -91,7 +92,10 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	}
 	answer := searchAnswer{
 		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
-		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Removed: removed(res.Removed, in.Filters, q.leftOut),
+		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Words: slices.Clone(res.Words), Removed: removed(res.Removed, in.Filters, q.leftOut),
+	}
+	for i := range answer.Words {
+		answer.Words[i].Removed = removed(answer.Words[i].Removed, in.Filters, q.leftOut)
 	}
 	p := rowPage[query.Hit]{
 		rows: hits[min(q.at.At, len(hits)):], more: more, tail: q.tail(res.Warnings, res.Index),
@@ -162,20 +166,18 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	default:
 		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny, "hit", "hits"), a.Total)
 	}
+	if why := query.ExplainWords(a.Words, a.Removed, without); why != "" {
+		b.WriteString(why + ".\n")
+	}
 	if a.DidYouMean != "" {
 		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
 	}
+	all := ""
+	if a.TotalAny > 0 {
+		all = " with every word"
+	}
 	for _, r := range a.Removed {
-		switch r.Filter {
-		case "includeCurrent":
-			fmt.Fprintf(&b, "%s with includeCurrent.\n", human.Plural(r.Hits, "hit", "hits"))
-		case "all":
-			fmt.Fprintf(&b, "%s without any filter.\n", human.Plural(r.Hits, "hit", "hits"))
-		case "scope":
-			fmt.Fprintf(&b, "%s with scope all.\n", human.Plural(r.Hits, "hit", "hits"))
-		default:
-			fmt.Fprintf(&b, "%s without %s.\n", human.Plural(r.Hits, "hit", "hits"), r.Filter)
-		}
+		fmt.Fprintf(&b, "%s%s %s.\n", human.Plural(r.Hits, "hit", "hits"), all, without(r.Filter))
 	}
 	last := ""
 	for i := range a.Hits {
@@ -192,6 +194,19 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	}
 	a.tail.write(&b)
 	return b.String()
+}
+
+// without says how to drop a filter.
+func without(filter string) string {
+	switch filter {
+	case "includeCurrent":
+		return "with includeCurrent"
+	case "all":
+		return "without any filter"
+	case "scope":
+		return "with scope all"
+	}
+	return "without " + filter
 }
 
 // hitText is a hit on two lines.

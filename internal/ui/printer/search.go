@@ -38,14 +38,15 @@ func (s *Search) json(j *jsonWriter) error {
 		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*query.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
-				Total        int              `json:"total"`
-				TotalAny     int              `json:"totalAny"`
-				TotalIsExact bool             `json:"totalIsExact"`
-				Warnings     []string         `json:"warnings"`
-				DidYouMean   string           `json:"didYouMean,omitempty"`
-				Removed      []query.Removed  `json:"removed,omitempty"`
-				Index        query.IndexState `json:"index"`
-			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Removed, r.Index}
+				Total        int               `json:"total"`
+				TotalAny     int               `json:"totalAny"`
+				TotalIsExact bool              `json:"totalIsExact"`
+				Warnings     []string          `json:"warnings"`
+				DidYouMean   string            `json:"didYouMean,omitempty"`
+				Words        []query.WordCount `json:"words,omitempty"`
+				Removed      []query.Removed   `json:"removed,omitempty"`
+				Index        query.IndexState  `json:"index"`
+			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {

@@ -51,13 +51,14 @@ func (s *Sessions) json(j *jsonWriter) error {
 		},
 		tail: func(int) any {
 			return struct {
-				Total        int              `json:"total"`
-				TotalIsExact bool             `json:"totalIsExact"`
-				Warnings     []string         `json:"warnings"`
-				DidYouMean   string           `json:"didYouMean,omitempty"`
-				Removed      []query.Removed  `json:"removed,omitempty"`
-				Index        query.IndexState `json:"index"`
-			}{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Removed, l.Index}
+				Total        int               `json:"total"`
+				TotalIsExact bool              `json:"totalIsExact"`
+				Warnings     []string          `json:"warnings"`
+				DidYouMean   string            `json:"didYouMean,omitempty"`
+				Words        []query.WordCount `json:"words,omitempty"`
+				Removed      []query.Removed   `json:"removed,omitempty"`
+				Index        query.IndexState  `json:"index"`
+			}{l.Total, l.TotalIsExact, list(l.Warnings), l.DidYouMean, l.Words, l.Removed, l.Index}
 		},
 	})
 }

@@ -139,6 +139,20 @@ func fake() Backend {
 				return nil, &words.TextError{Reason: "there is no word in ...", Hint: "type a word"}
 			case req.Text == "broken":
 				return nil, hinted{errors.New("the index is damaged")}
+			case req.Text == "zorblaxq token":
+				g := library()[0]
+				for i := range g.hits {
+					g.hits[i].Missing = []string{"zorblaxq"}
+				}
+				return &query.Response{
+					Hits: g.hits, Sessions: []query.SessionHit{g.SessionHit}, TotalAny: 12, TotalIsExact: true,
+					Words: []query.WordCount{{Word: "zorblaxq"}, {Word: "token", Hits: 1234, Sessions: 41}},
+				}, nil
+			case req.Text == "zorblaxq +tokn":
+				return &query.Response{
+					TotalIsExact: true, DidYouMean: "zorblaxq +token",
+					Words: []query.WordCount{{Word: "zorblaxq", Removed: []query.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
+				}, nil
 			case !strings.Contains(req.Text, "token"):
 				return &query.Response{TotalIsExact: true, DidYouMean: "token"}, nil
 			}

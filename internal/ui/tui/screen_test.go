@@ -88,6 +88,8 @@ func TestScreens(t *testing.T) {
 		{"narrowed", []string{"to"}},
 		{"a filter set", []string{"backspace", "backspace", "down", "enter", "enter"}},
 		{"nothing found", []string{"ctrl+u", "tokn"}},
+		{"nothing found, word by word", []string{"ctrl+u", "zorblaxq +tokn"}},
+		{"no hit with every word", []string{"ctrl+u", "zorblaxq token"}},
 		{"no word", []string{"ctrl+u", "..."}},
 		{"an error", []string{"ctrl+u", "broken"}},
 		{"help", []string{"f1"}},

@@ -31,6 +31,7 @@ type searching struct {
 	took       time.Duration
 	notice     string // what was searched literally
 	noWord     string // why there is nothing to search for
+	why        string // why no hit has every word
 	mean       string // the suggested query
 	failed     error
 	answered   bool   // at least once
@@ -115,7 +116,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		return nil
 	}
 	keep := s.answered && (s.refresh || msg.text == s.shown)
-	s.failed, s.noWord, s.notice, s.mean = nil, "", "", ""
+	s.failed, s.noWord, s.notice, s.why, s.mean = nil, "", "", "", ""
 	var groups []group
 	switch {
 	case msg.err != nil:
@@ -140,7 +141,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		groups = groupHits(r)
 		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.TotalAny, r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
-		s.mean = r.DidYouMean
+		s.why, s.mean = query.ExplainWords(r.Words, r.Removed, query.Without), r.DidYouMean
 		if len(r.Warnings) > 0 {
 			s.notice = r.Warnings[0]
 		}

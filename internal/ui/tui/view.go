@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ const (
 )
 
 func (m *Model) layout() layout {
-	height := max(0, m.height-frame)
+	height := max(0, m.height-frame-len(m.note()))
 	all := area{0, 2, m.width, height}
 	switch {
 	case m.width >= besideFrom && height >= 4:
@@ -113,9 +114,13 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	}
 	l := m.layout()
 	lines = append(lines, terminal.Fit(head, m.width), m.rule(v, m.width))
+	var note []string
+	for _, line := range m.note() {
+		note = append(note, v.notice.Render(terminal.Fit(line, m.width)))
+	}
 	list := m.list(v, l.list.width, l.list.height)
 	if l.preview.height <= 0 || l.preview.width <= 0 {
-		return append(lines, list...), cursor
+		return slices.Concat(lines, list, note), cursor
 	}
 	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
 	if m.finding {
@@ -124,12 +129,12 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 		cursor = &tea.Position{X: l.preview.x + 1 + x, Y: l.preview.y - 1}
 	}
 	if !l.beside {
-		return append(append(lines, list...), pane...), cursor
+		return slices.Concat(lines, list, pane, note), cursor
 	}
 	for i := range list {
 		lines = append(lines, list[i]+v.dim.Render(" │ ")+pane[i])
 	}
-	return lines, cursor
+	return append(lines, note...), cursor
 }
 
 // rule draws the line below the input.
@@ -157,6 +162,9 @@ func (m *Model) list(v view, width, height int) []string {
 		text = []string{"There are no sessions yet."}
 	default:
 		text = append(text, "Nothing found in "+string(m.scope())+".")
+		if s.why != "" {
+			text = append(text, s.why+".")
+		}
 		if s.mean != "" {
 			text = append(text, "Did you mean "+quoted(s.mean)+"? Enter searches for it.")
 		} else {
@@ -195,6 +203,23 @@ func (m *Model) previewTitle(v view, width int) string {
 	title := look.Render(mark) + v.title.Render(terminal.Clip(g.title(), room)) + " "
 	rest := width - terminal.Width(title) - terminal.Width(right)
 	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
+}
+
+// noteShare is the part of the screen that note may take: one line of so many.
+const noteShare = 8
+
+// note returns the lines above the status: why the hits are partial.
+func (m *Model) note() []string {
+	most := m.height / noteShare
+	if m.search.why == "" || len(m.results.rows) == 0 || most == 0 {
+		return nil
+	}
+	lines := strings.Split(ansi.Wordwrap(m.search.why, m.width, ""), "\n")
+	if len(lines) > most {
+		lines[most-1] = strings.Join(lines[most-1:], " ")
+		lines = lines[:most]
+	}
+	return lines
 }
 
 // maxFoot is the most lines of a message.
