@@ -39,6 +39,7 @@ func explain(ctx context.Context, in rank.Input, req Request, resp *Response) (e
 	case resp.TotalAny == 0:
 		resp.Removed, err = removed(ctx, in, req, withAny)
 	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.nowhere):
+		req.Text = requiring(in.Plan.Query.Root.Split())
 		resp.Removed, err = removed(ctx, in, req, withAll)
 	}
 	return err
@@ -54,7 +55,7 @@ func countWords(ctx context.Context, in rank.Input, req Request) ([]WordCount, e
 	var counts []WordCount
 	for _, x := range list {
 		alone := req
-		alone.Text = textOf([]*words.Expr{x}, restrictions...)
+		alone.Text = requiring([]*words.Expr{x}, restrictions)
 		n, err := count(ctx, in, alone)
 		if err != nil {
 			return nil, err
@@ -73,11 +74,12 @@ func countWords(ctx context.Context, in rank.Input, req Request) ([]WordCount, e
 	return counts, nil
 }
 
-// textOf returns the query for words with restrictions.
-func textOf(list []*words.Expr, restrictions ...syntax.Node) string {
+// requiring returns the query for the hits that have all of the words. Other documents
+// are neither scored nor verified then.
+func requiring(list []*words.Expr, restrictions []syntax.Node) string {
 	var items []syntax.Node
 	for _, x := range list {
-		items = append(items, x.Node)
+		items = append(items, &syntax.Must{Item: x.Node})
 	}
 	return (&syntax.List{Items: append(items, restrictions...)}).String()
 }

@@ -138,7 +138,7 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 	needed, restrictions := q.Root.Split()
 	hidden := len(restrictions) > len(removable) // inside of operators
 	if hidden {
-		all.Text = textOf(needed)
+		all.Text = requiring(needed, nil)
 	}
 
 	var list []Removed
