@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/filters":     48,
+	"pigrep/query/similar":           47,
 	"pigrep/query/audit":             46,
 	"pigrep/query/fix":               46,
 	"pigrep/query/sessions":          46,

@@ -130,6 +130,29 @@ func (l *Lineage) Twins(i int) []*session.Summary {
 	return list
 }
 
+// Family returns session i, its ancestors and forks with theirs, and the other files with
+// an id of them; none for -1.
+func (l *Lineage) Family(i int) map[int]bool {
+	family := make(map[int]bool)
+	if i < 0 {
+		return family
+	}
+	l.index()
+	for left := []int{i}; len(left) > 0; {
+		at := left[len(left)-1]
+		left = left[:len(left)-1]
+		if family[at] {
+			continue
+		}
+		family[at] = true
+		left = append(append(left, l.forks[at]...), l.twins[l.sessions[at].ID]...)
+		if p := l.parents[at]; p >= 0 {
+			left = append(left, p)
+		}
+	}
+	return family
+}
+
 // IndexOf returns the number of the session with this path, or -1.
 func (l *Lineage) IndexOf(path string) int {
 	if l.byPath == nil {

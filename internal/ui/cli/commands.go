@@ -26,6 +26,7 @@ func commands() []command {
 		{searchName, newSearchCommand},
 		{"sessions", newSessionsCommand},
 		{"show", newShowCommand},
+		{"similar", newSimilarCommand},
 		{"skill", newSkillCommand},
 		{"status", newStatusCommand},
 		{"tools", newToolsCommand},

@@ -267,7 +267,12 @@ func TestExamplesRun(t *testing.T) {
 {"type":"message","id":"a2","parentId":"a1","timestamp":%[1]q,"message":{"role":"assistant","model":"m","provider":"p","content":[{"type":"toolCall","id":"d1","name":"edit","arguments":{"path":"src/auth/login.go"}},{"type":"toolCall","id":"d2","name":"edit","arguments":{"path":"src/auth.go"}},{"type":"toolCall","id":"d3","name":"read","arguments":{"path":"config/app.toml"}},{"type":"toolCall","id":"d4","name":"bash","arguments":{"command":"docker build . && docker compose up"}},{"type":"toolCall","id":"d5","name":"bash","arguments":{"command":"git push --force; cat ~/.ssh/id_rsa"}}],"usage":{"input":10,"output":5,"cost":{"total":0.01}}}}
 {"type":"message","id":"a3","parentId":"a2","timestamp":%[1]q,"message":{"role":"toolResult","toolCallId":"d4","toolName":"bash","isError":true,"content":[{"type":"text","text":"no such service\nModuleNotFoundError: No module named 'requests'\na.ts(1,2): error TS2339: Property 'a' does not exist on type 'B'."}]}}
 `, at, project, named)
-	for path, text := range map[string]string{named: session, filepath.Join(project, "session.jsonl"): session, filepath.Join(root, "recent.jsonl"): recent} {
+	alike := fmt.Sprintf(`{"type":"session","version":3,"id":"03c3f9da-1111-7222-8333-444455556666","timestamp":"2026-01-16T10:30:00.000Z","cwd":%q}
+{"type":"message","id":"b1","parentId":null,"timestamp":"2026-01-16T10:30:03.000Z","message":{"role":"user","content":"The redirect after the login fails again"}}
+`, home)
+	for path, text := range map[string]string{
+		named: session, filepath.Join(project, "session.jsonl"): session, filepath.Join(root, "recent.jsonl"): recent, filepath.Join(root, "alike.jsonl"): alike,
+	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -151,6 +151,7 @@ var sessionFields = [][2]string{
 	{"forks, parentSession", "number of forks; path of the session it was forked from"},
 	{"parentPath, depth", "where the parent is now; with --forks, the depth below it"},
 	{"hits, hitsAny", "hits with all words, all hits; entryId is that of the best hit"},
+	{"terms, shares", "of similar: the words that others are compared by, weightiest first; those that a session has. score is from 0 to 1"},
 	{"entries", "of show: entries with their parts (kind and text), in reading order"},
 	{"parent, forkedInto", "of show: parent and forks, with the number of shared entries"},
 	{"argv, dir, shell", "of resume: command, directory, and both as a shell command line"},
@@ -222,7 +223,7 @@ Fields of a hit:
 	for _, f := range hitFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}
-	b.WriteString("\nFields of sessions, show and resume:\n\n")
+	b.WriteString("\nFields of sessions, similar, show and resume:\n\n")
 	for _, f := range sessionFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}

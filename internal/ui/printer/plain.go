@@ -8,6 +8,7 @@ import (
 	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 	"pigrep/query/sessions"
+	"pigrep/query/similar"
 )
 
 // plain writes a record a line, for pipes.
@@ -54,6 +55,7 @@ func Columns() []CommandColumns {
 	return []CommandColumns{
 		{"search", searchColumns},
 		{"sessions", names((&Sessions{List: &sessions.Response{}}).sheet(Look{}))},
+		{"similar", names((&Similar{Response: &similar.Response{}}).sheet(Look{}))},
 		{"fix", fixColumns},
 		{"tools", names(NewToolsAudit(&audit.ToolTable{By: []string{"tool"}}, 0, Look{}).table)},
 		{"tools calls", names(NewCallsAudit(context.Background(), "", &audit.CallList{}, false, Look{}).table)},

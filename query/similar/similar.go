@@ -1,0 +1,187 @@
+// Package similar answers: which sessions are about the same as this one? Find is the
+// central function: it takes the weightiest terms of a session or of one of its entries,
+// searches the other sessions for any of them, and orders these by how much of the
+// weight they share.
+//
+// The weight of a term is how often the session has it, as tf·idf counts it, and how few
+// other sessions do. A term that no other session has counts nothing.
+package similar
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"pigrep/adapter"
+	"pigrep/index"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/entry"
+	"pigrep/query/filter"
+	"pigrep/query/rank"
+	"pigrep/query/sessions"
+)
+
+// Request asks for the sessions that are like one session, or like one of its entries.
+type Request struct {
+	Of    *entry.Conversation
+	Entry int // its number in the file, -1 for the whole session
+	filter.Spec
+	Limit int // 0: sessions.DefaultSessions
+
+	Env    filter.Env
+	Resume query.ResumeFunc // how sessions are resumed; nil: rows have no resume command
+	Redact bool             // mask what looks like a secret in the answer
+}
+
+// ErrNoTerms means that there are no words to compare sessions by.
+var ErrNoTerms = errors.New("there is no text to compare")
+
+// Response is the answer to a Request. It depends only on the index, the session files
+// and the request.
+type Response struct {
+	Terms        []string  // the weightiest ones, which were searched for
+	Sessions     []Session // the most similar first
+	Total        int       // sessions before the limit, among those that were compared
+	TotalIsExact bool      // false if there are sessions that were not compared
+	Warnings     []string
+	Index        query.IndexState
+}
+
+// Session is a session with what it shares. Its Score is from 0 to 1.
+type Session struct {
+	sessions.Session
+	Shares []string // terms, the weightiest first
+}
+
+// Row is a session in JSON.
+type Row struct {
+	sessions.Row
+	Shares []string `json:"shares"`
+}
+
+// Row returns the JSON form of a session.
+func (s *Session) Row() Row {
+	r := Row{Row: s.Session.Row(true), Shares: s.Shares}
+	r.Hits, r.HitsAny = nil, nil // of terms that nobody typed
+	return r
+}
+
+// kinds are the kinds of text that say what a session is about.
+var kinds = []session.Kind{session.KindPrompt, session.KindReply, session.KindTitle, session.KindSummary}
+
+// How many sessions are compared: all would take long, and the best are among the first.
+const mostSessions = 50
+
+// least is the similarity of the last session that is listed: below, sessions share
+// some words only by chance.
+const least = 0.1
+
+// Find answers a request.
+func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (*Response, error) {
+	x := &finder{reader: r, req: &req, lineage: sessions.NewLineage(r.Summaries())}
+	x.family = x.lineage.Family(x.lineage.IndexOf(req.Of.Record.Path))
+	counts, err := x.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(counts) == 0 {
+		return nil, ErrNoTerms
+	}
+	terms, err := x.weightiest(ctx, counts)
+	if err != nil {
+		return nil, err
+	}
+	resp := &Response{Terms: names(terms), TotalIsExact: true, Index: query.StateOf(r)}
+	if len(terms) == 0 {
+		return resp, nil
+	}
+	limit := cmp.Or(max(req.Limit, 0), sessions.DefaultSessions)
+	search := query.Request{
+		Text: `"` + strings.Join(resp.Terms, `" "`) + `"`, Spec: req.Spec, Env: req.Env, Resume: req.Resume, Redact: req.Redact,
+		Limit: max(mostSessions, limit), PerSession: 1, Sort: rank.Relevance,
+		Only: func(s *session.Summary) bool { return !x.family[x.lineage.IndexOf(s.Path)] },
+	}
+	search.Scope, search.Kinds = "", kinds
+	found, err := query.Search(ctx, r, a, src, search)
+	if err != nil {
+		return nil, err
+	}
+	list := x.similar(terms, found)
+	if list, err = x.withoutCopies(ctx, list); err != nil {
+		return nil, err
+	}
+	resp.Total, resp.TotalIsExact = len(list), found.SessionTotal <= search.Limit
+	resp.Sessions = list[:min(limit, len(list))]
+	resp.Warnings = found.Warnings
+	return resp, nil
+}
+
+// finder answers one request.
+type finder struct {
+	reader  *index.Reader
+	req     *Request
+	lineage *sessions.Lineage
+	family  map[int]bool // the session itself, its forks, and other files of it
+}
+
+// similar makes the sessions of an answer, the most similar first.
+func (x *finder) similar(terms []term, found *query.Response) (list []Session) {
+	all, best := 0.0, 0.0
+	for _, t := range terms {
+		all += t.weight
+	}
+	for i := range found.Sessions {
+		best = max(best, found.Sessions[i].Score)
+	}
+	for i := range found.Sessions {
+		hit := found.Sessions[i]
+		at := slices.IndexFunc(found.Hits, func(h query.Hit) bool { return h.SessionPath == hit.SessionPath })
+		if at < 0 {
+			continue
+		}
+		h := &found.Hits[at]
+		s := Session{Session: sessions.Session{SessionHit: hit, Hit: h}, Shares: []string{}}
+		if p := x.lineage.Parent(x.lineage.IndexOf(hit.SessionPath)); p != nil {
+			s.ParentPath = p.Path
+		}
+		shared := 0.0
+		for _, t := range terms {
+			// Missing has them as typed, in quotes.
+			quoted := `"` + t.text + `"`
+			if !slices.Contains(h.Missing, quoted) || slices.Contains(h.Elsewhere, quoted) {
+				shared += t.weight
+				s.Shares = append(s.Shares, t.text)
+			}
+		}
+		// Half of it is whether an entry has several of them.
+		s.Score = math.Round(1000*shared/all*(1+hit.Score/best)/2) / 1000
+		if s.Score >= least {
+			list = append(list, s)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Session) int { return cmp.Compare(b.Score, a.Score) })
+	return list
+}
+
+// withoutCopies leaves out the sessions with mostly the same entries, which imports make.
+func (x *finder) withoutCopies(ctx context.Context, list []Session) (kept []Session, err error) {
+	own := x.req.Of.Record
+	for _, s := range list {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rec, err := x.reader.Record(x.reader.Summaries()[x.lineage.IndexOf(s.SessionPath)].File)
+		if err != nil {
+			return nil, err
+		}
+		if rec != nil && 2*sessions.Shared(rec, own) > min(len(rec.Nodes), len(own.Nodes)) {
+			continue
+		}
+		kept = append(kept, s)
+	}
+	return kept, nil
+}
