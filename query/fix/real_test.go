@@ -1,23 +1,29 @@
 package fix
 
 import (
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
+	"pigrep/index"
 	"pigrep/indexer"
 	"pigrep/internal/lab/stories"
 	"pigrep/internal/lab/testkit"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
 )
 
-// Errors of real sessions, with other numbers, paths and names than there: the session
-// comes first, and what made the error go away is named.
-func TestRealErrors(t *testing.T) {
+// realLibrary indexes the real sessions. The test is skipped without them.
+func realLibrary(t *testing.T) *index.Reader {
+	t.Helper()
 	root := filepath.Join(testkit.Fixtures(), "real")
 	if _, err := os.Stat(root); testkit.Fixtures() == "" || err != nil {
 		t.Skip("SKIPPED: PIGREP_FIXTURES names no directory with real sessions: fix is not measured")
@@ -29,23 +35,36 @@ func TestRealErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Reader.Close()
+	t.Cleanup(func() { res.Reader.Close() })
+	return res.Reader
+}
+
+func findReal(t *testing.T, r *index.Reader, text string) []Session {
+	t.Helper()
+	resp, err := Find(t.Context(), r, pi.New(), stories.Disk{}, Request{Text: text, Limit: 10})
+	if err != nil {
+		t.Fatalf("Find(%q): %v", text, err)
+	}
+	return resp.Sessions
+}
+
+// Errors of real sessions, with other numbers, paths and names than there: the session
+// comes first, and what made the error go away is named.
+func TestRealErrors(t *testing.T) {
+	r := realLibrary(t)
 	first, right, outcomes := 0, 0, map[Outcome]int{}
 	for _, c := range realErrors {
-		resp, err := Find(t.Context(), res.Reader, pi.New(), stories.Disk{}, Request{Text: c.text})
-		if err != nil {
-			t.Fatalf("Find(%q): %v", c.text, err)
-		}
-		if len(resp.Sessions) == 0 || !strings.Contains(resp.Sessions[0].SessionPath, c.session) {
+		list := findReal(t, r, c.text)
+		if len(list) == 0 || !strings.Contains(list[0].SessionPath, c.session) {
 			var got []string
-			for i := range resp.Sessions {
-				got = append(got, described(&resp.Sessions[i]))
+			for i := range list {
+				got = append(got, described(&list[i]))
 			}
 			t.Errorf("Find(%q): %s is not first, but\n%s", c.text, c.session, strings.Join(got, "\n"))
 			continue
 		}
 		first++
-		s := &resp.Sessions[0]
+		s := &list[0]
 		outcomes[s.Outcome]++
 		var said []string
 		for _, call := range s.Calls {
@@ -63,6 +82,105 @@ func TestRealErrors(t *testing.T) {
 	t.Logf("%d errors: in %d the session is first, in %d what followed is right; outcomes %v", len(realErrors), first, right, outcomes)
 	if len(realErrors) < 20 {
 		t.Error("too few errors to measure anything")
+	}
+}
+
+// Every result that failed is found again when its numbers, names and half of its paths
+// are others. Its session is first, or as close as the first: several have the same error.
+func TestEveryRealError(t *testing.T) {
+	r := realLibrary(t)
+	tried, found, first := 0, 0, 0
+	reader := entry.NewReader(stories.Disk{}, pi.New())
+	defer reader.Use(nil)
+	for i := range r.Summaries() {
+		rec, err := r.Record(r.Summaries()[i].File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reader.Use(&rec.Summary)
+		for k := range rec.Nodes {
+			text := ""
+			if n := &rec.Nodes[k]; n.Role == session.RoleToolResult {
+				err := reader.Read(entry.RefOf(n), entry.Identity{ID: n.ID}, func(e *session.Entry) {
+					for _, p := range e.Parts {
+						if e.IsError && p.Kind == session.KindResult {
+							text += string(p.Text) + "\n"
+						}
+					}
+				})
+				if err != nil && !errors.Is(err, entry.ErrChanged) { // it has no parts
+					t.Fatal(err)
+				}
+			}
+			if !saysWhat.MatchString(text) || strings.Contains(text, "Command aborted") {
+				continue // it has no error
+			}
+			tried++
+			text = changed(text, tried)
+			list := findReal(t, r, text)
+			at := slices.IndexFunc(list, func(s Session) bool { return s.SessionPath == rec.Path })
+			if at < 0 {
+				t.Errorf("%s:%d is not found by %q", filepath.Base(rec.Path), rec.Nodes[k].Line, text)
+				continue
+			}
+			found++
+			if at == 0 {
+				first++
+			} else if list[at].Closeness < list[0].Closeness-about {
+				t.Errorf("%s:%d is in place %d with %v, after %v, for %q", filepath.Base(rec.Path), rec.Nodes[k].Line, at+1, list[at].Closeness, list[0].Closeness, text)
+			}
+		}
+	}
+	t.Logf("%d errors: %d sessions found, %d of them first", tried, found, first)
+	if tried < 40 || first*5 < tried*4 {
+		t.Errorf("%d of %d errors have their session first, want 4 of 5", first, tried)
+	}
+}
+
+// saysWhat matches a result with a line that says more than that it failed.
+var saysWhat = regexp.MustCompile(`(?m)^(?:[^C(\n\s]|C[^o\n]|Co[^m\n]|Could)`)
+
+var (
+	aPath   = regexp.MustCompile(`(?:/[\w.@+-]+)+/([\w.-]+)`)
+	aName   = regexp.MustCompile(`'[\w$-]+'`)
+	aNumber = regexp.MustCompile(`(^|[^A-Za-z0-9])\d+`)
+)
+
+// changed returns an error with other values.
+func changed(text string, n int) string {
+	text = aPath.ReplaceAllStringFunc(text, func(p string) string {
+		if n++; n%2 == 0 {
+			return "/srv/x/other.ts"
+		}
+		return "/srv/x" + p[strings.LastIndexByte(p, '/'):]
+	})
+	text = aName.ReplaceAllString(text, "'zz'")
+	return aNumber.ReplaceAllString(text, "${1}57")
+}
+
+// Errors that are not in the real sessions are not found there.
+func TestForeignErrors(t *testing.T) {
+	r := realLibrary(t)
+	for _, text := range []string{
+		"panic: runtime error: invalid memory address or nil pointer dereference",
+		`java.lang.NullPointerException: Cannot invoke "String.length()" because "s" is null`,
+		"fatal: not a git repository (or any of the parent directories): .git",
+		"error[E0382]: borrow of moved value: `x`",
+		"TypeError: Cannot read properties of undefined (reading 'map')",
+		"Error: listen EADDRINUSE: address already in use :::3000",
+		"sqlite3.OperationalError: database is locked",
+		"ImportError: cannot import name 'x' from partially initialized module 'y'",
+		`psql: error: connection to server at "localhost" (127.0.0.1), port 5432 failed: Connection refused`,
+		"npm ERR! ERESOLVE unable to resolve dependency tree",
+		"Permission denied (publickey).",
+		"Segmentation fault (core dumped)",
+		"No space left on device",
+		"KeyError: 'user_id'",
+		"429 Too Many Requests",
+	} {
+		if list := findReal(t, r, text); len(list) > 0 {
+			t.Errorf("Find(%q): %s", text, described(&list[0]))
+		}
 	}
 }
 
