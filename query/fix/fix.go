@@ -308,11 +308,13 @@ func (f *follower) occurrences(x *rank.Session) (offsets []int64, err error) {
 	return offsets, nil
 }
 
+// lose counts a session that cannot be read.
 func (f *follower) lose(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lost++
-	f.reason = err
+	if f.lost++; f.reason == nil || err.Error() < f.reason.Error() { // the same in every run
+		f.reason = err
+	}
 }
 
 // inEntry finds the error in the parts of an entry where errors occur.

@@ -3,6 +3,7 @@ package fix
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -201,5 +202,20 @@ func TestNoWords(t *testing.T) {
 	}
 	if resp := find(t, l, Request{Text: "any error", Limit: query.All}); resp.Total != 0 {
 		t.Errorf("an empty library has %d", resp.Total)
+	}
+}
+
+// A session file that changed after it was indexed costs its own answer only.
+func TestChangedSession(t *testing.T) {
+	l := stories.New(t,
+		stories.Story{Name: "kept", Entries: minutes(ran("python3 a.py"), missing("yaml"))},
+		stories.Story{Name: "cut", Start: stories.Day.AddDate(0, 0, 1), Entries: minutes(ran("python3 a.py"), missing("yaml"))},
+	)
+	if err := os.WriteFile(l.Path("cut"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	resp := find(t, l, Request{Text: wanted})
+	if len(resp.Sessions) != 1 || resp.Sessions[0].SessionID != "id-of-kept" || resp.TotalIsExact || len(resp.Warnings) != 1 {
+		t.Errorf("%d sessions, exact %v, warnings %q", len(resp.Sessions), resp.TotalIsExact, resp.Warnings)
 	}
 }

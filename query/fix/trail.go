@@ -2,6 +2,7 @@ package fix
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -60,7 +61,7 @@ func (t *trail) follow(offset int64) error {
 			continue
 		}
 		err := t.entries.Read(entry.RefOf(n), entry.Identity{ID: n.ID}, func(e *session.Entry) { b.add(e, path[i], i >= from) })
-		if err != nil {
+		if err != nil && !errors.Is(err, entry.ErrChanged) { // one entry does not end the story
 			return err
 		}
 	}
