@@ -174,6 +174,8 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 		{"search", `{"query":"parser","sort":"newest","context":1,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest -C 1 --since 2020-01-01"},
 		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
 		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
+		{"find_fix", `{"error":"EACCES: permission denied"}`, "fix EACCES: permission denied"},
+		{"find_fix", `{"error":"zzzqqq failed"}`, "fix zzzqqq failed"},
 		{"list_sessions", `{"limit":1000,"maxBytes":512000}`, "sessions"},
 		{"list_sessions", `{"query":"parser","limit":5,"maxBytes":512000}`, "sessions parser -n 5"},
 		{"list_sessions", `{"forks":true,"maxBytes":512000}`, "sessions --forks"},
@@ -673,6 +675,7 @@ func TestSecretsAreMaskedForAgents(t *testing.T) {
 	for _, test := range []struct{ tool, arguments string }{
 		{"search", `{"query":"needle","context":3}`},
 		{"grep", `{"pattern":"needle","context":3}`},
+		{"find_fix", `{"error":"needle"}`},
 		{"list_sessions", `{}`},
 		{"list_sessions", `{"query":"needle"}`},
 		{"read_session", `{"session":"01a1f7de"}`},

@@ -84,7 +84,7 @@ func TestSchemas(t *testing.T) {
 		checkDescribed(t, tool)
 	}
 	slices.Sort(names)
-	if want := []string{"grep", "list_sessions", "read_session", "search", "status", "tool_calls", "usage"}; !slices.Equal(names, want) {
+	if want := []string{"find_fix", "grep", "list_sessions", "read_session", "search", "status", "tool_calls", "usage"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v, want %v", names, want)
 	}
 	prompts, err := client.ListPrompts(t.Context(), nil)
@@ -186,6 +186,7 @@ func TestBadArguments(t *testing.T) {
 		{"search", `[1]`, "no JSON object"},
 		{"grep", `{"pattern":[]}`, `"pattern" is missing`},
 		{"grep", `{"pattern":"x","case":"lower"}`, "smart, sensitive, ignore"},
+		{"find_fix", `{}`, `"error" is missing`},
 		{"tool_calls", `{"rule":"rm"}`, "rule: there is no"},
 		{"usage", `{"by":["tool"]}`, `by: there is no "tool"`},
 		{"read_session", `{"session":"x","around":1000}`, "between 0 and 200"},

@@ -54,6 +54,7 @@ func (s *server) addTools(m *mcp.Server) {
 		output:      open(schemaOf[searchAnswer]()), call: s.search,
 	})
 	s.addGrep(m)
+	s.addFix(m)
 	s.addSessions(m)
 	s.addRead(m)
 	s.addAudits(m)
