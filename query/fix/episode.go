@@ -170,7 +170,11 @@ func overlap(a, b []string) float64 {
 }
 
 // helpers are programs that only prepare, show or shorten what others do.
-var helpers = strings.Fields("cd echo printf cat head tail grep rg sed awk wc sort uniq tee true false sleep export set source pushd popd xargs env time timeout ls pwd mkdir")
+var helpers = []string{
+	"cd", "echo", "printf", "cat", "head", "tail", "grep", "rg", "sed", "awk", "wc", "sort", "uniq", "tee",
+	"true", "false", "sleep", "export", "set", "source", "pushd", "popd", "xargs", "env", "time", "timeout",
+	"ls", "pwd", "mkdir",
+}
 
 // programs returns the programs of a call, with their subcommands; the helpers only if
 // there are no others.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"sync"
 
 	"pigrep/index/analysis"
 )
@@ -367,7 +368,7 @@ func distinct(words []word) (terms []string) {
 }
 
 // errorTerms are words that errors have; so are those that end in error or exception.
-var errorTerms = func() map[string]bool {
+var errorTerms = sync.OnceValue(func() map[string]bool {
 	set := make(map[string]bool)
 	for _, t := range strings.Fields(`
 		abort aborted abrt broken cannot cant conflict corrupt corrupted crash crashed denied deprecated disallowed duplicate exceeded
@@ -377,7 +378,7 @@ var errorTerms = func() map[string]bool {
 		set[t] = true
 	}
 	return set
-}()
+})
 
 // errorPhrases are pieces of folded text that errors have.
 var errorPhrases = []string{
@@ -388,7 +389,7 @@ var errorPhrases = []string{
 // tells reports whether a line looks like an error.
 func tells(raw []byte, words []word) bool {
 	for _, w := range words {
-		if errorTerms[w.term] || strings.HasSuffix(w.term, "error") || strings.HasSuffix(w.term, "exception") {
+		if errorTerms()[w.term] || strings.HasSuffix(w.term, "error") || strings.HasSuffix(w.term, "exception") {
 			return true
 		}
 	}

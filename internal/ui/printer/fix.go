@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -93,7 +94,7 @@ func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) stri
 	t.session(b, human.Title(s.SessionName, s.FirstPrompt), s.CWD, human.Ago(t.Now, s.Modified.Time), outcomeText(s), id)
 	last := placeHit(&s.Error)
 	last.IsError, last.Branch = true, s.Error.Branch
-	last.Fragment.Text = deepPath.ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
+	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")
 	t.hit(b, last)
 	calls := s.Calls
 	if len(calls) > shownCalls {
@@ -134,14 +135,14 @@ func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
 }
 
 // entering is how commands begin that only enter a directory first.
-var entering = regexp.MustCompile(`^cd [^;&|\s]+ *(&&|;) *`)
+var entering = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cd [^;&|\s]+ *(&&|;) *`) })
 
 // deepPath is the directories of a path that leaves no room for the error.
-var deepPath = regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][\w.@+ -]+){3,}[/\\]`)
+var deepPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){3,}[/\\]`) })
 
 // within returns a call as seen from a directory.
 func within(call, dir string) string {
-	call = entering.ReplaceAllString(call, "")
+	call = entering().ReplaceAllString(call, "")
 	if dir = strings.TrimRight(dir, "/"); dir != "" {
 		call = strings.ReplaceAll(call, dir+"/", "")
 	}
