@@ -16,7 +16,7 @@ type Request struct {
 	filter.Spec
 
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20); All for no limit
-	PerSession int  // hits shown of one session when grouped (0: 3); All for no limit
+	PerSession int  // hits shown of one session when grouped (0: 3, and those among the ten best of all); All for no limit
 	Flat       bool // hits by score, not grouped by session
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
@@ -163,7 +163,7 @@ type SessionHit struct {
 
 // options returns which hits are wanted, with the default limits filled in.
 func (r *Request) options() rank.Options {
-	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession)}
+	opt := rank.Options{Sort: r.Sort, Flat: r.Flat, Limit: cmp.Or(max(r.Limit, 0), DefaultLimit), PerSession: cmp.Or(max(r.PerSession, 0), DefaultPerSession), ShowBest: r.PerSession <= 0}
 	if r.Flat {
 		opt.Limit = cmp.Or(max(r.Limit, 0), DefaultFlatLimit)
 	}

@@ -13,25 +13,18 @@ type evaluator struct {
 	root   *words.Expr
 	scored uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
 	latest [256]evaluated
-
-	covered func(mask, partial uint64) float32 // nil: not needed
 }
 
 type evaluated struct {
 	mask, partial uint64
 	known         bool
 	verdict
-	covered float32
 }
 
-func newEvaluator(p *words.Plan) evaluator {
-	e := evaluator{root: p.Query.Root}
-	for i, w := range p.Words {
-		if w.Scored {
-			e.scored |= 1 << i
-		}
-	}
-	return e
+// newEvaluator returns the evaluator of a plan, for which a hit has at least one of these
+// scored words.
+func newEvaluator(p *words.Plan, scored uint64) evaluator {
+	return evaluator{root: p.Query.Root, scored: scored}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -46,31 +39,6 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{hit, hit && len(e.root.Missing(mask, nil)) == 0}}
-		if e.covered != nil {
-			l.covered = e.covered(mask, partial)
-		}
 	}
 	return l
-}
-
-// coverage is the share of a score that depends on how much of the query a document
-// has, each word weighted by its idf. Without it, a short text with half of the words
-// would rank above a longer one with all of them.
-const coverage = 0.3
-
-// covered returns the factor for how much of the query a document with these masks has.
-func covered(p *words.Plan, mask, partial uint64) float32 {
-	if p.Weight == 0 {
-		return 1
-	}
-	has := 0.0
-	for _, w := range p.Words {
-		switch {
-		case mask&w.Bit != 0:
-			has += w.Weight
-		case partial&w.Bit != 0:
-			has += w.Weight * words.WeightSome
-		}
-	}
-	return float32(1 - coverage + coverage*has/p.Weight)
 }

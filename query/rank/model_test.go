@@ -3,6 +3,7 @@ package rank
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -39,26 +40,17 @@ func newModel(l *stories.Library) *model {
 	return m
 }
 
-func (m *model) tf(freq float64, length int) float64 { return lowest + m.TF(freq, length) }
+// tf is the term frequency part of the formula that score.go documents.
+func (m *model) tf(freq float64, length int) float64 {
+	average := m.Tokens / float64(len(m.Docs))
+	return freq * (k1 + 1) / (freq + k1*(1-b+b*float64(length)/average))
+}
 
 // answer is what the model says of one document and one word.
 type answer struct {
 	match, partial bool
 	tier           uint8
 	value          float64
-}
-
-func (m *model) worth(w *words.Planned, terms []words.Expansion) float64 {
-	switch {
-	case !w.Scored:
-		return 0
-	case len(terms) > 0:
-		return m.IDF(mostFrequent(terms, terms[0].Tier))
-	case len(w.Parts) > 0:
-		all, _ := m.conjunctions(w)
-		return m.IDF(all)
-	}
-	return 0
 }
 
 func mostFrequent(terms []words.Expansion, tier uint8) (most int) {
@@ -106,7 +98,7 @@ func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) 
 	}
 	if best >= 0 {
 		x := terms[best]
-		a = answer{match: true, tier: x.Tier, value: x.Weight * m.IDF(mostFrequent(terms, x.Tier)) * m.tf(freq, d.Length)}
+		a = answer{match: true, tier: x.Tier, value: w.Emphasis * x.Weight * m.IDF(mostFrequent(terms, x.Tier)) * m.tf(freq, d.Length)}
 	}
 	other := best >= 0 && terms[best].Tier == words.TierExact && w.SpellingOnly && !verified
 	defer func() {
@@ -158,39 +150,43 @@ type modelHit struct {
 	Missing []string
 }
 
-// search answers a query; the hits are in no order.
+// search answers a query; the hits are in no order. Which words are weighty, and their
+// emphasis, it takes from the plan.
 func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
-	hits = map[segment.ID]modelHit{}
-	e := newEvaluator(p)
-	worth := 0.0
-	for _, w := range p.Words {
-		worth += m.worth(w, w.Terms)
+	if hits, total = m.searchWith(p, p.Weighty, allowed); len(hits) > 0 {
+		return hits, total
 	}
+	return m.searchWith(p, ^uint64(0), allowed)
+}
+
+// searchWith is search for hits with one of the weighty words, if any word is scored.
+func (m *model) searchWith(p *words.Plan, weighty uint64, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
+	hits = map[segment.ID]modelHit{}
 	for i := range m.Docs {
 		d := &m.Docs[i]
 		if !allowed(d) {
 			continue
 		}
 		var mask, partial uint64
-		score, covered := 0.0, 0.0
+		score, scored, has := 0.0, false, false
 		for k, w := range p.Words {
 			a := m.word(d, w, w.Terms)
 			if a.match {
 				mask |= 1 << k
-				covered += m.worth(w, w.Terms)
 			} else if a.partial {
 				partial |= 1 << k
-				covered += m.worth(w, w.Terms) * words.WeightSome
 			}
 			if w.Scored {
+				scored = true
+				has = has || (a.match || a.partial) && weighty&w.Bit != 0
 				score += a.value
 			}
 		}
-		if !e.evaluate(mask, partial).hit {
+		if scored && !has || !p.Query.Root.Hit(mask, partial) {
 			continue
 		}
-		if worth > 0 {
-			score *= 1 - coverage + coverage*covered/worth
+		if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
+			score *= bothGain
 		}
 		h := modelHit{Score: score * m.recency[d.ID.File]}
 		for _, e := range p.Query.Root.Missing(mask, nil) {
@@ -204,7 +200,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 	return hits, total
 }
 
-// firstStage begins a search of a library; nil when there is nothing to search for.
+// firstStage runs the first stage of a search of a library; nil when there is nothing to search for.
 func firstStage(t interface {
 	Fatal(...any)
 	Context() context.Context
@@ -217,7 +213,11 @@ func firstStage(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
+	s, err := findHits(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // Every query over every library gives what the model gives: the same hits, the
@@ -261,9 +261,6 @@ func TestFirstStageAgainstModel(t *testing.T) {
 			return
 		}
 		want, total := shelf.model.search(s.plan, allowed)
-		if err := s.find(); err != nil {
-			rt.Fatal(err)
-		}
 		r, err := s.result()
 		if err != nil {
 			rt.Fatal(err)

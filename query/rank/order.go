@@ -11,6 +11,8 @@ import (
 const (
 	sharesOf = 5
 	share    = 0.25
+
+	shownBest = 10 // of the best hits of all that Options.ShowBest shows
 )
 
 // result selects the sessions, or the hits, of the answer.
@@ -31,14 +33,16 @@ func (s *search) result() (*Result, error) {
 		}
 		return r, nil
 	}
-	most := max(s.opt.PerSession, sharesOf)
+	most := max(s.opt.PerSession, sharesOf, shownBest)
 	room := min(most, 2*sharesOf) // allocated up front; few sessions show more hits
 	lists := make([]*Candidate, room*len(s.files))
 	top := make([][]*Candidate, len(s.files))
 	for i := range top {
 		top[i], lists = lists[:0:room], lists[room:]
 	}
+	var best []*Candidate
 	for c := range s.hits() {
+		best = s.insertBest(best, c, shownBest)
 		top[c.file] = s.insertBest(top[c.file], c, most)
 	}
 	for i := range s.files {
@@ -51,7 +55,11 @@ func (s *search) result() (*Result, error) {
 			x.Score += part * float64(c.score)
 			part *= share
 		}
-		x.Hits = top[i][:min(s.opt.PerSession, len(top[i]))]
+		for n, c := range top[i] {
+			if n < s.opt.PerSession || s.opt.ShowBest && slices.Contains(best, c) {
+				x.Hits = append(x.Hits, c)
+			}
+		}
 		r.Sessions = append(r.Sessions, x)
 	}
 	slices.SortFunc(r.Sessions, func(a, b Session) int {

@@ -22,6 +22,8 @@ import (
 //	closeness  how much of the query is close together somewhere, and in its order
 //	exactness  how much of the query is there as typed
 //	session    how much of the query is in the title and the first prompt; and how much of what the hit lacks is elsewhere in the session
+//	turn       how much of what the hit lacks was said shortly before it: a reply seldom repeats the question
+//	asked      which hits the query asks for: the latest, or what the person said
 //
 // Every factor has a minimum. All other candidates get the product of the minima, so
 // that none of them rises above a candidate that was read. TestRanking keeps the floors
@@ -32,32 +34,41 @@ const (
 	rerankEntry      = 32 << 10  // longer entries are not read: dumps of that size contain any words
 	rerankBatch      = 16        // entries read side by side, between two checks of the budget
 
-	closenessGain = 1.2
+	closenessGain = 1
 	orderGain     = 0.3
 	exactGain     = 0.1
 	titleGain     = 0.12
-	elsewhereGain = 0.08
+	elsewhereGain = 0.15
+	turnGain      = 0.3
+	personGain    = 0.4
+	latestGain    = 0.4 // among all hits
+	latestInGain  = 0.7 // among those of a session
 
 	nearBytes   = 400 // words in longer stretches are not close together
 	closeBytes  = 40  // between words, at which the gain of closeness is half
 	besideBytes = 3   // between adjacent words: a space, a quote, a slash
 
-	kindLeast = 0.75
+	turnBytes   = 16 << 10 // of the session file, before a hit
+	latestShare = 0.6      // of the query that a hit must have, relative to the best, to be one of several in order
+
+	kindLeast = 0.65
 )
 
 // kindWeights are the factors of the kinds; others have kindLeast.
 var kindWeights = map[session.Kind]float32{
-	session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.15,
-	session.KindReply: 1.05, session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.95,
-	session.KindThinking: 0.9, session.KindResult: 0.85,
+	session.KindReply: 1.3, session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.2,
+	session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.85,
+	session.KindThinking: 0.8, session.KindResult: 0.75,
 }
 
 // factors are what the second stage multiplies a score by.
-type factors struct{ kind, closeness, exactness, session float32 }
+type factors struct{ kind, closeness, exactness, session, turn, asked float32 }
 
-func (f *factors) product() float32 { return f.kind * f.closeness * f.exactness * f.session }
+func (f *factors) product() float32 {
+	return f.kind * f.closeness * f.exactness * f.session * f.turn * f.asked
+}
 
-var leastFactors = factors{kindLeast, 1, 1, 1}
+var leastFactors = factors{kindLeast, 1, 1, 1, 1, 1}
 
 // reranker runs the second stage.
 type reranker struct {
@@ -85,7 +96,7 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 		if !ok {
 			weight = kindLeast
 		}
-		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1}
+		all[i] = factors{kind: weight, closeness: 1, exactness: 1, session: 1, turn: 1, asked: 1}
 		if c.tier == words.TierExact {
 			all[i].exactness = 1 + exactGain
 		}
@@ -96,6 +107,9 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 		}
 	}
 	s.weighSessions(top, all)
+	if err := s.weighPlaces(kinds, top, all); err != nil {
+		return nil, err
+	}
 	byCandidate := make(map[*Candidate]factors, len(top))
 	for i, c := range top {
 		c.score *= all[i].product() / least
@@ -305,23 +319,84 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 	}
 }
 
+// weighPlaces sets the factors that depend on where in its session a hit is.
+func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []factors) error {
+	if _, err := s.resolveAll(top); err != nil {
+		return err
+	}
+	ofFile := make(map[int32][]int) // indexes of candidates
+	for i, c := range top {
+		ofFile[c.file] = append(ofFile[c.file], i)
+	}
+	for _, list := range ofFile {
+		for _, i := range list {
+			before := uint64(0)
+			for _, k := range list {
+				if d := top[i].offset - top[k].offset; 0 < d && d <= turnBytes {
+					before |= top[k].mask
+				}
+			}
+			all[i].turn = float32(1 + turnGain*s.share(before&^top[i].mask))
+		}
+	}
+	if s.plan.Person {
+		for i, kind := range kinds {
+			if kind == session.KindPrompt {
+				all[i].asked = 1 + personGain
+			}
+		}
+	}
+	if s.plan.Latest {
+		everything := make([]int, len(top))
+		for i := range everything {
+			everything[i] = i
+		}
+		s.preferLatest(everything, latestGain, top, all)
+		for _, list := range ofFile {
+			s.preferLatest(list, latestInGain, top, all)
+		}
+	}
+	return s.err()
+}
+
+// preferLatest raises those of the listed candidates that have about as much of the query
+// as the best of them: the first in time by nothing, the last by the whole gain. Sessions
+// are ordered by their newest entries.
+func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all []factors) {
+	most := 0.0
+	for _, i := range list {
+		most = max(most, s.share(top[i].mask))
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(i int) bool { return s.share(top[i].mask) < latestShare*most })
+	slices.SortFunc(list, func(i, k int) int {
+		a, b := top[i], top[k]
+		return cmp.Or(s.files[a.file].Newest.Compare(s.files[b.file].Newest), cmp.Compare(a.file, b.file), cmp.Compare(a.offset, b.offset), cmp.Compare(a.part, b.part))
+	})
+	for n, i := range list[min(1, len(list)):] {
+		all[i].asked *= float32(1 + gain*float64(n+1)/float64(len(list)-1))
+	}
+}
+
 // Explanation is the factors of a score, whose product it is, but for rounding.
 type Explanation struct {
 	Words     []WordWeight `json:"words,omitempty"`
 	Text      float64      `json:"text"`      // the sum over the words
-	Coverage  float64      `json:"coverage"`  // how much of the query it has
+	Coverage  float64      `json:"coverage"`  // whether it has both words of a query of two
 	Recency   float64      `json:"recency"`   // the age of the session
 	Kind      float64      `json:"kind"`      // who said it
 	Closeness float64      `json:"closeness"` // how close together the words stand
 	Exactness float64      `json:"exactness"` // how much is there as typed
 	Session   float64      `json:"session"`   // what else the session has
-	Looked    bool         `json:"looked"`    // false: not among the best candidates, so that the last four are at their minima
+	Turn      float64      `json:"turn"`      // what was said before it
+	Asked     float64      `json:"asked"`     // whether the query asks for the latest, or for what the person said
+	Looked    bool         `json:"looked"`    // false: not among the best candidates, so that the last six are at their minima
 }
 
 // WordWeight is the weight of one word of the query.
 type WordWeight struct {
 	Word   string  `json:"word"`
-	Weight float64 `json:"worth"` // its rarity (idf)
+	Weight float64 `json:"worth"`            // its rarity (idf), less for a word that says little
+	Slight bool    `json:"slight,omitempty"` // it says little beside the other words: a function word, or a cue such as "latest"
 	Found  bool    `json:"found"`
 }
 
@@ -337,13 +412,13 @@ func (r *Result) Explain(c *Candidate) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial))), Recency: Rounded(float64(recent)),
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(coverage(s.plan, c.mask))), Recency: Rounded(float64(recent)),
 		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
-		Session: Rounded(float64(f.session)), Looked: looked,
+		Session: Rounded(float64(f.session)), Turn: Rounded(float64(f.turn)), Asked: Rounded(float64(f.asked)), Looked: looked,
 	}
 	for _, p := range s.plan.Words {
 		if p.Scored {
-			e.Words = append(e.Words, WordWeight{p.Text, Rounded(p.Weight), c.mask&p.Bit != 0})
+			e.Words = append(e.Words, WordWeight{p.Text, Rounded(p.Weight), p.Emphasis < 1, c.mask&p.Bit != 0})
 		}
 	}
 	slices.SortStableFunc(e.Words, func(a, b WordWeight) int { return cmp.Compare(b.Weight, a.Weight) })

@@ -2,6 +2,7 @@ package rank
 
 import (
 	"maps"
+	"math/bits"
 	"slices"
 
 	"pigrep/index"
@@ -11,26 +12,34 @@ import (
 
 // The score of a document is the sum over the words it matches of
 //
-//	weight · idf · (lowest + tf·(k1+1) / (tf + k1·(1 - b + b·length/average)))
+//	emphasis · weight · idf · tf·(k1+1) / (tf + k1·(1 - b + b·length/average))
 //
-// This is BM25+: without lowest, a rare word would add almost nothing to a text much
-// longer than the average, and texts without it would rank above. weight is lower for
+// This is BM25. emphasis is lower for words that say little (words.Planned), weight for
 // looser matches. All counts are over live documents. For a word with several terms,
 // tf is their sum, in which terms looser than the tightest one in the document count
 // in proportion to their weight; idf is that of the most frequent term of the
 // tightest tier.
 //
-// The sum is multiplied by a factor between 1-coverage and 1 for how much of the
-// query the document contains, and by one between 1 and 1+recency for the age of its
-// session.
+// The sum is multiplied by a factor between 1 and 1+recency for the age of the session,
+// and by bothGain for a document with both words of a query that has two that say
+// something: BM25 would put long texts with both below short ones with the more frequent.
 //
 // A compound scores like a word that occurs in the documents with all its parts. Its
 // tf is the mean of the tf of its parts, weighted by their idf.
 const (
-	k1     = 1.2
-	b      = 0.75
-	lowest = 1
+	k1 = 1.2
+	b  = 0.85
+
+	bothGain = 10
 )
+
+// coverage returns the factor for how much of the query a document with this mask has.
+func coverage(p *words.Plan, mask uint64) float32 {
+	if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
+		return bothGain
+	}
+	return 1
+}
 
 // scorer adds the words of a plan to the scores of windows of documents.
 type scorer struct {
@@ -46,9 +55,9 @@ func newScorer(r *index.Reader, p *words.Plan) scorer {
 	return scorer{p, float32(k1 * (1 - b)), float32(k1 * b / average)}
 }
 
-// tf is the saturating part of BM25+. length is the number of tokens of the document.
+// tf is the saturating part of BM25. length is the number of tokens of the document.
 func (s *scorer) tf(freq float32, length uint32) float32 {
-	return lowest + freq*(k1+1)/(freq+s.norm0+s.norm1*float32(length))
+	return freq * (k1 + 1) / (freq + s.norm0 + s.norm1*float32(length))
 }
 
 // scoreWord adds one word to the scores of a window.
@@ -94,7 +103,7 @@ func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) erro
 	x := &p.Terms[0]
 	value := float32(0)
 	if p.Scored {
-		value = float32(x.Weight * x.IDF)
+		value = float32(p.Emphasis * x.Weight * x.IDF)
 	}
 	for {
 		docs, freqs, lengths, err := sc.open[p.Index].terms[0].in(s.plan, sc, seg, x.Term)
@@ -144,7 +153,7 @@ func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) err
 	}
 	for i := range sc.touched.All() {
 		x := &p.Terms[sc.tightest[i]]
-		sc.value[i] = float32(x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
+		sc.value[i] = float32(p.Emphasis*x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
 	}
 	return nil
 }

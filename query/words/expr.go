@@ -84,3 +84,20 @@ func (e *Expr) Text() string {
 	}
 	return e.Node.String()
 }
+
+// bare returns the bits of the words that stand in a list by themselves: nothing requires
+// or joins them.
+func (e *Expr) bare() (bits uint64) {
+	switch {
+	case e == nil:
+	case e.op == opLeaf:
+		return e.bit
+	case e.op == opList:
+		for _, k := range e.kids {
+			if k.op == opLeaf {
+				bits |= k.bit
+			}
+		}
+	}
+	return bits
+}

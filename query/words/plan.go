@@ -20,6 +20,10 @@ type Plan struct {
 	Query    *Query
 	Words    []*Planned // in the order of Query.Words
 	Weight   float64    // sum of the words' weights
+	Weighty  uint64     // words of which a hit must have one, or parts of one, as long as there are such hits
+	Telling  uint64     // words that say something about what is wanted and occur in the index
+	Latest   bool       // the query asks for the latest of several hits
+	Person   bool       // the query asks for what the person said
 	Inexact  bool       // a prefix has more terms than are searched
 	Warnings []string   // for people: those of the query and those of Resolve
 
@@ -29,10 +33,11 @@ type Plan struct {
 // Planned is a word with its terms. It never changes after Resolve.
 type Planned struct {
 	*Word
-	Index  int
-	Bit    uint64
-	Terms  []Expansion // the tightest matches first
-	Weight float64     // its idf; 0 when no document has it or it is only negated
+	Index    int
+	Bit      uint64
+	Terms    []Expansion // the tightest matches first
+	Emphasis float64     // 1, or less for a word that says little about what is wanted
+	Weight   float64     // its idf times its emphasis; 0 when no document has it or it is only negated
 
 	Split            bool // into the two words that spell it, because no document contains it; one of them alone is no match
 	PartIDF          []float64
@@ -96,6 +101,16 @@ func (p *Plan) Occurs(number int, seg *segment.Segment) (bool, error) {
 	return false, nil
 }
 
+// Scored returns the bits of all words that add to scores.
+func (p *Plan) Scored() (bits uint64) {
+	for _, w := range p.Words {
+		if w.Scored {
+			bits |= w.Bit
+		}
+	}
+	return bits
+}
+
 // Targets returns what a match.Finder looks for, in the order of the words.
 func (p *Plan) Targets() []match.Word {
 	list := make([]match.Word, len(p.Words))
@@ -113,7 +128,7 @@ func (p *Plan) Targets() []match.Word {
 			t.Needle = &w.Needle
 		}
 		for _, x := range w.Terms {
-			t.Terms = append(t.Terms, match.Term{Text: x.Term, Part: -1, Weight: x.Weight * x.IDF})
+			t.Terms = append(t.Terms, match.Term{Text: x.Term, Part: -1, Weight: x.Weight * x.IDF * w.Emphasis})
 		}
 		if w.Match == syntax.Phrase && w.Verify {
 			continue
@@ -177,8 +192,8 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 		if err := x.complete(p); err != nil {
 			return nil, err
 		}
-		x.plan.Weight += p.Weight
 	}
+	x.plan.weigh()
 	return x.plan, nil
 }
 

@@ -24,7 +24,7 @@ func planFor(t testing.TB, text string) *Plan {
 	p := &Plan{Query: q}
 	for i, w := range q.Words {
 		x := newPlanned(w, i, 0)
-		x.PartSum, x.AllIDF, x.WholeIDF = 1, 1, 2
+		x.Emphasis, x.PartSum, x.AllIDF, x.WholeIDF = 1, 1, 1, 2
 		if w.Term != "" {
 			x.Terms = []Expansion{{Term: w.Term, Weight: 1, IDF: 2}}
 		}

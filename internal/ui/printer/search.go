@@ -232,13 +232,16 @@ func explanation(h *query.Hit) string {
 	var words []string
 	for _, w := range e.Words {
 		mark := ""
+		if w.Slight {
+			mark = " (says little)"
+		}
 		if !w.Found {
-			mark = " missing"
+			mark += " missing"
 		}
 		words = append(words, fmt.Sprintf("%s %.1f%s", terminal.Clean(w.Word), w.Weight, mark))
 	}
-	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f",
-		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session)
+	s := fmt.Sprintf("score %.2f = text %.2f × coverage %.2f × recency %.2f × kind %.2f × closeness %.2f × exactness %.2f × session %.2f × turn %.2f × asked %.2f",
+		h.Score, e.Text, e.Coverage, e.Recency, e.Kind, e.Closeness, e.Exactness, e.Session, e.Turn, e.Asked)
 	if len(words) > 0 {
 		s += "; words: " + strings.Join(words, ", ")
 	}
