@@ -63,8 +63,9 @@ type collector struct {
 func (s *search) newCollector(sc *scores) *collector {
 	c := &collector{
 		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
-		eval: newEvaluator(s.plan, s.weighty), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
+		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
+	c.eval.covered = func(mask, partial uint64) float32 { return covered(s.plan, mask, partial) }
 	c.best.most = rerankCandidates
 	if s.opt.Flat {
 		c.best.most += s.opt.Limit
@@ -210,7 +211,7 @@ func (c *collector) collect(seg *segmentState) error {
 		if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
 			continue
 		}
-		score := base * f.recency * coverage(c.plan, mask)
+		score := base * f.recency * v.covered
 		final := !pending && !c.keepAll && !seg.copied.Has(doc)
 		if final {
 			c.counts[at].count(mask, v.verdict, false)

@@ -1,6 +1,8 @@
 package rank
 
 import (
+	"math/bits"
+
 	"pigrep/query/words"
 )
 
@@ -13,18 +15,19 @@ type evaluator struct {
 	root   *words.Expr
 	scored uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
 	latest [256]evaluated
+
+	covered func(mask, partial uint64) float32 // nil: not needed
 }
 
 type evaluated struct {
 	mask, partial uint64
 	known         bool
 	verdict
+	covered float32
 }
 
-// newEvaluator returns the evaluator of a plan, for which a hit has at least one of these
-// scored words.
-func newEvaluator(p *words.Plan, scored uint64) evaluator {
-	return evaluator{root: p.Query.Root, scored: scored}
+func newEvaluator(p *words.Plan) evaluator {
+	return evaluator{root: p.Query.Root, scored: p.Scored()}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -39,6 +42,37 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{hit, hit && len(e.root.Missing(mask, nil)) == 0}}
+		if e.covered != nil {
+			l.covered = e.covered(mask, partial)
+		}
 	}
 	return l
+}
+
+// Who types keywords wants texts with all of them, and a text with half of them must not
+// rank above one with all because it is shorter. For two words, the texts with both come
+// first. A sentence has words that no text needs to have.
+const (
+	coverageShare = 0.6 // of a score, that depends on how much of the query a document has
+	coverageBoth  = 10
+)
+
+// covered returns the factor for how much of the query a document with these masks has.
+func covered(p *words.Plan, mask, partial uint64) float32 {
+	if p.Sentence || p.Weight == 0 {
+		return 1
+	}
+	if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
+		return coverageBoth
+	}
+	has := 0.0
+	for _, w := range p.Words {
+		switch {
+		case mask&w.Bit != 0:
+			has += w.Weight
+		case partial&w.Bit != 0:
+			has += w.Weight * words.WeightSome
+		}
+	}
+	return float32(1 - coverageShare + coverageShare*has/p.Weight)
 }

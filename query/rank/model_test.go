@@ -53,6 +53,17 @@ type answer struct {
 	value          float64
 }
 
+func (m *model) worth(w *words.Planned) float64 {
+	switch {
+	case len(w.Terms) > 0:
+		return w.Emphasis * m.IDF(mostFrequent(w.Terms, w.Terms[0].Tier))
+	case len(w.Parts) > 0:
+		all, _ := m.conjunctions(w)
+		return m.IDF(all)
+	}
+	return 0
+}
+
 func mostFrequent(terms []words.Expansion, tier uint8) (most int) {
 	for _, x := range terms {
 		if x.Tier <= tier {
@@ -150,17 +161,9 @@ type modelHit struct {
 	Missing []string
 }
 
-// search answers a query; the hits are in no order. Which words are weighty, and their
-// emphasis, it takes from the plan.
+// search answers a query; the hits are in no order. The emphasis of words it takes from
+// the plan.
 func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
-	if hits, total = m.searchWith(p, p.Weighty, allowed); len(hits) > 0 {
-		return hits, total
-	}
-	return m.searchWith(p, ^uint64(0), allowed)
-}
-
-// searchWith is search for hits with one of the weighty words, if any word is scored.
-func (m *model) searchWith(p *words.Plan, weighty uint64, allowed func(*stories.Doc) bool) (hits map[segment.ID]modelHit, total int) {
 	hits = map[segment.ID]modelHit{}
 	for i := range m.Docs {
 		d := &m.Docs[i]
@@ -168,7 +171,7 @@ func (m *model) searchWith(p *words.Plan, weighty uint64, allowed func(*stories.
 			continue
 		}
 		var mask, partial uint64
-		score, scored, has := 0.0, false, false
+		score, worth, covered, scored, has := 0.0, 0.0, 0.0, false, false
 		for k, w := range p.Words {
 			a := m.word(d, w, w.Terms)
 			if a.match {
@@ -178,15 +181,24 @@ func (m *model) searchWith(p *words.Plan, weighty uint64, allowed func(*stories.
 			}
 			if w.Scored {
 				scored = true
-				has = has || (a.match || a.partial) && weighty&w.Bit != 0
+				has = has || a.match || a.partial
 				score += a.value
+				worth += m.worth(w)
+				if a.match {
+					covered += m.worth(w)
+				} else if a.partial {
+					covered += m.worth(w) * words.WeightSome
+				}
 			}
 		}
 		if scored && !has || !p.Query.Root.Hit(mask, partial) {
 			continue
 		}
+		if worth > 0 {
+			score *= 1 - coverageShare + coverageShare*covered/worth
+		}
 		if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
-			score *= bothGain
+			score *= coverageBoth
 		}
 		h := modelHit{Score: score * m.recency[d.ID.File]}
 		for _, e := range p.Query.Root.Missing(mask, nil) {
@@ -200,7 +212,7 @@ func (m *model) searchWith(p *words.Plan, weighty uint64, allowed func(*stories.
 	return hits, total
 }
 
-// firstStage runs the first stage of a search of a library; nil when there is nothing to search for.
+// firstStage begins a search of a library; nil when there is nothing to search for.
 func firstStage(t interface {
 	Fatal(...any)
 	Context() context.Context
@@ -213,11 +225,7 @@ func firstStage(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := findHits(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
 }
 
 // Every query over every library gives what the model gives: the same hits, the
@@ -256,11 +264,14 @@ func TestFirstStageAgainstModel(t *testing.T) {
 			spec.Kinds = []session.Kind{session.KindPrompt}
 			allowed = func(d *stories.Doc) bool { return d.Kind == session.KindPrompt }
 		}
-		s := firstStage(rt, l, text, spec, Options{Flat: true, Limit: 1000, PerSession: 1})
+		s := firstStage(rt, l, text, spec, Options{Flat: true, Limit: All, PerSession: 1})
 		if s == nil {
 			return
 		}
 		want, total := shelf.model.search(s.plan, allowed)
+		if err := s.find(); err != nil {
+			rt.Fatal(err)
+		}
 		r, err := s.result()
 		if err != nil {
 			rt.Fatal(err)

@@ -12,7 +12,8 @@ const (
 	sharesOf = 5
 	share    = 0.25
 
-	shownBest = 10 // of the best hits of all that Options.ShowBest shows
+	shortList = 1000 // sessions or hits, from which on a list is meant to be complete
+	shownBest = 10   // of the best hits of all that Options.ShowBest shows
 )
 
 // result selects the sessions, or the hits, of the answer.
@@ -28,7 +29,7 @@ func (s *search) result() (*Result, error) {
 		return r, s.byTime(r)
 	}
 	if s.opt.Flat {
-		for c := range s.hits() {
+		for c := range s.shown() {
 			r.Hits = s.insertBest(r.Hits, c, s.opt.Limit)
 		}
 		return r, nil
@@ -41,12 +42,12 @@ func (s *search) result() (*Result, error) {
 		top[i], lists = lists[:0:room], lists[room:]
 	}
 	var best []*Candidate
-	for c := range s.hits() {
+	for c := range s.shown() {
 		best = s.insertBest(best, c, shownBest)
 		top[c.file] = s.insertBest(top[c.file], c, most)
 	}
 	for i := range s.files {
-		if s.files[i].all == 0 {
+		if len(top[i]) == 0 {
 			continue
 		}
 		x := s.session(int32(i))
@@ -67,6 +68,27 @@ func (s *search) result() (*Result, error) {
 	})
 	r.Sessions = r.Sessions[:min(s.opt.Limit, len(r.Sessions))]
 	return r, nil
+}
+
+// shown returns the hits that may be shown. In a short list, if some have a weighty word
+// of the query, those without any are counted only.
+func (s *search) shown() func(yield func(*Candidate) bool) {
+	weighty := func(c *Candidate) bool { return (c.mask|c.partial)&s.plan.Weighty != 0 }
+	if s.opt.Limit >= shortList || s.plan.Weighty == s.plan.Scored() {
+		return s.hits()
+	}
+	for c := range s.hits() {
+		if weighty(c) {
+			return func(yield func(*Candidate) bool) {
+				for c := range s.hits() {
+					if weighty(c) && !yield(c) {
+						return
+					}
+				}
+			}
+		}
+	}
+	return s.hits()
 }
 
 // hits returns the candidates that are hits and no duplicates.
@@ -104,7 +126,7 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 // have an earlier place in the answer: of most sessions it reads nothing.
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
-	for c := range s.hits() {
+	for c := range s.shown() {
 		if r.Total == 0 || s.eval.evaluate(c.mask, c.partial).whole {
 			ofFile[c.file] = append(ofFile[c.file], c)
 		}

@@ -85,8 +85,8 @@ type Session struct {
 // Run finds, ranks and selects. Session files are read only where a phrase or a
 // compound has to be verified, and for the second stage of relevance.
 func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
-	s, err := findHits(ctx, in, opt)
-	if err != nil {
+	s := newSearch(ctx, in, opt)
+	if err := s.find(); err != nil {
 		return nil, err
 	}
 	if opt.Sort == Relevance {
@@ -102,20 +102,6 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 	return r, err
 }
 
-// findHits begins a search and finds its hits: those with a weighty word of the query, or
-// if there are none, those with any word.
-func findHits(ctx context.Context, in Input, opt Options) (*search, error) {
-	s := newSearch(ctx, in, opt, in.Plan.Weighty)
-	if err := s.find(); err != nil {
-		return nil, err
-	}
-	if _, any := s.totals(); any > 0 || s.weighty == in.Plan.Scored() {
-		return s, nil
-	}
-	s = newSearch(ctx, in, opt, in.Plan.Scored())
-	return s, s.find()
-}
-
 // Counts are the numbers of hits, duplicates counted once.
 type Counts struct {
 	Total, TotalAny int // as in Result
@@ -124,8 +110,8 @@ type Counts struct {
 
 // Count counts the hits.
 func Count(ctx context.Context, in Input) (n Counts, err error) {
-	s, err := findHits(ctx, in, Options{Limit: 1, PerSession: 1})
-	if err != nil {
+	s := newSearch(ctx, in, Options{Limit: 1, PerSession: 1})
+	if err := s.find(); err != nil {
 		return Counts{}, err
 	}
 	n.Total, n.TotalAny = s.totals()
@@ -140,7 +126,7 @@ func Count(ctx context.Context, in Input) (n Counts, err error) {
 // Every calls visit for every document with all words of the query, duplicates
 // included, in no order. all is false when some phrase could not be verified.
 func Every(ctx context.Context, in Input, visit func(file uint32, offset int64, part int)) (all bool, err error) {
-	s := newSearch(ctx, in, Options{Sort: Newest, Limit: 1, PerSession: 1}, in.Plan.Scored())
+	s := newSearch(ctx, in, Options{Sort: Newest, Limit: 1, PerSession: 1})
 	if err := s.score(); err != nil {
 		return false, err
 	}
@@ -166,8 +152,8 @@ type search struct {
 	filter  *filter.Filter
 	opt     Options
 	eval    evaluator
-	weighty uint64 // the scored words of which a hit must have one, or parts of one; 0: only fields and negated words decide
-	keepAll bool   // keep all candidates, not only the best of each session
+	scored  bool // some word is scored: only documents with words or ids of the query can be hits
+	keepAll bool // keep all candidates, not only the best of each session
 
 	found      candidates
 	duplicates map[*Candidate][]*Candidate // by the candidate that represents them
@@ -177,10 +163,10 @@ type search struct {
 	unverified bool // some phrase could not be verified
 }
 
-func newSearch(ctx context.Context, in Input, opt Options, weighty uint64) *search {
+func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan, weighty), keepAll: opt.Sort != Relevance, readers: newReaders(in), weighty: weighty,
+		eval: newEvaluator(in.Plan), keepAll: opt.Sort != Relevance, readers: newReaders(in), scored: in.Plan.Scored() != 0,
 	}
 }
 
@@ -270,7 +256,7 @@ func (s *search) prepare() error {
 		if err := ids.findIn(seg); err != nil {
 			return err
 		}
-		if s.weighty != 0 {
+		if s.scored {
 			if occurs, err := s.plan.Occurs(seg.number, seg.Segment); !occurs || err != nil {
 				return err
 			}
@@ -304,7 +290,7 @@ func (s *search) scoreAll(window int) error {
 		default:
 			c = s.newCollector(newScores(window, s.plan.Words))
 		}
-		if err := c.segment(seg, s.weighty == 0); err != nil {
+		if err := c.segment(seg, !s.scored); err != nil {
 			return err
 		}
 		idle <- c

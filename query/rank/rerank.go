@@ -56,7 +56,7 @@ const (
 
 // kindWeights are the factors of the kinds; others have kindLeast.
 var kindWeights = map[session.Kind]float32{
-	session.KindReply: 1.3, session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.2,
+	session.KindReply: 1.2, session.KindPrompt: 1.2, session.KindTitle: 1.2, session.KindLabel: 1.2, session.KindSummary: 1.2,
 	session.KindError: 1.05, session.KindNote: 1, session.KindShell: 1, session.KindCall: 0.85,
 	session.KindThinking: 0.8, session.KindResult: 0.75,
 }
@@ -381,7 +381,7 @@ func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all 
 type Explanation struct {
 	Words     []WordWeight `json:"words,omitempty"`
 	Text      float64      `json:"text"`      // the sum over the words
-	Coverage  float64      `json:"coverage"`  // whether it has both words of a query of two
+	Coverage  float64      `json:"coverage"`  // how much of the query it has
 	Recency   float64      `json:"recency"`   // the age of the session
 	Kind      float64      `json:"kind"`      // who said it
 	Closeness float64      `json:"closeness"` // how close together the words stand
@@ -412,7 +412,7 @@ func (r *Result) Explain(c *Candidate) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(coverage(s.plan, c.mask))), Recency: Rounded(float64(recent)),
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial))), Recency: Rounded(float64(recent)),
 		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
 		Session: Rounded(float64(f.session)), Turn: Rounded(float64(f.turn)), Asked: Rounded(float64(f.asked)), Looked: looked,
 	}

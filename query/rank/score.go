@@ -2,7 +2,6 @@ package rank
 
 import (
 	"maps"
-	"math/bits"
 	"slices"
 
 	"pigrep/index"
@@ -20,26 +19,15 @@ import (
 // in proportion to their weight; idf is that of the most frequent term of the
 // tightest tier.
 //
-// The sum is multiplied by a factor between 1 and 1+recency for the age of the session,
-// and by bothGain for a document with both words of a query that has two that say
-// something: BM25 would put long texts with both below short ones with the more frequent.
+// The sum is multiplied by a factor for how much of the query the document contains
+// (covered), and by one between 1 and 1+recency for the age of its session.
 //
 // A compound scores like a word that occurs in the documents with all its parts. Its
 // tf is the mean of the tf of its parts, weighted by their idf.
 const (
 	k1 = 1.2
 	b  = 0.85
-
-	bothGain = 10
 )
-
-// coverage returns the factor for how much of the query a document with this mask has.
-func coverage(p *words.Plan, mask uint64) float32 {
-	if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
-		return bothGain
-	}
-	return 1
-}
 
 // scorer adds the words of a plan to the scores of windows of documents.
 type scorer struct {

@@ -20,8 +20,9 @@ type Plan struct {
 	Query    *Query
 	Words    []*Planned // in the order of Query.Words
 	Weight   float64    // sum of the words' weights
-	Weighty  uint64     // words of which a hit must have one, or parts of one, as long as there are such hits
+	Weighty  uint64     // words of which a hit should have one, or parts of one
 	Telling  uint64     // words that say something about what is wanted and occur in the index
+	Sentence bool       // some words are function words or cues, and others say something
 	Latest   bool       // the query asks for the latest of several hits
 	Person   bool       // the query asks for what the person said
 	Inexact  bool       // a prefix has more terms than are searched

@@ -26,8 +26,8 @@ const (
 	// current.
 	leastAsked = 2
 
-	// A word below this share of the weight of the weightiest word does not make a
-	// document a hit on its own.
+	// A word below this share of the weight of the weightiest word is not enough for a
+	// hit to be shown.
 	leastShare = 0.2
 )
 
@@ -101,7 +101,7 @@ func phrases(text string) func() map[string][][]string {
 }
 
 // weigh sets the emphasis of the words, which of the hits the query asks for, and the
-// words of which a hit must have one.
+// words of which a hit should have one.
 func (p *Plan) weigh() {
 	bare := p.bare()
 	slight := map[*Planned]float64{}
@@ -134,6 +134,7 @@ func (p *Plan) weigh() {
 		if by, ok := slight[w]; ok && said > 0 {
 			w.Emphasis = by
 			w.Weight *= by
+			p.Sentence = true
 		}
 	}
 	most := 0.0

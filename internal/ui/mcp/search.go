@@ -50,7 +50,7 @@ type searchAnswer struct {
 func (s *server) addTools(m *mcp.Server) {
 	add(m, s, tool[SearchInput]{
 		name: "search", title: "Search past sessions",
-		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Hits with all words come first. Returns fragments; read_session reads more.",
+		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Hits with more of the query come first. Returns fragments; read_session reads more.",
 		output:      open(schemaOf[searchAnswer]()), call: s.search,
 	})
 	s.addGrep(m)

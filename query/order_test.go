@@ -1,0 +1,113 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Grouped by session, each of the ten best hits of all is shown, unless the number of hits
+// of a session was given.
+func TestGroupsShowTheBest(t *testing.T) {
+	var list []story
+	for i := range 5 {
+		s := story{Name: fmt.Sprintf("s%d", i), Start: day}
+		for k := range 8 {
+			text := fmt.Sprintf("redis number %d.%d", i, k)
+			if i == 2 {
+				text = fmt.Sprintf("redis timeout %d", k) // eight of the ten best
+			}
+			s.Entries = append(s.Entries, prompt(text).Named(fmt.Sprintf("s%d.%d", i, k)))
+		}
+		list = append(list, s)
+	}
+	l := newLibrary(t, list...)
+	shown := func(req Request) (ids []string) {
+		for _, h := range l.search(req).Hits {
+			ids = append(ids, h.EntryID)
+		}
+		return ids
+	}
+	flat, grouped := shown(Request{Text: "redis timeout", Flat: true, Limit: 10}), shown(Request{Text: "redis timeout"})
+	for _, id := range flat {
+		if !slices.Contains(grouped, id) {
+			t.Errorf("%s is among the ten best and not in the groups %v", id, grouped)
+		}
+	}
+	if two := shown(Request{Text: "redis timeout", PerSession: 2}); len(two) != 2 {
+		t.Errorf("hits with two of each session: %v", two)
+	}
+}
+
+// A short list leaves out the hits that have only words which say little. They count, and
+// a long list has them.
+func TestShortListOfWeightyHits(t *testing.T) {
+	s := story{Name: "talk", Start: day}
+	for i := range 30 {
+		s.Entries = append(s.Entries, prompt(fmt.Sprintf("how does this work, what is it for %d", i)))
+	}
+	s.Entries = append(s.Entries, prompt("the fsmonitor hook").Named("right"), reply("It watches files."))
+	l := newLibrary(t, s)
+	short := l.search(Request{Text: "how does the fsmonitor work", Flat: true})
+	if len(short.Hits) != 1 || short.Hits[0].EntryID != "right" || short.TotalAny != 31 {
+		t.Errorf("%d of %d hits, the first %+v; want one of 31", len(short.Hits), short.TotalAny, short.Hits[:1])
+	}
+	if long := l.search(Request{Text: "how does the fsmonitor work", Flat: true, Limit: All}); len(long.Hits) != 31 {
+		t.Errorf("%d hits without a limit, want 31", len(long.Hits))
+	}
+	if none := l.search(Request{Text: "how does this", Flat: true}); len(none.Hits) != 20 {
+		t.Errorf("%d hits of words that all say little, want a full list of 20", len(none.Hits))
+	}
+}
+
+// What a question asks for decides between hits that its words do not tell apart.
+func TestAskedFor(t *testing.T) {
+	filler := func(n int) (list []turn) {
+		for i := range n {
+			list = append(list, prompt(fmt.Sprintf("something else %d", i)))
+		}
+		return list
+	}
+	decided := story{Name: "decided", Start: day}
+	decided.Entries = append(filler(20), reply("The booking database is SQLite.").Named("early"))
+	decided.Entries = append(decided.Entries, filler(20)...)
+	decided.Entries = append(decided.Entries, reply("The booking database is Postgres.").Named("late"))
+	decided.Entries = append(decided.Entries, filler(20)...)
+	var ports []story
+	for i := range 3 {
+		s := story{Name: fmt.Sprintf("port%d", i), Start: day.AddDate(0, 0, 40*i), Entries: []turn{reply(fmt.Sprintf("The gateway port is %d.", 8000+i)).Named(fmt.Sprintf("port%d", i))}}
+		ports = append(ports, s)
+	}
+	said := story{Name: "said", Start: day, Entries: []turn{
+		reply("Nothing may be pushed to production on Fridays.").Named("reply"),
+		prompt("nothing may be pushed to production on sundays").Named("prompt"),
+	}}
+	l := newLibrary(t, append(ports, decided, said)...)
+	first := func(text string) string { return l.search(Request{Text: text, Flat: true}).Hits[0].EntryID }
+	for query, want := range map[string]string{
+		"current booking database":                  "late",
+		"which booking database in the end":         "late",
+		"what is the gateway port now":              "port2",
+		"what did I say about pushed to production": "prompt",
+	} {
+		if got := first(query); got != want {
+			t.Errorf("%s: first %s, want %s", query, got, want)
+		}
+	}
+}
+
+// A reply that has a part of the question ranks higher right after the rest of it.
+func TestTurn(t *testing.T) {
+	answer := "The watchdog fires after ninety seconds."
+	var list []story
+	for i, question := range []string{"why does the box reboot at night", "and the weather", "nothing", "whatever"} {
+		s := story{Name: fmt.Sprintf("s%d", i), Start: day, Entries: []turn{prompt(question), reply(answer + fmt.Sprint(" ", i)).Named(fmt.Sprintf("answer%d", i))}}
+		list = append(list, s)
+	}
+	l := newLibrary(t, list...)
+	hits := l.search(Request{Text: "box reboot watchdog", Flat: true}).Hits
+	at := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "reply" })
+	if hits[at].EntryID != "answer0" {
+		t.Errorf("the first reply is %s, want the one after the question", hits[at].EntryID)
+	}
+}
