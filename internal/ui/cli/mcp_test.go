@@ -252,7 +252,7 @@ func TestPages(t *testing.T) {
 	for _, test := range []struct{ tool, arguments string }{
 		{"search", `"query":"the parser error timeout"`},
 		{"search", `"query":"the parser error timeout","flat":true,"limit":5`},
-		{"search", `"query":"the parser error timeout","limit":2,"perSession":1`},
+		{"search", `"query":"parser error gateway session","limit":2,"perSession":1`},
 		{"search", `"query":"the","sort":"newest","limit":3`},
 		{"grep", `"pattern":"e","limit":40`},
 		{"list_sessions", `"limit":4`},
