@@ -105,11 +105,9 @@ func (s *reranker) rerank(top []*Candidate, found candidates) (map[*Candidate]fa
 		if err := s.measure(u, top, all); err != nil {
 			return nil, err
 		}
+		s.weighPlaces(kinds, top, all)
 	}
 	s.weighSessions(top, all)
-	if err := s.weighPlaces(kinds, top, all); err != nil {
-		return nil, err
-	}
 	byCandidate := make(map[*Candidate]factors, len(top))
 	for i, c := range top {
 		c.score *= all[i].product() / least
@@ -319,11 +317,9 @@ func (s *reranker) weighSessions(top []*Candidate, all []factors) {
 	}
 }
 
-// weighPlaces sets the factors that depend on where in its session a hit is.
-func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []factors) error {
-	if _, err := s.resolveAll(top); err != nil {
-		return err
-	}
+// weighPlaces sets the factors that depend on where in its session a hit is. The
+// candidates have been resolved.
+func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []factors) {
 	ofFile := make(map[int32][]int) // indexes of candidates
 	for i, c := range top {
 		ofFile[c.file] = append(ofFile[c.file], i)
@@ -356,7 +352,6 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 			s.preferLatest(list, latestInGain, top, all)
 		}
 	}
-	return s.err()
 }
 
 // preferLatest raises those of the listed candidates that have about as much of the query
