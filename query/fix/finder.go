@@ -3,6 +3,7 @@ package fix
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"slices"
 
 	"pigrep/index/analysis"
@@ -12,13 +13,14 @@ import (
 type finder struct {
 	*signature
 	normalizer
-	numbers map[string]int // of the terms of the signature
-	has     []bool         // by number: the text has it
-	rare    [][]byte       // a text without any of these does not have enough; nil if that cannot be said
+	ctx     context.Context // its end ends a search in a long text, without a match
+	numbers map[string]int  // of the terms of the signature
+	has     []bool          // by number: the text has it
+	rare    [][]byte        // a text without any of these does not have enough; nil if that cannot be said
 }
 
-func newFinder(s *signature) *finder {
-	f := &finder{signature: s, numbers: make(map[string]int)}
+func newFinder(ctx context.Context, s *signature) *finder {
+	f := &finder{ctx: ctx, signature: s, numbers: make(map[string]int)}
 	for _, t := range s.terms() {
 		if _, ok := f.numbers[t]; !ok {
 			f.numbers[t] = len(f.numbers)
@@ -110,6 +112,9 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 		best.start, best.end = body.words[from].start, body.words[to-1].end
 		values = body.valuesNear(best.start, best.end, l.values)
 	}
+	if f.ctx.Err() != nil {
+		return match{}, false
+	}
 	if ok {
 		best.closeness = same * (1 - ofLines - ofValues + ofLines*there/whole + ofValues*values)
 	}
@@ -147,12 +152,7 @@ func (f *finder) mayHave(text []byte, least float64) bool {
 // body is the lines of a text that have words of the signature.
 type body struct {
 	words  []word // with wordless ones where other lines are left out
-	values []placedValues
-}
-
-type placedValues struct {
-	start, end int // of the line
-	values     []string
+	values []value
 }
 
 // gap is how many words the lines between two lines count as.
@@ -161,6 +161,9 @@ const gap = 3
 func (f *finder) read(text []byte) (b body) {
 	at, left := 0, false
 	for raw := range bytes.Lines(text) {
+		if f.ctx.Err() != nil {
+			break
+		}
 		start := at
 		at += len(raw)
 		some := false
@@ -182,27 +185,30 @@ func (f *finder) read(text []byte) (b body) {
 		}
 		l := take(raw, start)
 		b.words = append(b.words, l.words...)
-		b.values = append(b.values, placedValues{start, at, l.values})
+		b.values = append(b.values, l.values...)
 	}
 	return b
 }
 
-// valuesNear returns how many of the values the lines in a range have, from 0 to 1.
-func (b *body) valuesNear(start, end int, values []string) float64 {
+// near is how far a value may be from the words of an error to belong to it, in bytes.
+const near = 300
+
+// valuesNear returns how many of the values are near a range, from 0 to 1.
+func (b *body) valuesNear(start, end int, values []value) float64 {
 	if len(values) == 0 {
 		return 1
 	}
 	found := make(map[string]bool)
-	for _, p := range b.values {
-		if p.end > start && p.start < end {
-			for _, v := range p.values {
-				found[v] = true
-			}
+	first, _ := slices.BinarySearchFunc(b.values, start-near, func(v value, at int) int { return cmp.Compare(v.start, at) })
+	for _, v := range b.values[first:] {
+		if v.start > end+near {
+			break
 		}
+		found[v.text] = true
 	}
 	n := 0
 	for _, v := range values {
-		if found[v] {
+		if found[v.text] {
 			n++
 		}
 	}
@@ -230,6 +236,9 @@ func (f *finder) locate(l *signatureLine, words []word) (share float64, from, to
 	for i := range words {
 		if wanted[words[i].term] == 0 {
 			continue
+		}
+		if f.ctx.Err() != nil {
+			break
 		}
 		seen, seenPairs := make(map[string]bool, len(wanted)), make(map[[2]string]bool, len(pairs))
 		have := 0.0

@@ -280,7 +280,7 @@ func (f *follower) describe(x *Session, s *session.Summary) {
 func (f *follower) occurrences(x *rank.Session) (offsets []int64, err error) {
 	w := f.found.Worker()
 	defer f.found.Done(w)
-	finder := newFinder(f.signature)
+	finder := newFinder(f.ctx, f.signature)
 	for _, c := range x.Hits {
 		h, ok, err := f.found.Hit(c)
 		if err != nil {

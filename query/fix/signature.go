@@ -12,7 +12,13 @@ import (
 // A line is a line of text without its values.
 type line struct {
 	words  []word
-	values []string // folded
+	values []value
+}
+
+// A value is what differs between two occurrences of an error, and where it is.
+type value struct {
+	text  string // folded
+	start int
 }
 
 // A word is a term of a line, and where it is in the text.
@@ -32,12 +38,12 @@ type normalizer struct {
 func (n *normalizer) line(text []byte, offset int) line {
 	n.blanked = append(n.blanked[:0], text...)
 	var l line
-	blank := func(start, end int, value []byte) {
+	blank := func(start, end int, piece []byte) {
 		for i := start; i < end; i++ {
 			n.blanked[i] = ' '
 		}
-		if v := analysis.Fold(string(value)); v != "" && !slices.Contains(l.values, v) {
-			l.values = append(l.values, v)
+		if v := analysis.Fold(string(piece)); v != "" {
+			l.values = append(l.values, value{v, offset + start})
 		}
 	}
 	for i := 0; i < len(text); {
@@ -114,19 +120,26 @@ func isName(text []byte) bool {
 	return len(bytes.Fields(text)) <= maxName || bytes.HasPrefix(text, []byte("/")) && len(bytes.Fields(text)) <= 2*maxName
 }
 
+// maxQuote is the longest text in quotes that is looked at, in bytes.
+const maxQuote = 300
+
 // quoteEnd returns where the quotation that begins at i ends, 0 when none begins there.
-// An apostrophe in a word begins none.
+// An apostrophe in a word begins none. Only the next quote may end it: any other rule
+// takes quadratic time on text that is full of quotes.
 func quoteEnd(text []byte, i int) int {
 	q := text[i]
 	if q != '"' && q != '\'' && q != '`' || q == '\'' && i > 0 && isAlnum(text[i-1]) {
 		return 0
 	}
-	for end := i + 1; end < len(text); end++ {
-		if text[end] == q && (end+1 == len(text) || !isAlnum(text[end+1]) || isPath(text[i+1:end])) {
-			return end
-		}
+	length := bytes.IndexByte(text[i+1:min(len(text), i+1+maxQuote)], q)
+	if length < 0 {
+		return 0
 	}
-	return 0
+	end := i + 1 + length
+	if end+1 < len(text) && isAlnum(text[end+1]) && !isPath(text[i+1:end]) {
+		return 0
+	}
+	return end
 }
 
 // eachVolatile blanks the values in text[start:end], which has no separators.

@@ -1,6 +1,8 @@
 package fix
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,7 +40,11 @@ func TestNormalize(t *testing.T) {
 		if got := strings.Join(distinctInOrder(l.words), " "); got != c.words {
 			t.Errorf("the words of %q are %q, want %q", c.text, got, c.words)
 		}
-		if got := strings.Join(l.values, " "); got != c.values {
+		var values []string
+		for _, v := range l.values {
+			values = append(values, v.text)
+		}
+		if got := strings.Join(values, " "); got != c.values {
 			t.Errorf("the values of %q are %q, want %q", c.text, got, c.values)
 		}
 		for _, w := range l.words {
@@ -46,6 +52,47 @@ func TestNormalize(t *testing.T) {
 				t.Errorf("%q: the word %q is at %d to %d", c.text, w.term, w.start, w.end)
 			}
 		}
+	}
+}
+
+// Text of any kind takes linear time: any more, and these lines take minutes to hours.
+func TestLongLines(t *testing.T) {
+	s := read("ModuleNotFoundError: No module named 'yaml'")
+	s.weigh(map[string]float64{"modulenotfounderror": 5, "no": 1, "module": 2, "named": 2})
+	for _, c := range []struct{ name, text string }{
+		{"quotes", strings.Repeat(`"a`, 300_000)},
+		{"apostrophes", strings.Repeat(`'a `, 300_000)},
+		{"paths in quotes", strings.Repeat(`"/a/b.c`, 100_000)},
+		{"one kind of quote", "`" + strings.Repeat(`'`, 500_000)},
+		{"numbers", strings.Repeat("123456 ", 5) + numbers(500_000)},
+		{"colons", strings.Repeat("1:", 500_000)},
+		{"a colour", strings.Repeat("\x1b[", 300_000)},
+		{"words of the error", strings.Repeat("module named ", 50_000)},
+	} {
+		read(c.text)
+		f := newFinder(t.Context(), s)
+		if _, ok := f.find([]byte(c.text+" ModuleNotFoundError: No module named 'yaml' "+c.text), true); !ok {
+			t.Errorf("%s: the error is not found", c.name)
+		}
+	}
+}
+
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d,", i)
+	}
+	return b.String()
+}
+
+// Who asked may leave in the middle of a long text.
+func TestFindStops(t *testing.T) {
+	s := read(wanted)
+	s.weigh(map[string]float64{"modulenotfounderror": 5, "no": 1, "module": 2, "named": 2})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, ok := newFinder(ctx, s).find([]byte(wanted), true); ok {
+		t.Error("the search went on after the end of its context")
 	}
 }
 
@@ -107,7 +154,7 @@ func FuzzFind(f *testing.F) {
 		if len(s.lines) == 0 {
 			return
 		}
-		finder := newFinder(s)
+		finder := newFinder(t.Context(), s)
 		if m, ok := finder.find([]byte(in), true); ok && (m.start < 0 || m.start >= m.end || m.end > len(in) || m.closeness <= 0 || m.closeness > 1.0001) {
 			t.Errorf("%q in %q: %+v", text, in, m)
 		}

@@ -26,7 +26,7 @@ type trail struct {
 }
 
 func newTrail(f *follower, rec *session.Record) *trail {
-	t := &trail{follower: f, finder: newFinder(f.signature), entries: entry.NewReader(f.src, f.adapter), record: rec, tree: rec.Tree(), known: make(map[int]bool)}
+	t := &trail{follower: f, finder: newFinder(f.ctx, f.signature), entries: entry.NewReader(f.src, f.adapter), record: rec, tree: rec.Tree(), known: make(map[int]bool)}
 	t.entries.Use(&rec.Summary)
 	t.entries.Facts = true
 	return t
