@@ -52,6 +52,17 @@ func countWords(ctx context.Context, in rank.Input, req Request) ([]WordCount, e
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
 		return nil, nil
 	}
+	// An answer whose hits lack function words only needs no explanation.
+	if telling := slices.DeleteFunc(slices.Clone(list), in.Plan.IsSlight); len(telling) < len(list) {
+		if list = telling; len(list) < 2 {
+			return nil, nil
+		}
+		all := req
+		all.Text = requiring(list, restrictions)
+		if n, err := count(ctx, in, all); n.Total > 0 || err != nil {
+			return nil, err
+		}
+	}
 	var counts []WordCount
 	for _, x := range list {
 		alone := req

@@ -3,6 +3,8 @@ package query
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -71,21 +73,21 @@ func TestAskedFor(t *testing.T) {
 	decided := story{Name: "decided", Start: day}
 	decided.Entries = append(filler(20), reply("The booking database is SQLite.").Named("early"))
 	decided.Entries = append(decided.Entries, filler(20)...)
-	decided.Entries = append(decided.Entries, reply("The booking database is Postgres.").Named("late"))
+	decided.Entries = append(decided.Entries, reply("We moved the booking database back to Postgres.").Named("late"))
 	decided.Entries = append(decided.Entries, filler(20)...)
 	var ports []story
 	for i := range 3 {
-		s := story{Name: fmt.Sprintf("port%d", i), Start: day.AddDate(0, 0, 40*i), Entries: []turn{reply(fmt.Sprintf("The gateway port is %d.", 8000+i)).Named(fmt.Sprintf("port%d", i))}}
+		s := story{Name: fmt.Sprintf("port%d", i), Start: day.AddDate(0, 0, 40*i), Entries: []turn{reply("The gateway port is " + strings.Repeat("really ", i) + strconv.Itoa(8000+i)).Named(fmt.Sprintf("port%d", i))}}
 		ports = append(ports, s)
 	}
 	said := story{Name: "said", Start: day, Entries: []turn{
-		reply("Nothing may be pushed to production on Fridays.").Named("reply"),
-		prompt("nothing may be pushed to production on sundays").Named("prompt"),
+		reply("Nothing may be pushed to production on Fridays.").Named("reply"), // shorter, which BM25 prefers
+		prompt("nothing may be pushed to production on any of the sundays").Named("prompt"),
 	}}
 	l := newLibrary(t, append(ports, decided, said)...)
 	first := func(text string) string { return l.search(Request{Text: text, Flat: true}).Hits[0].EntryID }
 	for query, want := range map[string]string{
-		"current booking database":                  "late",
+		"what is the current booking database":      "late",
 		"which booking database in the end":         "late",
 		"what is the gateway port now":              "port2",
 		"what did I say about pushed to production": "prompt",
@@ -96,18 +98,18 @@ func TestAskedFor(t *testing.T) {
 	}
 }
 
-// A reply that has a part of the question ranks higher right after the rest of it.
+// A reply that has a part of the question ranks higher right after the rest of it than far
+// from it.
 func TestTurn(t *testing.T) {
-	answer := "The watchdog fires after ninety seconds."
-	var list []story
-	for i, question := range []string{"why does the box reboot at night", "and the weather", "nothing", "whatever"} {
-		s := story{Name: fmt.Sprintf("s%d", i), Start: day, Entries: []turn{prompt(question), reply(answer + fmt.Sprint(" ", i)).Named(fmt.Sprintf("answer%d", i))}}
-		list = append(list, s)
-	}
-	l := newLibrary(t, list...)
-	hits := l.search(Request{Text: "box reboot watchdog", Flat: true}).Hits
+	far := story{Name: "b", Start: day.AddDate(0, 1, 0), Entries: []turn{prompt("hello")}} // newer, which recency prefers
+	near := story{Name: "a", Start: day, Entries: []turn{prompt("hello")}}
+	question, answer := prompt("why does the box reboot at night"), "The watchdog fires after ninety seconds"
+	filler := reply(strings.Repeat("something else ", 2000))
+	near.Entries = append(near.Entries, filler, question, reply(answer+" there").Named("near"))
+	far.Entries = append(far.Entries, question, filler, reply(answer+" here").Named("far"))
+	hits := newLibrary(t, near, far).search(Request{Text: "box reboot watchdog", Flat: true}).Hits
 	at := slices.IndexFunc(hits, func(h Hit) bool { return h.Kind == "reply" })
-	if hits[at].EntryID != "answer0" {
+	if hits[at].EntryID != "near" {
 		t.Errorf("the first reply is %s, want the one after the question", hits[at].EntryID)
 	}
 }

@@ -30,7 +30,7 @@ type responder struct {
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
 	s := &responder{ctx, req, in.Reader, found}
-	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
+	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Minor: found.Minor, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
 	var err error
 	if req.Flat {
 		resp.Hits, err = s.hits(found.Hits)

@@ -47,6 +47,7 @@ type Response struct {
 	SessionTotal int          // sessions with hits
 	Total        int          // hits with every word, copies counted once
 	TotalAny     int          // all hits, copies counted once
+	Minor        int          // of TotalAny: hits with none of the weightier words, which are left out of a list with hits that have some
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Warnings     []string     // one line each, for people
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none

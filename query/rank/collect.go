@@ -13,6 +13,7 @@ import (
 // A fileCount counts the candidates of a file.
 type fileCount struct {
 	hits, all int    // hits that lack nothing, and all hits
+	weighty   int    // hits with a weighty word
 	mask      uint64 // words and fields that some candidate has
 }
 
@@ -24,12 +25,16 @@ func (t *fileCount) count(mask uint64, v verdict, dropped bool) {
 		if v.whole {
 			t.hits++
 		}
+		if v.weighty {
+			t.weighty++
+		}
 	}
 }
 
 func (t *fileCount) add(o *fileCount) {
 	t.hits += o.hits
 	t.all += o.all
+	t.weighty += o.weighty
 	t.mask |= o.mask
 }
 
@@ -65,7 +70,7 @@ func (s *search) newCollector(sc *scores) *collector {
 		scorer: newScorer(s.reader, s.plan), snapshot: s.snapshot, ctx: s.ctx, filter: s.filter, scores: sc,
 		eval: newEvaluator(s.plan), counts: make([]fileCount, len(s.files)), keepAll: s.keepAll,
 	}
-	c.eval.covered = func(mask, partial uint64) float32 { return covered(s.plan, mask, partial) }
+	c.eval.covered = func(mask, partial uint64, v verdict) float32 { return covered(s.plan, mask, partial, v) }
 	c.best.most = rerankCandidates
 	if s.opt.Flat {
 		c.best.most += s.opt.Limit

@@ -6,17 +6,19 @@ import (
 	"pigrep/query/words"
 )
 
-// verdict says whether a document is a hit, and whether it lacks nothing (whole).
-type verdict struct{ hit, whole bool }
+// verdict says whether a document is a hit, whether it lacks nothing (whole), and whether
+// it has a weighty word of the query.
+type verdict struct{ hit, whole, weighty bool }
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
 // far fewer different masks than documents. It is used by one goroutine.
 type evaluator struct {
-	root   *words.Expr
-	scored uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
-	latest [256]evaluated
+	root    *words.Expr
+	weighty uint64 // words that weigh enough for a hit to be shown
+	scored  uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
+	latest  [256]evaluated
 
-	covered func(mask, partial uint64) float32 // nil: not needed
+	covered func(mask, partial uint64, v verdict) float32 // nil: not needed
 }
 
 type evaluated struct {
@@ -27,7 +29,7 @@ type evaluated struct {
 }
 
 func newEvaluator(p *words.Plan) evaluator {
-	return evaluator{root: p.Query.Root, scored: p.Scored()}
+	return evaluator{root: p.Query.Root, scored: p.Scored(), weighty: p.Weighty}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -41,29 +43,38 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
-		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{hit, hit && len(e.root.Missing(mask, nil)) == 0}}
+		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{
+			hit: hit, whole: hit && len(e.root.Missing(mask, nil)) == 0, weighty: e.scored == 0 || (mask|partial)&e.weighty != 0,
+		}}
 		if e.covered != nil {
-			l.covered = e.covered(mask, partial)
+			l.covered = e.covered(mask, partial, l.verdict)
 		}
 	}
 	return l
 }
 
 // Who types keywords wants texts with all of them, and a text with half of them must not
-// rank above one with all because it is shorter. For two words, the texts with both come
-// first. A sentence has words that no text needs to have.
+// rank above one with all because it is shorter. If there are two, a text with both counts
+// many times as much. A sentence has words that no text needs to have. A text without any
+// weighty word comes after all others.
 const (
 	coverageShare = 0.6 // of a score, that depends on how much of the query a document has
 	coverageBoth  = 10
+	coverageMinor = 1e-4
 )
 
-// covered returns the factor for how much of the query a document with these masks has.
-func covered(p *words.Plan, mask, partial uint64) float32 {
-	if p.Sentence || p.Weight == 0 {
+// covered returns the factor for how much of the query a document has.
+func covered(p *words.Plan, mask, partial uint64, v verdict) float32 {
+	pair := bits.OnesCount64(p.Telling) == 2 && !p.Sentence
+	switch {
+	case !v.weighty:
+		return coverageMinor
+	case p.Sentence || p.Weight == 0:
 		return 1
-	}
-	if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
+	case pair && (v.whole || mask&p.Telling == p.Telling):
 		return coverageBoth
+	case v.whole:
+		return 1
 	}
 	has := 0.0
 	for _, w := range p.Words {

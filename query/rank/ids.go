@@ -17,7 +17,7 @@ import (
 const (
 	minID   = 6
 	MaxIDs  = 20
-	idScore = 40
+	idScore = 10_000
 )
 
 // An idPrefix is a word that may be a prefix of an id.

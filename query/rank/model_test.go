@@ -194,16 +194,23 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 		if scored && !has || !p.Query.Root.Hit(mask, partial) {
 			continue
 		}
-		if worth > 0 {
-			score *= 1 - coverageShare + coverageShare*covered/worth
-		}
-		if bits.OnesCount64(p.Telling) == 2 && mask&p.Telling == p.Telling {
-			score *= coverageBoth
-		}
-		h := modelHit{Score: score * m.recency[d.ID.File]}
+		h := modelHit{}
 		for _, e := range p.Query.Root.Missing(mask, nil) {
 			h.Missing = append(h.Missing, e.Text())
 		}
+		factor := 1.0
+		if scored && (mask|partial)&p.Weighty == 0 {
+			factor = coverageMinor
+		} else if !p.Sentence && worth > 0 {
+			pair := bits.OnesCount64(p.Telling) == 2
+			switch whole := len(h.Missing) == 0; {
+			case pair && (whole || mask&p.Telling == p.Telling):
+				factor = coverageBoth
+			case !whole:
+				factor = 1 - coverageShare + coverageShare*covered/worth
+			}
+		}
+		h.Score = score * factor * m.recency[d.ID.File]
 		if len(h.Missing) == 0 {
 			total++
 		}

@@ -12,17 +12,21 @@ const (
 	sharesOf = 5
 	share    = 0.25
 
-	shortList = 1000 // sessions or hits, from which on a list is meant to be complete
-	shownBest = 10   // of the best hits of all that Options.ShowBest shows
+	shownBest = 10 // of the best hits of all that Options.ShowBest shows
 )
 
 // result selects the sessions, or the hits, of the answer.
 func (s *search) result() (*Result, error) {
 	r := &Result{s: s}
 	r.Total, r.TotalAny = s.totals()
+	leavesOut := s.leavesOut()
 	for i := range s.files {
-		if s.files[i].all > 0 {
+		f := &s.files[i]
+		if f.weighty > 0 || f.all > 0 && !leavesOut {
 			r.SessionTotal++
+		}
+		if leavesOut {
+			r.Minor += f.all - f.weighty
 		}
 	}
 	if s.opt.Sort != Relevance {
@@ -34,7 +38,7 @@ func (s *search) result() (*Result, error) {
 		}
 		return r, nil
 	}
-	most := max(s.opt.PerSession, sharesOf, shownBest)
+	most := max(s.opt.PerSession, sharesOf)
 	room := min(most, 2*sharesOf) // allocated up front; few sessions show more hits
 	lists := make([]*Candidate, room*len(s.files))
 	top := make([][]*Candidate, len(s.files))
@@ -56,9 +60,12 @@ func (s *search) result() (*Result, error) {
 			x.Score += part * float64(c.score)
 			part *= share
 		}
-		for n, c := range top[i] {
-			if n < s.opt.PerSession || s.opt.ShowBest && slices.Contains(best, c) {
-				x.Hits = append(x.Hits, c)
+		x.Hits = top[i][:min(s.opt.PerSession, len(top[i]))]
+		if s.opt.ShowBest {
+			for _, c := range best {
+				if c.file == int32(i) && !slices.Contains(x.Hits, c) {
+					x.Hits = append(x.Hits, c)
+				}
 			}
 		}
 		r.Sessions = append(r.Sessions, x)
@@ -70,25 +77,18 @@ func (s *search) result() (*Result, error) {
 	return r, nil
 }
 
-// shown returns the hits that may be shown. In a short list, if some have a weighty word
-// of the query, those without any are counted only.
+// shown returns the hits that are not left out.
 func (s *search) shown() func(yield func(*Candidate) bool) {
-	weighty := func(c *Candidate) bool { return (c.mask|c.partial)&s.plan.Weighty != 0 }
-	if s.opt.Limit >= shortList || s.plan.Weighty == s.plan.Scored() {
+	if !s.leavesOut() {
 		return s.hits()
 	}
-	for c := range s.hits() {
-		if weighty(c) {
-			return func(yield func(*Candidate) bool) {
-				for c := range s.hits() {
-					if weighty(c) && !yield(c) {
-						return
-					}
-				}
+	return func(yield func(*Candidate) bool) {
+		for c := range s.hits() {
+			if s.eval.evaluate(c.mask, c.partial).weighty && !yield(c) {
+				return
 			}
 		}
 	}
-	return s.hits()
 }
 
 // hits returns the candidates that are hits and no duplicates.

@@ -43,6 +43,9 @@ func ParseSort(name string) (Sort, error) {
 // All is a limit that no index reaches.
 const All = 1 << 30
 
+// completeList is the limit from which on a list is meant to be complete.
+const completeList = 100_000
+
 // Options say which of the hits are wanted.
 type Options struct {
 	Sort       Sort
@@ -66,7 +69,8 @@ type Input struct {
 type Result struct {
 	Total        int          // hits that lack nothing, duplicates counted once
 	TotalAny     int          // all hits, duplicates counted once
-	SessionTotal int          // sessions with hits
+	Minor        int          // hits without any weighty word, which are left out
+	SessionTotal int          // sessions with hits that are not left out
 	Sessions     []Session    // best first; none with Options.Flat
 	Hits         []*Candidate // best first, with Options.Flat alone
 
@@ -185,7 +189,7 @@ func (s *search) secondStage() (err error) {
 		return nil
 	}
 	var top []*Candidate
-	for c := range s.hits() {
+	for c := range s.shown() {
 		top = s.insertBest(top, c, rerankCandidates)
 	}
 	r := &reranker{s.snapshot, s.ctx, s.plan, &s.readers}
@@ -318,6 +322,17 @@ func (s *search) totals() (total, any int) {
 		any += s.files[i].all
 	}
 	return total, any
+}
+
+// leavesOut reports whether hits without any weighty word are left out: in a list that is
+// not meant to be complete, if other hits are there.
+func (s *search) leavesOut() bool {
+	for i := range s.files {
+		if s.files[i].weighty > 0 {
+			return s.opt.Limit < completeList
+		}
+	}
+	return false
 }
 
 // verify verifies the candidates found so far.

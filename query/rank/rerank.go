@@ -354,9 +354,9 @@ func (s *reranker) weighPlaces(kinds []session.Kind, top []*Candidate, all []fac
 	}
 }
 
-// preferLatest raises those of the listed candidates that have about as much of the query
-// as the best of them: the first in time by nothing, the last by the whole gain. Sessions
-// are ordered by their newest entries.
+// preferLatest multiplies the scores of those listed candidates that have about as much of
+// the query as the best of them. The factor grows from 1 for the first in time to 1+gain
+// for the last. Sessions are ordered by their newest entries.
 func (s *reranker) preferLatest(list []int, gain float64, top []*Candidate, all []factors) {
 	most := 0.0
 	for _, i := range list {
@@ -407,7 +407,7 @@ func (r *Result) Explain(c *Candidate) *Explanation {
 	}
 	recent := s.files[c.file].recency
 	e := &Explanation{
-		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial))), Recency: Rounded(float64(recent)),
+		Text: Rounded(float64(c.base)), Coverage: Rounded(float64(covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial)))), Recency: Rounded(float64(recent)),
 		Kind: Rounded(float64(f.kind)), Closeness: Rounded(float64(f.closeness)), Exactness: Rounded(float64(f.exactness)),
 		Session: Rounded(float64(f.session)), Turn: Rounded(float64(f.turn)), Asked: Rounded(float64(f.asked)), Looked: looked,
 	}

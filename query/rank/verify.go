@@ -174,7 +174,7 @@ func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
 		c.base -= value.whole - value.parts
 		c.tier = max(c.tier, words.TierParts)
 	}
-	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial)
+	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial))
 }
 
 // readRound reads candidates, except entries of more than most bytes.

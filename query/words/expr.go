@@ -85,8 +85,7 @@ func (e *Expr) Text() string {
 	return e.Node.String()
 }
 
-// bare returns the bits of the words that stand in a list by themselves: nothing requires
-// or joins them.
+// bare returns the bits of the words that are direct items of a list.
 func (e *Expr) bare() (bits uint64) {
 	switch {
 	case e == nil:

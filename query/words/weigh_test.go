@@ -27,12 +27,16 @@ func TestWeigh(t *testing.T) {
 	}{
 		{query: "redis timeout", telling: "redis timeout"},
 		{query: "how did we fix the redis timeout", telling: "fix redis timeout", sentence: true},
-		{query: "last redis timeout", telling: "redis timeout", sentence: true, latest: true},
+		{query: "last redis timeout", telling: "last redis timeout"}, // the last of its kind
+		{query: "what is the last redis timeout", telling: "redis timeout", sentence: true, latest: true},
+		{query: "latest redis timeout", telling: "redis timeout", latest: true},
+		{query: "why didn't the redis timeout", telling: "redis timeout", sentence: true},
+		{query: "which redis in the timeout in the end", telling: "redis timeout", sentence: true, latest: true},
 		{query: "last redis", telling: "last redis"}, // cues need two words
 		{query: "redis timeout in the end", telling: "redis timeout", sentence: true, latest: true},
 		{query: "redis in the timeout end", telling: "redis timeout end", sentence: true},
 		{query: "what I said about redis timeout", telling: "redis timeout", sentence: true, person: true},
-		{query: "who said redis timeout", telling: "said redis timeout", sentence: true},
+		{query: "who said redis timeout", telling: "said redis timeout"},
 		{query: "redis für uns", telling: "redis", sentence: true},
 		{query: "how did we", telling: "how did we"},          // nothing else is there
 		{query: "how did we zorblaxq", telling: "how did we"}, // zorblaxq does not occur
@@ -81,7 +85,7 @@ func TestWeighty(t *testing.T) {
 	}
 	s.Entries = append(s.Entries, stories.Prompt("rare"))
 	l := stories.New(t, s)
-	for query, want := range map[string]uint64{"common rare": 2, "common": 1, "common missing": 1, `"common" rare`: 3, "+common rare": 3} {
+	for query, want := range map[string]uint64{"common rare": 2, "common": 1, "common missing": 3, `"common" rare`: 3, "+common rare": 3} {
 		q, err := Compile(query, filter.Env{})
 		if err != nil {
 			t.Fatal(err)

@@ -40,6 +40,7 @@ type searchAnswer struct {
 	Sessions     []query.SessionHit `json:"sessions,omitzero"`
 	Total        int                `json:"total" jsonschema:"hits with every word"`
 	TotalAny     int                `json:"totalAny" jsonschema:"all hits"`
+	Minor        int                `json:"minor,omitempty" jsonschema:"hits with words that say little only; they are left out"`
 	TotalIsExact bool               `json:"totalIsExact"`
 	DidYouMean   string             `json:"didYouMean,omitempty"`
 	Words        []query.WordCount  `json:"words,omitempty" jsonschema:"if no hit has every word: the hits of each word alone, with the same filters"`
@@ -92,7 +93,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
 	}
 	answer := searchAnswer{
-		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny,
+		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny, Minor: res.Minor,
 		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Words: slices.Clone(res.Words), Removed: removed(res.Removed, in.Filters, q.leftOut),
 	}
 	for i := range answer.Words {
@@ -169,6 +170,9 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	}
 	if why := query.ExplainWords(a.Words, a.Removed, without); why != "" {
 		b.WriteString(why + ".\n")
+	}
+	if a.Minor > 0 {
+		fmt.Fprintf(&b, "%s with minor words only left out.\n", human.Plural(a.Minor, "hit", "hits"))
 	}
 	if a.DidYouMean != "" {
 		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)

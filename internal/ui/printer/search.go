@@ -40,13 +40,14 @@ func (s *Search) json(j *jsonWriter) error {
 			return struct {
 				Total        int               `json:"total"`
 				TotalAny     int               `json:"totalAny"`
+				Minor        int               `json:"minor,omitempty"`
 				TotalIsExact bool              `json:"totalIsExact"`
 				Warnings     []string          `json:"warnings"`
 				DidYouMean   string            `json:"didYouMean,omitempty"`
 				Words        []query.WordCount `json:"words,omitempty"`
 				Removed      []query.Removed   `json:"removed,omitempty"`
 				Index        query.IndexState  `json:"index"`
-			}{r.Total, r.TotalAny, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
+			}{r.Total, r.TotalAny, r.Minor, r.TotalIsExact, list(r.Warnings), r.DidYouMean, r.Words, r.Removed, r.Index}
 		},
 	}
 	if !s.Flat {
@@ -319,8 +320,11 @@ func closing(s *Search) string {
 	if !s.Flat {
 		sessions = " in " + human.Plural(len(r.Sessions), "session", "sessions")
 	}
-	if len(r.Hits) < r.TotalAny {
+	switch {
+	case len(r.Hits) < r.TotalAny-r.Minor:
 		return line + fmt.Sprintf("; %s shown%s (more: -n)", human.Number(len(r.Hits)), sessions)
+	case r.Minor > 0:
+		return line + fmt.Sprintf("; %s shown%s, those with minor words only left out", human.Number(len(r.Hits)), sessions)
 	}
 	return line + sessions
 }
