@@ -12,43 +12,76 @@ import (
 )
 
 // english reads phrases made of parts in any order: "last monday", "friday 5pm",
-// "jan 5", "half an hour ago". A day without a time of day is that whole day.
+// "jan 5, 2025", "half an hour ago". One part names the day, another the time of day.
 func english(s string, now time.Time) (Span, bool) {
-	m := moment{time: now, unit: day, hour: -1}
-	var parts []int
-	for rest := strings.ToLower(s); rest != ""; {
-		part, length := m.read(rest)
-		if length == 0 || slices.Contains(parts, part) {
+	m := moment{now: now, day: now, unit: day, past: true, hour: -1, during: anyTime}
+	parts := 0
+	for rest := strings.ToLower(s); rest != ""; parts++ {
+		length := m.read(rest)
+		if length == 0 {
 			return Span{}, false
 		}
-		parts, rest = append(parts, part), rest[length:]
+		rest = rest[length:]
 	}
-	switch {
-	case m.hour >= 0:
-		y, month, d := m.time.Date()
-		return instant.from(time.Date(y, month, d, m.hour, m.minute, 0, 0, now.Location())), true
-	case m.unit == instant:
-		return instant.from(m.time), true
+	if m.period != (Span{}) {
+		return m.period, parts == 1
 	}
-	return m.unit.from(m.unit.begin(m.time)), true
+	return m.span()
 }
 
 // moment is what the parts of a phrase say together.
 type moment struct {
-	time         time.Time // now, moved by what was read
-	unit         unit      // instant, day or month: how much of time is meant
-	hour, minute int       // the time of day; hour is -1 if there is none
+	now    time.Time
+	period Span // what a phrase of one part means: "last 3 days"
+
+	day   time.Time // today, unless the phrase names a day
+	unit  unit      // day or month: how much of time day means
+	named bool      // the phrase names the day
+	dated bool      // as a date, which a weekday can confirm
+	past  bool      // the day before is meant if the time is after now
+
+	weekday      []string // the words of setWeekday
+	hour, minute int      // the time of day; hour is -1 if there is none
+	during       dayTime
 }
 
-// read applies the part that a text begins with. It returns the number of the part and
-// its length, 0 if there is none.
-func (m *moment) read(text string) (part, length int) {
-	for i, r := range rules() {
+// read applies the part that a text begins with and returns its length, 0 if there is none.
+func (m *moment) read(text string) int {
+	for _, r := range rules() {
 		if words := r.form.FindStringSubmatch(text); words != nil && r.apply(m, words[1:]) {
-			return i, len(words[0])
+			return len(words[0])
 		}
 	}
-	return 0, 0
+	return 0
+}
+
+// span combines the parts. A day without a time of day is that whole day.
+func (m *moment) span() (Span, bool) {
+	if m.weekday != nil && !m.applyWeekday() {
+		return Span{}, false
+	}
+	hour := m.hour
+	if hour < 0 {
+		hour = m.during.usual
+	}
+	if hour < 0 {
+		return m.unit.from(m.unit.begin(m.day)), true
+	}
+	if hour+24 < m.during.to { // the night goes on after midnight
+		hour += 24
+	}
+	if m.unit != day || hour < m.during.from || hour >= m.during.to {
+		return Span{}, false
+	}
+	at := func(day time.Time) time.Time {
+		y, month, d := day.Date()
+		return time.Date(y, month, d, hour, m.minute, 0, 0, m.now.Location())
+	}
+	t := at(m.day)
+	if m.past && t.After(m.now) {
+		t = at(m.day.AddDate(0, 0, -1))
+	}
+	return instant.from(t), true
 }
 
 // rule reads one part of a phrase.
@@ -64,15 +97,16 @@ var rules = sync.OnceValue(func() []rule {
 	}
 	month := `(` + anyOf(months()) + `)\.?`
 	dayOfMonth := `(` + anyOf(ordinals()) + `|\d\d?)`
-	amount := `(half(?: an?)?|an? few|an?|` + strings.Join(numbers[1:], "|") + `|\d+)`
+	year := `(?:[ ,]+((?:19|20)\d\d))?`
+	amount := `(half(?: an?)?|(?:an? )?few|an?|` + strings.Join(numbers[1:], "|") + `|\d+)`
 	return []rule{
 		of(`(?:(this|last|past|next) ?)?(`+anyOf(weekdays())+`)`, (*moment).setWeekday),
-		of(`(now|today|tonight|last night|tomorrow|tmr|yesterday)`, (*moment).setDay),
-		of(`(?:this ?)?(`+anyOf(dayTimes)+`)`, (*moment).setDayTime),
-		of(`(\d\d?)(?:[:：-]([0-5]\d))?(?: ?([ap])(?:m|\.m\.|\.)?)?`, (*moment).setClock),
-		of(`(?:(in|within) )?`+amount+` ?(`+anyOf(units)+`)( ago)?`, (*moment).setDistance),
-		of(dayOfMonth+` ?(?:of )?`+month, func(m *moment, words []string) bool { return m.setDate(words[1], words[0]) }),
-		of(month+`(?: ?`+dayOfMonth+`)?`, func(m *moment, words []string) bool { return m.setDate(words[0], words[1]) }),
+		of(`(midnight|today|tomorrow|tmr|yesterday)`, (*moment).setDay),
+		of(`(this |last |to)?(`+anyOf(dayTimes)+`)`, (*moment).setDayTime),
+		of(`(\d\d?)(?:[:：]([0-5]\d))?(?: ?([ap])(?:m|\.m\.|\.)?)?`, (*moment).setClock),
+		of(`(?:(in|within|last|past|previous) )?(?:`+amount+` ?)?(`+anyOf(units)+`)( ago)?`, (*moment).setDistance),
+		of(dayOfMonth+` ?(?:of )?`+month+year, func(m *moment, words []string) bool { return m.setDate(words[1], words[0], words[2]) }),
+		of(month+`(?: ?`+dayOfMonth+`)?`+year, func(m *moment, words []string) bool { return m.setDate(words[0], words[1], words[2]) }),
 	}
 })
 
@@ -81,47 +115,86 @@ func anyOf[V any](words map[string]V) string {
 	return strings.Join(slices.Sorted(maps.Keys(words)), "|")
 }
 
+// name sets the day. A phrase names it once.
+func (m *moment) name(day time.Time) bool {
+	ok := !m.named
+	m.day, m.named, m.past = day, true, false
+	return ok
+}
+
 func (m *moment) setWeekday(words []string) bool {
-	days := weekdays()[words[1]] - int(m.time.Weekday()) // this one: of the week that began on Sunday
-	switch ahead := (days + 7) % 7; words[0] {
-	case "next":
-		days = cmp.Or(ahead, 7)
-	case "last", "past", "": // a search means the last one
-		days = ahead - 7
+	ok := m.weekday == nil
+	m.weekday = words
+	return ok
+}
+
+// applyWeekday finds the weekday, or compares it with the date beside it.
+func (m *moment) applyWeekday() bool {
+	which, weekday := m.weekday[0], weekdays()[m.weekday[1]]
+	if m.named {
+		return m.dated && which == "" && m.day.Weekday() == weekday
 	}
-	m.time = m.time.AddDate(0, 0, days)
-	return true
+	ahead := (int(weekday-m.now.Weekday()) + 7) % 7
+	switch which {
+	case "this":
+		return m.name(week.begin(m.now).AddDate(0, 0, (int(weekday)+6)%7))
+	case "next":
+		return m.name(m.now.AddDate(0, 0, cmp.Or(ahead, 7)))
+	}
+	return m.name(m.now.AddDate(0, 0, ahead-7)) // a search means the last one
 }
 
 func (m *moment) setDay(words []string) bool {
+	days := 0
 	switch words[0] {
-	case "yesterday", "last night":
-		m.time = m.time.AddDate(0, 0, -1)
+	case "yesterday":
+		days = -1
 	case "tomorrow", "tmr":
-		m.time = m.time.AddDate(0, 0, 1)
+		days = 1
+	case "midnight": // with a day it could be the start or the end
+		if m.hour >= 0 {
+			return false
+		}
+		m.hour = 0
 	}
-	if m.hour < 0 && strings.HasSuffix(words[0], "night") {
-		m.hour = 23
-	}
-	return true
+	return m.name(m.now.AddDate(0, 0, days))
 }
 
-var dayTimes = map[string]int{"morning": 8, "noon": 12, "afternoon": 15, "evening": 18}
+// dayTime is a part of the day: the hour that is meant unless a clock says more, and
+// the hours that a clock can say.
+type dayTime struct{ usual, from, to int }
+
+var (
+	anyTime  = dayTime{-1, 0, 24}
+	dayTimes = map[string]dayTime{
+		"morning": {8, 0, 12}, "noon": {12, 12, 13}, "afternoon": {15, 12, 19}, "evening": {18, 16, 24}, "night": {23, 18, 30},
+	}
+)
 
 func (m *moment) setDayTime(words []string) bool {
-	if m.hour < 0 {
-		m.hour = dayTimes[words[0]]
+	which, part := words[0], words[1]
+	if m.during != anyTime || part != "night" && (which == "last " || which == "to") {
+		return false
 	}
-	return true
+	m.during = dayTimes[part]
+	switch which {
+	case "":
+		return true
+	case "last ":
+		ok := m.name(m.now.AddDate(0, 0, -1))
+		m.past = true
+		return ok
+	}
+	return m.name(m.now)
 }
 
-// setClock reads "5pm", "17:30" and "5:30 p.m.", which are more precise than "evening".
+// setClock reads "5pm", "17:30" and "5:30 p.m.".
 func (m *moment) setClock(words []string) bool {
 	hour, _ := strconv.Atoi(words[0])
 	minute, _ := strconv.Atoi(words[1])
 	half := words[2]
 	switch {
-	case words[1] == "" && half == "", hour > 23, hour > 12 && half != "":
+	case m.hour >= 0, words[1] == "" && half == "", hour > 23, hour > 12 && half != "":
 		return false
 	case half == "a":
 		hour %= 12
@@ -139,6 +212,7 @@ var halves = map[unit]struct {
 }{minute: {30, second}, hour: {30, minute}, day: {12, hour}, week: {7 * 12, hour}, month: {14, day}, year: {6, month}}
 
 func (m *moment) setDistance(words []string) bool {
+	which, ago := words[0], words[3] != ""
 	n, ok := number(words[1])
 	u := units[words[2]]
 	switch {
@@ -146,23 +220,29 @@ func (m *moment) setDistance(words []string) bool {
 		n, u, ok = halves[u].n, halves[u].unit, halves[u].n > 0
 	case strings.HasSuffix(words[1], "few"):
 		n, ok = 3, true
+	case words[1] == "": // "last hour"
+		n, ok = 1, which != "in" && which != "within"
 	}
-	past := words[3] != ""
-	if !ok || past == (words[0] != "") {
+	if !ok || ago == (which != "") || ago && words[1] == "" {
 		return false
 	}
-	if past {
+	if which != "in" {
 		n = -n
 	}
-	m.time = u.add(m.time, n)
-	if u < day {
-		m.unit = instant
+	t := u.add(m.now, n)
+	switch {
+	case which != "" && which != "in":
+		m.period = Span{t, m.now}
+	case u < day:
+		m.period = instant.from(t)
+	default:
+		return m.name(t)
 	}
 	return true
 }
 
-// setDate reads a day of a month. A month alone is all of it.
-func (m *moment) setDate(name, written string) bool {
+// setDate reads a day of a month, the last one if there is no year. A month alone is all of it.
+func (m *moment) setDate(name, written, year string) bool {
 	d, ok := ordinals()[written]
 	switch {
 	case written == "":
@@ -170,15 +250,22 @@ func (m *moment) setDate(name, written string) bool {
 	case !ok:
 		d, _ = strconv.Atoi(written)
 	}
-	t := m.time
-	m.time = time.Date(t.Year(), months()[name], d, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), t.Location())
-	return m.time.Day() == d
+	y, err := strconv.Atoi(year)
+	if err != nil {
+		y = m.now.Year()
+	}
+	date := func() time.Time { return time.Date(y, months()[name], d, 0, 0, 0, 0, m.now.Location()) }
+	if year == "" && date().After(m.now) {
+		y--
+	}
+	m.dated = m.unit == day
+	return date().Day() == d && m.name(date())
 }
 
-var weekdays = sync.OnceValue(func() map[string]int {
-	words := map[string]int{"thur": int(time.Thursday)}
-	for d := range 7 {
-		name := strings.ToLower(time.Weekday(d).String())
+var weekdays = sync.OnceValue(func() map[string]time.Weekday {
+	words := map[string]time.Weekday{"tues": time.Tuesday, "thur": time.Thursday, "thurs": time.Thursday}
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		name := strings.ToLower(d.String())
 		words[name], words[name[:3]] = d, d
 	}
 	return words

@@ -34,8 +34,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("cannot read %q as a time", e.Text)
 }
 
-// Parse parses s relative to now; dates without a zone are in now's zone. Durations
-// and phrases refer to the past, never to the future. The error is an *Error.
+// Parse parses s relative to now; dates without a zone are in now's zone. What could be
+// in the past or in the future is in the past: "december", "5pm", "friday", "36h". Only
+// words that say so refer to the future: "tomorrow", "next friday", "this sunday", "in 2
+// hours". A text that can mean more than that is refused. The error is an *Error.
 func Parse(s string, now time.Time) (Span, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if text != "" {
