@@ -3,6 +3,8 @@ package human
 import (
 	"testing"
 	"time"
+
+	"pigrep/internal/timespec"
 )
 
 func TestAge(t *testing.T) {
@@ -22,6 +24,11 @@ func TestAge(t *testing.T) {
 		}
 		if got := Ago(now, now.Add(-test.ago)); got != test.run {
 			t.Errorf("%v ago is %q, want %q", test.ago, got, test.run)
+		}
+		for _, text := range []string{test.age, test.run} {
+			if _, err := timespec.Parse(text, now); err != nil {
+				t.Errorf("what is printed can be typed: %v", err)
+			}
 		}
 	}
 	if got := Age(now, time.Time{}) + Ago(now, time.Time{}); got != "" {

@@ -99,11 +99,11 @@ const (
 )
 
 var units = map[string]unit{
-	"second": second, "seconds": second, "sec": second, "secs": second,
-	"minute": minute, "minutes": minute, "min": minute, "mins": minute,
-	"hour": hour, "hours": hour, "hr": hour, "hrs": hour,
-	"day": day, "days": day, "week": week, "weeks": week,
-	"month": month, "months": month, "year": year, "years": year, "y": year,
+	"second": second, "seconds": second, "sec": second, "secs": second, "s": second,
+	"minute": minute, "minutes": minute, "min": minute, "mins": minute, "m": minute,
+	"hour": hour, "hours": hour, "hr": hour, "hrs": hour, "h": hour,
+	"day": day, "days": day, "d": day, "week": week, "weeks": week, "w": week,
+	"month": month, "months": month, "mo": month, "year": year, "years": year, "y": year,
 }
 
 var numbers = []string{
@@ -111,9 +111,10 @@ var numbers = []string{
 }
 
 // phrase reads phrases whose meaning depends on the calendar: "yesterday", "3 months
-// ago", "last week". A day is a calendar day, even if the clocks change on it.
+// ago", "3mo", "last week". A day is a calendar day, even if the clocks change on it.
 func phrase(s string, now time.Time) (Span, bool) {
-	words := strings.Fields(strings.ToLower(s))
+	rest := strings.TrimLeft(s, "0123456789")
+	words := strings.Fields(strings.ToLower(s[:len(s)-len(rest)] + " " + rest))
 	switch len(words) {
 	case 1:
 		switch words[0] {

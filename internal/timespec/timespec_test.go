@@ -37,6 +37,11 @@ func TestParse(t *testing.T) {
 		{"an hour ago", "2026-03-20 11:30:15", "2026-03-20 11:30:15"},
 		{"three days ago", "2026-03-17 12:30:15", "2026-03-17 12:30:15"},
 		{"14 months ago", "2025-01-20 12:30:15", "2025-01-20 12:30:15"},
+		{"3mo", "2025-12-20 12:30:15", "2025-12-20 12:30:15"},
+		{"1y", "2025-03-20 12:30:15", "2025-03-20 12:30:15"},
+		{"6mo ago", "2025-09-20 12:30:15", "2025-09-20 12:30:15"},
+		{"5m ago", "2026-03-20 12:25:15", "2026-03-20 12:25:15"},
+		{"last 7d", "2026-03-13 12:30:15", "2026-03-20 12:30:15"},
 		{"1 year ago", "2025-03-20 12:30:15", "2025-03-20 12:30:15"},
 		{"this week", "2026-03-16 00:00:00", "2026-03-22 23:59:59"},
 		{"last week", "2026-03-09 00:00:00", "2026-03-15 23:59:59"},
@@ -142,6 +147,20 @@ func TestParseRefuses(t *testing.T) {
 		span, err := Parse(text, noon)
 		if e, ok := errors.AsType[*Error](err); !ok || e.Text != text {
 			t.Errorf("Parse(%q) = %v, %v, want an *Error that holds the text", text, span, err)
+		}
+	}
+}
+
+// After midnight "last night" can be the one that goes on.
+func TestParseInTheNight(t *testing.T) {
+	now := time.Date(2026, 3, 20, 1, 30, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"last night": "2026-03-19 23:00", "last night at 1am": "2026-03-20 01:00", "last night at 2am": "2026-03-19 02:00",
+		"2am": "2026-03-19 02:00", "midnight": "2026-03-20 00:00",
+	} {
+		span, err := Parse(text, now)
+		if got := span.Start.Format("2006-01-02 15:04"); err != nil || got != want {
+			t.Errorf("Parse(%q) at half past one = %s, %v, want %s", text, got, err, want)
 		}
 	}
 }
