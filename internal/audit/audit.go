@@ -124,6 +124,28 @@ func (o *Folder) command(text string) (programs []string, broken bool) {
 	return programs, o.d.broken
 }
 
+// Command is a program that a shell command runs.
+type Command struct {
+	Label string   // the program, with its subcommand
+	Args  []string // after the program, with the subcommand
+	Code  string   // in its own language, passed to it as text
+	Dir   string   // the one it runs in
+	Piped bool     // it reads what another one prints
+}
+
+// Commands returns the programs that a shell command runs in a directory. It reports
+// false if the command cannot be parsed.
+func Commands(text, dir string) (list []Command, ok bool) {
+	d := newDissector()
+	d.dissect(text, dir)
+	for i := range d.commands {
+		if c := &d.commands[i]; c.program != "" {
+			list = append(list, Command{Label: c.label(), Args: c.args, Code: c.text, Dir: c.dir, Piped: len(c.before) > 0})
+		}
+	}
+	return list, !d.broken
+}
+
 // name returns a copy of s; equal names share one.
 func (o *Folder) name(s string) string {
 	if s == "" {

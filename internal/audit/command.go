@@ -29,6 +29,7 @@ var manyOpen = strings.Repeat("(", 64)
 // command is one program that a shell command runs.
 type command struct {
 	program string   // without its directory
+	dir     string   // the one it runs in
 	args    []string // after the program
 	before  []string // earlier programs in its pipeline
 	inner   []string // programs in substitutions among its arguments
@@ -384,7 +385,7 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 			return d.run(inner, before, here)
 		}
 	}
-	c := command{program: program, before: before, by: d.by}
+	c := command{program: program, dir: d.dir, before: before, by: d.by}
 	d.by = ""
 	if program == "$()" {
 		c.inner = append(c.inner, words[0].inner...)

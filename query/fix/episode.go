@@ -3,20 +3,19 @@ package fix
 import (
 	"cmp"
 	"math"
-	"path"
 	"slices"
-	"strings"
 
 	"pigrep/internal/session"
 )
 
 // An event is something that happened on a branch.
 type event struct {
-	what      what
-	place     Place
-	call      int     // its number among the calls, -1 for none
-	closeness float64 // of an occurrence
-	ends      bool    // of a reply: it makes no calls
+	what  what
+	place Place
+	call  int   // its number among the calls, -1 for none
+	match match // of an occurrence
+	errs  bool  // of the result of a shell command: it has a line that says error
+	ends  bool  // of a reply: it makes no calls
 }
 
 type what uint8
@@ -30,16 +29,17 @@ const (
 )
 
 // An episode is the occurrences of the error up to the success of the call that failed,
-// or of one like it.
+// or of one like it. An occurrence with more or fewer names of the error is another error.
 type episode struct {
 	outcome     Outcome
 	last        Place
-	closeness   float64
+	closeness   float64 // of the last occurrence
+	names       float64 // of all its occurrences: they are about the same things
 	occurrences int
-	later       int // occurrences after it
-	calls       []event
-	facts       []session.CallFact // of all calls on the branch
-	failed      []int              // the calls in which it occurred
+	later       int     // occurrences after it
+	made        []event // calls after the last occurrence
+	*calls              // all on the branch
+	failed      []int   // the calls that failed with it, the last ones
 	reply       *Place
 }
 
@@ -53,15 +53,35 @@ func (e *episode) compare(o *episode) int {
 	)
 }
 
+// calls are the calls on a branch.
+type calls struct {
+	facts []session.CallFact
+	cwd   string
+	deeds map[int]*deed
+}
+
+// deed returns what a call does.
+func (c *calls) deed(call int) *deed {
+	d, ok := c.deeds[call]
+	if !ok {
+		d = newDeed(&c.facts[call], c.cwd)
+		c.deeds[call] = d
+	}
+	return d
+}
+
+// mostFailed is how many calls that failed with the error a later one is compared with.
+const mostFailed = 20
+
 // episodes divides the events of a branch into episodes.
-func episodes(events []event, facts []session.CallFact) (list []episode) {
+func episodes(events []event, c *calls) (list []episode) {
 	for i := 0; i < len(events); i++ {
 		if events[i].what != occurred {
 			continue
 		}
-		e, end := newEpisode(events, i, facts)
+		e, end := newEpisode(events, i, c)
 		for _, x := range events[end:] {
-			if x.what == occurred {
+			if x.what == occurred && x.match.names >= e.names {
 				e.later++
 			}
 		}
@@ -73,21 +93,23 @@ func episodes(events []event, facts []session.CallFact) (list []episode) {
 
 // newEpisode returns the episode that begins with an occurrence, and the index of the
 // first event after it.
-func newEpisode(events []event, first int, facts []session.CallFact) (e episode, end int) {
-	e.facts = facts
+func newEpisode(events []event, first int, c *calls) (e episode, end int) {
+	e.calls, e.names = c, events[first].match.names
 	last, otherwise, fixed := first, -1, -1
-	for i := first; i < len(events) && fixed < 0; i++ {
+	end = len(events)
+	for i := first; i < end && fixed < 0; i++ {
 		switch x := &events[i]; {
-		case x.what == occurred:
-			e.last = x.place
-			e.closeness = max(e.closeness, x.closeness)
+		case x.what == occurred && x.match.names > e.names:
+			end = i // another error, which is closer
+		case x.what == occurred && x.match.names == e.names:
+			e.last, e.closeness = x.place, x.match.closeness
 			e.occurrences++
-			if x.call >= 0 {
-				e.failed = append(e.failed, x.call)
+			if x.call >= 0 && c.facts[x.call].Failed {
+				e.failed = append(e.failed[max(0, len(e.failed)-mostFailed+1):], x.call)
 			}
 			last, otherwise = i, -1
-		case x.what == answered && e.again(x.call):
-			if !facts[x.call].Failed {
+		case (x.what == answered || x.what == occurred && x.call >= 0) && e.again(x.call):
+			if x.what == answered && !c.facts[x.call].Failed && !x.errs {
 				fixed = i
 			} else if otherwise < 0 {
 				otherwise = i // it fails in another way now
@@ -96,7 +118,8 @@ func newEpisode(events []event, first int, facts []session.CallFact) (e episode,
 			fixed = i // the model answers again
 		}
 	}
-	end, e.outcome = len(events), Unfixed
+	bound := end
+	e.outcome = Unfixed
 	stop := end // the calls after this do not concern the error
 	switch {
 	case otherwise >= 0:
@@ -106,102 +129,40 @@ func newEpisode(events []event, first int, facts []session.CallFact) (e episode,
 	}
 	if fixed >= 0 {
 		e.outcome, end = Fixed, fixed+1
-	} else if slices.ContainsFunc(events[last+1:], func(x event) bool {
-		return x.what == answered && !facts[x.call].Failed || x.what == replied && x.ends && e.last.Kind == session.KindPrompt
+	} else if slices.ContainsFunc(events[last+1:end], func(x event) bool {
+		return x.what == answered && !c.facts[x.call].Failed || x.what == replied && x.ends && e.last.Kind == session.KindPrompt
 	}) {
 		e.outcome = Gone
 	}
 	from := stop // where the reply is looked for that concludes
-	if stop == len(events) {
+	if stop == bound {
 		from = last + 1
 	}
-	for i := from; i < len(events); i++ {
+	interrupted := false // the next prompt goes on with the same task
+	for i := from; i < bound; i++ {
 		x := &events[i]
+		if x.what == called {
+			interrupted = !c.facts[x.call].HasResult
+		}
 		if x.what == replied && x.place.Text != "" {
 			e.reply = &x.place
 		}
-		if x.what == prompted || x.what == replied && x.ends && x.place.Text != "" {
+		if x.what == prompted && !interrupted || x.what == replied && x.ends && x.place.Text != "" {
 			stop = min(stop, i)
 			break
 		}
 	}
-	for _, x := range events[last+1 : min(stop+1, len(events))] {
+	for _, x := range events[last+1 : min(stop+1, bound)] {
 		if x.what == called {
-			e.calls = append(e.calls, x)
+			e.made = append(e.made, x)
 		}
 	}
 	return e, end
 }
 
-// again reports whether a call is one of those that failed, or like one of them.
+// again reports whether a call does the same as one of those that failed.
 func (e *episode) again(call int) bool {
-	return slices.ContainsFunc(e.failed, func(f int) bool { return alike(&e.facts[call], &e.facts[f]) })
-}
-
-// alike reports whether two calls do the same kind of thing to the same things.
-func alike(a, b *session.CallFact) bool {
-	switch {
-	case a.Shell != b.Shell, !a.Shell && a.Tool != b.Tool:
-		return false
-	case a.Shell:
-		return a.Line == b.Line || overlap(programs(a), programs(b)) > 0 && overlap(operands(a.Line), operands(b.Line)) >= 0.5
-	case len(a.Paths) > 0 && len(b.Paths) > 0:
-		return slices.ContainsFunc(a.Paths, func(p string) bool {
-			return slices.ContainsFunc(b.Paths, func(q string) bool { return base(p) == base(q) })
-		})
-	}
-	return overlap(operands(a.Line), operands(b.Line)) >= 0.5
-}
-
-func base(p string) string { return path.Base(session.Slashed(p)) }
-
-// overlap returns how much of the shorter list is in the longer one.
-func overlap(a, b []string) float64 {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	n := 0
-	for _, s := range a {
-		if slices.Contains(b, s) {
-			n++
-		}
-	}
-	return float64(n) / float64(min(len(a), len(b)))
-}
-
-// helpers are programs that only prepare, show or shorten what others do.
-var helpers = []string{
-	"cd", "echo", "printf", "cat", "head", "tail", "grep", "rg", "sed", "awk", "wc", "sort", "uniq", "tee",
-	"true", "false", "sleep", "export", "set", "source", "pushd", "popd", "xargs", "env", "time", "timeout",
-	"ls", "pwd", "mkdir",
-}
-
-// programs returns the programs of a call, with their subcommands; the helpers only if
-// there are no others.
-func programs(c *session.CallFact) []string {
-	list := slices.DeleteFunc(slices.Clone(c.Programs), func(p string) bool {
-		name, _, _ := strings.Cut(p, " ")
-		return slices.Contains(helpers, name)
-	})
-	if len(list) == 0 {
-		return c.Programs
-	}
-	return list
-}
-
-// operands returns the words of a command or of arguments without flags and numbers;
-// of paths the last element.
-func operands(text string) (list []string) {
-	fields := strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`"'();|&<>=,`, r) })
-	for _, w := range fields {
-		if w[0] == '-' || isNumber([]byte(w)) || slices.Contains(helpers, w) {
-			continue
-		}
-		if w = base(w); !slices.Contains(list, w) {
-			list = append(list, w)
-		}
-	}
-	return list
+	return slices.ContainsFunc(e.failed, func(f int) bool { return f != call && e.deed(call).repeats(e.deed(f)) })
 }
 
 // session returns the session of an episode.
@@ -212,7 +173,7 @@ func (t *trail) session(e *episode) *Session {
 		SessionPath: s.Path, SessionID: s.ID, SessionName: s.Name, FirstPrompt: s.FirstPrompt, CWD: s.CWD, Modified: session.Time{Time: s.Modified()},
 		Error: e.last, Occurrences: e.occurrences, Later: e.later, Calls: []Call{}, Reply: e.reply,
 	}
-	for _, c := range e.calls {
+	for _, c := range e.made {
 		f := &e.facts[c.call]
 		x.Calls = append(x.Calls, Call{
 			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.again(c.call),

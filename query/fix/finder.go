@@ -68,6 +68,7 @@ func leastWords(share float64) float64 { return (share - neighbours) / (1 - neig
 type match struct {
 	start, end int     // of the best line of the error
 	closeness  float64 // from 0 to 1: how much is the same
+	names      float64 // from 0 to 1: how many of the names are there
 }
 
 // A match is close enough if this much of a line of the error is there: words and, for
@@ -78,6 +79,10 @@ const (
 	enoughElse = 0.85
 	neighbours = 0.25
 )
+
+// fewWords is how many words of a line say what error it is: with less, only results
+// that failed have it.
+const fewWords = 3
 
 // How much of the closeness is due to other lines of the error, and to equal values.
 const (
@@ -101,7 +106,7 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 		l := &f.lines[i]
 		share, from, to := f.locate(l, body.words)
 		whole += l.weight
-		if share < least {
+		if share < least || !failed && len(distinct(l.words)) < fewWords {
 			continue
 		}
 		there += l.weight
@@ -110,7 +115,7 @@ func (f *finder) find(text []byte, failed bool) (best match, ok bool) {
 		}
 		same, ok = share, true
 		best.start, best.end = body.words[from].start, body.words[to-1].end
-		values = body.valuesNear(best.start, best.end, l.values)
+		values, best.names = body.valuesNear(best.start, best.end, l.values)
 	}
 	if f.ctx.Err() != nil {
 		return match{}, false
@@ -193,11 +198,9 @@ func (f *finder) read(text []byte) (b body) {
 // near is how far a value may be from the words of an error to belong to it, in bytes.
 const near = 300
 
-// valuesNear returns how many of the values are near a range, from 0 to 1.
-func (b *body) valuesNear(start, end int, values []value) float64 {
-	if len(values) == 0 {
-		return 1
-	}
+// valuesNear returns how many of the values are near a range, from 0 to 1, and how many
+// of the names among them.
+func (b *body) valuesNear(start, end int, values []value) (all, names float64) {
 	found := make(map[string]bool)
 	first, _ := slices.BinarySearchFunc(b.values, start-near, func(v value, at int) int { return cmp.Compare(v.start, at) })
 	for _, v := range b.values[first:] {
@@ -206,13 +209,26 @@ func (b *body) valuesNear(start, end int, values []value) float64 {
 		}
 		found[v.text] = true
 	}
-	n := 0
+	var there, of [2]int // other values, and names
 	for _, v := range values {
+		kind := 0
+		if v.name {
+			kind = 1
+		}
+		of[kind]++
 		if found[v.text] {
-			n++
+			there[kind]++
 		}
 	}
-	return float64(n) / float64(len(values))
+	return share(there[0]+there[1], of[0]+of[1]), share(there[1], of[1])
+}
+
+// share is what n is of a total; all if that is nothing.
+func share(n, total int) float64 {
+	if total == 0 {
+		return 1
+	}
+	return float64(n) / float64(total)
 }
 
 // rounding is how much two equal shares may differ.

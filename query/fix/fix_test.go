@@ -111,6 +111,70 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+func failedWith(text string) turn { return stories.Result("bash", text, true) }
+
+func used(tool string, arguments map[string]any) turn { return stories.Called(tool, arguments) }
+
+func gave(tool, text string, failed bool) turn { return stories.Result(tool, text, failed) }
+
+// A session says fixed only if what failed was done again, and worked.
+func TestFixedIsTrue(t *testing.T) {
+	type args = map[string]any
+	const (
+		ts     = "error TS2339: Property 'x' does not exist on type 'Y'."
+		host   = "curl: (6) Could not resolve host: a.example"
+		quota  = "quota exhausted: try again tomorrow"
+		enoent = "ENOENT: no such file or directory, access '/srv/app/a/index.ts'"
+		auth   = "fatal: Authentication failed for 'https://x/y.git'"
+	)
+	for _, c := range []struct {
+		name, text string
+		entries    []turn
+		want       Outcome
+		calls      int
+	}{
+		{"a chain of errors", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 2},
+		{"a chain, the other one first", wanted, minutes(ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 2},
+		{"another script", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("python3 b.py"), worked("ok")), Gone, 1},
+		{"another command of a script", wanted, minutes(ran("python3 a.py encode"), missing("yaml"), ran("python3 a.py decode"), worked("ok")), Gone, 1},
+		{"another npm script", ts, minutes(ran("npm run build"), failedWith(ts), ran("npm run lint"), worked("clean")), Gone, 1},
+		{"the same npm script", ts, minutes(ran("npm run build"), failedWith(ts), ran("npm run build 2>&1 | tail -5"), worked("clean")), Fixed, 1},
+		{"without operands", ts, minutes(ran("make"), failedWith(ts), ran("make -j4"), worked("clean")), Fixed, 1},
+		{"in another directory", ts, minutes(ran("cd a && npm test"), failedWith(ts), ran("cd b && npm test"), worked("clean")), Gone, 1},
+		{"other code", wanted, minutes(ran("python3 -c 'import yaml'"), missing("yaml"), ran("python3 -c 'import json'"), worked("")), Gone, 1},
+		{"another URL", host, minutes(ran("curl https://a.example/x"), failedWith(host), ran("curl https://b.example/x"), worked("ok")), Gone, 1},
+		{"another query", quota, minutes(used("web_search", args{"query": "zebra", "limit": 5, "lang": "en"}), gave("web_search", quota, true), used("web_search", args{"query": "lion", "limit": 5, "lang": "en"}), gave("web_search", "ok", false)), Gone, 1},
+		{"the same query", quota, minutes(used("web_search", args{"query": "zebra", "limit": 5}), gave("web_search", quota, true), used("web_search", args{"query": "zebra", "limit": 5}), gave("web_search", "ok", false)), Fixed, 1},
+		{"another file", enoent, minutes(used("read", args{"path": "/srv/app/a/index.ts"}), gave("read", enoent, true), used("read", args{"path": "/srv/app/b/index.ts"}), gave("read", "ok", false)), Gone, 1},
+		{"the file from elsewhere", enoent, minutes(used("read", args{"path": "/srv/app/a/index.ts"}), gave("read", enoent, true), used("read", args{"path": "/tmp/a/index.ts"}), gave("read", "ok", false)), Fixed, 1},
+		{"without the last program", auth, minutes(ran("git add -A && git commit -m 'one' && git push"), failedWith(auth), ran("git add -A && git commit -m 'two'"), worked("ok")), Gone, 1},
+		{"with another message", auth, minutes(ran("git add -A && git commit -m 'one' && git push"), failedWith(auth), ran("git add -A && git commit -m 'two' && git push"), worked("ok")), Fixed, 1},
+		{"a log that has it", wanted, minutes(ran("cat build.log"), worked("start\n"+wanted), ran("cat build.log"), worked("start")), Gone, 1},
+		{"a pipe that hides the exit code", ts, minutes(ran("npm test | tail -5"), worked("src/a.ts(1,2): "+ts), ran("npm test | tail -5"), worked("src/a.ts(1,2): error TS1005: ';' expected.")), Gone, 1},
+		{"a success with an error", ts, minutes(ran("npm test"), failedWith(ts), ran("npm test | tail -5"), worked("src/a.ts(1,2): error TS1005: ';' expected.")), Gone, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := stories.New(t, stories.Story{Name: "it", CWD: "/srv", Entries: c.entries})
+			list := find(t, l, Request{Text: c.text}).Sessions
+			if len(list) != 1 || list[0].Outcome != c.want || len(list[0].Calls) != c.calls {
+				t.Fatalf("want %s with %d calls: %d sessions", c.want, c.calls, len(list))
+			}
+		})
+	}
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok"))})
+	if got := described(&find(t, l, Request{Text: wanted}).Sessions[0]); !strings.Contains(got, "[bash pip install pyyaml ok;") {
+		t.Errorf("what was done about another error: %s", got)
+	}
+}
+
+// What did not fail has only lines that say more than one or two words.
+func TestFewWords(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(ran("cat a"), worked("permission denied"), ran("./b"), failedWith("permission denied"))})
+	if s := find(t, l, Request{Text: "permission denied"}).Sessions; len(s) != 1 || s[0].Occurrences != 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // What only shares words with the error, or quotes the program that prints it, is no
 // occurrence.
 func TestUnrelated(t *testing.T) {

@@ -19,6 +19,7 @@ type line struct {
 type value struct {
 	text  string // folded
 	start int
+	name  bool // of a thing, not a number or an id
 }
 
 // A word is a term of a line, and where it is in the text.
@@ -38,12 +39,12 @@ type normalizer struct {
 func (n *normalizer) line(text []byte, offset int) line {
 	n.blanked = append(n.blanked[:0], text...)
 	var l line
-	blank := func(start, end int, piece []byte) {
+	blank := func(start, end int, piece []byte, name bool) {
 		for i := start; i < end; i++ {
 			n.blanked[i] = ' '
 		}
 		if v := analysis.Fold(string(piece)); v != "" {
-			l.values = append(l.values, value{v, offset + start})
+			l.values = append(l.values, value{v, offset + start, name})
 		}
 	}
 	for i := 0; i < len(text); {
@@ -55,7 +56,7 @@ func (n *normalizer) line(text []byte, offset int) line {
 		}
 		if end := quoteEnd(text, i); end > 0 {
 			if inner := text[i+1 : end]; isName(inner) {
-				blank(i, end+1, lastElement(inner))
+				blank(i, end+1, lastElement(inner), !isVolatile(inner))
 				i = end + 1
 				continue
 			}
@@ -143,7 +144,7 @@ func quoteEnd(text []byte, i int) int {
 }
 
 // eachVolatile blanks the values in text[start:end], which has no separators.
-func eachVolatile(text []byte, start, end int, blank func(start, end int, value []byte)) {
+func eachVolatile(text []byte, start, end int, blank func(start, end int, piece []byte, name bool)) {
 	for start < end && strings.IndexByte("'*!?", text[start]) >= 0 {
 		start++
 	}
@@ -152,7 +153,7 @@ func eachVolatile(text []byte, start, end int, blank func(start, end int, value 
 	}
 	piece := text[start:end]
 	if isPath(piece) {
-		blank(start, end, lastElement(piece))
+		blank(start, end, lastElement(piece), true)
 		return
 	}
 	for start < end { // what colons separate
@@ -161,9 +162,9 @@ func eachVolatile(text []byte, start, end int, blank func(start, end int, value 
 			to = start + i
 		}
 		if p := text[start:to]; isPath(p) {
-			blank(start, to, lastElement(p))
+			blank(start, to, lastElement(p), true)
 		} else if isVolatile(p) {
-			blank(start, to, p)
+			blank(start, to, p, false)
 		}
 		start = to + 1
 	}

@@ -3,8 +3,10 @@ package fix
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"pigrep/internal/audit"
@@ -65,7 +67,7 @@ func (t *trail) follow(offset int64) error {
 			return err
 		}
 	}
-	t.episodes = append(t.episodes, episodes(b.events, b.facts.Calls)...)
+	t.episodes = append(t.episodes, episodes(b.events, &calls{facts: b.facts.Calls, cwd: t.record.CWD, deeds: make(map[int]*deed)})...)
 	return nil
 }
 
@@ -103,11 +105,11 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 	if part, m, ok := b.finder.inEntry(e); ok {
 		p := b.place(e, node)
 		p.Kind, p.Tool, p.Text = e.Parts[part].Kind, strings.Clone(e.Parts[part].Tool), b.lines(e.Parts[part].Text, m.start, m.end)
-		b.events = append(b.events, event{what: occurred, place: p, call: answers, closeness: m.closeness})
+		b.events = append(b.events, event{what: occurred, place: p, call: answers, match: m})
 		return
 	}
 	if answers >= 0 {
-		b.events = append(b.events, event{what: answered, call: answers})
+		b.events = append(b.events, event{what: answered, call: answers, errs: b.facts.Calls[answers].Shell && saysError(e)})
 	}
 	if e.Role == session.RoleAssistant && !e.IsError {
 		p := b.place(e, node)
@@ -119,6 +121,16 @@ func (b *branch) add(e *session.Entry, node int, events bool) {
 		}
 		b.events = append(b.events, event{what: replied, place: p, call: -1, ends: ends})
 	}
+}
+
+// errorLine matches a line that a program prints which failed, even if its exit code is
+// lost in a pipe.
+var errorLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[^\w\n]*(?:\S+[:)] +)?(?:(?i:error|fatal|panic)|[\w.]*(?:Error|Exception))(?:\[\w+\]|\(\w+\))?(?: \w+)?:|^npm (?i:err!|error)|^(?:--- )?FAIL\b|^\S*make\S*: \*\*\*|^Traceback \(most recent`)
+})
+
+func saysError(e *session.Entry) bool {
+	return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return p.Kind == session.KindResult && errorLine().Match(p.Text) })
 }
 
 func (b *branch) place(e *session.Entry, node int) Place {

@@ -1,0 +1,118 @@
+package fix
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"pigrep/internal/audit"
+	"pigrep/internal/session"
+)
+
+// A deed is what a call does, as far as it shows that a later call does the same.
+type deed struct {
+	fact     *session.CallFact
+	commands []audit.Command // of a shell command; nil if it cannot be parsed
+}
+
+func newDeed(c *session.CallFact, cwd string) *deed {
+	d := &deed{fact: c}
+	if c.Shell && !c.Cut {
+		if list, ok := audit.Commands(c.Line, cwd); ok {
+			d.commands = essential(list)
+		}
+	}
+	return d
+}
+
+// repeats reports whether a call does again what an earlier one did: a shell command
+// runs every program of the earlier one again, in the same directory and with mostly
+// the same operands; another tool gets the same file, or the same arguments.
+func (d *deed) repeats(o *deed) bool {
+	a, b := o.fact, d.fact
+	switch {
+	case a.Shell != b.Shell, !a.Shell && a.Tool != b.Tool:
+		return false
+	case a.Shell && (len(o.commands) == 0 || len(d.commands) == 0): // they cannot be parsed
+		return a.Line == b.Line && !a.Cut
+	case a.Shell:
+		return !slices.ContainsFunc(o.commands, func(c audit.Command) bool {
+			return !slices.ContainsFunc(d.commands, func(again audit.Command) bool { return sameCommand(&c, &again) })
+		})
+	case len(a.Paths) > 0 && len(b.Paths) > 0:
+		return slices.ContainsFunc(a.Paths, func(p string) bool {
+			return slices.ContainsFunc(b.Paths, func(q string) bool { return samePath(session.Slashed(p), session.Slashed(q)) })
+		})
+	}
+	return a.Line == b.Line && !a.Cut
+}
+
+// Programs that only prepare what others do, and those that shorten what others print.
+var (
+	preparing  = []string{"cd", "pushd", "popd", "echo", "printf", "true", "false", "sleep", "export", "set", "source", ".", "env", "time", "pwd"}
+	shortening = []string{"cat", "head", "tail", "grep", "rg", "sed", "awk", "wc", "sort", "uniq", "tee", "less", "column", "tr", "cut"}
+)
+
+// essential returns the commands without those that prepare and shorten; all if there
+// are no others.
+func essential(list []audit.Command) []audit.Command {
+	rest := slices.DeleteFunc(slices.Clone(list), func(c audit.Command) bool {
+		return slices.Contains(preparing, c.Label) || c.Piped && slices.Contains(shortening, c.Label)
+	})
+	if len(rest) == 0 {
+		return list
+	}
+	return rest
+}
+
+func sameCommand(a, b *audit.Command) bool {
+	if a.Label != b.Label || a.Dir != b.Dir || a.Code != b.Code {
+		return false
+	}
+	p, q := operands(a), operands(b)
+	same := 0
+	for _, s := range p {
+		if slices.ContainsFunc(q, func(t string) bool { return s == t || samePath(audit.Resolve(s, a.Dir), audit.Resolve(t, b.Dir)) }) {
+			same++
+		}
+	}
+	return len(p)+len(q) == 0 || 2*same > max(len(p), len(q))
+}
+
+// operands returns the arguments of a command without its subcommand, flags, the
+// numbers that belong to flags, and the message of a commit.
+func operands(c *audit.Command) (list []string) {
+	_, sub, _ := strings.Cut(c.Label, " ")
+	flag := ""
+	for _, arg := range c.Args {
+		before := flag
+		flag = ""
+		switch {
+		case arg == "":
+		case arg[0] == '-':
+			flag = arg
+		case arg == sub:
+			sub = ""
+		case before != "" && isNumber([]byte(arg)):
+		case c.Label == "git commit" && (before == "--message" || len(before) > 1 && before[1] != '-' && strings.HasSuffix(before, "m")):
+		case !slices.Contains(list, arg):
+			list = append(list, arg)
+		}
+	}
+	return list
+}
+
+// samePath reports whether two paths are equal or share their last two elements: the
+// file may be named from another directory. URLs must be equal.
+func samePath(p, q string) bool {
+	if p == q {
+		return true
+	}
+	if strings.Contains(p, "://") || strings.Contains(q, "://") {
+		return false
+	}
+	dir, name := path.Split(p)
+	dir2, name2 := path.Split(q)
+	last, last2 := path.Base(dir), path.Base(dir2)
+	return dir != "" && dir2 != "" && name == name2 && last == last2 && last != "/" && last != "."
+}
