@@ -41,9 +41,9 @@ neither no nor not of off on once only or other others our ours out over own sam
 than that the their theirs them themselves then there these they thing things this those though through to too tried trying upon us
 used uses very was we were what when where whether which while who whom whose why will with within would you your yours
 didnt doesnt dont hadnt hasnt havent cant couldnt wouldnt isnt arent shouldnt thats theres wasnt werent whats wont its im ive id youre weve theyre
-aber alle als auch auf aus bei beim bis bist da damit das dass dein dem denn diese diesem diesen dieser dieses doch du durch
-ein eine einem einen einer eines für habe haben hatte hatten ich ihm ihn ihr ist ja jede jeder kann kein keine können mein mich
-mir nach nicht noch nun nur oder ohne sehr sein seine sich sie sind und uns unser unter vom von vor waren warum weil welche welcher
+aber alle als auch auf aus bei beim bis bist da damit das dass dein dem den denn der des diese diesem diesen dieser dieses doch du durch
+ein eine einem einen einer eines für habe haben hatte hatten ich ihm ihn ihr im ist ja jede jeder kann kein keine können mein mich
+mir nach nicht noch nun nur oder ohne sehr sein seine sich sie sind über und uns unser unter vom von vor waren warum weil welche welcher
 wenn wer werden wie wieder wir wird wo wurde wurden zu zum zur
 al algo como con cuando del desde donde ella entre era eran esa ese eso esta está este esto fue ha hay la las lo los muy para
 pero por porque qué que quién sobre sus también te tiene una unos ya yo
