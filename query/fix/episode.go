@@ -157,6 +157,13 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 			e.made = append(e.made, x)
 		}
 	}
+	if otherwise >= 0 && fixed >= 0 { // and the one that worked at last
+		for _, x := range events[stop+1 : fixed] {
+			if x.what == called && x.call == events[fixed].call {
+				e.made = append(e.made, x)
+			}
+		}
+	}
 	return e, end
 }
 

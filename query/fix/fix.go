@@ -16,6 +16,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -43,6 +44,7 @@ var ErrNoWords = errors.New("the error has no words")
 // Response is the answer to a Request. It depends only on the index, the session files
 // and the request.
 type Response struct {
+	Text         string    // the lines that were looked for
 	Sessions     []Session // those where it was fixed first, then the closest, then the latest
 	Total        int       // sessions in which the error occurred, among those that were compared
 	TotalIsExact bool      // false if there are sessions that were not compared, or could not be read
@@ -105,12 +107,12 @@ type Call struct {
 	Again     bool         `json:"again,omitempty"` // it is like the one that failed
 }
 
-// How many sessions and entries of each are compared with the error.
-const (
-	mostSessions = 20
-	perSession   = 5
-	mostTerms    = 14 // of the search for them
-)
+// How many sessions and entries of each are compared with the error: first a few, and
+// more if it is in none of these. The numbers do not depend on the limit of a request,
+// so that pages fit together.
+var rounds = []rank.Options{{Limit: 40, PerSession: 12}, {Limit: 200, PerSession: 25}}
+
+const mostTerms = 14 // of the search for them
 
 // kinds are the kinds of text in which errors occur: people paste them into prompts.
 var kinds = []session.Kind{session.KindResult, session.KindError, session.KindShell, session.KindPrompt}
@@ -126,7 +128,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		return nil, err
 	}
 	if len(rarity) == 0 {
-		return &Response{TotalIsExact: true, Index: query.StateOf(r)}, nil
+		return &Response{Text: s.text(req.Redact), TotalIsExact: true, Index: query.StateOf(r)}, nil
 	}
 	s.weigh(rarity)
 
@@ -136,25 +138,52 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	if err != nil {
 		return nil, err
 	}
-	limit := cmp.Or(max(req.Limit, 0), DefaultLimit)
-	compared := max(mostSessions, limit)
-	found, err := rank.Run(ctx, in, rank.Options{Limit: compared, PerSession: perSession})
-	if err != nil {
-		return nil, err
+	resp := &Response{Text: s.text(req.Redact), Index: query.StateOf(r)}
+	if len(req.Text) > MaxText {
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("only the last %s of the error were looked at", human.Bytes(MaxText)))
 	}
-	f := &follower{ctx: ctx, req: &req, reader: r, adapter: a, src: src, signature: s, found: found}
-	resp := &Response{Index: query.StateOf(r)}
-	if resp.Sessions, err = f.sessions(); err != nil {
-		return nil, err
+	var f *follower
+	rounds := rounds
+	if req.Limit == query.All {
+		rounds = []rank.Options{{Limit: query.All, PerSession: rounds[1].PerSession}}
+	}
+	for i, opt := range rounds {
+		found, err := rank.Run(ctx, in, opt)
+		if err != nil {
+			return nil, err
+		}
+		f = &follower{ctx: ctx, req: &req, reader: r, adapter: a, src: src, signature: s, found: found}
+		if resp.Sessions, err = f.sessions(); err != nil {
+			return nil, err
+		}
+		resp.TotalIsExact = found.SessionTotal == len(found.Sessions) && f.unread == 0 && f.lost == 0
+		if len(resp.Sessions) > 0 || resp.TotalIsExact {
+			break
+		}
+		if i == len(rounds)-1 && f.lost == 0 {
+			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared the likeliest texts of %s of %s that have words of the error", human.Number(len(found.Sessions)), human.Plural(found.SessionTotal, "session", "sessions")))
+		}
 	}
 	order(resp.Sessions)
 	resp.Total = len(resp.Sessions)
-	resp.Sessions = resp.Sessions[:min(limit, len(resp.Sessions))]
-	resp.TotalIsExact = found.SessionTotal <= compared && f.lost == 0
+	resp.Sessions = resp.Sessions[:min(cmp.Or(max(req.Limit, 0), DefaultLimit), len(resp.Sessions))]
 	if f.lost > 0 {
 		resp.Warnings = append(resp.Warnings, fmt.Sprintf("%s left out: %v", human.Plural(f.lost, "session", "sessions"), f.reason))
 	}
 	return resp, nil
+}
+
+// text returns the lines of the error as they may be shown.
+func (s *signature) text(masked bool) string {
+	var lines []string
+	for i := range s.lines[:min(len(s.lines), maxCore)] {
+		lines = append(lines, s.lines[i].raw)
+	}
+	text := strings.Join(lines, "\n")
+	if masked {
+		text = redact.Text(text)
+	}
+	return short(text)
 }
 
 // query is a query for any of the rarest words, exactly as they are.
@@ -203,6 +232,7 @@ type follower struct {
 	found   *rank.Result
 
 	mu     sync.Mutex
+	unread int // sessions without the error whose hits were not all read
 	lost   int // sessions that cannot be read
 	reason error
 }
@@ -234,8 +264,16 @@ func (f *follower) sessions() (list []Session, err error) {
 // session returns a session if the error occurs in it, else nil.
 func (f *follower) session(x *rank.Session) (*Session, error) {
 	offsets, err := f.occurrences(x)
-	if len(offsets) == 0 || err != nil {
+	if err != nil {
 		return nil, err
+	}
+	if len(offsets) == 0 {
+		if x.TotalAny > len(x.Hits) {
+			f.mu.Lock()
+			f.unread++
+			f.mu.Unlock()
+		}
+		return nil, nil
 	}
 	rec, err := f.reader.Record(f.reader.Summaries()[x.File].File)
 	if err != nil || rec == nil {
@@ -324,7 +362,7 @@ func (f *finder) inEntry(e *session.Entry) (part int, best match, ok bool) {
 		if !slices.Contains(kinds, p.Kind) {
 			continue
 		}
-		if m, found := f.find(p.Text, e.IsError || p.Kind == session.KindError || p.Kind == session.KindPrompt); found && (!ok || m.closeness > best.closeness) {
+		if m, found := f.find(p.Text, e.IsError || p.Kind == session.KindError); found && (!ok || m.closeness > best.closeness) {
 			part, best, ok = i, m, true
 		}
 	}

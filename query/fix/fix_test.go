@@ -87,7 +87,7 @@ func TestOutcomes(t *testing.T) {
 		{"seen again later", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok"), stories.Reply("Good."), ran("python3 a.py"), missing("yaml"), stories.Reply("Bad.")),
 			`id-of-it fixed x1+1 [bash pip install pyyaml ok; bash python3 a.py ok again] "Good."`},
 		{"another error instead", minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), stories.Result("bash", "SyntaxError: invalid syntax", true), ran("vi a.py"), worked(""), ran("python3 a.py"), worked("ok"), stories.Reply("Good.")),
-			`id-of-it fixed x1+0 [bash pip install pyyaml ok; bash python3 a.py error again] "Good."`},
+			`id-of-it fixed x1+0 [bash pip install pyyaml ok; bash python3 a.py error again; bash python3 a.py ok again] "Good."`},
 		{"not tried again", minutes(ran("python3 a.py"), missing("yaml"), ran("jq . a.json"), worked("{}"), stories.Reply("jq can do it."), stories.Prompt("now b"), ran("ls"), worked("b")),
 			`id-of-it gone x1+0 [bash jq . a.json ok] "jq can do it."`},
 		{"never fixed", minutes(ran("python3 a.py"), missing("yaml"), stories.Reply("I cannot.")),
@@ -133,7 +133,7 @@ func TestFixedIsTrue(t *testing.T) {
 		want       Outcome
 		calls      int
 	}{
-		{"a chain of errors", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 2},
+		{"a chain of errors", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 3},
 		{"a chain, the other one first", wanted, minutes(ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 2},
 		{"another script", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("python3 b.py"), worked("ok")), Gone, 1},
 		{"another command of a script", wanted, minutes(ran("python3 a.py encode"), missing("yaml"), ran("python3 a.py decode"), worked("ok")), Gone, 1},
@@ -251,8 +251,81 @@ func TestFindMasks(t *testing.T) {
 		if masked {
 			want = 0
 		}
+		if asked := find(t, l, Request{Text: "curl: (22) unknown certificate authority, with " + key, Redact: masked}).Text; strings.Contains(asked, key) == masked {
+			t.Errorf("masked %v: asked for %q", masked, asked)
+		}
 		if got := strings.Count(text, key); got != want {
 			t.Errorf("masked %v: the key is there %d times, want %d:\n%s", masked, got, want, text)
+		}
+	}
+}
+
+// The end of a long text counts, and in it the weightiest lines.
+func TestLongText(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(ran("python3 a.py"), missing("yaml"))})
+	for _, text := range []string{
+		strings.Repeat("the file has some lines of a log\n", 5000) + wanted,
+		lines(500, "warning %d") + wanted,
+		lines(50, "failed to read %c%c") + wanted + "\nend",
+	} {
+		resp := find(t, l, Request{Text: text})
+		if len(resp.Sessions) != 1 || (len(resp.Warnings) > 0) != (len(text) > MaxText) {
+			t.Errorf("%.40q: %d sessions, warnings %q", text, len(resp.Sessions), resp.Warnings)
+		}
+		if !strings.Contains(resp.Text, wanted) || len(resp.Text) > maxText+4 {
+			t.Errorf("%.40q: looked for %q", text, resp.Text)
+		}
+	}
+}
+
+func lines(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		if strings.Contains(format, "%d") {
+			fmt.Fprintf(&b, format, i)
+		} else {
+			fmt.Fprintf(&b, format, 'a'+i/26, 'a'+i%26)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// If no likely session has the error, less likely ones are compared too.
+func TestComparesMore(t *testing.T) {
+	var list []stories.Story
+	for i := range 60 {
+		talk := stories.Prompt(fmt.Sprintf("named ModuleNotFoundError %c%c", 'a'+i/26, 'a'+i%26))
+		list = append(list, stories.Story{Name: fmt.Sprintf("talk%d", i), Entries: minutes(talk, talk)})
+	}
+	long := stories.Result("bash", strings.Repeat("some long text about other things goes here and on\n", 60)+wanted, true)
+	l := stories.New(t, append(list, stories.Story{Name: "it", Entries: minutes(ran("python3 a.py"), long)})...)
+	for _, limit := range []int{1, 0, query.All} {
+		if resp := find(t, l, Request{Text: wanted, Limit: limit}); len(resp.Sessions) != 1 || resp.Sessions[0].SessionID != "id-of-it" {
+			t.Errorf("limit %d: %d sessions, exact %v, warnings %q", limit, len(resp.Sessions), resp.TotalIsExact, resp.Warnings)
+		}
+	}
+}
+
+// An answer that did not read all says so.
+func TestIncomplete(t *testing.T) {
+	var entries []turn
+	for i := range 40 {
+		entries = append(entries, stories.Prompt(fmt.Sprintf("named ModuleNotFoundError %c%c", 'a'+i/26, 'a'+i%26)))
+	}
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(entries...)})
+	if resp := find(t, l, Request{Text: wanted}); len(resp.Sessions) != 0 || resp.TotalIsExact || len(resp.Warnings) != 1 {
+		t.Errorf("%d sessions, exact %v, warnings %q", len(resp.Sessions), resp.TotalIsExact, resp.Warnings)
+	}
+}
+
+// The text of an error in a long line has the error.
+func TestErrorInLongLine(t *testing.T) {
+	line := `{"data":"` + strings.Repeat("lörem ipsum ", 300) + `","msg":"` + wanted + `"}`
+	l := stories.New(t, stories.Story{Name: "it", Entries: minutes(ran("curl x"), failedWith(line))})
+	for _, masked := range []bool{false, true} {
+		if s := find(t, l, Request{Text: wanted, Redact: masked}).Sessions; len(s) != 1 || !strings.Contains(s[0].Error.Text, wanted) || len(s[0].Error.Text) > maxText+3 {
+			t.Errorf("masked %v: %q", masked, s[0].Error.Text)
 		}
 	}
 }

@@ -2,6 +2,8 @@ package fix
 
 import (
 	"bytes"
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +41,12 @@ type normalizer struct {
 func (n *normalizer) line(text []byte, offset int) line {
 	n.blanked = append(n.blanked[:0], text...)
 	var l line
+	codes := make(map[int]bool) // where numbers begin that say which error it is
 	blank := func(start, end int, piece []byte, name bool) {
+		if number := bytes.TrimLeft(piece, "-"); !name && isNumber(number) && isCode(text[:start]) {
+			codes[end-len(number)] = true
+			return
+		}
 		for i := start; i < end; i++ {
 			n.blanked[i] = ' '
 		}
@@ -73,12 +80,24 @@ func (n *normalizer) line(text []byte, offset int) line {
 		i = end
 	}
 	n.walk(n.blanked, func(t analysis.Token) {
-		if !isNumber(t.Term) {
+		if !isNumber(t.Term) || codes[t.Start] {
 			l.words = append(l.words, word{string(t.Term), offset + t.Start, offset + t.End, t.Form == analysis.Whole})
 		}
 	})
 	return l
 }
+
+// isCode reports whether a number after a text says which error it is: "exit code 137".
+func isCode(before []byte) bool {
+	before = bytes.TrimRight(before, " :=[('\"#/")
+	start := len(before)
+	for start > 0 && len(before)-start < 8 && isAlnum(before[start-1]) {
+		start--
+	}
+	return slices.Contains(codeWords, strings.ToLower(string(before[start:])))
+}
+
+var codeWords = []string{"code", "status", "errno", "exit", "http"}
 
 // whole is line with the values among the words.
 func (n *normalizer) whole(text []byte, offset int) (l line) {
@@ -273,18 +292,21 @@ type signature struct {
 // A signatureLine is a line of an error with the sum of the weights of its words.
 type signatureLine struct {
 	line
+	raw    string
+	at     int  // its number
 	tells  bool // it has a word that errors have
 	weight float64
 }
 
-// MaxText is how much of a pasted text is looked at, in bytes.
+// MaxText is how much of the end of a pasted text is looked at, in bytes: errors are at
+// the end.
 const MaxText = 64 << 10
 
 // Limits of a pasted text.
 const (
-	maxLines = 200 // lines with words
+	maxLines = 200 // lines with words, the last ones
 	maxWords = 60  // of a line
-	maxCore  = 6   // lines that identify the error
+	maxCore  = 6   // lines that identify the error, the weightiest
 )
 
 // maxWeight is the most that a word weighs, so that one name does not make an error.
@@ -292,18 +314,20 @@ const maxWeight = 6
 
 // read takes a pasted text apart. It has no lines if the text has no words at all.
 func read(text string) *signature {
-	data := []byte(strings.ReplaceAll(text[:min(len(text), MaxText)], "\r", "\n"))
+	data := []byte(strings.ReplaceAll(text[max(0, len(text)-MaxText):], "\r", "\n"))
 	var n normalizer
 	lines := func(take func([]byte) line) (list []signatureLine) {
-		for raw := range bytes.Lines(data) {
-			raw = bytes.TrimSpace(raw)
+		raws := bytes.Split(data, []byte("\n"))
+		for at := len(raws) - 1; at >= 0 && len(list) < maxLines; at-- {
+			raw := bytes.TrimSpace(raws[at])
 			l := take(raw)
 			l.words = l.words[:min(len(l.words), maxWords)]
-			if len(l.words) == 0 || len(list) == maxLines || slices.ContainsFunc(list, func(o signatureLine) bool { return sameWords(o.words, l.words) }) {
+			if len(l.words) == 0 || slices.ContainsFunc(list, func(o signatureLine) bool { return sameWords(o.words, l.words) }) {
 				continue
 			}
-			list = append(list, signatureLine{line: l, tells: tells(raw, l.words)})
+			list = append(list, signatureLine{line: l, raw: string(raw), at: at, tells: tells(raw, l.words)})
 		}
+		slices.Reverse(list)
 		return list
 	}
 	list := lines(func(raw []byte) line {
@@ -337,7 +361,7 @@ func (s *signature) terms() (list []string) {
 }
 
 // weigh sets the weights of the words, and keeps the lines that identify the error:
-// those with the rarest words, among which lines that look like an error count twice.
+// those with the rarest words among the lines that look like an error, if there are any.
 func (s *signature) weigh(rarity map[string]float64) {
 	s.weights = make(map[string]float64)
 	sum, present := 0.0, 0
@@ -354,22 +378,23 @@ func (s *signature) weigh(rarity map[string]float64) {
 		}
 		s.weights[t] = min(w, maxWeight)
 	}
-	best := 0.0
-	value := func(l *signatureLine) float64 {
-		if l.tells {
-			return 2 * l.weight
-		}
-		return l.weight
+	if slices.ContainsFunc(s.lines, func(l signatureLine) bool { return l.tells }) {
+		s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return !l.tells })
 	}
+	best := 0.0
 	for i := range s.lines {
 		l := &s.lines[i]
 		for _, t := range distinct(l.words) {
 			l.weight += s.weights[t]
 		}
-		best = max(best, value(l))
+		best = max(best, l.weight)
 	}
-	s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return value(&l) < best/2 })
+	s.lines = slices.DeleteFunc(s.lines, func(l signatureLine) bool { return l.weight < best/2 })
+	slices.SortFunc(s.lines, func(a, b signatureLine) int {
+		return cmp.Or(cmp.Compare(math.Round(b.weight), math.Round(a.weight)), cmp.Compare(b.at, a.at)) // errors are at the end
+	})
 	s.lines = s.lines[:min(len(s.lines), maxCore)]
+	slices.SortFunc(s.lines, func(a, b signatureLine) int { return cmp.Compare(a.at, b.at) })
 }
 
 func distinct(words []word) (terms []string) {

@@ -29,6 +29,7 @@ func TestNormalize(t *testing.T) {
 		{"\x1b[31mERROR\x1b[0m in ./src", "error in", "src"},
 		{"无法连接到服务器 8080", "无法 法连 连接 接到 到服 服务 务器", "8080"},
 		{"java.lang.NullPointerException", "java lang nullpointerexception", ""},
+		{"answered HTTP 503 [code: -31999]: exit status 2 in 5", "answered http 503 code 31999 exit status 2 in", "5"},
 		{"deadbeef is a word", "deadbeef is a word", ""},
 		{"a lone ' and \" quote", "a lone and quote", ""},
 		{"access '/a/b.md'Tip: none", "access tip none", "b.md"},
@@ -109,7 +110,7 @@ func TestSignatureLines(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"one line", "exit code 1", []string{"exit code"}},
+		{"one line", "exit code 1", []string{"exit code 1"}},
 		{"a traceback", `Traceback (most recent call last):
   File "/app/search.py", line 2, in <module>
     from ddgs import DDGS
@@ -138,6 +139,15 @@ func TestSignatureWeights(t *testing.T) {
 	s.weigh(map[string]float64{"modulenotfounderror": 9, "no": 1, "module": 3, "named": 3, "we": 1, "ran": 1, "it": 1, "again": 1, "today": 2, "ok": 1})
 	if len(s.lines) != 1 || s.lines[0].words[0].term != "modulenotfounderror" || s.weights["modulenotfounderror"] != maxWeight {
 		t.Errorf("lines %v with weights %v", s.lines, s.weights)
+	}
+}
+
+// What surrounds an error does not count, however rare its words are.
+func TestLinesThatTellNothing(t *testing.T) {
+	s := read("Checked 104 files in 12ms. No fixes applied.\nsrc/a.ts(1,2): error TS2305: no exported member")
+	s.weigh(map[string]float64{"checked": 6, "files": 6, "fixes": 6, "applied": 6, "in": 6, "no": 1, "error": 1, "ts2305": 2, "exported": 1, "member": 1})
+	if len(s.lines) != 1 || !s.lines[0].tells {
+		t.Errorf("%v", s.lines)
 	}
 }
 

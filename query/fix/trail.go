@@ -143,20 +143,27 @@ func (b *branch) place(e *session.Entry, node int) Place {
 // maxText is the longest text of a Place or a Call, in bytes.
 const maxText = 800
 
+// lead is how much is shown before an error in the middle of a long line, in bytes.
+const lead = 100
+
 // lines returns the lines of a text that a range is in, as they may be shown.
 func (b *branch) lines(text []byte, start, end int) string {
-	start = bytes.LastIndexByte(text[:start], '\n') + 1
+	first := bytes.LastIndexByte(text[:start], '\n') + 1
+	if start-first > maxText/2 {
+		for first = start - lead; !utf8.RuneStart(text[first]); first++ {
+		}
+	}
 	if i := bytes.IndexByte(text[end:], '\n'); i >= 0 {
 		end += i
 	} else {
 		end = len(text)
 	}
 	if !b.req.Redact {
-		return short(string(text[start:end]))
+		return short(string(text[first:end]))
 	}
-	masked, move := redact.Apply(string(text), redact.Around(text, start, end))
-	start, end = move(start, end)
-	return short(masked[start:end])
+	masked, move := redact.Apply(string(text), redact.Around(text, first, end))
+	first, end = move(first, end)
+	return short(masked[first:end])
 }
 
 // beginning returns the beginning of a text as it may be shown.

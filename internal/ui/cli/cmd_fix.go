@@ -12,6 +12,7 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
+	"pigrep/query"
 	"pigrep/query/fix"
 	"pigrep/query/sessions"
 )
@@ -23,14 +24,14 @@ type fixOptions struct {
 }
 
 // noFixFilters are the filters that fix does not have: errors occur in results, error
-// messages, shell output and prompts, and it looks at all of them.
-var noFixFilters = []string{"scope", "kind", "role", "error"}
+// messages, shell output and prompts, and it looks at all of them; these have no model.
+var noFixFilters = []string{"scope", "kind", "role", "error", "model"}
 
 func (o *fixOptions) addFlags(cmd *cobra.Command) {
 	addFlag(cmd.Flags(), "limit", "n", "N", fmt.Sprintf("show at most N sessions; 0 for all (default %d)", fix.DefaultLimit), &o.limit)
 	groups := []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}
 	o.addShared(cmd, groups, noFixFilters...)
-	ignoreShared(cmd, groups)
+	ignoreShared(cmd, groups, "model")
 }
 
 func newFixCommand(a *App) *cobra.Command {
@@ -39,14 +40,14 @@ func newFixCommand(a *App) *cobra.Command {
 		Use:   "fix {ERROR... | -}",
 		Short: "Find where an error occurred before, and what made it go away",
 		Long: `Find the sessions in which an error occurred, and what followed in each until it
-no longer did: the calls after its last occurrence and the reply that concludes.
-ERROR is the text as it was printed, in quotes; "-" reads it from stdin, also
-several lines. Numbers, paths, ids, hashes, quoted names and times need not be
-the same, but sessions with the same ones are closer.
+no longer did: the calls after its last occurrence, and the closing reply of the
+model. ERROR is the text as it was printed, in quotes; "-" reads it from stdin,
+also several lines. Numbers, paths, ids, hashes, quoted names and times need not
+be the same, but sessions with the same ones are closer.
 
-An error counts as fixed if the call that failed, or one like it, succeeds later
-on the same branch. Sessions where it was fixed come first, then the closest
-match, then the latest.`,
+An error counts as fixed if the call that failed succeeds later on the same
+branch, with the same programs and mostly the same operands. Sessions where it
+was fixed come first, then the closest match, then the latest.`,
 		Example: `pigrep fix "ModuleNotFoundError: No module named 'yaml'"
 pigrep fix --here 'error TS2339: Property does not exist on type'
 go test ./... 2>&1 | pigrep fix -
@@ -72,11 +73,9 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	}
 	if o.text == "-" {
 		a.final = true
-		data, err := io.ReadAll(io.LimitReader(a.Streams.In, fix.MaxText))
-		if err != nil {
+		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more shows that it is longer
 			return fmt.Errorf("read the error from stdin: %w", err)
 		}
-		o.text = string(data)
 	}
 	if strings.TrimSpace(o.text) == "" {
 		return noErrorText("the error is empty")
@@ -110,12 +109,17 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 			a.warn("%s", w)
 		}
 	}
-	if err := out.Print(&printer.Fix{Text: o.text, Response: res, ShortID: sessions.ShortIDs(x.reader.Summaries())}); err != nil {
+	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.reader.Summaries())}); err != nil {
 		return err
 	}
 	switch {
 	case len(res.Sessions) > 0:
 		return nil
+	case res.Index.Complete && !res.TotalIsExact:
+		if a.Streams.ErrTTY && !a.json && o.limit.limit() != query.All {
+			a.advise("`-n 0` compares all", "nothing found, but not everything was compared")
+		}
+		return errIncomplete
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
 			a.advise("`pigrep WORDS` searches for some of its words", "no such error in %s", human.Plural(res.Index.Files, "session file", "session files"))
@@ -124,6 +128,23 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	}
 	a.warnIncomplete(x.missing.Files, len(x.errors))
 	return errIncomplete
+}
+
+// readEnd reads a stream to its end, and returns its last n bytes.
+func readEnd(r io.Reader, n int) (string, error) {
+	var kept []byte
+	buf := make([]byte, n)
+	for {
+		k, err := r.Read(buf)
+		kept = append(kept, buf[:k]...)
+		kept = kept[max(0, len(kept)-n):]
+		if err == io.EOF {
+			return string(kept), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 }
 
 func noErrorText(message string) error {

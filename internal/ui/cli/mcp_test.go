@@ -665,7 +665,7 @@ func TestSecretsAreMaskedForAgents(t *testing.T) {
 {"type":"session_info","id":"e0000000","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","name":"DB_PASSWORD=hunter2hunter2"}
 {"type":"message","id":"e0000001","parentId":"e0000000","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"needle DB_PASSWORD=hunter2hunter2"}}
 {"type":"message","id":"e0000002","parentId":"e0000001","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"assistant","provider":"a","model":"m","usage":{"input":1,"output":1,"cost":{"total":0.1}},"content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"needle; PGPASSWORD=hunter2hunter2 psql"}}]}}
-{"type":"message","id":"e0000003","parentId":"e0000002","timestamp":"2026-03-01T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"needle postgres://u:hunter2hunter2@db/app"}],"isError":false}}
+{"type":"message","id":"e0000003","parentId":"e0000002","timestamp":"2026-03-01T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"needle postgres://u:hunter2hunter2@db/app"}],"isError":true}}
 {"type":"label","id":"e0000004","parentId":"e0000003","timestamp":"2026-03-01T10:00:04.000Z","targetId":"e0000001","label":"password=hunter2hunter2"}
 `
 	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(text), 0o644); err != nil {

@@ -41,6 +41,9 @@ func (s *server) addFix(m *mcp.Server) {
 }
 
 func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, error) {
+	if len(in.Model) > 0 {
+		return nil, &Error{codeInput, "find_fix has no filter for models", "leave it out: results have no model"}
+	}
 	q, err := s.ask(ctx, in, listing{tool: "find_fix", text: in.Error, filters: in.filters(), limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging})
 	if err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 	if err != nil {
 		return nil, q.failed(err)
 	}
-	answer := fixAnswer{head: head{printer.SchemaVersion, "fix"}, Query: in.Error, Total: res.Total, TotalIsExact: res.TotalIsExact}
+	answer := fixAnswer{head: head{printer.SchemaVersion, "fix"}, Query: res.Text, Total: res.Total, TotalIsExact: res.TotalIsExact}
 	return pageOf(q, res.Sessions[min(q.at.At, len(res.Sessions)):], rowPage[fix.Session]{
 		tail: q.tail(res.Warnings, res.Index),
 		line: func(r *fix.Session) string { return fixText(r, q.short) },

@@ -20,7 +20,6 @@ import (
 
 // Fix is the answer of the fix command.
 type Fix struct {
-	Text     string // the error that was asked about
 	Response *fix.Response
 	ShortID  func(id string) string // shortens a session id to what is unique; may be nil
 }
@@ -31,7 +30,7 @@ func (f *Fix) json(j *jsonWriter) error {
 		command: "fix", name: "sessions", rows: rowsIn(r.Sessions),
 		lead: struct {
 			Query string `json:"query"`
-		}{f.Text},
+		}{r.Text},
 		tail: func(int) any {
 			return struct {
 				Total        int              `json:"total"`
