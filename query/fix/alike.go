@@ -12,13 +12,16 @@ import (
 // A deed is what a call does, as far as it shows that a later call does the same.
 type deed struct {
 	fact     *session.CallFact
-	commands []audit.Command // of a shell command; nil if it cannot be parsed
+	commands []audit.Command // of a shell command; nil if it cannot be parsed, or is a long script
 }
+
+// mostCommands is how many commands a shell command may have to be compared by them.
+const mostCommands = 50
 
 func newDeed(c *session.CallFact, cwd string) *deed {
 	d := &deed{fact: c}
 	if c.Shell && !c.Cut {
-		if list, ok := audit.Commands(c.Line, cwd); ok {
+		if list, ok := audit.Commands(c.Line, cwd); ok && len(list) <= mostCommands {
 			d.commands = essential(list)
 		}
 	}
@@ -33,7 +36,7 @@ func (d *deed) repeats(o *deed) bool {
 	switch {
 	case a.Shell != b.Shell, !a.Shell && a.Tool != b.Tool:
 		return false
-	case a.Shell && (len(o.commands) == 0 || len(d.commands) == 0): // they cannot be parsed
+	case a.Shell && (len(o.commands) == 0 || len(d.commands) == 0): // only as a whole
 		return a.Line == b.Line && !a.Cut
 	case a.Shell:
 		return !slices.ContainsFunc(o.commands, func(c audit.Command) bool {

@@ -134,7 +134,7 @@ func newEpisode(events []event, first int, c *calls) (e episode, end int) {
 	}) {
 		e.outcome = Gone
 	}
-	from := stop // where the reply is looked for that concludes
+	from := stop // where the closing reply is looked for
 	if stop == bound {
 		from = last + 1
 	}
@@ -183,7 +183,7 @@ func (t *trail) session(e *episode) *Session {
 	for _, c := range e.made {
 		f := &e.facts[c.call]
 		x.Calls = append(x.Calls, Call{
-			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.again(c.call),
+			EntryID: c.place.EntryID, Tool: f.Tool, Timestamp: c.place.Timestamp, Text: t.call(f), Status: status(f), Again: e.again(c.call), Line: c.place.Line, Offset: c.place.Offset,
 		})
 	}
 	t.describe(x, s)

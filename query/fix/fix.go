@@ -57,7 +57,7 @@ type Outcome string
 
 // The outcomes, the best first.
 const (
-	Fixed   Outcome = "fixed"   // the call that failed, or a similar one, succeeded
+	Fixed   Outcome = "fixed"   // the call that failed succeeded
 	Gone    Outcome = "gone"    // it was not seen again, and nothing like it succeeded
 	Unfixed Outcome = "unfixed" // nothing succeeded after it
 )
@@ -81,7 +81,7 @@ type Session struct {
 	Occurrences int           `json:"occurrences"`     // in the episode
 	Later       int           `json:"later,omitempty"` // occurrences after the episode, on its branch
 	Calls       []Call        `json:"calls"`           // after the last occurrence
-	Reply       *Place        `json:"reply,omitempty"` // that concludes
+	Reply       *Place        `json:"reply,omitempty"` // the closing one
 	Resume      *query.Resume `json:"resume,omitempty"`
 }
 
@@ -93,6 +93,7 @@ type Place struct {
 	Timestamp session.Time `json:"timestamp,omitzero"`
 	Line      int          `json:"line"`
 	Offset    int64        `json:"offset"`
+	Length    int          `json:"length"` // of the entry
 	Branch    string       `json:"branch"` // "active" or "abandoned"
 	Text      string       `json:"text"`
 }
@@ -104,7 +105,9 @@ type Call struct {
 	Timestamp session.Time `json:"timestamp,omitzero"`
 	Text      string       `json:"text"`            // the first line of its command, its path, or its arguments
 	Status    string       `json:"status"`          // ok, error, or none (no result)
-	Again     bool         `json:"again,omitempty"` // it is like the one that failed
+	Again     bool         `json:"again,omitempty"` // it does the same as the one that failed
+	Line      int          `json:"line"`
+	Offset    int64        `json:"offset"`
 }
 
 // How many sessions and entries of each are compared with the error: first a few, and

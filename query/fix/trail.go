@@ -130,13 +130,15 @@ var errorLine = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func saysError(e *session.Entry) bool {
-	return slices.ContainsFunc(e.Parts, func(p session.Part) bool { return p.Kind == session.KindResult && errorLine().Match(p.Text) })
+	return slices.ContainsFunc(e.Parts, func(p session.Part) bool {
+		return p.Kind == session.KindResult && errorLine().Match(p.Text[max(0, len(p.Text)-MaxText):])
+	})
 }
 
 func (b *branch) place(e *session.Entry, node int) Place {
 	n := &b.record.Nodes[node]
 	return Place{
-		EntryID: n.ID, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Branch: entry.BranchOf(b.tree, node),
+		EntryID: n.ID, Timestamp: session.Time{Time: b.record.TimeOf(n)}, Line: n.Line, Offset: n.Offset, Length: n.Length, Branch: entry.BranchOf(b.tree, node),
 	}
 }
 

@@ -119,7 +119,7 @@ func runSimilar(ctx context.Context, a *App, o *similarOptions) error {
 		return nil
 	case res.Index.Complete:
 		if a.Streams.ErrTTY && !a.json {
-			a.warn("no other of %s is similar", human.Plural(res.Index.Files, "session file", "session files"))
+			a.warn("none of the other %s is similar", human.Plural(max(res.Index.Files-1, 0), "session", "sessions"))
 		}
 		return errNothingFound
 	}

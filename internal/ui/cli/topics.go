@@ -161,9 +161,9 @@ var sessionFields = [][2]string{
 var fixFields = [][2]string{
 	{"outcome", "fixed: the call that failed, or one like it, succeeded; gone: the error was not seen again; unfixed: nothing succeeded after it"},
 	{"closeness", "1 for the same text with the same numbers, paths and names"},
-	{"error, reply", "the last occurrence, and the reply that concludes: their entries, with the text"},
+	{"error, reply", "the last occurrence, and the model's closing reply: their entries, with the text"},
 	{"occurrences, later", "occurrences until then, and after the fix on the same branch"},
-	{"calls", "after the last occurrence: tool, text (first line of the command, path, or arguments), status (ok, error, none); again marks those like the one that failed"},
+	{"calls", "after the last occurrence: tool, text (first line of the command, path, or arguments), status (ok, error, none); again marks those that do the same as the one that failed"},
 }
 
 // hitFields are the fields of hits whose names need explanation.

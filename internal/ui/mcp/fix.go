@@ -35,7 +35,7 @@ type fixAnswer struct {
 func (s *server) addFix(m *mcp.Server) {
 	add(m, s, tool[FixInput]{
 		name: "find_fix", title: "Find what fixed an error before",
-		description: "Past sessions in which an error occurred, whatever its numbers, paths and names, and in each the calls after its last occurrence and the reply that concludes. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed.",
+		description: "Past sessions in which an error occurred, even with different numbers, paths and names, and in each the calls after its last occurrence and the model's closing reply. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed.",
 		output:      open(schemaOf[fixAnswer]()), call: s.fix,
 	})
 }

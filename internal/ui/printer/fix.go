@@ -51,7 +51,11 @@ func (f *Fix) plain(p plain) error {
 		s := &f.Response.Sessions[i]
 		var calls []string
 		for _, c := range s.Calls {
-			calls = append(calls, c.Tool+" "+c.Text)
+			call := c.Tool + " " + c.Text
+			if c.Status == "error" {
+				call += " (failed)"
+			}
+			calls = append(calls, call)
 		}
 		reply := ""
 		if s.Reply != nil {
@@ -162,19 +166,25 @@ func outcomeText(s *fix.Session) string {
 	case fix.Gone:
 		text = "not seen again after this"
 	case fix.Unfixed:
-		text = "never fixed here"
+		text = "nothing succeeded afterwards"
 	}
 	if s.Occurrences > 1 {
-		text = fmt.Sprintf("seen %s times, %s", human.Number(s.Occurrences), text)
+		text = "seen " + times(s.Occurrences) + ", " + text
 	}
-	switch s.Later {
-	case 0:
-	case 1:
-		text += ", later once more"
-	default:
-		text += fmt.Sprintf(", later %s times more", human.Number(s.Later))
+	if s.Later > 0 {
+		text += ", seen " + times(s.Later) + " more later"
 	}
 	return text
+}
+
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return human.Number(n) + " times"
 }
 
 func (f *Fix) closing() string {
