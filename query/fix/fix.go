@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -182,7 +184,13 @@ func (s *signature) text(masked bool) string {
 	for i := range s.lines[:min(len(s.lines), maxCore)] {
 		lines = append(lines, s.lines[i].raw)
 	}
-	text := strings.Join(lines, "\n")
+	// Bytes that are no text take six times their room in JSON.
+	text := strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (unicode.IsControl(r) || r == utf8.RuneError) {
+			return -1
+		}
+		return r
+	}, strings.Join(lines, "\n"))
 	if masked {
 		text = redact.Text(text)
 	}

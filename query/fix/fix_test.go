@@ -278,6 +278,13 @@ func TestLongText(t *testing.T) {
 	}
 }
 
+func TestTextOfBinaryData(t *testing.T) {
+	l := stories.New(t, stories.Story{Name: "it"})
+	if got := find(t, l, Request{Text: "\x00\xff\x1b[31mbroken\x9b \x07pipe\x00"}).Text; got != "[31mbroken pipe" {
+		t.Errorf("%q", got)
+	}
+}
+
 func lines(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
