@@ -29,8 +29,8 @@ func newDeed(c *session.CallFact, cwd string) *deed {
 }
 
 // repeats reports whether a call does again what an earlier one did: a shell command
-// runs every program of the earlier one again, in the same directory and with mostly
-// the same operands; another tool gets the same file, or the same arguments.
+// runs every program of the earlier one again, in the same directory and with about the
+// same operands; another tool gets the same file, or the same arguments.
 func (d *deed) repeats(o *deed) bool {
 	a, b := o.fact, d.fact
 	switch {
@@ -68,6 +68,8 @@ func essential(list []audit.Command) []audit.Command {
 	return rest
 }
 
+// sameCommand reports whether two commands have the same operands, or one has a few more:
+// an operand that is another one is another command.
 func sameCommand(a, b *audit.Command) bool {
 	if a.Label != b.Label || a.Dir != b.Dir || a.Code != b.Code {
 		return false
@@ -79,7 +81,7 @@ func sameCommand(a, b *audit.Command) bool {
 			same++
 		}
 	}
-	return len(p)+len(q) == 0 || 2*same > max(len(p), len(q))
+	return same == min(len(p), len(q)) && (same == max(len(p), len(q)) || 2*same > max(len(p), len(q)))
 }
 
 // operands returns the arguments of a command without its subcommand, flags, the

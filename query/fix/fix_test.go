@@ -137,6 +137,8 @@ func TestFixedIsTrue(t *testing.T) {
 		{"a chain, the other one first", wanted, minutes(ran("python3 a.py"), missing("ddgs"), ran("pip install ddgs"), worked("done"), ran("python3 a.py"), missing("yaml"), ran("pip install pyyaml"), worked("done"), ran("python3 a.py"), worked("ok")), Fixed, 2},
 		{"another script", wanted, minutes(ran("python3 a.py"), missing("yaml"), ran("python3 b.py"), worked("ok")), Gone, 1},
 		{"another command of a script", wanted, minutes(ran("python3 a.py encode"), missing("yaml"), ran("python3 a.py decode"), worked("ok")), Gone, 1},
+		{"another command of a script, more operands", wanted, minutes(ran("python3 a.py encode x y"), missing("yaml"), ran("python3 a.py decode x y"), worked("ok")), Gone, 1},
+		{"one operand less", wanted, minutes(ran("python3 a.py encode x y"), missing("yaml"), ran("python3 a.py encode x"), worked("ok")), Fixed, 1},
 		{"another npm script", ts, minutes(ran("npm run build"), failedWith(ts), ran("npm run lint"), worked("clean")), Gone, 1},
 		{"the same npm script", ts, minutes(ran("npm run build"), failedWith(ts), ran("npm run build 2>&1 | tail -5"), worked("clean")), Fixed, 1},
 		{"without operands", ts, minutes(ran("make"), failedWith(ts), ran("make -j4"), worked("clean")), Fixed, 1},

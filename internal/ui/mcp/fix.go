@@ -66,6 +66,9 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 			a := answer
 			a.Sessions, a.tail = rows, t
 			var b strings.Builder
+			if !a.TotalIsExact && a.Total > 0 {
+				b.WriteString("at least ")
+			}
 			fmt.Fprintf(&b, "%s with this error.\n", human.Plural(a.Total, "session", "sessions"))
 			for i := range rows {
 				b.WriteString("\n" + fixText(&rows[i], q.short))
