@@ -16,10 +16,23 @@ import (
 
 // FixInput are the arguments of find_fix.
 type FixInput struct {
-	Error string `json:"error" range:"0,65536" jsonschema:"the error as it was printed; several lines are fine"`
-	CallFilters
+	Error   string `json:"error" range:"0,65536" jsonschema:"the error as it was printed; several lines are fine"`
+	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
+	Project Words  `json:"project,omitempty" jsonschema:"only sessions of these projects: a path or its last element"`
+	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
+	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
+	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
+
+	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"count the session you are running in too"`
+
 	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions on a page, default 5"`
 	Paging
+}
+
+// filters are those of CallFilters without the model: results and prompts have none.
+func (f *FixInput) filters() Filters {
+	return Filters{Session: f.Session, CWD: f.CWD, Project: f.Project, Since: f.Since, Until: f.Until, Exclude: f.Exclude, IncludeCurrent: f.IncludeCurrent}
 }
 
 // fixAnswer is the answer of the fix command, with paging.
@@ -41,9 +54,6 @@ func (s *server) addFix(m *mcp.Server) {
 }
 
 func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, error) {
-	if len(in.Model) > 0 {
-		return nil, &Error{codeInput, "find_fix has no filter for models", "leave it out: results have no model"}
-	}
 	q, err := s.ask(ctx, in, listing{tool: "find_fix", text: in.Error, filters: in.filters(), limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging})
 	if err != nil {
 		return nil, err
