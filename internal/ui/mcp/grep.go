@@ -37,7 +37,7 @@ var caseModes = map[string]literal.CaseMode{"": literal.SmartCase, "smart": lite
 const (
 	defaultLines = 50
 	// countedLines is where counting the matching lines beyond a page ends.
-	countedLines = 20_000
+	countedLines = 1_000
 	longestLine  = 400 // bytes that are kept of a line, around its first match
 )
 
