@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Grouped by session, each of the ten best hits of all is shown, unless the number of hits
@@ -53,6 +55,10 @@ func TestShortListOfWeightyHits(t *testing.T) {
 	short := l.search(Request{Text: "how does the fsmonitor work", Flat: true})
 	if len(short.Hits) != 1 || short.Hits[0].EntryID != "right" || short.TotalAny != 31 {
 		t.Errorf("%d of %d hits, the first %+v; want one of 31", len(short.Hits), short.TotalAny, short.Hits[:1])
+	}
+	missing, _ := short.Hits[0].Lacks()
+	if diff := cmp.Diff([]string{"work"}, missing); diff != "" || len(short.Hits[0].Missing) != 3 {
+		t.Errorf("missing %v, told %v: want how, does and work, and of these the one that says something", short.Hits[0].Missing, missing)
 	}
 	if long := l.search(Request{Text: "how does the fsmonitor work", Flat: true, Limit: All}); len(long.Hits) != 31 {
 		t.Errorf("%d hits without a limit, want 31", len(long.Hits))

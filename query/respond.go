@@ -162,6 +162,9 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	}
 	for _, e := range h.Missing {
 		hit.Missing = append(hit.Missing, e.Text())
+		if s.found.SaysLittle(e) {
+			hit.Slight = append(hit.Slight, e.Text())
+		}
 		if h.Elsewhere(e) {
 			hit.Elsewhere = append(hit.Elsewhere, e.Text())
 		}

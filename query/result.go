@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"slices"
 
 	"pigrep/internal/session"
 	"pigrep/query/filter"
@@ -88,6 +89,7 @@ type Hit struct {
 	Tier      Tier     `json:"tier"`
 	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
 	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
+	Slight    []string `json:"-"`                   // words of Missing that say little, such as "how"
 
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
@@ -121,6 +123,15 @@ type Hit struct {
 	After  []Neighbour `json:"after,omitempty"`
 
 	Explain *rank.Explanation `json:"explain,omitempty"`
+}
+
+// Lacks returns the words of Missing and Elsewhere that a reader wants to know of: those
+// that say something.
+func (h *Hit) Lacks() (missing, elsewhere []string) {
+	says := func(list []string) []string {
+		return slices.DeleteFunc(slices.Clone(list), func(word string) bool { return slices.Contains(h.Slight, word) })
+	}
+	return says(h.Missing), says(h.Elsewhere)
 }
 
 // Copy is another session that contains the same entry.

@@ -47,6 +47,9 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 // Elsewhere reports whether another document of the session contains a missing word.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
 
+// SaysLittle reports whether a missing expression is a word that says little.
+func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
+
 // Duplicate is a copy of the entry of a hit.
 type Duplicate struct {
 	Path    string

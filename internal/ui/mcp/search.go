@@ -228,8 +228,8 @@ func hitText(h *query.Hit, short func(string) string) string {
 	if h.Branch == entry.BranchAbandoned {
 		b.WriteString(" abandoned")
 	}
-	if len(h.Missing) > 0 {
-		b.WriteString(" missing: " + strings.Join(h.Missing, ", "))
+	if missing, _ := h.Lacks(); len(missing) > 0 {
+		b.WriteString(" missing: " + strings.Join(missing, ", "))
 	}
 	for _, n := range h.Before {
 		fmt.Fprintf(&b, "\n   before: %s %s", n.Kind, n.Text)

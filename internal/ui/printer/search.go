@@ -271,12 +271,12 @@ func (t *text) marked(line []cluster) string {
 // hitNotes is what is unusual about a hit.
 func hitNotes(h *query.Hit) string {
 	var notes []string
-	if len(h.Missing) > 0 {
-		note := "missing: " + strings.Join(h.Missing, ", ")
-		if len(h.Elsewhere) > 0 && len(h.Elsewhere) == len(h.Missing) {
+	if missing, elsewhere := h.Lacks(); len(missing) > 0 {
+		note := "missing: " + strings.Join(missing, ", ")
+		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
 			note += " (found elsewhere in this session)"
-		} else if len(h.Elsewhere) > 0 {
-			note += " (" + strings.Join(h.Elsewhere, ", ") + " found elsewhere in this session)"
+		} else if len(elsewhere) > 0 {
+			note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
 		}
 		notes = append(notes, note)
 	}
