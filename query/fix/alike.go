@@ -84,8 +84,8 @@ func sameCommand(a, b *audit.Command) bool {
 	return same == min(len(p), len(q)) && (same == max(len(p), len(q)) || 2*same > max(len(p), len(q)))
 }
 
-// operands returns the arguments of a command without its subcommand, flags, the
-// numbers that belong to flags, and the message of a commit.
+// operands returns the arguments of a command. It leaves out the subcommand, flags, numbers
+// that follow a flag, and the message of a commit.
 func operands(c *audit.Command) (list []string) {
 	_, sub, _ := strings.Cut(c.Label, " ")
 	flag := ""

@@ -26,6 +26,7 @@ func realLibrary(t *testing.T) *index.Reader {
 	t.Helper()
 	root := filepath.Join(testkit.Fixtures(), "real")
 	if _, err := os.Stat(root); testkit.Fixtures() == "" || err != nil {
+		// Real sessions are not part of the repository.
 		t.Skip("SKIPPED: PIGREP_FIXTURES names no directory with real sessions: fix is not measured")
 	}
 	now := func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }

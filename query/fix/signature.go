@@ -17,7 +17,8 @@ type line struct {
 	values []value
 }
 
-// A value is what differs between two occurrences of an error, and where it is.
+// A value is a part of a text that may differ between two occurrences of an error, with
+// its place.
 type value struct {
 	text  string // folded
 	start int

@@ -1,7 +1,7 @@
 // Package similar answers: which sessions are about the same as this one? Find is the
 // central function: it takes the weightiest terms of a session or of one of its entries,
-// searches the other sessions for any of them, and orders these by how much of the
-// weight they share.
+// searches the other sessions for any of them, and orders those sessions by the share of
+// the weight that they have in common with it.
 //
 // The weight of a term is how often the session has it, as tf·idf counts it, and how few
 // other sessions do. A term that no other session has counts nothing.
@@ -167,7 +167,7 @@ func (x *finder) similar(terms []term, found *query.Response) (list []Session) {
 	return list
 }
 
-// withoutCopies leaves out the sessions with mostly the same entries, which imports make.
+// withoutCopies leaves out sessions that consist mostly of the same entries, such as imports.
 func (x *finder) withoutCopies(ctx context.Context, list []Session) (kept []Session, err error) {
 	own := x.req.Of.Record
 	for _, s := range list {

@@ -152,6 +152,7 @@ func TestFindLeavesOutCopies(t *testing.T) {
 func TestRealSessions(t *testing.T) {
 	root := filepath.Join(testkit.Fixtures(), "real")
 	if _, err := os.Stat(root); testkit.Fixtures() == "" || err != nil {
+		// Real sessions are not part of the repository.
 		t.Skip("SKIPPED: PIGREP_FIXTURES names no directory with real sessions: similar is not measured")
 	}
 	now := func() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }

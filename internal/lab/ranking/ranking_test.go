@@ -123,7 +123,7 @@ func TestGradedMade(t *testing.T) {
 func TestGradedReal(t *testing.T) {
 	testkit.Unraced(t)
 	s, err := OpenReal(t.TempDir(), testkit.Root(), testkit.Fixtures())
-	if errors.Is(err, ErrMissing) {
+	if errors.Is(err, ErrMissing) { // real sessions are not part of the repository
 		t.Skip(err)
 	}
 	if err != nil {

@@ -111,7 +111,7 @@ func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) stri
 	}
 }
 
-// calls writes calls, one a line, with paths as seen from the directory of the session.
+// calls writes one call per line. Paths are relative to the directory of the session.
 func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
 	for i := range list {
 		c := &list[i]

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Packages do little before main, because every run pays for it. Memory is counted,
-// as times are not the same twice: one that compiles expressions or fills tables at
-// its initialization allocates for it.
+// Packages do little before main, because every run pays for it. The test counts
+// memory, because times vary from run to run: a package that compiles expressions or fills
+// tables before main allocates memory for them.
 func TestStartAllocatesLittle(t *testing.T) {
 	const most = 128 << 10 // bytes; the largest has 80 KiB
 	cmd := exec.Command(binary(t), "version")
