@@ -68,6 +68,14 @@ func TestShortListOfWeightyHits(t *testing.T) {
 	}
 }
 
+// A function word that occurs nowhere is no typing error.
+func TestFunctionWordsAreMeant(t *testing.T) {
+	l := newLibrary(t, story{Name: "s", Start: day, Entries: []turn{prompt("now redis timed out, id 7, timeout")}})
+	if mean := l.search(Request{Text: "how did the redis timeout"}).DidYouMean; mean != "" {
+		t.Errorf("did you mean: %s", mean)
+	}
+}
+
 // What a question asks for decides between hits that its words do not tell apart.
 func TestAskedFor(t *testing.T) {
 	filler := func(n int) (list []turn) {

@@ -29,7 +29,7 @@ func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error)
 	}
 	var changes []change
 	for _, w := range p.Words {
-		if w.Match != syntax.Literal || !w.Scored || w.Find != nil || len(w.Parts) > 0 || w.Term == "" || found.TotalAny > 0 && found.IsID(w) {
+		if w.Match != syntax.Literal || !w.Scored || w.Emphasis < 1 || w.Find != nil || len(w.Parts) > 0 || w.Term == "" || found.TotalAny > 0 && found.IsID(w) {
 			continue
 		}
 		meant := ""

@@ -102,13 +102,7 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	}
 	defer x.Close()
 
-	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
-	res.Index.Complete = x.state.Complete
-	if !a.json { // JSON has them in the answer
-		for _, w := range res.Warnings {
-			a.warn("%s", w)
-		}
-	}
+	x.report(a, &res.Index, res.Warnings)
 	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.reader.Summaries())}); err != nil {
 		return err
 	}

@@ -116,13 +116,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	}
 	defer x.Close()
 
-	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
-	res.Index.Complete = x.state.Complete
-	if !a.json { // JSON has them in the answer
-		for _, w := range res.Warnings {
-			a.warn("%s", w)
-		}
-	}
+	x.report(a, &res.Index, res.Warnings)
 
 	answer := &printer.Search{
 		Query: o.query, Flat: o.flat, Response: res,

@@ -88,13 +88,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return err
 	}
 	defer x.Close()
-	list.Index.PendingFiles, list.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
-	list.Index.Complete = x.state.Complete
-	if !a.json { // JSON has them in the answer
-		for _, w := range list.Warnings {
-			a.warn("%s", w)
-		}
-	}
+	x.report(a, &list.Index, list.Warnings)
 	if o.print0 {
 		err = printer.Paths(a.out, list)
 	} else {

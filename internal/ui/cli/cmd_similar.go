@@ -100,13 +100,7 @@ func runSimilar(ctx context.Context, a *App, o *similarOptions) error {
 		return readProblem(ctx, err)
 	}
 	a.logger().Debug("compared sessions", "took", a.Now().Sub(start).String(), "sessions", res.Total)
-	res.Index.PendingFiles, res.Index.PendingBytes = x.state.PendingFiles, x.state.PendingBytes
-	res.Index.Complete = x.state.Complete
-	if !a.json { // JSON has them in the answer
-		for _, w := range res.Warnings {
-			a.warn("%s", w)
-		}
-	}
+	x.report(a, &res.Index, res.Warnings)
 	answer := &printer.Similar{SessionPath: t.Record.Path, SessionID: t.Record.ID, Response: res, ShortID: t.shortID}
 	if t.entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.entry].ID

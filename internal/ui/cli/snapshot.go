@@ -24,6 +24,18 @@ type snapshot struct {
 
 func (x *snapshot) Close() error { return x.reader.Close() }
 
+// report completes what an answer says of the index, and prints the warnings of the answer
+// unless it is JSON, which has them.
+func (x *snapshot) report(a *App, answer *query.IndexState, warnings []string) {
+	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.state.PendingFiles, x.state.PendingBytes, x.state.Complete
+	if a.json {
+		return
+	}
+	for _, w := range warnings {
+		a.warn("%s", w)
+	}
+}
+
 // open updates the index, unless --no-update is given, and opens its newest generation.
 func (o *sharedOptions) open(ctx context.Context, a *App, p *location) (*snapshot, error) {
 	return o.openWith(ctx, a, p, &speculation{})
