@@ -144,7 +144,8 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		return parts[0]
 	}
 	who, all := "no entry", "both"
-	if len(removed) > 0 && len(nowhere) == 0 { // some entry has, outside of the filters
+	filtered := slices.ContainsFunc(removed, func(r Removed) bool { return r.Filter != FilterAllWords })
+	if filtered && len(nowhere) == 0 { // some entry has, outside of the filters
 		who = "none"
 	}
 	if len(list) > 2 {

@@ -19,6 +19,7 @@ type Request struct {
 	Limit      int  // sessions when grouped (0: 10), hits when flat (0: 20); All for no limit
 	PerSession int  // hits shown of one session when grouped (0: 3, and those among the ten best of all); All for no limit
 	Flat       bool // hits by score, not grouped by session
+	AllWords   bool // only hits that lack nothing
 	Sort       rank.Sort
 	Before     int  // entries shown before each hit
 	After      int  // entries shown after each hit

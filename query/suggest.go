@@ -68,6 +68,9 @@ type Removed struct {
 	Hits   int    `json:"hits"`   // there are without it
 }
 
+// FilterAllWords names Request.AllWords among the filters of a Removed.
+const FilterAllWords = "all-words"
+
 // Without says how to drop a filter of a Removed, as flags and queries are written.
 func Without(filter string) string {
 	switch {
@@ -117,6 +120,7 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 	try("until", !req.Until.IsZero(), func(r *Request) { r.Until = time.Time{} })
 	try("error", req.Error, func(r *Request) { r.Error = false })
 	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
+	try(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {
 		return nil, nil // each try would scan the dictionary for them

@@ -13,10 +13,11 @@ type verdict struct{ hit, whole, weighty bool }
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
 // far fewer different masks than documents. It is used by one goroutine.
 type evaluator struct {
-	root    *words.Expr
-	weighty uint64 // words that weigh enough for a hit to be shown
-	scored  uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
-	latest  [256]evaluated
+	root     *words.Expr
+	weighty  uint64 // words that weigh enough for a hit to be shown
+	scored   uint64 // a hit has at least one of these words, or parts of one; 0: it needs none
+	allWords bool   // a hit lacks nothing
+	latest   [256]evaluated
 
 	covered func(mask, partial uint64, v verdict) float32 // nil: not needed
 }
@@ -28,8 +29,8 @@ type evaluated struct {
 	covered float32
 }
 
-func newEvaluator(p *words.Plan) evaluator {
-	return evaluator{root: p.Query.Root, scored: p.Scored(), weighty: p.Weighty}
+func newEvaluator(p *words.Plan, allWords bool) evaluator {
+	return evaluator{root: p.Query.Root, scored: p.Scored(), weighty: p.Weighty, allWords: allWords}
 }
 
 // evaluate returns the verdict on a document with these masks.
@@ -43,8 +44,9 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
+		whole := hit && len(e.root.Missing(mask, nil)) == 0
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{
-			hit: hit, whole: hit && len(e.root.Missing(mask, nil)) == 0, weighty: e.scored == 0 || (mask|partial)&e.weighty != 0,
+			hit: hit && (whole || !e.allWords), whole: whole, weighty: e.scored == 0 || (mask|partial)&e.weighty != 0,
 		}}
 		if e.covered != nil {
 			l.covered = e.covered(mask, partial, l.verdict)

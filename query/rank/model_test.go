@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -223,7 +224,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 func firstStage(t interface {
 	Fatal(...any)
 	Context() context.Context
-}, l *stories.Library, text string, spec filter.Spec, opt Options) *search {
+}, l *stories.Library, text string, spec filter.Spec, allWords bool, opt Options) *search {
 	q, err := words.Compile(text, filter.Env{})
 	if err != nil {
 		return nil
@@ -232,7 +233,7 @@ func firstStage(t interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile()}, opt)
+	return newSearch(t.Context(), Input{Reader: l.Reader, Adapter: pi.New(), Files: stories.Disk{}, Plan: p, Filter: spec.Compile(), AllWords: allWords}, opt)
 }
 
 // Every query over every library gives what the model gives: the same hits, the
@@ -271,11 +272,15 @@ func TestFirstStageAgainstModel(t *testing.T) {
 			spec.Kinds = []session.Kind{session.KindPrompt}
 			allowed = func(d *stories.Doc) bool { return d.Kind == session.KindPrompt }
 		}
-		s := firstStage(rt, l, text, spec, Options{Flat: true, Limit: All, PerSession: 1})
+		allWords := rapid.Bool().Draw(rt, "all words")
+		s := firstStage(rt, l, text, spec, allWords, Options{Flat: true, Limit: All, PerSession: 1})
 		if s == nil {
 			return
 		}
 		want, total := shelf.model.search(s.plan, allowed)
+		if allWords {
+			maps.DeleteFunc(want, func(_ segment.ID, h modelHit) bool { return len(h.Missing) > 0 })
+		}
 		if err := s.find(); err != nil {
 			rt.Fatal(err)
 		}

@@ -57,11 +57,12 @@ type Options struct {
 
 // Input is what is searched.
 type Input struct {
-	Reader  *index.Reader
-	Adapter adapter.Adapter
-	Files   entry.Source
-	Plan    *words.Plan
-	Filter  *filter.Filter
+	Reader   *index.Reader
+	Adapter  adapter.Adapter
+	Files    entry.Source
+	Plan     *words.Plan
+	Filter   *filter.Filter
+	AllWords bool // only documents that lack nothing are hits
 }
 
 // Result is the outcome of a search: which hits there are, how many, and in which
@@ -170,7 +171,7 @@ type search struct {
 func newSearch(ctx context.Context, in Input, opt Options) *search {
 	return &search{
 		snapshot: newSnapshot(in.Reader, len(in.Plan.Words)), ctx: ctx, plan: in.Plan, filter: in.Filter, opt: opt,
-		eval: newEvaluator(in.Plan), keepAll: opt.Sort != Relevance, readers: newReaders(in), scored: in.Plan.Scored() != 0,
+		eval: newEvaluator(in.Plan, in.AllWords), keepAll: opt.Sort != Relevance, readers: newReaders(in), scored: in.Plan.Scored() != 0,
 	}
 }
 

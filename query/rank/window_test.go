@@ -37,7 +37,7 @@ func TestWindows(t *testing.T) {
 		Counts []fileCount
 	}
 	find := func(t *rapid.T, text string, sort Sort, window int) (a answer) {
-		s := firstStage(t, l, text, filter.Spec{}, Options{Sort: sort, Limit: 10, PerSession: 3})
+		s := firstStage(t, l, text, filter.Spec{}, false, Options{Sort: sort, Limit: 10, PerSession: 3})
 		if s == nil {
 			return answer{}
 		}

@@ -29,6 +29,7 @@ type searchOptions struct {
 	query      string
 	limit      number
 	perSession number
+	allWords   bool
 	flat       bool
 	sort       string
 	explain    bool
@@ -40,6 +41,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "limit", "n", "N", "show at most N sessions, or N hits with --flat; 0 for all (default 10, with --flat 20)", &o.limit)
 	addFlag(f, "per-session", "", "N", "show at most N hits per session; 0 for all (default 3)", &o.perSession)
+	addFlag(f, "all-words", "", "", "only hits with every word, as if each had a +", &o.allWords)
 	addFlag(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", &o.sort)
 	addFlag(f, "explain", "", "", "show how each score was computed", &o.explain)
@@ -56,7 +58,8 @@ func newSearchCommand(a *App) *cobra.Command {
 		Short: "Search all past conversations, best hits first",
 		Long: `Search all past conversations. Hits are grouped by session, best session first.
 
-Entries that contain all words rank above those that lack one. The arguments
+Entries that contain all words rank above those that lack one; --all-words
+leaves those out. The arguments
 are joined with spaces; see "pigrep help query" for the query language. What was
 written to the session files before the search began is found. The first run
 builds the index.
@@ -93,6 +96,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	req.Text, req.Limit, req.PerSession, req.Flat = o.query, o.limit.limit(), o.perSession.limit(), o.flat
+	req.AllWords = o.allWords
 	req.Sort, req.Explain, req.Before, req.After = order, o.explain, before, after
 	if strings.TrimSpace(o.query) == "" {
 		return emptyQuery()
@@ -119,7 +123,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	x.report(a, &res.Index, res.Warnings)
 
 	answer := &printer.Search{
-		Query: o.query, Flat: o.flat, Response: res,
+		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
 		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: sessions.ShortIDs(x.reader.Summaries()),
 	}
 	if len(req.Kinds) == 0 {

@@ -56,6 +56,7 @@ var settings = []setting{
 	{flag: "verbose", standard: "false", yields: []string{"quiet"}},
 	{command: searchName, flag: "limit", note: fmt.Sprintf("%d, with flat %d", query.DefaultLimit, query.DefaultFlatLimit)},
 	{command: searchName, flag: "per-session", standard: strconv.Itoa(query.DefaultPerSession)},
+	{command: searchName, flag: "all-words", standard: "false"},
 	{command: searchName, flag: "flat", standard: "false"},
 	{command: searchName, flag: "sort", standard: rank.SortNames[0]},
 	{command: searchName, flag: "context", standard: "0", yields: []string{"after-context", "before-context"}},

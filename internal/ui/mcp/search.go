@@ -24,6 +24,7 @@ type SearchInput struct {
 	Query string `json:"query" range:"0,20000" jsonschema:"words to look for; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\" (resource pigrep://help/query)"`
 	Filters
 	Sort       string `json:"sort,omitempty" jsonschema:"default relevance"`
+	AllWords   bool   `json:"allWords,omitempty" jsonschema:"only hits with every word"`
 	Flat       bool   `json:"flat,omitempty" jsonschema:"list hits by rank, not by session"`
 	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions on a page, default 10; with flat hits, default 20"`
 	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of one session, default 3"`
@@ -36,6 +37,7 @@ type searchAnswer struct {
 	head
 	Query        string             `json:"query"`
 	Scope        string             `json:"scope,omitempty"`
+	AllWords     bool               `json:"allWords,omitempty"`
 	Hits         []query.Hit        `json:"hits"`
 	Sessions     []query.SessionHit `json:"sessions,omitzero"`
 	Total        int                `json:"total" jsonschema:"hits with every word"`
@@ -79,7 +81,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, in.PerSession, in.Flat, order
-	req.Before, req.After = in.Context, in.Context
+	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
 		return nil, q.failed(err)
@@ -93,7 +95,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
 	}
 	answer := searchAnswer{
-		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), Total: res.Total, TotalAny: res.TotalAny, Minor: res.Minor,
+		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), AllWords: in.AllWords, Total: res.Total, TotalAny: res.TotalAny, Minor: res.Minor,
 		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Words: slices.Clone(res.Words), Removed: removed(res.Removed, in.Filters, q.leftOut),
 	}
 	for i := range answer.Words {
@@ -210,6 +212,8 @@ func without(filter string) string {
 		return "without any filter"
 	case "scope":
 		return "with scope all"
+	case query.FilterAllWords:
+		return "without allWords"
 	}
 	return "without " + filter
 }

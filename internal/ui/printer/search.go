@@ -18,6 +18,7 @@ import (
 type Search struct {
 	Query    string
 	Scope    string // "" when kinds were named
+	AllWords bool
 	Flat     bool
 	Response *query.Response
 
@@ -32,9 +33,10 @@ func (s *Search) json(j *jsonWriter) error {
 	answer := &stream{
 		command: "search",
 		lead: struct {
-			Query string `json:"query"`
-			Scope string `json:"scope,omitempty"`
-		}{s.Query, s.Scope},
+			Query    string `json:"query"`
+			Scope    string `json:"scope,omitempty"`
+			AllWords bool   `json:"allWords,omitempty"`
+		}{s.Query, s.Scope, s.AllWords},
 		name: "hits", rows: rowsIn(r.Hits), owner: func(v any) string { return v.(*query.Hit).SessionPath },
 		tail: func(int) any {
 			return struct {
