@@ -24,7 +24,7 @@ type Env struct {
 func Field(n *syntax.Field, env Env) (*Filter, error) {
 	f := &Filter{}
 	value := n.Value
-	values := strings.Split(value, ",")
+	values := n.Values()
 	switch n.Name {
 	case "kind":
 		var kinds []session.Kind
@@ -57,16 +57,16 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 	case "label":
 		f.addLabel(value)
 	case "model":
-		f.addModels([]string{value})
+		f.addModels(values)
 	case "cwd":
 		if env.Expand != nil {
 			value = env.Expand(value)
 		}
 		f.addCWD(value)
 	case "project":
-		f.addProjects([]string{value})
+		f.addProjects(values)
 	case "session":
-		f.addSessions([]string{value})
+		f.addSessions(values)
 	case "branch":
 		branch, err := entry.ParseBranch(value)
 		if err != nil {

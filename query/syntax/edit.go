@@ -1,40 +1,59 @@
 package syntax
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// SetField returns the query with the field set to a value: the field is replaced, or
-// appended if the query has none. The value that it already has, or "", removes the
-// field.
-func SetField(text, name, value string) string {
-	field := &Field{Name: name, Value: value, Quoted: needsQuotes(name, value)}
-	had, ok := topField(text, name)
-	if !ok {
-		if value == "" {
-			return text
-		}
-		return strings.TrimSpace(strings.TrimRight(text, " ") + " " + field.String())
+// AddField adds a field with these values to the text of a query.
+func AddField(text, name string, values ...string) string {
+	if values = slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == "" }); len(values) == 0 {
+		return text
 	}
-	before, after := text[:had.Start], text[had.End:]
-	if value == "" || had.Value == value {
-		before, after = strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
-		if rest, ok := strings.CutSuffix(before, " AND"); ok {
-			before = rest
-		} else {
-			after = strings.TrimPrefix(after, "AND ")
-		}
-		return strings.TrimSpace(before + " " + after)
-	}
-	return before + field.String() + after
+	return strings.TrimSpace(strings.TrimRight(text, " ") + " " + fieldOf(name, values).String())
 }
 
-// FieldValue returns the value of a field that applies to the whole query, "" if there
-// is none.
-func FieldValue(text, name string) string {
+// SetField replaces the values of a field that applies to the whole query, or adds the field.
+// Without values it removes it.
+func SetField(text, name string, values ...string) string {
+	had, ok := topField(text, name)
+	if !ok {
+		return AddField(text, name, values...)
+	}
+	before, after := text[:had.Start], text[had.End:]
+	if len(values) > 0 {
+		return before + fieldOf(name, values).String() + after
+	}
+	before, after = strings.TrimRight(before, " "), strings.TrimLeft(after, " ")
+	if rest, ok := strings.CutSuffix(before, " AND"); ok {
+		before = rest
+	} else {
+		after = strings.TrimPrefix(after, "AND ")
+	}
+	return strings.TrimSpace(before + " " + after)
+}
+
+// fieldOf returns the field with these values. A value that needs quotes cannot be one of
+// several: then it is the only one.
+func fieldOf(name string, values []string) *Field {
+	for _, v := range values {
+		if f := (&Field{Name: name, Value: v}); needsQuotes(name, v) || len(f.Values()) > 1 {
+			return &Field{Name: name, Value: v, Quoted: true}
+		}
+	}
+	if row := LookupField(name); row == nil || !row.Many {
+		values = values[:1]
+	}
+	return &Field{Name: name, Value: strings.Join(values, ",")}
+}
+
+// FieldValues returns the values of a field that applies to the whole query.
+func FieldValues(text, name string) []string {
 	f, ok := topField(text, name)
 	if !ok {
-		return ""
+		return nil
 	}
-	return f.Value
+	return f.Values()
 }
 
 // topField returns the first field of this name that applies to the whole query.

@@ -13,18 +13,19 @@ type FieldInfo struct {
 	Value   string // description of its value, for help
 	Example string
 	Values  []string // all values; nil if any value is allowed
+	Many    bool     // several values can be given with commas
 }
 
 // Fields is the table of all fields. The parser and the help are made from it.
 var Fields = []FieldInfo{
-	{Name: "kind", Value: "a kind of part; several with commas", Example: "kind:call"},
-	{Name: "role", Value: "who speaks; several with commas", Example: "role:user"},
-	{Name: "tool", Value: "the name of a tool; several with commas", Example: "tool:bash"},
+	{Name: "kind", Value: "a kind of part; several with commas", Example: "kind:call", Many: true},
+	{Name: "role", Value: "who speaks; several with commas", Example: "role:user", Many: true},
+	{Name: "tool", Value: "the name of a tool; several with commas", Example: "tool:bash", Many: true},
 	{Name: "is", Value: "error: failed results, replies and shell commands; named: sessions with a name", Example: "is:error", Values: []string{"error", "named"}},
-	{Name: "model", Value: "part of a model name or of provider/model", Example: "model:opus"},
+	{Name: "model", Value: "part of a model name or of provider/model; several with commas", Example: "model:opus", Many: true},
 	{Name: "cwd", Value: "a directory, or any below it", Example: "cwd:~/src/app"},
-	{Name: "project", Value: "a path, or its last element", Example: "project:app"},
-	{Name: "session", Value: "the beginning of a session id", Example: "session:01a1f7de"},
+	{Name: "project", Value: "a path, or its last element; several with commas", Example: "project:app", Many: true},
+	{Name: "session", Value: "the beginning of a session id; several with commas", Example: "session:01a1f7de", Many: true},
 	{Name: "title", Value: "part of the session's name", Example: "title:auth"},
 	{Name: "label", Value: "part of a label; finds the labelled entries", Example: "label:keep"},
 	{Name: "branch", Value: "active, abandoned or any", Example: "branch:abandoned", Values: []string{"active", "abandoned", "any"}},

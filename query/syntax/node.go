@@ -72,6 +72,18 @@ type Field struct {
 	Pos
 }
 
+// Values returns the values of the field, of which any is enough: those that commas
+// separate, unless they are quoted.
+func (n *Field) Values() []string {
+	if row := LookupField(n.Name); n.Quoted || row == nil || !row.Many {
+		return []string{n.Value}
+	}
+	if values := strings.FieldsFunc(n.Value, func(r rune) bool { return r == ',' }); len(values) > 0 {
+		return values
+	}
+	return []string{n.Value}
+}
+
 func (n *List) String() string { return join(n.Items, " ", n) }
 func (n *And) String() string  { return join(n.Items, " AND ", n) }
 func (n *Or) String() string   { return join(n.Items, " OR ", n) }

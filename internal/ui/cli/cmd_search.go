@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"pigrep/index"
 	"pigrep/internal/near"
@@ -73,12 +74,28 @@ pigrep --sort newest -C 2 'cmd:"docker build"'
 pigrep --json ENOENT`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && a.canShow() && opensTUI(cmd) {
+				return runTUI(cmd.Context(), a, &tuiOptions{sharedOptions: o.sharedOptions, sort: o.sort})
+			}
 			o.query = strings.Join(args, " ")
 			return runSearch(cmd.Context(), a, o)
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
+}
+
+// opensTUI reports whether a search without words can open the TUI: it has all flags that
+// were given.
+func opensTUI(cmd *cobra.Command) bool {
+	ui := &cobra.Command{}
+	(&tuiOptions{}).addFlags(ui)
+	opens := true
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		same := ui.Flags().Lookup(f.Name)
+		opens = opens && same != nil && !same.Hidden
+	})
+	return opens
 }
 
 func runSearch(ctx context.Context, a *App, o *searchOptions) error {

@@ -26,6 +26,8 @@ type tuiOptions struct {
 	sort      string
 	print     bool
 	noHistory bool
+
+	how resumeOptions // how Enter resumes: fork and in
 }
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
@@ -194,22 +196,7 @@ func wideEnough(req query.Request) scope.Scope {
 // and edited in the TUI.
 func (o *sharedOptions) seed(words string, req query.Request) string {
 	text := strings.TrimSpace(words)
-	add := func(name string, values ...string) {
-		var fields []string
-		for _, v := range values {
-			if f := syntax.SetField("", name, v); f != "" {
-				fields = append(fields, f)
-			}
-		}
-		switch all := strings.Join(fields, " OR "); {
-		case len(fields) == 0:
-			return
-		case len(fields) > 1:
-			text += " (" + all + ")"
-		default:
-			text += " " + all
-		}
-	}
+	add := func(name string, values ...string) { text = syntax.AddField(text, name, values...) }
 	var kinds []string
 	for _, k := range req.Kinds {
 		kinds = append(kinds, string(k))

@@ -208,7 +208,8 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error)
 		return nil, err
 	}
 	defer t.Close()
-	o := &resumeOptions{exec: !b.options.print}
+	o := b.options.how
+	o.exec = !b.options.print
 	r, err := o.plan(b.app, t)
 	if gone, ok := errors.AsType[*directoryGoneError](err); ok {
 		command := "pigrep resume " + t.shortID(t.Record.ID)

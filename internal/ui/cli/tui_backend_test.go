@@ -3,8 +3,11 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -86,5 +89,54 @@ func TestTUIRebuildsADamagedIndex(t *testing.T) {
 	defer b.index.Close()
 	if n := b.find(t, "gateway"); n != want {
 		t.Errorf("%d hits after the rebuild, want %d", n, want)
+	}
+}
+
+// Flags that begin a TUI find what they find on the command line.
+func TestFlagsMeanTheSameInTheTUI(t *testing.T) {
+	t.Parallel()
+	b := newTestBackend(t)
+	for _, args := range []string{"--kind prompt,reply the", "--kind call,result --tool bash --tool edit test", "--project atlas --project parser-lab the", "--since 2026-01-01 --model sonnet token"} {
+		o, cmd := &tuiOptions{}, &cobra.Command{}
+		o.addFlags(cmd)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		o.query = strings.Join(cmd.Flags().Args(), " ")
+		req, err := o.request(b.app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ui, err := o.beginning(b.app)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Text, ui.Request.Text = o.query, ui.Query
+		ui.Request.Env.Now = b.app.Now()
+		var total []int
+		for _, r := range []query.Request{req, ui.Request} {
+			res, err := b.search(t.Context(), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total = append(total, res.TotalAny)
+		}
+		if total[0] == 0 || total[0] != total[1] {
+			t.Errorf("%s: %d hits on the command line, %d for %s", args, total[0], total[1], ui.Query)
+		}
+	}
+}
+
+// Flags alone open the TUI if it has all of them.
+func TestFlagsThatOpenTheTUI(t *testing.T) {
+	for args, want := range map[string]bool{"--here": true, "--since 1w --kind call": true, "--session-dir x --sort newest": true, "--flat": false, "--redact --here": false, "--json": false} {
+		cmd := &cobra.Command{}
+		(&searchOptions{}).addFlags(cmd)
+		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		if got := opensTUI(cmd); got != want {
+			t.Errorf("pigrep %s opens the TUI: %t, want %t", args, got, want)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package tui
 
 import (
+	"slices"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
@@ -67,7 +70,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	title := "filter"
 	if field == "" {
 		for _, f := range facetFields {
-			value := syntax.FieldValue(m.query.text, f.field)
+			value := strings.Join(syntax.FieldValues(m.query.text, f.field), ", ")
 			choices = append(choices, choice{label: f.label, note: terminal.Clean(value), on: value != "", value: f.field})
 		}
 	}
@@ -81,7 +84,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 		} else if f.Count > 0 {
 			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
 		}
-		c.on = syntax.FieldValue(m.query.text, f.Field) == f.Value
+		c.on = slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
 		if field == "" {
 			c.label = f.Field + ":" + c.label
 		}
@@ -114,10 +117,21 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	return menu
 }
 
-// setFilter writes a filter into the query. It widens the scope to include the kind.
+// setFilter writes a filter into the query in place of the values that its field has. The same
+// filter again removes it.
 func (m *Model) setFilter(f sessions.Facet) {
-	m.query.set(syntax.SetField(m.query.text, f.Field, f.Value))
-	if f.Field == "kind" && syntax.FieldValue(m.query.text, "kind") == f.Value && !m.scope().Holds(session.Kind(f.Value)) {
+	if values := syntax.FieldValues(m.query.text, f.Field); len(values) == 1 && values[0] == f.Value {
+		m.setField(f.Field)
+		return
+	}
+	m.setField(f.Field, f.Value)
+}
+
+// setField writes the values of a field into the query. It widens the scope to include the
+// kinds.
+func (m *Model) setField(name string, values ...string) {
+	m.query.set(syntax.SetField(m.query.text, name, values...))
+	if name == "kind" && slices.ContainsFunc(values, func(v string) bool { return !m.scope().Holds(session.Kind(v)) }) {
 		m.request.Scope = scope.All
 		m.say("scope: %s, which includes this kind", scope.All)
 	}
