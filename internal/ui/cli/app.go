@@ -43,6 +43,10 @@ type App struct {
 	LookPath   func(program string) (string, error)
 	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
 
+	// LeaveInterrupts leaves Ctrl-C to a program that has the terminal, until back is
+	// called; nil: this process never handles it.
+	LeaveInterrupts func() (back func())
+
 	// Background starts a program that outlives this process; nil: none may be started.
 	Background func(program string, args ...string) error
 

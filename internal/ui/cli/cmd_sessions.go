@@ -92,7 +92,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if o.print0 {
 		err = printer.Paths(a.out, list)
 	} else {
-		err = a.paged(ctx, &o.pagerOptions, func() error {
+		err = a.paged(&o.pagerOptions, func() error {
 			return out.Print(&printer.Sessions{
 				Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(x.reader.Summaries()),
 			})

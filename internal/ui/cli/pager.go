@@ -13,7 +13,7 @@ import (
 
 const (
 	envPager     = "PIGREP_PAGER"
-	defaultPager = "less -RFX"
+	defaultPager = "less"
 )
 
 // pagerOptions are the flags of commands with long output.
@@ -23,40 +23,54 @@ func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
 	addFlag(f, "no-pager", "", "", "do not use a pager", &o.noPager)
 }
 
-// pagerCommand returns the command of the pager, "" for none.
+// pagerCommand returns the command of the pager, "" for none. A pager that the user named
+// and that is not installed is reported.
 func (a *App) pagerCommand(o *pagerOptions) string {
 	if o.noPager || !a.Streams.OutTTY || a.Getenv("TERM") == "dumb" {
 		return ""
 	}
-	command := defaultPager
+	command, from := defaultPager, ""
 	for _, name := range []string{"PAGER", envPager} {
 		if v := strings.TrimSpace(a.Getenv(name)); v != "" {
-			command = v
+			command, from = v, name
 		}
 	}
 	if command == "cat" {
 		return ""
 	}
+	program := strings.Fields(command)[0]
+	// What only a shell can resolve is left to the shell.
+	if _, err := a.LookPath(program); err != nil && !strings.ContainsAny(program, "=$~`'\"\\(){}") {
+		if from != "" {
+			a.advise("set $"+from+" to a program that is installed, or use --no-pager", "printing without a pager: $%s is %q, which was not found", from, command)
+		}
+		return ""
+	}
 	return command
 }
 
-// paged runs write with its output in a pager, if one is wanted and available. Quitting
-// the pager early is not an error.
-func (a *App) paged(ctx context.Context, o *pagerOptions, write func() error) error {
+// paged runs write with its output in a pager, if one is wanted and available.
+func (a *App) paged(o *pagerOptions, write func() error) error {
 	command := a.pagerCommand(o)
 	if command == "" {
 		return write()
 	}
-	return a.pagedWith(ctx, command, write)
+	return a.pagedWith(command, write)
 }
 
-func (a *App) pagedWith(ctx context.Context, command string, write func() error) error {
-	cmd := shellCommand(ctx, command)
+// pagedWith runs write with its output in a pager. The user ends the pager whenever they
+// have read enough, so it is not an error if it ends early. Ctrl-C belongs to the pager,
+// which must never be killed: less would leave the terminal without echo.
+func (a *App) pagedWith(command string, write func() error) error {
+	cmd := shellCommand(context.Background(), command)
 	cmd.Stdout, cmd.Stderr = a.Streams.Out, a.Streams.Err
-	cmd.Env = append(a.Environ(), "LESSCHARSET=utf-8")
+	cmd.Env = append(a.Environ(), a.pagerEnvironment()...)
 	pipe, err := cmd.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("start the pager: %w", err)
+	}
+	if a.LeaveInterrupts != nil {
+		defer a.LeaveInterrupts()()
 	}
 	if err := cmd.Start(); err != nil {
 		a.logger().Debug("no pager", "command", command, "error", err)
@@ -71,14 +85,28 @@ func (a *App) pagedWith(ctx context.Context, command string, write func() error)
 	closeErr := pipe.Close()
 	a.out.Reset(results{a})
 	waitErr := cmd.Wait()
-	if err == nil && closeErr != nil && !errors.Is(closeErr, os.ErrClosed) {
+	if err == nil && !errors.Is(closeErr, os.ErrClosed) {
 		err = closeErr
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](waitErr); ok && exit.ExitCode() == notFound {
 		// The shell has reported it; the output was not shown.
 		return &problem{code: codeIO, message: "pager not found: " + command, hint: "set $" + envPager + " to another one, or use --no-pager"}
 	}
+	if isClosedPipe(err) {
+		return nil
+	}
 	return err
+}
+
+// pagerEnvironment makes pagers show colours and UTF-8. As with git, less leaves short
+// output on the screen, unless $LESS has the user's own options. Options are put before
+// those, because one at the end of theirs may take the rest as its value.
+func (a *App) pagerEnvironment() []string {
+	less := "FRX"
+	if own := a.Getenv("LESS"); own != "" {
+		less = "-R " + own
+	}
+	return []string{"LESS=" + less, "LESSCHARSET=utf-8"}
 }
 
 // notFound is the exit code of a shell that cannot find a command.

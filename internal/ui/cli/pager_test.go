@@ -1,6 +1,10 @@
 package cli
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+)
 
 func TestPagerCommand(t *testing.T) {
 	for _, test := range []struct {
@@ -10,7 +14,7 @@ func TestPagerCommand(t *testing.T) {
 		noPager bool
 		want    string
 	}{
-		{"default", nil, true, false, "less -RFX"},
+		{"default", nil, true, false, "less"},
 		{"pipe", nil, false, false, ""},
 		{"flag", nil, true, true, ""},
 		{"PAGER", map[string]string{"PAGER": "most"}, true, false, "most"},
@@ -19,10 +23,44 @@ func TestPagerCommand(t *testing.T) {
 		{"dumb terminal", map[string]string{"TERM": "dumb"}, true, false, ""},
 	} {
 		a, _, _ := testApp(t)
+		a.LookPath = func(program string) (string, error) { return "/bin/" + program, nil }
 		a.Getenv = func(name string) string { return test.env[name] }
 		a.Streams.OutTTY, a.Streams.InTTY = test.tty, test.tty
 		if got := a.pagerCommand(&pagerOptions{noPager: test.noPager}); got != test.want {
 			t.Errorf("%s: pagerCommand = %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+// A pager that is not installed is reported if the user named it; the output is shown
+// without one.
+func TestPagerNotFound(t *testing.T) {
+	for _, test := range []struct {
+		pager, want, warning string
+	}{
+		{"", "", ""},
+		{"bat -p", "", `$PAGER is "bat -p", which was not found`},
+		{"BAT_STYLE=plain bat", "BAT_STYLE=plain bat", ""}, // only a shell knows
+	} {
+		a, _, errs := testApp(t)
+		a.LookPath = func(string) (string, error) { return "", errors.New("not found") }
+		a.Getenv = func(name string) string { return map[string]string{"PAGER": test.pager}[name] }
+		a.Streams.OutTTY = true
+		if got := a.pagerCommand(&pagerOptions{}); got != test.want {
+			t.Errorf("PAGER=%q: pagerCommand = %q, want %q", test.pager, got, test.want)
+		}
+		if got := errs.String(); (got == "") != (test.warning == "") || !strings.Contains(got, test.warning) {
+			t.Errorf("PAGER=%q: stderr %q, want %q", test.pager, got, test.warning)
+		}
+	}
+}
+
+func TestPagerEnvironment(t *testing.T) {
+	for own, want := range map[string]string{"": "LESS=FRX", "-i": "LESS=-R -i", "iP%f": "LESS=-R iP%f"} {
+		a, _, _ := testApp(t)
+		a.Getenv = func(string) string { return own }
+		if got := a.pagerEnvironment()[0]; got != want {
+			t.Errorf("with LESS=%q: %s, want %s", own, got, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -28,7 +29,8 @@ func Main() int {
 	umask := privateFiles()
 	// A panic in a goroutine prints its message without all stacks.
 	debug.SetTraceback("none")
-	ctx, stop := untilSignal()
+	var borrowed atomic.Int32 // by programs to which Ctrl-C belongs
+	ctx, stop := untilSignal(&borrowed)
 	defer stop()
 
 	// A directory that does not exist on this system stays empty.
@@ -51,6 +53,10 @@ func Main() int {
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
 		Replace:    func(dir string, argv []string) error { return replaceProcess(dir, argv, umask) },
+		LeaveInterrupts: func() (back func()) {
+			borrowed.Add(1)
+			return func() { borrowed.Add(-1) }
+		},
 		Background: startInBackground,
 		Agents:     agents.All(),
 	}
@@ -64,20 +70,26 @@ func Main() int {
 var errTerminated = errors.New("terminated")
 
 // untilSignal returns a context that ends on Ctrl-C or SIGTERM. A second signal kills
-// the process.
-func untilSignal() (ctx context.Context, stop func()) {
+// the process. While borrowed is not 0, Ctrl-C is ignored.
+func untilSignal(borrowed *atomic.Int32) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			if s == syscall.SIGTERM {
-				cancel(errTerminated)
+		for {
+			select {
+			case s := <-signals:
+				if s == os.Interrupt && borrowed.Load() > 0 {
+					continue
+				}
+				signal.Stop(signals)
+				if s == syscall.SIGTERM {
+					cancel(errTerminated)
+				}
+				cancel(nil)
+			case <-ctx.Done():
 			}
-			cancel(nil)
-		case <-ctx.Done():
+			return
 		}
 	}()
 	return ctx, func() {

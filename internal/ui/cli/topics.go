@@ -111,7 +111,7 @@ var variables = [][2]string{
 	{"NO_COLOR", "no colours, with any value; --color overrides it"},
 	{"FORCE_COLOR", "text for people, with colours, in a pipe too, with any value but 0"},
 	{"TERM", "dumb: no colours, no pager, no TUI"},
-	{envPager + ", PAGER", "the pager for long output on a terminal, instead of less -RFX; cat for none"},
+	{envPager + ", PAGER", "the pager for long output on a terminal, instead of less; cat for none"},
 	{"VISUAL, EDITOR", "the editor with which `pigrep tui` opens session files, instead of vi"},
 	{"XDG_STATE_HOME", "where `pigrep tui` keeps the query history, instead of ~/.local/state"},
 	{"COLUMNS", "the width of the output, instead of the terminal's"},

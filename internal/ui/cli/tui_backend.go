@@ -221,9 +221,9 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error)
 	return &tui.Resume{Dir: r.Dir, Argv: r.Argv, Command: r.Command, Warnings: r.Warnings}, nil
 }
 
-// uiPager is the default pager in the TUI. It stays open if everything fits on a screen,
-// and starts at the entry.
-const uiPager = "less -R '+/^" + printer.FocusMark + "'"
+// uiPager is less in the TUI. It stays open if everything fits on a screen, and starts at
+// the entry.
+const uiPager = "less -+F -+X '+/^" + printer.FocusMark + "'"
 
 // show shows the conversation of the entry in a pager.
 func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
@@ -271,13 +271,10 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 	case defaultPager:
 		command = uiPager
 		if t.entry < 0 {
-			command = "less -R +G"
+			command = "less -+F -+X +G"
 		}
 	}
-	if err := a.pagedWith(ctx, command, write); !isClosedPipe(err) {
-		return err
-	}
-	return nil
+	return a.pagedWith(command, write)
 }
 
 // borrow returns a copy of the app that uses the terminal of the TUI.

@@ -40,3 +40,10 @@ func TestKeyBindings(t *testing.T) {
 		})
 	}
 }
+
+// Long output goes through any pager without loss, and Ctrl-C there does no harm.
+func TestPager(t *testing.T) {
+	t.Parallel()
+	testkit.Program(t, "less")
+	driven(t, "pager.sh")
+}
