@@ -32,7 +32,7 @@ until_shown 'There it is.' 'code-0'
 
 # A pager that is not installed costs nothing but a line.
 run "clear; PAGER='no-such-pager -p' $show:aaaa0005 --around 0; echo code-\$?"
-until_shown 'There it is.' 'no-such-pager' 'not found' 'code-0'
+until_shown 'There it is.' 'no pager: no-such-pager' 'code-0'
 
 # A pager that ends early has shown enough.
 run "clear; PAGER=true $show; echo code-\$?"

@@ -42,7 +42,7 @@ func (a *App) pagerCommand(o *pagerOptions) string {
 	// What only a shell can resolve is left to the shell.
 	if _, err := a.LookPath(program); err != nil && !strings.ContainsAny(program, "=$~`'\"\\(){}") {
 		if from != "" {
-			a.advise("set $"+from+" to a program that is installed, or use --no-pager", "printing without a pager: $%s is %q, which was not found", from, command)
+			a.advise("set $"+from+" to a program that is installed, or use --no-pager", "no pager: %s ($%s) was not found", program, from)
 		}
 		return ""
 	}

@@ -39,7 +39,7 @@ func TestPagerNotFound(t *testing.T) {
 		pager, want, warning string
 	}{
 		{"", "", ""},
-		{"bat -p", "", `$PAGER is "bat -p", which was not found`},
+		{"bat -p", "", "no pager: bat ($PAGER) was not found"},
 		{"BAT_STYLE=plain bat", "BAT_STYLE=plain bat", ""}, // only a shell knows
 	} {
 		a, _, errs := testApp(t)
