@@ -18,7 +18,9 @@ type Show struct {
 	Focus    map[int]bool // the entries that were named, by their index in the file
 	Gaps     map[int]bool // entries that follow a gap
 	Full     bool         // fold nothing
-	Unfold   bool         // fold nothing of the entries in Focus
+	Unfold   bool         // fold no text of the entries in Focus
+	Open     map[int]bool // entries of which nothing is folded
+	FoldHint string       // how to unfold an entry; "" for --full
 	Whole    bool         // the conversation, not the neighbourhood of an entry
 	Branches bool         // mark abandoned entries, since several branches are shown
 }

@@ -33,6 +33,7 @@ func (p *transcript) call(w waitingCall) {
 		p.out.WriteByte('\n')
 	}
 	p.last = "call"
+	p.own(w.entry)
 	p.callLine(w.call, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
 }
 
@@ -79,6 +80,14 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 			continue
 		}
 		room := p.body(bodyIndent) - terminal.Width(name)
+		var rest []line // of a first line that is too long and must not be clipped
+		if limit < 0 {
+			fits := max(minBodyColumns, room-terminal.Width(right)-2)
+			if parts := breakLine(l, fits, lookPlain); p.Width > 0 && len(parts) > 1 {
+				rest = breakLine(l[len(parts[0].text):], p.body(resultIndent), lookPlain)
+				l = parts[0].text
+			}
+		}
 		id := right
 		switch {
 		case p.Width == 0:
@@ -92,6 +101,9 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 			l, id = terminal.Clip(l, max(minBodyColumns, room)), ""
 		}
 		fmt.Fprintln(p.out, indent+p.style(look, name)+l+p.dim(id))
+		for _, part := range rest {
+			fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
+		}
 	}
 	p.more(resultIndent, hidden)
 }
@@ -223,6 +235,7 @@ func (p *transcript) result(e *entry.Entry) {
 			break
 		}
 	}
+	p.own(e)
 	if !asked {
 		p.heading(e, "result "+terminal.Clean(e.Tool), kindLooks[session.KindResult])
 	} else if p.s.Focus[e.Index] {
@@ -241,8 +254,8 @@ func (p *transcript) result(e *entry.Entry) {
 		case b.Image != nil:
 			fmt.Fprintln(p.out, resultIndent+p.dim(imageText(b.Image)))
 		case b.Kind == session.KindDetails, b.Kind == session.KindOther:
-			if p.s.Full {
-				p.foldedBlock(resultIndent, b)
+			if p.open(e) {
+				p.foldedBlock(e, resultIndent, b)
 			}
 			continue
 		default:

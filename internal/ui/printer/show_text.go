@@ -48,6 +48,17 @@ type transcript struct {
 	last    string // what was printed last: "" at the start, "head", "body", "call" or "note"
 	waiting []waitingCall
 	failed  bool // the next line is the first of a failure
+
+	written int     // bytes that have left out
+	owners  []owner // of the text so far
+}
+
+// owner is the entry that the text from an offset on belongs to.
+type owner struct{ at, entry int }
+
+// own assigns what is printed from now on to an entry.
+func (p *transcript) own(e *entry.Entry) {
+	p.owners = append(p.owners, owner{p.written + p.out.Len(), e.Index})
 }
 
 type waitingCall struct {
@@ -56,7 +67,39 @@ type waitingCall struct {
 }
 
 func (s *Show) text(t *text) error {
-	p := &transcript{text: t, s: s, out: &strings.Builder{}}
+	return s.print(&transcript{text: t, s: s, out: &strings.Builder{}})
+}
+
+// Line is a line of a conversation.
+type Line struct {
+	Text  string
+	Entry int // the index in the file of the entry that it belongs to; -1 above the first
+}
+
+// Lines returns the text as lines that know their entries. A blank line belongs to the
+// entry above it.
+func (s *Show) Lines(look Look) ([]Line, error) {
+	var out strings.Builder
+	p := &transcript{text: &text{w: &out, Look: look}, s: s, out: &strings.Builder{}}
+	if err := s.print(p); err != nil {
+		return nil, err
+	}
+	var lines []Line
+	at, now, next := 0, -1, -1
+	for l := range strings.SplitSeq(strings.TrimRight(out.String(), "\n"), "\n") {
+		for len(p.owners) > 0 && p.owners[0].at <= at {
+			next, p.owners = p.owners[0].entry, p.owners[1:]
+		}
+		if l != "" {
+			now = next
+		}
+		lines = append(lines, Line{l, now})
+		at += len(l) + 1
+	}
+	return lines, nil
+}
+
+func (s *Show) print(p *transcript) error {
 	p.facts()
 	for e, err := range s.Entries {
 		if err != nil {
@@ -77,7 +120,8 @@ func (s *Show) text(t *text) error {
 }
 
 func (p *transcript) flush() error {
-	_, err := io.WriteString(p.w, p.out.String())
+	n, err := io.WriteString(p.w, p.out.String())
+	p.written += n
 	p.out.Reset()
 	return err
 }
@@ -236,6 +280,7 @@ func (p *transcript) entry(e *entry.Entry) {
 	case session.TypeMessage, session.TypeCompaction, session.TypeBranchSummary:
 		p.release()
 	}
+	p.own(e)
 	lines := p.lineLimit(e, promptLines)
 	switch {
 	case e.Role == session.RoleUser:
@@ -276,8 +321,13 @@ func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 	return usual
 }
 
-// whole reports whether nothing of an entry is folded.
-func (p *transcript) whole(e *entry.Entry) bool { return p.s.Full || p.s.Unfold && p.s.Focus[e.Index] }
+// open reports whether nothing of an entry is folded.
+func (p *transcript) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.Index] }
+
+// whole reports whether no text of an entry is folded; its details may be.
+func (p *transcript) whole(e *entry.Entry) bool {
+	return p.open(e) || p.s.Unfold && p.s.Focus[e.Index]
+}
 
 // heading prints what an entry is, its time and its id.
 func (p *transcript) heading(e *entry.Entry, what string, look ansi.Style) {
@@ -330,7 +380,7 @@ func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 		b := &e.View.Blocks[i]
 		switch b.Kind {
 		case session.KindDetails, session.KindData, session.KindOther, session.KindSystem:
-			p.foldedBlock(bodyIndent, b)
+			p.foldedBlock(e, bodyIndent, b)
 		default:
 			p.prose(b, limit)
 		}
@@ -427,14 +477,14 @@ func (p *transcript) reply(e *entry.Entry) {
 			p.prose(b, p.lineLimit(e, promptLines))
 			p.last = "body"
 		default:
-			p.foldedBlock(bodyIndent, b)
+			p.foldedBlock(e, bodyIndent, b)
 		}
 	}
 }
 
 func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	text := tidy(b.Text)
-	if p.s.Full || p.s.Focus[e.Index] {
+	if p.open(e) || p.s.Focus[e.Index] {
 		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
 		for _, l := range markdown(b.Text, p.body(bodyIndent+bodyIndent)) {
 			fmt.Fprintln(p.out, strings.TrimRight(bodyIndent+bodyIndent+p.dim(l.text), " "))
@@ -451,20 +501,22 @@ func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking ")+p.dim(p.cut(first, room)+note))
 }
 
+func (p *transcript) unfoldHint() string { return " (" + cmp.Or(p.s.FoldHint, "--full") + ")" }
+
 // foldedBlock prints the kind and size of a block that is not part of the
 // conversation; with --full its text.
-func (p *transcript) foldedBlock(indent string, b *session.Block) {
-	if b.Kind == session.KindDetails && !p.s.Full {
+func (p *transcript) foldedBlock(e *entry.Entry, indent string, b *session.Block) {
+	if b.Kind == session.KindDetails && !p.open(e) {
 		return
 	}
-	if p.s.Full {
+	if p.open(e) {
 		fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)))
 		for _, l := range markdown(b.Text, p.body(indent+bodyIndent)) {
 			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.dim(l.text), " "))
 		}
 		return
 	}
-	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+" (--full)"))
+	fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)+", "+human.Bytes(int64(len(b.Text)))+p.unfoldHint()))
 }
 
 // summary prints the summary of a compaction or of a branch.
@@ -477,7 +529,7 @@ func (p *transcript) summary(e *entry.Entry) {
 		if b := &e.View.Blocks[i]; b.Kind == session.KindSummary {
 			p.prose(b, p.lineLimit(e, summaryLines))
 		} else {
-			p.foldedBlock(bodyIndent, b)
+			p.foldedBlock(e, bodyIndent, b)
 		}
 	}
 	p.last = "body"
@@ -489,7 +541,7 @@ func (p *transcript) shell(e *entry.Entry) {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		if b.Shell == nil {
-			p.foldedBlock(bodyIndent, b)
+			p.foldedBlock(e, bodyIndent, b)
 			continue
 		}
 		p.command(bodyIndent, "$ ", b.Shell.Command, "", p.lineLimit(e, commandLines))
@@ -506,7 +558,7 @@ func (p *transcript) shell(e *entry.Entry) {
 
 // aside prints the size of an entry that few want to read; with --full its text.
 func (p *transcript) aside(e *entry.Entry, what string) {
-	if p.s.Full || p.s.Focus[e.Index] {
+	if p.open(e) || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
 		for i := range e.View.Blocks {
 			p.prose(&e.View.Blocks[i], p.lineLimit(e, summaryLines))
@@ -518,7 +570,7 @@ func (p *transcript) aside(e *entry.Entry, what string) {
 	for i := range e.View.Blocks {
 		size += len(e.View.Blocks[i].Text)
 	}
-	p.remark(e, what+", "+human.Bytes(int64(size))+" (--full)")
+	p.remark(e, what+", "+human.Bytes(int64(size))+p.unfoldHint())
 }
 
 // remark prints an entry of one line.
@@ -543,7 +595,7 @@ func (p *transcript) other(e *entry.Entry) {
 	if e.CustomType != "" {
 		what += " " + terminal.Clean(e.CustomType)
 	}
-	if p.s.Full || p.s.Focus[e.Index] {
+	if p.open(e) || p.s.Focus[e.Index] {
 		p.heading(e, what, dimLook)
 		for i := range e.View.Blocks {
 			p.prose(&e.View.Blocks[i], p.lineLimit(e, focusLines))
