@@ -42,6 +42,7 @@ require (
 )
 
 require (
+	charm.land/bubbles/v2 v2.2.1
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
 	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
 	github.com/bits-and-blooms/bitset v1.24.6 // indirect

@@ -97,7 +97,7 @@ keys Escape
 until_shown '── Find'
 
 # Filters edit the text of the query.
-keys C-f
+keys F2
 until_shown 'filter:' 'project'
 type_ 'kind:call'
 until_shown 'kind:call'

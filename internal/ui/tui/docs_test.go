@@ -25,9 +25,9 @@ func TestDocs(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, g := range Keys() {
-		fmt.Fprintf(&b, "\n### %s\n\n| keys | what they do |\n|---|---|\n", g.Title)
+		fmt.Fprintf(&b, "\n### %s\n\n| keys | what they do | setting |\n|---|---|---|\n", g.Title)
 		for _, r := range g.Rows {
-			fmt.Fprintf(&b, "| %s | %s |\n", r.Keys, r.Help)
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", r.Keys, r.Help, r.Name)
 		}
 	}
 	b.WriteString("\n")

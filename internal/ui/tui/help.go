@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
+	bubbles "charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -23,31 +26,47 @@ func (m *Model) toggleHelp() tea.Cmd {
 
 func (h *help) scroll(n int) { h.top += n }
 
+// keyHelp returns the renderer of keys and what they do, for a width.
+func (v view) keyHelp(width int) bubbles.Model {
+	h := bubbles.New()
+	h.ShortSeparator, h.FullSeparator = " · ", "  "
+	h.Styles = bubbles.Styles{
+		Ellipsis: v.dim, ShortKey: v.dim, ShortDesc: v.dim, ShortSeparator: v.dim,
+		FullKey: v.prompt, FullDesc: v.plain, FullSeparator: v.plain,
+	}
+	h.SetWidth(width)
+	return h
+}
+
+// keyColumn is the most that the keys of an action take of a line of help.
+const keyColumn = 26
+
 // render returns height lines, each width cells wide.
-func (h *help) render(v view, width, height int) []string {
-	const column = 28
+func (h *help) render(v view, groups []KeyGroup, width, height int) []string {
+	column := min(keyColumn, width/3)
+	painted := v.keyHelp(0)
 	var all []string
-	for i, g := range Keys() {
+	for i, g := range groups {
 		if i > 0 {
 			all = append(all, "")
 		}
 		all = append(all, v.title.Render(g.Title))
+		var rows []key.Binding
 		for _, r := range g.Rows {
-			keys, indent := "  "+r.Keys, column
-			if width < 2*column {
-				indent = 6
-			}
-			room := max(8, width-indent)
-			text := strings.Split(ansi.Wordwrap(r.Help, room, ""), "\n")
-			if terminal.Width(keys)+2 > indent {
-				all = append(all, v.prompt.Render(keys))
-				keys = ""
-			}
-			for _, t := range text {
-				all = append(all, v.prompt.Render(terminal.Fit(keys, indent))+t)
-				keys = ""
+			keys := strings.Split(ansi.Wordwrap(r.Keys, column, ""), "\n")
+			text := strings.Split(ansi.Wordwrap(r.Help, max(8, width-column-4), ""), "\n")
+			for i := range max(len(keys), len(text)) {
+				k, t := strings.Repeat(" ", column), ""
+				if i < len(keys) {
+					k = terminal.Fit(keys[i], column)
+				}
+				if i < len(text) {
+					t = text[i]
+				}
+				rows = append(rows, key.NewBinding(key.WithKeys(r.Keys), key.WithHelp("  "+k, " "+t)))
 			}
 		}
+		all = append(all, strings.Split(painted.FullHelpView([][]key.Binding{rows}), "\n")...)
 	}
 	h.height = height
 	h.top = max(0, min(h.top, len(all)-height))
@@ -61,4 +80,38 @@ func (h *help) render(v view, width, height int) []string {
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	return lines
+}
+
+// hint returns the key of an action, for the last line.
+func (m *Model) hint(name, what string) key.Binding {
+	i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name })
+	if i < 0 || len(m.keys[i].keys) == 0 {
+		return key.NewBinding(key.WithDisabled())
+	}
+	return fixedHint(keyName(m.keys[i].keys[0]), what)
+}
+
+// fixedHint is the hint at a key that cannot be changed.
+func fixedHint(name, what string) key.Binding {
+	return key.NewBinding(key.WithKeys(name), key.WithHelp(name, what))
+}
+
+// hints returns the most important keys of the part that has the focus, the most important
+// first.
+func (m *Model) hints() []key.Binding {
+	switch m.place() {
+	case inHelp:
+		return []key.Binding{fixedHint("Esc", "back")}
+	case inMenu:
+		return []key.Binding{fixedHint("Enter", "choose"), fixedHint("Esc", "back")}
+	case inFind:
+		return []key.Binding{fixedHint("Enter", "done"), fixedHint("Esc", "cancel")}
+	case inPreview:
+		return []key.Binding{fixedHint("?", "help"), m.hint("find", "find"), fixedHint("Enter", "resume"), m.hint("switch-pane", "back")}
+	}
+	first := m.hint("help", "help")
+	if m.isEmpty() {
+		first = fixedHint("?", "help")
+	}
+	return []key.Binding{first, fixedHint("Enter", "resume"), m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("switch-pane", "preview")}
 }

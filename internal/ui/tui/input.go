@@ -14,7 +14,8 @@ import (
 // clipboard looks for programs on the PATH whenever the process starts.
 type input struct {
 	text string
-	at   int // byte offset of the cursor, between characters
+	at   int    // byte offset of the cursor, between characters
+	last string // what was cut last
 }
 
 func (i *input) set(text string) {
@@ -77,17 +78,33 @@ func (i *input) wordRight() {
 	i.at += len(rest) - len(word) + end
 }
 
-func (i *input) backspace()  { i.cut(i.previous(), i.at) }
-func (i *input) delete()     { i.cut(i.at, i.next()) }
-func (i *input) deleteLine() { i.cut(0, i.at) }
+func (i *input) backspace() { i.remove(i.previous(), i.at) }
+func (i *input) delete()    { i.remove(i.at, i.next()) }
+func (i *input) cutLeft()   { i.cut(0, i.at) }
+func (i *input) cutRight()  { i.cut(i.at, len(i.text)) }
+func (i *input) paste()     { i.insert(i.last) }
 
-func (i *input) deleteWord() {
+func (i *input) cutWordLeft() {
 	end := i.at
 	i.wordLeft()
 	i.cut(i.at, end)
 }
 
+func (i *input) cutWordRight() {
+	start := i.at
+	i.wordRight()
+	i.cut(start, i.at)
+}
+
+// cut removes text, which paste inserts again.
 func (i *input) cut(from, to int) {
+	if from < to {
+		i.last = i.text[from:to]
+	}
+	i.remove(from, to)
+}
+
+func (i *input) remove(from, to int) {
 	i.text = i.text[:from] + i.text[to:]
 	i.at = from
 }

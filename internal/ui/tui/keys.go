@@ -26,6 +26,7 @@ const (
 type KeyRow struct {
 	Keys string // for people
 	Help string
+	Name string // in the settings file; "" if the keys cannot be changed
 }
 
 // KeyGroup is a titled part of the table of keys.
@@ -37,6 +38,7 @@ type KeyGroup struct {
 // binding binds keys, named as bubbletea names them, to an action.
 type binding struct {
 	group string
+	name  string // of the action in the settings file; "" if its keys cannot be changed
 	keys  []string
 	in    place
 	help  string              // "" to leave it out of help
@@ -54,63 +56,70 @@ const (
 	groupRest   = "Everywhere"
 )
 
-// bindings is the one table of keys; help and docs are made from it. The first row
-// that matches wins.
+// bindings is the one table of keys; help, docs and settings are made from it. The first row
+// that matches wins. Keys that edit a line are those of readline; what is particular to pigrep
+// is on function keys, on Alt, and on control keys that readline does not use for editing.
 var bindings []binding
 
 func init() {
 	bindings = []binding{
-		{groupFound, []string{"down", "ctrl+n", "ctrl+j"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
-		{groupFound, []string{"up", "ctrl+p", "ctrl+k"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
-		{groupFound, []string{"pgdown"}, inList | inMenu, "page down", nil, func(m *Model) tea.Cmd { return m.page(1) }},
-		{groupFound, []string{"pgup"}, inList | inMenu, "page up", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
-		{groupFound, []string{"tab"}, inMain, "switch between list and preview", nil, (*Model).switchPane},
-		{groupFound, []string{"shift+down"}, inList, "scroll the preview down; Shift-↑ scrolls it up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
-		{groupFound, []string{"shift+up"}, inList, "", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+		{groupFound, "next", []string{"down", "ctrl+n"}, inList | inMenu, "next hit", nil, func(m *Model) tea.Cmd { return m.move(1) }},
+		{groupFound, "previous", []string{"up", "ctrl+p"}, inList | inMenu, "previous hit", nil, func(m *Model) tea.Cmd { return m.move(-1) }},
+		{groupFound, "page-down", []string{"pgdown"}, inList | inMenu, "page down", nil, func(m *Model) tea.Cmd { return m.page(1) }},
+		{groupFound, "page-up", []string{"pgup"}, inList | inMenu, "page up", nil, func(m *Model) tea.Cmd { return m.page(-1) }},
+		{groupFound, "switch-pane", []string{"tab"}, inMain, "switch between list and preview", nil, (*Model).switchPane},
+		{groupFound, "preview-down", []string{"shift+down"}, inList, "scroll the preview down", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupFound, "preview-up", []string{"shift+up"}, inList, "scroll the preview up", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 
-		{groupDo, []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},
-		{groupDo, []string{"ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
-		{groupDo, []string{"ctrl+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
-		{groupDo, []string{"ctrl+y"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
+		{groupDo, "", []string{"enter"}, inMain, "resume the session: pi runs in its directory", nil, (*Model).resume},
+		{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
+		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
+		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
 
-		{groupSearch, []string{"ctrl+f"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
-		{groupSearch, []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
-		{groupSearch, []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
-		{groupSearch, []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
-		{groupSearch, []string{"esc"}, inAny, "go back; clear the query; quit", nil, (*Model).back},
+		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
+		{groupSearch, "scope", []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
+		{groupSearch, "order", []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
+		{groupSearch, "history", []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},
+		{groupSearch, "", []string{"esc", "ctrl+g"}, inAny, "go back; clear the query; quit", nil, (*Model).back},
 
-		{groupRead, []string{"down", "j", "ctrl+n", "ctrl+j"}, inPreview | inHelp, "scroll down a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
-		{groupRead, []string{"up", "k", "ctrl+p", "ctrl+k"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
-		{groupRead, []string{"pgdown", "space", "f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
-		{groupRead, []string{"pgup", "b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
-		{groupRead, []string{"home", "g"}, inPreview | inHelp, "to the top", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-far) }},
-		{groupRead, []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.scrollPreview(far) }},
-		{groupRead, []string{"/"}, inPreview, "find in the conversation", nil, (*Model).openFind},
-		{groupRead, []string{"n"}, inPreview, "next match", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
-		{groupRead, []string{"N"}, inPreview, "previous match", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
+		{groupRead, "read-down", []string{"down", "j", "ctrl+n"}, inPreview | inHelp, "scroll down a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(1) }},
+		{groupRead, "read-up", []string{"up", "k", "ctrl+p"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
+		{groupRead, "read-page-down", []string{"pgdown", "space", "f", "ctrl+f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
+		{groupRead, "read-page-up", []string{"pgup", "b", "ctrl+b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
+		{groupRead, "read-top", []string{"home", "g"}, inPreview | inHelp, "to the top", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-far) }},
+		{groupRead, "read-end", []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.scrollPreview(far) }},
+		{groupRead, "find", []string{"/"}, inPreview, "find in the conversation", nil, (*Model).openFind},
+		{groupRead, "find-next", []string{"n"}, inPreview, "next match", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
+		{groupRead, "find-previous", []string{"N"}, inPreview, "previous match", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
 
-		{groupWrite, []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
-		{groupWrite, []string{"right"}, inText, "move right", nil, edit((*input).right)},
-		{groupWrite, []string{"alt+b", "ctrl+left", "alt+left"}, inText, "move left a word", nil, edit((*input).wordLeft)},
-		{groupWrite, []string{"alt+f", "ctrl+right", "alt+right"}, inText, "move right a word", nil, edit((*input).wordRight)},
-		{groupWrite, []string{"home", "ctrl+a"}, inText, "move to the start", nil, edit((*input).home)},
-		{groupWrite, []string{"end"}, inText, "move to the end", nil, edit((*input).end)},
-		{groupWrite, []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
-		{groupWrite, []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor", nil, edit((*input).delete)},
-		{groupWrite, []string{"ctrl+w", "alt+backspace"}, inText, "delete the word before the cursor", nil, edit((*input).deleteWord)},
-		{groupWrite, []string{"ctrl+u"}, inText, "delete everything before the cursor", nil, edit((*input).deleteLine)},
+		{groupWrite, "left", []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
+		{groupWrite, "right", []string{"right", "ctrl+f"}, inText, "move right", nil, edit((*input).right)},
+		{groupWrite, "word-left", []string{"alt+b", "ctrl+left", "alt+left"}, inText, "move left a word", nil, edit((*input).wordLeft)},
+		{groupWrite, "word-right", []string{"alt+f", "ctrl+right", "alt+right"}, inText, "move right a word", nil, edit((*input).wordRight)},
+		{groupWrite, "start", []string{"home", "ctrl+a"}, inText, "move to the start", nil, edit((*input).home)},
+		{groupWrite, "end", []string{"end", "ctrl+e"}, inText, "move to the end", nil, edit((*input).end)},
+		{groupWrite, "", []string{"ctrl+d"}, inList, "", (*Model).isEmpty, func(*Model) tea.Cmd { return tea.Quit }},
+		{groupWrite, "backspace", []string{"backspace", "ctrl+h"}, inText, "delete the character before the cursor", nil, edit((*input).backspace)},
+		{groupWrite, "delete", []string{"delete", "ctrl+d"}, inText, "delete the character at the cursor; Ctrl-D in an empty query quits", nil, edit((*input).delete)},
+		{groupWrite, "cut-word-left", []string{"ctrl+w", "alt+backspace"}, inText, "cut the word before the cursor", nil, edit((*input).cutWordLeft)},
+		{groupWrite, "cut-word-right", []string{"alt+d"}, inText, "cut the word after the cursor", nil, edit((*input).cutWordRight)},
+		{groupWrite, "cut-left", []string{"ctrl+u"}, inText, "cut everything before the cursor", nil, edit((*input).cutLeft)},
+		{groupWrite, "cut-right", []string{"ctrl+k"}, inText, "cut everything after the cursor", nil, edit((*input).cutRight)},
+		{groupWrite, "paste", []string{"ctrl+y"}, inText, "paste what was cut last", nil, edit((*input).paste)},
 
-		{groupRest, []string{"f1"}, inAny, "show these keys; so does ? while the query is empty, and in the preview", nil, (*Model).toggleHelp},
-		{groupRest, []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
-		{groupRest, []string{"?"}, inList, "", func(m *Model) bool { return m.query.text == "" }, (*Model).toggleHelp},
-		{groupRest, []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
-		{groupRest, []string{"ctrl+l"}, inAny, "redraw", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
-		{groupRest, []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
-		{groupRest, []string{"ctrl+c"}, inAny, "quit", nil, (*Model).interrupt},
-		{"", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
-		{"", []string{"enter"}, inMenu, "", nil, (*Model).choose},
+		{groupRest, "help", []string{"f1"}, inAny, "show these keys; so does ? in an empty query and in the preview", nil, (*Model).toggleHelp},
+		{groupRest, "", []string{"?"}, inPreview | inHelp, "", nil, (*Model).toggleHelp},
+		{groupRest, "", []string{"?"}, inList, "", (*Model).isEmpty, (*Model).toggleHelp},
+		{groupRest, "", []string{"q"}, inHelp | inPreview, "", nil, (*Model).back},
+		{groupRest, "redraw", []string{"ctrl+l"}, inAny, "redraw", nil, func(*Model) tea.Cmd { return tea.ClearScreen }},
+		{groupRest, "suspend", []string{"ctrl+z"}, inAny, "suspend", func(m *Model) bool { return !m.options.Print }, func(*Model) tea.Cmd { return tea.Suspend }},
+		{groupRest, "", []string{"ctrl+c"}, inAny, "quit", nil, (*Model).interrupt},
+		{"", "", []string{"enter"}, inFind, "", nil, (*Model).closeFind},
+		{"", "", []string{"enter"}, inMenu, "", nil, (*Model).choose},
 	}
 }
+
+func (m *Model) isEmpty() bool { return m.query.text == "" }
 
 // far is more lines than any conversation has.
 const far = 1 << 40
@@ -130,15 +139,17 @@ func edit(change func(*input)) func(*Model) tea.Cmd {
 
 // mouseRows describes what the mouse does.
 var mouseRows = []KeyRow{
-	{"wheel", "scroll what is under the pointer"},
-	{"click", "select a hit; switch to the preview or the list"},
+	{"wheel", "scroll what is under the pointer", ""},
+	{"click", "select a hit; switch to the preview or the list", ""},
 }
 
-// Keys returns the table of keys, for help and docs.
-func Keys() []KeyGroup {
+// Keys returns the table of keys, for docs.
+func Keys() []KeyGroup { return keyGroups(bindings) }
+
+func keyGroups(table []binding) []KeyGroup {
 	var groups []KeyGroup
-	for _, b := range bindings {
-		if b.group == "" || b.help == "" {
+	for _, b := range table {
+		if b.group == "" || b.help == "" || len(b.keys) == 0 {
 			continue
 		}
 		i := slices.IndexFunc(groups, func(g KeyGroup) bool { return g.Title == b.group })
@@ -150,14 +161,14 @@ func Keys() []KeyGroup {
 		for _, k := range b.keys {
 			names = append(names, keyName(k))
 		}
-		groups[i].Rows = append(groups[i].Rows, KeyRow{strings.Join(names, " "), b.help})
+		groups[i].Rows = append(groups[i].Rows, KeyRow{strings.Join(names, " "), b.help, b.name})
 	}
 	return append(groups, KeyGroup{"Mouse", mouseRows})
 }
 
 var keyNames = map[string]string{
 	"up": "↑", "down": "↓", "left": "←", "right": "→", "pgdown": "PgDn", "pgup": "PgUp", "esc": "Esc", "enter": "Enter", "tab": "Tab",
-	"space": "Space", "home": "Home", "end": "End", "backspace": "Backspace", "delete": "Del", "f1": "F1",
+	"space": "Space", "home": "Home", "end": "End", "backspace": "Backspace", "delete": "Del",
 	"ctrl": "Ctrl", "shift": "Shift", "alt": "Alt",
 }
 
@@ -167,7 +178,7 @@ func keyName(key string) string {
 	for i, p := range parts {
 		if name, ok := keyNames[p]; ok {
 			parts[i] = name
-		} else if len(parts) > 1 {
+		} else if len(parts) > 1 || len(p) > 1 {
 			parts[i] = strings.ToUpper(p)
 		}
 	}
@@ -178,8 +189,8 @@ func keyName(key string) string {
 func (m *Model) key(k tea.KeyPressMsg) tea.Cmd {
 	m.message = message{}
 	name := k.String()
-	for i := range bindings {
-		b := &bindings[i]
+	for i := range m.keys {
+		b := &m.keys[i]
 		if b.in&m.place() == 0 || !slices.Contains(b.keys, name) && !slices.Contains(b.keys, k.Keystroke()) || b.when != nil && !b.when(m) {
 			continue
 		}

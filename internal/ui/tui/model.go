@@ -22,6 +22,7 @@ type Model struct {
 	options Options
 	ctx     context.Context // ends with the program
 	styles  styles
+	keys    []binding
 
 	width, height int
 
@@ -79,7 +80,7 @@ func (m *Model) crashed(value any) {
 
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
-	m := &Model{options: o, ctx: ctx, styles: newStyles(true), request: o.Request, history: history{path: o.History}}
+	m := &Model{options: o, ctx: ctx, styles: newStyles(true), keys: bindings, request: o.Request, history: history{path: o.History}}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
 	return m

@@ -195,8 +195,8 @@ func TestResume(t *testing.T) {
 
 func TestCopy(t *testing.T) {
 	d := drive(t, Options{}, 80, 24)
-	d.keys("token", "ctrl+y")
-	d.keys("tab", "ctrl+y")
+	d.keys("token", "alt+c")
+	d.keys("tab", "alt+c")
 	var got []string
 	for _, msg := range d.msgs {
 		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
@@ -225,6 +225,39 @@ func TestEscape(t *testing.T) {
 	}
 }
 
+// The keys of readline edit a line as they do in a shell.
+func TestReadline(t *testing.T) {
+	tests := []struct {
+		keys       []string
+		text, left string // left of the cursor
+	}{
+		{[]string{"ctrl+a"}, "auth token file", ""},
+		{[]string{"ctrl+a", "ctrl+f", "ctrl+f", "ctrl+b"}, "auth token file", "a"},
+		{[]string{"ctrl+a", "alt+f"}, "auth token file", "auth"},
+		{[]string{"alt+b"}, "auth token file", "auth token "},
+		{[]string{"ctrl+a", "ctrl+e"}, "auth token file", "auth token file"},
+		{[]string{"ctrl+a", "ctrl+d"}, "uth token file", ""},
+		{[]string{"ctrl+h"}, "auth token fil", "auth token fil"},
+		{[]string{"ctrl+w"}, "auth token ", "auth token "},
+		{[]string{"ctrl+a", "alt+d"}, " token file", ""},
+		{[]string{"alt+b", "ctrl+k"}, "auth token ", "auth token "},
+		{[]string{"alt+b", "ctrl+u"}, "file", ""},
+		{[]string{"alt+b", "ctrl+k", "ctrl+a", "ctrl+y"}, "fileauth token ", "file"},
+		{[]string{"ctrl+w", "ctrl+y", "ctrl+y"}, "auth token filefile", "auth token filefile"},
+	}
+	for _, test := range tests {
+		d := drive(t, Options{Query: "auth token file"}, 80, 24)
+		d.keys(test.keys...)
+		if d.query.text != test.text || d.query.text[:d.query.at] != test.left {
+			t.Errorf("%v: %q, left of the cursor %q; want %q and %q", test.keys, d.query.text, d.query.text[:d.query.at], test.text, test.left)
+		}
+	}
+	d := drive(t, Options{Query: "x"}, 80, 24)
+	if d.keys("ctrl+u", "ctrl+d"); !d.quit || d.done.Interrupted {
+		t.Errorf("Ctrl-D in an empty query: quit %t", d.quit)
+	}
+}
+
 func TestQuestionMark(t *testing.T) {
 	d := drive(t, Options{}, 80, 24)
 	d.keys("?")
@@ -250,7 +283,7 @@ func TestScopeAndSort(t *testing.T) {
 	if last.Scope != "all" || last.Sort != rank.Newest {
 		t.Errorf("asked in scope %q, order %d", last.Scope, last.Sort)
 	}
-	d.keys("ctrl+s", "ctrl+f", "kind:call", "enter")
+	d.keys("ctrl+s", "f2", "kind:call", "enter")
 	if last.Scope != "all" && last.Scope != "prompts" || last.Text != "token kind:call" {
 		t.Errorf("asked %q in scope %q", last.Text, last.Scope)
 	}

@@ -84,7 +84,7 @@ func TestScreens(t *testing.T) {
 		{"reading", []string{"up", "tab"}},
 		{"finding", []string{"/", "needle"}},
 		{"the next place", []string{"enter", "n", "n"}},
-		{"the filters", []string{"esc", "ctrl+f"}},
+		{"the filters", []string{"esc", "f2"}},
 		{"narrowed", []string{"to"}},
 		{"a filter set", []string{"backspace", "backspace", "down", "enter", "enter"}},
 		{"nothing found", []string{"ctrl+u", "tokn"}},

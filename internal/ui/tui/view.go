@@ -82,7 +82,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	body := m.height - 1
 	switch {
 	case m.help != nil:
-		lines = m.help.render(v, m.width, body)
+		lines = m.help.render(v, keyGroups(m.keys), m.width, body)
 	case m.menu != nil:
 		var x int
 		lines, x = m.menu.render(v, m.width, body)
@@ -259,36 +259,22 @@ func (m *Model) status(v view) string {
 			left, look = m.search.notice, v.notice
 		}
 	}
-	left = terminal.Clip(terminal.Clean(left), m.width)
-	right := m.hints()
-	if terminal.Width(left)+terminal.Width(right)+3 > m.width { // the last of them then
-		hints := strings.Split(right, " · ")
-		right = hints[len(hints)-1]
+	left = terminal.Clean(left)
+	hints := m.hints()
+	least := terminal.Width(v.keyHelp(0).ShortHelpView(hints[:1]))
+	const gap = 2
+	if m.message.text == "" { // a message matters more than a hint
+		left = terminal.Clip(left, max(m.width/2, m.width-least-gap))
 	}
-	room := m.width - terminal.Width(left) - terminal.Width(right)
-	if room < 3 {
+	room := m.width - terminal.Width(left) - gap
+	if room < least {
 		return terminal.Fit(look.Render(left), m.width)
 	}
-	return look.Render(left) + strings.Repeat(" ", room) + v.dim.Render(right)
-}
-
-// hints returns the most important keys of the part that has the focus.
-func (m *Model) hints() string {
-	switch m.place() {
-	case inHelp:
-		return "Esc back"
-	case inMenu:
-		return "Enter choose · Esc back"
-	case inFind:
-		return "Enter done · Esc cancel"
-	case inPreview:
-		return "/ find · Enter resume · Tab back · ? help"
+	for len(hints) > 1 && terminal.Width(v.keyHelp(0).ShortHelpView(hints)) > room {
+		hints = hints[:len(hints)-1]
 	}
-	help := "? help"
-	if m.query.text != "" {
-		help = "F1 help"
-	}
-	return "Enter resume · Ctrl-O read · Tab preview · " + help
+	right := v.keyHelp(room).ShortHelpView(hints)
+	return look.Render(left) + strings.Repeat(" ", m.width-terminal.Width(left)-terminal.Width(right)) + right
 }
 
 // counts returns number of hits, time, freshness and scope.
