@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/filters":     48,
+	"pigrep/internal/ui/diff":        48,
 	"pigrep/query/similar":           47,
 	"pigrep/query/audit":             46,
 	"pigrep/query/fix":               46,
@@ -91,6 +92,7 @@ var sealed = map[string][]string{
 	"github.com/schollz/progressbar":   {"pigrep/internal/ui/cli"},
 	"github.com/pelletier/go-toml":     {"pigrep/internal/ui/cli"},
 	"github.com/cpuguy83/":             {"pigrep/internal/ui/cli/man"},
+	"github.com/aymanbagabas/go-udiff": {"pigrep/internal/ui/diff"},
 	"charm.land/bubble":                {"pigrep/internal/ui/tui"},
 	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
 }

@@ -46,7 +46,11 @@ func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 		view.TokensBefore, _ = p.json.Int(m.fields.Find("tokensBefore"))
 	default:
 		if m.kind != session.KindOther && m.fields != nil {
-			return p.viewBlocks(view, m.kind)
+			done = p.viewBlocks(view, m.kind)
+			if m.role == session.RoleToolResult {
+				p.viewDiff(view)
+			}
+			return done
 		}
 	}
 	return nil
@@ -108,6 +112,7 @@ func (p *parser) viewCall(c *call) *session.Call {
 			call.Command = p.command(m.Val)
 		}
 	}
+	edits(call)
 	return call
 }
 

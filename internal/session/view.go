@@ -4,7 +4,8 @@ package session
 // Parts are pieces for searching. It is valid as long as its entry.
 type View struct {
 	Blocks       []Block
-	TokensBefore int64 // compaction: tokens of the context before it, 0 if unknown
+	TokensBefore int64  // compaction: tokens of the context before it, 0 if unknown
+	Diff         []byte // result: what the tool recorded of its edits, nil if it recorded no diff
 }
 
 // Block is one piece of a View. At most one of Call, Image and Shell is set;
@@ -26,7 +27,22 @@ type Call struct {
 	Command   []byte     // the shell command among the arguments, nil if it runs none
 	Nested    bool       // another tool made it
 	Failed    bool       // known only for nested calls
+	Edits     []Edit     // what it changes in files, nil if it changes none or says so in another form
+	Diff      []byte     // of its edits, as the tool recorded it in its result or was given it; nil if there is none
 }
+
+// Edit is one change of a file.
+type Edit struct {
+	Path     string
+	Old, New []byte // decoded text: Old is replaced by New
+	Whole    bool   // New is the whole file
+}
+
+// PathNames are the names of arguments that hold the path a tool works on.
+var PathNames = []string{"path", "file_path", "filePath", "filename", "file", "dir", "directory"}
+
+// Path returns the path that the call works on, "" if it names none.
+func (c *Call) Path() string { return c.Argument(PathNames...) }
 
 // Argument is one argument of a call.
 type Argument struct {

@@ -42,8 +42,49 @@ type Entry struct {
 	Raw       []byte    // its JSON as written in the file
 }
 
-// Read reads entry i of the file.
+// Read reads entry i of the file. Calls that edit files have the diffs of their
+// results, wherever these are shown.
 func (c *Conversation) Read(i int) (*Entry, error) {
+	e, err := c.read(i)
+	if err != nil {
+		return nil, err
+	}
+	c.addDiffs(e)
+	if c.Redact {
+		e.redact()
+	}
+	return e, nil
+}
+
+// addDiffs adds to calls what their tools recorded of the edits. Without that, the
+// arguments of the calls have to do.
+func (c *Conversation) addDiffs(e *Entry) {
+	open := make(map[string]*session.Call)
+	for i := range e.View.Blocks {
+		if call := e.View.Blocks[i].Call; call != nil && call.ID != "" && len(call.Edits)+len(call.Diff) > 0 {
+			open[call.ID] = call
+		}
+	}
+	for i := e.Index + 1; i < len(c.Record.Nodes) && len(open) > 0; i++ {
+		switch n := &c.Record.Nodes[i]; {
+		case n.Role == session.RoleToolResult:
+			result, err := c.read(i)
+			if err != nil {
+				return // whoever reads it learns of that
+			}
+			if call := open[result.ToolCallID]; call != nil {
+				delete(open, result.ToolCallID)
+				if result.View.Diff != nil {
+					call.Diff = result.View.Diff
+				}
+			}
+		case n.Type == session.TypeMessage:
+			return
+		}
+	}
+}
+
+func (c *Conversation) read(i int) (*Entry, error) {
 	n := &c.Record.Nodes[i]
 	e := &Entry{
 		Index: i, Branch: BranchOf(c.Tree, i), InContext: c.Tree.InContext(i),
@@ -57,9 +98,6 @@ func (c *Conversation) Read(i int) (*Entry, error) {
 		return nil, fmt.Errorf("read the entry at byte %d of %s: %w", n.Offset, c.Record.Path, err)
 	}
 	e.Raw = c.reader.buf
-	if c.Redact {
-		e.redact()
-	}
 	return e, nil
 }
 

@@ -93,3 +93,43 @@ func TestOpenCallsEnds(t *testing.T) {
 		}
 	}
 }
+
+const edited = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-01T00:00:00.000Z","cwd":"/p"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2026-03-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"edit","arguments":{"path":"x","oldText":"a","newText":"b"}},{"type":"toolCall","id":"c2","name":"edit","arguments":{"path":"y","oldText":"a","newText":"password=Zx81-qwPl0"}},{"type":"toolCall","id":"c3","name":"edit","arguments":{"path":"z","oldText":"a","newText":"b"}}]}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2026-03-01T00:00:02.000Z","message":{"role":"toolResult","toolCallId":"c2","toolName":"edit","content":"done","details":{"diff":"-2 a\n+2 password=Zx81-qwPl0"}}}
+{"type":"label","id":"l","parentId":"b","timestamp":"2026-03-01T00:00:03.000Z","targetId":"a","label":"edits"}
+{"type":"message","id":"c","parentId":"l","timestamp":"2026-03-01T00:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"edit","content":"done","details":{"diff":"-1 a\n+1 b"}}}
+{"type":"message","id":"d","parentId":"c","timestamp":"2026-03-01T00:00:04.000Z","message":{"role":"user","content":"go on"}}
+{"type":"message","id":"e","parentId":"d","timestamp":"2026-03-01T00:00:05.000Z","message":{"role":"toolResult","toolCallId":"c3","toolName":"edit","content":"done","details":{"diff":"-9 late\n+9 diff"}}}
+`
+
+// A call has the diff of its result, even if the result is not read. Of a diff with a
+// secret nothing is left but the masked arguments.
+func TestCallsHaveTheDiffsOfTheirResults(t *testing.T) {
+	for _, test := range []struct {
+		redact bool
+		want   []string
+	}{
+		{false, []string{"-1 a\n+1 b", "-2 a\n+2 password=Zx81-qwPl0", ""}},
+		{true, []string{"-1 a\n+1 b", "", ""}},
+	} {
+		c := converse(t, edited, edited)
+		c.Redact = test.redact
+		e, err := c.Read(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, b := range e.View.Blocks {
+			got = append(got, string(b.Call.Diff))
+			for _, edit := range b.Call.Edits {
+				if masked := !strings.Contains(string(edit.New), "Zx81"); test.redact && !masked {
+					t.Errorf("the edit %q has the secret", edit.New)
+				}
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("masked %v: diffs of calls (-want +got):\n%s", test.redact, diff)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package entry
 
 import (
+	"bytes"
+
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 )
@@ -10,6 +12,7 @@ func (e *Entry) redact() {
 	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
 	e.UserText = redact.Text(e.UserText)
 	e.Raw = redact.JSON(e.Raw)
+	e.View.Diff = redact.Bytes(e.View.Diff)
 	for i := range e.Parts {
 		e.Parts[i].Text = redact.Bytes(e.Parts[i].Text)
 	}
@@ -36,5 +39,14 @@ func redactCall(c *session.Call) {
 		} else {
 			a.Value = redact.Bytes(a.Value)
 		}
+	}
+	c.Diff = redact.Bytes(c.Diff)
+	for i := range c.Edits {
+		e := &c.Edits[i]
+		before, after := redact.Bytes(e.Old), redact.Bytes(e.New)
+		if !bytes.Equal(before, e.Old) || !bytes.Equal(after, e.New) {
+			c.Diff = nil // a secret of several lines is harder to find between numbers and signs
+		}
+		e.Old, e.New = before, after
 	}
 }

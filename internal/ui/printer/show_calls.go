@@ -58,7 +58,7 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 	}
 	summary := p.callSummary(c, full)
 	p.command(mark, name+" ", summary, right, 1)
-	if full && !(len(c.Arguments) == 1 && c.Argument(pathNames...) != "") {
+	if full && !(len(c.Arguments) == 1 && c.Path() != "") {
 		p.arguments(c)
 	}
 }
@@ -114,13 +114,10 @@ func commandOf(c *session.Call) (string, bool) {
 	return s, s != ""
 }
 
-// pathNames are the names of arguments that hold the path a tool works on.
-var pathNames = []string{"path", "file_path", "filePath", "filename", "file", "dir", "directory"}
-
 // callSummary is a call on one line: pattern and path, else all arguments. With bare
 // it is only the path.
 func (p *transcript) callSummary(c *session.Call, bare bool) string {
-	path := p.inside(c.Argument(pathNames...))
+	path := p.inside(c.Path())
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
 	var words []string
 	if pattern != "" && (path != "" || !bare) {
@@ -193,7 +190,7 @@ func changeSize(c *session.Call) string {
 			added = lines(after)
 		}
 		return fmt.Sprintf("(-%d +%d)", removed, added)
-	case content != "" && c.Argument(pathNames...) != "":
+	case content != "" && c.Path() != "":
 		return "(" + human.Plural(lines(content), "line", "lines") + ")"
 	}
 	return ""

@@ -1,0 +1,190 @@
+// Package diff says which lines a tool call removed from files and added to them. It
+// lays nothing out: each printer renders the same data its own way.
+//
+//	for _, f := range diff.Of(call) { // a file of the call; none if it edits no file
+//		head(f.Path, f.Added, f.Removed)
+//		for _, h := range f.Hunks { // a gap lies between hunks
+//			for _, l := range h.Lines {
+//				line(l.Kind, l.New, l.Text) // l.Kind is ' ', '+' or '-'
+//			}
+//		}
+//	}
+//
+// Paths and texts are as the session has them: printers must clean or escape them.
+package diff
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"pigrep/internal/session"
+)
+
+// Context is the number of unchanged lines that are kept on each side of a change.
+const Context = 3
+
+// Texts beyond one of these limits are not compared: all old lines count as removed
+// and all new ones as added.
+const (
+	maxBytes = 4 << 20
+	maxLines = 40_000
+)
+
+// File is what happened to one file.
+type File struct {
+	Path           string // as the call has it; "" if it has none
+	Whole          bool   // the added lines are all of the file
+	Hunks          []Hunk
+	Added, Removed int // lines
+}
+
+// Hunk is a run of adjacent lines.
+type Hunk struct{ Lines []Line }
+
+// Line is a line of a hunk.
+type Line struct {
+	Kind     Kind
+	Text     string // without its newline
+	Old, New int    // its number before and after, from 1; 0 if that is unknown or there is none
+}
+
+// Kind says what happened to a line. It is the sign before the line in a unified diff.
+type Kind byte
+
+// The kinds of lines.
+const (
+	Same    Kind = ' '
+	Added   Kind = '+'
+	Removed Kind = '-'
+)
+
+// Of returns what a call did to files: as its tool recorded it, else computed from its
+// arguments. It returns nil for a call that edits no file.
+func Of(c *session.Call) []File {
+	if len(c.Diff) > 0 {
+		if files := recorded(c); len(files) > 0 {
+			return files
+		}
+	}
+	var files []File
+	for i := range c.Edits {
+		e := &c.Edits[i]
+		if n := len(files); n == 0 || files[n-1].Path != e.Path || e.Whole || files[n-1].Whole {
+			files = append(files, File{Path: e.Path, Whole: e.Whole})
+		}
+		f := &files[len(files)-1]
+		for _, h := range compare(string(e.Old), string(e.New)) {
+			if !e.Whole { // where in the file it is, is not known
+				for i := range h.Lines {
+					h.Lines[i].Old, h.Lines[i].New = 0, 0
+				}
+			}
+			f.add(h)
+		}
+	}
+	return files
+}
+
+// recorded reads the diff of a call. Only one that names its files can be of several.
+func recorded(c *session.Call) []File {
+	path := c.Path()
+	several := false
+	for i := range c.Edits {
+		several = several || c.Edits[i].Path != c.Edits[0].Path
+		path = c.Edits[0].Path
+	}
+	files := parse(string(c.Diff))
+	for i := range files {
+		f := &files[i]
+		if f.Path == "" {
+			if several {
+				return nil
+			}
+			f.Path = path
+		}
+	}
+	return slices.DeleteFunc(files, func(f File) bool { return f.Added+f.Removed == 0 })
+}
+
+func (f *File) add(h Hunk) {
+	for i := range h.Lines {
+		switch h.Lines[i].Kind {
+		case Added:
+			f.Added++
+		case Removed:
+			f.Removed++
+		}
+	}
+	f.Hunks = append(f.Hunks, h)
+}
+
+// compare returns the hunks between two texts, with the numbers of lines in them.
+func compare(before, after string) []Hunk {
+	a, b := lines(before, after), lines(after, before)
+	if len(before)+len(after) > maxBytes || len(a)+len(b) > maxLines || len(a) == 0 || len(b) == 0 {
+		h := Hunk{Lines: make([]Line, 0, len(a)+len(b))}
+		for _, s := range a {
+			h.Lines = append(h.Lines, Line{Kind: Removed, Text: s})
+		}
+		for _, s := range b {
+			h.Lines = append(h.Lines, Line{Kind: Added, Text: s})
+		}
+		if len(h.Lines) == 0 {
+			return nil
+		}
+		number(h.Lines, 1, 1)
+		return []Hunk{h}
+	}
+	from := text(a)
+	unified, err := udiff.ToUnifiedDiff("", "", from, udiff.Lines(from, text(b)), Context)
+	if err != nil {
+		panic(err) // its own edits do not fit its own text
+	}
+	hunks := make([]Hunk, 0, len(unified.Hunks))
+	for _, h := range unified.Hunks {
+		hunk := Hunk{Lines: make([]Line, 0, len(h.Lines))}
+		for _, l := range h.Lines {
+			hunk.Lines = append(hunk.Lines, Line{Kind: kinds[l.Kind], Text: strings.TrimSuffix(l.Content, "\n")})
+		}
+		number(hunk.Lines, h.FromLine, h.ToLine)
+		hunks = append(hunks, hunk)
+	}
+	return hunks
+}
+
+var kinds = map[udiff.OpKind]Kind{udiff.Equal: Same, udiff.Insert: Added, udiff.Delete: Removed}
+
+// lines splits a text into lines. A newline at its end is a line of its own only if
+// the other text does not end so too: then the edit adds or removes it.
+func lines(s, other string) []string {
+	if s == "" {
+		return nil
+	}
+	if other == "" || strings.HasSuffix(other, "\n") {
+		s = strings.TrimSuffix(s, "\n")
+	}
+	all := strings.Split(s, "\n")
+	for i := range all {
+		all[i] = strings.TrimSuffix(all[i], "\r")
+	}
+	return all
+}
+
+func text(lines []string) string { return strings.Join(lines, "\n") + "\n" }
+
+// number numbers lines, the first of which would be at these numbers.
+func number(list []Line, before, after int) {
+	for i := range list {
+		l := &list[i]
+		if l.Kind != Added {
+			l.Old = before
+			before++
+		}
+		if l.Kind != Removed {
+			l.New = after
+			after++
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package diff
+
+import (
+	"fmt"
+
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"pigrep/internal/session"
+)
+
+// show writes files as a unified diff would, with numbers where they are known.
+func show(files []File) string {
+	var b strings.Builder
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s +%d -%d", f.Path, f.Added, f.Removed)
+		if f.Whole {
+			b.WriteString(" whole")
+		}
+		b.WriteByte('\n')
+		for i, h := range f.Hunks {
+			if i > 0 {
+				b.WriteString("@@\n")
+			}
+			for _, l := range h.Lines {
+				fmt.Fprintf(&b, "%d,%d%c%s\n", l.Old, l.New, l.Kind, l.Text)
+			}
+		}
+	}
+	return b.String()
+}
+
+func edit(path, before, after string) session.Edit {
+	return session.Edit{Path: path, Old: []byte(before), New: []byte(after)}
+}
+
+func TestOfArguments(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		edits []session.Edit
+		want  string
+	}{
+		{"none", nil, ""},
+		{"one line", []session.Edit{edit("a.go", "old", "new")}, "a.go +1 -1\n0,0-old\n0,0+new\n"},
+		{"deleted", []session.Edit{edit("a.go", "old\n", "")}, "a.go +0 -1\n0,0-old\n"},
+		{"inserted", []session.Edit{edit("a.go", "a\nb\n", "a\nx\nb\n")}, "a.go +1 -0\n0,0 a\n0,0+x\n0,0 b\n"},
+		{"a newline added at the end", []session.Edit{edit("a.go", "a", "a\n")}, "a.go +1 -0\n0,0 a\n0,0+\n"},
+		{"three lines around a change", []session.Edit{edit("a", "1\n2\n3\n4\n5\nx\n6\n7\n8\n9", "1\n2\n3\n4\n5\ny\n6\n7\n8\n9")},
+			"a +1 -1\n0,0 3\n0,0 4\n0,0 5\n0,0-x\n0,0+y\n0,0 6\n0,0 7\n0,0 8\n"},
+		{"Windows", []session.Edit{edit("a", "1\r\nx\r\n", "1\r\ny\r\n")}, "a +1 -1\n0,0 1\n0,0-x\n0,0+y\n"},
+		{"several of a file", []session.Edit{edit("a", "b", "c"), edit("a", "d", "e")}, "a +2 -2\n0,0-b\n0,0+c\n@@\n0,0-d\n0,0+e\n"},
+		{"of two files", []session.Edit{edit("a", "b", "c"), edit("z", "d", "e")}, "a +1 -1\n0,0-b\n0,0+c\nz +1 -1\n0,0-d\n0,0+e\n"},
+		{"a whole file", []session.Edit{{Path: "a", New: []byte("1\n2\n"), Whole: true}}, "a +2 -0 whole\n0,1+1\n0,2+2\n"},
+		{"an empty file", []session.Edit{{Path: "a", Whole: true}}, "a +0 -0 whole\n"},
+		{"nothing changes", []session.Edit{edit("a", "b", "b")}, "a +0 -0\n"},
+	} {
+		if diff := cmp.Diff(test.want, show(Of(&session.Call{Edits: test.edits}))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestOfRecorded(t *testing.T) {
+	for _, test := range []struct {
+		name, recorded, want string
+	}{
+		{"with numbers", "     ...\n  8 a\n  9 b\n 10 c\n 11 d\n-12 x\n+12 y\n+13 z\n 13 e\n     ...",
+			"arg +2 -1\n9,9 b\n10,10 c\n11,11 d\n12,0-x\n0,12+y\n0,13+z\n13,14 e\n"},
+		{"with bars", " 1|a\n-2|b\n", "arg +0 -1\n1,1 a\n2,0-b\n"},
+		{"two places", "-1 a\n+1 b\n 2 c\n   ...\n 8 d\n-9 e", "arg +1 -2\n1,0-a\n0,1+b\n2,2 c\n@@\n8,8 d\n9,0-e\n"},
+		{"unchanged lines between", "-1 a\n 2 b\n 3 c\n 4 d\n 5 e\n 6 f\n 7 g\n 8 h\n 9 i\n-10 j", "arg +0 -2\n1,0-a\n2,1 b\n3,2 c\n4,3 d\n@@\n7,6 g\n8,7 h\n9,8 i\n10,0-j\n"},
+		{"unchanged lines numbered from 1", "    ...\n  1 a\n  2 b\n-12 x\n 13 c\n    ...\n  1 d\n+30 y", "arg +1 -1\n10,10 a\n11,11 b\n12,0-x\n13,12 c\n@@\n30,29 d\n0,30+y\n"},
+		{"an empty line", " 1 \n+2 x\n 2 ", "arg +1 -0\n1,1 \n0,2+x\n2,3 \n"},
+		{"unified", "--- a/x.go\n+++ b/x.go\n@@ -3,2 +3,2 @@ func main() {\n a\n-b\n+c\n\\ No newline at end of file\n", "x.go +1 -1\n3,3 a\n4,0-b\n0,4+c\n"},
+		{"unified, two files", "--- x\t2026\n+++ x\t2026\n@@ -1 +1 @@\n-b\n+c\n--- /dev/null\n+++ y\n@@ -0,0 +1 @@\n+d\n", "x +1 -1\n1,0-b\n0,1+c\ny +1 -0\n0,1+d\n"},
+		{"signs alone", "-foo\n+bar baz", "arg +1 -1\n0,0-foo\n0,0+bar baz\n"},
+		{"envelope", "*** Begin Patch\n*** Update File: x.go\n@@ func main\n a\n-b\n+c\n*** Add File: y.go\n+d\n*** End Patch", "x.go +1 -1\n0,0 a\n0,0-b\n0,0+c\ny.go +1 -0 whole\n0,0+d\n"},
+		{"prose", "Changed the file.\nIt is fine now.", "arg +1 -1\n0,0-from\n0,0+to\n"},
+		{"nothing but context", " 1 a\n 2 b", "arg +1 -1\n0,0-from\n0,0+to\n"},
+		{"a number beyond all", "-99999999999999999999 a", "arg +0 -1\n0,0-99999999999999999999 a\n"},
+	} {
+		c := &session.Call{Edits: []session.Edit{edit("arg", "from", "to")}, Diff: []byte(test.recorded)}
+		if diff := cmp.Diff(test.want, show(Of(c))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+// A diff without paths cannot be told apart into files: the arguments can.
+func TestRecordedDiffOfSeveralFiles(t *testing.T) {
+	c := &session.Call{Edits: []session.Edit{edit("a", "b", "c"), edit("z", "d", "e")}, Diff: []byte("-1 b\n+1 c\n")}
+	if got := Of(c); len(got) != 2 || got[1].Path != "z" {
+		t.Errorf("Of gives\n%s, want one file for each path", show(got))
+	}
+}
+
+// apply makes the new text from the old one.
+func apply(t *rapid.T, before string, other string, all []Hunk) string {
+	old := lines(before, other)
+	var out []string
+	at := 0
+	for _, h := range all {
+		for _, l := range h.Lines {
+			if l.Kind != Added {
+				if l.Old-1 < at {
+					t.Fatalf("line %d comes after line %d", l.Old, at)
+				}
+				out = append(out, old[at:l.Old-1]...)
+				if at = l.Old; old[at-1] != l.Text {
+					t.Fatalf("line %d is %q, in the diff %q", at, old[at-1], l.Text)
+				}
+			}
+			if l.Kind != Removed {
+				if len(out)+1 != l.New {
+					t.Fatalf("line %d of the new text has number %d", len(out)+1, l.New)
+				}
+				out = append(out, l.Text)
+			}
+		}
+	}
+	return strings.Join(append(out, old[at:]...), "\n")
+}
+
+// Applied to the old text, the hunks give the new one.
+func TestHunksLeadToTheNewText(t *testing.T) {
+	line := rapid.SampledFrom([]string{"a", "b", "c", "", "  a", "é"})
+	text := rapid.Custom(func(t *rapid.T) string {
+		s := strings.Join(rapid.SliceOfN(line, 0, 60).Draw(t, "lines"), "\n")
+		if rapid.Bool().Draw(t, "newline") {
+			s += "\n"
+		}
+		return s
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := text.Draw(t, "before"), text.Draw(t, "after")
+		got := apply(t, before, after, compare(before, after))
+		if want := strings.Join(lines(after, before), "\n"); got != want {
+			t.Errorf("applied to %q the diff gives %q, want %q", before, got, want)
+		}
+	})
+}
+
+// Diffs of huge texts take time in proportion to them.
+func TestHugeTextsAreQuick(t *testing.T) {
+	var a, b strings.Builder
+	for i := range maxLines/2 - 1 {
+		fmt.Fprintf(&a, "%d\n", i)
+		fmt.Fprintf(&b, "%d\n", i*7919%20011)
+	}
+	huge := strings.Repeat("x\n", 4<<20)
+	for name, pair := range map[string][2]string{
+		"at the limit of lines": {a.String(), b.String()},
+		"beyond it":             {huge, strings.Repeat("y\n", 1000)},
+		"long lines":            {strings.Repeat("x", 16<<20), strings.Repeat("y", 16<<20)},
+	} {
+		start := time.Now()
+		n := len(compare(pair[0], pair[1]))
+		if took := time.Since(start); took > 3*time.Second || n == 0 {
+			t.Errorf("%s: %d hunks in %v, want some in less than 3s", name, n, took)
+		}
+	}
+}
+
+// Whatever a session has, its lines add up.
+func FuzzParse(f *testing.F) {
+	f.Add("@@ -1 +1 @@\n-a\n+b")
+	f.Add(" 1 a\n-2 b\n   ...\n+3 c")
+	f.Add("*** Begin Patch\n*** Add File: x\n+a")
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, file := range parse(s) {
+			added, removed := 0, 0
+			for _, h := range file.Hunks {
+				if len(h.Lines) == 0 {
+					t.Errorf("%q has a hunk without lines", s)
+				}
+				for _, l := range h.Lines {
+					if l.Old < 0 || l.New < 0 || strings.Contains(l.Text, "\n") {
+						t.Errorf("%q has the line %+v", s, l)
+					}
+					switch l.Kind {
+					case Added:
+						added++
+					case Removed:
+						removed++
+					}
+				}
+			}
+			if added != file.Added || removed != file.Removed {
+				t.Errorf("%q: +%d -%d, but +%d -%d lines", s, file.Added, file.Removed, added, removed)
+			}
+		}
+	})
+}
