@@ -16,7 +16,7 @@ shown() {
 	run "clear; $* $show; echo code-\$?"
 	until_shown 'Find the needle'
 	[[ $(screen) != *ESC* && $(screen) != *code-0* ]] || fail "$*: not as a pager shows it"
-	tm capture-pane -pe | grep -q $'\e\\[' || fail "$*: without colours"
+	[[ $(tm capture-pane -pe) == *$'\e['* ]] || fail "$*: without colours"
 	keys q
 	until_shown 'code-0'
 }
