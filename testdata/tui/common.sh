@@ -15,7 +15,7 @@ sed -i.bak "s|@PROJECT@|$work/home/project|" "$work/sessions/needle.jsonl"
 rm -f "$work/sessions/needle.jsonl.bak"
 touch -t 202601010000 "$work/sessions/needle.jsonl" # another pi is not suspected in it
 cp "$pigrep" "$work/bin/pigrep"
-printf '#!/bin/sh\necho ran-pi in "$(pwd)"\n' >"$work/bin/pi"
+printf '#!/bin/sh\necho ran-pi in "$(pwd)" with "$@"\n' >"$work/bin/pi"
 chmod +x "$work/bin/pi"
 
 export HOME=$work/home XDG_STATE_HOME=$work/state XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config XDG_DATA_HOME=$work/data

@@ -27,14 +27,21 @@ import (
 
 type resumeOptions struct {
 	sharedOptions
+	manner
 	words []string
-	exec  bool
-	fork  bool
-	in    string
+	last  bool
+}
+
+// manner is how a session is resumed.
+type manner struct {
+	exec bool
+	fork bool
+	in   string
 }
 
 func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	addFlag(f, "last", "", "", "the latest session of this directory, or if it has none, of all", &o.last)
 	addFlag(f, "exec", "", "", "run the command: pi replaces pigrep", &o.exec)
 	addFlag(f, "fork", "", "", "continue in a new session with the same history; the old one is unchanged", &o.fork)
 	addFlag(f, "in", "", "DIR", "the project has moved to DIR; pi forks the session there", &o.in)
@@ -44,16 +51,22 @@ func (o *resumeOptions) addFlags(cmd *cobra.Command) {
 func newResumeCommand(a *App) *cobra.Command {
 	o := &resumeOptions{}
 	cmd := &cobra.Command{
-		Use:   "resume {SESSION | QUERY...}",
+		Use:   "resume [SESSION | QUERY...]",
 		Short: "Print the command that resumes a session, or run it",
 		Long: `Print the command that resumes a session in its directory. SESSION is a path, an
-id, or the start of one; anything else is a query. When several sessions match,
-they are listed on a terminal; in a pipe the best match is used.
+id, or the start of one; anything else is a query. Without either, or when
+several sessions match, choose one on a terminal: type to narrow the list, and
+press Enter. In a pipe, the best match of a query is used.
+
+--last takes the latest session that passes the filters: of the current
+directory or below it, or if there is none, of any directory.
 
 pigrep first checks what pi needs: that the file exists and pi can open it, and
 that the directory exists. Pi always continues at the last entry of a session;
 if it would not restore the entry that was found, a warning says so.`,
-		Example: `pigrep resume 01a1f7de
+		Example: `pigrep resume
+pigrep resume --last --exec
+pigrep resume 01a1f7de
 pigrep resume login redirect --exec
 eval "$(pigrep resume --here retry)"
 pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
@@ -68,9 +81,6 @@ pigrep resume 01a1f7de --in ~/src/app-moved --exec`,
 }
 
 func runResume(ctx context.Context, a *App, o *resumeOptions) error {
-	if strings.TrimSpace(strings.Join(o.words, "")) == "" {
-		return usagef("`pigrep sessions` lists all sessions", "resume needs a session, or words to search for")
-	}
 	if o.exec && (o.json || o.jsonl) {
 		return usagef("", "--exec and --json cannot be combined")
 	}
@@ -82,6 +92,9 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.query() == "" && !o.last && a.canPick() {
+		return o.pick(ctx, a)
+	}
 	p, err := o.locate(a)
 	if err != nil {
 		return err
@@ -92,6 +105,10 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	}
 	defer x.Close()
 	t, err := o.find(ctx, a, x, req)
+	if errors.Is(err, errSeveral) {
+		a.afterwards = nil // the TUI updates the index
+		return o.pick(ctx, a)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,10 +130,26 @@ func runResume(ctx context.Context, a *App, o *resumeOptions) error {
 	return a.replace(dir, r.Argv)
 }
 
+func (o *resumeOptions) query() string { return strings.TrimSpace(strings.Join(o.words, " ")) }
+
+// canPick reports whether the user can choose a session in the TUI. Like other choosers it
+// opens the terminal itself if stdout is read by a shell, as in eval "$(pigrep resume)".
+func (a *App) canPick() bool {
+	return !a.json && a.Streams.InTTY && (a.Streams.OutTTY || a.Streams.ErrTTY) && a.Getenv("TERM") != "dumb"
+}
+
+// pick lets the user choose the session in the TUI.
+func (o *resumeOptions) pick(ctx context.Context, a *App) error {
+	return runTUI(ctx, a, &tuiOptions{sharedOptions: o.sharedOptions, query: o.query(), print: !o.exec, how: o.manner})
+}
+
+// errSeveral means that several sessions match, and the user is there to choose.
+var errSeveral = errors.New("several sessions match")
+
 // find returns the session that the words name or find, with the entry of its best
 // hit.
 func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query.Request) (*target, error) {
-	if len(o.words) == 1 {
+	if len(o.words) == 1 && !o.last {
 		t, err := findTarget(a, x, o.words[0])
 		p, isProblem := errors.AsType[*problem](err)
 		switch {
@@ -127,25 +160,39 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 		}
 		// Otherwise it is a word to search for.
 	}
-	req.Text, req.Resume = strings.Join(o.words, " "), x.agents.ResumeCommand
-	req.Limit = maxCandidates + 1
-	list, err := sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req))
+	req.Text, req.Resume = o.query(), x.agents.ResumeCommand
+	var list *sessions.Response
+	var err error
+	if o.last {
+		list, err = o.latest(ctx, a, x, req)
+	} else {
+		if req.Text != "" {
+			req.Limit = maxCandidates + 1
+		}
+		list, err = sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req))
+	}
 	if err != nil {
 		return nil, searchProblem(ctx, err)
 	}
 	for _, w := range list.Warnings {
 		a.warn("%s", w)
 	}
-	if len(list.Sessions) == 0 {
-		a.advise("`pigrep sessions` lists all sessions", "no session matches %s", req.Text)
+	switch n := len(list.Sessions); {
+	case n == 0:
+		what := "no session passes the filters"
+		if req.Text != "" {
+			what = "no session matches " + req.Text
+		}
+		a.advise("`pigrep sessions` lists all sessions", "%s", what)
 		o.suggest(a, suggestion{false, list.DidYouMean, list.Words, list.Removed})
 		if !x.state.Complete {
 			return nil, errIncomplete
 		}
 		return nil, errNothingFound
-	}
-	if len(list.Sessions) > 1 && a.Streams.InTTY && a.Streams.OutTTY && !a.json {
-		return nil, o.manySessions(a, x, list)
+	case n > 1 && a.canShow() && !a.json:
+		return nil, errSeveral
+	case n > 1 && req.Text == "":
+		return nil, o.needsOne(a, x, list)
 	}
 	s := &list.Sessions[0]
 	entry := ""
@@ -155,8 +202,39 @@ func (o *resumeOptions) find(ctx context.Context, a *App, x *snapshot, req query
 	return openTarget(a, x, s.SessionPath, entry)
 }
 
-// manySessions returns the error for words that match several sessions.
-func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Response) error {
+// latest lists the latest session: of the working directory, or if it has none, of all that
+// pass the filters. With a text, sessions that have every word come first.
+func (o *resumeOptions) latest(ctx context.Context, a *App, x *snapshot, req query.Request) (list *sessions.Response, err error) {
+	req.Limit = query.All
+	if req.CWD == "" {
+		req.CWD = a.WorkDir
+		if list, err = sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req)); err != nil {
+			return nil, err
+		}
+		req.CWD = ""
+	}
+	elsewhere := list != nil && len(list.Sessions) == 0
+	if list == nil || elsewhere {
+		if list, err = sessions.List(ctx, x.reader, x.agents, disk{}, sessions.FromSearch(req)); err != nil {
+			return nil, err
+		}
+	}
+	if len(list.Sessions) > 0 {
+		if elsewhere {
+			a.warn("no session was started in this directory or below it: this is the latest of all")
+		}
+		last := slices.MaxFunc(list.Sessions, func(s, than sessions.Session) int {
+			whole := cmp.Compare(min(s.Hits, 1), min(than.Hits, 1))
+			return cmp.Or(whole, s.Modified.Compare(than.Modified.Time))
+		})
+		list.Sessions = []sessions.Session{last}
+	}
+	return list, nil
+}
+
+// needsOne returns the error for a command without words that cannot ask, with the
+// sessions it could resume.
+func (o *resumeOptions) needsOne(a *App, x *snapshot, list *sessions.Response) error {
 	summaries := x.reader.Summaries()
 	lineage := sessions.NewLineage(summaries)
 	var found []*session.Summary
@@ -165,13 +243,12 @@ func (o *resumeOptions) manySessions(a *App, x *snapshot, list *sessions.Respons
 			found = append(found, &summaries[at])
 		}
 	}
-	best := shell.Of(runtime.GOOS).Quote(nameAmong(found, found[0], sessions.ShortIDs(summaries)))
-	return &problem{code: codeAmbiguous, message: "several sessions match, best match first", candidates: a.candidates(x, found),
-		hint: "pick one: pigrep resume " + best}
+	return &problem{code: codeUsage, message: "resume needs a session or words to search for, or a terminal to choose on; the latest sessions:",
+		candidates: a.candidates(x, found), hint: "name one, or take the latest: pigrep resume --last"}
 }
 
 // plan builds the command and checks that it will work.
-func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
+func (o *manner) plan(a *App, t *target) (*printer.Resume, error) {
 	rec := t.Record
 	r := &printer.Resume{Session: printer.SessionFacts{
 		SessionHit: query.Describe(&rec.Summary, t.agents.ResumeCommand), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
@@ -211,7 +288,7 @@ func (o *resumeOptions) plan(a *App, t *target) (*printer.Resume, error) {
 const codeCannotResume = "cannot-resume"
 
 // chooseDir sets the directory to run pi in.
-func (o *resumeOptions) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
+func (o *manner) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
 	if o.in != "" {
 		dir := a.absolute(o.in)
 		if err := checkDir(dir); err != nil {
@@ -280,7 +357,7 @@ func checkDir(dir string) error {
 const justNow = time.Minute
 
 // warnings lists what the user may not expect when resuming the session.
-func (o *resumeOptions) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
+func (o *manner) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
 	var list []string
 	rec := t.Record
 	info, err := t.file.Stat()

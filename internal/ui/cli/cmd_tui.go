@@ -27,7 +27,7 @@ type tuiOptions struct {
 	print     bool
 	noHistory bool
 
-	how resumeOptions // how Enter resumes: fork and in
+	how manner // of resuming; exec is the opposite of print
 }
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {

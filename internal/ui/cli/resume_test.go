@@ -39,26 +39,32 @@ func several(t *testing.T, tty bool) (*App, func(...string) (code int, out, errs
 	}
 }
 
-// Words that several sessions match are an error on a terminal: the matches are
-// listed, each with what to type for it. A pipe gets the best one.
+// Of several sessions that words match, a pipe and JSON get the best one. On a terminal the
+// user chooses, which testdata/tui/resume.sh tries.
 func TestResumeOfSeveral(t *testing.T) {
-	_, run := several(t, true)
-	code, out, errs := run("resume", "retry", "--quiet")
-	if code != exitError || out != "" || strings.Contains(errs, "owned") {
-		t.Errorf("exit code %d, output %q\n%s", code, out, errs)
-	}
-	for _, want := range []string{"several sessions match", "\n  0195aaaa ", "\n  0195bbbb ", "\n  0195cccc ", "hint: pick one: pigrep resume 0195"} {
-		if !strings.Contains(errs, want) {
-			t.Errorf("stderr lacks %q\n%s", want, errs)
-		}
-	}
-	_, run = several(t, false)
+	_, run := several(t, false)
 	if code, out, errs := run("resume", "retry", "--quiet"); code != exitDone || !strings.Contains(out, ".jsonl") {
 		t.Errorf("in a pipe: exit code %d, output %q\n%s", code, out, errs)
 	}
 	_, run = several(t, true)
 	if code, out, errs := run("resume", "retry", "--json"); code != exitDone || !strings.Contains(out, `"argv"`) {
 		t.Errorf("as JSON: exit code %d, output %q\n%s", code, out, errs)
+	}
+}
+
+// Without words there is no best session: what could be resumed is listed.
+func TestResumeWithoutWords(t *testing.T) {
+	for _, args := range []string{"resume", "resume --since 2026-01-01", "resume --json"} {
+		_, run := several(t, false)
+		code, out, errs := run(strings.Fields(args)...)
+		if code != exitError || out != "" || strings.Contains(errs, "owned") {
+			t.Errorf("%s: exit code %d, output %q\n%s", args, code, out, errs)
+		}
+		for _, want := range []string{"resume needs a session", "0195aaaa", "0195bbbb", "0195cccc", "pigrep resume --last"} {
+			if !strings.Contains(errs, want) {
+				t.Errorf("%s: stderr lacks %q\n%s", args, want, errs)
+			}
+		}
 	}
 }
 

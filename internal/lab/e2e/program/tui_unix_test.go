@@ -41,6 +41,12 @@ func TestKeyBindings(t *testing.T) {
 	}
 }
 
+// The session to resume is chosen in the terminal interface.
+func TestChooseToResume(t *testing.T) {
+	t.Parallel()
+	driven(t, "resume.sh")
+}
+
 // Long output goes through any pager without loss, and Ctrl-C there does no harm.
 func TestPager(t *testing.T) {
 	t.Parallel()
