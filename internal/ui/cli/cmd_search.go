@@ -75,7 +75,7 @@ pigrep --json ENOENT`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && a.canShow() && opensTUI(cmd) {
-				return runTUI(cmd.Context(), a, &tuiOptions{sharedOptions: o.sharedOptions, sort: o.sort})
+				return runTUI(cmd.Context(), a, &tuiOptions{sharedOptions: o.sharedOptions, sort: o.sort, allWords: o.allWords})
 			}
 			o.query = strings.Join(args, " ")
 			return runSearch(cmd.Context(), a, o)

@@ -24,6 +24,7 @@ type tuiOptions struct {
 	sharedOptions
 	query     string
 	sort      string
+	allWords  bool
 	print     bool
 	noHistory bool
 
@@ -34,6 +35,7 @@ func (o *tuiOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "print", "", "", "print the command that resumes the chosen session instead of running it", &o.print)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first", &o.sort)
+	addFlag(f, "all-words", "", "", "begin with only hits that have every word", &o.allWords)
 	addFlag(f, "no-history", "", "", "do not read or save the query history", &o.noHistory)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
@@ -94,8 +96,11 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, err
 	}
-	ui := tui.Options{Query: o.seed(o.query, req), Print: o.print, Home: a.Home, Now: a.Now, Environ: o.environ(a)}
-	ui.Request = query.Request{Sort: order, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	if o.here {
+		req.CWD = ""
+	}
+	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Environ: o.environ(a)}
+	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	return ui, nil
 }
 

@@ -153,11 +153,18 @@ func fake() Backend {
 					TotalIsExact: true, DidYouMean: "zorblaxq +token",
 					Words: []query.WordCount{{Word: "zorblaxq", Removed: []query.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
 				}, nil
+			case req.Text == "token project:nope":
+				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "project:nope", Hits: 4}}}, nil
+			case req.CWD == "/home/u/empty":
+				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "cwd", Hits: 12}, {Filter: "scope", Hits: 1}}}, nil
 			case !strings.Contains(req.Text, "token"):
 				return &query.Response{TotalIsExact: true, DidYouMean: "token"}, nil
 			}
 			r := &query.Response{TotalIsExact: true}
 			for _, g := range library() {
+				if len(req.Sessions) > 0 && g.SessionPath != req.Sessions[0] {
+					continue
+				}
 				r.Sessions = append(r.Sessions, g.SessionHit)
 				r.Hits = append(r.Hits, g.hits...)
 				r.Total += len(g.hits)
@@ -282,7 +289,7 @@ func (d *driver) keys(names ...string) {
 var codes = map[string]rune{
 	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp,
 	"esc": tea.KeyEscape, "enter": tea.KeyEnter, "tab": tea.KeyTab, "space": tea.KeySpace, "home": tea.KeyHome, "end": tea.KeyEnd,
-	"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4,
+	"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4, "f5": tea.KeyF5, "f6": tea.KeyF6, "f7": tea.KeyF7,
 }
 
 func keyPresses(name string) []tea.KeyPressMsg {

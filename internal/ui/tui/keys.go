@@ -77,6 +77,9 @@ func init() {
 		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
 
 		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
+		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, (*Model).toggleAllWords},
+		{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, (*Model).toggleHere},
+		{groupSearch, "this-session", []string{"f7", "alt+s"}, inMain, "only the selected session, or all", nil, (*Model).toggleSession},
 		{groupSearch, "scope", []string{"ctrl+s"}, inMain, "next scope (which kinds of text are searched)", nil, (*Model).nextScope},
 		{groupSearch, "order", []string{"ctrl+t"}, inMain, "next order (best, newest or oldest first)", nil, (*Model).nextSort},
 		{groupSearch, "history", []string{"ctrl+r"}, inMain, "earlier queries", nil, (*Model).openHistory},

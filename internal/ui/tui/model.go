@@ -28,7 +28,9 @@ type Model struct {
 
 	query   input
 	request query.Request // scope, order and filters from flags; the text is in query
+	toggles toggles
 	results results
+	moved   bool // the user chose the selection; until then it stays at the top
 	preview preview
 	reading bool  // the preview has the focus
 	finding bool  // its find line has the focus
@@ -80,7 +82,8 @@ func (m *Model) crashed(value any) {
 
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
-	m := &Model{options: o, ctx: ctx, styles: newStyles(true), keys: bindings, request: o.Request, history: history{path: o.History}}
+	m := &Model{options: o, ctx: ctx, styles: newStyles(true), keys: bindings, request: o.Request, history: history{path: o.History},
+		toggles: toggles{allWords: o.Request.AllWords, here: o.Here}}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
 	return m
@@ -235,6 +238,7 @@ func (m *Model) move(n int) tea.Cmd {
 		return nil
 	}
 	m.results.move(n)
+	m.moved = true
 	return m.selected()
 }
 
@@ -244,6 +248,7 @@ func (m *Model) page(n int) tea.Cmd {
 		return nil
 	}
 	m.results.page(n)
+	m.moved = true
 	return m.selected()
 }
 
@@ -254,6 +259,7 @@ func (m *Model) selected() tea.Cmd {
 
 func (m *Model) switchPane() tea.Cmd {
 	m.reading = !m.reading
+	m.moved = true
 	if m.reading && len(m.results.items) == 0 {
 		m.reading = false
 		m.say("there is nothing to read")
@@ -266,6 +272,7 @@ func (m *Model) scrollPreview(n int) tea.Cmd {
 		m.help.scroll(n)
 		return nil
 	}
+	m.moved = true
 	if m.preview.scroll(n) {
 		return m.loadPreview()
 	}
@@ -315,6 +322,9 @@ func (m *Model) back() tea.Cmd {
 			save := m.remember()
 			m.query.set("")
 			return tea.Batch(save, m.changed())
+		}
+		if m.toggles.session != nil {
+			return m.toggleSession()
 		}
 		return tea.Quit
 	}
@@ -369,6 +379,7 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 		return m.scrollPreview(n)
 	case m.layout().list.has(at.X, at.Y):
 		m.results.scroll(n)
+		m.moved = true
 		return m.selected()
 	}
 	return nil
@@ -388,6 +399,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 	case l.list.has(at.X, at.Y):
 		m.reading, m.finding = false, false
 		m.results.click(at.Y - l.list.y)
+		m.moved = true
 		return m.selected()
 	}
 	return nil

@@ -72,7 +72,7 @@ func TestRandomKeys(t *testing.T) {
 		}
 		d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 		d.settle()
-		for i := 0; d.place() != inList || d.query.text != ""; i++ {
+		for i := 0; d.place() != inList || d.query.text != "" || d.toggles.session != nil; i++ {
 			if i > 10 {
 				rt.Fatalf("Esc does not lead back")
 			}
@@ -289,6 +289,74 @@ func TestScopeAndSort(t *testing.T) {
 	}
 	if !d.scope().Holds("call") {
 		t.Errorf("a filter on calls leaves the scope %s, which has none", d.scope())
+	}
+}
+
+// A toggle restricts every search until it is switched off, and the screen shows it.
+func TestToggles(t *testing.T) {
+	var last query.Request
+	b := fake()
+	inner := b.Search
+	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+		last = req
+		return inner(ctx, req)
+	}
+	d := drive(t, Options{Backend: b, Query: "token", WorkDir: "/home/u/src/app"}, 80, 24)
+	d.keys("f5", "f6")
+	if !last.AllWords || last.CWD != "/home/u/src/app" {
+		t.Errorf("with both toggles the search has all words %t, the directory %q", last.AllWords, last.CWD)
+	}
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F5 all words · F6 in ~/src/app") {
+		t.Errorf("the toggles do not show:\n%s", screen)
+	}
+	d.keys("alt+a", "alt+h", "down", "down", "down")
+	before, _ := d.results.selected()
+	d.keys("alt+s")
+	if len(last.Sessions) != 1 || last.Sessions[0] != "/s/2.jsonl" || len(d.results.groups) != 1 {
+		t.Errorf("only the selected session: searched %v, shown %d sessions", last.Sessions, len(d.results.groups))
+	}
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F7 in “修复登录") {
+		t.Errorf("the session does not show:\n%s", screen)
+	}
+	d.keys("f7")
+	if after, _ := d.results.selected(); last.Sessions != nil || len(d.results.groups) != 5 || after != before {
+		t.Errorf("all sessions again: searched %v, shown %d, selected %v, before %v", last.Sessions, len(d.results.groups), after, before)
+	}
+	d.keys("f7", "esc", "esc")
+	if d.quit || d.toggles.session != nil {
+		t.Errorf("Esc leaves a session before it quits: quit %t", d.quit)
+	}
+}
+
+// While the first index is built, better sessions come in above; the selection stays at the
+// top until it is moved.
+func TestSelectionStaysAtTheTop(t *testing.T) {
+	n := uint64(1)
+	b := fake()
+	b.Search = func(context.Context, query.Request) (*query.Response, error) {
+		r := &query.Response{Total: int(n), TotalAny: int(n)}
+		for i := n; i > 0; i-- {
+			path := fmt.Sprintf("/s/%d.jsonl", i)
+			r.Sessions = append(r.Sessions, query.SessionHit{SessionPath: path, Hits: 1})
+			r.Hits = append(r.Hits, query.Hit{SessionPath: path, EntryID: "e", Kind: "prompt", Fragment: fragment("token")})
+		}
+		r.Index.Generation = n
+		return r, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	for ; n < 4; n++ {
+		d.send(State{Generation: n, Indexing: true})
+		d.settle()
+	}
+	if at, _ := d.results.selected(); d.results.at != 0 || at.Path != "/s/3.jsonl" {
+		t.Errorf("before the user moves, the hit %d is selected, %v", d.results.at, at)
+	}
+	d.keys("down")
+	before, _ := d.results.selected()
+	d.send(State{Generation: n, Indexing: true})
+	d.settle()
+	if after, _ := d.results.selected(); after != before {
+		t.Errorf("the selection went from %v to %v after the user had moved it", before, after)
 	}
 }
 

@@ -89,6 +89,10 @@ func TestScreens(t *testing.T) {
 		{"a filter set", []string{"backspace", "backspace", "down", "enter", "enter"}},
 		{"nothing found", []string{"ctrl+u", "tokn"}},
 		{"nothing found, word by word", []string{"ctrl+u", "zorblaxq +tokn"}},
+		{"nothing found but without a filter", []string{"ctrl+u", "token project:nope"}},
+		{"nothing found in this directory", []string{"ctrl+u", "token", "f5", "f6"}},
+		{"only this session", []string{"f6", "down", "down", "down", "f7"}},
+		{"all sessions again", []string{"f5", "f7"}},
 		{"no hit with every word", []string{"ctrl+u", "zorblaxq token"}},
 		{"no word", []string{"ctrl+u", "..."}},
 		{"an error", []string{"ctrl+u", "broken"}},
@@ -99,7 +103,7 @@ func TestScreens(t *testing.T) {
 		name := fmt.Sprintf("%dx%d", size.width, size.height)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := testModel(t, Options{})
+			m := testModel(t, Options{WorkDir: "/home/u/empty"})
 			m.state = State{Generation: 0, Ready: true}
 			tm := teatest.NewTestModel(t, probed{m}, teatest.WithInitialTermSize(size.width, size.height))
 			var got strings.Builder

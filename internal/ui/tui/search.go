@@ -32,6 +32,7 @@ type searching struct {
 	notice     string // what was searched literally
 	noWord     string // why there is nothing to search for
 	why        string // why no hit has every word
+	removed    []query.Removed
 	mean       string // the suggested query
 	failed     error
 	answered   bool   // at least once
@@ -87,7 +88,7 @@ func (m *Model) begin(refresh bool) tea.Cmd {
 	if m.post != nil {
 		m.post(slowAfter, slowMsg(s.seq))
 	}
-	req := m.request
+	req := m.narrow(m.request)
 	req.Text, req.Limit, req.Env.Now = strings.TrimSpace(m.query.text), s.limit, m.options.Now()
 	msg := searchedMsg{seq: s.seq, text: m.query.text}
 	o := m.options
@@ -115,8 +116,10 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	if msg.seq != s.seq {
 		return nil
 	}
-	keep := s.answered && (s.refresh || msg.text == s.shown)
-	s.failed, s.noWord, s.notice, s.why, s.mean = nil, "", "", "", ""
+	same := msg.text == s.shown
+	m.moved = m.moved && same
+	keep := s.answered && m.moved
+	s.failed, s.noWord, s.notice, s.why, s.mean, s.removed = nil, "", "", "", "", nil
 	var groups []group
 	switch {
 	case msg.err != nil:
@@ -141,7 +144,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		groups = groupHits(r)
 		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.TotalAny, r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
-		s.why, s.mean = query.ExplainWords(r.Words, r.Removed, query.Without), r.DidYouMean
+		s.why, s.mean, s.removed = query.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed
 		if len(r.Warnings) > 0 {
 			s.notice = r.Warnings[0]
 		}

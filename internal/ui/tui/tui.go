@@ -35,6 +35,8 @@ type Options struct {
 	Print   bool          // the caller runs the command: nothing is run here, and suspending is disabled
 	History string        // path of the file with earlier queries; "" for none
 	Home    string        // shown as ~; "" when there is none
+	WorkDir string
+	Here    bool // begin with the sessions of WorkDir
 	Now     func() time.Time
 
 	In, Out *os.File // the terminal; nil for the process's own

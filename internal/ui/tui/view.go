@@ -137,9 +137,18 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	return append(lines, note...), cursor
 }
 
-// rule draws the line below the input.
+// rule draws the line below the input, with the toggles that are on.
 func (m *Model) rule(v view, width int) string {
-	return v.dim.Render(strings.Repeat("─", width))
+	on := m.on()
+	if len(on) == 0 {
+		return v.dim.Render(strings.Repeat("─", width))
+	}
+	const margin = "── "
+	h := v.keyHelp(0)
+	h.Styles.ShortDesc = v.notice
+	text := terminal.Clip(h.ShortHelpView(on), width-terminal.Width(margin)-1)
+	rest := max(0, width-terminal.Width(margin)-terminal.Width(text)-1)
+	return terminal.Fit(v.dim.Render(margin)+text+" "+v.dim.Render(strings.Repeat("─", rest)), width)
 }
 
 // list draws the results, or the reason why there are none.
@@ -167,8 +176,9 @@ func (m *Model) list(v view, width, height int) []string {
 		}
 		if s.mean != "" {
 			text = append(text, "Did you mean "+quoted(s.mean)+"? Enter searches for it.")
-		} else {
-			text = append(text, "Ctrl-S searches other kinds of text.")
+		}
+		if there := m.elsewhere(); there != "" {
+			text = append(text, there)
 		}
 	}
 	var lines []string
@@ -211,10 +221,16 @@ const noteShare = 8
 // note returns the lines above the status: why the hits are partial.
 func (m *Model) note() []string {
 	most := m.height / noteShare
-	if m.search.why == "" || len(m.results.rows) == 0 || most == 0 {
+	text := m.search.why
+	if there := m.elsewhere(); text != "" && there != "" {
+		text += ". " + there
+	} else if there != "" {
+		text = there
+	}
+	if text == "" || len(m.results.rows) == 0 || most == 0 {
 		return nil
 	}
-	lines := strings.Split(ansi.Wordwrap(m.search.why, m.width, ""), "\n")
+	lines := strings.Split(ansi.Wordwrap(text, m.width, ""), "\n")
 	if len(lines) > most {
 		lines[most-1] = strings.Join(lines[most-1:], " ")
 		lines = lines[:most]

@@ -1,0 +1,131 @@
+package tui
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
+	"pigrep/query"
+)
+
+// toggles restrict every search until they are switched off. The line below the input shows
+// those that are on.
+type toggles struct {
+	allWords bool
+	here     bool   // only sessions of the working directory
+	session  *group // only this session; nil: all
+}
+
+// mostInSession is how many hits are listed of the one session that is searched.
+const mostInSession = 500
+
+// narrow returns the request of a search with the toggles.
+func (m *Model) narrow(r query.Request) query.Request {
+	t := &m.toggles
+	r.AllWords = t.allWords
+	if t.here {
+		r.CWD = m.options.WorkDir
+	}
+	if t.session != nil {
+		r.Sessions = []string{t.session.SessionPath}
+		r.PerSession = mostInSession
+	}
+	return r
+}
+
+func (m *Model) toggleAllWords() tea.Cmd {
+	m.toggles.allWords = !m.toggles.allWords
+	return m.changed()
+}
+
+func (m *Model) toggleHere() tea.Cmd {
+	m.toggles.here = !m.toggles.here
+	return m.changed()
+}
+
+// toggleSession restricts the search to the selected session, or searches all of them again.
+func (m *Model) toggleSession() tea.Cmd {
+	t := &m.toggles
+	if t.session == nil {
+		g := m.results.session()
+		if g == nil {
+			m.say("no session is selected")
+			return nil
+		}
+		t.session = g
+	} else {
+		t.session = nil
+	}
+	m.moved = true // the selection is what was meant
+	return m.changed()
+}
+
+// on returns the toggles that are on, each with its key.
+func (m *Model) on() []key.Binding {
+	t := &m.toggles
+	var list []key.Binding
+	if t.allWords {
+		list = append(list, m.hint("all-words", "all words"))
+	}
+	if t.here {
+		list = append(list, m.hint("here", "in "+terminal.Clean(human.Path(m.options.WorkDir, m.options.Home))))
+	}
+	if t.session != nil {
+		list = append(list, m.hint("this-session", "in "+quoted(t.session.title())))
+	}
+	return list
+}
+
+// without says how to drop a filter of an answer, as it is done here.
+func (m *Model) without(filter string) string {
+	what, _ := m.dropping(filter)
+	return what
+}
+
+// dropping says how to drop a filter of an answer, and which action does; "" for none.
+func (m *Model) dropping(filter string) (what, action string) {
+	switch t := &m.toggles; {
+	case filter == "scope":
+		return "in scope all", "scope"
+	case filter == query.FilterAllWords:
+		return "with some of the words", "all-words"
+	case filter == "cwd" && t.here:
+		return "in other directories", "here"
+	case filter == "session" && t.session != nil:
+		return "in other sessions", "this-session"
+	}
+	return query.Without(terminal.Clip(terminal.Clean(filter), maxFilter)), ""
+}
+
+// elsewhere says which hits there are without a filter; "" if there are none.
+func (m *Model) elsewhere() string {
+	whole := ""
+	if len(m.results.rows) > 0 {
+		whole = " with every word"
+	}
+	var list []string
+	for i, r := range m.search.removed {
+		n := human.Number(r.Hits)
+		if i == 0 {
+			n = "There are " + n + " hits" + whole
+			if r.Hits == 1 {
+				n = "There is 1 hit" + whole
+			}
+		}
+		what, action := m.dropping(r.Filter)
+		if h := m.hint(action, ""); action != "" && h.Enabled() {
+			what += " (" + h.Help().Key + ")"
+		}
+		list = append(list, n+" "+what)
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return strings.Join(list, ", ") + "."
+}
+
+// maxFilter is the width of a filter in a sentence.
+const maxFilter = 32
