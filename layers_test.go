@@ -28,6 +28,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/printer":     50,
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         55,
+	"pigrep/internal/ui/highlight":   10,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,
 	"pigrep/query/similar":           47,
@@ -93,6 +94,7 @@ var sealed = map[string][]string{
 	"github.com/pelletier/go-toml":     {"pigrep/internal/ui/cli"},
 	"github.com/cpuguy83/":             {"pigrep/internal/ui/cli/man"},
 	"github.com/aymanbagabas/go-udiff": {"pigrep/internal/ui/diff"},
+	"github.com/alecthomas/":           {"pigrep/internal/ui/highlight"},
 	"charm.land/bubble":                {"pigrep/internal/ui/tui"},
 	"github.com/modelcontextprotocol/": {"pigrep/internal/ui/mcp"},
 }

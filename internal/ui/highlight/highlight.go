@@ -1,0 +1,178 @@
+// Package highlight finds comments, keywords, strings and other tokens in source code.
+// It knows nothing of colours: the terminal and exported pages have their own.
+//
+// The lexers are those of chroma, for the languages that coding sessions have. They are
+// read when the first code is highlighted, and compiled language by language: importing
+// chroma's own registry, which reads all 280 of them, would add 7 ms to every start.
+package highlight
+
+import (
+	"embed"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alecthomas/chroma/v2"
+)
+
+// Class is what a token is.
+type Class uint8
+
+// The classes. Their names are also the names of CSS classes.
+const (
+	Plain Class = iota
+	Comment
+	Keyword
+	Type     // a class, or a type that is built in
+	Function // the name of a function where it is defined or called, a decorator, a built-in
+	Name     // the name of a key, an attribute, a variable of a shell
+	Tag      // of markup
+	String
+	Number // and other constants
+	Heading
+	Inserted
+	Deleted
+)
+
+var classNames = [...]string{"", "comment", "keyword", "type", "function", "name", "tag", "string", "number", "heading", "inserted", "deleted"}
+
+// String is the name of the class; "" for Plain.
+func (c Class) String() string { return classNames[c] }
+
+// Run is a piece of source code of one class.
+type Run struct {
+	Text  string
+	Class Class
+}
+
+// Bounds on what is highlighted, because source code comes from session files and a
+// lexer can take very long for text that was made for that. What is beyond them is
+// plain.
+const (
+	maxSource = 32 << 10 // bytes
+	maxLine   = 2 << 10  // bytes of the longest line
+	maxTime   = 200 * time.Millisecond
+)
+
+// Code returns the runs of source code. Their texts, joined, are the source. The language is
+// a name, a short name such as "ts", or the name of a file; code of an unknown one is
+// a single plain run.
+func Code(source, language string) []Run {
+	if source == "" {
+		return nil
+	}
+	lexer := lexerOf(language)
+	if lexer == nil {
+		return []Run{{source, Plain}}
+	}
+	head := beginning(source)
+	tokens, err := lexer.Tokenise(nil, head)
+	if err != nil || head == "" {
+		return []Run{{source, Plain}}
+	}
+	var runs []Run
+	at := 0
+	add := func(n int, c Class) {
+		if k := len(runs) - 1; k >= 0 && runs[k].Class == c {
+			runs[k].Text = source[at-len(runs[k].Text) : at+n]
+		} else if n > 0 {
+			runs = append(runs, Run{source[at : at+n], c})
+		}
+		at += n
+	}
+	var late atomic.Bool
+	defer time.AfterFunc(maxTime, func() { late.Store(true) }).Stop()
+	for t := tokens(); t != chroma.EOF; t = tokens() {
+		// A lexer changes the ends of lines and invalid bytes.
+		if !strings.HasPrefix(head[at:], t.Value) || late.Load() {
+			break
+		}
+		add(len(t.Value), classOf(t.Type))
+	}
+	add(len(source)-at, Plain)
+	return runs
+}
+
+// beginning returns the lines of source code that are highlighted.
+func beginning(source string) string {
+	end := 0
+	for end < len(source) {
+		n := strings.IndexByte(source[end:], '\n') + 1
+		if n == 0 {
+			n = len(source) - end
+		}
+		if n > maxLine || end+n > maxSource {
+			break
+		}
+		end += n
+	}
+	return source[:end]
+}
+
+// Known reports whether code in a language, or in a file of this name, is highlighted.
+func Known(language string) bool { return lexerOf(language) != nil }
+
+//go:embed lexers/*.xml
+var files embed.FS
+
+var registry = sync.OnceValue(func() *chroma.LexerRegistry {
+	r := chroma.NewLexerRegistry()
+	list, err := files.ReadDir("lexers")
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range list {
+		r.Register(chroma.MustNewXMLLexer(files, "lexers/"+f.Name()))
+	}
+	return r
+})
+
+func lexerOf(language string) chroma.Lexer {
+	if language == "" || len(language) > maxName || strings.ContainsAny(language, "*?[") {
+		return nil
+	}
+	return registry().Get(language)
+}
+
+// maxName is the length in bytes of the longest name of a language or file.
+const maxName = 256
+
+// classOf returns the class of a type of token.
+func classOf(t chroma.TokenType) Class {
+	switch t {
+	case chroma.KeywordConstant:
+		return Number
+	case chroma.KeywordType, chroma.NameClass, chroma.NameException:
+		return Type
+	case chroma.NameDecorator, chroma.NameFunction, chroma.NameFunctionMagic, chroma.NameBuiltin:
+		return Function
+	case chroma.NameTag:
+		return Tag
+	case chroma.NameAttribute, chroma.NameProperty, chroma.NameKeyword, chroma.NameEntity:
+		return Name
+	case chroma.NameConstant:
+		return Number
+	case chroma.GenericHeading, chroma.GenericSubheading:
+		return Heading
+	case chroma.GenericInserted:
+		return Inserted
+	case chroma.GenericDeleted:
+		return Deleted
+	case chroma.OperatorWord:
+		return Keyword
+	}
+	switch {
+	case t.InSubCategory(chroma.NameVariable):
+		return Name
+	case t.InCategory(chroma.Keyword):
+		return Keyword
+	case t.InSubCategory(chroma.LiteralNumber):
+		return Number
+	case t.InSubCategory(chroma.LiteralString), t == chroma.LiteralDate:
+		return String
+	case t.InCategory(chroma.Comment):
+		return Comment
+	}
+	return Plain
+}
