@@ -49,28 +49,41 @@ func Bytes(n int64) string { return humanize.Bytes(uint64(max(0, n))) }
 const AgeWidth = 4
 
 // Age is how long before now t was, in a form that --since takes: 5m, 3h, 2d, 4w,
-// 6mo, 1y. It is "now" for the last minute and "" for a time that is not known.
+// 6mo, 1y. It is "now" for the last minute and "" for a time that is not known. The
+// number is that of whole units, and days, months and years are those of the calendar,
+// as in package timespec: what Age prints means the last instant that has this age.
 func Age(now, t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	const day = 24 * time.Hour
-	switch d := now.Sub(t); {
-	case d < time.Minute:
+	ago := now.Sub(t)
+	if ago < time.Minute {
 		return "now"
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", d/time.Minute)
-	case d < day:
-		return fmt.Sprintf("%dh", d/time.Hour)
-	case d < 14*day:
-		return fmt.Sprintf("%dd", d/day)
-	case d < 60*day:
-		return fmt.Sprintf("%dw", d/(7*day))
-	case d < 365*day:
-		return fmt.Sprintf("%dmo", d/(30*day))
-	default:
-		return fmt.Sprintf("%dy", d/(365*day))
 	}
+	days := whole(now, t, int(ago/(24*time.Hour))+1, 0, 1)
+	months := whole(now, t, 12*(now.Year()-t.Year())+int(now.Month()-t.Month())+1, 1, 0)
+	switch {
+	case days == 0 && ago < time.Hour:
+		return fmt.Sprintf("%dm", ago/time.Minute)
+	case days == 0:
+		return fmt.Sprintf("%dh", ago/time.Hour)
+	case days < 14:
+		return fmt.Sprintf("%dd", days)
+	case months < 2:
+		return fmt.Sprintf("%dw", days/7)
+	case months < 12:
+		return fmt.Sprintf("%dmo", months)
+	}
+	return fmt.Sprintf("%dy", months/12)
+}
+
+// whole returns the largest number of periods, at most n, that are not longer than the
+// time from t to now.
+func whole(now, t time.Time, n, months, days int) int {
+	for n > 0 && now.AddDate(0, -n*months, -n*days).Before(t) {
+		n--
+	}
+	return n
 }
 
 // Ago is Age in running text: 4w ago.

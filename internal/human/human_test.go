@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
+	"pigrep/internal/lab/testkit"
 	"pigrep/internal/timespec"
 )
 
@@ -15,8 +18,8 @@ func TestAge(t *testing.T) {
 		age, run string
 	}{
 		{-time.Hour, "now", "now"}, {30 * time.Second, "now", "now"}, {5 * time.Minute, "5m", "5m ago"}, {23 * time.Hour, "23h", "23h ago"},
-		{day, "1d", "1d ago"}, {13 * day, "13d", "13d ago"}, {20 * day, "2w", "2w ago"}, {59 * day, "8w", "8w ago"},
-		{364 * day, "12mo", "12mo ago"}, {800 * day, "2y", "2y ago"},
+		{day, "1d", "1d ago"}, {13 * day, "13d", "13d ago"}, {20 * day, "2w", "2w ago"}, {58 * day, "8w", "8w ago"}, {59 * day, "2mo", "2mo ago"},
+		{364 * day, "11mo", "11mo ago"}, {800 * day, "2y", "2y ago"},
 	}
 	for _, test := range tests {
 		if got := Age(now, now.Add(-test.ago)); got != test.age || len(got) > AgeWidth {
@@ -33,6 +36,34 @@ func TestAge(t *testing.T) {
 	}
 	if got := Age(now, time.Time{}) + Ago(now, time.Time{}); got != "" {
 		t.Errorf("the age of an unknown time is %q, want none", got)
+	}
+}
+
+// What Age prints is typed after --since and means the last instant with that age, also
+// where the clocks change and months are short.
+func TestAgesCanBeTyped(t *testing.T) {
+	for _, name := range []string{"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			testkit.Missing(t, "no time zone database: "+err.Error())
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			now := time.Unix(rapid.Int64Range(1_500_000_000, 2_000_000_000).Draw(t, "now"), 0).In(zone)
+			longest := rapid.SampledFrom([]time.Duration{time.Hour, 48 * time.Hour, 2000 * time.Hour, 24 * 365 * 20 * time.Hour}).Draw(t, "longest")
+			then := now.Add(-time.Duration(rapid.Int64Range(0, int64(longest)).Draw(t, "ago")))
+			for _, printed := range []string{Age(now, then), Ago(now, then)} {
+				span, err := timespec.Parse(printed, now)
+				if err != nil {
+					t.Fatalf("%s is printed and cannot be typed: %v", printed, err)
+				}
+				if span.Start != span.End || span.Start.Before(then) {
+					t.Fatalf("%s means %v, after which %v is", printed, span, then)
+				}
+				if got := Age(now, span.Start); got != Age(now, then) {
+					t.Fatalf("%s means %v, which is %s old", printed, span.Start, got)
+				}
+			}
+		})
 	}
 }
 

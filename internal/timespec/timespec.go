@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 func Parse(s string, now time.Time) (Span, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if text != "" {
-		for _, parse := range []func(string, time.Time) (Span, bool){layout, duration, phrase, english} {
+		for _, parse := range []func(string, time.Time) (Span, bool){layout, phrase, duration, english} {
 			if span, ok := parse(text, now); ok {
 				return span, nil
 			}
@@ -56,6 +56,7 @@ var layouts = []struct {
 	unit   unit
 }{
 	{time.RFC3339Nano, instant},
+	{"2006-01-02 15:04:05Z07:00", instant},
 	{"2006-01-02T15:04:05.999999999", instant},
 	{"2006-01-02 15:04:05", instant},
 	{"2006-01-02T15:04", minute},
@@ -75,7 +76,7 @@ func layout(s string, now time.Time) (Span, bool) {
 	return Span{}, false
 }
 
-// duration reads "36h", "2w", "1d12h" as that long ago.
+// duration reads "90m", "1d12h" as that long ago.
 func duration(s string, now time.Time) (Span, bool) {
 	d, err := str2duration.ParseDuration(strings.ReplaceAll(s, " ", ""))
 	if err != nil || d < 0 {
@@ -111,7 +112,7 @@ var numbers = []string{
 }
 
 // phrase reads phrases whose meaning depends on the calendar: "yesterday", "3 months
-// ago", "3mo", "last week". A day is a calendar day, even if the clocks change on it.
+// ago", "3mo", "5d", "last week". A day is a calendar day, even if the clocks change on it.
 func phrase(s string, now time.Time) (Span, bool) {
 	rest := strings.TrimLeft(s, "0123456789")
 	words := strings.Fields(strings.ToLower(s[:len(s)-len(rest)] + " " + rest))
@@ -126,6 +127,9 @@ func phrase(s string, now time.Time) (Span, bool) {
 			return day.from(day.add(day.begin(now), -1)), true
 		}
 	case 2, 3:
+		if words[0] == "just" && words[1] == "now" && len(words) == 2 {
+			return instant.from(now), true
+		}
 		u, ok := units[words[1]]
 		if !ok {
 			break

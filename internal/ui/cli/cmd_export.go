@@ -37,7 +37,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "json", "jsonl", "color"})...)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "dates", "json", "jsonl", "color"})...)
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 	addFlag(f, "json", "", "", "the same as --format json", &o.json)
 }
@@ -124,7 +124,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	pass := filter.EntryTest(t.Record, req.Spec)
 	entries := readEntries(ctx, t, list, pass)
 	write := func(w io.Writer) error {
-		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches()}
+		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches(), Zone: a.Now().Location()}
 		return entries.end(ctx, a, printer.Export(w, o.format, s))
 	}
 	if o.output == "" || o.output == "-" {

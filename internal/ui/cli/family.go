@@ -17,6 +17,9 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.Sessio
 		SessionHit: query.Describe(&rec.Summary, x.agents.ResumeCommand),
 		ShortID:    t.shortID(rec.ID), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
+	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
+		f.Begun = rec.Oldest
+	}
 	for i := range rec.Nodes {
 		if !t.Tree.Active(i) {
 			f.Abandoned++

@@ -31,6 +31,7 @@ type sharedOptions struct {
 	noUpdate   bool
 	// output
 	redact         bool
+	dates          bool
 	maxBytes       number
 	json, jsonl    bool
 	color          string
@@ -103,6 +104,8 @@ var sharedFlags = []flagRow{
 
 	{name: "redact", group: groupAnswer, usage: "mask anything that looks like a key, token or password",
 		bind: func(o *sharedOptions) any { return &o.redact }},
+	{name: "dates", group: groupAnswer, usage: "print dates instead of ages",
+		bind: func(o *sharedOptions) any { return &o.dates }},
 	{name: "max-bytes", value: "N", group: groupAnswer, usage: "print at most N bytes of JSON, 0 for all; items left out at the end are counted",
 		bind: func(o *sharedOptions) any { return &o.maxBytes }},
 
@@ -303,6 +306,6 @@ func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	if o.maxBytes.n > 0 && !o.json && !o.jsonl {
 		return nil, usagef("add --json or --jsonl", "--max-bytes applies to JSON output only")
 	}
-	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home}
+	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Dates: o.dates}
 	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes.n}, nil
 }

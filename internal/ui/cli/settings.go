@@ -51,6 +51,7 @@ var settings = []setting{
 	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
 	{flag: "no-update", standard: "false"},
 	{flag: "redact", standard: "false"},
+	{flag: "dates", standard: "false"},
 	{flag: "color", standard: string(terminal.Auto), env: []variable{{"NO_COLOR", string(terminal.Never)}, {"FORCE_COLOR", string(terminal.Always)}}},
 	{flag: "quiet", standard: "false", yields: []string{"verbose"}},
 	{flag: "verbose", standard: "false", yields: []string{"quiet"}},

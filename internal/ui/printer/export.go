@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
@@ -34,9 +35,10 @@ func Export(w io.Writer, format string, s *Show) error {
 }
 
 // exportFacts are the names and values above an exported conversation.
-func exportFacts(f *SessionFacts) [][2]string {
+func exportFacts(s *Show) [][2]string {
+	f := &s.Session
 	facts := [][2]string{
-		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", stamp(f.Created)}, {"Last message", stamp(f.Modified)},
+		{"Session", f.SessionID}, {"Directory", f.CWD}, {"Started", s.stamp(f.Begun)}, {"Last message", s.stamp(f.Modified.Time)},
 		{"Messages", fmt.Sprint(f.Messages)}, {"Models", strings.Join(f.Models, ", ")}, {"Labels", strings.Join(f.Labels, ", ")},
 		{"File", f.SessionPath}, {"Forked from", f.ParentSession},
 	}
@@ -49,11 +51,15 @@ func exportFacts(f *SessionFacts) [][2]string {
 	return kept
 }
 
-func stamp(t session.Time) string {
-	if t.IsZero() {
+// stamp is a time with its zone, for readers that may be anywhere.
+func (s *Show) stamp(t time.Time) string {
+	switch {
+	case t.IsZero():
 		return ""
+	case s.Zone == nil:
+		return t.UTC().Format(time.RFC3339)
 	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
+	return t.In(s.Zone).Format("2006-01-02 15:04:05Z07:00")
 }
 
 // anchors gives every entry of a document a unique name.
@@ -90,15 +96,15 @@ func entryTitle(e *entry.Entry) string {
 }
 
 // entryNotes are the facts next to the heading of an exported entry.
-func entryNotes(e *entry.Entry, branches bool) []string {
-	notes := []string{e.Time.UTC().Format("2006-01-02 15:04:05Z")}
+func entryNotes(s *Show, e *entry.Entry) []string {
+	notes := []string{s.stamp(e.Time)}
 	if e.Model != "" && e.Type == session.TypeMessage {
 		notes = append(notes, terminal.Clean(e.Model))
 	}
 	if e.Labelled != "" {
 		notes = append(notes, "["+terminal.Clean(e.Labelled)+"]")
 	}
-	if branches && e.Branch == entry.BranchAbandoned {
+	if s.Branches && e.Branch == entry.BranchAbandoned {
 		notes = append(notes, "abandoned branch")
 	}
 	if e.Role == session.RoleToolResult && e.IsError {
@@ -112,7 +118,7 @@ func entryNotes(e *entry.Entry, branches bool) []string {
 func exportMarkdown(w io.Writer, s *Show) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Title(s.Session.Name, s.Session.FirstPrompt)))
-	for _, f := range exportFacts(&s.Session) {
+	for _, f := range exportFacts(s) {
 		fmt.Fprintf(&b, "- %s: %s\n", f[0], codeSpan(f[1]))
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -125,7 +131,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		}
 		b.Reset()
 		fmt.Fprintf(&b, "\n<a id=\"%s\"></a>\n\n## %s\n\n", names.of(e.ID), escapeMarkdown(entryTitle(e)))
-		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(e, s.Branches), " · ")))
+		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		for i := range e.View.Blocks {
 			b.WriteByte('\n')
 			markdownBlock(&b, e, &e.View.Blocks[i])

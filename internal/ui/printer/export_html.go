@@ -32,14 +32,14 @@ func exportHTML(w io.Writer, s *Show) error {
 	err := write("top", struct {
 		Title string
 		Facts [][2]string
-	}{human.Title(s.Session.Name, s.Session.FirstPrompt), exportFacts(&s.Session)})
+	}{human.Title(s.Session.Name, s.Session.FirstPrompt), exportFacts(s)})
 	if err != nil {
 		return err
 	}
 	names := anchors{}
 	for e, err := range s.Entries {
 		if err == nil {
-			err = write("entry", newHTMLEntry(e, names.of(e.ID), s.Branches))
+			err = write("entry", newHTMLEntry(s, e, names.of(e.ID)))
 		}
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ type htmlOutput struct {
 	Open, Failed      bool
 }
 
-func newHTMLEntry(e *entry.Entry, anchor string, branches bool) *htmlEntry {
+func newHTMLEntry(s *Show, e *entry.Entry, anchor string) *htmlEntry {
 	var classes []string
 	switch e.Role {
 	case session.RoleUser:
@@ -99,12 +99,12 @@ func newHTMLEntry(e *entry.Entry, anchor string, branches bool) *htmlEntry {
 	if e.IsError {
 		classes = append(classes, "error")
 	}
-	if branches && e.Branch == entry.BranchAbandoned {
+	if s.Branches && e.Branch == entry.BranchAbandoned {
 		classes = append(classes, "abandoned")
 	}
 	x := &htmlEntry{
 		Anchor: anchor, Class: strings.Join(classes, " "), Title: entryTitle(e), ID: terminal.Clean(e.ID),
-		Notes: strings.Join(entryNotes(e, branches), " · "),
+		Notes: strings.Join(entryNotes(s, e), " · "),
 	}
 	for i := range e.View.Blocks {
 		x.Blocks = append(x.Blocks, newHTMLBlock(e, &e.View.Blocks[i]))

@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"pigrep/internal/human"
 )
 
 // Answer is the answer of a command, which can be written in every form.
@@ -44,6 +46,41 @@ type Look struct {
 	Colour bool
 	Now    time.Time // for ages
 	Home   string    // shown as ~; "" for none
+	Dates  bool      // dates instead of ages
+}
+
+// age is how old something is, or with Dates when it was.
+func (l Look) age(t time.Time) string {
+	if l.Dates {
+		return l.date(t)
+	}
+	return human.Age(l.Now, t)
+}
+
+// ago is age in running text.
+func (l Look) ago(t time.Time) string {
+	if l.Dates {
+		return l.date(t)
+	}
+	return human.Ago(l.Now, t)
+}
+
+// ageWidth is the width of the widest age.
+func (l Look) ageWidth() int {
+	if l.Dates {
+		return len(minuteForm)
+	}
+	return human.AgeWidth
+}
+
+// minuteForm is the form of a date in text, in the time zone of the user.
+const minuteForm = "2006-01-02 15:04"
+
+func (l Look) date(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.In(l.Now.Location()).Format(minuteForm)
 }
 
 // Printer writes answers.

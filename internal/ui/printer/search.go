@@ -97,12 +97,12 @@ const narrow = 60
 // The gutter of a hit: kind and age above, entry id below.
 const (
 	kindWidth = 8
-	ageWidth  = human.AgeWidth
-	gutter    = 2 + kindWidth + 1 + ageWidth + 2
 	// maxID is how much of a long entry id is shown, enough to be unique in a
 	// session.
-	maxID = gutter - 4
+	maxID = 13
 )
+
+func (l Look) gutter() int { return 2 + kindWidth + 1 + l.ageWidth() + 2 }
 
 func (s *Search) text(t *text) error {
 	var b strings.Builder
@@ -157,7 +157,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 	if s.ShortID != nil && id != "" {
 		id = s.ShortID(id)
 	}
-	t.session(b, human.Title(h.SessionName, prompt), cwd, human.Ago(t.Now, when), hits, id)
+	t.session(b, human.Title(h.SessionName, prompt), cwd, t.ago(when), hits, id)
 }
 
 // session writes the title of a session, then its directory and what else is known.
@@ -181,10 +181,10 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		look = errorLook
 	}
 	kind := string(h.Kind)
-	age := human.Age(t.Now, h.Timestamp.Time)
+	age := t.age(h.Timestamp.Time)
 	id := terminal.Clip(terminal.Clean(h.EntryID), maxID)
 
-	indent := gutter
+	indent := t.gutter()
 	if t.Width < narrow {
 		indent = 4
 		fmt.Fprintf(b, "  %s %s\n", t.style(look, kind), t.dim(strings.TrimSpace(age+" "+id)))
@@ -196,9 +196,9 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		case t.Width < narrow:
 			b.WriteString("    ")
 		case i == 0:
-			fmt.Fprintf(b, "  %s %s  ", t.style(look, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", ageWidth, age)))
+			fmt.Fprintf(b, "  %s %s  ", t.style(look, terminal.Pad(kind, kindWidth)), t.dim(fmt.Sprintf("%*s", t.ageWidth(), age)))
 		default:
-			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, gutter-2)))
+			fmt.Fprintf(b, "  %s", t.dim(terminal.Pad(id, t.gutter()-2)))
 		}
 		b.WriteString(t.marked(line))
 		room := t.Width - indent - cellsOf(line)
@@ -207,7 +207,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
 			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
 		case t.Width >= narrow && len(lines) == 1:
-			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, gutter-2)+terminal.Clip(notes, t.Width-indent), " ")))
+			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, t.gutter()-2)+terminal.Clip(notes, t.Width-indent), " ")))
 			notes = ""
 		case notes != "" && room >= terminal.Width(notes)+2:
 			b.WriteString("  " + t.dim(notes))
@@ -224,7 +224,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 func (t *text) neighbours(b *strings.Builder, list []query.Neighbour) {
 	for i := range list {
 		n := &list[i]
-		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), ageWidth, human.Age(t.Now, n.Timestamp.Time))
+		left := fmt.Sprintf("  %s %*s  ", terminal.Pad(string(n.Kind), kindWidth), t.ageWidth(), t.age(n.Timestamp.Time))
 		b.WriteString(t.dim(terminal.Clip(left+terminal.Clean(n.Text), t.Width)) + "\n")
 	}
 }

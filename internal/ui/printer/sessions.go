@@ -80,13 +80,16 @@ func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 		}
 		return s.ShortID(x.SessionID)
 	}
-	hits := ""
+	age, hits := "AGE", ""
+	if look.Dates {
+		age = "LAST MESSAGE"
+	}
 	if s.Searched {
 		hits = "HITS"
 	}
 	return &sheet[row]{
 		columns: []sheetColumn[row]{
-			{column{Title: "AGE", Right: true}, func(x *row) cell { return dimCell(human.Age(look.Now, x.Modified.Time)) }},
+			{column{Title: age, Right: true}, func(x *row) cell { return dimCell(look.age(x.Modified.Time)) }},
 			{column{Name: "session path"}, func(x *row) cell { return textCell(x.SessionPath) }},
 			{column{Name: "session id", Title: "ID"}, func(x *row) cell { return cell{Text: id(x), Plain: x.SessionID, Look: dimLook} }},
 			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
@@ -212,7 +215,7 @@ func (s *Sessions) narrow(t *text) error {
 		if s.ShortID != nil {
 			id = s.ShortID(id)
 		}
-		facts := []string{human.Age(t.Now, x.Modified.Time), terminal.Clean(id), human.Plural(x.Messages, "message", "messages")}
+		facts := []string{t.age(x.Modified.Time), terminal.Clean(id), human.Plural(x.Messages, "message", "messages")}
 		if s.Searched {
 			facts[2] = "hits " + s.hits(x).Text
 		}

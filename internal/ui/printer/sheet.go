@@ -194,13 +194,11 @@ func costText(cost float64) string {
 	return fmt.Sprintf("$%.2f", cost)
 }
 
-const minuteForm = "2006-01-02 15:04"
-
 func (l Look) timeCell(t time.Time) cell {
 	if t.IsZero() {
 		return cell{}
 	}
-	return cell{Text: t.In(l.Now.Location()).Format(minuteForm), Plain: t.UTC().Format(time.RFC3339Nano)}
+	return cell{Text: l.date(t), Plain: t.UTC().Format(time.RFC3339Nano)}
 }
 
 // lastCell is the time of the latest of several events: only the day on a narrow

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"iter"
+	"time"
 
 	"pigrep/internal/session"
 	"pigrep/query"
@@ -15,14 +16,15 @@ import (
 type Show struct {
 	Session  SessionFacts
 	Entries  iter.Seq2[*entry.Entry, error]
-	Focus    map[int]bool // the entries that were named, by their index in the file
-	Gaps     map[int]bool // entries that follow a gap
-	Full     bool         // fold nothing
-	Unfold   bool         // fold no text of the entries in Focus
-	Open     map[int]bool // entries of which nothing is folded
-	FoldHint string       // how to unfold an entry; "" for --full
-	Whole    bool         // the conversation, not the neighbourhood of an entry
-	Branches bool         // mark abandoned entries, since several branches are shown
+	Focus    map[int]bool   // the entries that were named, by their index in the file
+	Gaps     map[int]bool   // entries that follow a gap
+	Full     bool           // fold nothing
+	Unfold   bool           // fold no text of the entries in Focus
+	Open     map[int]bool   // entries of which nothing is folded
+	FoldHint string         // how to unfold an entry; "" for --full
+	Whole    bool           // the conversation, not the neighbourhood of an entry
+	Branches bool           // mark abandoned entries, since several branches are shown
+	Zone     *time.Location // of an export; nil prints UTC as in pipes
 }
 
 // SessionFacts is what is printed above a conversation.
@@ -36,6 +38,7 @@ type SessionFacts struct {
 	Parent    *Relative  `json:"parent,omitempty"`
 	Children  []Relative `json:"forkedInto,omitempty"`
 	Twins     []string   `json:"sameId,omitempty"` // other files with the same id
+	Begun     time.Time  `json:"-"`                // the earlier of the header and the first entry, which a fork may have copied
 
 	// Without a query these mean nothing: they hide the fields of SessionHit.
 	Score   float64 `json:"score,omitempty"`

@@ -198,7 +198,8 @@ func TestExport(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			c, facts := conversation(t)
 			var b bytes.Buffer
-			if err := Export(&b, format, &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Branches: true}); err != nil {
+			facts.Begun = facts.Created.Time
+			if err := Export(&b, format, &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Branches: true, Zone: time.UTC}); err != nil {
 				t.Fatal(err)
 			}
 			out := b.String()

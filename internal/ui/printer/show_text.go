@@ -148,7 +148,7 @@ func (p *transcript) when(at time.Time) string {
 		return ""
 	}
 	if p.Now.IsZero() {
-		return at.UTC().Format("2006-01-02T15:04:05Z")
+		return p.s.stamp(at)
 	}
 	at = at.In(p.Now.Location())
 	day := at.Format("2006-01-02")
@@ -164,9 +164,9 @@ func (p *transcript) facts() {
 	f := &p.s.Session
 	name := human.Title(f.Name, f.FirstPrompt)
 	fmt.Fprintln(p.out, p.style(titleLook, p.cut(name, 0)))
-	modified := human.Ago(p.Now, f.Modified.Time)
+	modified := p.ago(f.Modified.Time)
 	if p.Now.IsZero() {
-		modified = f.Modified.UTC().Format("2006-01-02T15:04:05Z")
+		modified = p.s.stamp(f.Modified.Time)
 	}
 	tokens, cost := "", ""
 	if f.Tokens > 0 {
