@@ -17,34 +17,43 @@ var (
 	patchNames   = []string{"patch", "diff", "input"}
 )
 
-// edits sets what a call changes in files, if its arguments have one of the known
-// forms. A call with arguments of which only some make sense stays as it is.
-func edits(c *session.Call) {
+// addEdits adds to a call what it changes in files, if its arguments have one of the
+// known forms. A call with arguments of which only some make sense stays as it is.
+func addEdits(c *session.Call) {
 	path := c.Path()
 	var list []session.Edit
+	used := make(map[*session.Argument]bool)
 	for i := range c.Arguments {
-		if c.Arguments[i].Name != "edits" {
-			continue
-		}
-		var ok bool
-		if list, ok = editList(path, c.Arguments[i].Value); !ok {
-			return
+		if a := &c.Arguments[i]; a.Name == "edits" {
+			edits, ok := editList(path, a.Value)
+			if !ok {
+				return
+			}
+			list, used[a] = edits, true
 		}
 	}
-	old, hasOld := text(c, oldNames)
-	if added, hasNew := text(c, newNames); hasOld && hasNew {
-		list = append(list, session.Edit{Path: path, Old: old, New: added})
-	} else if hasOld || hasNew {
+	old, added := text(c, oldNames), text(c, newNames)
+	switch {
+	case old != nil && added != nil:
+		list = append(list, session.Edit{Path: path, Old: old.Value, New: added.Value})
+		used[old], used[added] = true, true
+	case old != nil || added != nil:
 		return
 	}
-	if len(list) == 0 && isWriter(c.Tool) {
-		if content, ok := text(c, contentNames); ok && path != "" {
-			list = []session.Edit{{Path: path, New: content, Whole: true}}
-		}
+	if content := text(c, contentNames); content != nil && len(list) == 0 && isWriter(c.Tool) && path != "" {
+		list = []session.Edit{{Path: path, New: content.Value, Whole: true}}
+		used[content] = true
+	}
+	if patch := text(c, patchNames); patch != nil && len(list) == 0 && isPatch(patch.Value) {
+		c.Diff = patch.Value
+		used[patch] = true
 	}
 	c.Edits = list
-	if patch, ok := text(c, patchNames); ok && len(list) == 0 && isPatch(patch) {
-		c.Diff = patch
+	if named := text(c, session.PathNames); named != nil && len(used) > 0 {
+		used[named] = true
+	}
+	for a := range used {
+		a.Edits = true
 	}
 }
 
@@ -79,16 +88,16 @@ func member(m map[string]any, names []string) (string, bool) {
 	return "", false
 }
 
-// text returns the first of the named arguments that is a string.
-func text(c *session.Call, names []string) ([]byte, bool) {
+// text returns the first of the named arguments that is a string, nil if none is.
+func text(c *session.Call, names []string) *session.Argument {
 	for _, name := range names {
 		for i := range c.Arguments {
 			if a := &c.Arguments[i]; a.Name == name && a.Text {
-				return a.Value, true
+				return a
 			}
 		}
 	}
-	return nil, false
+	return nil
 }
 
 // isWriter reports whether tools of this name write whole files.
@@ -118,13 +127,28 @@ func isDiff(text []byte) bool {
 	return len(bytes.TrimSpace(text)) > 0
 }
 
-// viewDiff adds the diff in the details of a result.
-func (p *parser) viewDiff(view *session.View) {
-	fields := p.json.Fields(p.message.fields.Find("details"))
+// viewDiff adds the diff in the details of a result, and the other details. It reports
+// whether there is one.
+func (p *parser) viewDiff(view *session.View) bool {
+	details := p.message.fields.Find("details")
+	fields := p.json.Fields(details)
 	for _, name := range [...]string{"diff", "patch"} {
 		if v := fields.Find(name); p.json.Kind(v) == '"' && isDiff(p.json.Text(v)) {
 			view.Diff = p.json.Text(v)
-			return
+			break
 		}
 	}
+	if view.Diff == nil {
+		return false
+	}
+	p.leaves.Begin(&p.json, p.json.Room(details.End-details.Start), false, nil)
+	for _, f := range fields {
+		if name := string(f.Key); name != "diff" && name != "patch" {
+			p.leaves.Add(f.Val, false)
+		}
+	}
+	if rest := p.json.Keep(p.leaves.End()); len(rest) > 0 {
+		view.Blocks = append(view.Blocks, session.Block{Kind: session.KindDetails, Text: rest})
+	}
+	return true
 }

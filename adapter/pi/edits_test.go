@@ -67,15 +67,27 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// No text that is none is taken for a diff.
+// The diff of a result leaves its other details, and no text that is none is taken
+// for a diff.
 func TestRecordedDiff(t *testing.T) {
-	for _, test := range []struct{ name, details, diff string }{
-		{"pi", `{"diff":"-1 a\n+1 b","patch":"--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n","firstChangedLine":1}`, "-1 a\n+1 b"},
-		{"prose", `{"diff":"Changed two lines."}`, ""},
+	for _, test := range []struct{ name, details, diff, rest string }{
+		{"pi", `{"diff":"-1 a\n+1 b","patch":"--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n","firstChangedLine":1}`, "-1 a\n+1 b", ""},
+		{"with other details", `{"diff":"-1 a\n+1 b","note":"by an extension"}`, "-1 a\n+1 b", "by an extension"},
+		{"patch alone", `{"patch":"--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n"}`, "--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", ""},
+		{"prose", `{"diff":"Changed two lines."}`, "", "Changed two lines."},
+		{"no text", `{"diff":{"a":"b"}}`, "", "b"},
+		{"empty", `{"diff":""}`, "", ""},
+		{"none", `null`, "", ""},
 	} {
-		v := views(t, `{"type":"message","id":"a","message":{"role":"toolResult","toolName":"edit","toolCallId":"c","content":[],"details":`+test.details+`}}`)[0]
-		if string(v.Diff) != test.diff {
-			t.Errorf("%s: diff %q, want %q", test.name, v.Diff, test.diff)
+		v := views(t, `{"type":"message","id":"a","message":{"role":"toolResult","toolName":"edit","toolCallId":"c","content":[{"type":"text","text":"Done."}],"details":`+test.details+`}}`)[0]
+		rest := ""
+		for _, b := range v.Blocks {
+			if b.Kind == session.KindDetails {
+				rest += string(b.Text)
+			}
+		}
+		if string(v.Diff) != test.diff || rest != test.rest {
+			t.Errorf("%s: diff %q and details %q, want %q and %q", test.name, v.Diff, rest, test.diff, test.rest)
 		}
 	}
 }

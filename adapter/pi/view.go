@@ -47,8 +47,8 @@ func (p *parser) viewMessage(view *session.View) (done map[session.Kind]bool) {
 	default:
 		if m.kind != session.KindOther && m.fields != nil {
 			done = p.viewBlocks(view, m.kind)
-			if m.role == session.RoleToolResult {
-				p.viewDiff(view)
+			if m.role == session.RoleToolResult && p.viewDiff(view) {
+				done[session.KindDetails] = true
 			}
 			return done
 		}
@@ -112,7 +112,7 @@ func (p *parser) viewCall(c *call) *session.Call {
 			call.Command = p.command(m.Val)
 		}
 	}
-	edits(call)
+	addEdits(call)
 	return call
 }
 

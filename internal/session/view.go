@@ -49,6 +49,7 @@ type Argument struct {
 	Name  string
 	Value []byte // decoded text of a string, otherwise JSON
 	Text  bool   // it is a string
+	Edits bool   // Edits or Diff of the call has it
 }
 
 // Argument returns the text of the first of the named arguments that is a string.

@@ -36,6 +36,7 @@ const (
 type File struct {
 	Path           string // as the call has it; "" if it has none
 	Whole          bool   // the added lines are all of the file
+	Deleted        bool
 	Hunks          []Hunk
 	Added, Removed int // lines
 }
@@ -95,7 +96,7 @@ func recorded(c *session.Call) []File {
 		several = several || c.Edits[i].Path != c.Edits[0].Path
 		path = c.Edits[0].Path
 	}
-	files := parse(string(c.Diff))
+	files := slices.DeleteFunc(parse(string(c.Diff)), func(f File) bool { return f.Added+f.Removed == 0 && !f.Deleted })
 	for i := range files {
 		f := &files[i]
 		if f.Path == "" {
@@ -105,7 +106,7 @@ func recorded(c *session.Call) []File {
 			f.Path = path
 		}
 	}
-	return slices.DeleteFunc(files, func(f File) bool { return f.Added+f.Removed == 0 })
+	return files
 }
 
 func (f *File) add(h Hunk) {

@@ -21,6 +21,9 @@ func show(files []File) string {
 		if f.Whole {
 			b.WriteString(" whole")
 		}
+		if f.Deleted {
+			b.WriteString(" deleted")
+		}
 		b.WriteByte('\n')
 		for i, h := range f.Hunks {
 			if i > 0 {
@@ -78,7 +81,7 @@ func TestOfRecorded(t *testing.T) {
 		{"unified", "--- a/x.go\n+++ b/x.go\n@@ -3,2 +3,2 @@ func main() {\n a\n-b\n+c\n\\ No newline at end of file\n", "x.go +1 -1\n3,3 a\n4,0-b\n0,4+c\n"},
 		{"unified, two files", "--- x\t2026\n+++ x\t2026\n@@ -1 +1 @@\n-b\n+c\n--- /dev/null\n+++ y\n@@ -0,0 +1 @@\n+d\n", "x +1 -1\n1,0-b\n0,1+c\ny +1 -0\n0,1+d\n"},
 		{"signs alone", "-foo\n+bar baz", "arg +1 -1\n0,0-foo\n0,0+bar baz\n"},
-		{"envelope", "*** Begin Patch\n*** Update File: x.go\n@@ func main\n a\n-b\n+c\n*** Add File: y.go\n+d\n*** End Patch", "x.go +1 -1\n0,0 a\n0,0-b\n0,0+c\ny.go +1 -0 whole\n0,0+d\n"},
+		{"envelope", "*** Begin Patch\n*** Update File: x.go\n@@ func main\n a\n-b\n+c\n*** Add File: y.go\n+d\n*** Delete File: z.go\n*** End Patch", "x.go +1 -1\n0,0 a\n0,0-b\n0,0+c\ny.go +1 -0 whole\n0,0+d\nz.go +0 -0 deleted\n"},
 		{"prose", "Changed the file.\nIt is fine now.", "arg +1 -1\n0,0-from\n0,0+to\n"},
 		{"nothing but context", " 1 a\n 2 b", "arg +1 -1\n0,0-from\n0,0+to\n"},
 		{"a number beyond all", "-99999999999999999999 a", "arg +0 -1\n0,0-99999999999999999999 a\n"},

@@ -158,7 +158,8 @@ func parseUnified(list []string) []File {
 			for _, verb := range []string{"Add", "Update", "Delete"} {
 				if path, ok := strings.CutPrefix(s, "*** "+verb+" File: "); ok {
 					begin(path)
-					files[len(files)-1].Whole = verb == "Add"
+					f := &files[len(files)-1]
+					f.Whole, f.Deleted = verb == "Add", verb == "Delete"
 				}
 			}
 		case strings.HasPrefix(s, "@@"):

@@ -9,6 +9,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/diff"
 	"pigrep/query/entry"
 )
 
@@ -125,6 +126,7 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		return err
 	}
 	names := anchors{}
+	shown := make(map[string]bool) // calls with a diff
 	for e, err := range s.Entries {
 		if err != nil {
 			return err
@@ -134,7 +136,15 @@ func exportMarkdown(w io.Writer, s *Show) error {
 		fmt.Fprintf(&b, "<sub>%s · %s</sub>\n", codeSpan(terminal.Clean(e.ID)), escapeMarkdown(strings.Join(entryNotes(s, e), " · ")))
 		for i := range e.View.Blocks {
 			b.WriteByte('\n')
-			markdownBlock(&b, e, &e.View.Blocks[i])
+			block := &e.View.Blocks[i]
+			markdownBlock(&b, e, block)
+			if block.Call != nil {
+				shown[block.Call.ID] = true
+			}
+		}
+		if e.View.Diff != nil && !shown[e.ToolCallID] {
+			b.WriteByte('\n')
+			markdownDiff(&b, diff.Of(&session.Call{Diff: e.View.Diff}))
 		}
 		if _, err := io.WriteString(w, b.String()); err != nil {
 			return err
@@ -152,11 +162,16 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 			name = "nested call"
 		}
 		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
+		files := diff.Of(c)
+		markdownDiff(b, files)
 		command, ok := commandOf(c)
 		if ok {
 			fence(b, "sh", []byte(command))
 		}
 		for _, a := range c.Arguments {
+			if a.Edits && len(files) > 0 {
+				continue
+			}
 			if ok && a.Text && string(a.Value) == command {
 				ok = false
 				continue
@@ -201,6 +216,24 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 			fmt.Fprintf(b, "%s:\n\n", block.Kind)
 		}
 		fence(b, "", block.Text)
+	}
+}
+
+// markdownDiff writes what a call did to files.
+func markdownDiff(b *strings.Builder, files []diff.File) {
+	for i := range files {
+		f := &files[i]
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if f.Path != "" {
+			b.WriteString(codeSpan(terminal.Clean(f.Path)) + " ")
+		}
+		b.WriteString((&text{}).changeCounts(f) + "\n")
+		if len(f.Hunks) > 0 {
+			b.WriteByte('\n')
+			fence(b, "diff", []byte(unified(f.Hunks)))
+		}
 	}
 }
 

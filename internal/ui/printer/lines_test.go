@@ -72,6 +72,7 @@ func TestFoldCounts(t *testing.T) {
 {"type":"message","id":"e2","parentId":"e1","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"toolResult","toolCallId":"t1","toolName":"bash","content":[{"type":"text","text":"` + numbered(40) + `"}]}}
 {"type":"message","id":"e3","parentId":"e2","timestamp":"2026-03-01T10:00:03.000Z","message":{"role":"bashExecution","command":"make","output":"` + numbered(50) + `","exitCode":0}}
 {"type":"compaction","id":"e4","parentId":"e3","timestamp":"2026-03-01T10:00:04.000Z","summary":"` + numbered(30) + `","firstKeptEntryId":"e0","tokensBefore":9}
+{"type":"message","id":"e5","parentId":"e4","timestamp":"2026-03-01T10:00:05.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"t2","name":"edit","arguments":{"path":"a","oldText":"old\n","newText":"` + numbered(40) + `"}},{"type":"toolCall","id":"t3","name":"write","arguments":{"path":"b","content":"` + numbered(40) + `"}}]}}
 `
 	rec, err := entry.ReadRecord(pi.New(), "/s.jsonl", strings.NewReader(data), now)
 	if err != nil {

@@ -8,18 +8,20 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/diff"
 	"pigrep/query/entry"
 )
 
 // wait keeps a call for its result.
 func (p *transcript) wait(e *entry.Entry, c *session.Call) {
-	p.waiting = append(p.waiting, waitingCall{e, c})
+	p.waiting = append(p.waiting, waitingCall{e, c, diff.Of(c)})
 }
 
 // release prints the calls without a result.
 func (p *transcript) release() {
 	for _, w := range p.waiting {
 		p.call(w)
+		p.callDiff(&w, false)
 		if p.s.Whole { // else the result may be outside of what is shown
 			fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
 		}
@@ -34,11 +36,11 @@ func (p *transcript) call(w waitingCall) {
 	}
 	p.last = "call"
 	p.own(w.entry)
-	p.callLine(w.call, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
+	p.callLine(w.call, w.files, bodyIndent, w.entry, p.lineLimit(w.entry, commandLines))
 }
 
 // callLine prints a call at an indent; e may be nil.
-func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, limit int) {
+func (p *transcript) callLine(c *session.Call, files []diff.File, indent string, e *entry.Entry, limit int) {
 	right := ""
 	mark := indent
 	if e != nil {
@@ -52,6 +54,13 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 	}
 	name := terminal.Clean(c.Tool)
 	full := e != nil && p.whole(e) || e == nil && p.s.Full
+	if len(files) > 0 {
+		p.callHead(mark, name+" ", p.changeSummary(files, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-3), right)
+		if full {
+			p.arguments(c, true)
+		}
+		return
+	}
 	if command, ok := commandOf(c); ok && !(full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
 		return
@@ -59,8 +68,25 @@ func (p *transcript) callLine(c *session.Call, indent string, e *entry.Entry, li
 	summary := p.callSummary(c, full)
 	p.command(mark, name+" ", summary, right, 1)
 	if full && !(len(c.Arguments) == 1 && c.Path() != "") {
-		p.arguments(c)
+		p.arguments(c, false)
 	}
+}
+
+// callHead prints the first line of a call, with what is at its right.
+func (p *transcript) callHead(indent, name, l, right string) {
+	room := p.body(bodyIndent) - terminal.Width(name)
+	switch {
+	case p.Width == 0:
+		if right != "" {
+			right = "  · " + right
+		}
+	case right != "" && room-terminal.Width(right) >= minBodyColumns:
+		l = terminal.Clip(l, room-terminal.Width(right)-2)
+		right = strings.Repeat(" ", room-terminal.Width(l)-terminal.Width(right)) + right
+	default:
+		l, right = terminal.Clip(l, max(minBodyColumns, room)), ""
+	}
+	fmt.Fprintln(p.out, indent+p.style(kindLooks[session.KindCall], name)+l+p.dim(right))
 }
 
 // command prints the name of a tool and its command in at most limit lines.
@@ -71,7 +97,6 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 		hidden = len(lines) - limit
 		lines = lines[:limit]
 	}
-	look := kindLooks[session.KindCall]
 	for i, l := range lines {
 		if i > 0 {
 			for _, part := range breakLine(l, p.body(resultIndent), lookPlain) {
@@ -79,28 +104,15 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 			}
 			continue
 		}
-		room := p.body(bodyIndent) - terminal.Width(name)
 		var rest []line // of a first line that is too long and must not be clipped
 		if limit < 0 {
-			fits := max(minBodyColumns, room-terminal.Width(right)-2)
+			fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
 			if parts := breakLine(l, fits, lookPlain); p.Width > 0 && len(parts) > 1 {
 				rest = breakLine(l[len(parts[0].text):], p.body(resultIndent), lookPlain)
 				l = parts[0].text
 			}
 		}
-		id := right
-		switch {
-		case p.Width == 0:
-			if id != "" {
-				id = "  · " + id
-			}
-		case id != "" && room-terminal.Width(id) >= minBodyColumns:
-			l = terminal.Clip(l, room-terminal.Width(id)-2)
-			id = strings.Repeat(" ", room-terminal.Width(l)-terminal.Width(id)) + id
-		default:
-			l, id = terminal.Clip(l, max(minBodyColumns, room)), ""
-		}
-		fmt.Fprintln(p.out, indent+p.style(look, name)+l+p.dim(id))
+		p.callHead(indent, name, l, right)
 		for _, part := range rest {
 			fmt.Fprintln(p.out, strings.TrimRight(resultIndent+part.text, " "))
 		}
@@ -196,9 +208,13 @@ func changeSize(c *session.Call) string {
 	return ""
 }
 
-// arguments prints all arguments of a call in full.
-func (p *transcript) arguments(c *session.Call) {
+// arguments prints the arguments of a call in full, all or those that its diff does not
+// show.
+func (p *transcript) arguments(c *session.Call, diffed bool) {
 	for _, a := range c.Arguments {
+		if diffed && a.Edits {
+			continue
+		}
 		name := terminal.Clean(a.Name)
 		if a.Text && bytes.IndexByte(a.Value, '\n') >= 0 {
 			fmt.Fprintln(p.out, resultIndent+p.dim(name+":"))
@@ -221,14 +237,17 @@ func (p *transcript) arguments(c *session.Call) {
 	}
 }
 
-// result prints the result of a call, below the call if that is waiting.
+// result prints the result of a call, below the call if that is waiting. Between the
+// two is the diff of an edit, but after the error if it failed.
 func (p *transcript) result(e *entry.Entry) {
 	asked := false
+	// Without its call the result shows what it has.
+	edits := waitingCall{entry: e, files: diff.Of(&session.Call{Diff: e.View.Diff})}
 	for i, w := range p.waiting {
 		if w.call.ID == e.ToolCallID && w.call.ID != "" {
 			p.waiting = append(p.waiting[:i:i], p.waiting[i+1:]...)
 			p.call(w)
-			asked = true
+			asked, edits = true, w
 			break
 		}
 	}
@@ -240,11 +259,20 @@ func (p *transcript) result(e *entry.Entry) {
 		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false
+	if p.s.Focus[e.Index] {
+		edits.entry = e // what was named is unfolded
+	}
+	if !e.IsError {
+		p.callDiff(&edits, false)
+		p.own(e)
+	}
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		switch {
 		case b.Call != nil: // a nested call
-			p.callLine(b.Call, resultIndent, nil, p.lineLimit(e, 1))
+			files := diff.Of(b.Call)
+			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
+			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed)
 			if b.Call.Failed {
 				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
 			}
@@ -266,6 +294,9 @@ func (p *transcript) result(e *entry.Entry) {
 			text = p.style(errorLook, "error")
 		}
 		fmt.Fprintln(p.out, resultIndent+p.dim(text))
+	}
+	if e.IsError {
+		p.callDiff(&edits, true)
 	}
 	p.last = "call"
 }

@@ -26,7 +26,12 @@ import (
 // conversation opens the session that has one of everything.
 func conversation(t *testing.T) (*entry.Conversation, SessionFacts) {
 	t.Helper()
-	path := filepath.Join("testdata", "conversation.jsonl")
+	return conversationIn(t, "conversation.jsonl")
+}
+
+func conversationIn(t *testing.T, name string) (*entry.Conversation, SessionFacts) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
+	"pigrep/internal/ui/diff"
 	"pigrep/query/entry"
 )
 
@@ -22,6 +23,8 @@ const (
 	shellHead      = 2 // of the output of a command, whose end matters more
 	shellTail      = 4
 	commandLines   = 6
+	diffLines      = 20
+	writeLines     = 8 // of a file that was written as a whole
 	summaryLines   = 14
 	focusLines     = 60 // of an entry that was named
 	promptLines    = 200
@@ -64,6 +67,7 @@ func (p *transcript) own(e *entry.Entry) {
 type waitingCall struct {
 	entry *entry.Entry
 	call  *session.Call
+	files []diff.File // what it did to files
 }
 
 func (s *Show) text(t *text) error {
