@@ -238,6 +238,10 @@ func (w *watcher) loop(ctx context.Context) error {
 		case <-beat.C():
 			beat.set(beatEvery)
 			w.beat()
+			if w.removed() && !retry.on {
+				h.all, h.verify = true, true
+				pass()
+			}
 			w.pollIfUntold(w.Now())
 			if w.polling && !poll.on {
 				poll.set(w.every)
@@ -293,6 +297,15 @@ func (w *watcher) progress(p Progress) {
 	if w.Progress != nil {
 		w.Progress(p)
 	}
+}
+
+// removed reports whether somebody removed the index that this watcher keeps.
+func (w *watcher) removed() bool {
+	if !w.ready || w.keeper.writer != nil {
+		return false
+	}
+	n, err := index.Newest(w.Dir)
+	return n == 0 && err == nil
 }
 
 func (w *watcher) beat() {

@@ -9,6 +9,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/human"
 	"pigrep/internal/ui/tui"
 )
 
@@ -34,9 +35,16 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 		}
 	}
 	look := func() {
-		if n, err := b.newest(ctx); err == nil {
-			change(func(s *tui.State) { s.Generation = n })
+		n, err := b.newest(ctx)
+		if err != nil {
+			return
 		}
+		change(func(s *tui.State) {
+			s.Generation = n
+			if n == 0 { // somebody removed the index; the watcher rebuilds it
+				s.Ready = false
+			}
+		})
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -77,32 +85,34 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 	a := b.app
 	opt := indexer.WatchOptions{Options: a.indexing(b.location)}
 	var told time.Time
-	ready := false
 	opt.Progress = func(at indexer.Progress) {
-		// Later updates are too short to show progress.
-		if now := a.Now(); !ready && now.Sub(told).Abs() >= tellEvery {
-			told = now
-			change(func(s *tui.State) {
-				s.Indexing, s.First, s.Share, s.Left = true, at.First, at.Share(), at.Left.Round(time.Second)
-			})
+		now := a.Now()
+		if now.Sub(told).Abs() < tellEvery {
+			return
 		}
+		told = now
+		change(func(s *tui.State) {
+			if !s.Ready { // later updates are too short to show progress
+				s.Indexing, s.First, s.Share, s.Left = true, at.First, at.Share(), at.Left.Round(time.Second)
+			}
+		})
 	}
 	opt.Tell = func(e indexer.WatchEvent) {
 		change(func(s *tui.State) {
 			switch e.Kind {
 			case indexer.WatchReady, indexer.WatchUpdated:
-				ready = true
 				b.behind.Store(false)
 				*s = tui.State{Generation: e.Generation, Ready: true}
 				if !e.Complete {
-					s.Problem = "not all files can be read (pigrep status)"
+					s.Problem, s.Hint = "not all files can be read", "pigrep status lists them"
 				}
 			case indexer.WatchWaiting:
 				b.behind.Store(true)
-				s.Indexing, s.Problem = false, "another process writes the index"
+				s.Indexing, s.Problem, s.Hint = false, "another process writes the index", ""
 			case indexer.WatchFailed:
 				b.behind.Store(true)
-				s.Indexing, s.Problem = false, "update failed: "+reason(e.Err)
+				s.Indexing = false
+				s.Problem, s.Hint = b.updateProblem(e.Err)
 			}
 		})
 	}
@@ -120,9 +130,15 @@ func (b *tuiBackend) watch(ctx context.Context, change func(func(*tui.State))) {
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, indexer.ErrWatched):
-			s.Ready, s.Problem = true, ""
+			s.Ready, s.Problem, s.Hint = true, "", ""
 		default:
-			s.Problem = "update failed: " + reason(err)
+			s.Problem, s.Hint = b.updateProblem(err)
 		}
 	})
+}
+
+// updateProblem says why the index cannot be updated, and what to do about it.
+func (b *tuiBackend) updateProblem(err error) (message, hint string) {
+	where := human.Path(b.location.indexDir, b.app.Home)
+	return "cannot update the index in " + where + ": " + reason(err), indexHint(err)
 }

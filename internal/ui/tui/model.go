@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -170,8 +171,12 @@ func (m *Model) say(format string, args ...any) {
 	m.message = message{text: fmt.Sprintf(format, args...)}
 }
 
-// complain shows an error, with its hint.
-func (m *Model) complain(err error) { m.message = complaint(err) }
+// complain shows an error, with its hint. Work that was cancelled is no error.
+func (m *Model) complain(err error) {
+	if !errors.Is(err, context.Canceled) {
+		m.message = complaint(err)
+	}
+}
 
 func complaint(err error) message {
 	text := err.Error()

@@ -22,6 +22,7 @@ import (
 	"pigrep/query"
 	"pigrep/query/match"
 	"pigrep/query/rank"
+	"pigrep/query/sessions"
 )
 
 func init() { testkit.Sequences(30) }
@@ -357,6 +358,39 @@ func TestSelectionStaysAtTheTop(t *testing.T) {
 	d.settle()
 	if after, _ := d.results.selected(); after != before {
 		t.Errorf("the selection went from %v to %v after the user had moved it", before, after)
+	}
+}
+
+// Why the index is behind is shown with what to do about it, with and without hits.
+func TestProblemOfTheIndex(t *testing.T) {
+	state := State{Problem: "cannot update the index in ~/.cache/pigrep: permission denied", Hint: "use another directory: --index-dir DIR"}
+	d := drive(t, Options{Query: "token"}, 80, 24)
+	d.send(state)
+	b := fake()
+	b.Search = func(context.Context, query.Request) (*query.Response, error) { return nil, ErrNoIndex }
+	none := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	none.send(state)
+	for _, d := range []*driver{d, none} {
+		screen := strings.Join(strings.Fields(plainScreen(d.Model)), " ")
+		for _, want := range []string{"Cannot update the index in ~/.cache/pigrep: permission denied.", "Use another directory: --index-dir DIR.", "not up to date"} {
+			if !strings.Contains(screen, want) {
+				t.Errorf("%d hits, no %q on the screen:\n%s", len(d.results.items), want, plainScreen(d.Model))
+			}
+		}
+	}
+}
+
+// Work that was cancelled is not an error, and never shown as one.
+func TestCancelledIsNotShown(t *testing.T) {
+	b := fake()
+	b.Facets = func(context.Context) ([]sessions.Facet, error) { return nil, context.Canceled }
+	b.Resume = func(context.Context, Place) (*Resume, error) { return nil, fmt.Errorf("read: %w", context.Canceled) }
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	for _, k := range []string{"f2", "enter"} {
+		d.keys(k)
+		if screen := plainScreen(d.Model); strings.Contains(screen, "cancel") {
+			t.Errorf("after %s:\n%s", k, screen)
+		}
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 // ErrNoTerminal is returned when there is no terminal.
 var ErrNoTerminal = errors.New("there is no terminal")
 
-// leaveTime is how long Run waits for an update of the index at the end. The next run
-// completes what is left.
-const leaveTime = 2 * time.Second
+// leaveTime is how long Run waits for an update of the index at the end: enough to finish a
+// small one. What a long one has published is kept, and the next run does the rest.
+const leaveTime = 100 * time.Millisecond
 
 // Run runs the TUI until the user quits or the context ends. It restores the terminal
 // before it returns, also before it passes on a panic.

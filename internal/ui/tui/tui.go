@@ -106,6 +106,7 @@ type State struct {
 	Share      float64 // of the work that is done, from 0 to 1
 	Left       time.Duration
 	Problem    string // why the index is behind; "" when it is not
+	Hint       string // what to do about it
 }
 
 // A Hint is an error with a hint on what to do next.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -161,6 +163,8 @@ func (m *Model) list(v view, width, height int) []string {
 	switch {
 	case errors.Is(s.failed, ErrNoIndex) && m.state.Problem == "":
 		text = []string{"Building the index; hits appear as they are ready."}
+	case errors.Is(s.failed, ErrNoIndex):
+		text = []string{sentence(m.state.Problem), sentence(m.state.Hint)}
 	case s.failed != nil:
 		text = []string{complaint(s.failed).text}
 	case !s.answered || s.job != nil:
@@ -183,7 +187,7 @@ func (m *Model) list(v view, width, height int) []string {
 	}
 	var lines []string
 	for _, t := range text {
-		for line := range strings.SplitSeq(ansi.Wordwrap(terminal.Clean(t), max(1, width-4), ""), "\n") {
+		for _, line := range wrap(terminal.Clean(t), max(1, width-4)) {
 			lines = append(lines, terminal.Fit("  "+v.dim.Render(line), width))
 		}
 	}
@@ -191,6 +195,13 @@ func (m *Model) list(v view, width, height int) []string {
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	return lines[:height]
+}
+
+// wrap breaks a text between words, not at the hyphens of flags and names.
+func wrap(text string, width int) []string {
+	const unbroken = "\u2011"
+	text = ansi.Wordwrap(strings.ReplaceAll(text, "-", unbroken), width, "")
+	return strings.Split(strings.ReplaceAll(text, unbroken, "-"), "\n")
 }
 
 // previewTitle draws the title line of the preview.
@@ -218,24 +229,37 @@ func (m *Model) previewTitle(v view, width int) string {
 // noteShare is the part of the screen that note may take: one line of so many.
 const noteShare = 8
 
-// note returns the lines above the status: why the hits are partial.
+// note returns the lines above the status: why the index is behind, and why hits are partial.
 func (m *Model) note() []string {
 	most := m.height / noteShare
-	text := m.search.why
-	if there := m.elsewhere(); text != "" && there != "" {
-		text += ". " + there
-	} else if there != "" {
-		text = there
-	}
-	if text == "" || len(m.results.rows) == 0 || most == 0 {
+	if most == 0 || len(m.results.rows) == 0 {
 		return nil
 	}
-	lines := strings.Split(ansi.Wordwrap(text, m.width, ""), "\n")
+	var lines []string
+	if m.state.Hint != "" {
+		lines = wrap(sentence(m.state.Problem)+" "+sentence(m.state.Hint), m.width)
+	}
+	why, there := m.search.why, m.elsewhere()
+	if why != "" && there != "" {
+		why += ". "
+	}
+	if text := why + there; text != "" {
+		lines = append(lines, wrap(text, m.width)...)
+	}
 	if len(lines) > most {
 		lines[most-1] = strings.Join(lines[most-1:], " ")
 		lines = lines[:most]
 	}
 	return lines
+}
+
+// sentence returns a message as a sentence of its own.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // maxFoot is the most lines of a message.
@@ -333,6 +357,8 @@ func (m *Model) freshness() string {
 			text += fmt.Sprintf(", %s left", s.Left.Round(time.Second))
 		}
 		return text
+	case s.Hint != "":
+		return "not up to date"
 	case s.Problem != "":
 		return s.Problem
 	case !s.Ready:
