@@ -21,6 +21,7 @@ type WordCount struct {
 	Word     string    `json:"word"`              // or a phrase, or a choice between words, as typed
 	Hits     int       `json:"hits"`              // of a search for it alone, with the same filters
 	Sessions int       `json:"sessions"`          // with these hits
+	Parts    int       `json:"parts,omitempty"`   // entries with all parts of the word, if none has the word
 	Removed  []Removed `json:"removed,omitempty"` // if there are none: how many there are without a filter
 }
 
@@ -28,11 +29,17 @@ type WordCount struct {
 func (w WordCount) nowhere() bool { return w.Hits == 0 && len(w.Removed) == 0 }
 
 // explain says in a response why no hit has all words.
-func explain(ctx context.Context, in rank.Input, req Request, resp *Response) (err error) {
+func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) (err error) {
 	if resp.Total > 0 {
 		return nil
 	}
-	if resp.Words, err = countWords(ctx, in, req); err != nil {
+	list, restrictions := in.Plan.Query.Root.Split()
+	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {
+		resp.Words, err = countParts(ctx, in, req, found, list[0], restrictions)
+	} else {
+		resp.Words, err = countWords(ctx, in, req, list, restrictions)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -46,8 +53,7 @@ func explain(ctx context.Context, in rank.Input, req Request, resp *Response) (e
 }
 
 // countWords counts the hits of each word of a query that has several.
-func countWords(ctx context.Context, in rank.Input, req Request) ([]WordCount, error) {
-	list, restrictions := in.Plan.Query.Root.Split()
+func countWords(ctx context.Context, in rank.Input, req Request, list []*words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
 	scans := slices.ContainsFunc(in.Plan.Words, func(w *words.Planned) bool { return w.Find != nil && w.Find.Cost() > 0 })
 	if len(list) < 2 || len(list) > maxCounted || scans { // each count would scan the dictionary
 		return nil, nil
@@ -65,24 +71,73 @@ func countWords(ctx context.Context, in rank.Input, req Request) ([]WordCount, e
 	}
 	var counts []WordCount
 	for _, x := range list {
-		alone := req
-		alone.Text = requiring([]*words.Expr{x}, restrictions)
-		n, err := count(ctx, in, alone)
-		if err != nil {
+		w, err := countWord(ctx, in, req, x, restrictions)
+		if w == nil || err != nil {
 			return nil, err
 		}
-		w := WordCount{Word: x.Text(), Hits: n.Total, Sessions: n.Sessions}
-		if t, ok := x.Node.(*syntax.Term); ok && t.Match == syntax.Literal {
-			w.Word = syntax.TrimProse(w.Word)
-		}
-		if n.Total == 0 {
-			if w.Removed, err = removed(ctx, in, alone, withAll); err != nil {
-				return nil, err
-			}
-		}
-		counts = append(counts, w)
+		counts = append(counts, *w)
 	}
 	return counts, nil
+}
+
+// countWord counts the hits of one word of a query; nil if not all could be verified.
+func countWord(ctx context.Context, in rank.Input, req Request, x *words.Expr, restrictions []syntax.Node) (*WordCount, error) {
+	w := &WordCount{Word: typed(x)}
+	req.Text = requiring([]*words.Expr{x}, restrictions)
+	if !in.Plan.Nowhere(x) {
+		n, err := count(ctx, in, req)
+		if n.Inexact && n.Total == 0 || err != nil {
+			return nil, err
+		}
+		if w.Hits, w.Sessions = n.Total, n.Sessions; w.Hits > 0 {
+			return w, nil
+		}
+		if w.Removed, err = removed(ctx, in, req, withAll); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if in.Plan.PartsAlone(x) {
+		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
+	}
+	return w, err
+}
+
+// partsOf counts the entries with all parts of a word that no entry has.
+func partsOf(ctx context.Context, in rank.Input, req Request, x *words.Expr, restrictions []syntax.Node) (int, error) {
+	req.AllWords = false
+	req.Text = (&syntax.List{Items: append([]syntax.Node{x.Node}, restrictions...)}).String()
+	n, err := count(ctx, in, req)
+	return n.Parts, err
+}
+
+// countParts is countWords for a query of one compound, of which no hit has more than the
+// parts.
+func countParts(ctx context.Context, in rank.Input, req Request, found *rank.Result, x *words.Expr, restrictions []syntax.Node) ([]WordCount, error) {
+	if found.Inexact() {
+		return nil, nil
+	}
+	w := WordCount{Word: typed(x), Parts: found.Parts}
+	var err error
+	if found.TotalAny == 0 { // the word is required: entries with parts are no hits
+		w.Parts, err = partsOf(ctx, in, req, x, restrictions)
+	}
+	if w.Parts == 0 && found.TotalAny == 0 || err != nil {
+		return nil, err
+	}
+	if !in.Plan.Nowhere(x) {
+		req.Text = requiring([]*words.Expr{x}, restrictions)
+		w.Removed, err = removed(ctx, in, req, withAll)
+	}
+	return []WordCount{w}, err
+}
+
+// typed returns a word, a phrase or a choice as typed.
+func typed(x *words.Expr) string {
+	if t, ok := x.Node.(*syntax.Term); ok && t.Match == syntax.Literal {
+		return syntax.TrimProse(x.Text())
+	}
+	return x.Text()
 }
 
 // requiring returns the query for the hits that have all of the words. Other documents
@@ -102,7 +157,7 @@ const maxShown = 24
 // words, and when filters are the reason for each of them: removed says which. without
 // says how to drop a filter: "in scope all".
 func ExplainWords(list []WordCount, removed []Removed, without func(filter string) string) string {
-	var nowhere, outside, found []string
+	var nowhere, apart, outside, found []string
 	for _, w := range list {
 		word := terminal.Clean(w.Word)
 		if strings.Contains(word, " ") && word[0] != '"' {
@@ -110,6 +165,8 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		}
 		word = terminal.Clip(word, maxShown)
 		switch {
+		case w.nowhere() && w.Parts > 0:
+			apart = append(apart, fmt.Sprintf("%s is nowhere as written; %s its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
 		case w.nowhere():
 			nowhere = append(nowhere, word)
 		case w.Hits == 0:
@@ -127,7 +184,7 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 	if len(outside) == len(list) {
 		return ""
 	}
-	var parts []string
+	parts := apart
 	switch n := len(nowhere); n {
 	case 0:
 	case 1:
@@ -140,12 +197,12 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 			parts = append(parts, strings.Join(group, ", "))
 		}
 	}
-	if len(nowhere) == len(list) {
-		return parts[0]
+	if len(nowhere)+len(apart) == len(list) {
+		return strings.Join(parts, "; ")
 	}
 	who, all := "no entry", "both"
 	filtered := slices.ContainsFunc(removed, func(r Removed) bool { return r.Filter != FilterAllWords })
-	if filtered && len(nowhere) == 0 { // some entry has, outside of the filters
+	if filtered && len(nowhere)+len(apart) == 0 { // some entry has, outside of the filters
 		who = "none"
 	}
 	if len(list) > 2 {

@@ -162,6 +162,9 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 	}
 	for _, e := range h.Missing {
 		hit.Missing = append(hit.Missing, e.Text())
+		if h.HasParts(e) {
+			hit.Parts = append(hit.Parts, e.Text())
+		}
 		if s.found.SaysLittle(e) {
 			hit.Slight = append(hit.Slight, e.Text())
 		}

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"pigrep/internal/session"
 	"pigrep/query/filter"
@@ -90,6 +91,7 @@ type Hit struct {
 	Tier      Tier     `json:"tier"`
 	Missing   []string `json:"missing,omitempty"`   // words of the query that it lacks
 	Elsewhere []string `json:"elsewhere,omitempty"` // words of Missing that another part of its session contains
+	Parts     []string `json:"parts,omitempty"`     // words of Missing of which it has all parts: of getUserName get, user and name
 	Slight    []string `json:"-"`                   // words of Missing that say little, such as "how"
 
 	Kind        session.Kind `json:"kind"`
@@ -127,12 +129,36 @@ type Hit struct {
 }
 
 // Lacks returns the words of Missing and Elsewhere that a reader wants to know of: those
-// that say something.
+// that say something, and are not among Parts.
 func (h *Hit) Lacks() (missing, elsewhere []string) {
 	says := func(list []string) []string {
-		return slices.DeleteFunc(slices.Clone(list), func(word string) bool { return slices.Contains(h.Slight, word) })
+		return slices.DeleteFunc(slices.Clone(list), func(word string) bool {
+			return slices.Contains(h.Slight, word) || slices.Contains(h.Parts, word)
+		})
 	}
 	return says(h.Missing), says(h.Elsewhere)
+}
+
+// Notes says, for a reader, how a hit differs from what was typed: which words it lacks,
+// has only in parts or in a similar spelling.
+func (h *Hit) Notes() (notes []string) {
+	if h.Tier == TierFuzzy {
+		notes = append(notes, "similar spelling")
+	}
+	if len(h.Parts) > 0 {
+		notes = append(notes, "only parts of "+strings.Join(h.Parts, ", "))
+	}
+	missing, elsewhere := h.Lacks()
+	if len(missing) == 0 {
+		return notes
+	}
+	note := "missing: " + strings.Join(missing, ", ")
+	if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
+		note += " (found elsewhere in this session)"
+	} else if len(elsewhere) > 0 {
+		note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
+	}
+	return append(notes, note)
 }
 
 // Copy is another session that contains the same entry.

@@ -26,7 +26,7 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	if err != nil {
 		return nil, err
 	}
-	return resp, explain(ctx, in, req, resp)
+	return resp, explain(ctx, in, req, found, resp)
 }
 
 // Resolve compiles the text and the filters of a request, and looks the words up.

@@ -5,8 +5,8 @@ import "iter"
 // Candidate is a document that matches, before and after verification. There may be
 // many: it contains no pointers, and fills one line of the cache (64 bytes).
 type Candidate struct {
-	mask    uint64 // words and fields that it matches
-	partial uint64 // compounds of which it has only some parts
+	mask    uint64 // words and fields that it matches, and compounds of which it has all parts
+	partial uint64 // compounds of which it has parts only: with a bit of mask all of them, else some
 	copy    uint64 // session.Entry.Copy of its entry; 0 until it is read, and for none
 
 	offset int64 // of its entry; set by resolve
@@ -24,6 +24,9 @@ type Candidate struct {
 	dropped  bool // a duplicate of another candidate, or no hit
 	counted  bool // included in the count of its file
 }
+
+// full returns the words and fields that a candidate with these masks matches.
+func full(mask, partial uint64) uint64 { return mask &^ partial }
 
 // candidates is a list in chunks, so that it grows without being copied.
 type candidates [][]Candidate

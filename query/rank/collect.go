@@ -13,17 +13,22 @@ import (
 // A fileCount counts the candidates of a file.
 type fileCount struct {
 	hits, all int    // hits that lack nothing, and all hits
+	parts     int    // hits that lack nothing but words of which they have all parts
 	weighty   int    // hits with a weighty word
-	mask      uint64 // words and fields that some candidate has
+	mask      uint64 // words and fields that some candidate has, at least in parts
+	full      uint64 // those that some candidate matches
 }
 
 // count adds a candidate; of one that was dropped only the words.
-func (t *fileCount) count(mask uint64, v verdict, dropped bool) {
+func (t *fileCount) count(mask, partial uint64, v verdict, dropped bool) {
 	t.mask |= mask
+	t.full |= full(mask, partial)
 	if v.hit && !dropped {
 		t.all++
 		if v.whole {
 			t.hits++
+		} else if v.parts {
+			t.parts++
 		}
 		if v.weighty {
 			t.weighty++
@@ -34,8 +39,10 @@ func (t *fileCount) count(mask uint64, v verdict, dropped bool) {
 func (t *fileCount) add(o *fileCount) {
 	t.hits += o.hits
 	t.all += o.all
+	t.parts += o.parts
 	t.weighty += o.weighty
 	t.mask |= o.mask
+	t.full |= o.full
 }
 
 // A collector turns the scores of documents into candidates. A query of frequent words
@@ -195,13 +202,14 @@ func (c *collector) collect(seg *segmentState) error {
 			continue
 		}
 		f := &c.files[at]
-		mask |= f.ids
+		byID := f.ids
 		if len(seg.idHits) > 0 {
-			if byID := seg.idHits[doc]; byID != 0 {
-				mask |= byID
+			if id := seg.idHits[doc]; id != 0 {
+				byID |= id
 				base += idScore
 			}
 		}
+		mask, partial = mask|byID, partial&^byID
 		if !plain {
 			if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
 				return err
@@ -219,7 +227,7 @@ func (c *collector) collect(seg *segmentState) error {
 		score := base * f.recency * v.covered
 		final := !pending && !c.keepAll && !seg.copied.Has(doc)
 		if final {
-			c.counts[at].count(mask, v.verdict, false)
+			c.counts[at].count(mask, partial, v.verdict, false)
 			if !c.bestHere.admits(score) && !c.best.admits(score) {
 				continue
 			}

@@ -6,9 +6,13 @@ import (
 	"pigrep/query/words"
 )
 
-// verdict says whether a document is a hit, whether it lacks nothing (whole), and whether
-// it has a weighty word of the query.
-type verdict struct{ hit, whole, weighty bool }
+// verdict says what a document is to a query.
+type verdict struct {
+	hit     bool
+	whole   bool // it lacks nothing
+	parts   bool // it lacks nothing, if all parts of a compound are enough
+	weighty bool // it has a weighty word
+}
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
 // far fewer different masks than documents. It is used by one goroutine.
@@ -43,11 +47,11 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	// bits depend on all bits of both masks, and number the 256 entries of the cache.
 	l := &e.latest[(mask*0x9e3779b97f4a7c15^partial*0xc2b2ae3d27d4eb4f)>>56]
 	if !l.known || l.mask != mask || l.partial != partial {
-		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(mask, partial)
-		whole := hit && len(e.root.Missing(mask, nil)) == 0
-		*l = evaluated{mask: mask, partial: partial, known: true, verdict: verdict{
-			hit: hit && (whole || !e.allWords), whole: whole, weighty: e.scored == 0 || (mask|partial)&e.weighty != 0,
-		}}
+		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(full(mask, partial), partial)
+		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask, nil)) == 0 }
+		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask), weighty: e.scored == 0 || (mask|partial)&e.weighty != 0}
+		v.hit = hit && (v.whole || !e.allWords)
+		*l = evaluated{mask: mask, partial: partial, known: true, verdict: v}
 		if e.covered != nil {
 			l.covered = e.covered(mask, partial, l.verdict)
 		}
@@ -73,9 +77,9 @@ func covered(p *words.Plan, mask, partial uint64, v verdict) float32 {
 		return coverageMinor
 	case p.Sentence || p.Weight == 0:
 		return 1
-	case pair && (v.whole || mask&p.Telling == p.Telling):
+	case pair && (v.parts || mask&p.Telling == p.Telling):
 		return coverageBoth
-	case v.whole:
+	case v.parts:
 		return 1
 	}
 	has := 0.0

@@ -20,7 +20,7 @@ type Hit struct {
 	Tier    uint8 // the loosest tier of any word: words.TierExact, …
 	Part    int
 	Missing []*words.Expr // what it lacks
-	ofFile  uint64
+	ofFile  uint64        // words and fields of its session
 }
 
 // Hit looks up a candidate in the index. It returns false if the session record no
@@ -40,12 +40,15 @@ func (r *Result) Hit(c *Candidate) (*Hit, bool, error) {
 	node, ok := o.At(c.offset)
 	return &Hit{
 		Candidate: c, Outline: o, Node: node, Score: Rounded(float64(c.score)), Tier: c.tier, Part: int(c.part),
-		Missing: r.s.plan.Query.Root.Missing(c.mask, nil), ofFile: r.s.files[c.file].mask,
+		Missing: r.s.plan.Query.Root.Missing(full(c.mask, c.partial), nil), ofFile: r.s.files[c.file].full,
 	}, ok, nil
 }
 
 // Elsewhere reports whether another document of the session contains a missing word.
 func (h *Hit) Elsewhere(e *words.Expr) bool { return e.Matches(h.ofFile) }
+
+// HasParts reports whether the hit has all parts of a missing word.
+func (h *Hit) HasParts(e *words.Expr) bool { return e.Matches(h.mask) }
 
 // SaysLittle reports whether a missing expression is a word that says little.
 func (r *Result) SaysLittle(e *words.Expr) bool { return r.s.plan.IsSlight(e) }
@@ -96,7 +99,7 @@ func (r *Result) Lose() { r.s.losses.add(entry.ErrChanged) }
 // than typed: get_user_name for getUserName.
 func (r *Result) InOtherSpelling(h *Hit, spans []match.Span, exact uint64) bool {
 	for _, p := range r.s.plan.Words {
-		if h.mask&p.Bit == 0 || exact&p.Bit != 0 || p.Match != syntax.Literal {
+		if full(h.mask, h.partial)&p.Bit == 0 || exact&p.Bit != 0 || p.Match != syntax.Literal {
 			continue
 		}
 		if slices.ContainsFunc(spans, func(m match.Span) bool { return m.Word == p.Index }) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -49,7 +50,7 @@ func (m *model) tf(freq float64, length int) float64 {
 
 // answer is what the model says of one document and one word.
 type answer struct {
-	match, partial bool
+	match, partial bool // both: it has all parts, but not the word
 	tier           uint8
 	value          float64
 }
@@ -147,12 +148,23 @@ func (m *model) word(d *stories.Doc, w *words.Planned, terms []words.Expansion) 
 		if !a.match || a.tier > words.TierParts {
 			a.tier = words.TierParts
 		}
+		a.partial = !a.match && w.Verify && !(w.SpellingOnly && len(terms) == 0 && hasWithin(d, w.Term))
 		a.match = true
 	case !a.match:
 		a.partial = true
 	}
 	a.value = max(a.value, value)
 	return a
+}
+
+// hasWithin reports whether a document has a term with the word in it.
+func hasWithin(d *stories.Doc, word string) bool {
+	for term, n := range d.Freq {
+		if n > 0 && strings.Contains(term, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // modelHit is what a search must say of one document.
@@ -177,7 +189,8 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			a := m.word(d, w, w.Terms)
 			if a.match {
 				mask |= 1 << k
-			} else if a.partial {
+			}
+			if a.partial {
 				partial |= 1 << k
 			}
 			if w.Scored {
@@ -192,11 +205,11 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 				}
 			}
 		}
-		if scored && !has || !p.Query.Root.Hit(mask, partial) {
+		if scored && !has || !p.Query.Root.Hit(mask&^partial, partial) {
 			continue
 		}
 		h := modelHit{}
-		for _, e := range p.Query.Root.Missing(mask, nil) {
+		for _, e := range p.Query.Root.Missing(mask&^partial, nil) {
 			h.Missing = append(h.Missing, e.Text())
 		}
 		factor := 1.0
@@ -204,7 +217,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			factor = coverageMinor
 		} else if !p.Sentence && worth > 0 {
 			pair := bits.OnesCount64(p.Telling) == 2
-			switch whole := len(h.Missing) == 0; {
+			switch whole := len(p.Query.Root.Missing(mask, nil)) == 0; {
 			case pair && (whole || mask&p.Telling == p.Telling):
 				factor = coverageBoth
 			case !whole:

@@ -17,8 +17,8 @@ const (
 
 // result selects the sessions, or the hits, of the answer.
 func (s *search) result() (*Result, error) {
-	r := &Result{s: s}
-	r.Total, r.TotalAny = s.totals()
+	n := s.counts()
+	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts}
 	leavesOut := s.leavesOut()
 	for i := range s.files {
 		f := &s.files[i]
@@ -121,13 +121,15 @@ func (s *snapshot) insertBest(list []*Candidate, c *Candidate, most int) []*Cand
 }
 
 // byTime selects the newest or the oldest sessions, or with Options.Flat hits. It
-// considers hits that lack nothing, or all hits when there are none of those. It visits
+// considers hits that lack nothing; if there are none, those that have all parts of what
+// they lack; if there are none either, all hits. It visits
 // sessions in the order of their last, or first, entries, and stops at one that cannot
 // have an earlier place in the answer: of most sessions it reads nothing.
 func (s *search) byTime(r *Result) error {
 	ofFile := make(map[int32][]*Candidate)
 	for c := range s.shown() {
-		if r.Total == 0 || s.eval.evaluate(c.mask, c.partial).whole {
+		v := s.eval.evaluate(c.mask, c.partial)
+		if v.whole || r.Total == 0 && (v.parts || r.Parts == 0) {
 			ofFile[c.file] = append(ofFile[c.file], c)
 		}
 	}

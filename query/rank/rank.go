@@ -70,6 +70,7 @@ type Input struct {
 type Result struct {
 	Total        int          // hits that lack nothing, duplicates counted once
 	TotalAny     int          // all hits, duplicates counted once
+	Parts        int          // hits that lack nothing but words of which they have all parts
 	Minor        int          // hits without any weighty word, which are left out
 	SessionTotal int          // sessions with hits that are not left out
 	Sessions     []Session    // best first; none with Options.Flat
@@ -109,8 +110,9 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 
 // Counts are the numbers of hits, duplicates counted once.
 type Counts struct {
-	Total, TotalAny int // as in Result
-	Sessions        int // with hits that lack nothing
+	Total, TotalAny, Parts int  // as in Result
+	Sessions               int  // with hits that lack nothing
+	Inexact                bool // as in Result
 }
 
 // Count counts the hits.
@@ -119,12 +121,7 @@ func Count(ctx context.Context, in Input) (n Counts, err error) {
 	if err := s.find(); err != nil {
 		return Counts{}, err
 	}
-	n.Total, n.TotalAny = s.totals()
-	for i := range s.files {
-		if s.files[i].hits > 0 {
-			n.Sessions++
-		}
-	}
+	n = s.counts()
 	return n, s.err()
 }
 
@@ -165,7 +162,7 @@ type search struct {
 	factors    map[*Candidate]factors      // of the candidates that the second stage ranked
 	readers    readers
 	losses     Losses
-	unverified bool // some phrase could not be verified
+	unverified bool // some compound could not be verified
 }
 
 func newSearch(ctx context.Context, in Input, opt Options) *search {
@@ -211,7 +208,7 @@ func (s *search) find() error {
 	}
 	for c := range s.found.all() {
 		if !c.counted {
-			s.files[c.file].count(c.mask, s.eval.evaluate(c.mask, c.partial), c.dropped)
+			s.files[c.file].count(c.mask, c.partial, s.eval.evaluate(c.mask, c.partial), c.dropped)
 		}
 	}
 	return nil
@@ -316,13 +313,19 @@ func (s *search) scoreAll(window int) error {
 	return nil
 }
 
-// totals returns the number of hits that lack nothing, and of all.
-func (s *search) totals() (total, any int) {
+// counts returns the numbers of hits.
+func (s *search) counts() Counts {
+	n := Counts{Inexact: s.inexact()}
 	for i := range s.files {
-		total += s.files[i].hits
-		any += s.files[i].all
+		f := &s.files[i]
+		n.Total += f.hits
+		n.TotalAny += f.all
+		n.Parts += f.parts
+		if f.hits > 0 {
+			n.Sessions++
+		}
 	}
-	return total, any
+	return n
 }
 
 // leavesOut reports whether hits without any weighty word are left out: in a list that is
@@ -338,7 +341,7 @@ func (s *search) leavesOut() bool {
 
 // verify verifies the candidates found so far.
 func (s *search) verify() error {
-	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses}
+	v := &verifier{snapshot: s.snapshot, ctx: s.ctx, plan: s.plan, eval: &s.eval, readers: &s.readers, losses: &s.losses, byTime: s.opt.Sort != Relevance}
 	err := v.verify(s.found)
 	s.unverified = v.unverified
 	return err

@@ -68,7 +68,7 @@ func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) erro
 	for i := range sc.touched.All() {
 		sc.seen.Add(i)
 		if value := sc.value[i]; p.SpellingOnly && sc.best[i] == words.TierExact+1 {
-			seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, value, value * words.WeightJoined})
+			seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, value, value * words.WeightJoined, true})
 		}
 		if tier := sc.best[i]; tier > 0 {
 			sc.mask[i] |= p.Bit
@@ -146,9 +146,10 @@ func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) err
 	return nil
 }
 
-// scoreParts raises the values of the documents that contain parts of a compound.
+// scoreParts raises the values of the documents that contain parts of a compound. Those
+// that contain all parts, but not the compound, get a bit of scores.partial.
 func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) error {
-	whole, among := seg.whole[p.Index], seg.allowed
+	whole, within, among := seg.whole[p.Index], p.Within[seg.number], seg.allowed
 	if p.Strict() {
 		among = whole
 		if whole.Slice(sc.first, sc.end).Count() == 0 {
@@ -187,10 +188,13 @@ func (s *scorer) scoreParts(sc *scores, seg *segmentState, p *words.Planned) err
 		case n == len(p.Parts):
 			value := float32(words.WeightParts*p.AllIDF) * sc.freq[i]
 			tier := words.TierParts
-			if p.Verify && !p.SpellingOnly && whole.Has(sc.first+i) {
+			switch {
+			case p.Verify && !p.SpellingOnly && whole.Has(sc.first+i):
 				whole := float32(p.WholeIDF) * sc.freq[i]
-				seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, max(whole, sc.value[i]), max(value, sc.value[i])})
+				seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, max(whole, sc.value[i]), max(value, sc.value[i]), sc.best[i] > 0})
 				value, tier = whole, words.TierExact
+			case sc.best[i] == 0 && p.PartsAlone() && (within == nil || !within.Has(sc.first+i)):
+				sc.partial[i] |= p.Bit
 			}
 			sc.value[i] = max(sc.value[i], value)
 			if sc.best[i] == 0 || sc.best[i] > tier+1 {
@@ -230,10 +234,12 @@ func (s *scorer) scoreSpellings(sc *scores, seg *segmentState, p *words.Planned,
 }
 
 // pending is a document that may contain a compound whole, with the value of the
-// compound if it does, and if it contains only the parts.
+// compound if it does, and if it contains only the parts. other says that it contains the
+// compound in another spelling at least.
 type pending struct {
 	doc          uint32
 	whole, parts float32
+	other        bool
 }
 
 // scoreFound adds the documents for which a filter.TextTest may be true to the scores
@@ -247,6 +253,6 @@ func (s *scorer) scoreFound(sc *scores, seg *segmentState, p *words.Planned) {
 		}
 		sc.value[i], sc.best[i] = value, words.TierExact+1
 		sc.touched.Add(i)
-		seg.pending[p.Index] = append(seg.pending[p.Index], pending{doc, value, 0})
+		seg.pending[p.Index] = append(seg.pending[p.Index], pending{doc, value, 0, false})
 	}
 }

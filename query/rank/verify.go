@@ -15,8 +15,9 @@ import (
 )
 
 // Budgets in bytes of session files, spent in the order of the scores. A phrase or a
-// negated word decides whether a document is a hit; another compound decides its rank;
-// the spelling of an identifier changes that only a little.
+// negated word decides whether a document is a hit; another compound decides its rank, and
+// whether a list in the order of time has it; the spelling of an identifier changes the
+// rank only a little.
 const (
 	verifyStrict   = 32 << 20
 	verifyRegexp   = 16 << 20 // divided by the cost of the expressions
@@ -36,11 +37,12 @@ type verifier struct {
 	eval       *evaluator
 	readers    *readers
 	losses     *Losses
-	unverified bool // some phrase could not be verified
+	byTime     bool // hits are listed in the order of time
+	unverified bool // some compound could not be verified
 }
 
-// verify verifies the pending candidates. When the budget runs out, a compound counts
-// as found by its parts, and a phrase as not found.
+// verify verifies the pending candidates. When the budget runs out, a document counts as
+// one that has only the parts of a compound, and a phrase as not found.
 func (s *verifier) verify(found candidates) error {
 	var list []*Candidate
 	for c := range found.all() {
@@ -54,7 +56,7 @@ func (s *verifier) verify(found candidates) error {
 	// Only the best are read. The others are not put in their exact order, for which equal
 	// scores would have to be resolved.
 	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(b.score, a.score) })
-	budget, strict := verifyBudget(s.plan)
+	budget, strict := s.verifyBudget()
 	sorted := 0 // so many are in order, and have their identities
 	for len(list) > 0 && budget > 0 {
 		if sorted == 0 {
@@ -98,12 +100,16 @@ func throughTies(list []*Candidate, n int) int {
 	return n
 }
 
-// verifyBudget returns how many bytes may be read for the words of a plan, and whether
+// verifyBudget returns how many bytes may be read for the words of the plan, and whether
 // one of them decides if a document is a hit.
-func verifyBudget(plan *words.Plan) (budget int, strict bool) {
+func (s *verifier) verifyBudget() (budget int, strict bool) {
 	budget = verifySpelling
+	loose := verifyLoose
+	if s.byTime {
+		loose = verifyStrict
+	}
 	cost := 0
-	for _, p := range plan.Words {
+	for _, p := range s.plan.Words {
 		if p.Find != nil {
 			cost += p.Find.Cost()
 		}
@@ -111,7 +117,7 @@ func verifyBudget(plan *words.Plan) (budget int, strict bool) {
 		case p.Verify && p.Strict():
 			budget, strict = verifyStrict, true
 		case p.Verify && !p.SpellingOnly:
-			budget = max(budget, verifyLoose)
+			budget = max(budget, loose)
 		}
 	}
 	if cost > 0 {
@@ -173,6 +179,10 @@ func (s *verifier) revoke(c *Candidate, p *words.Planned, known bool) {
 	default:
 		c.base -= value.whole - value.parts
 		c.tier = max(c.tier, words.TierParts)
+		if !value.other && p.PartsAlone() {
+			c.partial |= p.Bit
+			s.unverified = s.unverified || !known
+		}
 	}
 	c.score = c.base * s.files[c.file].recency * covered(s.plan, c.mask, c.partial, s.eval.evaluate(c.mask, c.partial))
 }

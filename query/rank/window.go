@@ -44,7 +44,7 @@ type scores struct {
 	seen    docset.Set // documents with a value in any of the slices below
 	score   []float32
 	mask    []uint64 // words that match
-	partial []uint64 // compounds with some matching parts; nil if the query has no compounds
+	partial []uint64 // compounds of which only parts match, as in Candidate; nil if the query has no compounds
 	tier    []uint8  // the loosest tier of any word
 
 	// For the word that is being scored.

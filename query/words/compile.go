@@ -46,6 +46,7 @@ type Word struct {
 	Verify        bool
 	Needle        match.Needle    // what Verify looks for
 	SpellingOnly  bool            // Verify only tells the typed spelling from others
+	Cut           bool            // longer than a term: a document with its beginning has it
 	Loose         bool            // forms, longer words and typos are tried
 	Last          bool            // the last typed word: longer words are tried even when it is common
 	Find          filter.TextTest // set for a field that only the text can decide; then there are no terms
@@ -320,7 +321,7 @@ func (c *compiler) analyse(n *syntax.Term) *Word {
 
 	if covers && len(tokens) == 1 {
 		w.Term = string(last.Term)
-		w.Verify = cut
+		w.Verify, w.Cut = cut, cut
 		w.Loose = w.Match == syntax.Literal && last.Form == analysis.Word && !cut
 		if cut {
 			w.Parts, w.Term = []string{w.Term}, ""

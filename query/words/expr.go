@@ -5,8 +5,8 @@ import (
 )
 
 // Hit reports whether a document is a hit. mask has the bits of the words and fields it
-// matches, partial those of the compounds of which it has some parts, which is enough
-// for optional words only.
+// matches, partial those of the compounds of which it has parts, which is enough for
+// optional words only.
 func (e *Expr) Hit(mask, partial uint64) bool {
 	switch e.op {
 	case opMust, opAnd:

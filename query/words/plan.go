@@ -46,6 +46,7 @@ type Planned struct {
 	AllIDF, WholeIDF float64              // of the documents with all parts, and of those that may have them together
 	All              []docset.Set         // by segment, when Find is set: documents for which it may be true
 	Whole            []docset.Set         // by segment: documents that may have all parts together
+	Within           []docset.Set         // by segment: documents with a longer identifier that has the word in it; nil when no document was looked for
 	JSON             *match.JSONPrefilter // finds the needle in JSON; nil when that is not possible
 
 	allCount, wholeCount atomic.Int64 // documents, summed over segments by Resolve
@@ -64,6 +65,10 @@ func (p *Planned) SpellingsOf(part int) []string {
 	}
 	return append(p.Parts[part:part+1:part+1], p.PartSpellings[part]...)
 }
+
+// PartsAlone reports whether a document with all parts may lack the word itself: it has
+// get, user and name, but not getUserName.
+func (p *Planned) PartsAlone() bool { return p.Verify && !p.Cut && !p.Strict() }
 
 // Postings returns the postings of a term in a segment, which has this number.
 func (p *Plan) Postings(number int, seg *segment.Segment, term string) (*segment.Postings, error) {
@@ -226,7 +231,7 @@ func lookups(words []*Word) []string {
 func newPlanned(w *Word, i, segments int) *Planned {
 	p := &Planned{
 		Word: w, Index: i, Bit: 1 << i,
-		All: make([]docset.Set, segments), Whole: make([]docset.Set, segments),
+		All: make([]docset.Set, segments), Whole: make([]docset.Set, segments), Within: make([]docset.Set, segments),
 	}
 	if w.Verify && w.Find == nil {
 		p.JSON = match.NewJSONPrefilter(&w.Needle)
@@ -265,6 +270,25 @@ func (p *Planned) findWhole(number int, seg *segment.Segment, d *dictionary) err
 	return nil
 }
 
+// maxLonger is how many longer identifiers are looked for in a segment.
+const maxLonger = 10_000
+
+// findWithin finds the documents of a segment with a longer identifier that has the word in
+// it: getUserName for UserName. It visits the dictionary, so it is for words that are no
+// term themselves.
+func (p *Planned) findWithin(number int, seg *segment.Segment) error {
+	if p.Whole[number].Count() == 0 {
+		return nil
+	}
+	docs, ok, err := seg.Infix(segment.FieldText, []byte(p.Term), false, maxLonger)
+	if !ok || err != nil {
+		return err
+	}
+	p.Within[number] = docset.New(seg.Len())
+	p.Within[number].AddBitmap(docs)
+	return nil
+}
+
 // complete does the look-ups that depend on the whole index.
 func (x *resolver) complete(p *Planned) error {
 	var err error
@@ -288,6 +312,11 @@ func (x *resolver) complete(p *Planned) error {
 	if p.Split {
 		err := docset.EachSegment(x.segments, func(number int, seg *segment.Segment) error { return p.findWhole(number, seg, x.dictionary) })
 		if err != nil {
+			return err
+		}
+	}
+	if p.SpellingOnly && len(p.Terms) == 0 {
+		if err := docset.EachSegment(x.segments, p.findWithin); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"pigrep/index/analysis"
+	"pigrep/query/docset"
 	"pigrep/query/syntax"
 )
 
@@ -171,6 +172,20 @@ func (p *Plan) weigh() {
 // IsSlight reports whether an expression is a single word that says little.
 func (p *Plan) IsSlight(x *Expr) bool {
 	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *Planned) bool { return w.Bit == x.bit && w.Emphasis < 1 })
+}
+
+// PartsAlone reports whether an expression is a single word that a document with all its
+// parts may lack.
+func (p *Plan) PartsAlone(x *Expr) bool {
+	return x.op == opLeaf && slices.ContainsFunc(p.Words, func(w *Planned) bool { return w.Bit == x.bit && len(w.Parts) > 0 && w.PartsAlone() })
+}
+
+// Nowhere reports whether an expression is a single identifier that no document of the
+// index has, whatever the filters.
+func (p *Plan) Nowhere(x *Expr) bool {
+	return p.PartsAlone(x) && slices.ContainsFunc(p.Words, func(w *Planned) bool {
+		return w.Bit == x.bit && w.SpellingOnly && len(w.Terms) == 0 && !slices.ContainsFunc(w.Within, func(docs docset.Set) bool { return docs.Count() > 0 })
+	})
 }
 
 // plain returns a word as the tables have it: folded, without apostrophes.

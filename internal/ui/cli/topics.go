@@ -170,6 +170,7 @@ var fixFields = [][2]string{
 var hitFields = [][2]string{
 	{"tier", "the loosest way a word matched: exact, parts, forms, prefix, fuzzy"},
 	{"missing, elsewhere", "words missing from the hit; those found elsewhere in its session"},
+	{"parts", "missing identifiers, paths and other compounds of which the hit has all parts"},
 	{"line, offset, length", "position of the entry's JSON object: line (from 1), byte offset and length"},
 	{"fragment", "text and spans: matched byte ranges as [start, end)"},
 	{"branch, inContext", "active or abandoned; false if a compaction or a branch dropped it"},

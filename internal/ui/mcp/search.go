@@ -232,8 +232,8 @@ func hitText(h *query.Hit, short func(string) string) string {
 	if h.Branch == entry.BranchAbandoned {
 		b.WriteString(" abandoned")
 	}
-	if missing, _ := h.Lacks(); len(missing) > 0 {
-		b.WriteString(" missing: " + strings.Join(missing, ", "))
+	for _, note := range h.Notes() {
+		b.WriteString(" " + note)
 	}
 	for _, n := range h.Before {
 		fmt.Fprintf(&b, "\n   before: %s %s", n.Kind, n.Text)

@@ -272,16 +272,7 @@ func (t *text) marked(line []cluster) string {
 
 // hitNotes is what is unusual about a hit.
 func hitNotes(h *query.Hit) string {
-	var notes []string
-	if missing, elsewhere := h.Lacks(); len(missing) > 0 {
-		note := "missing: " + strings.Join(missing, ", ")
-		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
-			note += " (found elsewhere in this session)"
-		} else if len(elsewhere) > 0 {
-			note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
-		}
-		notes = append(notes, note)
-	}
+	notes := h.Notes()
 	if h.TargetID != "" {
 		notes = append(notes, "on "+h.TargetID)
 	}
@@ -299,6 +290,9 @@ func hitNotes(h *query.Hit) string {
 	return terminal.Clean(strings.Join(notes, " · "))
 }
 
+// maxWord is how much of a word the last line of a search shows.
+const maxWord = 24
+
 // closing is the last line of a search: how many hits there are, and how to see
 // more.
 func closing(s *Search) string {
@@ -313,6 +307,8 @@ func closing(s *Search) string {
 	switch partial := r.TotalAny - r.Total; {
 	case partial == 0:
 		line += human.Plural(r.Total, "hit", "hits")
+	case r.Total == 0 && len(r.Words) == 1:
+		line += fmt.Sprintf("%s with parts of %s, none as written", human.Plural(partial, "hit", "hits"), terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
 	case r.Total == 0:
 		line += fmt.Sprintf("%s with some of the words, none with all", human.Plural(partial, "hit", "hits"))
 	default:

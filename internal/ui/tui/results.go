@@ -307,8 +307,8 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 	head := p.paint(look, terminal.Fit(kind, max(0, min(width-1, kindWidth)))+" ")
 	room := width - terminal.Width(head)
 	note := ""
-	if missing, _ := h.Lacks(); len(missing) > 0 {
-		note = "  missing: " + terminal.Clean(strings.Join(missing, ", "))
+	if notes := h.Notes(); len(notes) > 0 {
+		note = "  " + terminal.Clean(strings.Join(notes, " · "))
 	} else if h.Branch == entry.BranchAbandoned {
 		note = "  abandoned branch"
 	}
