@@ -55,7 +55,7 @@ func (p *transcript) callLine(c *session.Call, files []diff.File, indent string,
 	name := terminal.Clean(c.Tool)
 	full := e != nil && p.whole(e) || e == nil && p.s.Full
 	if len(files) > 0 {
-		p.callHead(mark, name+" ", p.changeSummary(files, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-3), right)
+		p.callHead(mark, name+" ", p.changeSummary(files, p.headRoom(name+" ", right)), right)
 		if full {
 			p.arguments(c, true)
 		}
@@ -72,21 +72,29 @@ func (p *transcript) callLine(c *session.Call, files []diff.File, indent string,
 	}
 }
 
-// callHead prints the first line of a call, with what is at its right.
+// callHead prints the first line of a call, with what is at its right if there is room.
 func (p *transcript) callHead(indent, name, l, right string) {
-	room := p.body(bodyIndent) - terminal.Width(name)
+	all, room := p.body(bodyIndent)-terminal.Width(name), p.headRoom(name, right)
 	switch {
-	case p.Width == 0:
-		if right != "" {
-			right = "  · " + right
-		}
-	case right != "" && room-terminal.Width(right) >= minBodyColumns:
-		l = terminal.Clip(l, room-terminal.Width(right)-2)
-		right = strings.Repeat(" ", room-terminal.Width(l)-terminal.Width(right)) + right
-	default:
-		l, right = terminal.Clip(l, max(minBodyColumns, room)), ""
+	case p.Width > 0 && (right == "" || room == all):
+		l, right = terminal.Clip(l, max(minBodyColumns, all)), ""
+	case p.Width > 0:
+		l = terminal.Clip(l, room)
+		right = strings.Repeat(" ", all-terminal.Width(l)-terminal.Width(right)) + right
+	case right != "":
+		right = "  · " + right
 	}
 	fmt.Fprintln(p.out, indent+p.style(kindLooks[session.KindCall], name)+l+p.dim(right))
+}
+
+// headRoom is the width in the first line of a call between the name of its tool and
+// what is at the right, which is left out if that would be too narrow.
+func (p *transcript) headRoom(name, right string) int {
+	room := p.body(bodyIndent) - terminal.Width(name)
+	if right != "" && room-terminal.Width(right) >= minBodyColumns {
+		room -= terminal.Width(right) + 2
+	}
+	return room
 }
 
 // command prints the name of a tool and its command in at most limit lines.

@@ -51,7 +51,7 @@ func (p *transcript) changeSummary(files []diff.File, width int) string {
 	}
 	counts := p.changeCounts(&all)
 	if p.Width > 0 {
-		name = terminal.ClipLeft(name, max(minBodyColumns, width-terminal.Width(counts)-1))
+		name = terminal.ClipLeft(name, width-terminal.Width(counts)-1)
 	}
 	return strings.TrimPrefix(name+" "+counts, " ")
 }
