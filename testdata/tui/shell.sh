@@ -9,9 +9,9 @@
 shell=$3
 
 case $shell in
-bash) start="env PS1='ready> ' bash --norc --noprofile -i" load='eval "$(pigrep init bash)"' ;;
-zsh) start='zsh -f -i' load='eval "$(pigrep init zsh)"' ;;
-fish) start='fish --no-config -i' load='pigrep init fish | source' ;;
+bash) start="env PS1='ready> ' bash --norc --noprofile -i" load='eval "$(pigrep init bash)"; eval "$(pigrep init bash --key alt-m)"' ;;
+zsh) start='zsh -f -i' load='eval "$(pigrep init zsh)"; eval "$(pigrep init zsh --key alt-m)"' ;;
+fish) start='fish --no-config -i' load='pigrep init fish | source; pigrep init fish --key alt-m | source' ;;
 esac
 terminal 100 30 "$start"
 tm send-keys -l "$load; echo load\"ed\""
@@ -21,7 +21,7 @@ tm send-keys C-l
 
 # What was typed is the query; what was chosen comes in its place.
 tm send-keys -l 'needle'
-tm send-keys C-g
+tm send-keys C-o
 until_shown '▌ '
 tm send-keys Enter
 until_shown "cd $work/home/project"
@@ -31,7 +31,7 @@ until_shown "ran-pi in $work/home/project"
 # Without a choice the line stays.
 tm send-keys C-l
 tm send-keys -l 'echo un"touch"ed'
-tm send-keys C-g
+tm send-keys M-m
 until_shown 'F1 help'
 tm send-keys C-c
 until_gone 'F1 help'

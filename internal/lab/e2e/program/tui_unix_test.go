@@ -41,6 +41,18 @@ func TestKeyBindings(t *testing.T) {
 	}
 }
 
+// Completion works in shells that have loaded nothing else, such as bash without the package
+// bash-completion.
+func TestCompletion(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			testkit.Program(t, shell)
+			driven(t, "complete.sh", shell)
+		})
+	}
+}
+
 // The session to resume is chosen in the terminal interface.
 func TestChooseToResume(t *testing.T) {
 	t.Parallel()
