@@ -172,7 +172,7 @@ func (m *model) grow(f *session.Facts, n int) {
 		if rnd.IntN(3) > 0 {
 			e.Usages = []session.UsageFact{{
 				Offset: offset, Time: at, Copy: hash, Source: pick("assistant", "compaction", "usage"), Model: model,
-				Usage: session.Usage{Input: rnd.Int64N(1e6), Output: rnd.Int64N(1e3), CacheRead: rnd.Int64N(1e12), CacheWrite: rnd.Int64N(9), Cost: float64(rnd.IntN(4096)) / 1024, Unusable: rnd.IntN(9) == 0},
+				Usage: session.Usage{Input: rnd.Int64N(1e6), Output: rnd.Int64N(1e3), CacheRead: rnd.Int64N(1e12), CacheWrite: rnd.Int64N(9), Cost: float64(rnd.IntN(4096)*min(rnd.IntN(4), 1)) / 1024, Unusable: rnd.IntN(9) == 0},
 			}}
 		}
 		for part := range rnd.IntN(4) {
@@ -445,10 +445,17 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 				if u.Unusable {
 					r.Unusable++
 				}
+				if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable {
+					r.Unpriced++
+				}
+				g.last = max(g.last, f.TimeOf(&session.Node{Time: u.Time}).UnixMilli())
 			}
 			s := tallyOf(sources, u.Source, audit.SourceRow{Source: u.Source})
 			s.row.Tokens += u.Tokens()
 			s.row.Cost += u.Cost
+			if u.Tokens() > 0 && u.Cost == 0 && !u.Unusable {
+				s.row.Unpriced++
+			}
 		}
 	}
 	finishTool := func(g *tally[audit.ToolRow]) audit.ToolRow {
@@ -480,6 +487,9 @@ func count(files []*session.Record, req audit.Request) (w counts) {
 	finishUsage := func(g *tally[audit.UsageRow]) audit.UsageRow {
 		r := *g.row
 		r.Sessions = len(g.files)
+		if g.last != 0 {
+			r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
+		}
 		return r
 	}
 	var usageRows []audit.UsageRow

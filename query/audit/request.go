@@ -29,6 +29,7 @@ type Request struct {
 	Args     []ArgTest      // all must pass
 	Commands bool           // only calls that run shell commands
 	Results  bool           // list calls with the first lines of their results
+	Prices   Prices         // for uses of tokens without a cost
 }
 
 // Dimensions are the properties by which rows can be grouped.

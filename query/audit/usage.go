@@ -3,8 +3,11 @@ package audit
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"pigrep/index"
 	"pigrep/index/record"
@@ -25,7 +28,15 @@ type UsageRow struct {
 	Entries    int     `json:"entries"` // that report their use
 	Sessions   int     `json:"sessions"`
 	Unusable   int     `json:"unusable"` // entries with an impossible figure, which counts as 0
+
+	Unpriced   int          `json:"unpriced"`     // entries that used tokens without a price, so that Cost lacks them
+	Filled     int          `json:"filledIn"`     // entries whose cost is from the prices of the request
+	FilledCost float64      `json:"filledInCost"` // of these; part of Cost
+	Last       session.Time `json:"lastUsed,omitzero"`
 }
+
+// HasCost reports whether anything is known about the cost.
+func (r *UsageRow) HasCost() bool { return r.Cost > 0 || r.Filled > 0 }
 
 // UsageTable is the answer of Usage.
 type UsageTable struct {
@@ -34,6 +45,7 @@ type UsageTable struct {
 	Rows     []UsageRow
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
+	Unpriced []string    // the models without a price, "" for uses that name no model
 	Coverage Coverage
 	Warnings []string
 	Index    query.IndexState
@@ -41,9 +53,10 @@ type UsageTable struct {
 
 // SourceRow is the use of tokens by one sort of entries.
 type SourceRow struct {
-	Source string  `json:"source"` // the role of a message, or the type of another entry
-	Tokens int64   `json:"tokens"`
-	Cost   float64 `json:"cost"`
+	Source   string  `json:"source"` // the role of a message, or the type of another entry
+	Tokens   int64   `json:"tokens"`
+	Cost     float64 `json:"cost"`
+	Unpriced int     `json:"unpriced"` // entries without a price
 }
 
 // usageGroup is a row of the table under construction.
@@ -51,10 +64,31 @@ type usageGroup struct {
 	row   UsageRow
 	keys  []string
 	cost  sum
+	fill  sum
 	files fileCount
+	last  int64 // Unix milliseconds
 }
 
-func (g *usageGroup) add(f *file, u *session.Usage) {
+// use is a use of tokens.
+type use struct {
+	session.Usage
+	at       int64 // Unix milliseconds
+	unpriced bool
+	filled   bool // Cost is from the prices of the request
+}
+
+// useAt returns use i of a piece, with a cost where only the request has a price.
+func (req *Request) useAt(f *file, u *record.Usages, i int) use {
+	x := use{Usage: u.At(i), at: f.millis(u.Time.At(i))}
+	if x.unpriced = unpriced(&x.Usage); x.unpriced && len(req.Prices) > 0 {
+		if price, ok := req.Prices[u.Model.At(i)]; ok {
+			x.Cost, x.filled, x.unpriced = price.cost(&x.Usage), true, false
+		}
+	}
+	return x
+}
+
+func (g *usageGroup) add(f *file, u *use) {
 	r := &g.row
 	r.Input += u.Input
 	r.Output += u.Output
@@ -65,19 +99,30 @@ func (g *usageGroup) add(f *file, u *session.Usage) {
 	if u.Unusable {
 		r.Unusable++
 	}
+	if u.unpriced {
+		r.Unpriced++
+	}
+	if u.filled {
+		r.Filled++
+		g.fill.add(u.Cost)
+	}
+	g.last = max(g.last, u.at)
 	g.files.add(f)
 }
 
 // addRow adds the uses of a row of the table, but not their cost and files: of floating
 // point numbers, the sum depends on the order.
-func (g *usageGroup) addRow(u *UsageRow) {
+func (g *usageGroup) addRow(u *usageGroup) {
 	r := &g.row
-	r.Input += u.Input
-	r.Output += u.Output
-	r.CacheRead += u.CacheRead
-	r.CacheWrite += u.CacheWrite
-	r.Entries += u.Entries
-	r.Unusable += u.Unusable
+	r.Input += u.row.Input
+	r.Output += u.row.Output
+	r.CacheRead += u.row.CacheRead
+	r.CacheWrite += u.row.CacheWrite
+	r.Entries += u.row.Entries
+	r.Unusable += u.row.Unusable
+	r.Unpriced += u.row.Unpriced
+	r.Filled += u.row.Filled
+	g.last = max(g.last, u.last)
 }
 
 func (g *usageGroup) tokens() int64 {
@@ -86,9 +131,10 @@ func (g *usageGroup) tokens() int64 {
 
 // sourceGroup is a SourceRow under construction.
 type sourceGroup struct {
-	name   string
-	tokens int64
-	cost   sum
+	name     string
+	tokens   int64
+	cost     sum
+	unpriced int
 }
 
 // sum is a compensated sum (Kahan-Babuska). A plain one of 100,000 costs is wrong by
@@ -115,7 +161,10 @@ func (s *sum) rounded() float64 { return math.Round(s.total()*1e10) / 1e10 }
 func (g *usageGroup) finish() UsageRow {
 	r := g.row
 	r.Tokens = g.tokens()
-	r.Cost, r.Sessions = g.cost.rounded(), g.files.n
+	r.Cost, r.FilledCost, r.Sessions = g.cost.rounded(), g.fill.rounded(), g.files.n
+	if g.last != 0 {
+		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
+	}
 	return r
 }
 
@@ -133,12 +182,13 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	sources := groups[sourceGroup]{}
 	var bySource []*sourceGroup // of a piece, by their numbers there
 	total := &usageGroup{row: UsageRow{Type: "total"}}
+	without := make(map[string]bool) // the models without a price
 	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		u := &p.Usages
 		table.begin(f, &u.Time, nil, &u.Model)
 		bySource = emptied(bySource, len(u.Source.List))
 		return x.visitUsages(f, p, func(i int) {
-			use := u.At(i)
+			use := req.useAt(f, u, i)
 			table.row(i).add(f, &use)
 			n := u.Source.Number(i)
 			if bySource[n] == nil {
@@ -147,6 +197,15 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 			bySource[n].tokens += use.Tokens()
 			bySource[n].cost.add(use.Cost)
 			total.cost.add(use.Cost)
+			if use.filled {
+				total.fill.add(use.Cost)
+			}
+			if use.unpriced {
+				bySource[n].unpriced++
+				if model := u.Model.At(i); !without[model] {
+					without[strings.Clone(model)] = true
+				}
+			}
 			total.files.add(f)
 		})
 	})
@@ -154,7 +213,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		return nil, err
 	}
 	for _, g := range table.rows {
-		total.addRow(&g.row)
+		total.addRow(g)
 	}
 	t := &UsageTable{By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
@@ -166,8 +225,9 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 		row.Key = req.key(r, g.keys)
 		t.Rows = append(t.Rows, row)
 	}
+	t.Unpriced = slices.Sorted(maps.Keys(without))
 	for _, g := range sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
-		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, g.cost.rounded()})
+		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, g.cost.rounded(), g.unpriced})
 	}
 	return t, nil
 }

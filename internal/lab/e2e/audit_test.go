@@ -146,7 +146,7 @@ func scan(t *testing.T, paths []string) []*plainFile {
 type plainUsage struct {
 	Input, Output, CacheRead, CacheWrite int64
 	Cost                                 float64
-	Entries                              int
+	Entries, Unusable, Unpriced          int
 }
 
 // number reads a figure of a usage; what cannot be right is 0.
@@ -194,17 +194,29 @@ func plainUsages(files []*plainFile, key func(*plainEntry) string) map[string]pl
 			s.Output += int64(number(u["output"], 1e12))
 			s.CacheRead += int64(number(u["cacheRead"], 1e12))
 			s.CacheWrite += int64(number(u["cacheWrite"], 1e12))
-			switch cost := u["cost"].(type) {
-			case float64:
-				s.Cost += number(cost, 1e9)
-			case map[string]any:
-				if cost["total"] != nil {
-					s.Cost += number(cost["total"], 1e9)
-				} else {
-					s.Cost += number(cost["input"], 1e9) + number(cost["output"], 1e9) + number(cost["cacheRead"], 1e9) + number(cost["cacheWrite"], 1e9)
+			tokens, usable := 0.0, u != nil
+			for _, key := range []string{"input", "output", "cacheRead", "cacheWrite"} {
+				tokens += number(u[key], 1e12)
+				usable = usable && (u[key] == nil || number(u[key], 1e12) == u[key])
+			}
+			costs := []any{u["cost"]}
+			if cost, ok := u["cost"].(map[string]any); ok {
+				if costs = []any{cost["total"]}; cost["total"] == nil {
+					costs = []any{cost["input"], cost["output"], cost["cacheRead"], cost["cacheWrite"]}
 				}
 			}
+			spent := 0.0
+			for _, cost := range costs {
+				spent += number(cost, 1e9)
+				usable = usable && (cost == nil || number(cost, 1e9) == cost)
+			}
+			s.Cost += spent
 			s.Entries++
+			if !usable {
+				s.Unusable++
+			} else if tokens > 0 && spent == 0 {
+				s.Unpriced++
+			}
 			sums[key(e)] = s
 		}
 	}
@@ -425,7 +437,7 @@ func compareAudit(t *testing.T, r *index.Reader) {
 					name = *p
 				}
 			}
-			got[name] = plainUsage{row.Input, row.Output, row.CacheRead, row.CacheWrite, row.Cost, row.Entries}
+			got[name] = plainUsage{row.Input, row.Output, row.CacheRead, row.CacheWrite, row.Cost, row.Entries, row.Unusable, row.Unpriced}
 			total.Entries += row.Entries
 			total.Cost += row.Cost
 			if row.Tokens != row.Input+row.Output+row.CacheRead+row.CacheWrite {

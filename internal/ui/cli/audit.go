@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	rules "pigrep/internal/audit"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
+	"pigrep/query/sessions"
 )
 
 // auditOptions are the shared flags of the audit commands.
@@ -31,6 +33,7 @@ type auditOptions struct {
 	rules  []string
 	args   []string
 	raw    bool
+	prices string
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no
@@ -187,6 +190,13 @@ func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *pri
 	if err := a.paged(&o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
+	if x.Rows == 0 && run.out.Format.Records() {
+		if nothing, err := x.Nothing(run.out.Look.Now); err != nil {
+			return err
+		} else if nothing != "" {
+			a.warn("%s", nothing)
+		}
+	}
 	if run.out.Format.Records() { // stdout has only rows
 		a.warn("%s", printer.CoverageLine(x.Coverage, run.out.Look.Now.Location()))
 	}
@@ -215,6 +225,7 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 		start := a.Now()
 		asked := *run
 		asked.reader = r
+		run.out.Look.ShortID = shortIDs(r)
 		if answer, err = make(ctx, &asked); err != nil {
 			return searchProblem(ctx, err)
 		}
@@ -227,7 +238,26 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 	defer x.Close()
 	x.addMissing(answer.Coverage, p)
 	answer.State.PendingFiles, answer.State.PendingBytes, answer.State.Complete = x.state.PendingFiles, x.state.PendingBytes, x.state.Complete
+	answer.Empty = func() (*printer.Empty, error) {
+		if run.req.Since.IsZero() && run.req.Until.IsZero() {
+			return nil, nil
+		}
+		whole := *run
+		whole.reader, whole.req.Since, whole.req.Until, whole.req.Limit = x.reader, time.Time{}, time.Time{}, 1
+		all, err := make(ctx, &whole)
+		if err != nil {
+			return nil, searchProblem(ctx, err)
+		}
+		last, err := all.LastUse()
+		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
+	}
 	return o.finish(ctx, a, run, answer)
+}
+
+// shortIDs shortens ids of sessions. It looks at all of them when the first id is shown.
+func shortIDs(r *index.Reader) func(id string) string {
+	short := sync.OnceValue(func() func(string) string { return sessions.ShortIDs(r.Summaries()) })
+	return func(id string) string { return short()(id) }
 }
 
 // byNames lists the dimensions except one.

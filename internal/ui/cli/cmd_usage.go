@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,14 +21,22 @@ func newUsageCommand(a *App) *cobra.Command {
 		Long: `Show the tokens and cost that sessions recorded for replies (including failed
 ones), compactions, branch summaries, tool results and cache warming. Entries
 copied by a fork or clone count once, in the session where they first appeared.
-Costs are as recorded by pi.`,
+Costs are as recorded by pi. Without a price there is none: the cost is then "–",
+and one that lacks some of it begins with "≥". --prices fills these in, from a
+file with a line for each model:
+
+  # dollars per million tokens
+  # model          input  output  cache-read  cache-write
+  openai/gpt-5     1.25      10       0.125            0`,
 		Example: `pigrep usage
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
-pigrep usage --by project --csv`,
+pigrep usage --by project --csv
+pigrep usage --prices ~/prices.txt`,
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")
+	addFlag(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
 	o.addAudit(cmd, "tool", "error")
 	return cmd
 }
@@ -35,7 +45,12 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
 		return usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
 	}
+	prices, err := o.readPrices(a)
+	if err != nil {
+		return err
+	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
+		run.req.Prices = prices
 		t, err := audit.Usage(ctx, run.reader, run.req)
 		if err != nil {
 			return nil, err
@@ -45,4 +60,24 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 		}
 		return printer.NewUsageAudit(t, o.limit.n, run.out.Look), nil
 	})
+}
+
+// readPrices reads the file of --prices, nil without one.
+func (o *auditOptions) readPrices(a *App) (audit.Prices, error) {
+	if o.prices == "" {
+		return nil, nil
+	}
+	path := a.absolute(o.prices)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
+	}
+	defer f.Close()
+	prices, err := audit.ReadPrices(f)
+	if e, ok := errors.AsType[*audit.PriceError](err); ok {
+		return nil, usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
+	} else if err != nil {
+		return nil, usagef("", "--prices: read %s: %v", path, err)
+	}
+	return prices, nil
 }

@@ -67,6 +67,7 @@ var settings = []setting{
 	{command: "show", flag: "full", standard: "false"},
 	{command: "show", flag: "no-pager", standard: "false"},
 	{command: "tools", flag: "utc", standard: "false"},
+	{command: "usage", flag: "prices", note: "none"},
 	{command: "usage", flag: "utc", standard: "false"},
 }
 

@@ -174,6 +174,17 @@ func usageAnswerText(a *usageAnswer, short func(string) string) string {
 	return b.String()
 }
 
+// usageCost is the cost of a row, with what it lacks.
+func usageCost(r *audit.UsageRow) string {
+	switch {
+	case !r.HasCost():
+		return "cost unknown"
+	case r.Unpriced > 0:
+		return fmt.Sprintf("cost at least $%.4f", r.Cost)
+	}
+	return fmt.Sprintf("cost $%.4f", r.Cost)
+}
+
 // usageText is a row as text.
 func usageText(r *audit.UsageRow, short func(string) string) string {
 	var key []string
@@ -190,7 +201,7 @@ func usageText(r *audit.UsageRow, short func(string) string) string {
 	if r.SessionPath != "" {
 		key = append(key, reference(short, r.SessionID, r.SessionPath, ""), r.SessionName)
 	}
-	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), cost %.4f, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Cost, human.Plural(r.Sessions, "session", "sessions"))
+	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), %s, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, usageCost(r), human.Plural(r.Sessions, "session", "sessions"))
 	if len(key) > 0 {
 		text = strings.TrimSpace(strings.Join(key, " ")) + ": " + text
 	}

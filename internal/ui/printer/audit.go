@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/audit"
@@ -25,12 +26,65 @@ type Audit struct {
 	Warnings func() []string // called after the last row is printed
 	Rows     int             // printed so far
 
+	Empty func() (*Empty, error) // finds out what to say without rows; nil, also what it returns, is nothing
+
 	command string
 	table   table
-	facts   any                   // a struct: JSON members before the rows; nil for none
-	sum     any                   // the total in JSON; nil for none
-	closing func(rows int) string // the line below the rows in text
+	last    func() (time.Time, error) // when there was something for the last time
+	facts   any                       // a struct: JSON members before the rows; nil for none
+	sum     any                       // the total in JSON; nil for none
+	closing func(rows int) string     // the line below the rows in text
 }
+
+// Empty says when there was something, for an answer that has nothing because of its
+// times.
+type Empty struct {
+	Since, Until time.Time // the end of Until is excluded; zero for none
+	Last         time.Time // the last time without them; zero for never
+}
+
+// Nothing says when there was something, "" when there are rows or the answer has no
+// times.
+func (a *Audit) Nothing(now time.Time) (string, error) {
+	if a.Rows > 0 || a.Empty == nil {
+		return "", nil
+	}
+	e, err := a.Empty()
+	if err != nil || e == nil {
+		return "", err
+	}
+	return e.text(now), nil
+}
+
+func (e *Empty) text(now time.Time) string {
+	day := func(t time.Time) string {
+		t = t.In(now.Location())
+		switch {
+		case now.Sub(t) < 24*time.Hour:
+			return t.Format(minuteForm)
+		case t.Year() == now.Year():
+			return t.Format("2 Jan")
+		}
+		return t.Format("2 Jan 2006")
+	}
+	line := "nothing"
+	switch {
+	case e.Until.IsZero():
+		line += " since " + day(e.Since)
+	case e.Since.IsZero():
+		line += " until " + day(e.Until.Add(-1))
+	default:
+		line += " from " + day(e.Since) + " to " + day(e.Until.Add(-1))
+	}
+	if e.Last.IsZero() {
+		return line + ", and nothing at any other time"
+	}
+	return line + "; last use " + e.Last.In(now.Location()).Format("2 Jan 2006")
+}
+
+// LastUse is when there was something for the last time. Of calls it is the first row,
+// so that they cannot be printed any more.
+func (a *Audit) LastUse() (time.Time, error) { return a.last() }
 
 func (a *Audit) json(j *jsonWriter) error {
 	return j.stream(&stream{
@@ -41,12 +95,21 @@ func (a *Audit) json(j *jsonWriter) error {
 			if a.Warnings != nil {
 				warnings = list(a.Warnings())
 			}
+			last := session.Time{}
+			if n == 0 && a.Empty != nil {
+				if e, err := a.Empty(); err != nil {
+					warnings = append(warnings, err.Error())
+				} else if e != nil {
+					last.Time = e.Last
+				}
+			}
 			return struct {
 				Total    any              `json:"total,omitempty"`
+				Last     session.Time     `json:"lastUsed,omitzero"` // without the times that leave nothing
 				Coverage *audit.Coverage  `json:"coverage"`
 				Warnings []string         `json:"warnings"`
 				Index    query.IndexState `json:"index"`
-			}{a.sum, a.Coverage, warnings, a.State}
+			}{a.sum, last, a.Coverage, warnings, a.State}
 		},
 	})
 }
@@ -61,7 +124,13 @@ func (a *Audit) text(t *text) (err error) {
 		return err
 	}
 	lines := []string{CoverageLine(a.Coverage, t.Now.Location())}
-	if a.closing != nil {
+	nothing, err := a.Nothing(t.Now)
+	if err != nil {
+		return err
+	}
+	if nothing != "" {
+		lines = slices.Insert(lines, 0, nothing)
+	} else if a.closing != nil {
 		if line := a.closing(a.Rows); line != "" {
 			lines = slices.Insert(lines, 0, line)
 		}
@@ -202,7 +271,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		case "session":
 			c.Name = "session name"
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
-			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return idCell(k.SessionID) })
+			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return look.idCell(k.SessionID) })
 			add(c, func(k *audit.Key) cell {
 				return cell{Text: human.Title("", k.SessionName), Plain: k.SessionName}
 			})

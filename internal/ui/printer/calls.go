@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 
 	"pigrep/query/audit"
 )
@@ -26,7 +27,7 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
 		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
 		{column{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
-		{column{Name: "session id", Title: "SESSION", Width: 13}, func(r *row) cell { return idCell(r.SessionID) }},
+		{column{Name: "session id", Title: "SESSION", Width: 13, Whole: true}, func(r *row) cell { return look.idCell(r.SessionID) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
@@ -47,6 +48,15 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 			}
 			alarm(r, c.Status)
 		}},
+		last: func() (last time.Time, err error) {
+			err = l.Each(ctx, func(r *row) error {
+				if last.IsZero() {
+					last = r.Timestamp.Time
+				}
+				return nil
+			})
+			return last, err
+		},
 		facts: struct {
 			Calls *int `json:"calls,omitempty"` // before the limit; absent with --arg
 		}{counted(l.Total)},

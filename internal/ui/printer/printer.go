@@ -47,6 +47,8 @@ type Look struct {
 	Now    time.Time // for ages
 	Home   string    // shown as ~; "" for none
 	Dates  bool      // dates instead of ages
+
+	ShortID func(id string) string // the beginning of a session id that commands take; nil for all of it
 }
 
 // age is how old something is, or with Dates when it was.

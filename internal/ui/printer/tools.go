@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"pigrep/internal/human"
 	"pigrep/query/audit"
@@ -29,6 +30,7 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 	return &Audit{
 		command: "tools", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 		closing: func(rows int) string {
 			var parts []string
 			if rows < len(t.Rows) {
@@ -45,6 +47,18 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 			}
 			return strings.Join(parts, " · ")
 		},
+	}
+}
+
+// latest returns a function that finds the latest time of rows.
+func latest[T any](rows []T, of func(*T) time.Time) func() (time.Time, error) {
+	return func() (last time.Time, err error) {
+		for i := range rows {
+			if t := of(&rows[i]); t.After(last) {
+				last = t
+			}
+		}
+		return last, nil
 	}
 }
 
@@ -85,6 +99,7 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 	return &Audit{
 		command: "tools commands", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))},
 		Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index,
+		last: latest(t.Rows, func(r *row) time.Time { return r.Last.Time }),
 		facts: struct {
 			Calls    int `json:"calls"`
 			Unparsed int `json:"unparsed"`
@@ -105,6 +120,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
 		a.table = touchSheet(limited(t.Touches, limit), look)
+		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
 			if rows == 0 {
 				return "no call touched this file"
@@ -127,6 +143,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 		{column{Name: "last", Title: "LAST"}, func(r *row) cell { return look.lastCell(r.Last.Time) }},
 	}
 	a.table = &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit))}
+	a.last = latest(t.Rows, func(r *row) time.Time { return r.Last.Time })
 	a.closing = func(rows int) string { return shown(rows, len(t.Rows), "file", "files") }
 	return a
 }
@@ -140,7 +157,7 @@ func touchSheet(rows []audit.TouchRow, look Look) table {
 		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
 		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
-		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return idCell(r.SessionID) }},
+		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return look.idCell(r.SessionID) }},
 		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 	}
@@ -154,5 +171,10 @@ func alarm(r *sheetRow, status string) {
 	}
 }
 
-// idCell is a session id; in text its beginning.
-func idCell(id string) cell { return cell{Text: id[:min(len(id), 13)], Plain: id} }
+// idCell is a session id; in text its beginning, as much as commands take.
+func (l Look) idCell(id string) cell {
+	if l.ShortID == nil {
+		return cell{Plain: id}
+	}
+	return cell{Text: l.ShortID(id), Plain: id}
+}

@@ -1,9 +1,12 @@
 package printer
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 	"pigrep/query/audit"
 )
 
@@ -16,10 +19,12 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return countCell(r.CacheRead) }},
 		{column{Name: "cache write", Title: "CACHE WRITE", Right: true}, func(r *row) cell { return countCell(r.CacheWrite) }},
 		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
-		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return costCell(r.Cost) }},
+		{column{Name: "cost", Title: "COST", Right: true, Share: true}, usageCost},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
 		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
+		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
+		{column{Name: "filled in cost"}, func(r *row) cell { return costCell(r.FilledCost) }},
 	}...)
 	return &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
@@ -27,7 +32,9 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		facts: struct {
 			TimeZone string            `json:"timeZone"`
 			Sources  []audit.SourceRow `json:"sources"`
-		}{t.TimeZone, list(t.Sources)},
+			Unpriced []string          `json:"unpricedModels"`
+		}{t.TimeZone, list(t.Sources), list(t.Unpriced)},
+		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 		closing: func(rows int) string {
 			var parts []string
 			if rows < len(t.Rows) {
@@ -35,8 +42,14 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 			}
 			if len(t.Sources) > 1 {
 				for _, source := range t.Sources {
-					parts = append(parts, source.Source+" "+costText(source.Cost))
+					parts = append(parts, source.Source+" "+moneyText(source.Cost, source.Cost > 0, source.Unpriced))
 				}
+			}
+			if line := withoutPrice(t); line != "" {
+				parts = append(parts, line)
+			}
+			if t.Total.Filled > 0 {
+				parts = append(parts, costText(t.Total.FilledCost)+" of it from the file of prices")
 			}
 			if n := t.Total.Unusable; n > 0 {
 				parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
@@ -45,3 +58,45 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		},
 	}
 }
+
+// usageCost is the cost of a row. In text it says what it lacks; in records a cost of
+// which nothing is known is empty.
+func usageCost(r *audit.UsageRow) cell {
+	c := costCell(r.Cost)
+	if c.Text = moneyText(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
+		c.Plain = ""
+	}
+	return c
+}
+
+// moneyText is a cost that may be unknown, or lack what is unknown of it.
+func moneyText(cost float64, known bool, unpriced int) string {
+	switch {
+	case !known:
+		return "–"
+	case unpriced > 0:
+		return "≥ " + costText(cost)
+	}
+	return costText(cost)
+}
+
+// withoutPrice names the models without a price.
+func withoutPrice(t *audit.UsageTable) string {
+	var parts []string
+	models := slices.DeleteFunc(slices.Clone(t.Unpriced), func(m string) bool { return m == "" })
+	if len(models) > 0 {
+		names := models[:min(len(models), namedModels)]
+		line := human.Plural(len(models), "model without a price", "models without a price") + ": " + terminal.Clean(strings.Join(names, ", "))
+		if len(names) < len(models) {
+			line += ", …"
+		}
+		parts = append(parts, line+" (--prices FILE)")
+	}
+	if len(models) < len(t.Unpriced) {
+		parts = append(parts, "entries without a price that name no model")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// namedModels is how many models without a price are named.
+const namedModels = 4
