@@ -42,10 +42,12 @@ func (h *Hit) redact() {
 // Redact masks the texts of a session.
 func (s *SessionHit) Redact() {
 	s.Name = redact.Text(s.Name)
-	if len(s.FirstPrompt) > session.MaxFirstPrompt-utf8.UTFMax { // it may be cut
-		s.FirstPrompt = redact.Beginning(s.FirstPrompt)
-	} else {
-		s.FirstPrompt = redact.Text(s.FirstPrompt)
+	for _, text := range []*string{&s.FirstPrompt, &s.Title} {
+		if len(*text) > session.MaxFirstPrompt-utf8.UTFMax { // it may be cut
+			*text = redact.Beginning(*text)
+		} else {
+			*text = redact.Text(*text)
+		}
 	}
 	for i, l := range s.Labels {
 		if masked := redact.Text(l); masked != l {

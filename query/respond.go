@@ -215,7 +215,7 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 func Describe(s *session.Summary, how ResumeFunc) SessionHit {
 	return SessionHit{
 		Type: "session", SessionPath: s.Path, SessionID: s.ID, Name: s.Name, CWD: s.CWD,
-		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt,
+		Created: session.Time{Time: s.Created()}, Modified: session.Time{Time: s.Modified()}, Messages: s.Messages, FirstPrompt: s.FirstPrompt, Title: s.Title(),
 		Labels: s.LabelNames, Models: s.Models, ParentSession: s.ParentSession, Tokens: s.UsedTokens, Cost: s.UsedCost,
 		Resume: resume(s, how),
 	}

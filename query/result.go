@@ -188,6 +188,7 @@ type SessionHit struct {
 	Modified      session.Time `json:"modified,omitzero"`
 	Messages      int          `json:"messages"`
 	FirstPrompt   string       `json:"firstPrompt,omitempty"`
+	Title         string       `json:"-"`                // as of session.Summary
 	Labels        []string     `json:"labels,omitempty"` // current ones, sorted
 	Models        []string     `json:"models,omitempty"`
 	ParentSession string       `json:"parentSession,omitempty"`

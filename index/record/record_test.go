@@ -210,7 +210,7 @@ func realisticTable(n int) []byte {
 			Checkpoint: session.Checkpoint{Offset: 123456, Lines: 321, Size: 123456, Mtime: at.UnixNano(), Ctime: at.UnixNano(),
 				Inode: 1234567 + uint64(i)},
 			Header: session.Header{ID: fmt.Sprintf("01a1f7de-0000-7000-8000-%012x", i), CWD: "/home/user/src/app", Version: 3, Timestamp: at},
-			Name:   "a name", FirstPrompt: prompt, LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
+			Name:   "a name", FirstPrompt: prompt, Subject: "a subject", LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
 		}
 		t.Rows = append(t.Rows, Row{s, appendSummary(nil, &s)})
 	}

@@ -12,7 +12,7 @@ type decoder struct{ format.Decoder }
 
 // minSummaryLen is the least length of an encoded summary: every field takes one
 // byte, or 8.
-const minSummaryLen = 50
+const minSummaryLen = 51
 
 func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendUint(b, uint64(s.File))
@@ -37,6 +37,7 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 
 	b = format.AppendString(b, s.Name)
 	b = format.AppendString(b, s.FirstPrompt)
+	b = format.AppendString(b, s.Subject)
 	b = format.AppendTime(b, s.LastMessage)
 	b = format.AppendTime(b, s.Oldest)
 	b = format.AppendTime(b, s.Newest)
@@ -74,6 +75,7 @@ func (d *decoder) summary(s *session.Summary) {
 
 	s.Name = d.String()
 	s.FirstPrompt = d.String()
+	s.Subject = d.String()
 	s.LastMessage = d.Time()
 	s.Oldest = d.Time()
 	s.Newest = d.Time()

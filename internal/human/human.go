@@ -4,6 +4,7 @@
 package human
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -95,16 +96,9 @@ func Ago(now, t time.Time) string {
 	return age + " ago"
 }
 
-// Title is what a session is called, on one line: its name, else what it began
-// with, without the marks of a Markdown heading.
-func Title(name, prompt string) string {
-	if s := terminal.Clean(name); s != "" {
-		return s
-	}
-	if s := strings.TrimLeft(terminal.Clean(prompt), "# "); s != "" {
-		return s
-	}
-	return "(no prompt)"
+// Title is the title of a session on one line.
+func Title(title string) string {
+	return cmp.Or(terminal.Clean(title), "(no prompt)")
 }
 
 // Path writes the home directory as ~. An empty home changes nothing.

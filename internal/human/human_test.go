@@ -93,11 +93,11 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestTitle(t *testing.T) {
-	for _, test := range []struct{ name, prompt, want string }{
-		{"Fix\x1b[31m it", "hello", "Fix it"}, {" ", "## Goal\nkeep it", "Goal keep it"}, {"# 1", "", "# 1"}, {"", "\x1b[2J", "(no prompt)"},
+	for _, test := range []struct{ title, want string }{
+		{"Fix\x1b[31m\n it", "Fix it"}, {"# 1", "# 1"}, {"\x1b[2J", "(no prompt)"},
 	} {
-		if got := Title(test.name, test.prompt); got != test.want {
-			t.Errorf("Title(%q, %q) = %q, want %q", test.name, test.prompt, got, test.want)
+		if got := Title(test.title); got != test.want {
+			t.Errorf("Title(%q) = %q, want %q", test.title, got, test.want)
 		}
 	}
 }

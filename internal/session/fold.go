@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -67,8 +68,8 @@ func (r *Record) addMessage(e *Entry) {
 	if at.After(r.LastMessage) {
 		r.LastMessage = at
 	}
-	if e.Role == RoleUser && r.FirstPrompt == "" {
-		r.FirstPrompt = shorten(e.UserText, MaxFirstPrompt)
+	if e.Role == RoleUser {
+		r.addPrompt(e.UserText)
 	}
 	if e.Role == RoleAssistant && e.Model != "" {
 		model := e.Model
@@ -81,6 +82,23 @@ func (r *Record) addMessage(e *Entry) {
 			}
 		}
 		r.Models = append(r.Models, strings.Clone(model))
+	}
+}
+
+// addPrompt sets the first prompt, and the subject until a prompt says what it is.
+func (r *Record) addPrompt(text string) {
+	first := r.FirstPrompt == ""
+	if first {
+		r.FirstPrompt = shorten(text, MaxFirstPrompt)
+	} else if !saysLittle(cmp.Or(r.Subject, r.FirstPrompt)) {
+		return
+	}
+	subject := Subject(text)
+	if first && subject == joined(text) {
+		return // as most are
+	}
+	if first || !saysLittle(subject) {
+		r.Subject = subject
 	}
 }
 

@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Checkpoint says how far a file is indexed, and what its stat was at that time.
 // Record.Blocks and Partial prove that the indexed bytes are unchanged.
@@ -26,6 +29,7 @@ type Summary struct {
 	Header
 	Name        string    // of the last session_info entry in file order
 	FirstPrompt string    // first user text, shortened to MaxFirstPrompt bytes
+	Subject     string    // what the prompts are about: see Subject; "" if FirstPrompt says it
 	LastMessage time.Time // latest user or assistant message; zero if there is none
 	Oldest      time.Time // smallest timestamp of an entry; zero without entries
 	Newest      time.Time // largest timestamp of an entry; zero without entries
@@ -40,6 +44,10 @@ type Summary struct {
 	Tokens    uint64 // tokens of their text fields, for the average length in BM25
 	Skipped   int    // malformed pieces of lines that were skipped
 }
+
+// Title is what the session is called: its name, else its subject. It may have several
+// lines, and is "" without a prompt.
+func (s *Summary) Title() string { return cmp.Or(s.Name, s.Subject, s.FirstPrompt) }
 
 // Record is the session record: everything the index knows about one session file.
 type Record struct {

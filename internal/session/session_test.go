@@ -252,3 +252,30 @@ func TestTreeIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// A command says little: the next prompt that says more is the subject.
+func TestTitle(t *testing.T) {
+	for _, test := range []struct {
+		prompts []string
+		want    string
+	}{
+		{[]string{"fix it", "and that"}, "fix it"},
+		{[]string{"/mode", "/mode plan", "second"}, "plan"},
+		{[]string{"/mode", "/model", " "}, "/mode"},
+		{[]string{"", "<skill name=\"review\" location=\"/s\">\nx\n</skill>", "the login", "third"}, "the login"},
+		{[]string{"## Goal\nfix it"}, "Goal fix it"},
+		{nil, ""},
+	} {
+		r := &session.Record{}
+		for _, p := range test.prompts {
+			r.Add(&session.Entry{Type: session.TypeMessage, Role: session.RoleUser, UserText: p, FirstKeptIndex: -1})
+		}
+		if got := r.Title(); got != test.want {
+			t.Errorf("the title of %q is %q, want %q", test.prompts, got, test.want)
+		}
+		r.Name = "named"
+		if got := r.Title(); got != "named" {
+			t.Errorf("the title of a named session is %q", got)
+		}
+	}
+}

@@ -59,7 +59,7 @@ func (req *Request) key(r *index.Reader, values []string) Key {
 func sessionNames(sorted []session.Summary, path string) (id, name string) {
 	i := sort.Search(len(sorted), func(i int) bool { return sorted[i].Path >= path })
 	if i < len(sorted) && sorted[i].Path == path {
-		return sorted[i].ID, cmp.Or(sorted[i].Name, sorted[i].FirstPrompt)
+		return sorted[i].ID, sorted[i].Title()
 	}
 	return "", ""
 }

@@ -76,6 +76,7 @@ type Session struct {
 	SessionID   string       `json:"sessionId,omitempty"`
 	SessionName string       `json:"sessionName,omitempty"`
 	FirstPrompt string       `json:"firstPrompt,omitempty"`
+	Title       string       `json:"-"` // as of session.Summary
 	CWD         string       `json:"cwd,omitempty"`
 	Modified    session.Time `json:"modified,omitzero"`
 
@@ -320,7 +321,7 @@ func (f *follower) describe(x *Session, s *session.Summary) {
 	x.Resume = hit.Resume
 	if f.req.Redact {
 		hit.Redact()
-		x.SessionName, x.FirstPrompt = hit.Name, hit.FirstPrompt
+		x.SessionName, x.FirstPrompt, x.Title = hit.Name, hit.FirstPrompt, hit.Title
 	}
 }
 

@@ -141,7 +141,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 
 	answer := &printer.Search{
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
-		FirstPrompt: firstPrompts(x.reader.Summaries()), ShortID: sessions.ShortIDs(x.reader.Summaries()),
+		Title: titles(x.reader.Summaries(), o.redact), ShortID: sessions.ShortIDs(x.reader.Summaries()),
 	}
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
@@ -256,14 +256,18 @@ func searchProblem(ctx context.Context, err error) error {
 	return indexProblem(err)
 }
 
-// firstPrompts returns a function from session paths to first prompts.
-func firstPrompts(sessions []session.Summary) func(string) string {
+// titles returns a function from session paths to titles.
+func titles(sessions []session.Summary, redact bool) func(string) string {
 	return func(path string) string {
 		i := slices.IndexFunc(sessions, func(s session.Summary) bool { return s.Path == path })
 		if i < 0 {
 			return ""
 		}
-		return sessions[i].FirstPrompt
+		s := query.Describe(&sessions[i], nil)
+		if redact {
+			s.Redact()
+		}
+		return s.Title
 	}
 }
 

@@ -203,7 +203,7 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	})
 	var values []string
 	for _, s := range found {
-		values = append(values, s.ID+"\t"+terminal.Clip(human.Title(s.Name, s.FirstPrompt), titleWidth))
+		values = append(values, s.ID+"\t"+terminal.Clip(human.Title(s.Title()), titleWidth))
 	}
 	return values
 }

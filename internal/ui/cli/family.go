@@ -35,10 +35,7 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.Sessio
 		return f, nil
 	}
 	relative := func(s *session.Summary) printer.Relative {
-		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Name, Created: session.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
-		if r.Title == "" {
-			r.Title = s.FirstPrompt
-		}
+		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Title(), Created: session.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
 		if t.Redact {
 			r.Title = redact.Beginning(r.Title) // it may be cut
 		}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +91,7 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 // fixText is a session with the error, the calls and the reply, one a line.
 func fixText(x *fix.Session, short func(string) string) string {
 	var b strings.Builder
-	title := cmp.Or(x.SessionName, beginning(x.FirstPrompt, 80))
+	title := beginning(x.Title, 80)
 	fmt.Fprintf(&b, "%s %s · %s · %s · %s\n", reference(short, x.SessionID, x.SessionPath, x.Error.EntryID), x.Outcome, dayOf(x.Error.Timestamp), x.CWD, title)
 	fmt.Fprintf(&b, "   error: %s\n", beginning(x.Error.Text, 300))
 	for _, c := range x.Calls {

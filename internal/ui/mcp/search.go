@@ -260,10 +260,7 @@ func reference(short func(string) string, id, path, entry string) string {
 
 // sessionText is a session on one line.
 func sessionText(x *query.SessionHit, short func(string) string) string {
-	title := x.Name
-	if title == "" {
-		title = beginning(x.FirstPrompt, 80)
-	}
+	title := beginning(x.Title, 80)
 	parts := []string{reference(short, x.SessionID, x.SessionPath, ""), dayOf(x.Modified), x.CWD, human.Plural(x.Messages, "message", "messages"), title}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
 }

@@ -32,7 +32,7 @@ func exportHTML(w io.Writer, s *Show) error {
 	err := write("top", struct {
 		Title string
 		Facts [][2]string
-	}{human.Title(s.Session.Name, s.Session.FirstPrompt), exportFacts(s)})
+	}{human.Title(s.Session.Title), exportFacts(s)})
 	if err != nil {
 		return err
 	}

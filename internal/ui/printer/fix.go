@@ -94,7 +94,7 @@ func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) stri
 	if shortID != nil && id != "" {
 		id = shortID(id)
 	}
-	t.session(b, human.Title(s.SessionName, s.FirstPrompt), s.CWD, t.ago(s.Modified.Time), outcomeText(s), id)
+	t.session(b, human.Title(s.Title), s.CWD, t.ago(s.Modified.Time), outcomeText(s), id)
 	last := placeHit(&s.Error)
 	last.IsError, last.Branch = true, s.Error.Branch
 	last.Fragment.Text = deepPath().ReplaceAllString(within(s.Error.Text, s.CWD), "…/")

@@ -107,13 +107,13 @@ func answer() *Search {
 		Sessions: []query.SessionHit{
 			{
 				Type: "session", SessionPath: login, SessionID: "01a1f7e5-bb66-7394-a526-4a6c2a8edee6", Name: "Fix the login redirect",
-				CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello",
+				CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day), Messages: 12, FirstPrompt: "hello", Title: "Fix the login redirect",
 				Score: 12.5, Hits: 1, HitsAny: 4,
 			},
 			{
 				Type: "session", SessionPath: ja, SessionID: "9470c69e-8ef4-4241-8976-00cf81600372",
 				CWD: "/srv/日本/とても長いプロジェクトの名前", Created: at(400 * day), Modified: at(20 * time.Minute), Messages: 3,
-				FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Score: 7, Hits: 2, HitsAny: 2,
+				FirstPrompt: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Title: "サーバーに接続できません。\x1b[31m何が起きていますか?調べてください。よろしくお願いします。ログは次の通りです", Score: 7, Hits: 2, HitsAny: 2,
 			},
 		},
 		Total: 3, TotalAny: 6, TotalIsExact: true,

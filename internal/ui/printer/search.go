@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,10 +23,10 @@ type Search struct {
 	Flat     bool
 	Response *query.Response
 
-	// FirstPrompt is for the titles of a flat list, ShortID shortens a session id to
-	// what is unique. Both may be nil.
-	FirstPrompt func(sessionPath string) string
-	ShortID     func(id string) string
+	// Title is for a flat list, ShortID shortens a session id to what is unique. Both may
+	// be nil.
+	Title   func(sessionPath string) string
+	ShortID func(id string) string
 }
 
 func (s *Search) json(j *jsonWriter) error {
@@ -140,9 +141,9 @@ func (s *Search) text(t *text) error {
 // flat list has no sh, only what the hit knows of its session.
 func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
 	cwd, id, when := h.CWD, h.SessionID, h.Timestamp.Time
-	var hits, prompt string
+	var hits, title string
 	if sh != nil {
-		when, prompt = sh.Modified.Time, sh.FirstPrompt
+		when, title = sh.Modified.Time, sh.Title
 		hits = human.Plural(sh.Hits, "hit", "hits")
 		switch partial := sh.HitsAny - sh.Hits; {
 		case sh.Hits == 0:
@@ -151,13 +152,13 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 			hits += ", " + human.Number(partial) + " partial"
 		}
 	}
-	if prompt == "" && s.FirstPrompt != nil {
-		prompt = s.FirstPrompt(h.SessionPath)
+	if title == "" && s.Title != nil {
+		title = s.Title(h.SessionPath)
 	}
 	if s.ShortID != nil && id != "" {
 		id = s.ShortID(id)
 	}
-	t.session(b, human.Title(h.SessionName, prompt), cwd, t.ago(when), hits, id)
+	t.session(b, human.Title(cmp.Or(title, h.SessionName)), cwd, t.ago(when), hits, id)
 }
 
 // session writes the title of a session, then its directory and what else is known.

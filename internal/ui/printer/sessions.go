@@ -127,7 +127,7 @@ func (s *Sessions) hits(x *sessions.Session) cell {
 // sessionTitle is the cell with the title and labels of a session; a fork is
 // indented below its parent.
 func sessionTitle(x *sessions.Session) cell {
-	c := cell{Text: human.Title(x.Name, x.FirstPrompt)}
+	c := cell{Text: human.Title(x.Title)}
 	for _, l := range x.Labels {
 		c.Text += " [" + terminal.Clean(l) + "]"
 	}
@@ -155,7 +155,7 @@ const maxIndent = 8
 // Candidate is a line about a session that was meant perhaps: what to type for it,
 // and what it is.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
-	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Name, s.FirstPrompt), candidateTitle), terminal.Clean(s.CWD)}
+	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Title()), candidateTitle), terminal.Clean(s.CWD)}
 	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 }
 

@@ -21,6 +21,7 @@ func manySessions(n int) *Sessions {
 			Type: "session", SessionPath: "/home/u/.pi/agent/sessions/--home-u-src-app--/2026-01-01T00-00-00-000Z_" + id + ".jsonl", SessionID: id,
 			CWD: fmt.Sprintf("/home/u/src/app-%d", i%200), Modified: at(time.Duration(i) * time.Minute), Messages: i % 500,
 			FirstPrompt: fmt.Sprintf("message of session %d: please look at the retry logic of the connection pool and fix the timeout", i),
+			Title:       fmt.Sprintf("message of session %d: please look at the retry logic of the connection pool and fix the timeout", i),
 			Models:      []string{"anthropic/claude-opus-4-5"},
 		}})
 	}
@@ -50,7 +51,7 @@ func fewSessions() *Sessions {
 		return sessions.Session{SessionHit: h}
 	}
 	fork := hit(query.SessionHit{
-		SessionPath: "/s/fork.jsonl", SessionID: "77777777-bb66", Name: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", CWD: "/srv/日本/とても長いプロジェクトの名前",
+		SessionPath: "/s/fork.jsonl", SessionID: "77777777-bb66", Name: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", Title: "続き: ログインのリダイレクトを直す 👨‍👩‍👧 とても長い名前のセッション", CWD: "/srv/日本/とても長いプロジェクトの名前",
 		Modified: at(2 * time.Hour), Created: at(3 * time.Hour), Messages: 7, Labels: []string{"あとで"}, Models: []string{"openai/gpt-5", "anthropic/claude-sonnet-4-5"},
 		ParentSession: "/s/login.jsonl",
 	})
@@ -59,12 +60,12 @@ func fewSessions() *Sessions {
 		List: &sessions.Response{Total: 4, TotalIsExact: true, Index: query.IndexState{Generation: 3, Files: 4, Complete: true}, Sessions: []sessions.Session{
 			hit(query.SessionHit{
 				SessionPath: "/s/login.jsonl", SessionID: "01a1f7e5-bb66", Name: "Fix the login redirect", CWD: "/home/u/src/app", Created: at(4 * day), Modified: at(3 * day),
-				Messages: 1234, FirstPrompt: "hello", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
+				Messages: 1234, FirstPrompt: "hello", Title: "Fix the login redirect", Models: []string{"anthropic/claude-sonnet-4-5"}, Forks: 1, Tokens: 1_234_567, Cost: 3.456,
 			}),
 			fork,
 			hit(query.SessionHit{
 				SessionPath: "/s/evil.jsonl", SessionID: "9470c69e", CWD: "/tmp/\x1b]0;owned\x07dir", Modified: at(400 * day), Created: at(400 * day), Messages: 1,
-				FirstPrompt: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here",
+				FirstPrompt: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here", Title: "\x1b[31mred\x1b[0m and\nmore \u202elines of a prompt that goes on and on until nobody wants to read it any further, not even here",
 			}),
 			hit(query.SessionHit{SessionPath: "/s/empty.jsonl", SessionID: "5", Created: at(time.Minute), Modified: at(time.Minute)}),
 		}},

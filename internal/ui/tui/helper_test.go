@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func library() []group {
 	ago := func(d time.Duration) session.Time { return session.Time{Time: noon.Add(-d)} }
 	with := func(n int, name, prompt, cwd string, age time.Duration, hits ...query.Hit) group {
 		g := group{SessionHit: query.SessionHit{
-			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, CWD: cwd,
+			SessionPath: fmt.Sprintf("/s/%d.jsonl", n), SessionID: fmt.Sprintf("id%d", n), Name: name, FirstPrompt: prompt, Title: cmp.Or(name, prompt), CWD: cwd,
 			Modified: ago(age), Messages: 10 * n, Hits: len(hits), HitsAny: len(hits),
 		}}
 		for i := range hits {

@@ -270,8 +270,7 @@ func (p painter) paint(look lipgloss.Style, text string) string {
 	return look.Render(text)
 }
 
-// title returns the name of a session, or its first prompt.
-func (g *group) title() string { return human.Title(g.Name, g.FirstPrompt) }
+func (g *group) title() string { return human.Title(g.Title) }
 
 // facts returns directory, age and number of hits of a session.
 func (g *group) facts(v view, width int) string {

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Subject returns what a prompt is about, on one line: what the user typed, without what
+// agents and their templates put around it. It is "" for a prompt without text.
+//
+//   - Leading elements, in which agents pass skills and files, are dropped: <skill name="…">…</skill>.
+//   - A leading command is dropped: /review.
+//   - Of a template that begins with a section, only the section with the task counts.
+//   - Marks of headings, rules and blocks of code are dropped.
+//
+// If nothing else is left, it is the command, or the element as a command: /skill:NAME.
+func Subject(prompt string) string {
+	rest, command := cutElements(strings.TrimSpace(prompt))
+	if m := leadingCommand().FindString(rest); m != "" {
+		rest, command = strings.TrimSpace(rest[len(m):]), strings.TrimSpace(m)
+	}
+	if s := oneLine(task(rest)); s != "" {
+		return s
+	}
+	return command
+}
+
+// saysLittle reports whether a subject is only a command, so that the next prompt may
+// say more.
+func saysLittle(subject string) bool {
+	return subject == "" || subject[0] == '/' && !strings.ContainsAny(subject, " \n")
+}
+
+// lazily compiles an expression when it is first used.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+var (
+	leadingCommand = lazily(`^/[A-Za-z][\w:.-]*(\s+|$)`)
+	openingTag     = lazily(`^<([a-z][\w-]*)((?:\s+[\w-]+="[^"\n]*")*)\s*>`)
+	nameAttribute  = lazily(`\sname="([^"\n]*)"`)
+	heading        = lazily(`(?m)^(#{1,6})[ \t]+(.*)$`)
+	taskHeading    = lazily(`(?i)\b(task|problem|request|goal|objective|question|issue)\b`)
+	ruleLine       = lazily(`^([-=*_]\s*){3,}$`)
+)
+
+// cutElements cuts the elements that a text begins with, and returns the last of them
+// as a command. An element without an end is text.
+func cutElements(s string) (rest, command string) {
+	for {
+		m := openingTag().FindStringSubmatch(s)
+		if m == nil {
+			return s, command
+		}
+		tag := m[1]
+		_, after, ok := strings.Cut(s[len(m[0]):], "</"+tag+">")
+		if !ok {
+			return s, command
+		}
+		command = "/" + tag
+		if name := nameAttribute().FindStringSubmatch(m[2]); name != nil {
+			base := name[1][strings.LastIndexAny(name[1], `/\`)+1:]
+			command += ":" + strings.Join(strings.Fields(base), "-")
+		}
+		s = strings.TrimSpace(after)
+	}
+}
+
+// task returns the text of the last section whose heading names a task, if the text
+// begins with a section. A text with a title of its own is not a template.
+func task(s string) string {
+	all := heading().FindAllStringSubmatchIndex(s, -1)
+	if len(all) < 2 || all[0][0] != 0 || all[0][3]-all[0][2] == 1 {
+		return s
+	}
+	for i, m := range slices.Backward(all) {
+		if !taskHeading().MatchString(s[m[4]:m[5]]) {
+			continue
+		}
+		end := len(s)
+		if i+1 < len(all) {
+			end = all[i+1][0]
+		}
+		if text := s[m[1]:end]; strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return s
+}
+
+// oneLine joins the lines of Markdown, as many as a subject takes. Code counts only if there
+// is nothing else.
+func oneLine(s string) string {
+	var text, code []string
+	fenced, n := false, 0
+	for line := range strings.Lines(s) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "```"), strings.HasPrefix(line, "~~~"):
+			fenced = !fenced
+		case fenced:
+			code = append(code, line)
+		case ruleLine().MatchString(line):
+		default:
+			if m := heading().FindStringSubmatch(line); m != nil {
+				line = m[2]
+			}
+			text = append(text, line)
+			n += len(line)
+		}
+		if n > MaxFirstPrompt {
+			break
+		}
+	}
+	if n == 0 {
+		text = code
+	}
+	return joined(strings.Join(text, " "))
+}
+
+// joined returns the first bytes of a text on one line.
+func joined(s string) string {
+	return shorten(strings.Join(strings.Fields(s), " "), MaxFirstPrompt)
+}
