@@ -147,6 +147,26 @@ func TestHunksLeadToTheNewText(t *testing.T) {
 	})
 }
 
+// What a file gives as a unified diff is read as the same hunks.
+func TestUnified(t *testing.T) {
+	for name, c := range map[string]*session.Call{
+		"with numbers": {Diff: []byte(" 1 a\n-2 b\n+2 c\n+3 d\n   ...\n 8 e\n+10 f")},
+		"without":      {Edits: []session.Edit{edit("", "a\nb", "a\nc"), edit("", "d", "e\n\n")}},
+		"whole file":   {Edits: []session.Edit{{New: []byte("a\nb\n"), Whole: true}}},
+	} {
+		want := Of(c)[0]
+		text := want.Unified(func(s string) string { return s })
+		got := parse(text)
+		if len(got) != 1 {
+			t.Errorf("%s: %q is read as %d files", name, text, len(got))
+			continue
+		}
+		if diff := cmp.Diff(want.Hunks, got[0].Hunks); diff != "" {
+			t.Errorf("%s: %q is read as other hunks (-want +got):\n%s", name, text, diff)
+		}
+	}
+}
+
 // Diffs of huge texts take time in proportion to them.
 func TestHugeTextsAreQuick(t *testing.T) {
 	var a, b strings.Builder

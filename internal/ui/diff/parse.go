@@ -20,7 +20,7 @@ func parse(s string) []File {
 		return parseUnified(list)
 	case !slices.ContainsFunc(list, func(l string) bool { return !isNumbered(l) && !isLeftOut(l) }):
 		return parseNumbered(list)
-	case !slices.ContainsFunc(list, func(l string) bool { return l != "" && !strings.ContainsAny(l[:1], "+- ") }):
+	case !slices.ContainsFunc(list, func(l string) bool { return l != "" && l != "@@" && !strings.ContainsAny(l[:1], "+- ") }):
 		return parseUnified(list)
 	}
 	return nil

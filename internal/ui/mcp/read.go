@@ -15,6 +15,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/diff"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
@@ -64,9 +65,10 @@ type entryRow struct {
 
 type partRow struct {
 	entry.PartRow
-	Cut    int `json:"cutBytes,omitempty" jsonschema:"bytes cut from the middle of the text; full shows them"`
-	Offset int `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
-	Length int `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
+	diff   *string // what is read instead of the text, unless that is a piece; nil for nothing else
+	Cut    int     `json:"cutBytes,omitempty" jsonschema:"bytes cut from the middle of the text; full shows them"`
+	Offset int     `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
+	Length int     `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
 }
 
 func (s *server) addRead(m *mcp.Server) {
@@ -233,7 +235,7 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 		head: head{printer.SchemaVersion, "show"}, Session: c.facts,
 		tail: tail{Warnings: x.warnings(), Index: indexState(query.IndexState{Generation: x.Reader.Generation(), Files: len(x.Reader.Summaries())}, x)},
 	}
-	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes}
+	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
 	if err := w.collect(ctx, branch[min(from+at.At, to):to], at, &answer); err != nil {
 		return nil, readError(err)
 	}
@@ -292,7 +294,8 @@ type entryWriter struct {
 
 	rows  []entryRow
 	sizes []int
-	rest  *cursor // where the last row continues; nil if it is complete
+	shown map[string]bool // calls whose diff was read
+	rest  *cursor         // where the last row continues; nil if it is complete
 }
 
 func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answer *readAnswer) error {
@@ -366,20 +369,25 @@ func shortText(k session.Kind) int {
 // one begins.
 func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
 	whole := e.Row(e.Index == w.focus)
+	diffs := w.diffs(e)
 	row = entryRow{Row: whole, Parts: []partRow{}}
 	row.Row.Parts = nil
 	if room >= 0 {
 		room -= w.entrySize(&row)
 	}
 	for i := part; i < len(whole.Parts); i++ {
-		p := partRow{PartRow: whole.Parts[i]}
+		p := partRow{PartRow: whole.Parts[i], diff: diffs[i]}
 		p.Arguments = nil // the text has them
 		if !w.full {
 			p.Text, p.Cut = shorten(p.Text, shortText(p.Kind))
+			if p.diff != nil {
+				short, _ := shorten(*p.diff, shortText(session.KindCall))
+				p.diff = &short
+			}
 		} else if i == part && offset > 0 {
 			length := len(p.Text)
 			p.Text = p.Text[min(offset, length):]
-			p.Offset, p.Length = offset, length
+			p.Offset, p.Length, p.diff = offset, length, nil
 		}
 		row.Parts = append(row.Parts, p)
 		if room < 0 {
@@ -396,6 +404,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 			return row, &cursor{Part: i}
 		}
 		// Split a text that does not fit.
+		p.diff, last.diff = nil, nil
 		length := len(p.Text)
 		last.Text = w.fit(last, room)
 		if last.Text == "" && len(row.Parts) > 1 {
@@ -413,6 +422,64 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 		return row, &cursor{Part: i, Offset: p.Offset + len(last.Text)}
 	}
 	return row, nil
+}
+
+// diffs returns what is read instead of parts: of calls that edit files their diffs,
+// and nothing of details that only repeat one.
+func (w *entryWriter) diffs(e *entry.Entry) map[int]*string {
+	texts := make(map[int]*string)
+	calls := make(map[string]*session.Call)
+	rest := make([]string, 0, 1) // of details
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil && b.Call.ID != "":
+			calls[b.Call.ID] = b.Call
+		case b.Kind == session.KindDetails:
+			rest = append(rest, string(b.Text))
+		}
+	}
+	for i := range e.Parts {
+		p := &e.Parts[i]
+		switch {
+		case p.Kind == session.KindCall && calls[p.ToolCallID] != nil:
+			c := calls[p.ToolCallID]
+			if files := diff.Of(c); len(files) > 0 {
+				text := diffText(files, c)
+				texts[i] = &text
+			}
+			w.shown[p.ToolCallID] = texts[i] != nil
+		case p.Kind == session.KindDetails && e.View.Diff != nil:
+			text := strings.Join(rest, "\n")
+			if !w.shown[e.ToolCallID] {
+				text = diffText(diff.Of(&session.Call{Diff: e.View.Diff}), nil) + text
+			}
+			if text != "" {
+				text = "(details)\n" + strings.TrimRight(text, "\n") + "\n"
+			}
+			texts[i] = &text
+		}
+	}
+	return texts
+}
+
+// diffText is a call that edits files as text: each file with its diff, and the
+// arguments that these do not have.
+func diffText(files []diff.File, c *session.Call) string {
+	var b strings.Builder
+	if c != nil {
+		fmt.Fprintf(&b, "(call %s)\n", c.Tool)
+		for _, a := range c.Arguments {
+			if !a.Edits {
+				fmt.Fprintf(&b, "%s: %s\n", a.Name, a.Value)
+			}
+		}
+	}
+	for i := range files {
+		f := &files[i]
+		fmt.Fprintf(&b, "%s +%d -%d\n%s", f.Path, f.Added, f.Removed, f.Unified(func(s string) string { return s }))
+	}
+	return b.String()
 }
 
 // fit returns the beginning of the text of a part that fits into room bytes, cut
@@ -530,6 +597,9 @@ func entryHead(r *entryRow) string {
 }
 
 func partText(p *partRow) string {
+	if p.diff != nil {
+		return *p.diff
+	}
 	var b strings.Builder
 	switch p.Kind {
 	case session.KindPrompt, session.KindReply:

@@ -232,7 +232,7 @@ func markdownDiff(b *strings.Builder, files []diff.File) {
 		b.WriteString((&text{}).changeCounts(f) + "\n")
 		if len(f.Hunks) > 0 {
 			b.WriteByte('\n')
-			fence(b, "diff", []byte(unified(f.Hunks)))
+			fence(b, "diff", []byte(f.Unified(tidyLine)))
 		}
 	}
 }
