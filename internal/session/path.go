@@ -1,7 +1,20 @@
 package session
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // Slashed returns a path with slashes. A session may have been recorded on another
 // system.
 func Slashed(path string) string { return strings.ReplaceAll(path, `\`, "/") }
+
+// Handle is the name to show for a session, which commands accept: its id, or for a file
+// without a header what its name has of one: ID in 2026-01-15T10-30-00-000Z_ID.jsonl.
+func Handle(id, file string) string {
+	if id != "" {
+		return id
+	}
+	base := strings.TrimSuffix(path.Base(Slashed(file)), ".jsonl")
+	return base[strings.LastIndexByte(base, '_')+1:]
+}

@@ -61,11 +61,12 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	for i := range sessions {
 		s := &sessions[i]
 		base := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
+		handle := session.Handle(s.ID, s.Path)
 		switch {
 		case name == "":
-		case strings.EqualFold(s.ID, name), base == name:
+		case strings.EqualFold(handle, name), base == name:
 			whole = append(whole, s)
-		case near.HasPrefixFold(s.ID, name), near.HasPrefixFold(base, name):
+		case near.HasPrefixFold(handle, name), near.HasPrefixFold(base, name):
 			prefix = append(prefix, s)
 		}
 	}
@@ -79,7 +80,7 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 	case 0:
 		ids := make([]string, 0, len(sessions))
 		for i := range sessions {
-			ids = append(ids, sessions[i].ID)
+			ids = append(ids, session.Handle(sessions[i].ID, sessions[i].Path))
 		}
 		return nil, &NotFoundError{What: "session", Name: name, Nearest: near.Nearest(ids, name)}
 	}
@@ -145,13 +146,13 @@ func FindEntries(r *index.Reader, name string) ([]EntryLocation, error) {
 // minEntryID is the shortest prefix of an entry id that FindEntries looks up.
 const minEntryID = 4
 
-// ShortIDs returns a function that shortens a session id to the shortest prefix, of
-// at least minShortID characters, that no other session id has.
+// ShortIDs returns a function that shortens a session id, or a session.Handle, to the
+// shortest prefix, of at least minShortID characters, that no other has.
 func ShortIDs(sessions []session.Summary) func(id string) string {
 	sorted := sync.OnceValue(func() []string { // lazily: not every output shows short ids
 		ids := make([]string, len(sessions))
 		for i := range sessions {
-			ids[i] = sessions[i].ID
+			ids[i] = session.Handle(sessions[i].ID, sessions[i].Path)
 		}
 		slices.Sort(ids)
 		return slices.Compact(ids)

@@ -47,6 +47,7 @@ func TestFindSession(t *testing.T) {
 		summary("/s/hand-named.jsonl", "zz-1", "", 3),
 		summary("/s/import.jsonl", "01a1f7df-bbbb", "", 4),
 		summary("/s/x.jsonl", "01", "", 5),
+		summary("/s/2026-03-03_01b0-no-header.jsonl", "", "", 6),
 	}
 	for _, test := range []struct{ name, want string }{
 		{"01a1f7de-aaaa", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
@@ -55,6 +56,7 @@ func TestFindSession(t *testing.T) {
 		{"hand-named", "/s/hand-named.jsonl"},
 		{"hand", "/s/hand-named.jsonl"},
 		{"2026-03-01", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
+		{"01b0", "/s/2026-03-03_01b0-no-header.jsonl"},
 		{"01", "/s/x.jsonl"}, // a whole id is meant before the beginning of others
 	} {
 		s, err := FindSession(sessions, test.name)

@@ -194,7 +194,7 @@ func projectsOf(r *index.Reader, prefix string) []string {
 func sessionsOf(r *index.Reader, prefix string) []string {
 	var found []*session.Summary
 	for i := range r.Summaries() {
-		if s := &r.Summaries()[i]; s.ID != "" && strings.HasPrefix(s.ID, prefix) {
+		if s := &r.Summaries()[i]; strings.HasPrefix(session.Handle(s.ID, s.Path), prefix) {
 			found = append(found, s)
 		}
 	}
@@ -203,7 +203,7 @@ func sessionsOf(r *index.Reader, prefix string) []string {
 	})
 	var values []string
 	for _, s := range found {
-		values = append(values, s.ID+"\t"+terminal.Clip(human.Title(s.Title()), titleWidth))
+		values = append(values, session.Handle(s.ID, s.Path)+"\t"+terminal.Clip(human.Title(s.Title()), titleWidth))
 	}
 	return values
 }

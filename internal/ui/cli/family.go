@@ -15,7 +15,7 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.Sessio
 	rec := t.Record
 	f := printer.SessionFacts{
 		SessionHit: query.Describe(&rec.Summary, x.agents.ResumeCommand),
-		ShortID:    t.shortID(rec.ID), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
+		ShortID:    t.shortID(session.Handle(rec.ID, rec.Path)), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}
 	if f.Begun = f.Created.Time; !rec.Oldest.IsZero() && rec.Oldest.Before(f.Begun) {
 		f.Begun = rec.Oldest
@@ -35,7 +35,7 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.Sessio
 		return f, nil
 	}
 	relative := func(s *session.Summary) printer.Relative {
-		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Title(), Created: session.Time{Time: s.Created()}, ShortID: t.shortID(s.ID)}
+		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Title(), Created: session.Time{Time: s.Created()}, ShortID: t.shortID(session.Handle(s.ID, s.Path))}
 		if t.Redact {
 			r.Title = redact.Beginning(r.Title) // it may be cut
 		}

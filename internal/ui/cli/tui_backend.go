@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"pigrep/index"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/internal/ui/cli/live"
 	"pigrep/internal/ui/printer"
@@ -212,7 +213,7 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error)
 	o.exec = !b.options.print
 	r, err := o.plan(b.app, t)
 	if gone, ok := errors.AsType[*directoryGoneError](err); ok {
-		command := "pigrep resume " + t.shortID(t.Record.ID)
+		command := "pigrep resume " + t.shortID(session.Handle(t.Record.ID, t.Record.Path))
 		return nil, &problem{code: codeCannotResume, err: gone, hint: "project moved? " + command + " --in DIR; otherwise " + command + " --fork"}
 	}
 	if err != nil {

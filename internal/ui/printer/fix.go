@@ -90,7 +90,7 @@ func (f *Fix) text(t *text) error {
 // fix writes a session: its title and facts, the error, the calls after it, the reply,
 // and what is unusual.
 func (t *text) fix(b *strings.Builder, s *fix.Session, shortID func(string) string) {
-	id := s.SessionID
+	id := session.Handle(s.SessionID, s.SessionPath)
 	if shortID != nil && id != "" {
 		id = shortID(id)
 	}

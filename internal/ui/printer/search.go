@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
 )
@@ -140,7 +141,7 @@ func (s *Search) text(t *text) error {
 // heading writes the title of a session, then its directory, age, hits and id. A
 // flat list has no sh, only what the hit knows of its session.
 func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
-	cwd, id, when := h.CWD, h.SessionID, h.Timestamp.Time
+	cwd, id, when := h.CWD, session.Handle(h.SessionID, h.SessionPath), h.Timestamp.Time
 	var hits, title string
 	if sh != nil {
 		when, title = sh.Modified.Time, sh.Title

@@ -75,10 +75,11 @@ const (
 func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 	type row = sessions.Session
 	id := func(x *row) string {
+		handle := session.Handle(x.SessionID, x.SessionPath)
 		if s.ShortID == nil {
-			return x.SessionID
+			return handle
 		}
-		return s.ShortID(x.SessionID)
+		return s.ShortID(handle)
 	}
 	age, hits := "AGE", ""
 	if look.Dates {
@@ -211,7 +212,7 @@ func (s *Sessions) narrow(t *text) error {
 		if c.Look != nil {
 			name = t.style(c.Look, name)
 		}
-		id := x.SessionID
+		id := session.Handle(x.SessionID, x.SessionPath)
 		if s.ShortID != nil {
 			id = s.ShortID(id)
 		}

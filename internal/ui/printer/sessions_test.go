@@ -123,3 +123,14 @@ func TestPaths(t *testing.T) {
 		t.Errorf("Paths = %q, want %q", got, want)
 	}
 }
+
+// A session without a header is listed with the name that commands accept.
+func TestSessionsNameFilesWithoutHeader(t *testing.T) {
+	list := &Sessions{List: &sessions.Response{Sessions: []sessions.Session{{SessionHit: query.SessionHit{SessionPath: "/s/2026-01-15_01bbcccc.jsonl"}}}}}
+	for _, width := range []int{40, 80} {
+		var b bytes.Buffer
+		if err := New(&b, FormatText, Look{Width: width}).Print(list); err != nil || !strings.Contains(b.String(), "01bbcccc") {
+			t.Errorf("at %d columns: %v\n%s", width, err, b.String())
+		}
+	}
+}
