@@ -94,6 +94,8 @@ until_shown '/straw'
 keys Enter
 until_shown '1 of '
 keys Escape
+until_shown 'Tab back'
+keys Escape
 until_shown '── Find'
 
 # Filters edit the text of the query.

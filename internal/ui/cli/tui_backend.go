@@ -2,13 +2,11 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"golang.org/x/term"
@@ -41,7 +39,7 @@ func newTUIBackend(ctx context.Context, a *App, o *tuiOptions, p *location) *tui
 
 func (b *tuiBackend) backend() tui.Backend {
 	return tui.Backend{
-		Search: b.search, Sessions: b.sessions, Preview: b.preview, Facets: b.facets,
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.count, Text: b.text, Facets: b.facets,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}
 }
@@ -132,69 +130,6 @@ func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
 		t.entry = t.Tree.Find(p.EntryID)
 	}
 	return t, nil
-}
-
-// wholeFrom is the size in bytes from which a preview folds an entry.
-const wholeFrom = 4 << 20
-
-// preview renders the entries around a hit, or the end of a conversation.
-func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
-	x, give, err := b.open()
-	if err != nil {
-		return nil, err
-	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	page := &tui.Preview{}
-	focus, branch := t.entry, t.Tree.Path()
-	s := &printer.Show{Focus: map[int]bool{}}
-	switch {
-	case focus >= 0:
-		s.Focus[focus] = true
-		s.Unfold = t.Record.Nodes[focus].Length < wholeFrom
-		if !slices.Contains(branch, focus) {
-			branch = t.Tree.Through(focus)
-		}
-	case len(branch) > 0:
-		focus = branch[len(branch)-1]
-	default:
-		page.Lines = []string{"(nothing was said)"}
-		return page, nil
-	}
-	list := neighbourhood(t, branch, []int{focus}, extent.Around, true)
-	page.Before, page.After = list[0] != branch[0], list[len(list)-1] != branch[len(branch)-1]
-	if s.Session, err = t.facts(ctx, b.app, x); err != nil {
-		return nil, indexProblem(err)
-	}
-	s.Entries = readEntries(ctx, t, list, nil).all
-	var out bytes.Buffer
-	look := printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home}
-	if err := readProblem(ctx, printer.New(&out, printer.FormatText, look).Print(s)); err != nil {
-		return nil, err
-	}
-	page.Lines = strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
-	if page.Before { // the header belongs to the start of the conversation
-		if i := slices.Index(page.Lines, ""); i >= 0 {
-			page.Lines = page.Lines[i+1:]
-		}
-	}
-	page.Focus = max(0, slices.IndexFunc(page.Lines, printer.IsFocus))
-	if t.entry >= 0 {
-		e, err := t.Read(t.entry)
-		if err != nil {
-			return nil, readProblem(ctx, err)
-		}
-		var text []string
-		for i := range e.Parts {
-			text = append(text, string(e.Parts[i].Text))
-		}
-		page.Text = strings.Join(text, "\n")
-	}
-	return page, nil
 }
 
 // resume builds the same command as `pigrep resume --exec`.

@@ -32,7 +32,7 @@ func (m *Model) planResume(p Place, copy bool) tea.Cmd {
 }
 
 func (m *Model) resume() tea.Cmd {
-	if p, ok := m.results.selected(); ok {
+	if p, ok := m.target(); ok {
 		return m.planResume(p, false)
 	}
 	if m.search.mean != "" && m.search.shown == m.query.text {
@@ -63,16 +63,46 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 
 // copy copies the command, or in the preview the text of the entry.
 func (m *Model) copy() tea.Cmd {
-	p, ok := m.results.selected()
+	p, ok := m.target()
 	switch {
 	case !ok:
 		return nil
-	case m.reading && m.preview.page != nil && m.preview.page.Text != "":
-		text := m.preview.page.Text
-		m.say("copied the text of the entry (%s)", human.Plural(len([]rune(text)), "character", "characters"))
-		return tea.SetClipboard(text)
+	case m.reading && p.EntryID != "":
+		return m.copyText(p)
 	}
 	return m.planResume(p, true)
+}
+
+// target returns the place that actions are about: in the preview the entry that is read,
+// else the selection; false when there is nothing.
+func (m *Model) target() (Place, bool) {
+	if e := m.preview.reading(); m.reading && e != nil {
+		return e.Place, true
+	}
+	return m.results.selected()
+}
+
+// textMsg is the text of an entry, to be copied.
+type textMsg struct {
+	text string
+	err  error
+}
+
+func (m *Model) copyText(p Place) tea.Cmd {
+	ctx, read := m.ctx, m.options.Text
+	return command(func() tea.Msg {
+		text, err := read(ctx, p)
+		return textMsg{text, err}
+	})
+}
+
+func (m *Model) textCame(msg textMsg) tea.Cmd {
+	if msg.err != nil {
+		m.complain(msg.err)
+		return nil
+	}
+	m.say("copied the text of the entry (%s)", human.Plural(len([]rune(msg.text)), "character", "characters"))
+	return tea.SetClipboard(msg.text)
 }
 
 func (m *Model) showInPager() tea.Cmd { return m.leaveFor(m.options.Show) }
@@ -81,7 +111,7 @@ func (m *Model) edit() tea.Cmd { return m.leaveFor(m.options.Edit) }
 
 // leaveFor hands the terminal to do until it returns.
 func (m *Model) leaveFor(do func(Place, io.Reader, io.Writer) error) tea.Cmd {
-	p, ok := m.results.selected()
+	p, ok := m.target()
 	if !ok {
 		return nil
 	}

@@ -107,11 +107,20 @@ func (m *Model) hints() []key.Binding {
 	case inFind:
 		return []key.Binding{fixedHint("Enter", "done"), fixedHint("Esc", "cancel")}
 	case inPreview:
-		return []key.Binding{fixedHint("?", "help"), m.hint("find", "find"), fixedHint("Enter", "resume"), m.hint("switch-pane", "back")}
+		switch {
+		case m.preview.find.text() != "":
+			return []key.Binding{fixedHint("Esc", "end of search"), m.hint("find-next", "next"), m.hint("find-previous", "previous"), m.hint("unfold", "unfold")}
+		case m.panes.zoom:
+			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), m.hint("unfold", "unfold"), m.hint("find-next", "next hit")}
+		}
+		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), m.hint("unfold", "unfold"), m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
 	first := m.hint("help", "help")
 	if m.isEmpty() {
 		first = fixedHint("?", "help")
+	}
+	if m.panes.hide {
+		return []key.Binding{m.hint("hide-preview", "preview"), first, fixedHint("Enter", "resume")}
 	}
 	return []key.Binding{first, fixedHint("Enter", "resume"), m.hint("filters", "filter"), m.hint("pager", "read"), m.hint("switch-pane", "preview")}
 }

@@ -19,6 +19,7 @@ import (
 	"pigrep/query/match"
 	"pigrep/query/sessions"
 	"pigrep/query/words"
+	"pigrep/scope"
 )
 
 // noon is when all tests take place.
@@ -98,36 +99,73 @@ var talk = strings.Split(`
 
 // page is the conversation around a place.
 func page(p Place, e Extent) *Preview {
+	out := &Preview{}
+	entry := -1
+	add := func(format string, args ...any) {
+		line := terminal.Clip(fmt.Sprintf(format, args...), e.Width)
+		if strings.Contains(line, "·") { // a heading
+			entry++
+		}
+		out.Lines = append(out.Lines, Line{line, entry})
+	}
 	if p.Path == "/s/1.jsonl" {
-		out := &Preview{Focus: 8, Text: "the text of " + p.EntryID}
 		for _, line := range talk {
-			out.Lines = append(out.Lines, terminal.Clip(strings.ReplaceAll(line, `\x1b`, "\x1b"), e.Width))
+			add("%s", strings.ReplaceAll(line, `\x1b`, "\x1b"))
+		}
+		out.Focus, out.Anchor, out.Total = 8, 1, 3
+		for i := range 3 {
+			out.Entries = append(out.Entries, Entry{Place: p, Index: i, Number: i + 1})
 		}
 		return out
 	}
-	out := &Preview{Text: "the text of " + p.EntryID, Before: e.Around < 32, After: e.Around < 32}
-	add := func(format string, args ...any) {
-		out.Lines = append(out.Lines, terminal.Clip(fmt.Sprintf(format, args...), e.Width))
+	at := e.At
+	switch {
+	case at == AtStart:
+		at = 0
+	case at == AtEnd:
+		at = longTalk - 1
+	case at < 0:
+		at = hitEntry
 	}
-	for i := range e.Around {
+	from, to := max(0, at-e.Around), min(longTalk, at+e.Around+1)
+	out.Anchor, out.Total, out.Before, out.After = at, longTalk, from > 0, to < longTalk
+	entry = from - 1
+	for i := from; i < to; i++ {
+		open, _ := e.Unfolded(i)
+		open = open || e.All
 		add("")
-		add("\x1b[32mprompt\x1b[m · entry %d before", e.Around-i)
-		add("  一二三四 👍🏽 שלום, line of entry %d", e.Around-i)
-	}
-	out.Focus = len(out.Lines) + 1
-	add("")
-	add("\x1b[1;31m▶ \x1b[m\x1b[34mreply\x1b[m · %s of %s", p.EntryID, p.Path)
-	for i := range 12 {
-		add("  line %d of the entry", i)
-	}
-	add("  here the token stands")
-	for i := range e.Around {
-		add("")
-		add("\x1b[34mreply\x1b[m · entry %d after", i+1)
-		add("  a needle in entry %d", i+1)
+		if i == at {
+			out.Focus = len(out.Lines)
+		}
+		here := Entry{Place: Place{Path: p.Path, EntryID: fmt.Sprintf("x%d", i), Offset: int64(1000 * i), Line: i + 1}, Index: i, Number: i + 1, Open: open}
+		switch {
+		case i == hitEntry:
+			here.EntryID, here.Offset = p.EntryID, p.Offset
+			add("\x1b[1;31m▶ \x1b[m\x1b[34mreply\x1b[m · %s of %s", p.EntryID, p.Path)
+			for i := range 12 {
+				add("  line %d of the entry", i)
+			}
+			add("  here the token stands")
+		case i%2 == 0:
+			add("\x1b[32mprompt\x1b[m · entry %d", i)
+			add("  一二三四 👍🏽 שלום, line of entry %d", i)
+		default:
+			add("\x1b[34mreply\x1b[m · entry %d", i)
+			add("  a needle in entry %d", i)
+			if open {
+				add("  and one more needle, deep")
+				add("  down in entry %d", i)
+			} else {
+				add("  … 2 more lines")
+			}
+		}
+		out.Entries = append(out.Entries, here)
 	}
 	return out
 }
+
+// The long conversations of the tests have 1,000 entries, of which the hit is one.
+const longTalk, hitEntry = 1000, 500
 
 // fake is a backend over the library.
 func fake() Backend {
@@ -188,6 +226,22 @@ func fake() Backend {
 			}
 			return page(p, e), ctx.Err()
 		},
+		Find: func(ctx context.Context, p Place, text string, _ scope.Scope) (found []Found, err error) {
+			for i := range longTalk {
+				all := page(p, Extent{Width: 1000, At: i, All: true})
+				n := 0
+				for _, l := range all.Lines {
+					if l.Entry == i {
+						n += strings.Count(l.Text, text)
+					}
+				}
+				if n > 0 {
+					found = append(found, Found{i, n})
+				}
+			}
+			return found, ctx.Err()
+		},
+		Text: func(_ context.Context, p Place) (string, error) { return "the text of " + p.EntryID, nil },
 		Facets: func(context.Context) ([]sessions.Facet, error) {
 			return []sessions.Facet{
 				{Field: "kind", Value: "prompt"}, {Field: "kind", Value: "call"}, {Field: "kind", Value: "system"},

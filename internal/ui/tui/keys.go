@@ -52,6 +52,7 @@ const (
 	groupDo     = "With the selected hit"
 	groupSearch = "Searching"
 	groupRead   = "Preview (after Tab)"
+	groupPanes  = "Layout"
 	groupWrite  = "Typing"
 	groupRest   = "Everywhere"
 )
@@ -89,11 +90,20 @@ func init() {
 		{groupRead, "read-up", []string{"up", "k", "ctrl+p"}, inPreview | inHelp, "scroll up a line", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-1) }},
 		{groupRead, "read-page-down", []string{"pgdown", "space", "f", "ctrl+f"}, inPreview | inHelp, "page down", nil, func(m *Model) tea.Cmd { return m.pagePreview(1) }},
 		{groupRead, "read-page-up", []string{"pgup", "b", "ctrl+b"}, inPreview | inHelp, "page up", nil, func(m *Model) tea.Cmd { return m.pagePreview(-1) }},
-		{groupRead, "read-top", []string{"home", "g"}, inPreview | inHelp, "to the top", nil, func(m *Model) tea.Cmd { return m.scrollPreview(-far) }},
-		{groupRead, "read-end", []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.scrollPreview(far) }},
-		{groupRead, "find", []string{"/"}, inPreview, "find in the conversation", nil, (*Model).openFind},
-		{groupRead, "find-next", []string{"n"}, inPreview, "next match", nil, func(m *Model) tea.Cmd { m.preview.next(1); return nil }},
-		{groupRead, "find-previous", []string{"N"}, inPreview, "previous match", nil, func(m *Model) tea.Cmd { m.preview.next(-1); return nil }},
+		{groupRead, "read-top", []string{"home", "g"}, inPreview | inHelp, "to the start", nil, func(m *Model) tea.Cmd { return m.jump(AtStart) }},
+		{groupRead, "read-end", []string{"end", "G"}, inPreview | inHelp, "to the end", nil, func(m *Model) tea.Cmd { return m.jump(AtEnd) }},
+		{groupRead, "next-entry", []string{"]", "J"}, inPreview, "next entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(1) }},
+		{groupRead, "previous-entry", []string{"[", "K"}, inPreview, "previous entry", nil, func(m *Model) tea.Cmd { return m.nextEntry(-1) }},
+		{groupRead, "find", []string{"/"}, inPreview, "search the whole conversation, also what is folded", nil, (*Model).openFind},
+		{groupRead, "find-next", []string{"n"}, inPreview, "next match of the search; without one, next hit of the query", nil, func(m *Model) tea.Cmd { return m.next(1) }},
+		{groupRead, "find-previous", []string{"N"}, inPreview, "previous match or hit", nil, func(m *Model) tea.Cmd { return m.next(-1) }},
+		{groupRead, "unfold", []string{"o"}, inPreview, "unfold the entry that is marked, or fold it", nil, (*Model).toggleFold},
+		{groupRead, "unfold-all", []string{"O"}, inPreview, "unfold everything, or fold it", nil, (*Model).toggleAll},
+
+		{groupPanes, "zoom", []string{"f9", "alt+z"}, inMain, "preview on the whole screen, and back; so does z in the preview", nil, (*Model).zoom},
+		{groupPanes, "", []string{"z"}, inPreview, "", nil, (*Model).zoom},
+		{groupPanes, "hide-preview", []string{"f8", "alt+p"}, inMain, "hide the preview, or show it", nil, (*Model).hidePreview},
+		{groupPanes, "layout", []string{"alt+v"}, inMain, "preview beside the list, below it, or where there is room", nil, (*Model).nextSide},
 
 		{groupWrite, "left", []string{"left", "ctrl+b"}, inText, "move left", nil, edit((*input).left)},
 		{groupWrite, "right", []string{"right", "ctrl+f"}, inText, "move right", nil, edit((*input).right)},

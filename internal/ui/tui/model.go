@@ -33,6 +33,7 @@ type Model struct {
 	results results
 	moved   bool // the user chose the selection; until then it stays at the top
 	preview preview
+	panes   panes // where the preview is
 	reading bool  // the preview has the focus
 	finding bool  // its find line has the focus
 	menu    *menu // drawn over everything; nil for none
@@ -132,6 +133,12 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.search.slow = m.search.job != nil && int(msg) == m.search.seq
 	case previewMsg:
 		return m.previewed(msg)
+	case foundMsg:
+		return m.findCame(msg)
+	case textMsg:
+		return m.textCame(msg)
+	case hitsMsg:
+		return m.hitsCame(msg)
 	case State:
 		return m.stateChanged(msg)
 	case facetsMsg:
@@ -207,7 +214,7 @@ func (m *Model) line() *input {
 	case inMenu:
 		return &m.menu.narrow
 	case inFind:
-		return &m.preview.find
+		return &m.preview.find.line
 	}
 	return &m.query
 }
@@ -225,8 +232,7 @@ func (m *Model) edited() tea.Cmd {
 		m.menu.filter()
 		return nil
 	case inFind:
-		m.preview.findFrom()
-		return m.loadMore()
+		return m.findText()
 	}
 	return m.changed()
 }
@@ -263,7 +269,7 @@ func (m *Model) selected() tea.Cmd {
 }
 
 func (m *Model) switchPane() tea.Cmd {
-	m.reading = !m.reading
+	m.reading, m.panes.zoom = !m.reading, false
 	m.moved = true
 	if m.reading && len(m.results.items) == 0 {
 		m.reading = false
@@ -291,21 +297,6 @@ func (m *Model) pagePreview(n int) tea.Cmd {
 	return m.scrollPreview(n * max(1, m.preview.height-1))
 }
 
-func (m *Model) openFind() tea.Cmd {
-	m.finding = true
-	m.preview.find.set("")
-	m.preview.look()
-	return nil
-}
-
-func (m *Model) closeFind() tea.Cmd {
-	m.finding = false
-	if m.preview.find.text != "" && len(m.preview.found) == 0 {
-		m.say("%q is not in this part of the conversation", m.preview.find.text)
-	}
-	return nil
-}
-
 // back closes what is open, else clears the query, else ends the program.
 func (m *Model) back() tea.Cmd {
 	switch m.place() {
@@ -316,10 +307,15 @@ func (m *Model) back() tea.Cmd {
 			m.menu = nil
 		}
 	case inFind:
-		m.finding = false
-		m.preview.find.set("")
-		m.preview.look()
+		return m.cancelFind()
 	case inPreview:
+		switch {
+		case m.preview.find.text() != "":
+			m.preview.find = finding{running: m.preview.find.running}
+			return nil
+		case m.panes.zoom:
+			return m.zoom()
+		}
 		m.reading = false
 		return m.showPreview()
 	default:

@@ -80,6 +80,9 @@ func TestRandomKeys(t *testing.T) {
 			d.keys("esc")
 		}
 		d.keys("token")
+		if d.panes.hide {
+			d.keys("alt+p")
+		}
 		checkScreen(t, d.Model)
 		if len(d.results.items) != 9 || d.search.job != nil || d.preview.page == nil {
 			rt.Fatalf("%d hits, searching %t, preview %t after random keys", len(d.results.items), d.search.job != nil, d.preview.page != nil)

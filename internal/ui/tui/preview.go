@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -11,21 +12,26 @@ import (
 	"pigrep/query"
 )
 
-// preview is the conversation around the selection.
+// preview is a window on a conversation. Of the conversation only a page is in memory:
+// the entries around an anchor, which follows the scrolling.
 type preview struct {
 	want   request // what should be shown
 	have   request // what page shows
+	title  string  // of the session
 	page   *Preview
-	plain  []string // the lines of page without colours, in lower case
-	top    int      // the first line on the screen
-	height int      // of the pane, when it was last drawn
+	plain  []string    // the lines of page without colours
+	starts map[int]int // the first line of each entry of page
+	top    int         // the first line on the screen
+	height int         // of the pane, when it was last drawn
 	failed error
 
-	marks []string // what the hit matched, in lower case
-	jump  bool     // scroll the next page to the match, instead of keeping the position
-	find  input    // the text to find in the conversation
-	found []int    // the lines that contain it
-	at    int      // the current one, an index in found
+	entry int      // the index in the file of the entry that is read; -1 for none
+	goal  goal     // where the next page is scrolled to
+	back  position // of goalBack
+
+	marks []string // what the hit matched
+	find  finding  // what is searched in the conversation
+	hits  hitTour  // the hits of the query in the session
 
 	running *job
 	loading request  // of the running job
@@ -44,25 +50,63 @@ type cached struct {
 	page *Preview
 }
 
+// goal is where a new page is scrolled to.
+type goal uint8
+
 const (
-	firstAround = 8   // entries on each side, initially
-	mostAround  = 512 // and at most
-	cacheSize   = 16  // pages
+	goalStay  goal = iota // what is at the top stays there
+	goalHit               // what the hit matched
+	goalFound             // the current match of the find text
+	goalStart             // of the conversation
+	goalEnd
+	goalBack // an earlier position
 )
+
+// position is what was at the top of the screen.
+type position struct {
+	request
+	entry, offset int
+}
+
+func (p *preview) position() position {
+	entry, offset := p.topEntry()
+	return position{p.want, entry, offset}
+}
+
+const (
+	leastAround = 8        // entries on each side of the anchor
+	cacheSize   = 16       // pages
+	cacheBytes  = 16 << 20 // of text in them
+	gutterWidth = 1        // cells left of the lines, which mark the entry that is read
+)
+
+// around returns how many entries on each side of the anchor fill the pane: each has a line.
+func (p *preview) around() int { return (max(leastAround, p.height) + 7) &^ 7 }
 
 // show sets what should be shown, and reports whether it must be rendered first.
 func (p *preview) show(want request, hit *query.Hit) bool {
+	want.At, want.Around = AtPlace, p.around()
 	if want.Place != p.want.Place {
-		want.Around = firstAround
-		p.find.set("")
-		p.found = nil
-		p.jump = true
+		if want.Path != p.want.Path {
+			p.find = finding{}
+			want.Folds = ""
+		} else {
+			want.Folds = p.want.Folds
+		}
+		p.goal, p.entry = goalHit, -1
 	} else {
-		want.Around = p.want.Around
+		want.At, want.Folds = p.want.At, p.want.Folds
 	}
-	if marks := marksOf(hit); !slices.Equal(marks, p.marks) {
-		p.marks, p.jump = marks, true
+	want.All = p.want.All
+	if marks := marksOf(hit); hit != nil && !slices.Equal(marks, p.marks) {
+		p.marks, p.goal = marks, goalHit
+		want.At = AtPlace
 	}
+	return p.ask(want)
+}
+
+// ask sets what should be shown, and reports whether it must be rendered first.
+func (p *preview) ask(want request) bool {
 	p.want, p.failed = want, nil
 	if p.want == p.have && p.page != nil {
 		p.put(p.have, p.page)
@@ -83,11 +127,9 @@ func marksOf(h *query.Hit) []string {
 		return nil
 	}
 	var marks []string
-	seen := make(map[string]bool)
 	for _, s := range h.Fragment.Spans {
-		m := strings.ToLower(terminal.Clean(h.Fragment.Text[s[0]:s[1]]))
-		if m != "" && !seen[m] {
-			seen[m] = true
+		m := terminal.Clean(h.Fragment.Text[s[0]:s[1]])
+		if m != "" && !slices.Contains(marks, m) {
 			marks = append(marks, m)
 		}
 	}
@@ -97,126 +139,302 @@ func marksOf(h *query.Hit) []string {
 // loaded caches a page, and shows it if it is the wanted one.
 func (p *preview) loaded(r request, page *Preview) {
 	p.cache = append(p.cache, cached{r, page})
-	if len(p.cache) > cacheSize {
-		p.cache = p.cache[1:]
+	size := 0
+	for i := len(p.cache) - 1; i >= 0; i-- {
+		for _, l := range p.cache[i].page.Lines {
+			size += len(l.Text)
+		}
+		if i < len(p.cache)-1 && (size > cacheBytes || len(p.cache)-i > cacheSize) {
+			p.cache = slices.Clone(p.cache[i+1:])
+			break
+		}
 	}
 	if r == p.want {
 		p.put(r, page)
 	}
 }
 
-// put shows a page. It scrolls to the match, or keeps the position when the page is of
-// the same place.
+// put shows a page, and scrolls it to the goal.
 func (p *preview) put(r request, page *Preview) {
-	stay := !p.jump && p.page != nil && p.have.Place == r.Place && p.have.Width == r.Width
-	from := 0
-	if stay {
-		from = p.top - p.page.Focus
+	goal := p.goal
+	at, offset := p.topEntry()
+	if goal == goalBack {
+		goal, at, offset = goalStay, p.back.entry, p.back.offset
 	}
-	p.jump = false
+	if goal == goalStay && (p.page == nil || p.have.Path != r.Path) {
+		goal = goalHit
+	}
+	p.goal = goalStay
 	p.have, p.page, p.failed = r, page, nil
 	p.plain = make([]string, len(page.Lines))
+	p.starts = make(map[int]int)
 	for i, l := range page.Lines {
-		p.plain[i] = strings.ToLower(ansi.Strip(l))
-	}
-	switch {
-	case stay:
-		p.top = page.Focus + from
-	case r.EntryID == "":
-		p.top = len(page.Lines) // its end
-	default:
-		p.top = p.matchLine() - p.height/4
-		if p.matchLine() == page.Focus {
-			p.top = page.Focus - 1
+		p.plain[i] = ansi.Strip(l.Text)
+		if _, ok := p.starts[l.Entry]; !ok {
+			p.starts[l.Entry] = i
 		}
 	}
-	p.look()
+	switch goal {
+	case goalStay:
+		p.top = page.Focus - p.height/3
+		if start, ok := p.starts[at]; ok {
+			p.top = start + min(offset, max(0, p.end(at)-start-1))
+		}
+	case goalStart:
+		p.top = 0
+	case goalEnd:
+		p.top = len(page.Lines)
+		p.entry = p.entryAt(p.top)
+	case goalFound:
+		p.toFound()
+	default:
+		p.toHit()
+	}
+	p.clamp()
+	if _, ok := p.starts[p.entry]; !ok || p.entry < 0 {
+		p.entry = -1
+		p.follow(0)
+	}
 }
 
-// matchLine returns the line of the entry that contains the most marks.
+// toHit scrolls to what the hit matched, or to the end if a session is shown.
+func (p *preview) toHit() {
+	p.entry = p.entryAt(p.page.Focus)
+	if p.want.EntryID == "" {
+		p.top = len(p.page.Lines)
+		p.entry = -1
+		return
+	}
+	line := p.matchLine()
+	p.top = line - p.height/4
+	if line == p.page.Focus || p.top < p.page.Focus-1 {
+		p.top = max(p.page.Focus-1, line-p.height+2)
+	}
+}
+
+// topEntry returns the entry at the top of the screen, and how many of its lines are
+// above the screen.
+func (p *preview) topEntry() (entry, offset int) {
+	entry = p.entryAt(p.top)
+	return entry, p.top - p.starts[entry]
+}
+
+// entryAt returns the entry of a line, -1 for none.
+func (p *preview) entryAt(line int) int {
+	if p.page == nil || len(p.page.Lines) == 0 {
+		return -1
+	}
+	return p.page.Lines[max(0, min(line, len(p.page.Lines)-1))].Entry
+}
+
+// end returns the line after the last one of an entry. The lines of a call and of what
+// follows it may alternate; then those in between count.
+func (p *preview) end(entry int) int {
+	start, ok := p.starts[entry]
+	if !ok {
+		return 0
+	}
+	end := start
+	for end < len(p.page.Lines) && p.page.Lines[end].Entry == entry {
+		end++
+	}
+	return end
+}
+
+// reading returns the entry that is read; nil for none.
+func (p *preview) reading() *Entry {
+	if p.page == nil {
+		return nil
+	}
+	for i := range p.page.Entries {
+		if p.page.Entries[i].Index == p.entry {
+			return &p.page.Entries[i]
+		}
+	}
+	return nil
+}
+
+// matchLine returns the line of the hit's entry that contains the most marks.
 func (p *preview) matchLine() int {
 	best, most := p.page.Focus, 0
-	for i := p.page.Focus; i < len(p.plain) && most < len(p.marks); i++ {
-		line := p.plain[i]
-		if i > p.page.Focus && line != "" && line[0] != ' ' {
-			break // the next entry
+	end := p.end(p.page.Lines[p.page.Focus].Entry)
+	for i, spans := range p.spans(p.page.Focus, end, p.marks) {
+		distinct := make(map[int]bool)
+		for _, s := range spans {
+			distinct[s.needle] = true
 		}
-		n := 0
-		for _, m := range p.marks {
-			if strings.Contains(line, m) {
-				n++
-			}
-		}
-		if n > most && i > p.page.Focus {
-			best, most = i, n
+		if len(distinct) > most && i > 0 {
+			best, most = p.page.Focus+i, len(distinct)
 		}
 	}
 	return best
 }
 
+func (p *preview) clamp() {
+	if p.page != nil {
+		p.top = max(0, min(p.top, len(p.page.Lines)-p.height))
+	}
+}
+
 // scroll scrolls by n lines, and reports whether more must be rendered.
 func (p *preview) scroll(n int) bool {
+	before := p.top
 	p.top += n
+	p.clamp()
+	p.follow(n)
+	if p.top == before && p.want == p.have && p.page != nil && (n > 0 && p.page.After || n < 0 && p.page.Before) {
+		// The page ends here, since its entries are large.
+		return p.ask(request{p.want.Place, p.want.Extent.moved(p.edge(n)), p.want.generation})
+	}
 	return p.more()
 }
 
-// more widens the wanted extent when an end of the page is near, and reports whether
-// it did.
-func (p *preview) more() bool {
-	if p.page == nil || p.want != p.have || p.have.Around >= mostAround {
-		return false
-	}
-	if p.page.Before && p.top < p.height/2 || p.page.After && p.top+p.height > len(p.page.Lines)-p.height/2 {
-		p.want.Around *= 4
-		return true
-	}
-	return false
-}
-
-// look finds the lines that contain the find text.
-func (p *preview) look() {
-	p.found = p.found[:0]
-	text := strings.ToLower(p.find.text)
-	if text == "" {
+// follow keeps the entry that is read on the screen: when it leaves, the next one that is
+// visible is read.
+func (p *preview) follow(n int) {
+	if p.page == nil || len(p.page.Lines) == 0 {
 		return
 	}
-	for i, l := range p.plain {
-		if strings.Contains(l, text) {
-			p.found = append(p.found, i)
-		}
-	}
-	p.at = max(0, min(p.at, len(p.found)-1))
-}
-
-// findFrom goes to the first match on the screen or below.
-func (p *preview) findFrom() {
-	p.look()
-	for i, l := range p.found {
-		if l >= p.top {
-			p.at = i
-			p.toFound()
+	last := min(p.top+max(1, p.height), len(p.page.Lines)) - 1
+	for i := p.top; i <= last; i++ {
+		if p.page.Lines[i].Entry == p.entry && p.entry >= 0 {
 			return
 		}
 	}
-	p.at = 0
-	p.toFound()
-}
-
-// next goes n matches further.
-func (p *preview) next(n int) {
-	if len(p.found) > 0 {
-		p.at = (p.at + n + len(p.found)) % len(p.found)
-		p.toFound()
+	line := p.top
+	if n < 0 || p.entry < 0 && p.want.EntryID == "" {
+		line = last
+	}
+	p.entry = p.entryAt(line)
+	for i := p.top; i <= last && p.entry < 0; i++ { // above the first entry
+		p.entry = p.entryAt(i)
 	}
 }
 
-func (p *preview) toFound() {
-	if len(p.found) == 0 {
-		return
+// nextEntry goes to the n-th entry from the one that is read, and reports whether more
+// must be rendered.
+func (p *preview) nextEntry(n int) bool {
+	if p.page == nil {
+		return false
 	}
-	if l := p.found[p.at]; l < p.top || l >= p.top+p.height {
-		p.top = l - p.height/3
+	shown := p.shownEntries()
+	at := slices.Index(shown, p.entry) + n
+	if at < 0 || at >= len(shown) {
+		return p.scroll(n * max(1, p.height/2))
 	}
+	p.entry = shown[at]
+	start, end := p.starts[p.entry], p.end(p.entry)
+	if start < p.top || end > p.top+p.height {
+		p.top = start - 1
+		if n > 0 {
+			p.top = max(p.top, min(end-p.height, start-1))
+		}
+	}
+	p.clamp()
+	return p.more()
+}
+
+// shownEntries returns the entries with lines, in the order of the lines.
+func (p *preview) shownEntries() []int {
+	var list []int
+	for i, l := range p.page.Lines {
+		if l.Entry >= 0 && p.starts[l.Entry] == i {
+			list = append(list, l.Entry)
+		}
+	}
+	return list
+}
+
+// more moves the anchor of the wanted page when an end of the page is near, and reports
+// whether it did.
+func (p *preview) more() bool {
+	if p.page == nil || p.want != p.have || len(p.page.Entries) == 0 {
+		return false
+	}
+	up := p.page.Before && p.top < p.height/2
+	down := p.page.After && p.top+p.height > len(p.page.Lines)-p.height/2
+	if !up && !down {
+		return false
+	}
+	at := p.entryAt(p.top + p.height/2)
+	if at < 0 || at == p.page.Anchor {
+		return false
+	}
+	return p.ask(request{p.want.Place, p.want.Extent.moved(at), p.want.generation})
+}
+
+// edge returns the last entry of the page, or the first one.
+func (p *preview) edge(n int) int {
+	if n > 0 {
+		return p.page.Entries[len(p.page.Entries)-1].Index
+	}
+	return p.page.Entries[0].Index
+}
+
+// moved returns the extent around another entry.
+func (e Extent) moved(at int) Extent {
+	e.At = at
+	return e
+}
+
+// jump goes to the start or the end of the conversation, and reports whether that must be
+// rendered.
+func (p *preview) jump(at int) bool {
+	if p.page == nil {
+		return false
+	}
+	p.goal, p.entry = goalStart, -1
+	if at == AtEnd {
+		p.goal = goalEnd
+	}
+	there := at == AtStart && !p.page.Before || at == AtEnd && !p.page.After
+	if there && p.want == p.have {
+		p.put(p.have, p.page)
+		return false
+	}
+	return p.ask(request{p.want.Place, p.want.Extent.moved(at), p.want.generation})
+}
+
+// toggleFold unfolds the entry that is read, or folds it, and reports whether that must be
+// rendered.
+func (p *preview) toggleFold() bool {
+	e := p.reading()
+	if e == nil {
+		return false
+	}
+	want := p.want
+	want.Folds = setFold(want.Folds, e.Index, !e.Open)
+	return p.ask(want)
+}
+
+// toggleAll unfolds all entries, or folds all.
+func (p *preview) toggleAll() bool {
+	want := p.want
+	want.All, want.Folds = !want.All, ""
+	return p.ask(want)
+}
+
+// Folds are the entries that were folded or unfolded one by one: "+12 -40 ". A string can
+// be compared, as a request must be.
+
+// setFold returns folds in which an entry is unfolded, or folded.
+func setFold(folds string, entry int, open bool) string {
+	kept := slices.DeleteFunc(strings.Fields(folds), func(f string) bool { return f[1:] == strconv.Itoa(entry) })
+	sign := "-"
+	if open {
+		sign = "+"
+	}
+	return strings.Join(append(kept, sign+strconv.Itoa(entry)), " ")
+}
+
+// Unfolded reports whether an entry was unfolded, or folded, by itself.
+func (e Extent) Unfolded(entry int) (open, set bool) {
+	for _, f := range strings.Fields(e.Folds) {
+		if f[1:] == strconv.Itoa(entry) {
+			return f[0] == '+', true
+		}
+	}
+	return false, false
 }
 
 // render returns height lines, each width cells wide.
@@ -226,10 +444,16 @@ func (p *preview) render(v view, width, height int) []string {
 	switch {
 	case p.failed != nil:
 		lines = append(lines, terminal.Clip(v.problem.Render(terminal.Clean(p.failed.Error())), width))
-	case p.page != nil && p.have.Place == p.want.Place:
-		p.top = max(0, min(p.top, len(p.page.Lines)-height))
-		for i := p.top; i < len(p.page.Lines) && len(lines) < height; i++ {
-			lines = append(lines, p.line(v, i))
+	case p.page != nil && p.have.Path == p.want.Path:
+		p.clamp()
+		end := min(p.top+height, len(p.page.Lines))
+		lines = p.marked(v, p.top, end)
+		for i := range lines {
+			gutter := strings.Repeat(" ", gutterWidth)
+			if n := p.top + i; p.entry >= 0 && p.entryAt(n) == p.entry && (p.plain[n] != "" || n+1 < len(p.plain) && p.entryAt(n+1) == p.entry) {
+				gutter = v.mark.Render("▎")
+			}
+			lines[i] = gutter + lines[i]
 		}
 	case p.want.Path != "":
 		lines = append(lines, v.dim.Render(terminal.Clip(reading, width)))
@@ -243,31 +467,23 @@ func (p *preview) render(v view, width, height int) []string {
 	return lines
 }
 
-// line returns a line with the matches of the query, or of the find text, marked.
-func (p *preview) line(v view, i int) string {
-	line := p.page.Lines[i]
-	plain := ansi.Strip(line)
-	// Lower case can change the number of bytes; then nothing is marked.
-	if len(plain) != len(p.plain[i]) {
-		return line
+// marked returns the lines from start to end with the matches of the query, or of the find
+// text, marked.
+func (p *preview) marked(v view, start, end int) []string {
+	look, needles := v.match, p.marks
+	if p.find.text() != "" {
+		look, needles = v.found, []string{p.find.text()}
 	}
-	look, marks := v.match, p.marks
-	if p.find.text != "" {
-		look, marks = v.found, []string{strings.ToLower(p.find.text)}
-	}
-	var ranges []lipgloss.Range
-	for at := 0; at < len(plain); {
-		start, end := -1, 0
-		for _, m := range marks {
-			if k := strings.Index(p.plain[i][at:], m); k >= 0 && (start < 0 || at+k < start) {
-				start, end = at+k, at+k+len(m)
-			}
+	// A match may begin above the first line or end below the last one.
+	from, to := max(0, start-1), min(len(p.plain), end+1)
+	all := p.spans(from, to, needles)
+	lines := make([]string, 0, end-start)
+	for i := start; i < end; i++ {
+		var ranges []lipgloss.Range
+		for _, s := range all[i-from] {
+			ranges = append(ranges, lipgloss.NewRange(s.from, s.to, look))
 		}
-		if start < 0 {
-			break
-		}
-		ranges = append(ranges, lipgloss.NewRange(terminal.Width(plain[:start]), terminal.Width(plain[:end]), look))
-		at = end
+		lines = append(lines, lipgloss.StyleRanges(p.page.Lines[i].Text, ranges...))
 	}
-	return lipgloss.StyleRanges(line, ranges...)
+	return lines
 }

@@ -35,7 +35,7 @@ type probed struct{ *Model }
 func (p probed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if msg, ok := msg.(probe); ok {
 		lines, _ := p.screen()
-		busy := p.search.job != nil || !p.search.answered || p.preview.running != nil || p.asking || p.menu != nil && p.menu.empty == reading || p.width == 0
+		busy := p.search.job != nil || !p.search.answered || p.preview.running != nil || p.preview.find.running != nil || p.preview.hits.running || p.asking || p.menu != nil && p.menu.empty == reading || p.width == 0
 		msg.answer <- snapshot{strings.Join(lines, "\n"), busy}
 		return p, nil
 	}
@@ -84,7 +84,12 @@ func TestScreens(t *testing.T) {
 		{"reading", []string{"up", "tab"}},
 		{"finding", []string{"/", "needle"}},
 		{"the next place", []string{"enter", "n", "n"}},
-		{"the filters", []string{"esc", "f2"}},
+		{"unfolded", []string{"O"}},
+		{"the whole screen", []string{"esc", "z"}},
+		{"the end", []string{"G"}},
+		{"the list alone", []string{"esc", "alt+p"}},
+		{"the preview below", []string{"alt+v", "alt+v"}},
+		{"the filters", []string{"alt+v", "f2"}},
 		{"narrowed", []string{"to"}},
 		{"a filter set", []string{"backspace", "backspace", "down", "enter", "enter"}},
 		{"nothing found", []string{"ctrl+u", "tokn"}},

@@ -193,8 +193,14 @@ type previewMsg struct {
 func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()
+	hit, title := m.results.hit(), ""
+	if m.reading && p.want.Path != "" { // results that are refreshed do not take away what is read
+		place, ok, hit = p.want.Place, true, nil
+	} else if g := m.results.session(); g != nil {
+		title = g.title()
+	}
 	var width int
-	width, p.height = m.layout().preview.width, m.layout().preview.height
+	width, p.height = m.layout().preview.width-gutterWidth, m.layout().preview.height
 	if !ok || width <= 0 {
 		if !ok {
 			p.want, p.page, p.failed = request{}, nil, nil
@@ -202,11 +208,14 @@ func (m *Model) showPreview() tea.Cmd {
 		return nil
 	}
 	want := request{Place: place, Extent: Extent{Width: width}, generation: m.search.generation}
-	if want.Place != p.want.Place {
+	if want.Path != p.want.Path {
 		m.finding = false
 	}
-	if !p.show(want, m.results.hit()) {
-		return nil
+	if title != "" {
+		p.title = title
+	}
+	if !p.show(want, hit) {
+		return m.loadMore()
 	}
 	return m.loadPreview()
 }
@@ -245,14 +254,17 @@ func (m *Model) previewed(msg previewMsg) tea.Cmd {
 	cancelled := errors.Is(msg.err, context.Canceled)
 	switch {
 	case msg.err == nil:
-		p.loaded(msg.request, msg.page)
+		newer := p.page != nil && msg.generation != p.have.generation
+		if p.loaded(msg.request, msg.page); newer && msg.request == p.want {
+			return tea.Batch(m.refind(), m.loadMore())
+		}
 	case msg.request == p.want && !cancelled:
 		p.failed = msg.err
 	}
 	switch {
 	case (cancelled || msg.request != p.want) && p.want != p.have && p.want.Path != "" && m.ctx.Err() == nil:
 		return m.loadPreview()
-	case msg.err == nil && p.page != nil && len(p.page.Lines) < p.height: // there is room for more
+	case msg.err == nil: // there may be room for more
 		return m.loadMore()
 	}
 	return nil

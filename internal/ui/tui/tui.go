@@ -24,6 +24,7 @@ import (
 
 	"pigrep/query"
 	"pigrep/query/sessions"
+	"pigrep/scope"
 )
 
 // Options configure the TUI.
@@ -49,8 +50,14 @@ type Backend struct {
 	Search func(context.Context, query.Request) (*query.Response, error)
 	// Sessions lists sessions, latest first. It fails as Search does.
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
-	// Preview renders the conversation around a place.
+	// Preview renders a part of the conversation of a place.
 	Preview func(context.Context, Place, Extent) (*Preview, error)
+	// Find counts the matches of a text in the whole session, without regard to case: as
+	// pigrep grep does, in the kinds of the scope. It returns the entries with matches, in
+	// the order of the file.
+	Find func(context.Context, Place, string, scope.Scope) ([]Found, error)
+	// Text returns the text of an entry, as in the file.
+	Text func(context.Context, Place) (string, error)
 	// Facets lists the values that filters can have.
 	Facets func(context.Context) ([]sessions.Facet, error)
 	// Resume returns the command that resumes the session, after checking that it
@@ -75,18 +82,51 @@ type Place struct {
 	Line    int    // of the entry, 1-based; 0: not known
 }
 
-// Extent is how much of a conversation is rendered, and how wide.
+// Extent is which part of a conversation is rendered, and how.
 type Extent struct {
-	Width  int // cells
-	Around int // entries on each side
+	Width  int    // cells
+	At     int    // the index in the file of the entry in the middle, or AtPlace, AtStart, AtEnd
+	Around int    // messages on each side; large ones may be fewer
+	All    bool   // nothing is folded
+	Folds  string // entries that are folded or unfolded by themselves; see Unfolded
 }
 
-// Preview is a piece of a conversation.
+// The values of Extent.At that are no entries.
+const (
+	AtPlace = -1 - iota // the entry of the place, or the last one
+	AtStart
+	AtEnd
+)
+
+// Preview is a part of a conversation.
 type Preview struct {
-	Lines         []string // at most Width wide; cleaned, with colours
-	Focus         int      // the line at which the entry begins
-	Text          string   // of the entry, as in the file
-	Before, After bool     // there is more in that direction
+	Lines         []Line
+	Entries       []Entry // that Lines show, in the order of the conversation
+	Anchor        int     // the entry in the middle
+	Focus         int     // the line at which it begins
+	Total         int     // entries of the conversation
+	Before, After bool    // there is more in that direction
+}
+
+// Line is a line of a conversation.
+type Line struct {
+	Text  string // at most Width wide; cleaned, with colours
+	Entry int    // the index in the file of its entry; -1 for none
+}
+
+// Entry is an entry of a conversation.
+type Entry struct {
+	Place
+	Index  int   // in the file
+	Number int   // in the conversation, from 1
+	Open   bool  // nothing of it is folded
+	Large  int64 // its size, if it is too large to be unfolded
+}
+
+// Found is an entry with matches of a text.
+type Found struct {
+	Entry   int // its index in the file
+	Matches int
 }
 
 // Resume is a command that resumes a session.

@@ -23,37 +23,6 @@ func (a area) has(x, y int) bool {
 	return x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height
 }
 
-// layout is the position of the panes. The first line is the input, the second a rule,
-// the last the status.
-type layout struct {
-	list    area
-	preview area // without the title line above it
-	beside  bool // the preview is beside the list, not below it
-}
-
-const (
-	besideFrom  = 100 // columns for two panes side by side
-	previewFrom = 60  // columns for two panes, one above the other
-	stackFrom   = 16  // lines for two panes, one above the other
-	frame       = 3   // lines outside of the panes
-)
-
-func (m *Model) layout() layout {
-	height := max(0, m.height-frame-len(m.note()))
-	all := area{0, 2, m.width, height}
-	switch {
-	case m.width >= besideFrom && height >= 4:
-		left := min(m.width*45/100, 100)
-		return layout{area{0, 2, left, height}, area{left + 3, 3, m.width - left - 3, max(0, height-1)}, true}
-	case m.width >= previewFrom && m.height >= stackFrom:
-		top := height / 2
-		return layout{area{0, 2, m.width, top}, area{0, 2 + top + 1, m.width, height - top - 1}, false}
-	case m.reading:
-		return layout{preview: area{0, 3, m.width, max(0, height-1)}}
-	}
-	return layout{list: all}
-}
-
 // View implements tea.Model.
 func (m *Model) View() (v tea.View) {
 	v.AltScreen = true
@@ -120,14 +89,19 @@ func (m *Model) main(v view) (lines []string, cursor *tea.Position) {
 	for _, line := range m.note() {
 		note = append(note, v.notice.Render(terminal.Fit(line, m.width)))
 	}
+	if l.whole {
+		lines, note = nil, nil
+	}
 	list := m.list(v, l.list.width, l.list.height)
 	if l.preview.height <= 0 || l.preview.width <= 0 {
 		return slices.Concat(lines, list, note), cursor
 	}
 	pane := append([]string{m.previewTitle(v, l.preview.width)}, m.preview.render(v, l.preview.width, l.preview.height)...)
 	if m.finding {
-		text, x := m.preview.find.render(l.preview.width - 1)
-		pane[0] = terminal.Fit(v.prompt.Render("/")+text, l.preview.width)
+		right := m.preview.find.label()
+		text, x := m.preview.find.line.render(l.preview.width - 2 - terminal.Width(right))
+		room := l.preview.width - terminal.Width(right)
+		pane[0] = terminal.Fit(v.prompt.Render("/")+text, room) + v.notice.Render(right)
 		cursor = &tea.Position{X: l.preview.x + 1 + x, Y: l.preview.y - 1}
 	}
 	if !l.beside {
@@ -204,27 +178,38 @@ func wrap(text string, width int) []string {
 	return strings.Split(strings.ReplaceAll(text, unbroken, "-"), "\n")
 }
 
-// previewTitle draws the title line of the preview.
+// previewTitle draws the title line of the preview: the session, and where in it one is.
 func (m *Model) previewTitle(v view, width int) string {
-	g := m.results.session()
-	if g == nil {
+	p := &m.preview
+	if p.want.Path == "" {
 		return v.dim.Render(strings.Repeat("─", width))
 	}
 	mark, look := "── ", v.dim
 	if m.reading {
 		mark, look = "▶─ ", v.prompt
 	}
-	right := ""
-	if p := &m.preview; p.find.text != "" && len(p.found) > 0 {
-		right = fmt.Sprintf(" %d of %d ", p.at+1, len(p.found))
-	} else if p.find.text != "" {
-		right = " not found "
+	right := p.find.label()
+	if right == "" {
+		right = p.hits.label(p)
+	}
+	if e := p.reading(); e != nil && width >= placeFrom+2*terminal.Width(right) {
+		place := human.Number(e.Number) + "/" + human.Number(p.page.Total)
+		if right != "" {
+			right += " · "
+		}
+		right += place
+	}
+	if right != "" {
+		right = " " + right + " "
 	}
 	room := width - len("── ") - terminal.Width(right) - 1
-	title := look.Render(mark) + v.title.Render(terminal.Clip(g.title(), room)) + " "
+	title := look.Render(mark) + v.title.Render(terminal.Clip(p.title, room)) + " "
 	rest := width - terminal.Width(title) - terminal.Width(right)
 	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
 }
+
+// placeFrom is the width from which the title line has the number of the entry.
+const placeFrom = 36
 
 // noteShare is the part of the screen that note may take: one line of so many.
 const noteShare = 8

@@ -1,0 +1,365 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query"
+)
+
+// Finding is a search for one text in the whole conversation. The backend counts matches
+// in the session file; a page on the screen only shows where they are.
+
+// finding is the find text and its matches.
+type finding struct {
+	line  input
+	found []Found // with at least one match, in the order of the file
+	total int     // matches
+	known string  // the text that found is for
+	err   error
+
+	at, nth int // the current match: the nth one of found[at], from 0
+	mark    struct{ line, from int }
+
+	running *job
+	asked   string // what the running job looks for
+	from    int    // the entry that was read when it began
+	back    position
+}
+
+func (f *finding) text() string { return f.line.text }
+
+// current returns the entry with the current match; nil without one.
+func (f *finding) current() *Found {
+	if f.at < 0 || f.at >= len(f.found) {
+		return nil
+	}
+	return &f.found[f.at]
+}
+
+// number returns the number of the current match among all, from 1.
+func (f *finding) number() int {
+	n := f.nth + 1
+	for i := range f.at {
+		n += f.found[i].Matches
+	}
+	return n
+}
+
+// label says which match is the current one, "" when nothing is searched.
+func (f *finding) label() string {
+	switch {
+	case f.text() == "":
+		return ""
+	case f.err != nil:
+		return "cannot search"
+	case f.known != f.text():
+		return "…"
+	case f.total == 0:
+		return "not found"
+	}
+	return human.Number(f.number()) + " of " + human.Number(f.total)
+}
+
+// foundMsg is the result of Backend.Find.
+type foundMsg struct {
+	path, text string
+	generation uint64
+	found      []Found
+	err        error
+}
+
+func (m *Model) openFind() tea.Cmd {
+	p := &m.preview
+	m.finding = true
+	job := p.find.running
+	p.find = finding{running: job, from: p.entry, back: p.position()}
+	return nil
+}
+
+// findText searches the conversation for the find text. A running search for another text
+// is stopped.
+func (m *Model) findText() tea.Cmd {
+	p := &m.preview
+	f := &p.find
+	text := f.text()
+	if text == "" {
+		f.found, f.total, f.known, f.err = nil, 0, "", nil
+		return nil
+	}
+	if f.running != nil {
+		if f.asked != text {
+			f.running.stop()
+		}
+		return nil
+	}
+	ctx, stop := context.WithCancel(m.ctx)
+	f.running, f.asked = &job{stop}, text
+	msg := foundMsg{path: p.want.Path, text: text, generation: p.want.generation}
+	place, wide, find := p.want.Place, m.scope(), m.options.Find
+	return command(func() tea.Msg {
+		defer stop()
+		msg.found, msg.err = find(ctx, place, text, wide)
+		return msg
+	})
+}
+
+// findCame shows the first match from the entry on that was read, or keeps the current one.
+func (m *Model) findCame(msg foundMsg) tea.Cmd {
+	p := &m.preview
+	f := &p.find
+	f.running = nil
+	if msg.path != p.want.Path || msg.text != f.text() || errors.Is(msg.err, context.Canceled) {
+		return m.findText()
+	}
+	keep := 0
+	if c := f.current(); c != nil && f.known == msg.text {
+		keep = c.Entry
+	} else {
+		f.nth = 0
+	}
+	again := f.known == msg.text
+	f.found, f.total, f.known, f.err = msg.found, 0, msg.text, msg.err
+	for _, e := range f.found {
+		f.total += e.Matches
+	}
+	if f.total == 0 {
+		return nil
+	}
+	if again { // on a newer generation
+		f.at = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= keep }))
+		f.nth = min(f.nth, f.current().Matches-1)
+		return nil
+	}
+	f.at = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= f.from }))
+	return m.goFound()
+}
+
+// refind counts again after the session has changed.
+func (m *Model) refind() tea.Cmd {
+	if m.preview.find.known == "" {
+		return nil
+	}
+	return m.findText()
+}
+
+// goFound shows the current match, unfolded.
+func (m *Model) goFound() tea.Cmd {
+	p := &m.preview
+	c := p.find.current()
+	if c == nil {
+		return nil
+	}
+	want := p.want
+	if open, _ := want.Unfolded(c.Entry); !open && !want.All {
+		want.Folds = setFold(want.Folds, c.Entry, true)
+	}
+	if _, ok := p.starts[c.Entry]; !ok || p.want != p.have {
+		want.At = c.Entry
+	}
+	p.goal = goalFound
+	if p.ask(want) {
+		return m.loadPreview()
+	}
+	return m.loadMore()
+}
+
+// toFound scrolls to the current match.
+func (p *preview) toFound() {
+	c := p.find.current()
+	if c == nil {
+		return
+	}
+	start, ok := p.starts[c.Entry]
+	if !ok {
+		return
+	}
+	p.entry = c.Entry
+	type place struct{ line, from int }
+	var places []place
+	end := p.end(c.Entry)
+	for i, spans := range p.spans(start, end, []string{p.find.text()}) {
+		for _, s := range spans {
+			if !s.rest {
+				places = append(places, place{start + i, s.from})
+			}
+		}
+	}
+	line := start
+	p.find.mark.line = -1
+	if len(places) > 0 {
+		at := places[min(p.find.nth, len(places)-1)]
+		line = at.line
+		p.find.mark = at
+	}
+	if line < p.top || line >= p.top+p.height-1 {
+		p.top = line - p.height/3
+	}
+}
+
+// next goes n matches of the find text further; without one, n hits of the query.
+func (m *Model) next(n int) tea.Cmd {
+	f := &m.preview.find
+	if f.text() == "" {
+		return m.nextHit(n)
+	}
+	if f.total == 0 {
+		return nil
+	}
+	f.nth += n
+	if c := f.current(); f.nth >= c.Matches {
+		f.at, f.nth = (f.at+1)%len(f.found), 0
+	} else if f.nth < 0 {
+		f.at = (f.at + len(f.found) - 1) % len(f.found)
+		f.nth = f.current().Matches - 1
+	}
+	return m.goFound()
+}
+
+func (m *Model) closeFind() tea.Cmd {
+	m.finding = false
+	f := &m.preview.find
+	if f.known != "" && f.known == f.text() && f.total == 0 {
+		m.say("%q is not in this conversation", f.text())
+	}
+	return nil
+}
+
+// cancelFind goes back to what was shown before.
+func (m *Model) cancelFind() tea.Cmd {
+	m.finding = false
+	p := &m.preview
+	back, entry := p.find.back, p.find.from
+	p.find = finding{running: p.find.running}
+	if back.Path != p.want.Path || back.request == p.want {
+		return nil
+	}
+	back.generation, p.entry = p.want.generation, entry
+	p.goal, p.back = goalBack, back
+	if p.ask(back.request) {
+		return m.loadPreview()
+	}
+	return nil
+}
+
+// hitTour is the hits of the query in one session, in the order of the conversation.
+type hitTour struct {
+	path, text string
+	generation uint64
+	list       []query.Hit
+	at         int // the current one; -1 before the first
+	running    bool
+}
+
+// hitsMsg is the answer to a search in one session.
+type hitsMsg struct {
+	tour hitTour
+	by   int // how many hits to go
+	err  error
+}
+
+// mostHits bounds the hits of a session that are visited one by one.
+const mostHits = 2000
+
+// nextHit goes to the n-th next hit of the query in the session.
+func (m *Model) nextHit(n int) tea.Cmd {
+	p := &m.preview
+	t := &p.hits
+	if m.query.text == "" {
+		m.say("there is no query; / searches this conversation")
+		return nil
+	}
+	if t.path == p.want.Path && t.text == m.search.shown && t.generation == m.search.generation && !t.running {
+		return m.goHit(n)
+	}
+	if t.running {
+		return nil
+	}
+	*t = hitTour{path: p.want.Path, text: m.search.shown, generation: m.search.generation, running: true}
+	tour := *t
+	req := m.request
+	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostHits, m.options.Now()
+	req.Only = func(s *session.Summary) bool { return s.Path == tour.path }
+	ctx, search := m.ctx, m.options.Search
+	return command(func() tea.Msg {
+		r, err := search(ctx, req)
+		if err != nil {
+			return hitsMsg{tour: tour, err: err}
+		}
+		tour.list = inOrder(r.Hits)
+		return hitsMsg{tour: tour, by: n}
+	})
+}
+
+// inOrder returns a hit of each entry, in the order of the file: of those with every word,
+// if there are any.
+func inOrder(hits []query.Hit) []query.Hit {
+	full := slices.DeleteFunc(slices.Clone(hits), func(h query.Hit) bool { return len(h.Missing) > 0 })
+	if len(full) > 0 {
+		hits = full
+	}
+	hits = slices.Clone(hits)
+	slices.SortStableFunc(hits, func(a, b query.Hit) int { return int(a.Offset - b.Offset) })
+	return slices.CompactFunc(hits, func(a, b query.Hit) bool { return a.Offset == b.Offset })
+}
+
+func (m *Model) hitsCame(msg hitsMsg) tea.Cmd {
+	t := &m.preview.hits
+	if msg.tour.path != t.path || msg.tour.text != t.text {
+		return nil
+	}
+	*t = msg.tour
+	t.running = false
+	if msg.err != nil {
+		t.path = ""
+		m.complain(msg.err)
+		return nil
+	}
+	return m.goHit(msg.by)
+}
+
+// goHit goes n hits further from the one that is shown.
+func (m *Model) goHit(n int) tea.Cmd {
+	p := &m.preview
+	t := &p.hits
+	if len(t.list) == 0 {
+		m.say("no hit in this session")
+		return nil
+	}
+	// From the entry that is read, which need not be a hit.
+	offset := p.want.Offset
+	if e := p.reading(); e != nil {
+		offset = e.Offset
+	}
+	at, exact := slices.BinarySearchFunc(t.list, offset, func(h query.Hit, o int64) int { return int(h.Offset - o) })
+	switch {
+	case exact:
+		at += n
+	case n > 0:
+		at += n - 1
+	default:
+		at += n
+	}
+	t.at = (at + len(t.list)) % len(t.list)
+	h := &t.list[t.at]
+	p.goal, p.marks = goalHit, marksOf(h)
+	want := p.want
+	want.Place, want.At = Place{h.SessionPath, h.EntryID, h.Offset, h.Line}, AtPlace
+	if p.ask(want) {
+		return m.loadPreview()
+	}
+	return m.loadMore()
+}
+
+// label says which hit of the session is shown, "" before one was gone to.
+func (t *hitTour) label(p *preview) string {
+	if t.path != p.want.Path || len(t.list) == 0 || t.list[t.at].Offset != p.want.Offset {
+		return ""
+	}
+	return "hit " + human.Number(t.at+1) + " of " + human.Number(len(t.list))
+}

@@ -1,0 +1,148 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/human"
+)
+
+// panes is how the user wants the screen divided, for as long as the program runs.
+type panes struct {
+	side side
+	hide bool // the list only
+	zoom bool // the preview only, on the whole screen
+}
+
+// side is where the preview is.
+type side uint8
+
+const (
+	sideAuto side = iota // by the size of the window
+	sideRight
+	sideBelow
+	sides
+)
+
+var sideNames = [sides]string{"beside or below the list, by the width", "beside the list", "below the list"}
+
+// layout is the position of the panes. The first line is the input, the second a rule,
+// the last the status.
+type layout struct {
+	list    area
+	preview area // without the title line above it
+	beside  bool // the preview is beside the list, not below it
+	whole   bool // the preview has the whole screen
+}
+
+const (
+	besideFrom  = 100 // columns for two panes side by side
+	previewFrom = 60  // columns for two panes, one above the other
+	stackFrom   = 16  // lines for two panes, one above the other
+	frame       = 3   // lines outside of the panes
+
+	leastBeside = 60 // columns for two panes side by side, if the user wants them so
+	leastStack  = 10 // lines for one above the other
+)
+
+func (m *Model) layout() layout {
+	height := max(0, m.height-frame-len(m.note()))
+	all := area{0, 2, m.width, height}
+	beside := m.width >= besideFrom && height >= 4
+	below := m.width >= previewFrom && m.height >= stackFrom
+	switch {
+	case m.panes.side == sideRight && m.width >= leastBeside && height >= 4:
+		beside = true
+	case m.panes.side == sideBelow && m.height >= leastStack:
+		beside, below = false, true
+	}
+	switch {
+	case m.panes.zoom && m.reading:
+		return layout{preview: area{0, 1, m.width, max(0, m.height-2)}, whole: true}
+	case m.panes.hide || !beside && !below:
+		if m.reading {
+			return layout{preview: area{0, 3, m.width, max(0, height-1)}}
+		}
+		return layout{list: all}
+	case beside:
+		left := min(m.width*45/100, 100)
+		return layout{list: area{0, 2, left, height}, preview: area{left + 3, 3, m.width - left - 3, max(0, height-1)}, beside: true}
+	}
+	top := height / 2
+	return layout{list: area{0, 2, m.width, top}, preview: area{0, 2 + top + 1, m.width, height - top - 1}}
+}
+
+// zoom gives the preview the whole screen, or takes it back.
+func (m *Model) zoom() tea.Cmd {
+	m.panes.zoom = !m.panes.zoom
+	if m.panes.zoom && !m.reading {
+		m.reading = len(m.results.items) > 0
+		if m.panes.zoom = m.reading; !m.reading {
+			m.say("there is nothing to read")
+		}
+	}
+	return m.showPreview()
+}
+
+// hidePreview leaves the list alone on the screen, or shows the preview again.
+func (m *Model) hidePreview() tea.Cmd {
+	m.panes.hide, m.panes.zoom = !m.panes.hide, false
+	if m.panes.hide {
+		m.reading, m.finding = false, false
+	}
+	return m.showPreview()
+}
+
+// nextSide moves the preview to another side of the list.
+func (m *Model) nextSide() tea.Cmd {
+	m.panes.side = (m.panes.side + 1) % sides
+	m.panes.hide, m.panes.zoom = false, false
+	m.say("preview %s", sideNames[m.panes.side])
+	return m.showPreview()
+}
+
+func (m *Model) nextEntry(n int) tea.Cmd {
+	if m.preview.nextEntry(n) {
+		return m.loadPreview()
+	}
+	return nil
+}
+
+func (m *Model) jump(at int) tea.Cmd {
+	if m.help != nil {
+		return m.scrollPreview(map[int]int{AtStart: -far, AtEnd: far}[at])
+	}
+	if m.preview.jump(at) {
+		return m.loadPreview()
+	}
+	return nil
+}
+
+// toggleFold folds or unfolds the entry that is read.
+func (m *Model) toggleFold() tea.Cmd {
+	e := m.preview.reading()
+	switch {
+	case e == nil:
+		return nil
+	case e.Large > 0 && !e.Open:
+		m.say("this entry is too large for the preview (%s); Ctrl-O reads it in the pager", human.Bytes(e.Large))
+		return nil
+	}
+	if m.preview.toggleFold() {
+		return m.loadPreview()
+	}
+	return nil
+}
+
+// toggleAll folds or unfolds the whole conversation.
+func (m *Model) toggleAll() tea.Cmd {
+	loading := m.preview.toggleAll()
+	if m.preview.want.All {
+		m.say("everything is unfolded; O folds it")
+	} else {
+		m.say("long texts are folded")
+	}
+	if loading {
+		return m.loadPreview()
+	}
+	return nil
+}
