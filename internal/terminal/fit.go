@@ -49,6 +49,19 @@ func ClipLeft(s string, width int) string {
 	return short
 }
 
+// ClipPath is ClipLeft for a path: what is left begins with a whole element, if one fits.
+func ClipPath(path string, width int) string {
+	if Width(path) <= width {
+		return path
+	}
+	for i, r := range path {
+		if i > 0 && (r == '/' || r == '\\') && Width(path[i:]) < width {
+			return "…" + path[i:]
+		}
+	}
+	return ClipLeft(path, width)
+}
+
 // Pad fills s with spaces to width cells.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))

@@ -30,3 +30,23 @@ func TestFit(t *testing.T) {
 		t.Errorf("nothing fits into no cells, but Clip gives %q", got)
 	}
 }
+
+func TestClipPath(t *testing.T) {
+	for _, test := range []struct {
+		path  string
+		width int
+		want  string
+	}{
+		{"~/app", 5, "~/app"},
+		{"/home/runner/work/gitclaw", 20, "…/work/gitclaw"},
+		{"/home/runner/work/gitclaw", 9, "…/gitclaw"},
+		{"/home/runner/work/gitclaw", 8, "…gitclaw"},
+		{"/home/runner/work/gitclaw", 5, "…claw"},
+		{`C:\Users\日本\app`, 9, `…\app`},
+		{`C:\Users\日本\app`, 10, `…\日本\app`},
+	} {
+		if got := ClipPath(test.path, test.width); got != test.want {
+			t.Errorf("ClipPath(%q, %d) = %q, want %q", test.path, test.width, got, test.want)
+		}
+	}
+}

@@ -93,10 +93,10 @@ func newInitCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init {" + strings.Join(names, " | ") + "}",
 		Short: "Print shell code that binds a key to a search",
-		Long: `Print shell code that binds Ctrl-O, or the key of --key, to "pigrep tui": the text
-on the command line becomes the query, and the command that resumes the chosen
-session replaces it. Press Enter again to run it. Load the code in the startup
-file of your shell, as shown below.`,
+		Long: `Print shell code that binds Ctrl-O, or the key of --key, to "pigrep tui": the
+text on the command line becomes the query, and the command that resumes the
+chosen session replaces it. Press Enter again to run it. Load the code in the
+startup file of your shell, as shown below.`,
 		Example: `eval "$(pigrep init bash)"
 eval "$(pigrep init zsh)"
 pigrep init fish | source

@@ -69,6 +69,7 @@ const (
 	roomForModel    = 140
 	mostModel       = 24
 	minSessionTitle = 28
+	leastDirectory  = 14
 	narrowSessions  = 60 // below this width a session takes two lines
 )
 
@@ -96,8 +97,10 @@ func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 			{column{Title: "NAME OR FIRST PROMPT", Flex: true, Least: minSessionTitle}, sessionTitle},
 			{column{Name: "last message (UTC)"}, func(x *row) cell { return textCell(x.Modified.UTC().Format(time.RFC3339)) }},
 			{column{Name: "messages"}, func(x *row) cell { return textCell(strconv.Itoa(x.Messages)) }},
-			{column{Name: "working directory", Title: "DIRECTORY", Left: true, Most: look.Width / 4}, func(x *row) cell {
-				return cell{Text: human.Path(x.CWD, look.Home), Plain: x.CWD, Look: dimLook}
+			{column{Name: "working directory", Title: "DIRECTORY", Left: true}, func(x *row) cell {
+				// Clipped before it is measured: titles need the room.
+				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, look.Home)), max(leastDirectory, look.Width/6))
+				return cell{Text: dir, Plain: x.CWD, Look: dimLook}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
 				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Look: dimLook}
@@ -199,6 +202,10 @@ func (s *Sessions) text(t *text) (err error) {
 	case n < s.List.Total:
 		line += "; " + human.Number(n) + " shown (more: -n)"
 	}
+	partial := func(x sessions.Session) bool { return x.Hits == 0 && x.HitsAny > 0 }
+	if slices.ContainsFunc(s.List.Sessions, partial) {
+		line += "; ~ hits lack a word"
+	}
 	_, err = io.WriteString(t.w, "\n"+t.dim(line)+"\n")
 	return err
 }
@@ -223,7 +230,7 @@ func (s *Sessions) narrow(t *text) error {
 		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
 			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
-				line += " · " + terminal.ClipLeft(dir, room)
+				line += " · " + terminal.ClipPath(dir, room)
 			}
 		}
 		if _, err := io.WriteString(t.w, name+"\n"+t.dim(terminal.Clip(line, t.Width))+"\n"); err != nil {

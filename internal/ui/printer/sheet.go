@@ -35,7 +35,7 @@ type column struct {
 	Name  string // in plain and CSV; "" omits it there
 	Title string // in text; "" omits it there
 	Right bool   // aligned
-	Left  bool   // clipped at the beginning
+	Left  bool   // a path: clipped at the beginning
 	Share bool   // with a bar: the share of the sum of the column
 	Flex  bool   // takes the remaining width
 	Whole bool   // never clipped
@@ -408,7 +408,7 @@ func (t *text) cells(r *sheetRow, l *layout, bars bool) {
 		switch {
 		case c.Whole || wide <= width:
 		case c.Left:
-			s = terminal.ClipLeft(s, width)
+			s = terminal.ClipPath(s, width)
 			wide = terminal.Width(s)
 		default:
 			s = terminal.Clip(s, width)
