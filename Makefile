@@ -118,7 +118,7 @@ dist: man
 		GOOS=$$os GOARCH=$$arch $(BUILD) -o dist/$$name/$$exe .; \
 		size=$$(wc -c <dist/$$name/$$exe | tr -d ' '); echo "$$platform $$size bytes"; \
 		if [ "$$size" -gt $(MAXBINARY) ]; then echo "dist/$$name/$$exe is larger than $(MAXBINARY) bytes"; exit 1; fi; \
-		cp -r README.md CHANGELOG.md LICENSE ARCHITECTURE.md CONTRIBUTING.md docs dist/share/man dist/share/completions dist/$$name/; \
+		cp -r README.md CHANGELOG.md LICENSE ARCHITECTURE.md CONTRIBUTING.md docs contrib dist/share/man dist/share/completions dist/$$name/; \
 		tar -C dist -czf dist/$$name.tar.gz $$name; rm -r dist/$$name; \
 	done; \
 	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
