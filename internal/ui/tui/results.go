@@ -320,29 +320,66 @@ func hitLine(v view, p painter, h *query.Hit, width int) string {
 }
 
 // fragmentLine returns a fragment as one line of at most width cells, with its matches
-// marked and the first of them visible.
+// marked and the first of them visible. It is cut between words.
 func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	if width <= 0 {
 		return ""
 	}
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
-	skip := 0 // cells
-	if whole := terminal.Width(text); len(spans) > 0 && whole > width {
-		start, end := terminal.Width(text[:spans[0][0]]), terminal.Width(text[:spans[0][1]])
-		if end > width-1 {
-			skip = max(1, min(start-1, start-width/3, whole-width))
-		}
+	from, to := 0, len(text)
+	if len(spans) > 0 {
+		from = cutBefore(text, spans[0], width)
+	}
+	room := width
+	if from > 0 {
+		room--
+	}
+	if terminal.Width(text[from:]) > room {
+		to = from + cutAfter(text[from:], room-1)
 	}
 	var b strings.Builder
-	at := 0
+	if from > 0 {
+		b.WriteString(p.paint(v.plain, "…"))
+	}
+	at := from
 	for _, s := range spans {
-		b.WriteString(p.paint(v.plain, text[at:s[0]]) + p.paint(v.match, text[s[0]:s[1]]))
-		at = s[1]
+		start, end := max(s[0], from), min(s[1], to)
+		if start < end {
+			b.WriteString(p.paint(v.plain, text[at:start]) + p.paint(v.match, text[start:end]))
+			at = end
+		}
 	}
-	b.WriteString(p.paint(v.plain, text[at:]))
-	line := b.String()
-	if skip > 0 {
-		line = p.paint(v.plain, "…") + ansi.TruncateLeft(line, skip+1, "")
+	b.WriteString(p.paint(v.plain, text[at:to]))
+	if to < len(text) {
+		b.WriteString(p.paint(v.plain, "…"))
 	}
-	return ansi.Truncate(line, width, "…")
+	return ansi.Truncate(b.String(), width, "…")
+}
+
+// wordRoom is how many cells a line may lose for being cut between words.
+const wordRoom = 12
+
+// cutBefore returns where a text that does not fit begins so that a span is in sight: at the
+// start of a word, if one is near.
+func cutBefore(text string, span [2]int, width int) int {
+	start, end, whole := terminal.Width(text[:span[0]]), terminal.Width(text[:span[1]]), terminal.Width(text)
+	if whole <= width || end <= width-1 {
+		return 0
+	}
+	skip := max(1, min(start-1, start-width/3, whole-width)) + 1 // a cell for the ellipsis
+	from := min(len(ansi.Truncate(text, skip, "")), span[0])
+	if space := strings.IndexByte(text[from:span[0]], ' '); space >= 0 && terminal.Width(text[from:from+space]) < wordRoom {
+		return from + space + 1
+	}
+	return from
+}
+
+// cutAfter returns where a text ends that gets width cells: at the end of a word, if one is
+// near.
+func cutAfter(text string, width int) int {
+	to := len(ansi.Truncate(text, width, ""))
+	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= 0 && terminal.Width(text[space:to]) < wordRoom {
+		return space
+	}
+	return to
 }
