@@ -118,6 +118,9 @@ func (a *App) execute(ctx context.Context, args []string) (err error) {
 			}
 		}
 	}()
+	if len(args) == 0 && a.canShow() {
+		args = []string{"tui"}
+	}
 	args = commandFirst(a, args)
 	root := rootFor(a, args)
 	if isCompletion(args) {

@@ -41,8 +41,9 @@ the settings file, or the default, in this order of precedence.
 The settings file is pigrep/config.toml in the user's configuration directory,
 or the file named by $` + envConfig + ` ("` + noSettings + `" for none). It is optional. Each key
 is the name of a flag: at the top level it applies to every command with that
-flag, in a table named after a command to that command only. Unknown keys are
-errors.
+flag, in a table named after a command to that command only. The tables
+tui.keys and tui.colors change the keys and colours of the terminal interface.
+Unknown keys are errors.
 
 The keys are:
 
@@ -52,7 +53,7 @@ pigrep config search.limit
 pigrep config --sample
 pigrep config --json`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return settingKeys(), cobra.ShellCompDirectiveNoFileComp
+			return append(settingKeys(), tuiKeys()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.keys = args
@@ -68,9 +69,10 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 		_, err := fmt.Fprint(a.out, sampleSettings(newRootCommand(a)))
 		return err
 	}
+	known := append(settingKeys(), tuiKeys()...)
 	for _, key := range o.keys {
-		if !slices.Contains(settingKeys(), key) {
-			return usagef(nearestHint(settingKeys(), key), "unknown setting %q", key)
+		if !slices.Contains(known, key) {
+			return usagef(nearestHint(known, key), "unknown setting %q", key)
 		}
 	}
 	out, err := o.printer(a)
@@ -94,6 +96,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 		}
 		answer.List = append(answer.List, row)
 	}
+	answer.List = append(answer.List, tuiRows(file, o.keys)...)
 	return out.Print(answer)
 }
 

@@ -126,6 +126,11 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 		return err
 	}
 	ui.Request.Resume = p.agents.ResumeCommand
+	settings, err := a.readSettings()
+	if err != nil {
+		return err
+	}
+	ui.Config = tuiConfig(settings.said)
 	if !o.noHistory {
 		ui.History = a.historyFile()
 	}

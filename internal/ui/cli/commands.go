@@ -70,7 +70,7 @@ func rootFor(a *App, args []string) *cobra.Command {
 	return newRootCommand(a)
 }
 
-// newBareCommand returns the command without a name, which opens the TUI.
+// newBareCommand returns the command without a name. On a terminal it is tui.
 func newBareCommand(a *App) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "pigrep QUERY... | COMMAND",
@@ -78,12 +78,7 @@ func newBareCommand(a *App) *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if a.canShow() {
-				return runTUI(cmd.Context(), a, &tuiOptions{})
-			}
-			return cmd.Help()
-		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.prepare(cmd) }

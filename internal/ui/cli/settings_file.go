@@ -102,7 +102,7 @@ func parseSettings(root *cobra.Command, path string, data []byte) (map[string]sa
 			values[p.key] = at
 		}
 	}
-	return values, nil
+	return values, checkTUI(path, values)
 }
 
 // keyPlace is the position of a key or a table.
@@ -169,15 +169,23 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said
 		return at, settingsProblem(path, p.line, p.column, hint, format, args...)
 	}
 	_, isTable := value.(map[string]any)
-	if isTable && slices.Contains(settingTables(), p.key) {
+	tables := append(settingTables(), tuiTables()...)
+	if isTable && slices.Contains(tables, p.key) {
+		return at, nil
+	}
+	if !isTable && isTUIKey(p.key) { // checkTUI checks the rest
+		var err error
+		if at.values, err = texts(value); err != nil {
+			return fail(`as in: next = ["down", "ctrl+n"]`, "%s takes a text in quotes, or a list of them", p.key)
+		}
 		return at, nil
 	}
 	i := slices.IndexFunc(settings, func(s setting) bool { return s.key() == p.key })
 	switch {
 	case i >= 0:
 	case isTable:
-		return fail(nearestHint(settingTables(), p.key), "unknown table %s", p.key)
-	case slices.Contains(settingTables(), p.key):
+		return fail(nearestHint(tables, p.key), "unknown table %s", p.key)
+	case slices.Contains(tables, p.key):
 		return fail("write ["+p.key+"]", "%s is a table", p.key)
 	default:
 		return fail(nearestHint(settingKeys(), p.key), "unknown key %s", p.key)
@@ -207,23 +215,9 @@ func checkSetting(root *cobra.Command, path string, p keyPlace, value any) (said
 		}
 		at.values = []string{v}
 	default:
-		list, ok := value.([]any)
-		if v, isText := value.(string); isText {
-			list, ok = []any{v}, true
-		}
-		for _, v := range list {
-			text, isText := v.(string)
-			if !isText {
-				ok = false
-				break
-			}
-			at.values = append(at.values, text)
-		}
-		if !ok {
+		var err error
+		if at.values, err = texts(value); err != nil {
 			return wrong("a list of texts in quotes")
-		}
-		if at.values == nil {
-			at.values = []string{}
 		}
 	}
 	if words := s.words(root); len(words) > 0 && !slices.Contains(words, at.values[0]) {

@@ -55,5 +55,5 @@ func sampleSettings(root *cobra.Command) string {
 		writeColumns(&text, "# ", strings.TrimPrefix(usage, valueName(f))+s.defaultText(usage))
 		b.WriteString("\n" + strings.ReplaceAll(text.String(), "\n  ", "\n# ") + "#" + sampleOf(root, s) + "\n")
 	}
-	return b.String()
+	return b.String() + sampleTUI()
 }

@@ -64,7 +64,7 @@ func TestSampleSettings(t *testing.T) {
 	for key := range said {
 		got = append(got, key)
 	}
-	want := settingKeys()
+	want := append(settingKeys(), tuiKeys()...)
 	slices.Sort(got)
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -88,6 +88,15 @@ func TestParseSettings(t *testing.T) {
 		{"search = { limit = -1 }\n", "/c/x.toml:1:12: search.limit takes a number from 0 on", "limit = 20"},
 		{"quiet = true\n color =\n", "/c/x.toml:2:9: ", "--sample"},
 		{"scope = \"all\"\nscope = \"all\"\n", "/c/x.toml:2:1: ", "--sample"},
+		{"[tui.keys]\nnxt = \"down\"\n", "/c/x.toml:2:1: tui.keys.nxt: there is no such name", "the nearest is next; there are next, previous"},
+		{"[tui.keys]\nfilters = \"ctrl+f\"\n", "/c/x.toml:2:1: tui.keys.filters: ctrl+f is also a key of read-page-down", "read-page-down = [...]"},
+		{"[tui.keys]\nfilters = [\"ctrl-x\", \"x\"]\n", "/c/x.toml:2:1: tui.keys.filters: \"x\" would not be typed", "function key"},
+		{"[tui.keys]\nfilters = \"hyper-x\"\n", "/c/x.toml:2:1: tui.keys.filters: there is no key \"hyper-x\"", "pgdown"},
+		{"tui.keys.pager = 3\n", "/c/x.toml:1:1: tui.keys.pager takes a text", "next = ["},
+		{"[tui.colors]\nmach = \"red\"\n", "/c/x.toml:2:1: tui.colors.mach: there is no such name", "the nearest is match; there are match, prompt"},
+		{"[tui.colors]\nmatch = \"rot\"\n", "/c/x.toml:2:1: tui.colors.match: there is no colour \"rot\"", "#rrggbb"},
+		{"[tui.colors]\nmatch = [\"red\", \"red\", \"red\"]\n", "/c/x.toml:2:1: tui.colors.match: 3 colours", "light"},
+		{"[tui.key]\nnext = \"down\"\n", "/c/x.toml:1:2: unknown table tui.key", "tui.keys"},
 		{"rebuild = true\n", "/c/x.toml:1:1: unknown key rebuild", "pigrep config"},
 	}
 	for _, test := range tests {

@@ -84,7 +84,7 @@ func (m *Model) crashed(value any) {
 
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
-	m := &Model{options: o, ctx: ctx, styles: newStyles(true), keys: bindings, request: o.Request, history: history{path: o.History},
+	m := &Model{options: o, ctx: ctx, styles: newStyles(true, o.Colors), keys: o.bind(), request: o.Request, history: history{path: o.History},
 		toggles: toggles{allWords: o.Request.AllWords, here: o.Here}}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
@@ -116,7 +116,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 		return m.selected()
 	case tea.BackgroundColorMsg:
-		m.styles = newStyles(msg.IsDark())
+		m.styles = newStyles(msg.IsDark(), m.options.Colors)
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.PasteMsg:

@@ -11,7 +11,7 @@ import (
 
 // A fragment that does not fit is cut between words, with its match in sight.
 func TestFragmentsAreCutBetweenWords(t *testing.T) {
-	v := view{styles: new(newStyles(true))}
+	v := view{styles: new(newStyles(true, nil))}
 	tests := []struct {
 		text  string
 		width int
@@ -34,7 +34,7 @@ func TestFragmentsAreCutBetweenWords(t *testing.T) {
 
 // A hit of a similar word says so.
 func TestSimilarSpellingIsMarked(t *testing.T) {
-	v := view{styles: new(newStyles(true))}
+	v := view{styles: new(newStyles(true, nil))}
 	h := &query.Hit{Kind: "prompt", Tier: query.TierFuzzy, Fragment: fragment("the token")}
 	if line := ansi.Strip(hitLine(v, painter{}, h, 60)); !strings.Contains(line, "similar spelling") {
 		t.Errorf("the hit does not say that its word is only similar: %q", line)

@@ -30,6 +30,7 @@ import (
 // Options configure the TUI.
 type Options struct {
 	Backend
+	Config
 
 	Query   string        // the initial query
 	Request query.Request // the filters of every search; Text, Limit and Now are ignored

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"pigrep/internal/ui/printer"
+	"pigrep/internal/ui/tui"
+)
+
+// The settings file can also change the keys and colours of the TUI, in tables of their own:
+// they are not flags. Package tui knows which there are.
+
+// tuiTable is the table with those of keys and of colours.
+const tuiTable = "tui"
+
+func tuiKey(table, name string) string { return tuiTable + "." + table + "." + name }
+
+// tuiTables lists the tables of the TUI.
+func tuiTables() []string {
+	return []string{tuiTable, tuiTable + "." + tui.KeysTable, tuiTable + "." + tui.ColorsTable}
+}
+
+// tuiKeys lists the keys of these tables.
+func tuiKeys() []string {
+	var keys []string
+	for _, c := range tui.Choices() {
+		keys = append(keys, tuiKey(c.Table, c.Name))
+	}
+	return keys
+}
+
+// isTUIKey reports whether a key of the settings file is in the tables of the TUI.
+func isTUIKey(key string) bool {
+	return slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(key, table+".") })
+}
+
+// tuiConfig collects what a settings file says of the TUI.
+func tuiConfig(values map[string]said) tui.Config {
+	c := tui.Config{Keys: make(map[string][]string), Colors: make(map[string][]string)}
+	for key, at := range values {
+		if rest, ok := strings.CutPrefix(key, tuiKey(tui.KeysTable, "")); ok {
+			c.Keys[rest] = at.values
+		} else if rest, ok := strings.CutPrefix(key, tuiKey(tui.ColorsTable, "")); ok {
+			c.Colors[rest] = at.values
+		}
+	}
+	return c
+}
+
+// checkTUI checks what a settings file says of the TUI.
+func checkTUI(path string, values map[string]said) error {
+	if e := tuiConfig(values).Check(); e != nil {
+		at := values[tuiKey(e.Table, e.Name)]
+		return settingsProblem(path, at.line, at.column, e.Hint, "%s: %s", tuiKey(e.Table, e.Name), e.Reason)
+	}
+	return nil
+}
+
+// texts reads a text or a list of texts.
+func texts(value any) ([]string, error) {
+	if v, ok := value.(string); ok {
+		return []string{v}, nil
+	}
+	list, ok := value.([]any)
+	values := []string{}
+	for _, v := range list {
+		text, isText := v.(string)
+		ok = ok && isText
+		values = append(values, text)
+	}
+	if !ok {
+		return nil, errors.New("not a list of texts")
+	}
+	return values, nil
+}
+
+// sampleTUI returns the tables of the TUI in the sample, every key commented out.
+func sampleTUI() string {
+	var b strings.Builder
+	table := ""
+	for _, c := range tui.Choices() {
+		if c.Table != table {
+			table = c.Table
+			fmt.Fprintf(&b, "\n[%s.%s]\n\n", tuiTable, table)
+		}
+		if c.Help != "" {
+			var text strings.Builder
+			writeColumns(&text, "# ", c.Help)
+			b.WriteString(strings.ReplaceAll(text.String(), "\n  ", "\n# "))
+		}
+		line, err := toml.Marshal(map[string]any{c.Name: c.Values})
+		if err != nil {
+			panic(err) // the values are ours
+		}
+		b.WriteString("#" + strings.TrimSpace(string(line)) + "\n")
+	}
+	return b.String()
+}
+
+// tuiRows returns the settings of the TUI: those that are asked for, or without keys those
+// that the file changes.
+func tuiRows(file *settingsFile, keys []string) []printer.Setting {
+	var rows []printer.Setting
+	for _, c := range tui.Choices() {
+		key := tuiKey(c.Table, c.Name)
+		at, changed := file.said[key]
+		if len(keys) > 0 && !slices.Contains(keys, key) || len(keys) == 0 && !changed {
+			continue
+		}
+		row := printer.Setting{Key: key, Values: c.Values, Note: "none", Type: "stringArray", Source: string(fromDefault)}
+		if changed {
+			row.Values, row.Source, row.From = at.values, string(fromFile), fmt.Sprintf("%s:%d", file.path, at.line)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

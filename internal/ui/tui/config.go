@@ -1,0 +1,235 @@
+package tui
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"pigrep/internal/near"
+)
+
+// Config is what users can change.
+type Config struct {
+	Keys   map[string][]string // keys of actions, instead of those of the table
+	Colors map[string][]string // colours of roles: one, or one for light and one for dark backgrounds
+}
+
+// ConfigError says why a value of a Config cannot be used.
+type ConfigError struct {
+	Table  string // keys or colors
+	Name   string // the action or role
+	Reason string
+	Hint   string
+}
+
+func (e *ConfigError) Error() string { return e.Table + "." + e.Name + ": " + e.Reason }
+
+// The tables of a Config.
+const (
+	KeysTable   = "keys"
+	ColorsTable = "colors"
+)
+
+// Choice is an action or a role of Config, with its values unless the user changes them.
+type Choice struct {
+	Table, Name, Help string
+	Values            []string
+}
+
+// Choices lists what a Config can change.
+func Choices() []Choice {
+	var list []Choice
+	for _, b := range bindings {
+		if b.name != "" {
+			list = append(list, Choice{KeysTable, b.name, b.help, b.keys})
+		}
+	}
+	for _, r := range roles {
+		list = append(list, Choice{ColorsTable, r.name, r.help, r.colors()})
+	}
+	return list
+}
+
+// Check returns the first mistake in the config; nil if there is none.
+func (c Config) Check() *ConfigError {
+	for _, name := range slices.Sorted(maps.Keys(c.Keys)) {
+		i := slices.IndexFunc(bindings, func(b binding) bool { return b.name == name })
+		if i < 0 {
+			return unknown(KeysTable, name)
+		}
+		for _, key := range c.Keys[name] {
+			k, ok := parseKey(key)
+			if !ok {
+				return &ConfigError{KeysTable, name, fmt.Sprintf("there is no key %q", key), "keys are written ctrl+x, alt+x, shift+up, f5, pgdown, tab; names: " + strings.Join(namedKeys(), ", ")}
+			}
+			if utf8.RuneCountInString(k) == 1 && bindings[i].in&inText != 0 {
+				return &ConfigError{KeysTable, name, fmt.Sprintf("%q would not be typed any more", key), "use a key with ctrl or alt, or a function key"}
+			}
+		}
+	}
+	if e := c.conflict(); e != nil {
+		return e
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Colors)) {
+		if !slices.ContainsFunc(roles, func(r role) bool { return r.name == name }) {
+			return unknown(ColorsTable, name)
+		}
+		values := c.Colors[name]
+		if n := len(values); n == 0 || n > 2 {
+			return &ConfigError{ColorsTable, name, fmt.Sprintf("%d colours", n), `give one colour, or one for light and one for dark backgrounds: ["red", "bright-red"]`}
+		}
+		for _, v := range values {
+			if _, ok := parseColor(v); !ok {
+				return &ConfigError{ColorsTable, name, fmt.Sprintf("there is no colour %q", v), "a colour is a number from 0 to 255, #rrggbb, default, or one of " + strings.Join(colorNames, ", ") + ", each also with bright-"}
+			}
+		}
+	}
+	return nil
+}
+
+// unknown is the error of a name that there is not.
+func unknown(table, name string) *ConfigError {
+	var names []string
+	for _, c := range Choices() {
+		if c.Table == table {
+			names = append(names, c.Name)
+		}
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if found := near.Nearest(names, name); len(found) > 0 {
+		hint = "the nearest is " + found[0] + "; " + hint
+	}
+	return &ConfigError{table, name, "there is no such name", hint}
+}
+
+// conflict returns the first key that would have two meanings in one place.
+func (c Config) conflict() *ConfigError {
+	table := c.bind()
+	for i := range table {
+		b := &table[i]
+		if _, changed := c.Keys[b.name]; !changed {
+			continue
+		}
+		for j := range table {
+			other := &table[j]
+			if i == j || b.in&other.in == 0 || other.name == "" && other.when != nil {
+				continue
+			}
+			for _, k := range b.keys {
+				if !slices.Contains(other.keys, k) {
+					continue
+				}
+				e := &ConfigError{KeysTable, b.name, k + " is taken: " + other.help, "choose another key"}
+				if other.name != "" {
+					e.Reason = fmt.Sprintf("%s is also a key of %s (%s)", k, other.name, other.help)
+					e.Hint = fmt.Sprintf("choose another key, or give %[1]s other ones: %[1]s = [...]", other.name)
+				}
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// bind returns the table of keys with those of the config.
+func (c Config) bind() []binding {
+	table := slices.Clone(bindings)
+	for i := range table {
+		keys, ok := c.Keys[table[i].name]
+		if !ok || table[i].name == "" {
+			continue
+		}
+		table[i].keys = nil
+		for _, k := range keys {
+			if k, ok := parseKey(k); ok {
+				table[i].keys = append(table[i].keys, k)
+			}
+		}
+	}
+	return table
+}
+
+// otherKeyNames are further names of keys.
+var otherKeyNames = map[string]string{
+	"escape": "esc", "return": "enter", "pagedown": "pgdown", "pgdn": "pgdown", "pageup": "pgup", "del": "delete",
+	"↑": "up", "↓": "down", "←": "left", "→": "right",
+}
+
+var functionKey = regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`)
+
+// namedKeys lists the keys with a name.
+func namedKeys() []string {
+	var names []string
+	for name := range keyNames {
+		if name != "ctrl" && name != "alt" && name != "shift" {
+			names = append(names, name)
+		}
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// parseKey reads the name of a key as people write it: Ctrl-X, alt+x, F5.
+func parseKey(text string) (key string, ok bool) {
+	if utf8.RuneCountInString(text) == 1 && text != " " {
+		return text, true
+	}
+	var mods [3]bool // in the order of names in bubbletea
+	rest := strings.ToLower(text)
+	for again := true; again; {
+		again = false
+		for i, mod := range []string{"ctrl", "alt", "shift"} {
+			if after, ok := strings.CutPrefix(rest, mod); ok && len(after) > 1 && (after[0] == '+' || after[0] == '-') {
+				rest, mods[i], again = after[1:], true, true
+			}
+		}
+	}
+	if name, ok := otherKeyNames[rest]; ok {
+		rest = name
+	}
+	if !slices.Contains(namedKeys(), rest) && !functionKey.MatchString(rest) && (mods == [3]bool{} || utf8.RuneCountInString(rest) != 1) {
+		return "", false
+	}
+	for i, mod := range []string{"shift", "alt", "ctrl"} {
+		if mods[2-i] {
+			rest = mod + "+" + rest
+		}
+	}
+	return rest, true
+}
+
+var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
+
+var hexColor = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)
+
+// parseColor returns a colour as lipgloss writes it, "" for that of the terminal.
+func parseColor(text string) (color string, ok bool) {
+	base, bright := strings.CutPrefix(text, "bright-")
+	if i := slices.Index(colorNames, base); i >= 0 {
+		if bright {
+			i += 8
+		}
+		return strconv.Itoa(i), true
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		return text, n >= 0 && n < 256
+	}
+	return strings.TrimSuffix(text, "default"), text == "default" || hexColor.MatchString(text)
+}
+
+// colorName undoes parseColor.
+func colorName(color string) string {
+	n, err := strconv.Atoi(color)
+	switch {
+	case color == "":
+		return "default"
+	case err == nil && n < 8:
+		return colorNames[n]
+	case err == nil && n < 16:
+		return "bright-" + colorNames[n-8]
+	}
+	return color
+}

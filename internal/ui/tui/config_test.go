@@ -1,0 +1,83 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"charm.land/lipgloss/v2"
+)
+
+// The tables of keys and colours are themselves a valid config, and name each thing once.
+func TestDefaultsAreAConfig(t *testing.T) {
+	c := Config{Keys: map[string][]string{}, Colors: map[string][]string{}}
+	for _, choice := range Choices() {
+		table := c.Keys
+		if choice.Table == ColorsTable {
+			table = c.Colors
+		}
+		if _, twice := table[choice.Name]; twice {
+			t.Errorf("%s.%s is there twice", choice.Table, choice.Name)
+		}
+		table[choice.Name] = choice.Values
+		for _, key := range choice.Values {
+			if k, _ := parseKey(key); choice.Table == KeysTable && k != key {
+				t.Errorf("the key %q of %s is read as %q", key, choice.Name, k)
+			}
+		}
+	}
+	if e := c.Check(); e != nil {
+		t.Errorf("%v; %s", e, e.Hint)
+	}
+}
+
+func TestParseKey(t *testing.T) {
+	for text, want := range map[string]string{
+		"ctrl+x": "ctrl+x", "Ctrl-X": "ctrl+x", "alt-shift-Up": "alt+shift+up", "shift+ctrl+f5": "ctrl+shift+f5", "F12": "f12",
+		"PgDn": "pgdown", "escape": "esc", "G": "G", "+": "+", "ctrl+-": "ctrl+-", "日": "日",
+		"": "", "ctrl": "", "ctrl+": "", "f21": "", "foo": "", "ctrl+foo": "", " ": "",
+	} {
+		if got, ok := parseKey(text); got != want || ok != (want != "") {
+			t.Errorf("parseKey(%q) = %q, %t; want %q", text, got, ok, want)
+		}
+	}
+}
+
+// A key that the user chose does what it is for, in place of the usual one, and is what help
+// and hints name.
+func TestConfiguredKeys(t *testing.T) {
+	c := Config{Keys: map[string][]string{"filters": {"Ctrl-X"}, "help": {"f9"}}}
+	if e := c.Check(); e != nil {
+		t.Fatal(e)
+	}
+	d := drive(t, Options{Config: c, Query: "token"}, 120, 40)
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F9 help") || !strings.Contains(screen, "Ctrl-X filter") {
+		t.Errorf("the last line does not name the keys:\n%s", screen)
+	}
+	if d.keys("f2"); d.menu != nil {
+		t.Error("the usual key still opens the filters")
+	}
+	if d.keys("ctrl+x"); d.menu == nil {
+		t.Error("the key of the settings file does not open the filters")
+	}
+	d.keys("esc", "f9")
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "  Ctrl-X ") || strings.Contains(screen, "F2 Alt-M") {
+		t.Errorf("help does not have the keys of the settings file:\n%s", screen)
+	}
+}
+
+func TestConfiguredColors(t *testing.T) {
+	colors := map[string][]string{"match": {"#a00000", "bright-yellow"}, "dim": {"250"}, "title": {"default"}}
+	if e := (Config{Colors: colors}).Check(); e != nil {
+		t.Fatal(e)
+	}
+	light, dark := newStyles(false, colors), newStyles(true, colors)
+	if light.match.GetForeground() != lipgloss.Color("#a00000") || dark.match.GetForeground() != lipgloss.Color("11") {
+		t.Errorf("match is %v on light, %v on dark", light.match.GetForeground(), dark.match.GetForeground())
+	}
+	if dark.dim.GetForeground() != lipgloss.Color("250") || dark.dim.GetFaint() {
+		t.Errorf("dim is %v, faint %t", dark.dim.GetForeground(), dark.dim.GetFaint())
+	}
+	if dark.prompt.GetForeground() != newStyles(true, nil).prompt.GetForeground() {
+		t.Error("a role that is not in the settings changed")
+	}
+}
