@@ -45,12 +45,12 @@ func TestParseKey(t *testing.T) {
 // A key that the user chose does what it is for, in place of the usual one, and is what help
 // and hints name.
 func TestConfiguredKeys(t *testing.T) {
-	c := Config{Keys: map[string][]string{"filters": {"Ctrl-X"}, "help": {"f9"}}}
+	c := Config{Keys: map[string][]string{"filters": {"Ctrl-X"}, "help": {"f11"}}}
 	if e := c.Check(); e != nil {
 		t.Fatal(e)
 	}
 	d := drive(t, Options{Config: c, Query: "token"}, 120, 40)
-	if screen := plainScreen(d.Model); !strings.Contains(screen, "F9 help") || !strings.Contains(screen, "Ctrl-X filter") {
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "F11 help") || !strings.Contains(screen, "Ctrl-X filter") {
 		t.Errorf("the last line does not name the keys:\n%s", screen)
 	}
 	if d.keys("f2"); d.menu != nil {
@@ -59,7 +59,7 @@ func TestConfiguredKeys(t *testing.T) {
 	if d.keys("ctrl+x"); d.menu == nil {
 		t.Error("the key of the settings file does not open the filters")
 	}
-	d.keys("esc", "f9")
+	d.keys("esc", "f11")
 	if screen := plainScreen(d.Model); !strings.Contains(screen, "  Ctrl-X ") || strings.Contains(screen, "F2 Alt-M") {
 		t.Errorf("help does not have the keys of the settings file:\n%s", screen)
 	}
