@@ -131,7 +131,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 		if t.entry >= 0 {
 			focus = []int{t.entry}
 		}
-		return o.show(ctx, a, x, t, out, focus)
+		return o.show(ctx, a, x, t, out, focus, nil)
 	})
 }
 
@@ -167,6 +167,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *pri
 	}
 	defer t.Close()
 	var focus []int
+	marks := make(map[int][]string)
 	for _, h := range hits {
 		i := -1
 		if h.Offset != nil {
@@ -181,6 +182,7 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *pri
 		if !slices.Contains(focus, i) {
 			focus = append(focus, i)
 		}
+		marks[i] = append(marks[i], h.matched()...)
 	}
 	if len(hits) > 0 && len(focus) == 0 {
 		return &problem{code: codeNotFound, message: path + " has none of these entries"}
@@ -190,11 +192,11 @@ func (o *showOptions) showOne(ctx context.Context, a *App, x *snapshot, out *pri
 			return err
 		}
 	}
-	return o.show(ctx, a, x, t, out, focus)
+	return o.show(ctx, a, x, t, out, focus, marks)
 }
 
-// show prints the entries of one session.
-func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, out *printer.Printer, focus []int) error {
+// show prints the entries of one session. marks are the texts to mark in those in focus.
+func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, out *printer.Printer, focus []int, marks map[int][]string) error {
 	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
@@ -222,7 +224,7 @@ func (o *showOptions) show(ctx context.Context, a *App, x *snapshot, t *target, 
 		}
 		return entries.end(ctx, a, printer.RawEntries(a.out, header, entries.all, a.Streams.OutTTY))
 	}
-	s := &printer.Show{Session: facts, Entries: entries.all, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches()}
+	s := &printer.Show{Session: facts, Entries: entries.all, Focus: map[int]bool{}, Full: o.full, Whole: whole, Branches: o.allBranches(), Marks: marks}
 	for _, i := range focus {
 		s.Focus[i] = true
 	}

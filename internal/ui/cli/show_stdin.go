@@ -17,6 +17,31 @@ type hitLine struct {
 	Offset      *int64          `json:"offset"`
 	Hits        json.RawMessage `json:"hits"` // of an envelope; a number in a session
 	Data        json.RawMessage `json:"data"` // of a message of grep
+	Fragment    struct {
+		Text  string   `json:"text"`
+		Spans [][2]int `json:"spans"`
+	} `json:"fragment"`
+	Submatches []struct {
+		Match struct {
+			Text string `json:"text"`
+		} `json:"match"`
+	} `json:"submatches"` // of a match of grep
+}
+
+// matched returns the texts that a hit matched.
+func (h *hitLine) matched() []string {
+	var texts []string
+	for _, s := range h.Fragment.Spans {
+		if text := h.Fragment.Text; 0 <= s[0] && s[0] < s[1] && s[1] <= len(text) {
+			texts = append(texts, text[s[0]:s[1]])
+		}
+	}
+	for i := range h.Submatches {
+		if text := h.Submatches[i].Match.Text; text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // namedHits are the sessions of hits on stdin in order, each with its entries in order.

@@ -280,7 +280,7 @@ func (p *transcript) result(e *entry.Entry) {
 		case b.Call != nil: // a nested call
 			files := diff.Of(b.Call)
 			p.callLine(b.Call, files, resultIndent, nil, p.lineLimit(e, 1))
-			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed)
+			p.diff(files, resultIndent+bodyIndent, p.diffLimit(e, files), b.Call.Failed, p.s.Marks[e.Index])
 			if b.Call.Failed {
 				fmt.Fprintln(p.out, resultIndent+bodyIndent+p.style(errorLook, "failed"))
 			}

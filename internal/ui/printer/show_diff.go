@@ -2,6 +2,7 @@ package printer
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +28,7 @@ const (
 func (p *transcript) callDiff(w *waitingCall, failed bool) {
 	if len(w.files) > 0 {
 		p.own(w.entry)
-		p.diff(w.files, resultIndent, p.diffLimit(w.entry, w.files), failed)
+		p.diff(w.files, resultIndent, p.diffLimit(w.entry, w.files), failed, p.s.Marks[w.entry.Index])
 	}
 }
 
@@ -72,9 +73,9 @@ func (t *text) changeCounts(f *diff.File) string {
 	return strings.Join(words, " ")
 }
 
-// diff prints at most limit lines of what happened to files, all with -1. A change that
-// failed is dim, since it was not made.
-func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool) {
+// diff prints at most limit lines of what happened to files, all with -1: the first ones,
+// or those around the first mark. A change that failed is dim, since it was not made.
+func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
 	rows := p.diffRows(files)
 	if len(rows) == 0 {
 		return
@@ -82,10 +83,13 @@ func (p *transcript) diff(files []diff.File, indent string, limit int, failed bo
 	if failed {
 		fmt.Fprintln(p.out, indent+p.dim("not applied:"))
 	}
-	hidden := 0
+	above, below := 0, 0 // rows that are not shown
 	if limit >= 0 && len(rows) > limit+1 {
-		hidden = len(rows) - limit
-		rows = rows[:limit]
+		if m := slices.IndexFunc(rows, func(r diffRow) bool { return hasMark(r.text, marks) }); m >= limit {
+			above = min(m-diff.Context, len(rows)-limit)
+		}
+		below = len(rows) - above - limit
+		rows = rows[above : above+limit]
 	}
 	digits := 0
 	if p.Width > 0 && p.Width < roomForNumbers {
@@ -95,12 +99,26 @@ func (p *transcript) diff(files []diff.File, indent string, limit int, failed bo
 			digits = max(digits, len(rows[i].number))
 		}
 	}
+	p.moreDiff(indent, above)
 	for i := range rows {
 		p.diffRow(&rows[i], indent, digits, limit >= 0, failed)
 	}
+	p.moreDiff(indent, below)
+}
+
+func (p *transcript) moreDiff(indent string, hidden int) {
 	if hidden > 0 {
 		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
 	}
+}
+
+// hasMark reports whether a line has one of the texts, whatever their case.
+func hasMark(line string, texts []string) bool {
+	if len(texts) == 0 {
+		return false
+	}
+	line = strings.ToLower(line)
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, strings.ToLower(text)) })
 }
 
 // diffRow is a line of a diff, or what is between such lines.

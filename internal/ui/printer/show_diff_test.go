@@ -2,8 +2,12 @@ package printer
 
 import (
 	"bytes"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/internal/session"
 	"pigrep/internal/ui/diff"
@@ -65,6 +69,69 @@ func TestMarkdownFencesHoldAnyDiff(t *testing.T) {
 	for _, l := range lines[3 : len(lines)-1] {
 		if strings.HasPrefix(strings.TrimSpace(l), fence) || !strings.ContainsAny(l[:1], "+-") {
 			t.Errorf("the line %q ends the fence, or has no sign", l)
+		}
+	}
+}
+
+// What a hit matched is marked in its entry alone, and lines still know their entries.
+func TestMarks(t *testing.T) {
+	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	lines := func(marks map[int][]string) []Line {
+		c, facts := conversationIn(t, "edits.jsonl")
+		list, err := (&Show{Session: facts, Entries: entriesOf(c, all(c)), Focus: map[int]bool{1: true}, Marks: marks}).Lines(look)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	plain, marked := lines(nil), lines(map[int][]string{1: {"START", "items[:0]"}, 4: {"nothing"}})
+	if len(plain) != len(marked) {
+		t.Fatalf("%d lines with marks, %d without", len(marked), len(plain))
+	}
+	found := 0
+	for i := range marked {
+		if ansi.Strip(marked[i].Text) != ansi.Strip(plain[i].Text) || marked[i].Entry != plain[i].Entry {
+			t.Errorf("line %d is %+v, without marks %+v", i, marked[i], plain[i])
+		}
+		text, n := ansi.Strip(marked[i].Text), strings.Count(marked[i].Text, "\x1b[1;7m")
+		want := 0
+		if marked[i].Entry == 1 {
+			want = strings.Count(text, "start") + strings.Count(text, "items[:0]")
+		}
+		if n != want {
+			t.Errorf("%d marks in %q, want %d", n, marked[i].Text, want)
+		}
+		found += n
+	}
+	if found < 5 {
+		t.Errorf("%d marks", found)
+	}
+}
+
+// A long diff shows the lines around a hit rather than its beginning.
+func TestFoldKeepsTheHit(t *testing.T) {
+	var file strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&file, "line %d\n", i)
+	}
+	call := &session.Call{Edits: []session.Edit{{Path: "a", New: []byte(file.String()), Whole: true}}}
+	for _, mark := range []string{"line 0", "line 77", "line 499"} {
+		p := &transcript{text: &text{}, s: &Show{}, out: &strings.Builder{}}
+		p.diff(diff.Of(call), "", 10, false, []string{strings.ToUpper(mark)})
+		out := p.out.String()
+		if !strings.Contains(out, "+"+mark+"\n") || strings.Count(out, "line ") != 10 {
+			t.Errorf("for %q:\n%s", mark, out)
+		}
+		hidden := 0
+		for _, m := range moreLines.FindAllStringSubmatch(out, -1) {
+			n, err := strconv.Atoi(m[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			hidden += n
+		}
+		if hidden != 490 {
+			t.Errorf("for %q %d lines are hidden, want 490:\n%s", mark, hidden, out)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (s *Show) print(p *transcript) error {
 }
 
 func (p *transcript) flush() error {
-	n, err := io.WriteString(p.w, p.out.String())
+	n, err := io.WriteString(p.w, p.marked())
 	p.written += n
 	p.out.Reset()
 	return err
