@@ -36,13 +36,20 @@ type command struct {
 	by      string   // the program that runs it: xargs, find, sudo, …
 	text    string   // code passed to it as text, in its own language
 	saved   bool     // it is, or runs, a file that the same command downloaded
+	clause  clause
 }
+
+// clause is where a program is in the text of a shell command: its statement, and the
+// pipeline of that. In code that the command passes to a shell both are those that pass
+// it.
+type clause struct{ statement, pipeline string }
 
 // access is a file that a shell command reads or writes.
 type access struct {
-	path  string
-	write bool
-	dir   string
+	path   string
+	write  bool
+	dir    string
+	clause string // the statement
 }
 
 // word is one word of a command.
@@ -58,6 +65,10 @@ type dissector struct {
 	accesses []access
 	broken   bool
 	depth    int
+	source   string // the text that is dissected
+	scripts  int    // how many texts are parsed within one another
+	clause   clause // of the next program
+	piping   bool   // it is in a pipeline
 	dir      string
 	remote   bool
 	by       string              // the program that runs the next one
@@ -74,7 +85,7 @@ func newDissector() *dissector {
 // the next call.
 func (d *dissector) dissect(text, dir string) {
 	d.commands, d.accesses = d.commands[:0], d.accesses[:0]
-	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, dir: dir}
+	*d = dissector{parser: d.parser, commands: d.commands, accesses: d.accesses, source: text, dir: dir}
 	d.script(text, nil)
 }
 
@@ -84,7 +95,8 @@ func (d *dissector) script(text string, before []string) []string {
 		return nil
 	}
 	d.depth++
-	defer func() { d.depth-- }()
+	d.scripts++
+	defer func() { d.depth--; d.scripts-- }()
 	file := d.parse(text)
 	if file == nil {
 		d.broken = true
@@ -118,11 +130,32 @@ func (d *dissector) pieces(text string, before []string) []string {
 	if end := strings.IndexAny(text, "\n;|&()"); end >= 0 {
 		text = text[:end]
 	}
+	if d.scripts == 1 {
+		d.clause = clause{text, text}
+	}
 	var words []word
 	for w := range strings.FieldsSeq(text) {
 		words = append(words, word{text: strings.Trim(w, `"'`)})
 	}
 	return d.run(words, before, "")
+}
+
+// within makes a statement the clause of the programs in it, and returns a function that
+// ends this.
+func (d *dissector) within(s *syntax.Stmt) (end func()) {
+	outer, piping := d.clause, d.piping
+	if d.scripts == 1 {
+		from, to := int(s.Pos().Offset()), int(s.End().Offset())
+		text := strings.TrimRight(d.source[min(from, to):min(to, len(d.source))], "; &\n\t")
+		d.clause.statement = text
+		if !d.piping {
+			d.clause.pipeline = text
+		}
+		if b, ok := s.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
+			d.piping = true
+		}
+	}
+	return func() { d.clause, d.piping = outer, piping }
 }
 
 func (d *dissector) stmts(list []*syntax.Stmt, before []string) (programs []string) {
@@ -136,6 +169,7 @@ func (d *dissector) stmt(s *syntax.Stmt, before []string) (programs []string) {
 	if s == nil {
 		return nil
 	}
+	defer d.within(s)()
 	here := d.piped
 	d.piped = ""
 	var out []string
@@ -359,7 +393,7 @@ func (d *dissector) access(name string, write bool) {
 	if name == "" || name == "-" || d.remote {
 		return
 	}
-	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir})
+	d.accesses = append(d.accesses, access{path: name, write: write, dir: d.dir, clause: d.clause.statement})
 }
 
 // run dissects a simple command, given as words, and returns the programs it
@@ -385,7 +419,7 @@ func (d *dissector) run(words []word, before []string, here string) []string {
 			return d.run(inner, before, here)
 		}
 	}
-	c := command{program: program, dir: d.dir, before: before, by: d.by}
+	c := command{program: program, dir: d.dir, before: before, by: d.by, clause: d.clause}
 	d.by = ""
 	if program == "$()" {
 		c.inner = append(c.inner, words[0].inner...)

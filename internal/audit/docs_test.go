@@ -20,9 +20,9 @@ func TestDocs(t *testing.T) {
 	}
 	var rows strings.Builder
 	for _, r := range Rules {
-		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", r.ID, r.What, r.Why)
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, r.What, r.Why)
 	}
-	const head = "| rule | it finds a call that | why look |\n|---|---|---|\n"
+	const head = "| rule | severity | it finds a call that | why look |\n|---|---|---|---|\n"
 	before, rest, ok := strings.Cut(string(data), head)
 	_, after, ok2 := strings.Cut(rest, "\n\n")
 	if !ok || !ok2 {

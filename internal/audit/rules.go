@@ -10,12 +10,25 @@ import (
 // Rule describes calls that a reviewer should look at first. A call matches a
 // rule if a program in its shell command matches, or a file that it names.
 type Rule struct {
-	ID      string
-	What    string // completes "finds a call that ...", for people
-	Why     string // why it is worth a look
-	Program []Match
-	Files   []FileMatch
+	ID       string
+	Severity Severity
+	What     string // completes "finds a call that ...", for people
+	Why      string // why it is worth a look
+	Program  []Match
+	Files    []FileMatch
 }
+
+// Severity is how bad a call can be that matches a rule.
+type Severity int
+
+// The severities, the worst first.
+const (
+	Severe   Severity = iota // what runs is unknown, or a disk is lost
+	High                     // work or secrets are lost
+	Moderate                 // something outside the session changes
+)
+
+func (s Severity) String() string { return [...]string{"severe", "high", "moderate"}[s] }
 
 // Match is a pattern for one program in a shell command. Every field that is set
 // must match.
@@ -60,9 +73,10 @@ var (
 // not stored in the index.
 var Rules = []Rule{
 	{
-		ID:   "recursive-delete",
-		What: "deletes a directory tree, or every file in a list",
-		Why:  "a wrong path or an empty variable destroys files for good",
+		ID:       "recursive-delete",
+		Severity: High,
+		What:     "deletes a directory tree, or every file in a list",
+		Why:      "a wrong path or an empty variable destroys files for good",
 		Program: []Match{
 			{Names: []string{"rm", "grm"}, Flags: []string{"-r", "-R", "--recursive"}},
 			{Names: []string{"find", "gfind"}, Flags: []string{"-delete"}},
@@ -82,9 +96,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "forced-push",
-		What: "overwrites the history of a remote repository",
-		Why:  "the remote may lose commits made by others",
+		ID:       "forced-push",
+		Severity: High,
+		What:     "overwrites the history of a remote repository",
+		Why:      "the remote may lose commits made by others",
 		Program: []Match{
 			{Names: []string{"hg"}, Sub: []string{"push"}, Flags: []string{"-f", "--force"}},
 			{Names: []string{"gh"}, Sub: []string{"repo"}, Args: compiled(`^sync$`), Flags: []string{"--force"}},
@@ -93,9 +108,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "network-to-shell",
-		What: "downloads code and runs it unseen",
-		Why:  "nobody read the code, and it may be different next time",
+		ID:       "network-to-shell",
+		Severity: Severe,
+		What:     "downloads code and runs it unseen",
+		Why:      "nobody read the code, and it may be different next time",
 		Program: []Match{
 			{Names: interpreters, After: network},
 			{Names: []string{"eval", "source", ".", "iex", "invoke-expression", "$()"}, After: network},
@@ -106,9 +122,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "decoded-code",
-		What: "decodes code and runs it",
-		Why:  "the call does not show what ran",
+		ID:       "decoded-code",
+		Severity: Severe,
+		What:     "decodes code and runs it",
+		Why:      "the call does not show what ran",
 		Program: []Match{
 			{Names: interpreters, After: decoders},
 			{Names: []string{"eval", "source", ".", "$()"}, After: decoders},
@@ -117,9 +134,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "superuser",
-		What: "runs as another user, usually root",
-		Why:  "root can change anything on the machine",
+		ID:       "superuser",
+		Severity: High,
+		What:     "runs as another user, usually root",
+		Why:      "root can change anything on the machine",
 		Program: []Match{
 			{Names: []string{"sudo", "doas"}, Without: []string{"-V", "--version", "-l", "--list", "-k", "-K", "-v", "--validate", "--help"}},
 			{Names: []string{"su", "sudoedit", "pkexec", "run0", "runuser", "gosu", "gsudo", "runas", "visudo"}, Without: []string{"--version", "--help"}},
@@ -131,9 +149,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "world-writable",
-		What: "makes a file writable by every user",
-		Why:  "any program of any user can change the file",
+		ID:       "world-writable",
+		Severity: Moderate,
+		What:     "makes a file writable by every user",
+		Why:      "any program of any user can change the file",
 		Program: []Match{
 			{Names: []string{"chmod", "gchmod"}, Args: compiled(`^0*[0246]?[0-7][0-7][2367]$|^([ugoa]*[+=-][rwxXst]*,)*[ug]*[oa][ugoa]*[+=][rxXst]*w[rwxXst]*(,.*)?$`)},
 			{Names: []string{"mkdir", "install"}, Flags: []string{"-m", "--mode"}, Args: compiled(`^(-m=?|--mode=)?[0246]?[0-7][0-7][2367]$|^(-m=?|--mode=)?(a|o|ugo)[+=]\w*w`)},
@@ -144,9 +163,10 @@ var Rules = []Rule{
 		},
 	},
 	{
-		ID:   "disk-tool",
-		What: "formats, partitions or overwrites a disk",
-		Why:  "a wrong device name destroys a whole disk",
+		ID:       "disk-tool",
+		Severity: Severe,
+		What:     "formats, partitions or overwrites a disk",
+		Why:      "a wrong device name destroys a whole disk",
 		Program: []Match{
 			{Names: []string{"mkfs*", "mkswap", "newfs*", "wipefs", "shred", "blkdiscard", "sgdisk", "cfdisk", "gdisk", "pvremove", "vgremove", "lvremove", "pvcreate", "mke2fs", "zpool", "badblocks"},
 				Without: []string{"-V", "--version", "--help", "list", "status", "-p", "--print"}},
@@ -164,18 +184,20 @@ var Rules = []Rule{
 		Files: []FileMatch{{Write: true, Path: compiled(`^/dev/(?:r?disk|sd|hd|vd|xvd|nvme|mmcblk|mapper/|loop|md|dm-)`)}},
 	},
 	{
-		ID:   "outside-write",
-		What: "writes, moves or deletes a file outside the session's working directory",
-		Why:  "a session seldom has work outside its directory; temporary directories do not count",
+		ID:       "outside-write",
+		Severity: Moderate,
+		What:     "writes, moves or deletes a file outside the session's working directory",
+		Why:      "a session seldom has work outside its directory; temporary directories do not count",
 		Program: []Match{
 			{Names: []string{"crontab"}, Without: []string{"-l", "-V"}},
 		},
 		Files: []FileMatch{{Write: true, Outside: true}},
 	},
 	{
-		ID:   "credentials",
-		What: "reads a likely source of keys, passwords or tokens: a file, the environment, a secret store",
-		Why:  "whatever a session reads is stored in its file and sent to the model",
+		ID:       "credentials",
+		Severity: High,
+		What:     "reads a likely source of keys, passwords or tokens: a file, the environment, a secret store",
+		Why:      "whatever a session reads is stored in its file and sent to the model",
 		Program: []Match{
 			{Names: []string{"env"}},
 			{Names: []string{"printenv"}, None: true},
@@ -338,15 +360,15 @@ var byName = sync.OnceValues(func() (names, prefixes map[string][]ruleMatch) {
 	return names, prefixes
 })
 
-// matchPrograms returns the rules that any of the programs matches.
-func matchPrograms(commands []command) (set RuleSet) {
+// matchPrograms finds the rules that any of the programs matches.
+func (f *found) matchPrograms(commands []command) {
 	names, prefixes := byName()
 	for i := range commands {
 		c := &commands[i]
 		try := func(list []ruleMatch) {
 			for _, m := range list {
 				if m.matches(c) {
-					set |= 1 << m.rule
+					f.add(1<<m.rule, m.clause(c))
 				}
 			}
 		}
@@ -358,7 +380,21 @@ func matchPrograms(commands []command) (set RuleSet) {
 			}
 		}
 	}
-	return set
+}
+
+// clause is what a command that matches looks like: its statement, its pipeline if other
+// programs of that matter, or the line of its code.
+func (m *Match) clause(c *command) string {
+	switch {
+	case m.Code != nil:
+		at := m.Code().FindStringIndex(c.text)
+		from := strings.LastIndexByte(c.text[:at[0]], '\n') + 1
+		line, _, _ := strings.Cut(c.text[from:], "\n")
+		return c.program + ": " + strings.TrimSpace(line)
+	case len(m.After) > 0 || len(m.By) > 0:
+		return c.clause.pipeline
+	}
+	return c.clause.statement
 }
 
 // fileMatcher matches files against the rules. It remembers results: most files

@@ -14,6 +14,15 @@ import (
 // rulesOf returns the rules that a call matches.
 func rulesOf(t *testing.T, text string) []string {
 	t.Helper()
+	var ids []string
+	for _, f := range foundIn(t, text) {
+		ids = append(ids, f.Rule.ID)
+	}
+	return ids
+}
+
+func foundIn(t *testing.T, text string) []Found {
+	t.Helper()
 	const cwd = "/home/dev/app"
 	call := session.EntryCall{Tool: "bash", Command: []byte(strings.ReplaceAll(text, `\n`, "\n"))}
 	if rest, ok := strings.CutPrefix(text, "@"); ok {
@@ -28,7 +37,13 @@ func rulesOf(t *testing.T, text string) []string {
 	if facts.Calls[0].Broken {
 		t.Errorf("%q does not parse", text)
 	}
-	return NewEvaluator().Rules(&facts.Calls[0], string(call.Command), cwd).IDs()
+	v := NewEvaluator()
+	set := v.Rules(&facts.Calls[0], string(call.Command), cwd)
+	list := v.Found()
+	if len(list) != len(set.IDs()) {
+		t.Errorf("%q matches %v, and is found by %v", text, set.IDs(), list)
+	}
+	return list
 }
 
 // Every rule has at least ten calls that it must find and ten near misses.
@@ -236,4 +251,37 @@ func FuzzDissect(f *testing.F) {
 			t.Errorf("%q depends on what came before", s)
 		}
 	})
+}
+
+// What matches is shown, not the beginning of a long command.
+func TestClauses(t *testing.T) {
+	for _, test := range []struct{ text, rule, clause string }{
+		{"rm -rf x", "recursive-delete", "rm -rf x"},
+		{"cd /tmp && rm -rf skills && git clone u 2>&1", "recursive-delete", "rm -rf skills"},
+		{"make; (cd a; rm -rf b) && ls", "recursive-delete", "rm -rf b"},
+		{"if true; then\\n  rm -rf y # gone\\nfi", "recursive-delete", "rm -rf y"},
+		{"echo a; find . -name x | xargs -n1 rm; ls", "recursive-delete", "find . -name x | xargs -n1 rm"},
+		{"cd x && curl -s u | sudo bash -s && ls", "network-to-shell", "curl -s u | sudo bash -s"},
+		{"cd x && curl -s u | sudo bash -s && ls", "superuser", "sudo bash -s"},
+		{"ls; bash -c 'make; rm -rf z'; ls", "recursive-delete", "bash -c 'make; rm -rf z'"},
+		{"x=$(cat .env | head -1); ls", "credentials", "cat .env"},
+		{"make 2>&1 && echo hi >> /etc/hosts && ls", "outside-write", "echo hi >> /etc/hosts"},
+		{"python3 - <<'EOF'\\nimport shutil\\nshutil.rmtree('/x')\\nEOF", "recursive-delete", "python3: shutil.rmtree('/x')"},
+		{"git push origin main; git push -f &", "forced-push", "git push -f"},
+		{"@edit /etc/hosts", "outside-write", "/etc/hosts"},
+	} {
+		clause := "none"
+		for _, f := range foundIn(t, test.text) {
+			if f.Rule.ID == test.rule {
+				clause = f.Clause
+			}
+		}
+		if clause != test.clause {
+			t.Errorf("%s of %q: clause %q, want %q", test.rule, test.text, clause, test.clause)
+		}
+	}
+	long := foundIn(t, "rm -rf "+strings.Repeat("é", 1000))
+	if len(long) != 1 || len(long[0].Clause) > maxClause+len("…") || !strings.HasSuffix(long[0].Clause, "é…") {
+		t.Errorf("a long clause is %v", long)
+	}
 }

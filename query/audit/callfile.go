@@ -55,6 +55,7 @@ func (r *callRun) next(ctx context.Context, req *Request) (*CallRow, error) {
 	c := &r.facts.Calls[number]
 	row := newCallRow(r.file, c)
 	row.Rules = r.matchedRules(r.facts.Calls, number).IDs()
+	row.Matches = newMatches(r.rules.Found())
 	row.EntryID = entryID(r.outline, c.Offset)
 	if c.HasResult {
 		row.ResultEntryID = entryID(r.outline, c.Result)

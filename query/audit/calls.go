@@ -39,16 +39,44 @@ type CallRow struct {
 	Cut       bool   `json:"cut,omitempty"`
 	Command   bool   `json:"command,omitempty"` // Arguments is a shell command
 
-	Status        string   `json:"status"` // ok, error, none (no result), or missing (no call)
-	ResultEntryID string   `json:"resultEntryId,omitempty"`
-	ResultOffset  *int64   `json:"resultOffset,omitempty"`
-	ExitCode      *int32   `json:"exitCode,omitempty"`
-	Duration      *int32   `json:"durationMs,omitempty"`
-	Bytes         int64    `json:"outputBytes"`
-	Programs      []string `json:"programs,omitempty"`
-	Unparsed      bool     `json:"unparsed,omitempty"` // the shell command cannot be parsed
-	Rules         []string `json:"rules,omitempty"`
-	Result        []string `json:"result,omitempty"` // its first lines, with Request.Results
+	Status        string      `json:"status"` // ok, error, none (no result), or missing (no call)
+	ResultEntryID string      `json:"resultEntryId,omitempty"`
+	ResultOffset  *int64      `json:"resultOffset,omitempty"`
+	ExitCode      *int32      `json:"exitCode,omitempty"`
+	Duration      *int32      `json:"durationMs,omitempty"`
+	Bytes         int64       `json:"outputBytes"`
+	Programs      []string    `json:"programs,omitempty"`
+	Unparsed      bool        `json:"unparsed,omitempty"` // the shell command cannot be parsed
+	Rules         []string    `json:"rules,omitempty"`
+	Matches       []RuleMatch `json:"matches,omitempty"` // of the rules, the most severe first
+	Result        []string    `json:"result,omitempty"`  // its first lines, with Request.Results
+}
+
+// RuleMatch is a rule that a call matches, with the part of it that does.
+type RuleMatch struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Clause   string `json:"clause"` // of the shell command, or the file
+}
+
+// BySeverity sorts rules by their severity, the most severe first.
+func BySeverity(list []RuleMatch) []RuleMatch {
+	order := func(m RuleMatch) int {
+		return slices.IndexFunc(rules.Rules, func(r rules.Rule) bool { return r.ID == m.Rule })
+	}
+	return slices.SortedFunc(slices.Values(list), func(a, b RuleMatch) int {
+		i, j := order(a), order(b)
+		return cmp.Or(cmp.Compare(rules.Rules[i].Severity, rules.Rules[j].Severity), cmp.Compare(i, j))
+	})
+}
+
+// newMatches returns the rules that a call matches, the most severe first.
+func newMatches(found []rules.Found) []RuleMatch {
+	var list []RuleMatch
+	for _, f := range found {
+		list = append(list, RuleMatch{f.Rule.ID, f.Rule.Severity.String(), f.Clause})
+	}
+	return BySeverity(list)
 }
 
 // CallList is the answer of Calls. Each must be called once. All fields are final before

@@ -18,8 +18,10 @@ func newCommandsCommand(a *App) *cobra.Command {
 tools, of nested calls, and of the user. Pipes, lists, substitutions, sh -c,
 xargs, sudo and here-documents are followed.
 
---raw lists commands as typed. --risky lists the calls of any tool that a
-reviewer should see first, with the rules they match:
+--raw lists commands as typed. --risky lists the commands that a reviewer should
+see first, by the rule they match, the most severe first, with the part that
+matches. Calls of other tools are counted below them ("tools calls --risky"
+lists them); in a pipe and in JSON they are rows too. The rules:
 ` + ruleLines() + `.`,
 		Example: `pigrep tools commands
 pigrep tools commands --raw git push
@@ -34,7 +36,10 @@ pigrep tools commands --rule credentials`,
 }
 
 func runCommands(ctx context.Context, a *App, o *auditOptions) error {
-	if o.raw || o.risky || len(o.rules) > 0 {
+	switch {
+	case o.risky || len(o.rules) > 0:
+		return runRisky(ctx, a, o)
+	case o.raw:
 		return runCalls(ctx, a, o, "tools commands", false)
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
@@ -43,5 +48,19 @@ func runCommands(ctx context.Context, a *App, o *auditOptions) error {
 			return nil, err
 		}
 		return printer.NewCommandsAudit(t, o.limit.n, run.out.Look), nil
+	})
+}
+
+// runRisky lists the commands that match rules. Its records are all calls that do.
+func runRisky(ctx context.Context, a *App, o *auditOptions) error {
+	return o.answer(ctx, a, func(asking context.Context, run *auditRun) (*printer.Audit, error) {
+		if run.out.Format == printer.FormatText {
+			run.req.Limit = 0 // calls that are only counted are no rows
+		}
+		l, err := audit.Calls(asking, run.reader, run.agents, disk{}, run.req)
+		if err != nil {
+			return nil, err
+		}
+		return printer.NewRiskyAudit(ctx, l, o.limit.n, run.out.Look), nil
 	})
 }

@@ -30,10 +30,11 @@ type Audit struct {
 
 	command string
 	table   table
-	last    func() (time.Time, error) // when there was something for the last time
-	facts   any                       // a struct: JSON members before the rows; nil for none
-	sum     any                       // the total in JSON; nil for none
-	closing func(rows int) string     // the line below the rows in text
+	write   func(*text) (rows int, err error) // writes text where the table does not; may be nil
+	last    func() (time.Time, error)         // when there was something for the last time
+	facts   any                               // a struct: JSON members before the rows; nil for none
+	sum     any                               // the total in JSON; nil for none
+	closing func(rows int) string             // the line below the rows in text
 }
 
 // Empty says when there was something, for an answer that has nothing because of its
@@ -120,7 +121,11 @@ func (a *Audit) plain(p plain) (err error) {
 }
 
 func (a *Audit) text(t *text) (err error) {
-	if a.Rows, err = t.table(a.table); err != nil {
+	write := a.write
+	if write == nil {
+		write = func(t *text) (int, error) { return t.table(a.table) }
+	}
+	if a.Rows, err = write(t); err != nil {
 		return err
 	}
 	lines := []string{CoverageLine(a.Coverage, t.Now.Location())}

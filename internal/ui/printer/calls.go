@@ -36,15 +36,15 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	}
 	if risky {
 		columns[2].Title, columns[3].Title = "", ""
-		columns[5].Title, columns[5].Flex = "RULE", true
-		columns[6].Title = "" // on a line of its own
+		columns[6].Title = "" // rules and what matches them are on lines of their own
+		columns[7].Flex = true
 	}
 	return &Audit{
 		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },
 		table: &sheet[row]{columns: columns, rows: func(visit func(*row) error) error { return l.Each(ctx, visit) }, finish: func(c *row, r *sheetRow) {
 			r.below = c.Result
 			if risky {
-				r.below = append([]string{argumentsCell(c).Text}, c.Result...)
+				r.below = append(ruleLines(c, ""), c.Result...)
 			}
 			alarm(r, c.Status)
 		}},
