@@ -171,7 +171,7 @@ func (m *model) contents() contents {
 		for f, v := range map[segment.Field]string{
 			segment.FieldFile: segment.FileTerm(id.File), segment.FieldKind: string(d.Kind), segment.FieldRole: d.Role, segment.FieldTool: d.Tool,
 			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID, segment.FieldCustom: d.CustomType,
-			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
+			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldImage: d.Image, segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
 		} {
 			if v != "" {
 				c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, v, id))

@@ -220,6 +220,7 @@ func document(e *session.Entry, part int, file uint32) segment.Document {
 		Model:      e.Model,
 		CustomType: e.CustomType,
 		Error:      e.IsError,
+		Image:      segment.ImageTerm(e.Images),
 		Copy:       e.Copy,
 		Text:       p.Text,
 	}

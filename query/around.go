@@ -55,6 +55,9 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 		rank := len(tellingKinds) + 1
 		for i := range e.Parts {
 			p := &e.Parts[i]
+			if len(p.Text) == 0 {
+				continue // an image
+			}
 			r := slices.Index(tellingKinds, p.Kind)
 			if r < 0 {
 				r = len(tellingKinds)

@@ -190,6 +190,9 @@ func (s *responder) hit(w *rank.Worker, c *rank.Candidate) (*Hit, error) {
 		hit.Tool, hit.ToolCallID = part.Tool, part.ToolCallID
 		hit.IsError = e.IsError
 		hit.Provider, hit.Model, hit.CustomType = e.Provider, e.Model, e.CustomType
+		for i := range e.Images {
+			hit.Images = append(hit.Images, entry.ImageRowOf(&e.Images[i]))
+		}
 		hit.Fragment = match.NewFragment(s.req.shown(part.Text, spans))
 		if h.Tier == words.TierExact && s.found.InOtherSpelling(h, spans, exact) {
 			hit.Tier = TierParts

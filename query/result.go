@@ -2,10 +2,13 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/query/entry"
 	"pigrep/query/filter"
 	"pigrep/query/match"
 	"pigrep/query/rank"
@@ -108,19 +111,20 @@ type Hit struct {
 	Length      int          `json:"length"`
 	Part        int          `json:"part"`
 
-	Tool       string         `json:"tool,omitempty"`
-	ToolCallID string         `json:"toolCallId,omitempty"`
-	IsError    bool           `json:"isError"`
-	Provider   string         `json:"provider,omitempty"`
-	Model      string         `json:"model,omitempty"`
-	CustomType string         `json:"customType,omitempty"`
-	Branch     string         `json:"branch,omitempty"` // "active" or "abandoned"
-	InContext  bool           `json:"inContext"`
-	Label      string         `json:"label,omitempty"`
-	Copies     []Copy         `json:"copies,omitempty"`
-	TargetID   string         `json:"targetId,omitempty"` // of a label: the entry it is on
-	Fragment   match.Fragment `json:"fragment"`
-	Resume     *Resume        `json:"resume,omitempty"`
+	Tool       string           `json:"tool,omitempty"`
+	ToolCallID string           `json:"toolCallId,omitempty"`
+	IsError    bool             `json:"isError"`
+	Provider   string           `json:"provider,omitempty"`
+	Model      string           `json:"model,omitempty"`
+	CustomType string           `json:"customType,omitempty"`
+	Branch     string           `json:"branch,omitempty"` // "active" or "abandoned"
+	InContext  bool             `json:"inContext"`
+	Label      string           `json:"label,omitempty"`
+	Copies     []Copy           `json:"copies,omitempty"`
+	Images     []entry.ImageRow `json:"images,omitempty"`   // of its entry
+	TargetID   string           `json:"targetId,omitempty"` // of a label: the entry it is on
+	Fragment   match.Fragment   `json:"fragment"`
+	Resume     *Resume          `json:"resume,omitempty"`
 
 	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
 	After  []Neighbour `json:"after,omitempty"`
@@ -139,9 +143,20 @@ func (h *Hit) Lacks() (missing, elsewhere []string) {
 	return says(h.Missing), says(h.Elsewhere)
 }
 
-// Notes says, for a reader, how a hit differs from what was typed: which words it lacks,
-// has only in parts or in a similar spelling.
+// mostImages is how many images of an entry Notes describes one by one.
+const mostImages = 2
+
+// Notes says, for a reader, what the fragment of a hit does not: its images, and how it
+// differs from what was typed, that is, which words it lacks, has only in parts or in a
+// similar spelling.
 func (h *Hit) Notes() (notes []string) {
+	for i, image := range h.Images {
+		if i == mostImages && len(h.Images) > mostImages+1 {
+			notes = append(notes, fmt.Sprintf("%d more images", len(h.Images)-i))
+			break
+		}
+		notes = append(notes, cmp.Or(image.MimeType, "image")+" "+human.Bytes(int64(image.Size)))
+	}
 	if h.Tier == TierFuzzy {
 		notes = append(notes, "similar spelling")
 	}

@@ -182,7 +182,7 @@ func TestEntryFacts(t *testing.T) {
 		want        session.Entry
 	}{
 		{"user", messageLine(`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"QQ=="},{"type":"text","text":"b"},{"type":"image","mimeType":"image/jpeg"}],"timestamp":1768473003001}`),
-			session.Entry{Type: "message", Role: "user", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, MimeTypes: []string{"image/png", "image/jpeg"},
+			session.Entry{Type: "message", Role: "user", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, Images: []session.Image{{MimeType: "image/png", Size: 1}, {MimeType: "image/jpeg"}},
 				MessageTime: at("2026-01-15T10:30:03.001Z"), UserText: "a b"}},
 		{"assistant", messageLine(`{"role":"assistant","content":[],"provider":"p","model":"m"}`),
 			session.Entry{Type: "message", Role: "assistant", ID: "e", ParentID: "p", HasParent: true, Timestamp: now, Provider: "p", Model: "m"}},

@@ -89,6 +89,7 @@ type oracle struct {
 	other []string
 	texts []string // of the parts, for details
 	tool  string   // of a result
+	image bool     // there is an image
 }
 
 func (o *oracle) add(kind, text string) { o.addCall(kind, text, o.tool) }
@@ -210,6 +211,7 @@ func (o *oracle) block(kind string, v node) {
 			o.add("thinking", d.text("thinking"))
 		}
 	case "image":
+		o.image = true
 		known = []string{"mimeType"}
 		if _, isText := d.get("data").(string); isText {
 			known = append(known, "data")
@@ -240,6 +242,16 @@ func (o *oracle) content(kind string, v node) {
 	}
 }
 
+// onlyImages adds the part of an entry that has images and no other part so far.
+func (o *oracle) onlyImages(kind string) {
+	if o.image && len(o.parts) == 0 {
+		if o.tool != "" {
+			kind += "(" + o.tool + ")"
+		}
+		o.parts = append(o.parts, kind+": ")
+	}
+}
+
 func (o *oracle) unknown(d *dict, known ...string) {
 	for _, key := range d.keys {
 		if !slices.Contains(known, key) {
@@ -265,15 +277,17 @@ func (o *oracle) message(m *dict) {
 		o.content(kind, m.get("content"))
 	}
 	known := []string{"role", "id", "timestamp", "content", "details"}
+	if files, ok := m.get("attachments").(*list); ok && role == "user" {
+		for _, f := range files.elements {
+			lines := []string{f.(*dict).text("fileName"), f.(*dict).text("extractedText")}
+			o.add("prompt", strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n"))
+			o.image = o.image || strings.HasPrefix(f.(*dict).text("mimeType"), "image/")
+		}
+	}
+	o.onlyImages(kind)
 	switch role {
 	case "user":
 		known = append(known, "attachments")
-		if files, ok := m.get("attachments").(*list); ok {
-			for _, f := range files.elements {
-				lines := []string{f.(*dict).text("fileName"), f.(*dict).text("extractedText")}
-				o.add("prompt", strings.Join(slices.DeleteFunc(lines, func(s string) bool { return s == "" }), "\n"))
-			}
-		}
 	case "assistant":
 		known = append(known, "api", "provider", "model", "usage", "stopReason", "errorMessage", "responseId", "responseModel")
 		if failure := m.text("errorMessage"); failure != "" {
@@ -329,11 +343,13 @@ func expected(e *dict) []string {
 	case "custom_message":
 		known = append(known, "customType", "content", "details")
 		o.content("note", e.get("content"))
+		o.onlyImages("note")
 		o.held("details", leaves(e.get("details")))
 	case "context_edit":
 		known = append(known, "targetId", "replacement")
 		if r, ok := e.get("replacement").(*dict); ok {
 			o.content("note", r.get("content"))
+			o.onlyImages("note")
 		}
 	case "label":
 		known = append(known, "targetId", "label")

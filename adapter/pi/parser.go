@@ -176,7 +176,7 @@ func (p *parser) begin(line adapter.Line, v jsonl.Value, typ string) *session.En
 		Length:         v.End - v.Start,
 		Line:           line.Number,
 		FirstKeptIndex: -1,
-		MimeTypes:      e.MimeTypes[:0],
+		Images:         e.Images[:0],
 		Parts:          e.Parts[:0],
 	}
 	p.message = message{}

@@ -57,6 +57,9 @@ func (p *parser) writeBlocks(kind session.Kind) {
 			p.add(session.KindPrompt, b.text)
 		}
 	}
+	if len(p.entry.Parts) == 0 && len(p.entry.Images) > 0 { // without any part no search could find it
+		p.entry.Parts = append(p.entry.Parts, p.ofResult(session.Part{Kind: kind}))
+	}
 }
 
 func (p *parser) writeText(kind session.Kind, b *block) {
@@ -87,11 +90,11 @@ func cut(text []byte, n int) []byte {
 	return text[:n]
 }
 
-// writeImage records the type of an image.
+// writeImage records what is known of an image.
 func (p *parser) writeImage(b *block) {
-	if s := p.json.Name(b.mimeType); s != "" {
-		p.entry.MimeTypes = append(p.entry.MimeTypes, s)
-	}
+	image := p.image(b)
+	image.Base64 = nil
+	p.entry.Images = append(p.entry.Images, image)
 }
 
 func (p *parser) writeCall(c *call) {
@@ -178,17 +181,22 @@ func (p *parser) add(kind session.Kind, text []byte) {
 	p.addPart(session.Part{Kind: kind, Text: text})
 }
 
-// addPart adds a part, unless its text is empty. The parts of a tool result name
-// its tool and the call that it answers.
+// addPart adds a part, unless its text is empty.
 func (p *parser) addPart(part session.Part) {
 	if len(part.Text)+len(part.JSON) == 0 {
 		return
 	}
 	p.unsure = p.unsure || p.missing
+	p.entry.Parts = append(p.entry.Parts, p.ofResult(part))
+}
+
+// ofResult returns a part that, in a tool result, names its tool and the call that it
+// answers.
+func (p *parser) ofResult(part session.Part) session.Part {
 	if p.entry.Role == session.RoleToolResult {
 		part.Tool, part.ToolCallID = p.entry.Tool, p.entry.ToolCallID
 	}
-	p.entry.Parts = append(p.entry.Parts, part)
+	return part
 }
 
 // details adds the strings of details that no part so far contains.

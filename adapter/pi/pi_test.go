@@ -16,7 +16,7 @@ import (
 // clone copies what a parser hands out.
 func clone(e *session.Entry) session.Entry {
 	c := *e
-	c.MimeTypes = slices.Clone(e.MimeTypes)
+	c.Images = slices.Clone(e.Images)
 	c.Parts = slices.Clone(e.Parts)
 	for i := range c.Parts {
 		c.Parts[i].Text = slices.Clone(c.Parts[i].Text)

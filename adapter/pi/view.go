@@ -66,12 +66,12 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 		case thinkingBlock:
 			shown.Kind = session.KindThinking
 		case imageBlock:
-			shown.Image = p.viewImage(b)
+			shown.Image = new(p.image(b))
 		case callBlock:
 			shown.Kind, shown.Call = session.KindCall, p.viewCall(&b.call)
 		case fileBlock:
 			if !b.withText {
-				shown.Image = p.viewImage(b)
+				shown.Image = new(p.image(b))
 			}
 		}
 		if len(shown.Text) > 0 || shown.Image != nil || shown.Call != nil {
@@ -81,8 +81,9 @@ func (p *parser) viewBlocks(view *session.View, kind session.Kind) (done map[ses
 	return map[session.Kind]bool{kind: true, session.KindThinking: true, session.KindCall: true}
 }
 
-func (p *parser) viewImage(b *block) *session.Image {
-	image := &session.Image{MimeType: p.json.Name(b.mimeType)}
+// image returns what is known of an image.
+func (p *parser) image(b *block) session.Image {
+	image := session.Image{MimeType: p.json.Name(b.mimeType)}
 	if p.json.Kind(b.data) == '"' {
 		raw := p.json.Raw(b.data)
 		image.Base64 = raw[1 : len(raw)-1]

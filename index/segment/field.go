@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	engine "github.com/blevesearch/bleve_index_api"
+
+	"pigrep/internal/session"
 )
 
 // Field names a field of the index.
@@ -26,6 +28,7 @@ const (
 	FieldCustom    Field = "custom" // customType
 	FieldEntry     Field = "eid"    // entry id, on the first part of an entry only
 	FieldFlag      Field = "flag"   // FlagError, FlagCut
+	FieldImage     Field = "image"  // the type of the entry's first image, or UnknownImage
 	FieldEntryHash Field = "copy"   // EntryHashTerm of the entry; duplicates share it
 )
 
@@ -44,6 +47,9 @@ const (
 	FlagError = "error" // the document reports a failure
 	FlagCut   = "cut"   // some term of the text was longer than analysis.MaxTerm and cut
 )
+
+// UnknownImage is the value of FieldImage for an image without a type.
+const UnknownImage = "image"
 
 // MaxKeyword is the length in bytes at which keywords are cut.
 const MaxKeyword = 256
@@ -82,6 +88,7 @@ var keywords = []keyword{
 		}
 		return ""
 	}},
+	{FieldImage, keywordOptions, func(d *Document) string { return d.Image }},
 	{FieldEntryHash, uniqueOptions | engine.DocValues, func(d *Document) string { return EntryHashTerm(d.Copy) }},
 }
 
@@ -121,6 +128,14 @@ func (f Field) Options() engine.FieldIndexingOptions {
 		}
 	}
 	return textOptions
+}
+
+// ImageTerm returns the term of FieldImage for the images of an entry, "" for none.
+func ImageTerm(images []session.Image) string {
+	if len(images) == 0 {
+		return ""
+	}
+	return cmp.Or(images[0].MimeType, UnknownImage)
 }
 
 // FileTerm returns the term of FieldFile for a file number.

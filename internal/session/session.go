@@ -73,7 +73,7 @@ type Entry struct {
 	Tool       string // toolResult: the tool's name
 	ToolCallID string // toolResult: the call it answers
 	CustomType string
-	MimeTypes  []string // of the entry's images, in order
+	Images     []Image // in order, without their data
 
 	TargetID string // label, leaf, context_edit: the entry it is about
 	Label    string // label entries; "" clears
@@ -91,7 +91,7 @@ type Entry struct {
 
 // Part is one searchable piece of an entry.
 //
-// If only some texts are wanted, a text that is one string of the file comes as JSON,
+// A part of an entry with nothing but images has no text. If only some texts are wanted, a text that is one string of the file comes as JSON,
 // without its quotes, and is not decoded. Other parts without wanted text have neither.
 type Part struct {
 	Kind       Kind

@@ -50,6 +50,9 @@ type ImageRow struct {
 	Size     int    `json:"size"`
 }
 
+// ImageRowOf returns the row of an image.
+func ImageRowOf(i *session.Image) ImageRow { return ImageRow{i.MimeType, i.Size} }
+
 // Row returns the entry in JSON. focus marks the requested entry.
 func (e *Entry) Row(focus bool) Row {
 	r := Row{
@@ -63,11 +66,14 @@ func (e *Entry) Row(focus bool) Row {
 		if b := &e.View.Blocks[i]; b.Call != nil {
 			calls = append(calls, b.Call)
 		} else if b.Image != nil {
-			r.Images = append(r.Images, ImageRow{b.Image.MimeType, b.Image.Size})
+			r.Images = append(r.Images, ImageRowOf(b.Image))
 		}
 	}
 	for i := range e.Parts {
 		p := &e.Parts[i]
+		if len(p.Text) == 0 {
+			continue // an image
+		}
 		part := PartRow{Part: i, Kind: p.Kind, Text: string(p.Text), Tool: p.Tool, ToolCallID: p.ToolCallID}
 		if p.Kind == session.KindCall && len(calls) > 0 {
 			// Calls without a name and arguments have no part.

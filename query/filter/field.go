@@ -46,9 +46,16 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 			f.addKeyword(segment.FieldFlag, []string{segment.FlagError})
 		case "named":
 			f.sessions = append(f.sessions, func(s *session.Summary) bool { return s.Name != "" })
+		case "image":
+			f.addImage()
 		default:
-			return nil, fmt.Errorf("is: knows %s only", strings.Join(syntax.LookupField("is").Values, ", "))
+			return nil, notAmong("is")
 		}
+	case "has":
+		if value != "image" {
+			return nil, notAmong("has")
+		}
+		f.addImage()
 	case "title":
 		part := analysis.Fold(value)
 		f.sessions = append(f.sessions, func(s *session.Summary) bool {
@@ -91,4 +98,9 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 		return nil, fmt.Errorf("there is no field %q", n.Name)
 	}
 	return f, nil
+}
+
+// notAmong is the error of a value that is not among those of a field.
+func notAmong(field string) error {
+	return fmt.Errorf("%s: knows %s only", field, strings.Join(syntax.LookupField(field).Values, ", "))
 }

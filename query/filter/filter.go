@@ -139,6 +139,11 @@ func (f *Filter) addKeyword(field segment.Field, values []string) {
 	}})
 }
 
+// addImage lets through entries with images, of any type.
+func (f *Filter) addImage() {
+	f.keywords = append(f.keywords, keywordTest{segment.FieldImage, func(string) bool { return true }})
+}
+
 func (f *Filter) addModels(values []string) {
 	f.keywords = append(f.keywords, keywordTest{segment.FieldModel, func(name string) bool { return IsModel(name, values) }})
 }
@@ -347,6 +352,8 @@ func keyword(f segment.Field, e *session.Entry, p *session.Part) string {
 		return p.Tool
 	case segment.FieldModel:
 		return modelName(e.Provider, e.Model)
+	case segment.FieldImage:
+		return segment.ImageTerm(e.Images)
 	case segment.FieldFlag:
 		if e.IsError {
 			return segment.FlagError

@@ -148,7 +148,7 @@ func (w *worker) buffer(n int) []byte {
 func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 	for i := range e.Parts {
 		p := &e.Parts[i]
-		if !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
+		if len(p.Text)+len(p.JSON) == 0 || !w.filter.Part(e, p, at) || w.branch != "" && !w.branches.Contains(e.Offset, w.branch) {
 			continue
 		}
 		text, matched, blocks := p.Text, 0, []block(nil)

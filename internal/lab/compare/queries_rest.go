@@ -33,6 +33,7 @@ var sessionMakers = []maker{
 			ask("--", w, "-kind:result")
 		}
 		ask("is:named")
+		ask("has:image")
 		ask("is:error", "branch:abandoned")
 		ask("kind:nothing")
 		ask("zzzznothing")

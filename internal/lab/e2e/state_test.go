@@ -55,7 +55,7 @@ func options(dir, root string) indexer.Options {
 // fields are those whose terms make up the state of an index.
 var fields = []segment.Field{
 	segment.FieldText, segment.FieldKind, segment.FieldRole, segment.FieldTool, segment.FieldProvider, segment.FieldModel,
-	segment.FieldCustom, segment.FieldEntry, segment.FieldFlag, segment.FieldEntryHash,
+	segment.FieldCustom, segment.FieldEntry, segment.FieldFlag, segment.FieldImage, segment.FieldEntryHash,
 }
 
 // state writes down everything an index says, in a form that does not depend on

@@ -223,7 +223,7 @@ func (l *Library) AddTo(b *index.Batch, path, text string) {
 				p := &e.Parts[k]
 				d := segment.Document{
 					ID: segment.ID{File: rec.File, Offset: e.Offset, Part: k}, Kind: p.Kind, Role: e.Role, Tool: p.Tool,
-					Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Copy: e.Copy, Text: p.Text,
+					Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Error: e.IsError, Image: segment.ImageTerm(e.Images), Copy: e.Copy, Text: p.Text,
 				}
 				if k == 0 {
 					d.EntryID = e.ID

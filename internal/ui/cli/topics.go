@@ -174,6 +174,7 @@ var hitFields = [][2]string{
 	{"line, offset, length", "position of the entry's JSON object: line (from 1), byte offset and length"},
 	{"fragment", "text and spans: matched byte ranges as [start, end)"},
 	{"branch, inContext", "active or abandoned; false if a compaction or a branch dropped it"},
+	{"images", "type and size in bytes of each image of the entry"},
 	{"targetId", "of a label: the labelled entry"},
 	{"before, after", "with -B, -A or -C: entries around the hit, on its branch"},
 	{"explain", "with --explain: the factors of the score, and the weight of each word"},
