@@ -30,6 +30,7 @@ type finding struct {
 	asked   string // what the running job looks for
 	from    int    // the entry that was read when it began
 	back    position
+	fresh   bool // the text was changed: show its first match as if it had been typed at once
 }
 
 func (f *finding) text() string { return f.line.text }
@@ -136,7 +137,7 @@ func (m *Model) findCame(msg foundMsg) tea.Cmd {
 		f.nth = min(f.nth, f.current().Matches-1)
 		return nil
 	}
-	f.at = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= f.from }))
+	f.at, f.fresh = max(0, slices.IndexFunc(f.found, func(e Found) bool { return e.Entry >= f.from })), true
 	return m.goFound()
 }
 
@@ -156,6 +157,9 @@ func (m *Model) goFound() tea.Cmd {
 		return nil
 	}
 	want := p.want
+	if p.find.fresh {
+		want.Folds = p.find.back.Folds
+	}
 	if open, _ := want.Unfolded(c.Entry); !open && !want.All {
 		want.Folds = setFold(want.Folds, c.Entry, true)
 	}
@@ -190,6 +194,11 @@ func (p *preview) toFound() {
 			}
 		}
 	}
+	if above, ok := p.starts[p.find.back.entry]; ok && p.find.fresh {
+		p.top = above + p.find.back.offset
+		p.clamp()
+	}
+	p.find.fresh = false
 	line := start
 	p.find.mark.line = -1
 	if len(places) > 0 {
