@@ -56,6 +56,7 @@ type App struct {
 	final      bool                        // the command cannot run again: it has written results or read stdin
 	mayRebuild bool                        // the command opened the index to read it, and may rebuild it
 	rebuild    bool                        // the command runs again, because it found the index damaged
+	kept       string                      // what an interrupted update has indexed; "" if none was interrupted
 	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
 
 	log   *slog.Logger // of this run, for all goroutines; nil without --verbose

@@ -88,7 +88,10 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return indexProblem(err)
+		if res.Lag.Files > 0 {
+			a.warn("%s", keptText(res))
+		}
+		return updateProblem(err)
 	}
 	a.warnUnusable(res.Errors)
 	x := &printer.Index{

@@ -115,6 +115,9 @@ func (a *App) report(err error) {
 		f = printer.Failure{Code: p.code, Message: p.Error(), Hint: p.hint, Candidates: p.candidates}
 	} else if errors.Is(err, context.Canceled) {
 		f = printer.Failure{Code: codeStopped, Message: "interrupted", Hint: "run it again; the text indexed so far is kept"}
+		if a.kept != "" {
+			f.Hint = a.kept + "; run it again to go on"
+		}
 	}
 	if f.Hint == "" {
 		f.Hint = hintFor(err)

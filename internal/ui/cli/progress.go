@@ -111,7 +111,7 @@ func (p *progressLines) end() {
 	switch {
 	case !p.told(at):
 	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
-		p.app.warn("stopped with %s of %s indexed", human.Bytes(at.Committed), human.Bytes(at.BytesTotal))
+		// It was stopped: keptText has what a search finds.
 	default:
 		p.app.warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
 	}

@@ -142,6 +142,15 @@ func indexProblem(err error) error {
 	return &problem{code: codeIO, message: "open the index", err: err, hint: indexHint(err)}
 }
 
+// updateProblem adds hints to an error of updating the index.
+func updateProblem(err error) error {
+	problem, ok := errors.AsType[*problem](indexProblem(err))
+	if ok && problem.code == codeIO {
+		problem.message = "update the index"
+	}
+	return problem
+}
+
 // indexHint returns what to do if the index directory cannot be used.
 func indexHint(err error) string {
 	const another = ", or use another directory: --index-dir DIR"

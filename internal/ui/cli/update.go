@@ -57,6 +57,9 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	res, err := indexer.Update(ctx, opt)
 	a.logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
 		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
+	if ctx.Err() != nil {
+		a.kept = keptText(res)
+	}
 	return res, err
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -14,6 +15,21 @@ import (
 func lagText(lag indexer.Lag) string {
 	size := human.Bytes(lag.Bytes)
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
+}
+
+// keptText says what an update that did not end has indexed. With lagText it adds up to all
+// files.
+func keptText(res *indexer.Result) string {
+	var all indexer.Lag
+	if res.Found != nil {
+		all = indexer.Behind(res.Found, nil)
+	}
+	have := indexer.Lag{}
+	if res.Reader != nil {
+		have.Files, have.Bytes = max(0, all.Files-res.Lag.Files), max(0, all.Bytes-res.Lag.Bytes)
+	}
+	return fmt.Sprintf("%s of %s (%s of %s) are indexed and searchable", human.Number(have.Files),
+		human.Plural(all.Files, "session file", "session files"), human.Bytes(have.Bytes), human.Bytes(all.Bytes))
 }
 
 // warnUnwritten warns that this process can read the index, but not write it.

@@ -3,10 +3,13 @@ package program
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -76,7 +79,7 @@ func TestFullDisk(t *testing.T) {
 		// No file may grow beyond the limit, which looks to the program as a
 		// full disk does.
 		script := fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, 2*kilobytes)
-		cmd := exec.Command("sh", append([]string{"-c", script, binary(t), "index", "--quiet"}, where(dir)...)...)
+		cmd := exec.Command("sh", append([]string{"-c", script, binary(t), "index"}, where(dir)...)...)
 		cmd.Env, cmd.Dir = command(t, home).Env, home
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
@@ -84,6 +87,18 @@ func TestFullDisk(t *testing.T) {
 		text := stderr.String()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(text, "file too large") || strings.Contains(text, "goroutine ") {
 			t.Errorf("indexing with files of at most %d kB: %v\n%.2000s", kilobytes, err, text)
+		}
+		// What it says is indexed and what status says is missing add up to all files.
+		var indexed, files int
+		if m := regexp.MustCompile(`(?m)^pigrep: (\d+) of (\d+) session files? .* indexed and searchable$`).FindStringSubmatch(text); m == nil {
+			t.Errorf("with files of at most %d kB nothing says what is indexed:\n%.2000s", kilobytes, text)
+		} else {
+			indexed, _ = strconv.Atoi(m[1])
+			files, _ = strconv.Atoi(m[2])
+		}
+		var status struct{ Index struct{ PendingFiles int } }
+		if out, err := command(t, home, append([]string{"status", "--json"}, where(dir)...)...).Output(); json.Unmarshal(out, &status) != nil || indexed+status.Index.PendingFiles != files {
+			t.Errorf("with files of at most %d kB %d of %d files are indexed, and %d are pending (%v)", kilobytes, indexed, files, status.Index.PendingFiles, err)
 		}
 		if diff := cmp.Diff(want, answers(t, home, where(dir), queries)); diff != "" {
 			t.Errorf("answers of a fresh index (-) and of one that lacked space at %d kB (+):\n%.2000s", kilobytes, diff)
