@@ -29,6 +29,14 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	return resp, explain(ctx, in, req, found, resp)
 }
 
+// Counts says how many hits a request has.
+type Counts = rank.Counts
+
+// Count counts the hits of a request.
+func Count(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Source, req Request) (Counts, error) {
+	return count(ctx, rank.Input{Reader: r, Adapter: a, Files: src}, req)
+}
+
 // Resolve compiles the text and the filters of a request, and looks the words up.
 func (r *Request) Resolve(ctx context.Context, reader *index.Reader, a adapter.Adapter, src entry.Source) (in rank.Input, err error) {
 	q, err := words.Compile(r.Text, r.Env)

@@ -39,7 +39,7 @@ func newTUIBackend(ctx context.Context, a *App, o *tuiOptions, p *location) *tui
 
 func (b *tuiBackend) backend() tui.Backend {
 	return tui.Backend{
-		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.count, Text: b.text, Facets: b.facets,
+		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.count, Text: b.text, Facets: b.facets, Count: b.hits,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}
 }
@@ -117,6 +117,15 @@ func (b *tuiBackend) facets(context.Context) ([]sessions.Facet, error) {
 	}
 	defer give()
 	return sessions.Facets(x.reader)
+}
+
+func (b *tuiBackend) hits(ctx context.Context, req query.Request) (n query.Counts, err error) {
+	x, give, err := b.open()
+	if err != nil {
+		return n, err
+	}
+	defer give()
+	return query.Count(ctx, x.reader, b.location.agents, disk{}, req)
 }
 
 // target opens the session and the entry of a place.

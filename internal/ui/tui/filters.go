@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -81,7 +83,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 		c := choice{label: terminal.Clean(f.Value), value: f.Field + ":" + f.Value, deep: field == ""}
 		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
 			c.note = name
-		} else if f.Count > 0 {
+		} else if f.Count > 0 && m.isEmpty() {
 			c.note = human.Plural(f.Count, f.Unit, f.Unit+"s")
 		}
 		c.on = slices.Contains(syntax.FieldValues(m.query.text, f.Field), f.Value)
@@ -95,26 +97,117 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 			title += " by " + f.label
 		}
 	}
-	menu := newMenu(title, "none in these sessions", choices, func(m *Model, c choice) {
-		for _, f := range facetFields {
-			if c.value == f.field {
-				m.menu = m.filterMenu(f.field, facets)
-				return
-			}
+	facetOf := func(c choice) (sessions.Facet, bool) {
+		i := slices.IndexFunc(facets, func(f sessions.Facet) bool { return c.value == f.Field+":"+f.Value })
+		if i < 0 {
+			return sessions.Facet{}, false
 		}
-		for _, f := range facets {
-			if c.value == f.Field+":"+f.Value {
-				m.setFilter(f)
-			}
+		return facets[i], true
+	}
+	menu := newMenu(title, "none in these sessions", choices, func(m *Model, c choice) tea.Cmd {
+		if f, ok := facetOf(c); ok {
+			m.setFilter(f)
+			return nil
 		}
+		m.menu = m.filterMenu(c.value, facets)
+		return m.countFacets(c.value, facets)
 	})
 	if field != "" {
+		menu.mark = func(m *Model, c choice) {
+			if f, ok := facetOf(c); ok {
+				m.toggleFilter(f)
+			}
+			for _, list := range [][]choice{menu.choices, menu.shown} {
+				for i := range list {
+					f, _ := facetOf(list[i])
+					list[i].on = slices.Contains(syntax.FieldValues(m.query.text, field), f.Value)
+				}
+			}
+		}
 		menu.back = func(m *Model) bool {
 			m.menu = m.filterMenu("", facets)
 			return true
 		}
 	}
 	return menu
+}
+
+// countedMsg has the hits of the current query with each value of a field.
+type countedMsg struct {
+	menu  *menu
+	notes map[string]string // by the value of the choice
+}
+
+// countTime is the most time for counting the hits of values; the others stay without.
+const countTime = time.Second
+
+// countFacets counts the hits that the current query would have with each value of a field.
+// Without a query, facets have their numbers already.
+func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
+	if m.isEmpty() {
+		return nil
+	}
+	text, req, now := m.query.text, m.narrow(m.request), m.options.Now
+	req.Env.Now = now()
+	count, menu := m.options.Count, m.menu
+	ctx, cancel := context.WithTimeout(m.ctx, countTime)
+	return command(func() tea.Msg {
+		defer cancel()
+		msg := countedMsg{menu, make(map[string]string)}
+		for _, f := range facets {
+			if f.Field != field {
+				continue
+			}
+			r := req
+			r.Text = syntax.SetField(text, field, f.Value)
+			if field == "kind" && !scopeOf(r).Holds(session.Kind(f.Value)) {
+				r.Scope = scope.All
+			}
+			n, err := count(ctx, r)
+			if err != nil { // in time, or of the index; the hits show which
+				break
+			}
+			note := human.Plural(n.Total, "hit", "hits")
+			if n.Total == 0 && n.TotalAny > 0 {
+				note = human.Number(n.TotalAny) + " partial"
+			}
+			msg.notes[f.Field+":"+f.Value] = note
+		}
+		return msg
+	})
+}
+
+// counted adds the numbers to the menu, if it is still open.
+func (m *Model) counted(msg countedMsg) {
+	if m.menu != msg.menu {
+		return
+	}
+	for _, list := range [][]choice{m.menu.choices, m.menu.shown} {
+		for i := range list {
+			if note, ok := msg.notes[list[i].value]; ok {
+				list[i].note = note
+				if name, ok := dateNames[list[i].label]; ok {
+					list[i].note = name + " · " + note
+				}
+			}
+		}
+	}
+}
+
+// toggleFilter adds a value to those of its field, or takes it away. A field that has one
+// value changes it.
+func (m *Model) toggleFilter(f sessions.Facet) {
+	values := syntax.FieldValues(m.query.text, f.Field)
+	row := syntax.LookupField(f.Field)
+	switch i := slices.Index(values, f.Value); {
+	case i >= 0:
+		values = slices.Delete(values, i, i+1)
+	case row != nil && row.Many:
+		values = append(values, f.Value)
+	default:
+		values = []string{f.Value}
+	}
+	m.setField(f.Field, values...)
 }
 
 // setFilter writes a filter into the query in place of the values that its field has. The same

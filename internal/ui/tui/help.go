@@ -103,7 +103,11 @@ func (m *Model) hints() []key.Binding {
 	case inHelp:
 		return []key.Binding{fixedHint("Esc", "back")}
 	case inMenu:
-		return []key.Binding{fixedHint("Enter", "choose"), fixedHint("Esc", "back")}
+		hints := []key.Binding{fixedHint("Enter", "choose"), fixedHint("Esc", "back")}
+		if m.menu.mark != nil {
+			hints = append(hints, m.hint("mark", "choose several"))
+		}
+		return hints
 	case inFind:
 		return []key.Binding{fixedHint("Enter", "done"), fixedHint("Esc", "cancel")}
 	case inPreview:

@@ -250,6 +250,13 @@ func fake() Backend {
 				{Field: "after", Value: "1w"}, {Field: "branch", Value: "abandoned"},
 			}, nil
 		},
+		Count: func(ctx context.Context, req query.Request) (query.Counts, error) {
+			n := query.Counts{Total: len(req.Text), TotalAny: 100}
+			if strings.Contains(req.Text, "system") {
+				n.Total = 0
+			}
+			return n, ctx.Err()
+		},
 		Resume: func(_ context.Context, p Place) (*Resume, error) {
 			r := &Resume{Dir: "/home/u", Argv: []string{"pi", "--session", p.Path}, Command: "cd /home/u && pi --session " + p.Path}
 			switch p.Path {

@@ -77,7 +77,8 @@ func init() {
 		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
 		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
 
-		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch", nil, (*Model).openFilters},
+		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
+		{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},
 		{groupSearch, "all-words", []string{"f5", "alt+a"}, inMain, "only hits with every word, or those with some words too", nil, (*Model).toggleAllWords},
 		{groupSearch, "here", []string{"f6", "alt+h"}, inMain, "only sessions of this directory, or of all", nil, (*Model).toggleHere},
 		{groupSearch, "this-session", []string{"f7", "alt+s"}, inMain, "only the selected session, or all", nil, (*Model).toggleSession},

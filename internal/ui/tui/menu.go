@@ -3,6 +3,8 @@ package tui
 import (
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"pigrep/internal/terminal"
 )
 
@@ -10,8 +12,10 @@ import (
 type menu struct {
 	title   string
 	choices []choice
-	choose  func(m *Model, c choice) // the action of Enter, after the menu was closed
-	back    func(m *Model) bool      // the action of Esc; nil, or a result of false, closes the menu
+	choose  func(m *Model, c choice) tea.Cmd // the action of Enter, after the menu was closed
+	mark    func(m *Model, c choice)         // the action of Tab, which chooses several; nil for none
+	back    func(m *Model) bool              // the action of Esc; nil, or a result of false, closes the menu
+	marked  bool                             // Tab has chosen something
 
 	narrow input
 	shown  []choice
@@ -30,7 +34,7 @@ type choice struct {
 	deep  bool   // hidden until the list is narrowed
 }
 
-func newMenu(title, empty string, choices []choice, choose func(*Model, choice)) *menu {
+func newMenu(title, empty string, choices []choice, choose func(*Model, choice) tea.Cmd) *menu {
 	m := &menu{title: title, empty: empty, choices: choices, choose: choose}
 	m.filter()
 	return m
@@ -54,6 +58,40 @@ next:
 		m.shown = append(m.shown, c)
 	}
 	m.move(0)
+}
+
+// choose applies the selected choice of the menu. After Tab, all that is chosen applies already.
+func (m *Model) choose() tea.Cmd {
+	menu := m.menu
+	if len(menu.shown) == 0 {
+		return nil
+	}
+	m.menu = nil
+	if menu.marked {
+		return nil
+	}
+	before := m.query.text
+	cmd := menu.choose(m, menu.shown[menu.at])
+	if m.query.text == before {
+		return cmd
+	}
+	return tea.Batch(cmd, m.changed())
+}
+
+// mark chooses one more, or takes back a choice, and goes on to the next.
+func (m *Model) mark() tea.Cmd {
+	menu := m.menu
+	if menu.mark == nil || len(menu.shown) == 0 {
+		return nil
+	}
+	before := m.query.text
+	menu.mark(m, menu.shown[menu.at])
+	menu.marked = true
+	menu.move(1)
+	if m.query.text == before {
+		return nil
+	}
+	return m.changed()
 }
 
 func (m *menu) move(n int) { m.at = max(0, min(len(m.shown)-1, m.at+n)) }

@@ -143,6 +143,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.stateChanged(msg)
 	case facetsMsg:
 		m.facetsCame(msg)
+	case countedMsg:
+		m.counted(msg)
 	case historyMsg:
 		m.history.queries = msg
 	case resumeMsg:
@@ -345,11 +347,13 @@ func (m *Model) nextScope() tea.Cmd {
 }
 
 // scope returns the current scope.
-func (m *Model) scope() scope.Scope {
-	if m.request.Scope == "" {
+func (m *Model) scope() scope.Scope { return scopeOf(m.request) }
+
+func scopeOf(r query.Request) scope.Scope {
+	if r.Scope == "" {
 		return scope.Default
 	}
-	return m.request.Scope
+	return r.Scope
 }
 
 func (m *Model) nextSort() tea.Cmd {
@@ -404,21 +408,6 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 		return m.selected()
 	}
 	return nil
-}
-
-// choose applies the selected choice of the menu.
-func (m *Model) choose() tea.Cmd {
-	menu := m.menu
-	if len(menu.shown) == 0 {
-		return nil
-	}
-	m.menu = nil
-	before := m.query.text
-	menu.choose(m, menu.shown[menu.at])
-	if m.query.text == before {
-		return nil
-	}
-	return m.changed()
 }
 
 // quoted returns a text in quotes, for a message.

@@ -397,6 +397,36 @@ func TestCancelledIsNotShown(t *testing.T) {
 	}
 }
 
+// The filters say how many hits each value would leave, and take several values of a field.
+func TestFilters(t *testing.T) {
+	var counted []query.Request
+	b := fake()
+	b.Count = func(_ context.Context, req query.Request) (query.Counts, error) {
+		counted = append(counted, req)
+		return query.Counts{Total: len(counted)}, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token tool:bash"}, 80, 24)
+	d.keys("f2", "enter")
+	if len(counted) != 3 || counted[1].Text != "token tool:bash kind:call" || counted[2].Scope != "all" {
+		t.Errorf("counted %+v", counted)
+	}
+	if screen := plainScreen(d.Model); !strings.Contains(screen, "call  2 hits") || !strings.Contains(screen, "Tab choose several") {
+		t.Errorf("the filters do not show their hits:\n%s", screen)
+	}
+	d.keys("tab", "tab")
+	if screen := plainScreen(d.Model); strings.Count(screen, "✓") != 2 {
+		t.Errorf("two values are not marked:\n%s", screen)
+	}
+	d.keys("enter")
+	if d.menu != nil || d.query.text != "token tool:bash kind:prompt,call" || d.search.shown != d.query.text {
+		t.Errorf("after Tab on two values: %q, shown %q", d.query.text, d.search.shown)
+	}
+	d.keys("f2", "enter", "tab", "esc", "esc")
+	if d.query.text != "token tool:bash kind:call" {
+		t.Errorf("Tab on a marked value leaves %q", d.query.text)
+	}
+}
+
 func TestMouse(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 120, 30)
 	d.send(tea.MouseClickMsg{X: 5, Y: 5, Button: tea.MouseLeft}) // the second hit

@@ -61,6 +61,8 @@ type Backend struct {
 	Text func(context.Context, Place) (string, error)
 	// Facets lists the values that filters can have.
 	Facets func(context.Context) ([]sessions.Facet, error)
+	// Count counts the hits of a request.
+	Count func(context.Context, query.Request) (query.Counts, error)
 	// Resume returns the command that resumes the session, after checking that it
 	// would do what the user expects.
 	Resume func(context.Context, Place) (*Resume, error)
