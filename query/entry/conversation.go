@@ -19,6 +19,7 @@ type Conversation struct {
 	Record *session.Record
 	Tree   *session.Tree
 	Redact bool // mask secrets in entries
+	Facts  bool // read the facts of entries too
 
 	reader Reader
 }
@@ -91,6 +92,7 @@ func (c *Conversation) read(i int) (*Entry, error) {
 		Labelled: c.Record.Labels[n.ID], Time: c.Record.TimeOf(n),
 	}
 	c.reader.buf = nil // the last entry uses the old one
+	c.reader.Facts = c.Facts
 	err := c.reader.View(RefOf(n), Identity{ID: n.ID}, func(parsed *session.Entry, view *session.View) {
 		e.Entry, e.View = *parsed, view
 	})

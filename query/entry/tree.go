@@ -17,81 +17,87 @@ type TreeRow struct {
 	Leaf    bool // the current leaf
 }
 
-// TreeRows walks the tree of a conversation. The main line is the active branch, or the
-// one written to last; a branch off is walked to its end before its parent continues.
-// Unless all is set, only landmarks are read and shown: prompts, the replies before
-// them, summaries, labelled entries, forks and the ends of branches.
+// A Step is an entry of a walk through a tree.
+type Step struct {
+	Entry  int  // its index in the file
+	Depth  int  // 0 on the main line, one more for each branch off
+	Starts bool // the first entry of a branch off
+}
+
+// Steps walks the tree of a conversation. The main line is the active branch, or the one
+// written to last; a branch off is walked to its end before its parent continues.
+func (c *Conversation) Steps() []Step {
+	roots := c.Tree.Roots()
+	main := -1
+	for _, r := range roots {
+		if c.Tree.Active(r) {
+			main = r
+		}
+	}
+	if main < 0 && len(roots) > 0 {
+		main = roots[len(roots)-1]
+	}
+	var stack, walk []Step
+	if main >= 0 {
+		stack = append(stack, Step{main, 0, false}) // after other roots, as after branches off
+	}
+	for i := len(roots) - 1; i >= 0; i-- {
+		if roots[i] != main {
+			stack = append(stack, Step{roots[i], 1, true})
+		}
+	}
+	for len(stack) > 0 {
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		walk = append(walk, s)
+		next := c.Tree.Main(s.Entry)
+		if next < 0 {
+			continue
+		}
+		stack = append(stack, Step{next, s.Depth, false})
+		children := c.Tree.Children(s.Entry)
+		for i := len(children) - 1; i >= 0; i-- {
+			if children[i] != next {
+				stack = append(stack, Step{children[i], s.Depth + 1, true})
+			}
+		}
+	}
+	return walk
+}
+
+// TreeRows reads the entries of Steps. Unless all is set, only landmarks are read and
+// shown: prompts, the replies before them, summaries, labelled entries, forks and the
+// ends of branches.
 func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 	return func(yield func(*TreeRow, error) bool) {
-		type step struct {
-			at, depth int
-			starts    bool
-		}
-		var stack []step
-		roots := c.Tree.Roots()
-		main := -1
-		for _, r := range roots {
-			if c.Tree.Active(r) {
-				main = r
-			}
-		}
-		if main < 0 && len(roots) > 0 {
-			main = roots[len(roots)-1]
-		}
-		for i := len(roots) - 1; i >= 0; i-- {
-			if roots[i] != main {
-				stack = append(stack, step{roots[i], 1, true})
-			}
-		}
-		if main >= 0 {
-			// Other roots come first, as branches off do.
-			stack = append([]step{{main, 0, false}}, stack...)
-		}
-		skipped, leaf := 0, c.Tree.Leaf()
-		var gap TreeRow
+		var gap TreeRow // the entries skipped since the last row
 		flush := func() bool {
-			if skipped == 0 {
-				return true
-			}
 			row := gap
-			row.Skipped, skipped = skipped, 0
-			return yield(&row, nil)
+			gap = TreeRow{}
+			return row.Skipped == 0 || yield(&row, nil)
 		}
-		for len(stack) > 0 {
-			s := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			next := c.Tree.Main(s.at)
-			if !all && !s.starts && s.at != leaf && !c.isLandmark(s.at, next) {
-				if gap.Depth != s.depth && !flush() {
+		leaf := c.Tree.Leaf()
+		for _, s := range c.Steps() {
+			if !all && !s.Starts && s.Entry != leaf && !c.isLandmark(s.Entry, c.Tree.Main(s.Entry)) {
+				if gap.Depth != s.Depth && !flush() {
 					return
 				}
-				if skipped == 0 {
-					gap = TreeRow{Depth: s.depth, Active: c.Tree.Active(s.at)}
+				if gap.Skipped == 0 {
+					gap = TreeRow{Depth: s.Depth, Active: c.Tree.Active(s.Entry)}
 				}
-				skipped++
-			} else {
-				if !flush() {
-					return
-				}
-				e, err := c.Read(s.at)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				row := &TreeRow{Entry: e, Depth: s.depth, Starts: s.starts, Active: c.Tree.Active(s.at), Leaf: s.at == leaf}
-				if !yield(row, nil) {
-					return
-				}
-			}
-			if next < 0 {
+				gap.Skipped++
 				continue
 			}
-			stack = append(stack, step{next, s.depth, false})
-			children := c.Tree.Children(s.at)
-			for i := len(children) - 1; i >= 0; i-- {
-				if children[i] != next {
-					stack = append(stack, step{children[i], s.depth + 1, true})
-				}
+			if !flush() {
+				return
+			}
+			e, err := c.Read(s.Entry)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&TreeRow{Entry: e, Depth: s.Depth, Starts: s.Starts, Active: c.Tree.Active(s.Entry), Leaf: s.Entry == leaf}, nil) {
+				return
 			}
 		}
 		flush()
