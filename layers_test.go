@@ -29,6 +29,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/tui":         50,
 	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/highlight":   10,
+	"pigrep/internal/ui/html":        52,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,
 	"pigrep/query/similar":           47,

@@ -14,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/internal/files"
+	"pigrep/internal/ui/html"
 	"pigrep/internal/ui/printer"
+	"pigrep/query/entry"
 	"pigrep/query/filter"
 )
 
@@ -26,6 +28,7 @@ type exportOptions struct {
 	force  bool
 	all    bool
 	leaf   string
+	full   bool // paths
 }
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
@@ -35,6 +38,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "force", "", "", "overwrite FILE if it exists", &o.force)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
+	addFlag(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "dates", "json", "jsonl", "color"})...)
@@ -124,6 +128,9 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	pass := filter.EntryTest(t.Record, req.Spec)
 	entries := readEntries(ctx, t, list, pass)
 	write := func(w io.Writer) error {
+		if o.format == "html" {
+			return entries.end(ctx, a, o.page(a, t, facts, list, entries.count(pass)).Write(ctx, w))
+		}
 		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches(), Zone: a.Now().Location()}
 		return entries.end(ctx, a, printer.Export(w, o.format, s))
 	}
@@ -136,6 +143,22 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	}
 	a.warn("wrote %s", path)
 	return nil
+}
+
+// page is the conversation as HTML. It has all branches unless one was chosen.
+func (o *exportOptions) page(a *App, t *target, facts printer.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
+	p := &html.Page{
+		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all, Images: !o.redact,
+		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),
+	}
+	if o.all || o.leaf != "" || o.filters.Branch != "" {
+		for _, i := range list {
+			p.Steps = append(p.Steps, entry.Step{Entry: i})
+		}
+	} else {
+		p.Steps = t.Steps()
+	}
+	return p
 }
 
 // writeExport writes a file atomically. Session files are never overwritten, not even

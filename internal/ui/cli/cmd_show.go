@@ -326,6 +326,20 @@ func readEntries(ctx context.Context, t *target, list []int, pass func(*entry.En
 	return c
 }
 
+// count returns a filter that counts what it passes; nil for nil.
+func (c *chosenEntries) count(pass func(*entry.Entry) bool) func(*entry.Entry) bool {
+	if pass == nil {
+		return nil
+	}
+	return func(e *entry.Entry) bool {
+		ok := pass(e)
+		if ok {
+			c.passed++
+		}
+		return ok
+	}
+}
+
 // end turns the result of printing the entries into the outcome of the command.
 func (c *chosenEntries) end(ctx context.Context, a *App, err error) error {
 	if err == nil && c.filtered && c.passed == 0 {

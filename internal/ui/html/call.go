@@ -1,0 +1,231 @@
+package html
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+	"pigrep/query/entry"
+)
+
+// callView is a call with its result.
+type callView struct {
+	id, path string
+	Anchor   string // of the entry with the result
+	Tool     string
+	Sign     string // before the summary: "$" for a command
+	Summary  string
+	Notes    []note
+	Failed   bool
+	Nested   bool
+	Open     bool
+
+	Code      template.HTML // the command, if the summary is not all of it
+	Arguments []argument
+	Output    []block
+}
+
+type argument struct {
+	Name, Value string
+	Code        template.HTML // instead of Value, if it has several lines
+}
+
+// Calls are open if their output has no more than openLines lines, or, if they failed,
+// failedLines.
+const (
+	openLines    = 8
+	failedLines  = 40
+	summaryWidth = 200
+)
+
+func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
+	v := &callView{id: c.ID, path: c.Argument("path", "file_path", "filePath", "file"), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
+	command, isCommand := printer.CommandOf(c)
+	if isCommand {
+		v.command(x, command)
+	} else {
+		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD)))
+	}
+	for _, a := range c.Arguments {
+		value := strings.Trim(visible(a.Value), "\n")
+		switch {
+		case isCommand && a.Text && string(a.Value) == command:
+			isCommand = false
+		case strings.Contains(value, "\n"):
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code(x.languageOf(c, a.Name), a.Value)})
+		case !strings.Contains(v.Summary, value) || value == "":
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Value: value})
+		}
+	}
+	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
+		v.Code = x.code("json", c.Raw)
+	}
+	return v
+}
+
+// languageOf is the language of an argument.
+func (x *writer) languageOf(c *session.Call, name string) string {
+	switch name {
+	case "content", "newText", "oldText", "new_string", "old_string":
+		return c.Argument("path", "file_path", "filePath", "file")
+	}
+	return ""
+}
+
+// command sets the summary to a command, and the code if it is longer.
+func (v *callView) command(x *writer, command string) {
+	text := strings.Trim(visible([]byte(command)), "\n ")
+	line, rest, _ := strings.Cut(text, "\n")
+	v.Sign, v.Summary = "$", clip(line)
+	if rest != "" {
+		v.Summary += " …"
+	}
+	if v.Summary != text {
+		v.Code = x.code("bash", []byte(command))
+	}
+}
+
+func clip(s string) string {
+	if len(s) <= summaryWidth {
+		return s
+	}
+	return strings.ToValidUTF8(s[:summaryWidth], "") + "…"
+}
+
+func (v *callView) unanswered() {
+	v.Notes = append(v.Notes, note{Text: "no result"})
+}
+
+// newShell is a command of the user.
+func (x *writer) newShell(e *entry.Entry, b *session.Block) *callView {
+	v := &callView{Failed: e.IsError}
+	v.command(x, b.Shell.Command)
+	v.output(x, b.Text, "")
+	switch sh := b.Shell; {
+	case sh.Cancelled:
+		v.Notes = append(v.Notes, note{Text: "cancelled", Class: "bad"})
+	case sh.HasExit && sh.ExitCode != 0:
+		v.Notes = append(v.Notes, note{Text: fmt.Sprintf("exit %d", sh.ExitCode), Class: "bad"})
+	case sh.HasExit:
+		v.Notes = append(v.Notes, note{Text: "ok", Class: "ok"})
+	}
+	v.Open = v.isShort(openLines)
+	return v
+}
+
+// answer adds a result to the call that waits for it. It returns false if none does.
+func (x *writer) answer(e *entry.Entry) bool {
+	at := slices.IndexFunc(x.calls, func(c *callView) bool { return c.id != "" && c.id == e.ToolCallID })
+	if at < 0 {
+		return false
+	}
+	c := x.calls[at]
+	x.calls = slices.Delete(x.calls, at, at+1)
+	c.Anchor = x.names[e.Index]
+	c.result(x, e)
+	return true
+}
+
+// newResult is a result whose call is not shown.
+func (x *writer) newResult(e *entry.Entry) *entryView {
+	v, _ := x.newEntry(e)
+	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
+	c.result(x, e)
+	v.Class, v.Blocks = "reply step", []block{{Call: c}}
+	return v
+}
+
+// result adds a result to the call.
+func (v *callView) result(x *writer, e *entry.Entry) {
+	v.Failed = e.IsError
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		switch {
+		case b.Call != nil:
+			v.Output = append(v.Output, block{Call: x.newCall(e, b.Call)})
+		case b.Image != nil:
+			v.Output = append(v.Output, block{Image: x.newImage(b.Image)})
+		case b.Kind == session.KindDetails:
+			v.Output = append(v.Output, block{Fold: x.data(b)})
+		default:
+			language := ""
+			if e.Tool == "read" && !e.IsError {
+				language = v.path
+			}
+			v.output(x, b.Text, language)
+		}
+	}
+	limit := openLines
+	status := note{Text: "ok", Class: "ok"}
+	if e.IsError {
+		limit, status = failedLines, note{Text: "failed", Class: "bad"}
+	}
+	took := note{}
+	if e.Facts != nil {
+		if exit := e.Facts.Exit; exit != session.Unknown && (exit != 0 || e.IsError) {
+			status = note{Text: fmt.Sprintf("exit %d", exit), Class: "bad"}
+		}
+		if d := e.Facts.Duration; d != session.Unknown {
+			took = note{Text: duration(time.Duration(d) * time.Millisecond)}
+		}
+	}
+	if d := e.Time.Sub(x.before); took.Text == "" && d >= time.Second && !x.before.IsZero() && d < maxGuess {
+		took = note{Text: "~" + duration(d), Hint: "from the times of the entries"}
+	}
+	x.before = e.Time
+	v.Notes = append(v.Notes, status)
+	if took.Text != "" {
+		v.Notes = append(v.Notes, took)
+	}
+	v.Open = v.isShort(limit)
+}
+
+// maxGuess is the longest duration that is taken from the times of entries: longer ones
+// are pauses of the user.
+const maxGuess = time.Hour
+
+func duration(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// output adds the text of a result.
+func (v *callView) output(x *writer, text []byte, language string) {
+	text = bytes.Trim(text, "\r\n")
+	if len(text) == 0 {
+		return
+	}
+	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
+	v.Output = append(v.Output, block{Fold: &fold{Code: x.code(language, text)}})
+}
+
+// isShort reports whether the call and its output have at most this many lines.
+func (v *callView) isShort(limit int) bool {
+	lines := 0
+	count := func(s template.HTML) {
+		if s != "" {
+			lines += strings.Count(string(s), "\n") + 1 + len(s)/4000*limit
+		}
+	}
+	count(v.Code)
+	for _, a := range v.Arguments {
+		count(a.Code)
+	}
+	for _, b := range v.Output {
+		if b.Fold != nil && b.Fold.Title == "" {
+			count(b.Fold.Code)
+		}
+	}
+	return lines <= limit
+}

@@ -1,0 +1,247 @@
+package html
+
+import (
+	"cmp"
+	"html/template"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/ui/printer"
+	"pigrep/query/entry"
+)
+
+// entryView is an entry as the template "entry" shows it.
+type entryView struct {
+	Anchor, Class, Title string
+	Prompt               bool
+	Number               int
+	Previous, Next       *indexItem
+	Day                  string // if it is the first of a day
+	When                 *when
+	Notes                []note
+	Label                string
+	Remark               string // instead of blocks: an entry of one line
+	Blocks               []block
+}
+
+// note is a fact next to the heading of an entry.
+type note struct{ Text, Hint, Class string }
+
+// block is a piece of an entry. One field is set.
+type block struct {
+	Prose   template.HTML
+	Text    string // as it is
+	Problem string
+	Fold    *fold
+	Call    *callView
+	Image   *imageView
+}
+
+// fold is a text that is folded under its title.
+type fold struct {
+	Class, Title, Note string
+	Open               bool
+	Prose              template.HTML
+	Code               template.HTML // instead of Prose
+}
+
+type imageView struct {
+	Text   string
+	Source template.URL // "" shows only the text
+}
+
+// titleOf is the heading of an entry.
+func titleOf(e *entry.Entry) string {
+	what := printer.NameOf(e)
+	if e.CustomType != "" {
+		what += " " + e.CustomType
+	}
+	if what = visibleLine(what); what != "" {
+		what = strings.ToUpper(what[:1]) + what[1:]
+	}
+	return what
+}
+
+func isSummary(e *entry.Entry) bool {
+	return e.Type == session.TypeCompaction || e.Type == session.TypeBranchSummary ||
+		e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary
+}
+
+// newEntry lays out an entry. Its calls are returned too, since they wait for their
+// results.
+func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
+	v := &entryView{
+		Anchor: x.names[e.Index], Title: titleOf(e), Prompt: e.Role == session.RoleUser, Number: x.index.number[e.Index],
+		Previous: x.index.previous[e.Index], Next: x.index.next[e.Index],
+		Day: x.day(e.Time), When: x.page.time(e.Time, "15:04"), Label: visibleLine(e.Labelled),
+	}
+	abandoned := x.page.MarkBranches && e.Branch == entry.BranchAbandoned
+	class := "other"
+	switch {
+	case v.Prompt:
+		class = "prompt"
+	case e.Role == session.RoleAssistant:
+		class = "reply"
+		v.Notes = x.replyNotes(e)
+	case e.Role == session.RoleShell:
+		class = "shell"
+	case isSummary(e):
+		class = "summary"
+		if n := e.View.TokensBefore; n > 0 {
+			v.Notes = append(v.Notes, note{Text: human.Number(n) + " tokens before"})
+		}
+	case e.Type == session.TypeMessage || e.Type == session.TypeCustomMessage:
+		class = "note"
+	default:
+		v.Remark = x.remark(e)
+	}
+	if abandoned {
+		class += " abandoned"
+		v.Notes = append(v.Notes, note{Text: "abandoned branch"})
+	}
+	var calls []*callView
+	if v.Remark == "" {
+		talk := false
+		for i := range e.View.Blocks {
+			b := x.newBlock(e, &e.View.Blocks[i])
+			if b.Call != nil {
+				calls = append(calls, b.Call)
+			}
+			talk = talk || b.Prose != "" || b.Problem != "" || b.Image != nil
+			v.Blocks = append(v.Blocks, b)
+		}
+		if e.Role == session.RoleAssistant && !talk {
+			class += " step"
+		}
+	}
+	v.Class = class
+	return v, calls
+}
+
+// day is the day of a moment if it is another one than that of the entry before.
+func (x *writer) day(t time.Time) string {
+	day := t.In(x.page.Zone).Format("Monday, 2 January 2006")
+	if t.IsZero() || day == x.lastDay {
+		return ""
+	}
+	x.lastDay = day
+	return day
+}
+
+// replyNotes are the model of a reply if it is another one than before, and what it cost.
+func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
+	if e.Model != "" && e.Model != x.lastModel {
+		x.lastModel = e.Model
+		notes = append(notes, note{Text: visibleLine(e.Model), Hint: visibleLine(e.Provider), Class: "model"})
+	}
+	if e.Facts == nil || !e.Facts.HasUsage {
+		return notes
+	}
+	u := e.Facts.Usage
+	if u.Tokens() > 0 {
+		notes = append(notes, note{
+			Text: human.Short(u.Input+u.CacheRead+u.CacheWrite) + " in, " + human.Short(u.Output) + " out",
+			Hint: "tokens: " + human.Number(u.Input) + " input, " + human.Number(u.Output) + " output, " +
+				human.Number(u.CacheRead) + " read from cache, " + human.Number(u.CacheWrite) + " written to cache",
+		})
+	}
+	if u.Cost > 0 {
+		notes = append(notes, note{Text: money(u.Cost), Class: "cost"})
+	}
+	return notes
+}
+
+// remark is an entry about the session on one line; "" if it has more to say.
+func (x *writer) remark(e *entry.Entry) string {
+	switch e.Type {
+	case session.TypeLabel:
+		if e.Label == "" {
+			return visibleLine("Label cleared on " + e.TargetID)
+		}
+		return visibleLine("Label " + e.Label + " on " + e.TargetID)
+	case session.TypeSessionInfo:
+		return visibleLine("Named " + e.Name)
+	}
+	what := titleOf(e)
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Call != nil || b.Image != nil || b.Shell != nil || len(b.Text) > maxRemark {
+			return ""
+		}
+		what += " " + visibleLine(string(b.Text))
+	}
+	return what
+}
+
+// maxRemark is the longest text of an entry of one line.
+const maxRemark = 120
+
+func (x *writer) newBlock(e *entry.Entry, b *session.Block) block {
+	switch {
+	case b.Call != nil:
+		return block{Call: x.newCall(e, b.Call)}
+	case b.Shell != nil:
+		return block{Call: x.newShell(e, b)}
+	case b.Image != nil:
+		return block{Image: x.newImage(b.Image)}
+	case b.Kind == session.KindError:
+		return block{Problem: visible(b.Text)}
+	case b.Kind == session.KindThinking:
+		return block{Fold: &fold{Class: "thinking", Title: "Thinking", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
+	case e.Role == session.RoleSystem:
+		return block{Fold: &fold{Class: "data", Title: "System prompt", Note: human.Bytes(int64(len(b.Text))), Prose: x.prose(b.Text)}}
+	case isSummary(e) && b.Kind == session.KindSummary:
+		return block{Fold: &fold{Class: "said", Title: "Summary", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
+	case isProse(b.Kind):
+		return block{Prose: x.prose(b.Text)}
+	}
+	return block{Fold: x.data(b)}
+}
+
+// data is a text that is not part of the conversation.
+func (x *writer) data(b *session.Block) *fold {
+	kind := string(b.Kind)
+	return &fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text))), Code: x.code("", b.Text)}
+}
+
+func isProse(k session.Kind) bool {
+	switch k {
+	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
+		return true
+	}
+	return false
+}
+
+// firstLine is what the title of a folded text shows of it.
+func firstLine(text []byte) string {
+	line, _, _ := strings.Cut(strings.TrimLeft(start(string(text)), "#*- \n"), "\n")
+	return strings.Trim(visibleLine(line), "*# ")
+}
+
+func (x *writer) newImage(i *session.Image) *imageView {
+	v := &imageView{Text: cmp.Or(visibleLine(i.MimeType), "image") + ", " + human.Bytes(int64(i.Size))}
+	if x.page.Images && isPicture(i) {
+		v.Source = template.URL("data:" + i.MimeType + ";base64," + string(i.Base64))
+	}
+	return v
+}
+
+// isPicture reports whether the image is safe to embed: of a type that cannot contain
+// scripts, and valid base64.
+func isPicture(i *session.Image) bool {
+	switch i.MimeType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return false
+	}
+	for _, c := range i.Base64 {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '+', c == '/', c == '=':
+		default:
+			return false
+		}
+	}
+	return len(i.Base64) > 0
+}

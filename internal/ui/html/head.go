@@ -1,0 +1,200 @@
+package html
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/internal/terminal"
+	"pigrep/query/entry"
+)
+
+// fact is a line of the table above a conversation.
+type fact struct {
+	Name, Value string
+	When        *when // instead of Value
+}
+
+// when is a moment as a page shows it.
+type when struct {
+	Text string
+	Full string // with date and zone
+	UTC  string // for programs
+}
+
+func (p *Page) title() string { return human.Title(p.Session.Name, p.Session.FirstPrompt) }
+
+// time returns a moment in the time zone of the page; nil if it is unknown.
+func (p *Page) time(t time.Time, layout string) *when {
+	if t.IsZero() {
+		return nil
+	}
+	local := t.In(p.Zone)
+	return &when{local.Format(layout), local.Format("2006-01-02 15:04:05 MST") + " (" + t.UTC().Format("2006-01-02 15:04:05") + " UTC)", t.UTC().Format(time.RFC3339)}
+}
+
+func (p *Page) facts() []fact {
+	f := &p.Session
+	var list []fact
+	text := func(name, value string) {
+		if value = visibleLine(value); value != "" {
+			list = append(list, fact{Name: name, Value: value})
+		}
+	}
+	moment := func(name string, t session.Time) {
+		if at := p.time(t.Time, "2006-01-02 15:04 MST"); at != nil {
+			list = append(list, fact{Name: name, When: at})
+		}
+	}
+	text("Directory", p.directory(f.CWD))
+	moment("Started", f.Created)
+	moment("Last message", f.Modified)
+	text("Messages", human.Number(f.Messages))
+	text("Models", strings.Join(f.Models, ", "))
+	if f.Tokens > 0 {
+		text("Tokens", human.Number(f.Tokens))
+	}
+	if f.Cost > 0 {
+		text("Cost", money(f.Cost))
+	}
+	text("Labels", strings.Join(f.Labels, ", "))
+	if f.ParentSession != "" {
+		text("Forked from", p.file(f.ParentSession))
+	}
+	text("Session", f.SessionID)
+	text("File", p.file(f.SessionPath))
+	return list
+}
+
+// homes matches home directories of users, of this machine or another one.
+var homes = regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|(?i:[a-z]:)?[/\\](?i:users)[/\\][^/\\]+)([/\\]|$)`)
+
+// directory is a directory without what is private in its path: the name of the user,
+// and all but the last element outside of home directories.
+func (p *Page) directory(dir string) string {
+	if p.FullPaths {
+		return dir
+	}
+	if short := human.Path(dir, p.Home); short != dir {
+		return short
+	}
+	if m := homes.FindStringSubmatchIndex(dir); m != nil {
+		return "~" + dir[m[2]:]
+	}
+	return p.file(dir)
+}
+
+// file is the name of a file.
+func (p *Page) file(name string) string {
+	if p.FullPaths || name == "" {
+		return name
+	}
+	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+}
+
+// money is a cost in the currency of the prices of models.
+func money(cost float64) string {
+	if cost < 0.095 {
+		return fmt.Sprintf("$%.3f", cost)
+	}
+	return fmt.Sprintf("$%.2f", cost)
+}
+
+// index lists the prompts of a conversation, and what else people look for: summaries,
+// labelled entries, branches.
+type index struct {
+	Items    []*indexItem
+	Summary  string
+	previous map[int]*indexItem // prompts of the main line, by the entry
+	next     map[int]*indexItem
+	number   map[int]int
+}
+
+type indexItem struct {
+	Anchor, Text, What, Label string
+	Number                    int // of a prompt on the main line
+	Depth                     int
+	When                      *when
+}
+
+// maxIndexText is the length in cells of a line of the index.
+const maxIndexText = 160
+
+func (p *Page) index(names map[int]string) (*index, error) {
+	x := &index{previous: make(map[int]*indexItem), next: make(map[int]*indexItem), number: make(map[int]int)}
+	var last *indexItem
+	lastEntry, branches, summaries := 0, 0, 0
+	for _, s := range p.Steps {
+		node := &p.Conversation.Record.Nodes[s.Entry]
+		label := p.Conversation.Record.Labels[node.ID]
+		isPrompt := node.Role == session.RoleUser
+		isSummary := node.Type == session.TypeCompaction || node.Type == session.TypeBranchSummary
+		if s.Starts {
+			branches++
+		}
+		if !isPrompt && !isSummary && !s.Starts && label == "" {
+			continue
+		}
+		e, err := p.Conversation.Read(s.Entry)
+		if err != nil {
+			return nil, err
+		}
+		if p.Pass != nil && !p.Pass(e) {
+			continue
+		}
+		item := &indexItem{
+			Anchor: names[s.Entry], Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled), When: p.time(e.Time, "2006-01-02 15:04"),
+			Text: terminal.Clip(visibleLine(indexText(e)), maxIndexText),
+		}
+		switch {
+		case s.Starts:
+			item.What = "branch"
+		case isPrompt:
+			item.What = "prompt"
+		case isSummary:
+			item.What = "summary"
+			summaries++
+		default:
+			item.What = "entry"
+		}
+		x.Items = append(x.Items, item)
+		if isPrompt && s.Depth == 0 {
+			item.Number = len(x.number) + 1
+			x.number[s.Entry] = item.Number
+			if last != nil {
+				x.previous[s.Entry], x.next[lastEntry] = last, item
+			}
+			last, lastEntry = item, s.Entry
+		}
+	}
+	x.Summary = human.Plural(len(x.number), "prompt", "prompts")
+	if branches > 0 {
+		x.Summary += ", " + human.Plural(branches, "other branch", "other branches")
+	}
+	return x, nil
+}
+
+// indexText is the line of an entry in an index.
+func indexText(e *entry.Entry) string {
+	if e.Role == session.RoleUser {
+		if e.UserText == "" && len(e.MimeTypes) > 0 {
+			return "(image)"
+		}
+		return human.Title("", start(e.UserText))
+	}
+	what := titleOf(e)
+	for i := range e.View.Blocks {
+		b := &e.View.Blocks[i]
+		if b.Kind == session.KindReply || b.Kind == session.KindSummary || b.Kind == session.KindNote {
+			return what + ": " + strings.TrimLeft(start(string(b.Text)), "#* \n")
+		}
+	}
+	return what
+}
+
+// start is enough of a text for one line of it.
+func start(s string) string { return strings.ToValidUTF8(s[:min(len(s), 4*maxIndexText)], "") }

@@ -1,0 +1,42 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"pigrep/internal/terminal"
+)
+
+// visible returns a text of a session without escape sequences and control characters.
+// Characters that change the direction of the text around them are replaced by their
+// names, so that nothing looks like what it is not.
+func visible(text []byte) string {
+	s := string(text)
+	if strings.ContainsRune(s, '\r') {
+		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	}
+	return terminal.CleanLines(nameMarks(s))
+}
+
+// visibleLine is visible on one line.
+func visibleLine(s string) string { return strings.TrimSpace(terminal.Clean(nameMarks(s))) }
+
+// nameMarks replaces characters that change the direction of text.
+func nameMarks(s string) string {
+	if !strings.ContainsFunc(s, isMark) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if isMark(r) {
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func isMark(r rune) bool {
+	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c
+}

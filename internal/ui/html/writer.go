@@ -1,0 +1,165 @@
+package html
+
+import (
+	"io"
+	"time"
+
+	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query/entry"
+)
+
+// writer writes the entries of a page. A reply with calls waits for their results, and
+// what comes in between waits behind it.
+type writer struct {
+	page  *Page
+	w     io.Writer
+	names map[int]string
+	index *index
+
+	branches []*branch // those that the entry is in, outermost first
+	turn     *entryView
+	calls    []*callView // of turn, without a result so far
+	before   time.Time   // of the entry before, for how long a call took
+	behind   []*entryView
+
+	lastDay, lastModel string
+	highlighted        int // bytes of code so far
+}
+
+// branch is one that leaves the main line, or another branch.
+type branch struct {
+	step    int // its first one
+	written bool
+}
+
+// maxFolds is how deep branches are nested. Deeper ones are not folded again, because
+// browsers limit the depth of pages.
+const maxFolds = 8
+
+func (x *writer) write(name string, data any) error {
+	return templates().ExecuteTemplate(x.w, name, data)
+}
+
+// step writes the entry of a step, or keeps it.
+func (x *writer) step(k int, e *entry.Entry) error {
+	s := x.page.Steps[k]
+	if s.Starts {
+		if err := x.leave(s.Depth - 1); err != nil {
+			return err
+		}
+		x.branches = append(x.branches, &branch{step: k})
+	} else if len(x.branches) > s.Depth {
+		if err := x.leave(s.Depth); err != nil {
+			return err
+		}
+	}
+	if x.page.Pass != nil && !x.page.Pass(e) {
+		return nil
+	}
+	if e.Role == session.RoleToolResult && x.answer(e) {
+		return nil
+	}
+	if len(x.calls) > 0 && isRemark(e) {
+		v, _ := x.newEntry(e)
+		x.behind = append(x.behind, v)
+		return nil
+	}
+	if err := x.flush(); err != nil {
+		return err
+	}
+	if err := x.enter(e); err != nil {
+		return err
+	}
+	if e.Role == session.RoleToolResult {
+		return x.write("entry", x.newResult(e))
+	}
+	v, calls := x.newEntry(e)
+	if e.Role == session.RoleAssistant && len(calls) > 0 {
+		x.turn, x.calls, x.before = v, calls, e.Time
+		return nil
+	}
+	return x.write("entry", v)
+}
+
+// isRemark reports whether an entry may stand between a call and its result.
+func isRemark(e *entry.Entry) bool {
+	return e.Type != session.TypeMessage && e.Type != session.TypeCustomMessage && !isSummary(e)
+}
+
+// flush writes what waits.
+func (x *writer) flush() error {
+	for _, c := range x.calls {
+		c.unanswered()
+	}
+	if x.turn != nil {
+		if err := x.write("entry", x.turn); err != nil {
+			return err
+		}
+	}
+	for _, v := range x.behind {
+		if err := x.write("entry", v); err != nil {
+			return err
+		}
+	}
+	x.turn, x.calls, x.behind = nil, nil, nil
+	return nil
+}
+
+// leave ends all but the outermost n branches.
+func (x *writer) leave(n int) error {
+	if err := x.flush(); err != nil {
+		return err
+	}
+	for len(x.branches) > n {
+		last := len(x.branches) - 1
+		if x.branches[last].written && last < maxFolds {
+			if err := x.write("branch-end", nil); err != nil {
+				return err
+			}
+		}
+		x.branches = x.branches[:last]
+	}
+	return nil
+}
+
+// enter begins the branches of an entry that have none written yet.
+func (x *writer) enter(e *entry.Entry) error {
+	for depth, b := range x.branches {
+		if b.written {
+			continue
+		}
+		b.written = true
+		if depth >= maxFolds {
+			continue
+		}
+		entries := ""
+		if x.page.Pass == nil {
+			entries = human.Plural(x.size(b.step), "entry", "entries")
+		}
+		err := x.write("branch", struct {
+			Text, Entries string
+			When          *when
+		}{visibleLine(indexText(e)), entries, x.page.time(e.Time, "2006-01-02 15:04")})
+		if err != nil {
+			return err
+		}
+		x.lastDay = ""
+	}
+	return nil
+}
+
+// size is the number of entries of a branch that starts at a step.
+func (x *writer) size(k int) int {
+	n := 1
+	for _, s := range x.page.Steps[k+1:] {
+		if s.Depth < x.page.Steps[k].Depth || s.Starts && s.Depth == x.page.Steps[k].Depth {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// end writes what is left.
+func (x *writer) end() error { return x.leave(0) }
