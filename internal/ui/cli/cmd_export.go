@@ -20,6 +20,9 @@ import (
 	"pigrep/query/filter"
 )
 
+// exportFormats are the formats of export, the default first.
+var exportFormats = []string{"md", "html", "json", "txt"}
+
 type exportOptions struct {
 	sharedOptions
 	target string
@@ -33,14 +36,14 @@ type exportOptions struct {
 
 func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	addFlag(f, "format", "", "NAME", strings.Join(printer.Exports, ", ")+"; the default comes from the extension of FILE, else "+printer.Exports[0], &o.format)
+	addFlag(f, "format", "", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], &o.format)
 	addFlag(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
 	addFlag(f, "force", "", "", "overwrite FILE if it exists", &o.force)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	addFlag(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
 	// It fails only for an undefined flag.
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(printer.Exports, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "dates", "json", "jsonl", "color"})...)
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 	addFlag(f, "json", "", "", "the same as --format json", &o.json)
@@ -79,14 +82,14 @@ func (o *exportOptions) check() error {
 		return usagef("", "--json and --format %s cannot be combined", o.format)
 	}
 	if o.format == "" {
-		o.format = printer.Exports[0]
-		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(printer.Exports, ext) {
+		o.format = exportFormats[0]
+		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(exportFormats, ext) {
 			o.format = ext
 		}
 	}
 	switch {
-	case !slices.Contains(printer.Exports, o.format):
-		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(printer.Exports, ", "))
+	case !slices.Contains(exportFormats, o.format):
+		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(exportFormats, ", "))
 	case o.all && o.leaf != "":
 		return usagef("", "--all and --leaf cannot be combined")
 	}

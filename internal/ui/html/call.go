@@ -10,6 +10,7 @@ import (
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/ui/diff"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/entry"
 )
@@ -28,6 +29,7 @@ type callView struct {
 
 	Code      template.HTML // the command, if the summary is not all of it
 	Arguments []argument
+	Diffs     []diffView
 	Output    []block
 }
 
@@ -36,29 +38,36 @@ type argument struct {
 	Code        template.HTML // instead of Value, if it has several lines
 }
 
-// Calls are open if their output has no more than openLines lines, or, if they failed,
-// failedLines.
+// Calls are open if their output has no more than openLines lines, or, of edits or
+// failures, more.
 const (
 	openLines    = 8
+	diffLines    = 60
 	failedLines  = 40
 	summaryWidth = 200
 )
 
 func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
-	v := &callView{id: c.ID, path: c.Argument("path", "file_path", "filePath", "file"), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
+	v := &callView{id: c.ID, path: c.Path(), Tool: visibleLine(c.Tool), Nested: c.Nested, Failed: c.Failed}
 	command, isCommand := printer.CommandOf(c)
 	if isCommand {
 		v.command(x, command)
 	} else {
 		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD)))
 	}
+	var size note
+	if v.Diffs, size = x.newDiffs(diff.Of(c)); size.Text != "" {
+		v.Summary = visibleLine(x.inside(c.Path()))
+		v.Notes = append(v.Notes, size)
+	}
 	for _, a := range c.Arguments {
 		value := strings.Trim(visible(a.Value), "\n")
 		switch {
 		case isCommand && a.Text && string(a.Value) == command:
 			isCommand = false
+		case len(v.Diffs) > 0 && isEdit(a.Name):
 		case strings.Contains(value, "\n"):
-			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code(x.languageOf(c, a.Name), a.Value)})
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code("", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
 			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Value: value})
 		}
@@ -69,13 +78,22 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 	return v
 }
 
-// languageOf is the language of an argument.
-func (x *writer) languageOf(c *session.Call, name string) string {
-	switch name {
-	case "content", "newText", "oldText", "new_string", "old_string":
-		return c.Argument("path", "file_path", "filePath", "file")
+// isEdit reports whether an argument says what an edit does, which its diff shows.
+func isEdit(name string) bool {
+	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+	case "edits", "oldtext", "newtext", "oldstring", "newstring", "content", "filetext", "patch", "diff", "input":
+		return true
 	}
-	return ""
+	return false
+}
+
+// inside returns a path relative to the directory of the session, if it is in that.
+func (x *writer) inside(path string) string {
+	cwd := strings.TrimRight(x.page.Session.CWD, `/\`)
+	if rest, ok := strings.CutPrefix(path, cwd); ok && cwd != "" && len(rest) > 1 && (rest[0] == '/' || rest[0] == '\\') {
+		return rest[1:]
+	}
+	return path
 }
 
 // command sets the summary to a command, and the code if it is longer.
@@ -151,6 +169,7 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 			v.Output = append(v.Output, block{Call: x.newCall(e, b.Call)})
 		case b.Image != nil:
 			v.Output = append(v.Output, block{Image: x.newImage(b.Image)})
+		case b.Kind == session.KindDetails && e.View.Diff != nil: // shown as a diff
 		case b.Kind == session.KindDetails:
 			v.Output = append(v.Output, block{Fold: x.data(b)})
 		default:
@@ -162,6 +181,9 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 		}
 	}
 	limit := openLines
+	if len(v.Diffs) > 0 {
+		limit = diffLines
+	}
 	status := note{Text: "ok", Class: "ok"}
 	if e.IsError {
 		limit, status = failedLines, note{Text: "failed", Class: "bad"}
@@ -221,6 +243,9 @@ func (v *callView) isShort(limit int) bool {
 	count(v.Code)
 	for _, a := range v.Arguments {
 		count(a.Code)
+	}
+	for _, d := range v.Diffs {
+		lines += d.Lines
 	}
 	for _, b := range v.Output {
 		if b.Fold != nil && b.Fold.Title == "" {

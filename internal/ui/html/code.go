@@ -1,8 +1,66 @@
 package html
 
-import "html/template"
+import (
+	"fmt"
+	"html/template"
+	"strings"
 
-// code is a text in the language, or of the file with the name.
+	"pigrep/internal/ui/diff"
+)
+
+// code is a text in a language, or of a file with that name. No element of it goes on in
+// the next line.
 func (x *writer) code(language string, text []byte) template.HTML {
 	return template.HTML(template.HTMLEscapeString(visible(text)))
+}
+
+// diffView is what a call did to a file.
+type diffView struct {
+	Path  string
+	Code  template.HTML
+	Lines int
+}
+
+func (x *writer) newDiffs(files []diff.File) (list []diffView, size note) {
+	added, removed := 0, 0
+	for _, f := range files {
+		v := diffView{Path: visibleLine(x.inside(f.Path))}
+		var b strings.Builder
+		for i, h := range f.Hunks {
+			if i > 0 {
+				b.WriteString(`<span class="gap">⋯` + "\n</span>")
+			}
+			x.writeHunk(&b, f.Path, h)
+			v.Lines += len(h.Lines)
+		}
+		v.Code = template.HTML(b.String())
+		list = append(list, v)
+		added += f.Added
+		removed += f.Removed
+	}
+	if len(files) > 0 {
+		size = note{Text: fmt.Sprintf("+%d −%d", added, removed), Hint: "lines added and removed"}
+	}
+	return list, size
+}
+
+var lineClasses = map[diff.Kind]string{diff.Same: "same", diff.Added: "added", diff.Removed: "removed"}
+
+func (x *writer) writeHunk(b *strings.Builder, path string, h diff.Hunk) {
+	texts := make([]string, len(h.Lines))
+	for i, l := range h.Lines {
+		texts[i] = strings.NewReplacer("\n", " ", "\r", " ").Replace(l.Text)
+	}
+	code := strings.Split(string(x.code(path, []byte(strings.Join(texts, "\n")))), "\n")
+	for i, l := range h.Lines {
+		number := l.New
+		if l.Kind == diff.Removed {
+			number = l.Old
+		}
+		fmt.Fprintf(b, `<span class="%s">`, lineClasses[l.Kind])
+		if number > 0 {
+			fmt.Fprintf(b, `<span class="no">%d</span>`, number)
+		}
+		fmt.Fprintf(b, `<span class="sign">%c</span>%s%s</span>`, l.Kind, code[i], "\n")
+	}
 }

@@ -191,7 +191,7 @@ func (x *writer) newBlock(e *entry.Entry, b *session.Block) block {
 	case b.Kind == session.KindThinking:
 		return block{Fold: &fold{Class: "thinking", Title: "Thinking", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
 	case e.Role == session.RoleSystem:
-		return block{Fold: &fold{Class: "data", Title: "System prompt", Note: human.Bytes(int64(len(b.Text))), Prose: x.prose(b.Text)}}
+		return block{Fold: &fold{Class: "data", Title: firstLine(b.Text), Note: human.Bytes(int64(len(b.Text))), Prose: x.prose(b.Text)}}
 	case isSummary(e) && b.Kind == session.KindSummary:
 		return block{Fold: &fold{Class: "said", Title: "Summary", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
 	case isProse(b.Kind):

@@ -133,14 +133,17 @@ func (x *writer) enter(e *entry.Entry) error {
 		if depth >= maxFolds {
 			continue
 		}
-		entries := ""
+		where, entries := "Another branch from here", ""
+		if x.page.Conversation.Tree.Parent(x.page.Steps[b.step].Entry) < 0 {
+			where = "Another beginning"
+		}
 		if x.page.Pass == nil {
 			entries = human.Plural(x.size(b.step), "entry", "entries")
 		}
 		err := x.write("branch", struct {
-			Text, Entries string
-			When          *when
-		}{visibleLine(indexText(e)), entries, x.page.time(e.Time, "2006-01-02 15:04")})
+			Where, Text, Entries string
+			When                 *when
+		}{where, visibleLine(indexText(e)), entries, x.page.time(e.Time, "2006-01-02 15:04")})
 		if err != nil {
 			return err
 		}

@@ -13,20 +13,15 @@ import (
 	"pigrep/query/entry"
 )
 
-// Exports lists the formats of exported conversations, the default first.
-var Exports = []string{"md", "html", "json", "txt"}
-
 // exportWidth is the width of exported text, since that of its reader is unknown.
 const exportWidth = 100
 
-// Export writes a conversation as a self-contained file.
+// Export writes a conversation as a standalone file: Markdown, JSON or text.
 func Export(w io.Writer, format string, s *Show) error {
 	s.Full = true
 	switch format {
 	case "md":
 		return exportMarkdown(w, s)
-	case "html":
-		return exportHTML(w, s)
 	case "json":
 		return New(w, FormatJSON, Look{}).Print(s)
 	case "txt":
