@@ -66,6 +66,7 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 		case isCommand && a.Text && string(a.Value) == command:
 			isCommand = false
 		case len(v.Diffs) > 0 && isEdit(a.Name):
+		case c.Path() != "" && isPlace(c, &a):
 		case strings.Contains(value, "\n"):
 			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code("", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
@@ -85,6 +86,12 @@ func isEdit(name string) bool {
 		return true
 	}
 	return false
+}
+
+// isPlace reports whether an argument is the path of a call, or which lines of the file,
+// which the summary says.
+func isPlace(c *session.Call, a *session.Argument) bool {
+	return a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")
 }
 
 // inside returns a path relative to the directory of the session, if it is in that.

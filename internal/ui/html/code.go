@@ -6,13 +6,40 @@ import (
 	"strings"
 
 	"pigrep/internal/ui/diff"
+	"pigrep/internal/ui/highlight"
 )
 
-// code is a text in a language, or of a file with that name. No element of it goes on in
-// the next line.
+// code is a text in a language, or of a file with that name.
 func (x *writer) code(language string, text []byte) template.HTML {
-	return template.HTML(template.HTMLEscapeString(visible(text)))
+	return x.highlight(language, strings.Trim(visible(text), "\n"))
 }
+
+// highlight marks the tokens of source code. None goes on in the next line.
+func (x *writer) highlight(language, source string) template.HTML {
+	if x.highlighted += len(source); x.highlighted > maxHighlighted {
+		language = ""
+	}
+	var b strings.Builder
+	for _, r := range highlight.Code(source, language) {
+		class := r.Class.String()
+		if class == "" {
+			b.WriteString(template.HTMLEscapeString(r.Text))
+			continue
+		}
+		for i, line := range strings.Split(r.Text, "\n") {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			if line != "" {
+				b.WriteString(`<span class="` + class + `">` + template.HTMLEscapeString(line) + `</span>`)
+			}
+		}
+	}
+	return template.HTML(b.String())
+}
+
+// maxHighlighted is how much code of a page is highlighted, in bytes.
+const maxHighlighted = 8 << 20
 
 // diffView is what a call did to a file.
 type diffView struct {
@@ -49,9 +76,9 @@ var lineClasses = map[diff.Kind]string{diff.Same: "same", diff.Added: "added", d
 func (x *writer) writeHunk(b *strings.Builder, path string, h diff.Hunk) {
 	texts := make([]string, len(h.Lines))
 	for i, l := range h.Lines {
-		texts[i] = strings.NewReplacer("\n", " ", "\r", " ").Replace(l.Text)
+		texts[i] = strings.ReplaceAll(visible([]byte(l.Text)), "\n", " ")
 	}
-	code := strings.Split(string(x.code(path, []byte(strings.Join(texts, "\n")))), "\n")
+	code := strings.Split(string(x.highlight(path, strings.Join(texts, "\n"))), "\n")
 	for i, l := range h.Lines {
 		number := l.New
 		if l.Kind == diff.Removed {

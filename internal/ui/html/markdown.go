@@ -10,38 +10,43 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 )
 
-// Prose that is larger, or nested deeper than people write, is shown as it is.
+// Prose that is larger, has more links, or is nested deeper than people write is shown as
+// it is: the time to parse some of it grows with the square of its length.
 const (
 	maxProse   = 512 << 10
+	maxLinks   = 4000
 	maxNesting = 100
 )
 
 // prose renders what users and models wrote as Markdown.
 func (x *writer) prose(text []byte) template.HTML {
 	source := []byte(visible(text))
-	if len(source) > maxProse || isNested(source) {
-		return "<pre>" + template.HTML(template.HTMLEscapeString(string(source))) + "</pre>"
+	asIs := "<pre>" + template.HTML(template.HTMLEscapeString(string(source))) + "</pre>"
+	if len(source) > maxProse || bytes.Count(source, []byte("](")) > maxLinks || isNested(source) {
+		return asIs
 	}
 	var b bytes.Buffer
 	if err := goldmark.New(
+		// Without its transformers of paragraphs, which remove the definitions of links.
+		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...), parser.WithInlineParsers(parser.DefaultInlineParsers()...))),
 		goldmark.WithExtensions(
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
 			extension.Strikethrough, extension.TaskList, extension.Linkify,
 		),
 		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(&safeRenderer{x}, 1))),
 	).Convert(source, &b); err != nil {
-		return "<pre>" + template.HTML(template.HTMLEscapeString(string(source))) + "</pre>"
+		return asIs
 	}
 	return template.HTML(b.String())
 }
 
-// isNested reports whether a line begins with more marks of nesting than people write:
-// the time to parse these grows with the square of their number.
+// isNested reports whether a line begins with more marks than people write.
 func isNested(source []byte) bool {
 	for line := range bytes.Lines(source) {
 		n := 0
