@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -26,7 +27,7 @@ type when struct {
 	UTC  string // for programs
 }
 
-func (p *Page) title() string { return human.Title(p.Session.Name, p.Session.FirstPrompt) }
+func (p *Page) title() string { return human.Title(p.Session.Title) }
 
 // time returns a moment in the time zone of the page; nil if it is unknown.
 func (p *Page) time(t time.Time, layout string) *when {
@@ -184,7 +185,7 @@ func indexText(e *entry.Entry) string {
 		if e.UserText == "" && len(e.MimeTypes) > 0 {
 			return "(image)"
 		}
-		return human.Title("", start(e.UserText))
+		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText))
 	}
 	what := titleOf(e)
 	for i := range e.View.Blocks {

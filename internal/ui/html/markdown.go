@@ -2,207 +2,212 @@ package html
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/url"
+	"regexp"
 	"strings"
 
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
-	east "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/renderer"
-	"github.com/yuin/goldmark/renderer/html"
-	"github.com/yuin/goldmark/util"
+	"github.com/gomarkdown/markdown/ast"
+	"github.com/gomarkdown/markdown/parser"
 )
 
-// Prose that is larger, has more links, or is nested deeper than people write is shown as
-// it is: the time to parse some of it grows with the square of its length.
-const (
-	maxProse   = 512 << 10
-	maxLinks   = 4000
-	maxNesting = 100
-)
+const markdown = parser.NoIntraEmphasis | parser.Tables | parser.FencedCode | parser.Autolink | parser.Strikethrough |
+	parser.SpaceHeadings | parser.HardLineBreak | parser.NoEmptyLineBeforeBlock | parser.OrderedListStart
 
-// prose renders what users and models wrote as Markdown.
-func (x *writer) prose(text []byte) template.HTML {
-	source := []byte(visible(text))
-	asIs := "<pre>" + template.HTML(template.HTMLEscapeString(string(source))) + "</pre>"
-	if len(source) > maxProse || bytes.Count(source, []byte("](")) > maxLinks || isNested(source) {
-		return asIs
+// prose renders what users and models wrote as Markdown. Nothing that was said is left
+// out: what the parser would not show, or takes long to read, is shown as it is.
+func (x *writer) prose(text []byte) (page template.HTML) {
+	source := visible(text)
+	defer func() {
+		if recover() != nil { // a mistake of the parser must not hide a conversation
+			page = asIs(source)
+		}
+	}()
+	if !isReadable(source) {
+		return asIs(source)
 	}
-	var b bytes.Buffer
-	if err := goldmark.New(
-		// Without its transformers of paragraphs, which remove the definitions of links.
-		goldmark.WithParser(parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...), parser.WithInlineParsers(parser.DefaultInlineParsers()...))),
-		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)),
-			extension.Strikethrough, extension.TaskList, extension.Linkify,
-		),
-		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(&safeRenderer{x}, 1))),
-	).Convert(source, &b); err != nil {
-		return asIs
-	}
+	var b strings.Builder
+	r := &proseRenderer{x: x, w: &b}
+	r.all(parser.NewWithExtensions(markdown).Parse([]byte(keepDefinitions(source))))
 	return template.HTML(b.String())
 }
 
-// isNested reports whether a line begins with more marks than people write.
-func isNested(source []byte) bool {
-	for line := range bytes.Lines(source) {
-		n := 0
-		for _, c := range line {
-			if c != '>' && c != '[' && c != '*' && c != '_' && c != '-' && c != '+' && c != ' ' && c != '!' && c != '<' && c != '(' {
-				break
-			}
-			if c != ' ' {
-				n++
-			}
-		}
-		if n > maxNesting {
-			return true
-		}
-	}
-	return false
+func asIs(s string) template.HTML {
+	return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>")
 }
 
-// safeRenderer renders the nodes of Markdown that could make a page do something: HTML is
+// Bounds on what is parsed: the time grows with the square of the number of these marks,
+// and the parser leaves out what is nested more deeply.
+const (
+	maxProse  = 512 << 10
+	maxMarks  = 8000
+	maxNested = 30
+)
+
+var deep = regexp.MustCompile(`(?m)^[ \t]*([>*+-][ \t]*){` + fmt.Sprint(maxNested) + `}|^[ \t]{` + fmt.Sprint(2*maxNested) + `,}([*+-]|\d+[.)])[ \t]`)
+
+func isReadable(s string) bool {
+	if len(s) > maxProse || deep.MatchString(s) {
+		return false
+	}
+	for _, mark := range []string{"[", "`", "*", "_", "~", "<"} {
+		if strings.Count(s, mark) > maxMarks {
+			return false
+		}
+	}
+	return true
+}
+
+// keepDefinitions escapes the definitions of links, which Markdown does not show.
+func keepDefinitions(s string) string {
+	if !definition.MatchString(s) {
+		return s
+	}
+	var b strings.Builder
+	fence := ""
+	for line := range strings.Lines(s) {
+		mark := fenceMark.FindString(strings.TrimLeft(line, " \t>"))
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence != "" && strings.HasPrefix(mark, fence):
+			fence = ""
+		case fence == "" && definition.MatchString(line):
+			line = strings.Replace(line, "[", `\[`, 1)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+var (
+	definition = regexp.MustCompile(`(?m)^[ \t>]*\[[^\]\n]*\]:`)
+	fenceMark  = regexp.MustCompile("^(```+|~~~+)")
+)
+
+// proseRenderer writes Markdown as HTML that cannot do anything: HTML of the text is
 // shown as text, pictures are links, and links only go to the web or an address of mail.
 // Headings begin below those of the page.
-type safeRenderer struct{ x *writer }
-
-func (r *safeRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
-	reg.Register(ast.KindRawHTML, r.rawHTML)
-	reg.Register(ast.KindHTMLBlock, r.htmlBlock)
-	reg.Register(ast.KindLink, r.link)
-	reg.Register(ast.KindImage, r.image)
-	reg.Register(ast.KindAutoLink, r.autoLink)
-	reg.Register(ast.KindHeading, r.heading)
-	reg.Register(ast.KindFencedCodeBlock, r.fenced)
-	reg.Register(ast.KindCodeBlock, r.indented)
-	reg.Register(east.KindTable, r.table)
+type proseRenderer struct {
+	x *writer
+	w *strings.Builder
 }
 
-func (r *safeRenderer) rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		for _, s := range n.(*ast.RawHTML).Segments.Sliced(0, n.(*ast.RawHTML).Segments.Len()) {
-			_, _ = w.Write(util.EscapeHTML(s.Value(source)))
-		}
-	}
-	return ast.WalkSkipChildren, nil
-}
+func (r *proseRenderer) text(s []byte) { template.HTMLEscape(r.w, s) }
 
-func (r *safeRenderer) htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	block := n.(*ast.HTMLBlock)
-	if entering {
-		_, _ = w.WriteString("<p class=\"asis\">")
-		writeLines(w, source, n)
-		if block.HasClosure() {
-			_, _ = w.Write(util.EscapeHTML(block.ClosureLine.Value(source)))
-		}
-		_, _ = w.WriteString("</p>\n")
-	}
-	return ast.WalkSkipChildren, nil
-}
-
-func writeLines(w util.BufWriter, source []byte, n ast.Node) {
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		_, _ = w.Write(util.EscapeHTML(line.Value(source)))
+func (r *proseRenderer) all(n ast.Node) {
+	for _, child := range n.GetChildren() {
+		r.node(child)
 	}
 }
 
-// linkTo is the tag that begins a link; "" if the address is not one to link to.
-func linkTo(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "mailto" {
-		return ""
-	}
-	return `<a rel="noopener noreferrer nofollow" href="` + template.HTMLEscapeString(u.String()) + `">`
-}
-
-func (r *safeRenderer) link(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	r.target(w, string(n.(*ast.Link).Destination), entering)
-	return ast.WalkContinue, nil
-}
-
-func (r *safeRenderer) image(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString("[image: ")
+// within writes the children of a node, or its own text, between tags.
+func (r *proseRenderer) within(begin string, n ast.Node, end string) {
+	r.w.WriteString(begin)
+	if leaf := n.AsLeaf(); leaf != nil {
+		r.text(leaf.Literal)
 	} else {
-		_, _ = w.WriteString("]")
+		r.all(n)
 	}
-	r.target(w, string(n.(*ast.Image).Destination), entering)
-	return ast.WalkContinue, nil
+	r.w.WriteString(end)
 }
 
-// target links the text of a node to an address, or writes the address behind it.
-func (r *safeRenderer) target(w util.BufWriter, address string, entering bool) {
-	begin := linkTo(address)
-	switch {
-	case entering:
-		_, _ = w.WriteString(begin)
-	case begin != "":
-		_, _ = w.WriteString("</a>")
+func (r *proseRenderer) node(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Text:
+		r.text(n.Literal)
+	case *ast.Hardbreak, *ast.Softbreak:
+		if siblings := n.GetParent().GetChildren(); n != siblings[len(siblings)-1] {
+			r.w.WriteString("<br>\n")
+		}
+	case *ast.NonBlockingSpace:
+		r.w.WriteByte(' ')
+	case *ast.HTMLSpan:
+		r.text(n.Literal)
+	case *ast.HTMLBlock:
+		r.within(`<p class="asis">`, n, "</p>\n")
+	case *ast.Paragraph:
+		if isTight(n) {
+			r.all(n)
+			return
+		}
+		r.within("<p>", n, "</p>\n")
+	case *ast.Heading:
+		tag := [...]string{"h4", "h5", "h6", "h6", "h6", "h6"}[min(max(n.Level, 1), 6)-1]
+		r.within("<"+tag+">", n, "</"+tag+">\n")
+	case *ast.BlockQuote:
+		r.within("<blockquote>\n", n, "</blockquote>\n")
+	case *ast.List:
+		if n.ListFlags&ast.ListTypeOrdered == 0 {
+			r.within("<ul>\n", n, "</ul>\n")
+		} else if n.Start > 1 {
+			r.within(fmt.Sprintf("<ol start=\"%d\">\n", n.Start), n, "</ol>\n")
+		} else {
+			r.within("<ol>\n", n, "</ol>\n")
+		}
+	case *ast.ListItem:
+		r.within("<li>", n, "</li>\n")
+	case *ast.CodeBlock:
+		language, _, _ := strings.Cut(strings.TrimSpace(string(n.Info)), " ")
+		r.w.WriteString("<pre><code>" + string(r.x.code(language, n.Literal)) + "</code></pre>\n")
+	case *ast.Code:
+		r.within("<code>", n, "</code>")
+	case *ast.Emph:
+		r.within("<em>", n, "</em>")
+	case *ast.Strong:
+		r.within("<strong>", n, "</strong>")
+	case *ast.Del:
+		r.within("<del>", n, "</del>")
+	case *ast.Link:
+		r.link("", n, n.Destination, "")
+	case *ast.Image:
+		r.link("[image: ", n, n.Destination, "]")
+	case *ast.HorizontalRule:
+		r.w.WriteString("<hr>\n")
+	case *ast.Table:
+		r.within("<div class=\"wide\" tabindex=\"0\"><table>\n", n, "</table></div>\n")
+	case *ast.TableHeader:
+		r.within("<thead>", n, "</thead>\n")
+	case *ast.TableBody:
+		r.within("<tbody>", n, "</tbody>\n")
+	case *ast.TableRow:
+		r.within("<tr>", n, "</tr>\n")
+	case *ast.TableCell:
+		tag, align := "td", ""
+		if n.IsHeader {
+			tag = "th"
+		}
+		if s := n.Align.String(); s != "" {
+			align = ` align="` + s + `"`
+		}
+		r.within("<"+tag+align+">", n, "</"+tag+">")
 	default:
-		_, _ = w.WriteString(" <code>" + template.HTMLEscapeString(address) + "</code>")
+		r.within("", n, "")
 	}
 }
 
-func (r *safeRenderer) autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		link := n.(*ast.AutoLink)
-		address := string(link.URL(source))
-		if link.AutoLinkType == ast.AutoLinkEmail && !strings.HasPrefix(strings.ToLower(address), "mailto:") {
-			address = "mailto:" + address
-		}
-		begin := linkTo(address)
-		_, _ = w.WriteString(begin)
-		_, _ = w.Write(util.EscapeHTML(link.Label(source)))
-		if begin != "" {
-			_, _ = w.WriteString("</a>")
-		}
+// isTight reports whether a paragraph is all of an item of a list without blank lines, or
+// its beginning.
+func isTight(n *ast.Paragraph) bool {
+	item, ok := n.Parent.(*ast.ListItem)
+	if !ok || n != item.Children[0] {
+		return false
 	}
-	return ast.WalkSkipChildren, nil
+	list, ok := item.Parent.(*ast.List)
+	return ok && list.Tight
 }
 
-func (r *safeRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	tag := "h" + string("456666"[n.(*ast.Heading).Level-1]) + ">"
-	if entering {
-		_, _ = w.WriteString("<" + tag)
-	} else {
-		_, _ = w.WriteString("</" + tag + "\n")
+// link writes a link, or where it leads if that is not an address to link to.
+func (r *proseRenderer) link(before string, n ast.Node, address []byte, after string) {
+	u, err := url.Parse(string(address))
+	if err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto") {
+		r.within(before+`<a rel="noopener noreferrer nofollow" href="`+template.HTMLEscapeString(u.String())+`">`, n, "</a>"+after)
+		return
 	}
-	return ast.WalkContinue, nil
-}
-
-func (r *safeRenderer) fenced(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		r.code(w, source, n, string(n.(*ast.FencedCodeBlock).Language(source)))
+	r.within(before, n, "")
+	if shown := n.GetChildren(); len(shown) != 1 || shown[0].AsLeaf() == nil || !bytes.Equal(shown[0].AsLeaf().Literal, address) {
+		r.w.WriteString(" <code>" + template.HTMLEscapeString(string(address)) + "</code>")
 	}
-	return ast.WalkSkipChildren, nil
-}
-
-func (r *safeRenderer) indented(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		r.code(w, source, n, "")
-	}
-	return ast.WalkSkipChildren, nil
-}
-
-func (r *safeRenderer) code(w util.BufWriter, source []byte, n ast.Node, language string) {
-	var text []byte
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		text = append(text, line.Value(source)...)
-	}
-	_, _ = w.WriteString("<pre><code>" + string(r.x.code(language, text)) + "</code></pre>\n")
-}
-
-func (r *safeRenderer) table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString("<div class=\"wide\" tabindex=\"0\"><table>\n")
-	} else {
-		_, _ = w.WriteString("</table></div>\n")
-	}
-	return ast.WalkContinue, nil
+	r.w.WriteString(after)
 }

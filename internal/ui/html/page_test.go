@@ -405,8 +405,11 @@ func TestProseTakesLinearTime(t *testing.T) {
 			if d := time.Since(started); d > 2*time.Second {
 				t.Errorf("%d bytes took %v", len(text), d)
 			}
-			if len(out) == 0 {
-				t.Error("nothing is left")
+			letters := func(s string) int {
+				return len(regexp.MustCompile("[a-z]").FindAllString(s, -1))
+			}
+			if got := letters(strip(out)); got < letters(text) {
+				t.Errorf("%d of %d letters are left", got, letters(text))
 			}
 		})
 	}
