@@ -38,7 +38,7 @@ func Sequences(usual int) {
 
 // Programs are those that tests drive and that not every machine has. Continuous
 // integration installs them (.ci/run).
-var Programs = []string{"tmux", "zsh", "fish", "strace"}
+var Programs = []string{"tmux", "zsh", "fish", "strace", "chromium"}
 
 // Program returns the path of a program that the test drives. Where it is missing,
 // the test is skipped; with CI=true it fails, so that no promise goes unchecked

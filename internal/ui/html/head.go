@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"pigrep/internal/human"
@@ -72,7 +73,9 @@ func (p *Page) facts() []fact {
 }
 
 // homes matches home directories of users, of this machine or another one.
-var homes = regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|(?i:[a-z]:)?[/\\](?i:users)[/\\][^/\\]+)([/\\]|$)`)
+var homes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|(?i:[a-z]:)?[/\\](?i:users)[/\\][^/\\]+)([/\\]|$)`)
+})
 
 // directory is a directory without what is private in its path: the name of the user,
 // and all but the last element outside of home directories.
@@ -83,7 +86,7 @@ func (p *Page) directory(dir string) string {
 	if short := human.Path(dir, p.Home); short != dir {
 		return short
 	}
-	if m := homes.FindStringSubmatchIndex(dir); m != nil {
+	if m := homes().FindStringSubmatchIndex(dir); m != nil {
 		return "~" + dir[m[2]:]
 	}
 	return p.file(dir)

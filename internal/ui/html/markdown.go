@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/gomarkdown/markdown/ast"
 	"github.com/gomarkdown/markdown/parser"
@@ -45,10 +46,17 @@ const (
 	maxNested = 30
 )
 
-var deep = regexp.MustCompile(`(?m)^[ \t]*([>*+-][ \t]*){` + fmt.Sprint(maxNested) + `}|^[ \t]{` + fmt.Sprint(2*maxNested) + `,}([*+-]|\d+[.)])[ \t]`)
+// Compiled when the first page is written, not when the program starts.
+var (
+	deep = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(fmt.Sprintf(`(?m)^[ \t]*([>*+-][ \t]*){%d}|^[ \t]{%d,}([*+-]|\d+[.)])[ \t]`, maxNested, 2*maxNested))
+	})
+	definition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t>]*\[[^\]\n]*\]:`) })
+	fenceMark  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(```+|~~~+)") })
+)
 
 func isReadable(s string) bool {
-	if len(s) > maxProse || deep.MatchString(s) {
+	if len(s) > maxProse || deep().MatchString(s) {
 		return false
 	}
 	for _, mark := range []string{"[", "`", "*", "_", "~", "<"} {
@@ -61,30 +69,25 @@ func isReadable(s string) bool {
 
 // keepDefinitions escapes the definitions of links, which Markdown does not show.
 func keepDefinitions(s string) string {
-	if !definition.MatchString(s) {
+	if !definition().MatchString(s) {
 		return s
 	}
 	var b strings.Builder
 	fence := ""
 	for line := range strings.Lines(s) {
-		mark := fenceMark.FindString(strings.TrimLeft(line, " \t>"))
+		mark := fenceMark().FindString(strings.TrimLeft(line, " \t>"))
 		switch {
 		case fence == "" && mark != "":
 			fence = mark
 		case fence != "" && strings.HasPrefix(mark, fence):
 			fence = ""
-		case fence == "" && definition.MatchString(line):
+		case fence == "" && definition().MatchString(line):
 			line = strings.Replace(line, "[", `\[`, 1)
 		}
 		b.WriteString(line)
 	}
 	return b.String()
 }
-
-var (
-	definition = regexp.MustCompile(`(?m)^[ \t>]*\[[^\]\n]*\]:`)
-	fenceMark  = regexp.MustCompile("^(```+|~~~+)")
-)
 
 // proseRenderer writes Markdown as HTML that cannot do anything: HTML of the text is
 // shown as text, pictures are links, and links only go to the web or an address of mail.
