@@ -185,7 +185,7 @@ func (p *Page) index(names map[int]string) (*index, error) {
 // indexText is the line of an entry in an index.
 func indexText(e *entry.Entry) string {
 	if e.Role == session.RoleUser {
-		if e.UserText == "" && len(e.MimeTypes) > 0 {
+		if e.UserText == "" && len(e.Images) > 0 {
 			return "(image)"
 		}
 		return human.Title(cmp.Or(session.Subject(e.UserText), e.UserText))
