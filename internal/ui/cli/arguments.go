@@ -30,7 +30,7 @@ func commandFirst(a *App, args []string) []string {
 			if i == 0 {
 				return args
 			}
-		case arg == "--version":
+		case arg == "--version" || arg == "-V" || arg == "-v" && len(args) == 1:
 			return slices.Concat([]string{"version"}, args[:i], args[i+1:])
 		case strings.HasPrefix(arg, "-") && arg != "-":
 			if takesNext(flags(), arg) {

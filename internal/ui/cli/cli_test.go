@@ -109,6 +109,10 @@ func TestCommandFirst(t *testing.T) {
 		{"words --help", "search words --help"},
 		{"--version", "version"},
 		{"--session-dir x --version", "version --session-dir x"},
+		{"-V", "version"},
+		{"-v", "version"},
+		{"-v words", "search -v words"},
+		{"grep -v words", "grep -v words"},
 		{"help scopes", "help scopes"},
 		{"grepping", "search grepping"},
 		{"scopes", "search scopes"},
@@ -283,6 +287,11 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		if !c.HasParent() {
+			for _, want := range append([]string{"pigrep search --help"}, mainFlags...) {
+				if !strings.Contains(help, want) {
+					t.Errorf("help of pigrep does not name %s", want)
+				}
+			}
 			continue
 		}
 		if c.Short == "" || c.Example == "" || !strings.Contains(help, "Exit codes:") {

@@ -59,6 +59,9 @@ func (a *App) help(cmd *cobra.Command, _ []string) {
 	fmt.Fprint(a.out, rootHelp(cmd))
 }
 
+// mainFlags are the flags of a search that the help of pigrep names.
+var mainFlags = []string{"here", "project", "since", "kind", "all-words", "sort", "limit", "context", "json"}
+
 func rootHelp(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(root.Short + `. pigrep keeps an index of the
@@ -74,6 +77,16 @@ Commands:
 	for _, c := range root.Commands() {
 		if !c.Hidden {
 			fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
+		}
+	}
+	if search, _, err := root.Find([]string{searchName}); err == nil && search.HasParent() {
+		b.WriteString("\nFlags of a search (all of them: pigrep search --help):\n")
+		for _, name := range mainFlags {
+			f := helpOf(search.Flags().Lookup(name))
+			if end := strings.IndexAny(f.usage, ";:("); end >= 0 { // the rest is detail
+				f.usage = f.usage[:end]
+			}
+			writeFlag(&b, f)
 		}
 	}
 	b.WriteString("\nTopics (pigrep help TOPIC):\n")
@@ -136,21 +149,7 @@ type flagHelp struct{ name, usage string }
 // of the command by name.
 func flagRows(flags *pflag.FlagSet, group flagGroup) []flagHelp {
 	var rows []flagHelp
-	row := func(f *pflag.Flag) {
-		value, usage := pflag.UnquoteUsage(f)
-		name := "    --" + f.Name
-		if f.Shorthand != "" {
-			name = "-" + f.Shorthand + ", --" + f.Name
-		}
-		if f.Value.Type() != "bool" {
-			name += " " + value
-			usage = strings.TrimPrefix(usage, value)
-		}
-		if strings.HasSuffix(f.Value.Type(), "Array") {
-			usage += " (repeatable)"
-		}
-		rows = append(rows, flagHelp{name, usage})
-	}
+	row := func(f *pflag.Flag) { rows = append(rows, helpOf(f)) }
 	if group == groupCommand {
 		flags.VisitAll(func(f *pflag.Flag) {
 			if f.Annotations[groupAnnotation] == nil && f.Name != "help" && !f.Hidden {
@@ -165,6 +164,23 @@ func flagRows(flags *pflag.FlagSet, group flagGroup) []flagHelp {
 		}
 	}
 	return rows
+}
+
+// helpOf describes a flag.
+func helpOf(f *pflag.Flag) flagHelp {
+	value, usage := pflag.UnquoteUsage(f)
+	name := "    --" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand + ", --" + f.Name
+	}
+	if f.Value.Type() != "bool" {
+		name += " " + value
+		usage = strings.TrimPrefix(usage, value)
+	}
+	if strings.HasSuffix(f.Value.Type(), "Array") {
+		usage += " (repeatable)"
+	}
+	return flagHelp{name, usage}
 }
 
 func writeFlag(b *strings.Builder, r flagHelp) {

@@ -146,6 +146,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			name = "-" + short
 		}
 		var hints []string
+		if name == "-v" {
+			hints = append(hints, "--verbose prints steps and timings, -V the version")
+		}
 		if flag := nearestFlag(cmd, name); flag != "" {
 			hints = append(hints, "did you mean "+flag+"?")
 		}

@@ -78,7 +78,7 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.filters.Sessions }},
 	{name: "cwd", value: "DIR", group: groupFilter, usage: "only sessions started in this directory or below it",
 		bind: func(o *sharedOptions) any { return &o.filters.CWD }},
-	{name: "here", group: groupFilter, usage: "the same as --cwd .",
+	{name: "here", group: groupFilter, usage: "only sessions started in this directory or below it; the same as --cwd .",
 		bind: func(o *sharedOptions) any { return &o.here }},
 	{name: "project", value: "NAME", group: groupFilter, usage: "only sessions of this project: a path, or its last element",
 		bind: func(o *sharedOptions) any { return &o.filters.Projects }},
