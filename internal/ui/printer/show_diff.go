@@ -85,7 +85,7 @@ func (p *transcript) diff(files []diff.File, indent string, limit int, failed bo
 	}
 	above, below := 0, 0 // rows that are not shown
 	if limit >= 0 && len(rows) > limit+1 {
-		if m := slices.IndexFunc(rows, func(r diffRow) bool { return hasMark(r.text, marks) }); m >= limit {
+		if m := slices.IndexFunc(rows, func(r diffRow) bool { return len(found(r.text, marks)) > 0 }); m >= limit {
 			above = min(m-diff.Context, len(rows)-limit)
 		}
 		below = len(rows) - above - limit
@@ -110,15 +110,6 @@ func (p *transcript) moreDiff(indent string, hidden int) {
 	if hidden > 0 {
 		fmt.Fprintln(p.out, indent+p.dim("… "+human.Plural(hidden, "more line", "more lines")+p.unfoldHint()))
 	}
-}
-
-// hasMark reports whether a line has one of the texts, whatever their case.
-func hasMark(line string, texts []string) bool {
-	if len(texts) == 0 {
-		return false
-	}
-	line = strings.ToLower(line)
-	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(line, strings.ToLower(text)) })
 }
 
 // diffRow is a line of a diff, or what is between such lines.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
 
 	"pigrep/internal/session"
 	"pigrep/internal/ui/diff"
@@ -105,6 +106,25 @@ func TestMarks(t *testing.T) {
 	}
 	if found < 5 {
 		t.Errorf("%d marks", found)
+	}
+}
+
+func TestFound(t *testing.T) {
+	for _, test := range []struct {
+		line string
+		text string
+		want [][2]int
+	}{
+		{"a Session, sessions", "session", [][2]int{{2, 9}, {11, 18}}},
+		{"requestRender", "Str", nil},
+		{"newStr := string(str)", "Str", [][2]int{{3, 6}, {10, 13}, {17, 20}}},
+		{"requestRender", "ender", [][2]int{{8, 13}}},
+		{"İx session", "SESSION", [][2]int{{4, 11}}},
+		{"anything", "", nil},
+	} {
+		if diff := cmp.Diff(test.want, found(test.line, []string{test.text})); diff != "" {
+			t.Errorf("found(%q, %q) (-want +got):\n%s", test.line, test.text, diff)
+		}
 	}
 }
 

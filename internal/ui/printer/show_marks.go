@@ -2,6 +2,8 @@ package printer
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -43,32 +45,61 @@ func (p *transcript) marked() string {
 	return b.String()
 }
 
-// markLine marks texts in a line, whatever their case.
+// markLine marks texts in a line.
 func markLine(line string, texts []string) string {
 	if len(texts) == 0 {
 		return line
 	}
 	plain := ansi.Strip(line)
-	lower := strings.ToLower(plain)
-	if len(lower) != len(plain) { // positions in one say nothing about the other
-		return line
-	}
 	var b strings.Builder
 	cells := 0 // of the line that are in b
-	for at := 0; at < len(plain); {
-		start, end := -1, 0
-		for _, text := range texts {
-			text = strings.ToLower(terminal.Clean(text))
-			if k := strings.Index(lower[at:], text); text != "" && k >= 0 && (start < 0 || at+k < start || at+k == start && start+len(text) > end) {
-				start, end = at+k, at+k+len(text)
-			}
-		}
-		if start < 0 {
-			break
-		}
-		from, to := terminal.Width(plain[:start]), terminal.Width(plain[:end])
-		b.WriteString(ansi.Cut(line, cells, from) + foundLook.Styled(plain[start:end]))
-		at, cells = end, to
+	for _, m := range found(plain, texts) {
+		b.WriteString(ansi.Cut(line, cells, terminal.Width(plain[:m[0]])) + foundLook.Styled(plain[m[0]:m[1]]))
+		cells = terminal.Width(plain[:m[1]])
 	}
 	return b.String() + ansi.TruncateLeft(line, cells, "")
+}
+
+// found returns where a line has texts: as they are, or in another case where a word
+// begins.
+func found(line string, texts []string) (spans [][2]int) {
+	lower := strings.ToLower(line)
+	if len(lower) != len(line) { // positions in one say nothing about the other
+		lower = line
+	}
+	for at := 0; at < len(line); {
+		best := [2]int{len(line), 0}
+		for _, text := range texts {
+			text = terminal.Clean(text)
+			for from := at; text != ""; from++ {
+				k := strings.Index(lower[from:], strings.ToLower(text))
+				if k < 0 {
+					break
+				}
+				from += k
+				end := from + len(strings.ToLower(text))
+				if line[from:end] != text && !beginsWord(line, from) {
+					continue
+				}
+				if from < best[0] || from == best[0] && end > best[1] {
+					best = [2]int{from, end}
+				}
+				break
+			}
+		}
+		if best[1] == 0 {
+			break
+		}
+		spans = append(spans, best)
+		at = best[1]
+	}
+	return spans
+}
+
+// beginsWord reports whether a word begins at an offset, perhaps within a name such as
+// userName.
+func beginsWord(s string, at int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:at])
+	first, _ := utf8.DecodeRuneInString(s[at:])
+	return at == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) || unicode.IsUpper(first) && unicode.IsLower(before)
 }
