@@ -55,9 +55,9 @@ func newExportCommand(a *App) *cobra.Command {
 		Use:   "export SESSION",
 		Short: "Write a conversation to a standalone file",
 		Long: `Write a conversation to a standalone file: Markdown, HTML without scripts or
-network access, JSON, or plain text. Everything that was said is included;
-images are in the HTML only. SESSION is the same as for show. Filters hide all
-other entries.
+network access, JSON, or plain text. Everything that was said is included,
+edits as diffs; images are in the HTML only. SESSION is the same as for show.
+Filters hide all other entries.
 
 The session may contain secrets, so only you can read the file.`,
 		Example: `pigrep export 01a1f7de -o login.html

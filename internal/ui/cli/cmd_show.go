@@ -56,8 +56,11 @@ reads hits as JSON lines from stdin and shows the entries around each. Filters
 hide all other entries; --branch abandoned shows abandoned branches, --branch
 any shows all of them.
 
-Tool results are cut to a few lines and thinking to one; --full shows all of it.
-On a terminal the output goes to a pager: $PIGREP_PAGER, $PAGER, or less.`,
+Edits are shown as diffs: the one that the tool recorded, else one computed from
+the arguments of the call. Long diffs and tool results are cut to a few lines
+and thinking to one; --full shows all of it. In entries from stdin, what the hit
+matched is marked. On a terminal the output goes to a pager: $PIGREP_PAGER,
+$PAGER, or less.`,
 		Example: `pigrep show 01a1f7de
 pigrep show 01a1f7de:5e6f7a8b --around 5
 pigrep show 01a1f7de --tree
