@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"sync/atomic"
 
@@ -141,8 +142,8 @@ func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
 	return t, nil
 }
 
-// resume builds the same command as `pigrep resume --exec`.
-func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error) {
+// resume builds the same command as `pigrep resume`.
+func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.Resume, error) {
 	x, give, err := b.open()
 	if err != nil {
 		return nil, err
@@ -154,16 +155,34 @@ func (b *tuiBackend) resume(_ context.Context, p tui.Place) (*tui.Resume, error)
 	}
 	defer t.Close()
 	o := b.options.how
-	o.exec = !b.options.print
+	o.exec = how.Run && !b.options.print
+	if how.Dir != "" {
+		o.in = how.Dir
+	}
 	r, err := o.plan(b.app, t)
-	if gone, ok := errors.AsType[*directoryGoneError](err); ok {
-		command := "pigrep resume " + t.shortID(session.Handle(t.Record.ID, t.Record.Path))
-		return nil, &problem{code: codeCannotResume, err: gone, hint: "project moved? " + command + " --in DIR; otherwise " + command + " --fork"}
+	if _, gone := errors.AsType[*directoryGoneError](err); gone {
+		return nil, &tui.MovedError{Dir: t.Record.CWD, Dirs: b.app.placesFor(t.Record.CWD, x.reader.Summaries())}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &tui.Resume{Dir: r.Dir, Argv: r.Argv, Command: r.Command, Warnings: r.Warnings}, nil
+}
+
+// placesFor returns the directories where a session could continue whose own is gone: those
+// of other sessions that have its name, then the current one.
+func (a *App) placesFor(gone string, list []session.Summary) []string {
+	const most = 8
+	var dirs []string
+	for _, s := range list {
+		if filepath.Base(s.CWD) == filepath.Base(gone) && len(dirs) < most && !slices.Contains(dirs, s.CWD) && checkDir(s.CWD) == nil {
+			dirs = append(dirs, s.CWD)
+		}
+	}
+	if !slices.Contains(dirs, a.WorkDir) {
+		dirs = append(dirs, a.WorkDir)
+	}
+	return dirs
 }
 
 // uiPager is less in the TUI. It stays open if everything fits on a screen, and starts at

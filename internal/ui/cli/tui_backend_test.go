@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"pigrep/adapter"
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/ui/tui"
 	"pigrep/query"
 )
 
@@ -138,5 +142,31 @@ func TestFlagsThatOpenTheTUI(t *testing.T) {
 		if got := opensTUI(cmd); got != want {
 			t.Errorf("pigrep %s opens the TUI: %t, want %t", args, got, want)
 		}
+	}
+}
+
+// A session whose directory is gone can continue in others. A command that is only copied
+// needs no pi.
+func TestTUIResumesAMovedSession(t *testing.T) {
+	t.Parallel()
+	b := newTestBackend(t)
+	b.app.LookPath = func(string) (string, error) { return "", exec.ErrNotFound }
+	res, err := b.search(t.Context(), query.Request{Text: "gateway", Limit: 1})
+	if err != nil || len(res.Hits) == 0 {
+		t.Fatal(err)
+	}
+	place := tui.Place{Path: res.Hits[0].SessionPath}
+	_, err = b.resume(t.Context(), place, tui.How{})
+	moved, ok := errors.AsType[*tui.MovedError](err)
+	if !ok || moved.Dir != res.Hits[0].CWD || !slices.Equal(moved.Dirs, []string{b.app.WorkDir}) {
+		t.Fatalf("the error is %#v", err)
+	}
+	dir := t.TempDir()
+	r, err := b.resume(t.Context(), place, tui.How{Dir: dir})
+	if err != nil || r.Dir != dir || !slices.Contains(r.Argv, "--fork") {
+		t.Errorf("in %s: %+v, %v", dir, r, err)
+	}
+	if _, err := b.resume(t.Context(), place, tui.How{Dir: dir, Run: true}); err == nil || !strings.Contains(err.Error(), "not on your PATH") {
+		t.Errorf("run without pi: %v", err)
 	}
 }

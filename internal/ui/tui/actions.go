@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -8,32 +9,33 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 )
 
 // resumeMsg is the result of planResume.
 type resumeMsg struct {
 	Place
+	How
 	resume *Resume
 	err    error
-	copy   bool // copy it instead of running it
 }
 
-// planResume asks the backend for the command that resumes a session.
-func (m *Model) planResume(p Place, copy bool) tea.Cmd {
+// planResume asks the backend for the command that resumes a session, to run or to copy it.
+func (m *Model) planResume(p Place, how How) tea.Cmd {
 	if m.asking {
 		return nil
 	}
 	m.asking = true
 	ctx, plan := m.ctx, m.options.Resume
 	return command(func() tea.Msg {
-		r, err := plan(ctx, p)
-		return resumeMsg{p, r, err, copy}
+		r, err := plan(ctx, p, how)
+		return resumeMsg{p, how, r, err}
 	})
 }
 
 func (m *Model) resume() tea.Cmd {
 	if p, ok := m.target(); ok {
-		return m.planResume(p, false)
+		return m.planResume(p, How{Run: true})
 	}
 	if m.search.mean != "" && m.search.shown == m.query.text {
 		m.query.set(m.search.mean)
@@ -45,11 +47,15 @@ func (m *Model) resume() tea.Cmd {
 // resumed ends the program with the command, or first shows its warnings.
 func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 	m.asking = false
+	moved, isMoved := errors.AsType[*MovedError](msg.err)
 	switch {
+	case isMoved:
+		m.chooseDir(msg, moved)
+		return nil
 	case msg.err != nil:
 		m.complain(msg.err)
 		return nil
-	case msg.copy:
+	case !msg.Run:
 		m.say("copied: %s", msg.resume.Command)
 		return tea.SetClipboard(msg.resume.Command)
 	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
@@ -61,6 +67,26 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 	return tea.Sequence(m.remember(), tea.Quit)
 }
 
+// chooseDir asks where a session continues whose directory is gone.
+func (m *Model) chooseDir(msg resumeMsg, moved *MovedError) {
+	var choices []choice
+	for _, dir := range moved.Dirs {
+		c := choice{label: terminal.Clean(human.Path(dir, m.options.Home)), value: dir}
+		if dir == m.options.WorkDir {
+			c.note = "the current directory"
+		}
+		choices = append(choices, c)
+	}
+	in := func(m *Model, dir string) tea.Cmd {
+		how := msg.How
+		how.Dir = dir
+		return m.planResume(msg.Place, how)
+	}
+	gone := terminal.Clean(human.Path(moved.Dir, m.options.Home))
+	m.menu = newMenu(gone+" is gone; continue a copy in", "type a directory", choices, func(m *Model, c choice) tea.Cmd { return in(m, c.value) })
+	m.menu.typed = in
+}
+
 // copy copies the command, or in the preview the text of the entry.
 func (m *Model) copy() tea.Cmd {
 	p, ok := m.target()
@@ -70,7 +96,7 @@ func (m *Model) copy() tea.Cmd {
 	case m.reading && p.EntryID != "":
 		return m.copyText(p)
 	}
-	return m.planResume(p, true)
+	return m.planResume(p, How{})
 }
 
 // target returns the place that actions are about: in the preview the entry that is read,

@@ -257,9 +257,15 @@ func fake() Backend {
 			}
 			return n, ctx.Err()
 		},
-		Resume: func(_ context.Context, p Place) (*Resume, error) {
+		Resume: func(_ context.Context, p Place, how How) (*Resume, error) {
 			r := &Resume{Dir: "/home/u", Argv: []string{"pi", "--session", p.Path}, Command: "cd /home/u && pi --session " + p.Path}
+			if how.Dir != "" {
+				r.Dir, r.Argv[1] = how.Dir, "--fork"
+				return r, nil
+			}
 			switch p.Path {
+			case "/s/4.jsonl":
+				return nil, &MovedError{Dir: "/home/u/gone", Dirs: []string{"/home/u/new/gone", "/home/u/src"}}
 			case "/s/2.jsonl":
 				r.Warnings = []string{"it was written to in the last minute"}
 			case "/s/3.jsonl":

@@ -12,10 +12,11 @@ import (
 type menu struct {
 	title   string
 	choices []choice
-	choose  func(m *Model, c choice) tea.Cmd // the action of Enter, after the menu was closed
-	mark    func(m *Model, c choice)         // the action of Tab, which chooses several; nil for none
-	back    func(m *Model) bool              // the action of Esc; nil, or a result of false, closes the menu
-	marked  bool                             // Tab has chosen something
+	choose  func(m *Model, c choice) tea.Cmd    // the action of Enter, after the menu was closed
+	mark    func(m *Model, c choice)            // the action of Tab, which chooses several; nil for none
+	typed   func(m *Model, text string) tea.Cmd // takes a text that no choice has; nil: there must be one
+	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
+	marked  bool                                // Tab has chosen something
 
 	narrow input
 	shown  []choice
@@ -64,7 +65,11 @@ next:
 func (m *Model) choose() tea.Cmd {
 	menu := m.menu
 	if len(menu.shown) == 0 {
-		return nil
+		if menu.typed == nil || menu.narrow.text == "" {
+			return nil
+		}
+		m.menu = nil
+		return menu.typed(m, menu.narrow.text)
 	}
 	m.menu = nil
 	if menu.marked {
@@ -113,7 +118,10 @@ func (m *menu) render(v view, width, height int) (lines []string, cursor int) {
 	}
 	if len(m.shown) == 0 && height > 1 {
 		text := m.empty
-		if len(m.choices) > 0 {
+		switch {
+		case m.typed != nil && m.narrow.text != "":
+			text = "Enter takes what you typed"
+		case len(m.choices) > 0:
 			text = "no match"
 		}
 		lines = append(lines, terminal.Fit("  "+v.dim.Render(text), width))

@@ -188,6 +188,23 @@ func TestResume(t *testing.T) {
 			t.Errorf("with --print a warning stops")
 		}
 	})
+	t.Run("directory gone", func(t *testing.T) {
+		for _, test := range []struct {
+			keys []string
+			dir  string
+		}{{[]string{"enter"}, "/home/u/new/gone"}, {[]string{"down", "enter"}, "/home/u/src"}, {[]string{"~/other", "enter"}, "~/other"}} {
+			d := drive(t, Options{WorkDir: "/home/u/src"}, 80, 24)
+			d.keys("token", "down", "down", "down", "down", "down", "down", "enter")
+			screen := plainScreen(d.Model)
+			if d.quit || !strings.Contains(screen, "~/gone is gone; continue a copy in:") || !strings.Contains(screen, "~/src  the current directory") {
+				t.Fatalf("there is no choice of directories:\n%s", screen)
+			}
+			d.keys(test.keys...)
+			if !d.quit || d.done.Resume == nil || d.done.Resume.Dir != test.dir {
+				t.Errorf("%v: quit %t, %+v; want it in %s", test.keys, d.quit, d.done.Resume, test.dir)
+			}
+		}
+	})
 	t.Run("not possible", func(t *testing.T) {
 		d := drive(t, Options{}, 100, 24)
 		d.keys("token", "down", "down", "down", "down", "down", "enter")
@@ -387,7 +404,9 @@ func TestProblemOfTheIndex(t *testing.T) {
 func TestCancelledIsNotShown(t *testing.T) {
 	b := fake()
 	b.Facets = func(context.Context) ([]sessions.Facet, error) { return nil, context.Canceled }
-	b.Resume = func(context.Context, Place) (*Resume, error) { return nil, fmt.Errorf("read: %w", context.Canceled) }
+	b.Resume = func(context.Context, Place, How) (*Resume, error) {
+		return nil, fmt.Errorf("read: %w", context.Canceled)
+	}
 	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	for _, k := range []string{"f2", "enter"} {
 		d.keys(k)

@@ -64,8 +64,9 @@ type Backend struct {
 	// Count counts the hits of a request.
 	Count func(context.Context, query.Request) (query.Counts, error)
 	// Resume returns the command that resumes the session, after checking that it
-	// would do what the user expects.
-	Resume func(context.Context, Place) (*Resume, error)
+	// would do what the user expects. If the directory of the session does not exist,
+	// the error is a *MovedError.
+	Resume func(context.Context, Place, How) (*Resume, error)
 	// Show and Edit take over the terminal, show the session or open its file at the
 	// line, and return when the user is done.
 	Show, Edit func(p Place, in io.Reader, out io.Writer) error
@@ -131,6 +132,20 @@ type Found struct {
 	Entry   int // its index in the file
 	Matches int
 }
+
+// How is how a session is resumed.
+type How struct {
+	Dir string // a fork of it continues in this directory; "" for itself, in its own
+	Run bool   // the command is run at once
+}
+
+// A MovedError means that the directory of a session does not exist.
+type MovedError struct {
+	Dir  string   // the one that is gone
+	Dirs []string // where the session could continue, the most likely first
+}
+
+func (e *MovedError) Error() string { return "the session's directory is gone: " + e.Dir }
 
 // Resume is a command that resumes a session.
 type Resume struct {
