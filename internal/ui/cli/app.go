@@ -35,6 +35,7 @@ type App struct {
 	// Directories of the user, "" if unknown.
 	Home, ConfigDir, CacheDir string
 	WorkDir                   string // absolute
+	TempDir                   string
 
 	Now  func() time.Time
 	Zone func() *time.Location // the local time zone, with its IANA name if known
@@ -42,6 +43,9 @@ type App struct {
 	Executable func() (string, error) // this program
 	LookPath   func(program string) (string, error)
 	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
+
+	// Open opens a file in the program that the desktop has for it.
+	Open func(path string) error
 
 	// LeaveInterrupts leaves Ctrl-C to a program that has the terminal, until back is
 	// called; nil: this process never handles it.

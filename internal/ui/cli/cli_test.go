@@ -45,11 +45,13 @@ func testApp(t *testing.T) (a *App, out, errs *bytes.Buffer) {
 		PID:     os.Getpid(),
 		Home:    home,
 		WorkDir: home,
+		TempDir: home,
 		Now:     func() time.Time { return time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC) },
 		Zone:    func() *time.Location { return time.UTC },
 
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
+		Open:       func(path string) error { return fmt.Errorf("open %s", path) },
 		Replace:    func(dir string, argv []string) error { return fmt.Errorf("run %q in %s", argv, dir) },
 
 		Agents: agents.All(),

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -29,6 +30,7 @@ type exportOptions struct {
 	format string
 	output string
 	force  bool
+	view   bool // --open
 	all    bool
 	leaf   string
 	full   bool // paths
@@ -39,6 +41,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "format", "", "NAME", strings.Join(exportFormats, ", ")+"; the default comes from the extension of FILE, else "+exportFormats[0], &o.format)
 	addFlag(f, "output", "o", "FILE", "write to FILE instead of stdout", &o.output)
 	addFlag(f, "force", "", "", "overwrite FILE if it exists", &o.force)
+	addFlag(f, "open", "", "", "open FILE when it is written; without FILE, write a page to the directory for temporary files", &o.view)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	addFlag(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
@@ -60,7 +63,8 @@ edits as diffs; images are in the HTML only. SESSION is the same as for show.
 Filters hide all other entries.
 
 The session may contain secrets, so only you can read the file.`,
-		Example: `pigrep export 01a1f7de -o login.html
+		Example: `pigrep export 01a1f7de --open
+pigrep export 01a1f7de -o login.html
 pigrep export 01a1f7de --format md | less
 pigrep export 01a1f7de --kind prompt,reply --format txt
 pigrep export 01a1f7de --all --format json`,
@@ -68,6 +72,9 @@ pigrep export 01a1f7de --all --format json`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.target = args[0]
+			if o.view && o.output == "" {
+				o.output, o.force = filepath.Join(a.TempDir, temporaryName(o.target, cmp.Or(o.format, "html"))), true
+			}
 			return runExport(cmd.Context(), a, o)
 		},
 	}
@@ -88,6 +95,8 @@ func (o *exportOptions) check() error {
 		}
 	}
 	switch {
+	case o.view && o.output == "-":
+		return usagef("", "--open needs a file, and - is stdout")
 	case !slices.Contains(exportFormats, o.format):
 		return usagef("", "unknown format %q: use one of %s", o.format, strings.Join(exportFormats, ", "))
 	case o.all && o.leaf != "":
@@ -145,7 +154,7 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 		return err
 	}
 	a.warn("wrote %s", path)
-	return nil
+	return o.opened(a, path)
 }
 
 // page is the conversation as HTML. It has all branches unless one was chosen.
@@ -162,6 +171,24 @@ func (o *exportOptions) page(a *App, t *target, facts printer.SessionFacts, list
 		p.Steps = t.Steps()
 	}
 	return p
+}
+
+// temporaryName is the name of the page that --open writes without FILE: the same each time,
+// so that these pages do not pile up.
+func temporaryName(target, format string) string {
+	name := strings.TrimSuffix(filepath.Base(target), ".jsonl")
+	return "pigrep-" + strings.ReplaceAll(name, ":", "-") + "." + format
+}
+
+// opened opens the file that was written, if --open asks for it.
+func (o *exportOptions) opened(a *App, path string) error {
+	if !o.view {
+		return nil
+	}
+	if err := a.Open(path); err != nil {
+		return &problem{code: codeIO, message: "open " + path, err: err, hint: "the file is complete: open it in a browser or viewer"}
+	}
+	return nil
 }
 
 // writeExport writes a file atomically. Session files are never overwritten, not even

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync/atomic"
@@ -48,11 +49,12 @@ func Main() int {
 		Environ: os.Environ,
 		PID:     os.Getpid(),
 		Home:    home, ConfigDir: configDir, CacheDir: cacheDir,
-		WorkDir: workDir,
-		Now:     time.Now, Zone: localZone,
+		WorkDir: workDir, TempDir: os.TempDir(),
+		Now: time.Now, Zone: localZone,
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
 		Replace:    func(dir string, argv []string) error { return replaceProcess(dir, argv, umask) },
+		Open:       openFile,
 		LeaveInterrupts: func() (back func()) {
 			borrowed.Add(1)
 			return func() { borrowed.Add(-1) }
@@ -105,6 +107,22 @@ type engineLog struct{ app *App }
 func (l engineLog) Write(p []byte) (int, error) {
 	l.app.logger().Debug("engine", "message", strings.TrimSpace(string(p)))
 	return len(p), nil
+}
+
+// openFile opens a file in the program that the desktop has for it. Where there is no
+// desktop, xdg-open may run a browser in the terminal, and this waits for it.
+func openFile(path string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", path)
+	case "darwin":
+		cmd = exec.Command("open", path)
+	default:
+		cmd = exec.Command("xdg-open", path)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
 }
 
 // unnamedZone is the name of the local time zone in package time.

@@ -107,3 +107,17 @@ func TestResumeExec(t *testing.T) {
 		t.Errorf("argv (-want +got):\n%s", diff)
 	}
 }
+
+// A file that cannot be opened is written all the same, and said to be.
+func TestExportOpenFails(t *testing.T) {
+	a, run := several(t, true)
+	a.Open = func(string) error { return errors.New("no desktop") }
+	code, _, errs := run("export", "0195aaaa", "--open")
+	path := filepath.Join(a.TempDir, "pigrep-0195aaaa.html")
+	if code != exitError || !strings.Contains(errs, "open "+path+": no desktop") || !strings.Contains(errs, "the file is complete") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
