@@ -33,7 +33,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,
 	"pigrep/query/similar":           47,
-	"pigrep/query/audit":             46,
+	"pigrep/query/audit":             47,
 	"pigrep/query/fix":               46,
 	"pigrep/query/sessions":          46,
 	"pigrep/query":                   45,

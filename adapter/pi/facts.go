@@ -61,6 +61,9 @@ func (p *parser) messageFacts(f *session.EntryFacts) {
 		}
 	case session.RoleToolResult:
 		p.resultFacts(f)
+		if !f.HasUsage {
+			f.HasUsage = p.subagentUsage(&f.Usage)
+		}
 	case session.RoleShell:
 		f.Calls = append(f.Calls, p.shellFacts())
 	}
@@ -213,6 +216,32 @@ const (
 	maxPaths = 1000
 	maxPath  = 4096
 )
+
+// subagentUsage reads what the details of a result say that subagents used. That is all
+// that pi's own example of an extension leaves of them: it runs them without sessions, and
+// sets no usage of the result. It reports whether they used anything.
+func (p *parser) subagentUsage(u *session.Usage) bool {
+	*u = session.Usage{}
+	results := p.json.Fields(p.message.fields.Find("details")).Find("results")
+	if p.json.Kind(results) != '[' {
+		return false
+	}
+	for list := p.json.Elements(results); list.Next(); {
+		if p.json.Kind(list.Val) != '{' {
+			continue
+		}
+		v := p.json.Fields(list.Val).Find("usage")
+		if p.json.Kind(v) != '{' {
+			continue
+		}
+		var one session.Usage
+		if p.usage(v, &one); !one.Unusable {
+			u.Input, u.Output, u.CacheRead, u.CacheWrite = u.Input+one.Input, u.Output+one.Output, u.CacheRead+one.CacheRead, u.CacheWrite+one.CacheWrite
+			u.Cost += one.Cost
+		}
+	}
+	return u.Tokens() > 0 || u.Cost > 0
+}
 
 // usage reads tokens and cost. It reports whether there are any.
 func (p *parser) usage(v jsonl.Value, u *session.Usage) bool {

@@ -32,6 +32,7 @@ type auditor struct {
 	matched  map[location]bool // calls that the text picks; nil for all
 	entries  firsts
 	orphans  orphans
+	families families
 	coverage Coverage
 	warnings []string
 
@@ -75,9 +76,7 @@ func (x *auditor) listFiles() {
 	for i := range summaries {
 		s := &summaries[i]
 		f := file{Summary: s, wanted: x.filter.Session(s)}
-		if f.wanted && (s.Version != 0 || s.Messages > 0) {
-			x.coverage.addSession(s)
-		}
+		x.cover(&f)
 		x.files = append(x.files, f)
 	}
 	slices.SortFunc(x.files, func(a, b file) int {
@@ -85,6 +84,13 @@ func (x *auditor) listFiles() {
 	})
 	for i := range x.files {
 		x.ids = append(x.ids, x.files[i].File)
+	}
+}
+
+// cover counts a session that passes the filters.
+func (x *auditor) cover(f *file) {
+	if f.wanted && (f.Version != 0 || f.Messages > 0) {
+		x.coverage.addSession(f.Summary)
 	}
 }
 

@@ -72,6 +72,7 @@ type table[T any] struct {
 	rows     map[string]*T // by the values
 
 	file   *file // of the facts that are added
+	owner  *file // the session that they count for
 	times  *format.Column
 	tools  *record.Names
 	models *record.Names
@@ -97,8 +98,8 @@ func newTable[T any](req *Request, build func(values []string) *T) *table[T] {
 }
 
 // begin is called before the facts of a piece are added; tools are nil when they have none.
-func (t *table[T]) begin(f *file, times *format.Column, tools, models *record.Names) {
-	t.file, t.times, t.tools, t.models = f, times, nil, nil
+func (t *table[T]) begin(f, owner *file, times *format.Column, tools, models *record.Names) {
+	t.file, t.owner, t.times, t.tools, t.models = f, owner, times, nil, nil
 	rows := 1
 	if tools != nil && slices.Contains(t.by, "tool") {
 		t.tools = tools
@@ -152,9 +153,9 @@ func (t *table[T]) find(i int) *T {
 		case "model":
 			v = t.models.At(i)
 		case "project":
-			v = t.file.CWD
+			v = t.owner.CWD
 		case "session":
-			v = t.file.Path
+			v = t.owner.Path
 		case "day":
 			v = t.day.day
 		case "week":
@@ -223,15 +224,23 @@ func comparePeriods(by, a, b []string) int {
 
 func isPeriod(by string) bool { return by == "day" || by == "week" || by == "month" }
 
-// fileCount counts files. The facts of a file must come one after another.
+// fileCount counts files. The facts of a file must come one after another, unless the
+// count has a set of those that it counted.
 type fileCount struct {
 	last *file
 	n    int
+	seen map[*file]bool
 }
 
 func (c *fileCount) add(f *file) {
-	if c.last != f {
-		c.last = f
-		c.n++
+	if c.last == f {
+		return
 	}
+	if c.last = f; c.seen != nil {
+		if c.seen[f] {
+			return
+		}
+		c.seen[f] = true
+	}
+	c.n++
 }

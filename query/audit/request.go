@@ -30,6 +30,7 @@ type Request struct {
 	Commands bool           // only calls that run shell commands
 	Results  bool           // list calls with the first lines of their results
 	Prices   Prices         // for uses of tokens without a cost
+	Tree     bool           // what a subagent used counts for the session that it works for
 }
 
 // Dimensions are the properties by which rows can be grouped.

@@ -129,7 +129,7 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 	total := &toolGroup{row: ToolRow{Type: "total"}}
 	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		c := &p.Calls
-		table.begin(f, &c.Time, &c.Tool, &c.Model)
+		table.begin(f, f, &c.Time, &c.Tool, &c.Model)
 		return x.visitCalls(f, p, func(i int) {
 			table.row(i).add(f, c, i)
 			total.files.add(f)

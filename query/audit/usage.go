@@ -33,6 +33,11 @@ type UsageRow struct {
 	Filled     int          `json:"filledIn"`     // entries whose cost is from the prices of the request
 	FilledCost float64      `json:"filledInCost"` // of these; part of Cost
 	Last       session.Time `json:"lastUsed,omitzero"`
+
+	// With Request.Tree: the part that subagents used.
+	Subagents      int     `json:"subagents,omitempty"`
+	SubagentTokens int64   `json:"subagentTokens,omitempty"`
+	SubagentCost   float64 `json:"subagentCost,omitempty"`
 }
 
 // HasCost reports whether anything is known about the cost.
@@ -46,6 +51,8 @@ type UsageTable struct {
 	Total    UsageRow
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
+	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
+	Tree     bool        // what subagents used counts for the sessions that they work for
 	Coverage Coverage
 	Warnings []string
 	Index    query.IndexState
@@ -67,6 +74,9 @@ type usageGroup struct {
 	fill  sum
 	files fileCount
 	last  int64 // Unix milliseconds
+
+	subagents fileCount
+	theirCost sum
 }
 
 // use is a use of tokens.
@@ -77,24 +87,24 @@ type use struct {
 	filled   bool // Cost is from the prices of the request
 }
 
-// useAt returns use i of a piece, with a cost where only the request has a price.
-func (req *Request) useAt(f *file, u *record.Usages, i int) use {
-	x := use{Usage: u.At(i), at: f.millis(u.Time.At(i))}
+// priced returns a use of a model, with a cost where only the request has a price.
+func (req *Request) priced(u session.Usage, model string) use {
+	x := use{Usage: u}
 	if x.unpriced = unpriced(&x.Usage); x.unpriced && len(req.Prices) > 0 {
-		if price, ok := req.Prices[u.Model.At(i)]; ok {
+		if price, ok := req.Prices[model]; ok {
 			x.Cost, x.filled, x.unpriced = price.cost(&x.Usage), true, false
 		}
 	}
 	return x
 }
 
-func (g *usageGroup) add(f *file, u *use) {
+// add adds a use of a session that counts for owner.
+func (g *usageGroup) add(f, owner *file, u *use) {
 	r := &g.row
 	r.Input += u.Input
 	r.Output += u.Output
 	r.CacheRead += u.CacheRead
 	r.CacheWrite += u.CacheWrite
-	g.cost.add(u.Cost)
 	r.Entries++
 	if u.Unusable {
 		r.Unusable++
@@ -104,14 +114,29 @@ func (g *usageGroup) add(f *file, u *use) {
 	}
 	if u.filled {
 		r.Filled++
-		g.fill.add(u.Cost)
 	}
 	g.last = max(g.last, u.at)
-	g.files.add(f)
+	if f != owner {
+		r.SubagentTokens += u.Tokens()
+	}
+	g.addSums(f, owner, u)
 }
 
-// addRow adds the uses of a row of the table, but not their cost and files: of floating
-// point numbers, the sum depends on the order.
+// addSums adds the cost of a use and counts its session: of a row and of the total each on
+// its own, because the sum of floating point numbers depends on the order.
+func (g *usageGroup) addSums(f, owner *file, u *use) {
+	g.cost.add(u.Cost)
+	if u.filled {
+		g.fill.add(u.Cost)
+	}
+	if f != owner {
+		g.subagents.add(f)
+		g.theirCost.add(u.Cost)
+	}
+	g.files.add(owner)
+}
+
+// addRow adds the uses of a row of the table, but not what addSums adds.
 func (g *usageGroup) addRow(u *usageGroup) {
 	r := &g.row
 	r.Input += u.row.Input
@@ -122,6 +147,7 @@ func (g *usageGroup) addRow(u *usageGroup) {
 	r.Unusable += u.row.Unusable
 	r.Unpriced += u.row.Unpriced
 	r.Filled += u.row.Filled
+	r.SubagentTokens += u.row.SubagentTokens
 	g.last = max(g.last, u.last)
 }
 
@@ -161,6 +187,7 @@ func (s *sum) rounded() float64 { return math.Round(s.total()*1e10) / 1e10 }
 func (g *usageGroup) finish() UsageRow {
 	r := g.row
 	r.Tokens = g.tokens()
+	r.Subagents, r.SubagentCost = g.subagents.n, g.theirCost.rounded()
 	r.Cost, r.FilledCost, r.Sessions = g.cost.rounded(), g.fill.rounded(), g.files.n
 	if g.last != 0 {
 		r.Last = session.Time{Time: time.UnixMilli(g.last).UTC()}
@@ -178,35 +205,57 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	if err != nil {
 		return nil, err
 	}
-	table := newTable(&req, func(keys []string) *usageGroup { return &usageGroup{keys: keys, row: UsageRow{Type: "usage"}} })
+	x.listFamilies()
+	if err := x.findRepeated(); err != nil {
+		return nil, err
+	}
+	if req.Tree {
+		x.adopt()
+	}
+	group := func(rowType string, keys []string) *usageGroup {
+		g := &usageGroup{keys: keys, row: UsageRow{Type: rowType}}
+		if req.Tree { // then the uses of a session do not come one after another
+			g.files.seen = make(map[*file]bool)
+		}
+		return g
+	}
+	table := newTable(&req, func(keys []string) *usageGroup { return group("usage", keys) })
 	sources := groups[sourceGroup]{}
 	var bySource []*sourceGroup // of a piece, by their numbers there
-	total := &usageGroup{row: UsageRow{Type: "total"}}
+	total, repeated := group("total", nil), 0
 	without := make(map[string]bool) // the models without a price
 	err = x.eachPiece(func(f *file, p *record.Piece) error {
 		u := &p.Usages
-		table.begin(f, &u.Time, nil, &u.Model)
+		owner := f
+		if req.Tree {
+			owner = &x.files[x.families.root(p.File)]
+		}
+		table.begin(f, owner, &u.Time, nil, &u.Model)
 		bySource = emptied(bySource, len(u.Source.List))
 		return x.visitUsages(f, p, func(i int) {
-			use := req.useAt(f, u, i)
-			table.row(i).add(f, &use)
+			own, some, all := x.families.own(u, i, p.File)
+			if some {
+				repeated++
+			}
+			if all {
+				return
+			}
+			use := req.priced(own, u.Model.At(i))
+			use.at = f.millis(u.Time.At(i))
+			table.row(i).add(f, owner, &use)
 			n := u.Source.Number(i)
 			if bySource[n] == nil {
 				bySource[n] = sources.row(u.Source.List[n], func(name string) *sourceGroup { return &sourceGroup{name: name} })
 			}
 			bySource[n].tokens += use.Tokens()
 			bySource[n].cost.add(use.Cost)
-			total.cost.add(use.Cost)
-			if use.filled {
-				total.fill.add(use.Cost)
-			}
 			if use.unpriced {
 				bySource[n].unpriced++
 				if model := u.Model.At(i); !without[model] {
 					without[strings.Clone(model)] = true
 				}
 			}
-			total.files.add(f)
+			total.addSums(f, owner, &use)
 		})
 	})
 	if err != nil {
@@ -215,7 +264,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	for _, g := range table.rows {
 		total.addRow(g)
 	}
-	t := &UsageTable{By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	t := &UsageTable{Repeated: repeated, Tree: req.Tree, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
 		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.total(), a.cost.total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))

@@ -34,6 +34,7 @@ type auditOptions struct {
 	args   []string
 	raw    bool
 	prices string
+	tree   bool
 }
 
 // auditOthers are the shared filters that do not apply to tool calls, which have no

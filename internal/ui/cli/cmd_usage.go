@@ -21,6 +21,9 @@ func newUsageCommand(a *App) *cobra.Command {
 		Long: `Show the tokens and cost that sessions recorded for replies (including failed
 ones), compactions, branch summaries, tool results and cache warming. Entries
 copied by a fork or clone count once, in the session where they first appeared.
+What a subagent used counts in its own session; with --tree in the session that
+started it. Where that has it too, in the result of a tool, it counts once.
+
 Costs are as recorded by pi. Without a price there is none: the cost is then "–",
 and one that lacks some of it begins with "≥". --prices fills these in, from a
 file with a line for each model:
@@ -32,11 +35,13 @@ file with a line for each model:
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
 pigrep usage --by project --csv
+pigrep usage --tree --since 1w
 pigrep usage --prices ~/prices.txt`,
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")
 	addFlag(cmd.Flags(), "prices", "", "FILE", "dollars per million tokens of models without a price", &o.prices)
+	addFlag(cmd.Flags(), "tree", "", "", "count subagents with the session that started them, by session unless --by says else", &o.tree)
 	o.addAudit(cmd, "tool", "error")
 	return cmd
 }
@@ -45,12 +50,15 @@ func runUsage(ctx context.Context, a *App, o *auditOptions) error {
 	if slices.Contains(strings.Split(strings.Join(o.by, ","), ","), "tool") {
 		return usagef("`pigrep tools` counts tool calls", "--by tool: tokens are used by replies, not by tools")
 	}
+	if o.tree && len(o.by) == 0 {
+		o.by = []string{"session"}
+	}
 	prices, err := o.readPrices(a)
 	if err != nil {
 		return err
 	}
 	return o.answer(ctx, a, func(ctx context.Context, run *auditRun) (*printer.Audit, error) {
-		run.req.Prices = prices
+		run.req.Prices, run.req.Tree = prices, o.tree
 		t, err := audit.Usage(ctx, run.reader, run.req)
 		if err != nil {
 			return nil, err

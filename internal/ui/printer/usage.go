@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,12 @@ import (
 // NewUsageAudit makes the answer of usage. A limit of 0 is none.
 func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	type row = audit.UsageRow
+	subagents := ""
+	if t.Tree {
+		subagents = "SUBAGENTS"
+	}
 	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
+		{column{Title: subagents, Right: true}, subagentCost},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return countCell(r.Output) }},
 		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return countCell(r.CacheRead) }},
@@ -25,6 +31,8 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
 		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
 		{column{Name: "filled in cost"}, func(r *row) cell { return costCell(r.FilledCost) }},
+		{column{Name: "subagents"}, func(r *row) cell { return countCell(r.Subagents) }},
+		{column{Name: "subagent cost"}, func(r *row) cell { return costCell(r.SubagentCost) }},
 	}...)
 	return &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
@@ -33,7 +41,8 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 			TimeZone string            `json:"timeZone"`
 			Sources  []audit.SourceRow `json:"sources"`
 			Unpriced []string          `json:"unpricedModels"`
-		}{t.TimeZone, list(t.Sources), list(t.Unpriced)},
+			Repeated int               `json:"repeatedResults"`
+		}{t.TimeZone, list(t.Sources), list(t.Unpriced), t.Repeated},
 		last: func() (time.Time, error) { return t.Total.Last.Time, nil },
 		closing: func(rows int) string {
 			var parts []string
@@ -51,6 +60,9 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 			if t.Total.Filled > 0 {
 				parts = append(parts, costText(t.Total.FilledCost)+" of it from the file of prices")
 			}
+			if t.Repeated > 0 {
+				parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
+			}
 			if n := t.Total.Unusable; n > 0 {
 				parts = append(parts, human.Plural(n, "entry has impossible figures (counted as 0)", "entries have impossible figures (counted as 0)"))
 			}
@@ -67,6 +79,14 @@ func usageCost(r *audit.UsageRow) cell {
 		c.Plain = ""
 	}
 	return c
+}
+
+// subagentCost is the number of subagents, and the part of the cost that they have.
+func subagentCost(r *audit.UsageRow) cell {
+	if r.Subagents == 0 {
+		return cell{}
+	}
+	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, moneyText(r.SubagentCost, r.SubagentCost > 0, 0))}
 }
 
 // moneyText is a cost that may be unknown, or lack what is unknown of it.

@@ -1,0 +1,206 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+
+	"pigrep/index/record"
+	"pigrep/internal/session"
+	"pigrep/query/sessions"
+)
+
+// A subagent is a session that a tool of another session started. Extensions record it
+// in up to two places: in a session file of its own, and as the usage in the result of the
+// tool. Where both have it, the session file counts: it has the models and the times. Of
+// the result only that counts which no session file has.
+
+// families knows which sessions are subagents, and what results repeat of them. Sessions
+// have the numbers of the files of the auditor.
+type families struct {
+	parents  []int // -1 for sessions that are no subagents
+	repeated map[result]session.Usage
+}
+
+// result is where an entry is.
+type result struct {
+	file   int
+	offset int64
+}
+
+// listFamilies finds the subagents.
+func (x *auditor) listFamilies() {
+	byPath, number := make(map[string]int), make(map[uint32]int)
+	for i := range x.files {
+		byPath[session.Slashed(x.files[i].Path)], number[x.files[i].File] = i, i
+	}
+	summaries := x.r.Summaries()
+	lineage := sessions.NewLineage(summaries)
+	parents, any := make([]int, len(x.files)), false
+	for i := range parents {
+		parents[i] = -1
+	}
+	for i := range summaries {
+		s := &summaries[i]
+		child := number[s.File]
+		if parent := lineage.Parent(i); parent != nil && !isFork(s) {
+			parents[child] = number[parent.File]
+		} else if p, ok := enclosing(byPath, s.Path); ok {
+			parents[child] = p
+		}
+		any = any || parents[child] >= 0
+	}
+	if any {
+		x.families.parents = parents
+	}
+}
+
+// isFork reports whether a session began with entries of its parent: they are older than
+// its header.
+func isFork(s *session.Summary) bool {
+	return !s.Oldest.IsZero() && !s.Header.Timestamp.IsZero() && s.Oldest.Before(s.Header.Timestamp)
+}
+
+// enclosing returns the session whose directory of subagents a file is in: that beside
+// its own file, with the same name.
+func enclosing(byPath map[string]int, file string) (parent int, ok bool) {
+	for dir := path.Dir(session.Slashed(file)); dir != path.Dir(dir); dir = path.Dir(dir) {
+		if i, ok := byPath[dir+".jsonl"]; ok {
+			return i, true
+		}
+	}
+	return -1, false
+}
+
+// root returns the session that a subagent works for in the end; for another session
+// itself.
+func (f *families) root(i int) int {
+	for range f.parents { // parents can be a circle
+		if f.parents[i] < 0 {
+			break
+		}
+		i = f.parents[i]
+	}
+	return i
+}
+
+// spent is what an entry of a family used.
+type spent struct {
+	session.Usage
+	at     int64 // Unix milliseconds
+	of     result
+	result bool // of a tool
+}
+
+// findRepeated finds out what the results of tools repeat of the sessions of subagents:
+// in the order of time, each result repeats what the subagents of its session have spent
+// and no earlier result has repeated.
+func (x *auditor) findRepeated() error {
+	f := &x.families
+	if f.parents == nil {
+		return nil
+	}
+	member := make([]bool, len(x.files))
+	for i, p := range f.parents {
+		if p >= 0 {
+			member[i], member[p] = true, true
+		}
+	}
+	var numbers []int
+	var ids []uint32
+	for i := range x.files {
+		if member[i] {
+			numbers, ids = append(numbers, i), append(ids, x.files[i].File)
+		}
+	}
+	var list []spent
+	var seen entrySet
+	for p, err := range x.facts.All(ids) {
+		i := numbers[p.File]
+		if err = cmp.Or(err, x.ctx.Err()); err != nil {
+			return fmt.Errorf("%s: %w", x.files[i].Path, err)
+		}
+		u := &p.Usages
+		for k := range u.Len {
+			if copy := uint64(u.Copy.At(k)); copy == 0 || seen.add(copy) {
+				list = append(list, spent{u.At(k), x.files[i].millis(u.Time.At(k)), result{i, u.Offset.At(k)}, u.Source.At(k) == session.RoleToolResult})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b spent) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.of.file, a.of.file)) // a subagent is younger
+	})
+	left := make(map[int]session.Usage) // what subagents have spent, by the session they work for
+	f.repeated = make(map[result]session.Usage)
+	for i := range list {
+		s := &list[i]
+		if s.result {
+			if again := least(s.Usage, left[s.of.file]); again.Tokens() > 0 || again.Cost > 0 {
+				f.repeated[s.of] = again
+				left[s.of.file] = minus(left[s.of.file], again)
+				s.Usage = minus(s.Usage, again)
+			}
+		}
+		at := s.of.file
+		for range f.parents { // parents can be a circle
+			if at = f.parents[at]; at < 0 || at == s.of.file {
+				break
+			}
+			left[at] = plus(left[at], s.Usage)
+		}
+	}
+	return nil
+}
+
+// own returns use i of a file without what sessions of subagents have too, and whether
+// they have some of it, or all.
+func (f *families) own(u *record.Usages, i int, file int) (use session.Usage, some, all bool) {
+	use = u.At(i)
+	if len(f.repeated) == 0 {
+		return use, false, false
+	}
+	again, ok := f.repeated[result{file, u.Offset.At(i)}]
+	if !ok {
+		return use, false, false
+	}
+	use = minus(use, again)
+	return use, true, use.Tokens() == 0 && use.Cost < 1e-9 // a sum of costs can differ in its last digits
+}
+
+func plus(a, b session.Usage) session.Usage {
+	return combined(a, b, func(a, b int64) int64 { return a + b }, a.Cost+b.Cost)
+}
+
+func minus(a, b session.Usage) session.Usage {
+	return combined(a, b, func(a, b int64) int64 { return a - b }, max(0, a.Cost-b.Cost))
+}
+
+func least(a, b session.Usage) session.Usage {
+	return combined(a, b, func(a, b int64) int64 { return min(a, b) }, min(a.Cost, b.Cost))
+}
+
+// combined combines the figures of two uses, and has the rest of the first.
+func combined(a, b session.Usage, each func(a, b int64) int64, cost float64) session.Usage {
+	a.Input, a.Output = each(a.Input, b.Input), each(a.Output, b.Output)
+	a.CacheRead, a.CacheWrite = each(a.CacheRead, b.CacheRead), each(a.CacheWrite, b.CacheWrite)
+	a.Cost = cost
+	return a
+}
+
+// adopt makes the filters on sessions those of the session that a subagent works for.
+func (x *auditor) adopt() {
+	if x.families.parents == nil {
+		return
+	}
+	own := make([]bool, len(x.files))
+	for i := range x.files {
+		own[i] = x.files[i].wanted
+	}
+	x.coverage = Coverage{}
+	for i := range x.files {
+		f := &x.files[i]
+		f.wanted = own[x.families.root(i)]
+		x.cover(f)
+	}
+}
