@@ -232,12 +232,19 @@ func duration(d time.Duration) string {
 // output adds the text of a result.
 func (v *callView) output(x *writer, text []byte, language string) {
 	text = bytes.Trim(text, "\r\n")
-	if len(text) == 0 {
+	switch {
+	case len(text) == 0:
+		return
+	case len(v.Diffs) > 0 && !v.Failed && len(text) < maxAside: // "Successfully replaced …"
+		v.Output = append(v.Output, block{Text: visible(text)})
 		return
 	}
 	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
 	v.Output = append(v.Output, block{Fold: &fold{Code: x.code(language, text)}})
 }
+
+// maxAside is the longest result that is only a remark on a diff.
+const maxAside = 400
 
 // isShort reports whether the call and its output have at most this many lines.
 func (v *callView) isShort(limit int) bool {

@@ -38,8 +38,9 @@ func (x *writer) highlight(language, source string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// maxHighlighted is how much code of a page is highlighted, in bytes.
-const maxHighlighted = 8 << 20
+// maxHighlighted is how much code of a page is highlighted, in bytes: each megabyte takes
+// about a second.
+const maxHighlighted = 4 << 20
 
 // diffView is what a call did to a file.
 type diffView struct {

@@ -32,7 +32,7 @@ type note struct{ Text, Hint, Class string }
 // block is a piece of an entry. One field is set.
 type block struct {
 	Prose   template.HTML
-	Text    string // as it is
+	Text    string // a remark
 	Problem string
 	Fold    *fold
 	Call    *callView

@@ -113,34 +113,35 @@ func money(cost float64) string {
 type index struct {
 	Items    []*indexItem
 	Summary  string
-	previous map[int]*indexItem // prompts of the main line, by the entry
+	number   map[int]int // of prompts on the main line, by the entry
+	previous map[int]*indexItem
 	next     map[int]*indexItem
-	number   map[int]int
+	branches map[int]string // what each branch is about, by its first step
 }
 
 type indexItem struct {
 	Anchor, Text, What, Label string
 	Number                    int // of a prompt on the main line
 	Depth                     int
-	When                      *when
 }
 
 // maxIndexText is the length in cells of a line of the index.
 const maxIndexText = 160
 
 func (p *Page) index(names map[int]string) (*index, error) {
-	x := &index{previous: make(map[int]*indexItem), next: make(map[int]*indexItem), number: make(map[int]int)}
-	var last *indexItem
-	lastEntry, branches, summaries := 0, 0, 0
-	for _, s := range p.Steps {
+	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
+	var last *indexItem // prompt of the main line
+	lastEntry := 0
+	begins := make(map[int]int) // the first steps of branches, by the step that says what they are about
+	for k, s := range p.Steps {
 		node := &p.Conversation.Record.Nodes[s.Entry]
-		label := p.Conversation.Record.Labels[node.ID]
 		isPrompt := node.Role == session.RoleUser
 		isSummary := node.Type == session.TypeCompaction || node.Type == session.TypeBranchSummary
 		if s.Starts {
-			branches++
+			begins[p.subject(k)] = k
 		}
-		if !isPrompt && !isSummary && !s.Starts && label == "" {
+		branch, isSubject := begins[k]
+		if !isPrompt && !isSummary && !isSubject && p.Conversation.Record.Labels[node.ID] == "" {
 			continue
 		}
 		e, err := p.Conversation.Read(s.Entry)
@@ -151,22 +152,21 @@ func (p *Page) index(names map[int]string) (*index, error) {
 			continue
 		}
 		item := &indexItem{
-			Anchor: names[s.Entry], Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled), When: p.time(e.Time, "2006-01-02 15:04"),
+			What: "entry", Anchor: names[s.Entry], Depth: min(s.Depth, maxFolds), Label: visibleLine(e.Labelled),
 			Text: terminal.Clip(visibleLine(indexText(e)), maxIndexText),
 		}
+		x.Items = append(x.Items, item)
 		switch {
-		case s.Starts:
+		case isSubject:
 			item.What = "branch"
-		case isPrompt:
-			item.What = "prompt"
+			x.branches[branch] = item.Text
 		case isSummary:
 			item.What = "summary"
-			summaries++
-		default:
-			item.What = "entry"
-		}
-		x.Items = append(x.Items, item)
-		if isPrompt && s.Depth == 0 {
+		case isPrompt:
+			item.What = "prompt"
+			if s.Depth > 0 {
+				break
+			}
 			item.Number = len(x.number) + 1
 			x.number[s.Entry] = item.Number
 			if last != nil {
@@ -176,10 +176,24 @@ func (p *Page) index(names map[int]string) (*index, error) {
 		}
 	}
 	x.Summary = human.Plural(len(x.number), "prompt", "prompts")
-	if branches > 0 {
-		x.Summary += ", " + human.Plural(branches, "other branch", "other branches")
+	if n := len(x.branches); n > 0 {
+		x.Summary += ", " + human.Plural(n, "other branch", "other branches")
 	}
 	return x, nil
+}
+
+// subject is the step that says what a branch is about: its first prompt before it forks,
+// else its first entry.
+func (p *Page) subject(start int) int {
+	for k := start; k < len(p.Steps); k++ {
+		if s := p.Steps[k]; s.Depth != p.Steps[start].Depth || s.Starts && k > start {
+			break
+		}
+		if p.Conversation.Record.Nodes[p.Steps[k].Entry].Role == session.RoleUser {
+			return k
+		}
+	}
+	return start
 }
 
 // indexText is the line of an entry in an index.

@@ -16,6 +16,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -60,6 +61,7 @@ var (
 // are read.
 func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	p.Conversation.Facts = true
+	p.mainFirst()
 	names := anchorsOf(p)
 	list, err := p.index(names)
 	if err != nil {
@@ -92,6 +94,14 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	return x.write("bottom", nil)
+}
+
+// mainFirst moves conversations with a beginning of their own behind the main one.
+func (p *Page) mainFirst() {
+	main := slices.IndexFunc(p.Steps, func(s entry.Step) bool { return s.Depth == 0 })
+	if main > 0 {
+		p.Steps = slices.Concat(p.Steps[main:], p.Steps[:main])
+	}
 }
 
 // anchorsOf names the entries of a page, by their index in the file, so that a link with

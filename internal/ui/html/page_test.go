@@ -250,6 +250,21 @@ func TestBranches(t *testing.T) {
 	}
 }
 
+// A branch is called after its first prompt, and other beginnings come after the main
+// conversation.
+func TestOtherBeginnings(t *testing.T) {
+	out := render(t, pageOf(t, "/s.jsonl", header+
+		`{"type":"model_change","id":"x","parentId":null,"provider":"q","modelId":"m"}`+"\n"+prompt("y", "x", "reviewed by a subagent")+
+		prompt("p", "", "the conversation")))
+	main, other := strings.Index(out, `id="e-p"`), strings.Index(out, `Another beginning: <q>reviewed by a subagent</q> <span class="fact">2 entries`)
+	if main < 0 || other < main {
+		t.Errorf("the conversation is at %d, the other one at %d", main, other)
+	}
+	if !strings.Contains(out, `<li class="branch d1"><a href="#e-y">reviewed by a subagent</a></li>`) || strings.Contains(out, `href="#e-x">Model`) {
+		t.Error("the index names the branch otherwise")
+	}
+}
+
 // However deep branches are nested, the page is not.
 func TestManyNestedBranches(t *testing.T) {
 	var b strings.Builder

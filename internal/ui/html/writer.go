@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -143,7 +144,7 @@ func (x *writer) enter(e *entry.Entry) error {
 		err := x.write("branch", struct {
 			Where, Text, Entries string
 			When                 *when
-		}{where, visibleLine(indexText(e)), entries, x.page.time(e.Time, "2006-01-02 15:04")})
+		}{where, cmp.Or(x.index.branches[b.step], visibleLine(indexText(e))), entries, x.page.time(e.Time, "2006-01-02 15:04")})
 		if err != nil {
 			return err
 		}
