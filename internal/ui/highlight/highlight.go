@@ -128,12 +128,34 @@ var registry = sync.OnceValue(func() *chroma.LexerRegistry {
 	return r
 })
 
+// lexerOf returns the lexer of a language or file; nil if there is none.
 func lexerOf(language string) chroma.Lexer {
 	if language == "" || len(language) > maxName || strings.ContainsAny(language, "*?[") {
 		return nil
 	}
-	return registry().Get(language)
+	name := language[strings.LastIndexAny(language, `/\`)+1:] // lexers go by the name of a file alone
+	found.Lock()
+	defer found.Unlock()
+	lexer, ok := found.byName[name]
+	if !ok {
+		if len(found.byName) >= maxKnown {
+			clear(found.byName)
+		}
+		lexer = registry().Get(name)
+		found.byName[name] = lexer
+	}
+	return lexer
 }
+
+// found are the lexers that were looked up last, because looking one up compares the name
+// with the patterns of all lexers, which takes as long as highlighting a page of code.
+var found = struct {
+	sync.Mutex
+	byName map[string]chroma.Lexer
+}{byName: make(map[string]chroma.Lexer)}
+
+// maxKnown is the number of names in found.
+const maxKnown = 1000
 
 // maxName is the length in bytes of the longest name of a language or file.
 const maxName = 256
