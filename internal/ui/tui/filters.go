@@ -41,7 +41,6 @@ type facetsMsg struct {
 
 func (m *Model) openFilters() tea.Cmd {
 	m.menu = m.filterMenu("", nil)
-	m.menu.empty = reading
 	ctx, facets := m.ctx, m.options.Facets
 	return command(func() tea.Msg {
 		list, err := facets(ctx)
@@ -50,19 +49,20 @@ func (m *Model) openFilters() tea.Cmd {
 }
 
 // facetsCame fills the menu, if it is still open.
-func (m *Model) facetsCame(msg facetsMsg) {
+func (m *Model) facetsCame(msg facetsMsg) tea.Cmd {
 	if m.menu == nil || m.menu.empty != reading {
-		return
+		return nil
 	}
 	if msg.err != nil {
 		m.menu = nil
 		m.complain(msg.err)
-		return
+		return nil
 	}
-	narrow := m.menu.narrow
-	m.menu = m.filterMenu("", msg.list)
-	m.menu.narrow = narrow
+	narrow, at, field := m.menu.narrow, m.menu.at, m.menu.field
+	m.menu = m.filterMenu(field, msg.list)
+	m.menu.narrow, m.menu.at = narrow, at
 	m.menu.filter()
+	return m.countFacets(field, msg.list)
 }
 
 // filterMenu returns a menu of the fields, or of the values of one field. Typing searches
@@ -104,7 +104,11 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 		}
 		return facets[i], true
 	}
-	menu := newMenu(title, "none in these sessions", choices, func(m *Model, c choice) tea.Cmd {
+	empty := "none in these sessions"
+	if facets == nil {
+		empty = reading
+	}
+	menu := newMenu(title, empty, choices, func(m *Model, c choice) tea.Cmd {
 		if f, ok := facetOf(c); ok {
 			m.setFilter(f)
 			return nil
@@ -112,6 +116,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 		m.menu = m.filterMenu(c.value, facets)
 		return m.countFacets(c.value, facets)
 	})
+	menu.field = field
 	if field != "" {
 		menu.mark = func(m *Model, c choice) {
 			if f, ok := facetOf(c); ok {
@@ -144,7 +149,7 @@ const countTime = time.Second
 // countFacets counts the hits that the current query would have with each value of a field.
 // Without a query, facets have their numbers already.
 func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
-	if m.isEmpty() {
+	if field == "" || facets == nil || m.isEmpty() {
 		return nil
 	}
 	text, req, now := m.query.text, m.narrow(m.request), m.options.Now

@@ -11,6 +11,7 @@ import (
 // menu is a list of choices, which typing narrows.
 type menu struct {
 	title   string
+	field   string // of filters
 	choices []choice
 	choose  func(m *Model, c choice) tea.Cmd    // the action of Enter, after the menu was closed
 	mark    func(m *Model, c choice)            // the action of Tab, which chooses several; nil for none

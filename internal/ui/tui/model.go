@@ -142,7 +142,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case State:
 		return m.stateChanged(msg)
 	case facetsMsg:
-		m.facetsCame(msg)
+		return m.facetsCame(msg)
 	case countedMsg:
 		m.counted(msg)
 	case historyMsg:

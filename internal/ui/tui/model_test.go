@@ -440,7 +440,10 @@ func TestFilters(t *testing.T) {
 	if d.menu != nil || d.query.text != "token tool:bash kind:prompt,call" || d.search.shown != d.query.text {
 		t.Errorf("after Tab on two values: %q, shown %q", d.query.text, d.search.shown)
 	}
-	d.keys("f2", "enter", "tab", "esc", "esc")
+	d.send(keyPresses("f2")[0])
+	d.send(keyPresses("enter")[0]) // before the values have come
+	d.settle()
+	d.keys("tab", "esc", "esc")
 	if d.query.text != "token tool:bash kind:call" {
 		t.Errorf("Tab on a marked value leaves %q", d.query.text)
 	}

@@ -327,15 +327,16 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	}
 	text, spans := terminal.CleanSpans(f.Text, f.Spans)
 	from, to := 0, len(text)
+	first := 0 // the end of the first match
 	if len(spans) > 0 {
-		from = cutBefore(text, spans[0], width)
+		from, first = cutBefore(text, spans[0], width), spans[0][1]
 	}
 	room := width
 	if from > 0 {
 		room--
 	}
 	if terminal.Width(text[from:]) > room {
-		to = from + cutAfter(text[from:], room-1)
+		to = from + cutAfter(text[from:], room-1, first-from)
 	}
 	var b strings.Builder
 	if from > 0 {
@@ -375,10 +376,10 @@ func cutBefore(text string, span [2]int, width int) int {
 }
 
 // cutAfter returns where a text ends that gets width cells: at the end of a word, if one is
-// near.
-func cutAfter(text string, width int) int {
+// near and comes after the first match.
+func cutAfter(text string, width, first int) int {
 	to := len(ansi.Truncate(text, width, ""))
-	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= 0 && terminal.Width(text[space:to]) < wordRoom {
+	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= first && terminal.Width(text[space:to]) < wordRoom {
 		return space
 	}
 	return to

@@ -30,6 +30,16 @@ func TestTerminalInterface(t *testing.T) {
 	driven(t, "drive.sh")
 }
 
+// Everything that the list can do fits in small and large terminals.
+func TestTerminalSizes(t *testing.T) {
+	for _, size := range [][]string{{"40", "20"}, {"80", "24"}, {"120", "40"}, {"200", "60"}} {
+		t.Run(strings.Join(size, "x"), func(t *testing.T) {
+			t.Parallel()
+			driven(t, "sizes.sh", size...)
+		})
+	}
+}
+
 // The key bindings of `pigrep init` work in the shells they are for.
 func TestKeyBindings(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
