@@ -25,8 +25,8 @@ import (
 // Context is the number of unchanged lines that are kept on each side of a change.
 const Context = 3
 
-// Texts beyond one of these limits are not compared: all old lines count as removed
-// and all new ones as added.
+// Texts beyond one of these limits are not compared: what is between the lines that both
+// begin and end with counts as removed and added.
 const (
 	maxBytes = 4 << 20
 	maxLines = 40_000
@@ -124,19 +124,8 @@ func (f *File) add(h Hunk) {
 // compare returns the hunks between two texts, with the numbers of lines in them.
 func compare(before, after string) []Hunk {
 	a, b := lines(before, after), lines(after, before)
-	if len(before)+len(after) > maxBytes || len(a)+len(b) > maxLines || len(a) == 0 || len(b) == 0 {
-		h := Hunk{Lines: make([]Line, 0, len(a)+len(b))}
-		for _, s := range a {
-			h.Lines = append(h.Lines, Line{Kind: Removed, Text: s})
-		}
-		for _, s := range b {
-			h.Lines = append(h.Lines, Line{Kind: Added, Text: s})
-		}
-		if len(h.Lines) == 0 {
-			return nil
-		}
-		number(h.Lines, 1, 1)
-		return []Hunk{h}
+	if len(a) == 0 || len(b) == 0 || len(before)+len(after) > maxBytes || len(a)+len(b) > maxLines {
+		return replace(a, b)
 	}
 	from := text(a)
 	unified, err := udiff.ToUnifiedDiff("", "", from, udiff.Lines(from, text(b)), Context)
@@ -153,6 +142,35 @@ func compare(before, after string) []Hunk {
 		hunks = append(hunks, hunk)
 	}
 	return hunks
+}
+
+// replace returns the hunk in which all lines between those that a and b begin and end
+// with are replaced; none if a and b are equal.
+func replace(a, b []string) []Hunk {
+	same := 0 // at the beginning
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	endA, endB := len(a), len(b)
+	for endA > same && endB > same && a[endA-1] == b[endB-1] {
+		endA, endB = endA-1, endB-1
+	}
+	if same == endA && same == endB {
+		return nil
+	}
+	from, to := max(0, same-Context), min(len(a), endA+Context)
+	h := Hunk{Lines: make([]Line, 0, to-from+endB-same)}
+	add := func(kind Kind, list []string) {
+		for _, s := range list {
+			h.Lines = append(h.Lines, Line{Kind: kind, Text: s})
+		}
+	}
+	add(Same, a[from:same])
+	add(Removed, a[same:endA])
+	add(Added, b[same:endB])
+	add(Same, a[endA:to])
+	number(h.Lines, from+1, from+1)
+	return []Hunk{h}
 }
 
 var kinds = map[udiff.OpKind]Kind{udiff.Equal: Same, udiff.Insert: Added, udiff.Delete: Removed}

@@ -141,8 +141,13 @@ func TestHunksLeadToTheNewText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := text.Draw(t, "before"), text.Draw(t, "after")
 		got := apply(t, before, after, compare(before, after))
-		if want := strings.Join(lines(after, before), "\n"); got != want {
+		want := strings.Join(lines(after, before), "\n")
+		if got != want {
 			t.Errorf("applied to %q the diff gives %q, want %q", before, got, want)
+		}
+		// So do those of texts that are too large to be compared.
+		if got := apply(t, before, after, replace(lines(before, after), lines(after, before))); got != want {
+			t.Errorf("applied to %q the hunk gives %q, want %q", before, got, want)
 		}
 	})
 }

@@ -2,9 +2,10 @@ package printer
 
 import (
 	"fmt"
-	"slices"
+	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -76,34 +77,52 @@ func (t *text) changeCounts(f *diff.File) string {
 // diff prints at most limit lines of what happened to files, all with -1: the first ones,
 // or those around the first mark. A change that failed is dim, since it was not made.
 func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
-	rows := p.diffRows(files)
-	if len(rows) == 0 {
+	total, marked := 0, -1
+	for r := range p.diffRows(files) {
+		if marked < 0 && len(found(r.text, marks)) > 0 {
+			marked = total
+		}
+		total++
+	}
+	if total == 0 {
 		return
+	}
+	above, shown := 0, total
+	if limit >= 0 && total > limit+1 {
+		shown = limit
+		if marked >= limit {
+			above = min(marked-diff.Context, total-limit)
+		}
 	}
 	if failed {
 		fmt.Fprintln(p.out, indent+p.dim("not applied:"))
 	}
-	above, below := 0, 0 // rows that are not shown
-	if limit >= 0 && len(rows) > limit+1 {
-		if m := slices.IndexFunc(rows, func(r diffRow) bool { return len(found(r.text, marks)) > 0 }); m >= limit {
-			above = min(m-diff.Context, len(rows)-limit)
+	rows := func(yield func(diffRow) bool) {
+		i := 0
+		for r := range p.diffRows(files) {
+			if i >= above+shown || i >= above && !yield(r) {
+				return
+			}
+			i++
 		}
-		below = len(rows) - above - limit
-		rows = rows[above : above+limit]
 	}
-	digits := 0
+	layout := diffLayout{indent: indent, folded: limit >= 0, failed: failed}
 	if p.Width > 0 && p.Width < roomForNumbers {
-		outdent(rows)
+		layout.common = commonIndent(rows)
 	} else {
-		for i := range rows {
-			digits = max(digits, len(rows[i].number))
+		highest := 0
+		for r := range rows {
+			highest = max(highest, r.number)
+		}
+		if highest > 0 {
+			layout.digits = len(strconv.Itoa(highest))
 		}
 	}
 	p.moreDiff(indent, above)
-	for i := range rows {
-		p.diffRow(&rows[i], indent, digits, limit >= 0, failed)
+	for r := range rows {
+		p.diffRow(r, layout)
 	}
-	p.moreDiff(indent, below)
+	p.moreDiff(indent, total-above-shown)
 }
 
 func (p *transcript) moreDiff(indent string, hidden int) {
@@ -114,111 +133,177 @@ func (p *transcript) moreDiff(indent string, hidden int) {
 
 // diffRow is a line of a diff, or what is between such lines.
 type diffRow struct {
-	number string
 	kind   diff.Kind // 0 for what is between
+	number int       // 0 if it is not known
 	text   string    // as the session has it; between lines as it is printed
+	pair   string    // the text that replaces it, or that it replaces; "" if there is none
 }
 
 // diffRows are the lines of a diff, with marks between hunks and the names of several
 // files.
-func (p *transcript) diffRows(files []diff.File) []diffRow {
-	var rows []diffRow
-	for i := range files {
-		f := &files[i]
-		if len(files) > 1 {
-			rows = append(rows, diffRow{text: p.inside(terminal.Clean(f.Path)) + " " + p.changeCounts(f)})
-		}
-		for k, h := range f.Hunks {
-			if k > 0 {
-				rows = append(rows, diffRow{text: "⋯"})
+func (p *transcript) diffRows(files []diff.File) iter.Seq[diffRow] {
+	return func(yield func(diffRow) bool) {
+		for i := range files {
+			f := &files[i]
+			if len(files) > 1 && !yield(diffRow{text: p.inside(terminal.Clean(f.Path)) + " " + p.changeCounts(f)}) {
+				return
 			}
-			for _, l := range h.Lines {
-				n := l.New
-				if l.Kind == diff.Removed {
-					n = l.Old
+			for k, h := range f.Hunks {
+				if k > 0 && !yield(diffRow{text: p.dim("⋯")}) {
+					return
 				}
-				row := diffRow{kind: l.Kind, text: l.Text}
-				if n > 0 {
-					row.number = strconv.Itoa(n)
+				pairs := 0 // distance to the pair of a line, if its run has pairs
+				for n, l := range h.Lines {
+					if n == 0 || l.Kind != h.Lines[n-1].Kind {
+						pairs = pairing(h.Lines, n)
+					}
+					row := diffRow{kind: l.Kind, number: l.New, text: l.Text}
+					if l.Kind == diff.Removed {
+						row.number = l.Old
+					}
+					if pairs != 0 {
+						row.pair = h.Lines[n+pairs].Text
+					}
+					if !yield(row) {
+						return
+					}
 				}
-				rows = append(rows, row)
 			}
 		}
 	}
-	return rows
 }
 
-// outdent removes the indentation that all lines have.
-func outdent(rows []diffRow) {
-	common := ""
-	first := true
-	for i := range rows {
-		s := rows[i].text
-		rest := strings.TrimLeft(s, " \t")
-		if rows[i].kind == 0 || rest == "" {
+// pairing returns how far each line of the run that begins at n is from the line that
+// replaces it, or that it replaces: as many lines must be removed as are added in their
+// place. Otherwise it returns 0.
+func pairing(lines []diff.Line, n int) int {
+	run := func(from, step int) (length int) {
+		for i := from; i >= 0 && i < len(lines) && lines[i].Kind == lines[from].Kind; i += step {
+			length++
+		}
+		return length
+	}
+	length := run(n, 1)
+	switch kind := lines[n].Kind; {
+	case kind == diff.Removed && n+length < len(lines) && lines[n+length].Kind == diff.Added && run(n+length, 1) == length:
+		return length
+	case kind == diff.Added && n > 0 && lines[n-1].Kind == diff.Removed && run(n-1, -1) == length:
+		return -length
+	}
+	return 0
+}
+
+// commonIndent returns the indentation that all lines have.
+func commonIndent(rows iter.Seq[diffRow]) string {
+	common, first := "", true
+	for r := range rows {
+		rest := strings.TrimLeft(r.text, " \t")
+		if r.kind == 0 || rest == "" {
 			continue
 		}
-		if indent := s[:len(s)-len(rest)]; first {
+		indent := r.text[:len(r.text)-len(rest)]
+		if first {
 			common, first = indent, false
-		} else {
-			for !strings.HasPrefix(indent, common) {
-				common = common[:len(common)-1]
-			}
+		}
+		for !strings.HasPrefix(indent, common) {
+			common = common[:len(common)-1]
 		}
 	}
-	for i := range rows {
-		if rows[i].kind != 0 {
-			rows[i].text = strings.TrimPrefix(rows[i].text, common)
-		}
-	}
+	return common
+}
+
+// diffLayout is how the rows of a diff are printed.
+type diffLayout struct {
+	indent string
+	common string // indentation that is left out
+	digits int    // of the numbers of lines; 0 for none
+	folded bool
+	failed bool
 }
 
 // diffRow prints a line of a diff: its number, its sign and its text.
-func (p *transcript) diffRow(r *diffRow, indent string, digits int, folded, failed bool) {
-	if digits > 0 {
-		digits++ // and a space
-	}
+func (p *transcript) diffRow(r diffRow, l diffLayout) {
+	gutter := min(l.digits, 1) + l.digits // with a space
 	if r.kind == 0 {
-		fmt.Fprintln(p.out, indent+strings.Repeat(" ", digits)+p.cut(r.text, len(indent)+digits))
+		fmt.Fprintln(p.out, l.indent+strings.Repeat(" ", gutter)+p.cut(r.text, len(l.indent)+gutter))
 		return
 	}
 	look := ansi.Style{}
 	switch {
-	case failed:
+	case l.failed:
 		look = dimLook
 	case r.kind == diff.Added:
 		look = addedLook
 	case r.kind == diff.Removed:
 		look = removedLook
 	}
-	text := r.text
-	if folded && len(text) > longestLine {
-		text = text[:longestLine] + "…"
+	text := strings.TrimPrefix(r.text, l.common)
+	from, to := 0, 0 // what is bold
+	if p.Colour && r.pair != "" && len(r.text)+len(r.pair) < longestLine {
+		text = tidyLine(text)
+		from, to = changed(text, tidyLine(strings.TrimPrefix(r.pair, l.common)))
+	} else {
+		if l.folded && len(text) > longestLine {
+			text = text[:longestLine] + "…"
+		}
+		text = tidyLine(text)
 	}
-	text = tidyLine(text)
 	width := nothingToWrap
 	if p.Width > 0 {
-		width = max(minBodyColumns, p.Width-len(indent)-digits-1)
+		width = max(minBodyColumns, p.Width-len(l.indent)-gutter-1)
 	}
 	parts := breakLine(text, width, lookPlain)
-	if folded && len(parts) > diffRows {
+	if l.folded && len(parts) > diffRows {
 		parts = parts[:diffRows]
 		last := &parts[diffRows-1].text
 		*last = terminal.Clip(*last+"……", width)
 	}
 	number, sign := "", string(r.kind)
-	if digits > 0 {
-		number = r.number
+	if gutter > 0 && r.number > 0 {
+		number = strconv.Itoa(r.number)
 	}
+	at := 0
 	for _, part := range parts {
-		s := strings.TrimRight(sign+part.text, " ")
-		if len(look) > 0 {
+		s := strings.TrimRight(part.text, " ")
+		a, b := min(max(from-at, 0), len(s)), min(max(to-at, 0), len(s))
+		at += len(part.text)
+		switch s = sign + s; {
+		case len(look) == 0:
+		case a == b:
 			s = p.style(look, s)
+		default:
+			s = p.style(look, s[:1+a]) + p.style(look.Bold(), s[1+a:1+b]) + p.style(look, s[1+b:])
 		}
-		s = indent + p.dim(strings.Repeat(" ", max(0, digits-1-len(number)))+number) + strings.Repeat(" ", min(digits, 1)) + s
-		fmt.Fprintln(p.out, strings.TrimRight(s, " "))
+		margin := strings.Repeat(" ", max(0, l.digits-len(number)))
+		fmt.Fprintln(p.out, strings.TrimRight(l.indent+p.dim(margin+number)+strings.Repeat(" ", min(gutter, 1))+s, " "))
 		number, sign = "", " "
 	}
+}
+
+// changed returns the words of a line that differ from its pair, as one range. It is
+// empty if the two have no other words in common.
+func changed(line, pair string) (from, to int) {
+	for from < min(len(line), len(pair)) && line[from] == pair[from] {
+		from++
+	}
+	to = len(line)
+	for end := len(pair); to > from && end > from && line[to-1] == pair[end-1]; end-- {
+		to--
+	}
+	isPart := func(i int) bool {
+		c := line[i]
+		return c >= utf8.RuneSelf || c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	}
+	for from > 0 && from < len(line) && isPart(from-1) && isPart(from) {
+		from--
+	}
+	for to > from && to < len(line) && isPart(to-1) && isPart(to) {
+		to++
+	}
+	if strings.TrimSpace(line[:from]+line[to:]) == "" {
+		return 0, 0
+	}
+	return from, to
 }
 
 // tidyLine is tidy for one line.

@@ -128,6 +128,25 @@ func TestFound(t *testing.T) {
 	}
 }
 
+func TestChanged(t *testing.T) {
+	for _, test := range []struct{ line, pair, want string }{
+		{"\twidth := 3000", "\twidth := 3600", "3000"},
+		{"return nil", "return items[:0]", "nil"},
+		{"return items[:0]", "return nil", "items[:0]"},
+		{"a.first()", "a.first().b", ""},
+		{"userName", "userNames", ""}, // the whole line
+		{"x = userNames", "x = userName", "userNames"},
+		{"say 日本語", "say 日本人", "日本語"},
+		{"same", "same", ""},
+		{"", "x", ""},
+	} {
+		from, to := changed(test.line, test.pair)
+		if got := test.line[from:to]; got != test.want {
+			t.Errorf("of %q %q differs from %q, want %q", test.line, got, test.pair, test.want)
+		}
+	}
+}
+
 // A long diff shows the lines around a hit rather than its beginning.
 func TestFoldKeepsTheHit(t *testing.T) {
 	var file strings.Builder
