@@ -13,13 +13,14 @@ import (
 // Grouped by session, each of the ten best hits of all is shown, unless the number of hits
 // of a session was given.
 func TestGroupsShowTheBest(t *testing.T) {
+	topics := strings.Fields("apples boats clouds doors engines ferries gardens hills")
 	var list []story
 	for i := range 5 {
 		s := story{Name: fmt.Sprintf("s%d", i), Start: day}
 		for k := range 8 {
-			text := fmt.Sprintf("redis number %d.%d", i, k)
+			text := "redis number " + topics[k]
 			if i == 2 {
-				text = fmt.Sprintf("redis timeout %d", k) // eight of the ten best
+				text = "redis timeout " + topics[k] // eight of the ten best
 			}
 			s.Entries = append(s.Entries, prompt(text).Named(fmt.Sprintf("s%d.%d", i, k)))
 		}

@@ -68,7 +68,7 @@ func (s *responder) addSessions(resp *Response) error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
 		g.Go(func() (err error) {
-			if hits[i], err = s.hits(list[i].Hits); err == nil {
+			if hits[i], err = s.distinct(&list[i]); err == nil {
 				sessions[i], err = s.session(&list[i])
 			}
 			return err
@@ -122,6 +122,41 @@ func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 		if hit != nil {
 			hits = append(hits, *hit)
 		}
+	}
+	return hits, nil
+}
+
+// distinct reads the hits of a session that are shown: of those that say the same the
+// first, and in place of the others the next ones.
+func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
+	most := s.req.options().PerSession
+	if most >= All {
+		return s.hits(x.Hits)
+	}
+	w := s.found.Worker()
+	defer s.found.Done(w)
+	var hits []Hit
+	var said []saying
+	for i, c := range slices.Concat(x.Hits, x.Spare) {
+		if i >= len(x.Hits) && len(hits) >= most {
+			break
+		}
+		if err := s.ctx.Err(); err != nil {
+			return nil, err
+		}
+		h, err := s.hit(w, c)
+		if err != nil {
+			return nil, err
+		}
+		if h == nil {
+			continue
+		}
+		this := sayingOf(h)
+		if k := slices.IndexFunc(said, func(o saying) bool { return o.alike(&this) }); k >= 0 {
+			hits[k].Alike++
+			continue
+		}
+		hits, said = append(hits, *h), append(said, this)
 	}
 	return hits, nil
 }

@@ -122,6 +122,7 @@ type Hit struct {
 	Label      string           `json:"label,omitempty"`
 	Copies     []Copy           `json:"copies,omitempty"`
 	Images     []entry.ImageRow `json:"images,omitempty"`   // of its entry
+	Alike      int              `json:"alike,omitempty"`    // hits of its session that say the same, and are not shown
 	TargetID   string           `json:"targetId,omitempty"` // of a label: the entry it is on
 	Fragment   match.Fragment   `json:"fragment"`
 	Resume     *Resume          `json:"resume,omitempty"`
@@ -163,17 +164,19 @@ func (h *Hit) Notes() (notes []string) {
 	if len(h.Parts) > 0 {
 		notes = append(notes, "only parts of "+strings.Join(h.Parts, ", "))
 	}
-	missing, elsewhere := h.Lacks()
-	if len(missing) == 0 {
-		return notes
+	if missing, elsewhere := h.Lacks(); len(missing) > 0 {
+		note := "missing: " + strings.Join(missing, ", ")
+		if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
+			note += " (found elsewhere in this session)"
+		} else if len(elsewhere) > 0 {
+			note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
+		}
+		notes = append(notes, note)
 	}
-	note := "missing: " + strings.Join(missing, ", ")
-	if len(elsewhere) > 0 && len(elsewhere) == len(missing) {
-		note += " (found elsewhere in this session)"
-	} else if len(elsewhere) > 0 {
-		note += " (" + strings.Join(elsewhere, ", ") + " found elsewhere in this session)"
+	if h.Alike > 0 {
+		notes = append(notes, fmt.Sprintf("and %d more like it", h.Alike))
 	}
-	return append(notes, note)
+	return notes
 }
 
 // Copy is another session that contains the same entry.

@@ -82,7 +82,7 @@ func (s *search) newCollector(sc *scores) *collector {
 	if s.opt.Flat {
 		c.best.most += s.opt.Limit
 	}
-	c.bestHere.most = max(s.opt.PerSession, sharesOf)
+	c.bestHere.most = s.opt.kept()
 	return c
 }
 

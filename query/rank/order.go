@@ -38,7 +38,7 @@ func (s *search) result() (*Result, error) {
 		}
 		return r, nil
 	}
-	most := max(s.opt.PerSession, sharesOf)
+	most := s.opt.kept()
 	room := min(most, 2*sharesOf) // allocated up front; few sessions show more hits
 	lists := make([]*Candidate, room*len(s.files))
 	top := make([][]*Candidate, len(s.files))
@@ -61,11 +61,10 @@ func (s *search) result() (*Result, error) {
 			part *= share
 		}
 		x.Hits = top[i][:min(s.opt.PerSession, len(top[i]))]
+		x.Spare = top[i][len(x.Hits):]
 		if s.opt.ShowBest {
-			for _, c := range best {
-				if c.file == int32(i) && !slices.Contains(x.Hits, c) {
-					x.Hits = append(x.Hits, c)
-				}
+			for len(x.Spare) > 0 && slices.Contains(best, x.Spare[0]) {
+				x.Hits, x.Spare = append(x.Hits, x.Spare[0]), x.Spare[1:]
 			}
 		}
 		r.Sessions = append(r.Sessions, x)
@@ -165,8 +164,12 @@ func (s *search) byTime(r *Result) error {
 		}
 		x := s.session(at)
 		x.Score = float64(list[0].score)
-		for _, t := range list[:min(s.opt.PerSession, len(list))] {
-			x.Hits = append(x.Hits, t.Candidate)
+		for i, t := range list[:min(s.opt.PerSession+spare, len(list))] {
+			if i < s.opt.PerSession {
+				x.Hits = append(x.Hits, t.Candidate)
+			} else {
+				x.Spare = append(x.Spare, t.Candidate)
+			}
 		}
 		n, _ := slices.BinarySearchFunc(first, list[0], compare)
 		first, r.Sessions = slices.Insert(first, n, list[0]), slices.Insert(r.Sessions, n, x)

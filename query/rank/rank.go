@@ -55,6 +55,12 @@ type Options struct {
 	ShowBest   bool // by relevance, each of the ten best hits of all is also among those of its session
 }
 
+// spare is how many hits of a session, beyond those wanted, can take the place of some.
+const spare = 7
+
+// kept is how many of the best hits of a session are kept.
+func (o *Options) kept() int { return max(o.PerSession+spare, sharesOf) }
+
 // Input is what is searched.
 type Input struct {
 	Reader   *index.Reader
@@ -84,6 +90,7 @@ type Session struct {
 	File     int // place of its summary among those of the index
 	Score    float64
 	Hits     []*Candidate // the best ones, in order
+	Spare    []*Candidate // the next ones, for hits that are not shown after all
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
 }
