@@ -24,6 +24,8 @@ type Streams struct {
 
 	// Width of the terminal in cells: of Out, or else of Err, or else DefaultWidth.
 	Width int
+	// Height of the terminal in lines, if Out is one; 0 if it is unknown.
+	Height int
 }
 
 // DefaultWidth is used if the width is unknown.
@@ -39,9 +41,9 @@ func New(in, out, errs *os.File, getenv func(string) string) *Streams {
 	s.InTTY, s.OutTTY, s.ErrTTY = isTerminal(in), isTerminal(out), isTerminal(errs)
 	switch {
 	case s.OutTTY:
-		s.Width = width(out)
+		s.Width, s.Height = size(out)
 	case s.ErrTTY:
-		s.Width = width(errs)
+		s.Width, _ = size(errs)
 	}
 	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width = n
@@ -52,12 +54,12 @@ func New(in, out, errs *os.File, getenv func(string) string) *Streams {
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-func width(f *os.File) int {
-	w, _, err := term.GetSize(int(f.Fd()))
+func size(f *os.File) (width, height int) {
+	w, h, err := term.GetSize(int(f.Fd()))
 	if err != nil || w <= 0 {
-		return DefaultWidth
+		return DefaultWidth, 0
 	}
-	return w
+	return w, max(h, 0)
 }
 
 // When says when to colour output.

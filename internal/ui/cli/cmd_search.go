@@ -36,6 +36,7 @@ type searchOptions struct {
 	explain    bool
 
 	around aroundOptions
+	pagerOptions
 }
 
 func (o *searchOptions) addFlags(cmd *cobra.Command) {
@@ -46,6 +47,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "flat", "", "", "list hits by rank, not grouped by session", &o.flat)
 	addFlag(f, "sort", "", "ORDER", strings.Join(rank.SortNames, ", ")+" first; by time, partial matches are shown only if nothing matches fully", &o.sort)
 	addFlag(f, "explain", "", "", "show how each score was computed", &o.explain)
+	o.pagerOptions.addFlags(f)
 	o.around.addFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
@@ -146,7 +148,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	if len(req.Kinds) == 0 {
 		answer.Scope = string(scopeOf(req.Spec))
 	}
-	if err := out.Print(answer); err != nil {
+	if err := a.pagedIfLong(&o.pagerOptions, out, answer); err != nil {
 		return err
 	}
 	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}

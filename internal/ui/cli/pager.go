@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"pigrep/internal/ui/printer"
 )
 
 const (
@@ -53,6 +56,30 @@ func (a *App) pagerCommand(o *pagerOptions) string {
 func (a *App) paged(o *pagerOptions, write func() error) error {
 	command := a.pagerCommand(o)
 	if command == "" {
+		return write()
+	}
+	return a.pagedWith(command, write)
+}
+
+// pagedIfLong prints an answer in a pager, if one is wanted and available and the answer
+// does not fit on the screen. It is for commands that mostly have short answers, which
+// should not wait for a pager to start.
+func (a *App) pagedIfLong(o *pagerOptions, out *printer.Printer, answer printer.Answer) error {
+	command := a.pagerCommand(o)
+	if command == "" {
+		return out.Print(answer)
+	}
+	var text bytes.Buffer
+	buffered := *out
+	buffered.Out = &text
+	if err := buffered.Print(answer); err != nil {
+		return err
+	}
+	write := func() error {
+		_, err := a.out.Write(text.Bytes())
+		return err
+	}
+	if bytes.Count(text.Bytes(), []byte{'\n'}) < a.Streams.Height {
 		return write()
 	}
 	return a.pagedWith(command, write)

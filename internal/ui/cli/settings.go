@@ -61,6 +61,7 @@ var settings = []setting{
 	{command: searchName, flag: "flat", standard: "false"},
 	{command: searchName, flag: "sort", standard: rank.SortNames[0]},
 	{command: searchName, flag: "context", standard: "0", yields: []string{"after-context", "before-context"}},
+	{command: searchName, flag: "no-pager", standard: "false"},
 	{command: "grep", flag: "context", standard: "0", yields: []string{"after-context", "before-context", "count", "files-with-matches"}},
 	{command: "sessions", flag: "limit", note: "all, with a query 20"},
 	{command: "sessions", flag: "no-pager", standard: "false"},
