@@ -34,7 +34,7 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%s means %d %s", e.Name, max(len(e.Sessions), len(e.Entries), len(e.Locations)),
+	return fmt.Sprintf("%s matches %d %s; be more specific", e.Name, max(len(e.Sessions), len(e.Entries), len(e.Locations)),
 		map[string]string{"session": "sessions", "entry": "entries"}[e.What])
 }
 

@@ -489,7 +489,7 @@ func TestReadSessionPages(t *testing.T) {
 		`{"session":"nothing"}`:                   "no session nothing",
 		`{"session":"/etc/passwd"}`:               "no session /etc/passwd",
 		`{"session":"01a1f7de","entry":"zzzz"}`:   "no entry zzzz",
-		`{"session":"01a1f7de","entry":"e00000"}`: "means 12 entries",
+		`{"session":"01a1f7de","entry":"e00000"}`: "matches 12 entries",
 	} {
 		if got := g.fails("read_session", arguments); !strings.Contains(got, want) || !strings.Contains(got, "hint: ") {
 			t.Errorf("%s: %q, want %q and a hint", arguments, got, want)
