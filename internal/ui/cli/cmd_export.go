@@ -17,6 +17,7 @@ import (
 	"pigrep/internal/files"
 	"pigrep/internal/ui/html"
 	"pigrep/internal/ui/printer"
+	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/filter"
 )
@@ -127,6 +128,18 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 		return err
 	}
 	defer t.Close()
+	if err := o.export(ctx, a, x, t, req); err != nil || o.toStdout() {
+		return err
+	}
+	path := a.absolute(o.output)
+	a.warn("wrote %s", path)
+	return o.opened(a, path)
+}
+
+func (o *exportOptions) toStdout() bool { return o.output == "" || o.output == "-" }
+
+// export writes the conversation to the file of --output, or to stdout.
+func (o *exportOptions) export(ctx context.Context, a *App, x *snapshot, t *target, req query.Request) error {
 	t.Redact = o.redact
 	facts, err := t.facts(ctx, a, x)
 	if err != nil {
@@ -146,15 +159,10 @@ func runExport(ctx context.Context, a *App, o *exportOptions) error {
 		s := &printer.Show{Session: facts, Entries: entries.all, Whole: !entries.filtered, Branches: show.allBranches(), Zone: a.Now().Location()}
 		return entries.end(ctx, a, printer.Export(w, o.format, s))
 	}
-	if o.output == "" || o.output == "-" {
+	if o.toStdout() {
 		return write(a.out)
 	}
-	path := a.absolute(o.output)
-	if err := a.writeExport(path, o.force, write); err != nil {
-		return err
-	}
-	a.warn("wrote %s", path)
-	return o.opened(a, path)
+	return a.writeExport(a.absolute(o.output), o.force, write)
 }
 
 // page is the conversation as HTML. It has all branches unless one was chosen.

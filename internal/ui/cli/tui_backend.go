@@ -41,6 +41,7 @@ func newTUIBackend(ctx context.Context, a *App, o *tuiOptions, p *location) *tui
 func (b *tuiBackend) backend() tui.Backend {
 	return tui.Backend{
 		Search: b.search, Sessions: b.sessions, Preview: b.preview, Find: b.count, Text: b.text, Facets: b.facets, Count: b.hits,
+		Export: b.export, Copy: b.copy,
 		Resume: b.resume, Show: b.show, Edit: b.edit, Follow: b.follow,
 	}
 }

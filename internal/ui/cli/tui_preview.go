@@ -65,7 +65,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	}
 	for n, i := range branch[from:to] {
 		node := &t.Record.Nodes[i]
-		e := tui.Entry{Place: tui.Place{Path: p.Path, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1}
+		e := tui.Entry{Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1}
 		open, set := extent.Unfolded(i)
 		switch {
 		case node.Length >= foldedFrom:

@@ -56,8 +56,7 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 		m.complain(msg.err)
 		return nil
 	case !msg.Run:
-		m.say("copied: %s", msg.resume.Command)
-		return tea.SetClipboard(msg.resume.Command)
+		return m.copyText(msg.resume.Command, msg.resume.Command)
 	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
 		m.warned = msg.Place
 		m.say("%s; press Enter again to resume anyway", strings.Join(msg.resume.Warnings, "; "))
@@ -87,18 +86,6 @@ func (m *Model) chooseDir(msg resumeMsg, moved *MovedError) {
 	m.menu.typed = in
 }
 
-// copy copies the command, or in the preview the text of the entry.
-func (m *Model) copy() tea.Cmd {
-	p, ok := m.target()
-	switch {
-	case !ok:
-		return nil
-	case m.reading && p.EntryID != "":
-		return m.copyText(p)
-	}
-	return m.planResume(p, How{})
-}
-
 // target returns the place that actions are about: in the preview the entry that is read,
 // else the selection; false when there is nothing.
 func (m *Model) target() (Place, bool) {
@@ -106,29 +93,6 @@ func (m *Model) target() (Place, bool) {
 		return e.Place, true
 	}
 	return m.results.selected()
-}
-
-// textMsg is the text of an entry, to be copied.
-type textMsg struct {
-	text string
-	err  error
-}
-
-func (m *Model) copyText(p Place) tea.Cmd {
-	ctx, read := m.ctx, m.options.Text
-	return command(func() tea.Msg {
-		text, err := read(ctx, p)
-		return textMsg{text, err}
-	})
-}
-
-func (m *Model) textCame(msg textMsg) tea.Cmd {
-	if msg.err != nil {
-		m.complain(msg.err)
-		return nil
-	}
-	m.say("copied the text of the entry (%s)", human.Plural(len([]rune(msg.text)), "character", "characters"))
-	return tea.SetClipboard(msg.text)
 }
 
 func (m *Model) showInPager() tea.Cmd { return m.leaveFor(m.options.Show) }

@@ -291,7 +291,7 @@ func (m *Model) nextHit(n int) tea.Cmd {
 	}
 	*t = hitTour{path: p.want.Path, text: m.search.shown, generation: m.search.generation, running: true}
 	tour := *t
-	req := m.request
+	req := m.narrow(m.request)
 	req.Text, req.Flat, req.Limit, req.Env.Now = tour.text, true, mostHits, m.options.Now()
 	req.Only = func(s *session.Summary) bool { return s.Path == tour.path }
 	ctx, search := m.ctx, m.options.Search
@@ -358,7 +358,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 	h := &t.list[t.at]
 	p.goal, p.marks = goalHit, marksOf(h)
 	want := p.want
-	want.Place, want.At = Place{h.SessionPath, h.EntryID, h.Offset, h.Line}, AtPlace
+	want.Place, want.At = Place{h.SessionPath, want.ID, h.EntryID, h.Offset, h.Line}, AtPlace
 	if p.ask(want) {
 		return m.loadPreview()
 	}

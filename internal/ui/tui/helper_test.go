@@ -250,6 +250,13 @@ func fake() Backend {
 				{Field: "after", Value: "1w"}, {Field: "branch", Value: "abandoned"},
 			}, nil
 		},
+		Export: func(_ context.Context, p Place, format string) (string, error) {
+			if p.Path == "/s/3.jsonl" {
+				return "", hinted{errors.New("the directory is read-only")}
+			}
+			return "/home/u/" + p.ID + "." + format, nil
+		},
+		Copy: func(context.Context, string) bool { return false },
 		Count: func(ctx context.Context, req query.Request) (query.Counts, error) {
 			n := query.Counts{Total: len(req.Text), TotalAny: 100}
 			if strings.Contains(req.Text, "system") {
@@ -285,6 +292,7 @@ func testModel(t testing.TB, o Options) *Model {
 	if o.Search == nil {
 		o.Backend = fake()
 	}
+	o.Formats = []string{"md", "html"}
 	o.Home, o.Now = "/home/u", func() time.Time { return noon }
 	return New(t.Context(), o)
 }

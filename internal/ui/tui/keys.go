@@ -76,6 +76,9 @@ func init() {
 		{groupDo, "pager", []string{"f3", "ctrl+o"}, inMain, "read the conversation in a pager", nil, (*Model).showInPager},
 		{groupDo, "editor", []string{"f4", "alt+e"}, inMain, "open the session file at the entry in $VISUAL or $EDITOR", nil, (*Model).edit},
 		{groupDo, "copy", []string{"alt+c"}, inMain, "copy the command that resumes it; in the preview, the text of the entry", nil, (*Model).copy},
+		{groupDo, "actions", []string{"f10", "alt+x"}, inMain, "all actions: copy text, command, path or id, export, layout", nil, (*Model).openActions},
+		{groupDo, "export", []string{"alt+w"}, inMain, "export the session, or those that are marked", nil, (*Model).openExport},
+		{groupDo, "mark-session", []string{"shift+tab"}, inMain, "mark the session, and go to the next; actions are about all that are marked", nil, (*Model).markSession},
 
 		{groupSearch, "filters", []string{"f2", "alt+m"}, inMain, "filters: kind, tool, project, model, date, branch, with the hits of each", nil, (*Model).openFilters},
 		{groupSearch, "mark", []string{"tab"}, inMenu, "in the filters: choose several values", nil, (*Model).mark},

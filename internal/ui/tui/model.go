@@ -44,8 +44,9 @@ type Model struct {
 	history history
 	message message
 
-	asking bool  // a Resume of the backend runs
-	warned Place // whose warnings on resuming were shown
+	marked []Place // the sessions that actions are about, instead of the selected one
+	asking bool    // a Resume of the backend runs
+	warned Place   // whose warnings on resuming were shown
 	done   Outcome
 	crash  *crash
 
@@ -135,8 +136,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.previewed(msg)
 	case foundMsg:
 		return m.findCame(msg)
-	case textMsg:
-		return m.textCame(msg)
+	case copyMsg:
+		return m.copied(msg)
+	case exportedMsg:
+		m.exported(msg)
 	case hitsMsg:
 		return m.hitsCame(msg)
 	case State:
@@ -189,7 +192,7 @@ func (m *Model) complain(err error) {
 
 func complaint(err error) message {
 	text := err.Error()
-	if h, ok := err.(Hint); ok && h.Hint() != "" {
+	if h, ok := errors.AsType[Hint](err); ok && h.Hint() != "" {
 		text += " — " + h.Hint()
 	}
 	return message{text: text, bad: true}
@@ -321,6 +324,11 @@ func (m *Model) back() tea.Cmd {
 		m.reading = false
 		return m.showPreview()
 	default:
+		if len(m.marked) > 0 {
+			m.marked = nil
+			m.say("no session is marked")
+			return nil
+		}
 		if m.query.text != "" {
 			save := m.remember()
 			m.query.set("")
@@ -401,6 +409,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 		}
 	case l.preview.has(at.X, at.Y):
 		m.reading = len(m.results.items) > 0
+		m.preview.click(at.Y - l.preview.y)
 	case l.list.has(at.X, at.Y):
 		m.reading, m.finding = false, false
 		m.results.click(at.Y - l.list.y)

@@ -214,22 +214,6 @@ func TestResume(t *testing.T) {
 	})
 }
 
-func TestCopy(t *testing.T) {
-	d := drive(t, Options{}, 80, 24)
-	d.keys("token", "alt+c")
-	d.keys("tab", "alt+c")
-	var got []string
-	for _, msg := range d.msgs {
-		if fmt.Sprintf("%T", msg) == "tea.setClipboardMsg" {
-			got = append(got, fmt.Sprint(msg))
-		}
-	}
-	want := []string{"cd /home/u && pi --session /s/1.jsonl", "the text of e0"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("copied (-want +got):\n%s", diff)
-	}
-}
-
 func TestEscape(t *testing.T) {
 	d := drive(t, Options{Query: "token"}, 80, 24)
 	d.keys("tab", "esc")

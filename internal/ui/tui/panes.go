@@ -124,7 +124,7 @@ func (m *Model) toggleFold() tea.Cmd {
 	case e == nil:
 		return nil
 	case e.Large > 0 && !e.Open:
-		m.say("this entry is too large for the preview (%s); Ctrl-O reads it in the pager", human.Bytes(e.Large))
+		m.say("this entry is too large for the preview (%s); the pager has all of it", human.Bytes(e.Large))
 		return nil
 	}
 	if m.preview.toggleFold() {

@@ -311,6 +311,15 @@ func (p *preview) follow(n int) {
 	}
 }
 
+// click makes the entry at this line of the pane the one that is read.
+func (p *preview) click(y int) {
+	if p.page != nil && p.top+y < len(p.page.Lines) {
+		if e := p.entryAt(p.top + y); e >= 0 {
+			p.entry = e
+		}
+	}
+}
+
 // nextEntry goes to the n-th entry from the one that is read, and reports whether more
 // must be rendered.
 func (p *preview) nextEntry(n int) bool {

@@ -106,10 +106,10 @@ func (r *results) placeOf(i int) Place {
 	at := r.rows[r.items[i]]
 	g := &r.groups[at.group]
 	if at.hit < 0 {
-		return Place{Path: g.SessionPath}
+		return Place{Path: g.SessionPath, ID: g.SessionID}
 	}
 	h := &g.hits[at.hit]
-	return Place{Path: h.SessionPath, EntryID: h.EntryID, Offset: h.Offset, Line: h.Line}
+	return Place{Path: h.SessionPath, ID: g.SessionID, EntryID: h.EntryID, Offset: h.Offset, Line: h.Line}
 }
 
 // selected returns the place that is selected; false when there is nothing.
@@ -214,8 +214,9 @@ func (r *results) follow(height int) {
 // view is what drawing needs to know.
 type view struct {
 	*styles
-	now  time.Time
-	home string
+	now    time.Time
+	home   string
+	marked []Place
 }
 
 // render returns height lines, each width cells wide.
@@ -239,6 +240,9 @@ func (r *results) line(v view, i, width int, focused bool) string {
 	margin := "  "
 	if chosen {
 		margin = "▌ "
+	}
+	if at.kind == rowTitle && slices.ContainsFunc(v.marked, func(p Place) bool { return p.Path == g.SessionPath }) {
+		margin = strings.TrimSuffix(margin, " ") + "✓"
 	}
 	line := p.paint(v.mark, margin)
 	switch at.kind {

@@ -41,6 +41,8 @@ type Options struct {
 	Here    bool // begin with the sessions of WorkDir
 	Now     func() time.Time
 
+	Formats []string // of Backend.Export, the usual one first
+
 	In, Out *os.File // the terminal; nil for the process's own
 	Environ []string
 }
@@ -64,12 +66,17 @@ type Backend struct {
 	// Count counts the hits of a request.
 	Count func(context.Context, query.Request) (query.Counts, error)
 	// Resume returns the command that resumes the session, after checking that it
-	// would do what the user expects. If the directory of the session does not exist,
+	// would do what the user expects; pi need not be there if it is not run. If the directory of the session does not exist,
 	// the error is a *MovedError.
 	Resume func(context.Context, Place, How) (*Resume, error)
 	// Show and Edit take over the terminal, show the session or open its file at the
 	// line, and return when the user is done.
 	Show, Edit func(p Place, in io.Reader, out io.Writer) error
+	// Export writes the session to a new file of this format, and returns its path.
+	Export func(ctx context.Context, p Place, format string) (string, error)
+	// Copy copies a text with a program of the system, and reports whether there is one. The
+	// terminal is asked to copy it in any case.
+	Copy func(context.Context, string) bool
 	// Follow keeps the index up to date until the context ends, and reports each
 	// change of its state.
 	Follow func(ctx context.Context, report func(State))
@@ -81,6 +88,7 @@ var ErrNoIndex = errors.New("there is no index yet")
 // Place is a session, or an entry of it.
 type Place struct {
 	Path    string
+	ID      string // of the session
 	EntryID string // "": the session
 	Offset  int64  // of the entry in the file
 	Line    int    // of the entry, 1-based; 0: not known

@@ -49,7 +49,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
 	}
-	v := view{&m.styles, m.options.Now(), m.options.Home}
+	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked}
 	body := m.height - 1
 	switch {
 	case m.help != nil:
@@ -325,6 +325,9 @@ func (m *Model) counts() string {
 	}
 	if s.answered && !s.slow && s.failed == nil && s.noWord == "" && s.took >= time.Millisecond {
 		parts = append(parts, fmt.Sprintf("%d ms", s.took.Milliseconds()))
+	}
+	if n := len(m.marked); n > 0 {
+		parts = append([]string{human.Number(n) + " marked"}, parts...)
 	}
 	parts = append(parts, m.freshness(), string(m.scope()))
 	if m.request.Sort != 0 {

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+	"unicode"
+
+	"pigrep/internal/session"
+	"pigrep/internal/ui/tui"
+	"pigrep/query"
+)
+
+// export writes a session to a new file in the working directory.
+func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ string, err error) {
+	x, give, err := b.open()
+	if err != nil {
+		return "", err
+	}
+	defer give()
+	t, err := b.target(x, tui.Place{Path: p.Path})
+	if err != nil {
+		return "", err
+	}
+	defer t.Close()
+	title := query.Describe(&t.Record.Summary, nil).Title
+	name := exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
+	path, err := newFile(b.app.WorkDir, name, "."+format)
+	if err != nil {
+		return "", &problem{code: codeIO, message: "write the export", err: err, hint: "start pigrep in a directory that you can write to, or use `pigrep export -o FILE`"}
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	quiet := *b.app
+	quiet.quiet = true // a warning would garble the screen
+	o := &exportOptions{format: format, output: path, force: true}
+	if err := o.export(ctx, &quiet, x, t, query.Request{}); err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+// newFile creates an empty file with a name that no file has, for its owner alone.
+func newFile(dir, name, ext string) (string, error) {
+	for i := 1; ; i++ {
+		path := filepath.Join(dir, name+ext)
+		if i > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d%s", name, i, ext))
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return path, f.Close()
+	}
+}
+
+// exportName is a name for a file with a session: the first words of its title, and its id.
+func exportName(title, id string) string {
+	const longest = 40
+	var b strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(title) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			dash = b.Len() > 0
+			continue
+		}
+		if b.Len() >= longest {
+			break
+		}
+		if dash {
+			b.WriteByte('-')
+		}
+		dash = false
+		b.WriteRune(r)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('-')
+	}
+	id = strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
+			return r
+		}
+		return '-'
+	}, id)
+	return b.String() + id
+}
+
+// copyTime bounds how long a clipboard program may take.
+const copyTime = 2 * time.Second
+
+// copy gives a text to the clipboard program of the system, if there is one and the terminal
+// is on this machine.
+func (b *tuiBackend) copy(ctx context.Context, text string) bool {
+	argv := clipboardProgram(runtime.GOOS, b.app.Getenv, func(name string) bool { _, err := b.app.LookPath(name); return err == nil })
+	if argv == nil {
+		return false
+	}
+	ctx, stop := context.WithTimeout(ctx, copyTime)
+	defer stop()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin = strings.NewReader(text)
+	// xclip and wl-copy stay in the background; with pipes Wait would wait for them.
+	cmd.Stdout, cmd.Stderr = nil, nil
+	return cmd.Run() == nil
+}
+
+// clipboardProgram returns the command that copies its stdin, nil for none. Windows' own
+// garbles what is not ASCII; its terminals copy when asked.
+func clipboardProgram(system string, getenv func(string) string, have func(string) bool) []string {
+	var programs [][]string
+	switch {
+	case getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "":
+		return nil // its clipboard is not that of the user
+	case system == "darwin":
+		programs = [][]string{{"pbcopy"}}
+	default:
+		if getenv("WAYLAND_DISPLAY") != "" {
+			programs = append(programs, []string{"wl-copy"})
+		}
+		if getenv("DISPLAY") != "" {
+			programs = append(programs, []string{"xclip", "-selection", "clipboard"}, []string{"xsel", "--clipboard", "--input"})
+		}
+		if getenv("TERMUX_VERSION") != "" {
+			programs = append(programs, []string{"termux-clipboard-set"})
+		}
+	}
+	for _, argv := range programs {
+		if have(argv[0]) {
+			return argv
+		}
+	}
+	return nil
+}

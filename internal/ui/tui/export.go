@@ -1,0 +1,242 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"pigrep/internal/human"
+	"pigrep/internal/terminal"
+)
+
+// markSession marks the selected session, or unmarks it, and selects the next one.
+func (m *Model) markSession() tea.Cmd {
+	p, ok := m.target()
+	if !ok {
+		return nil
+	}
+	if i := m.markOf(p.Path); i >= 0 {
+		m.marked = slices.Delete(m.marked, i, i+1)
+	} else {
+		m.marked = append(m.marked, Place{Path: p.Path, ID: p.ID})
+	}
+	if m.reading {
+		return nil
+	}
+	m.results.nextSession()
+	m.moved = true
+	return m.selected()
+}
+
+// markOf returns the index of a session among those that are marked, or -1.
+func (m *Model) markOf(path string) int {
+	return slices.IndexFunc(m.marked, func(p Place) bool { return p.Path == path })
+}
+
+// nextSession selects the next session, if there is one.
+func (r *results) nextSession() {
+	for i := r.at + 1; i < len(r.items); i++ {
+		if r.rows[r.items[i]].group != r.rows[r.items[r.at]].group {
+			r.at = i
+			return
+		}
+	}
+}
+
+// chosen returns the sessions that actions are about: those that are marked, else the
+// target.
+func (m *Model) chosen() []Place {
+	if len(m.marked) > 0 {
+		return m.marked
+	}
+	if p, ok := m.target(); ok {
+		return []Place{p}
+	}
+	return nil
+}
+
+// openActions shows a menu of all that can be done.
+func (m *Model) openActions() tea.Cmd {
+	chosen := m.chosen()
+	if len(chosen) == 0 {
+		m.say("no session is selected")
+		return nil
+	}
+	what := "the session"
+	if len(m.marked) > 0 {
+		what = human.Plural(len(chosen), "marked session", "marked sessions")
+	}
+	var choices []choice
+	var actions []func(*Model) tea.Cmd
+	add := func(name, label string, do func(*Model) tea.Cmd) {
+		c := choice{label: label, value: fmt.Sprint(len(actions))}
+		if i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" && len(b.keys) > 0 }); i >= 0 {
+			c.note = keyName(m.keys[i].keys[0])
+		}
+		choices, actions = append(choices, c), append(actions, do)
+	}
+	if p, ok := m.target(); ok && p.EntryID != "" {
+		add("", "copy the text of the entry", (*Model).copyEntry)
+	}
+	add("", "copy the command that resumes the session", (*Model).copyCommand)
+	add("", "copy the path of "+what, func(m *Model) tea.Cmd { return m.copyAll(chosen, "path", func(p Place) string { return p.Path }) })
+	add("", "copy the id of "+what, func(m *Model) tea.Cmd { return m.copyAll(chosen, "id", func(p Place) string { return p.ID }) })
+	for _, f := range m.options.Formats {
+		add("", "export "+what+" as "+f, func(m *Model) tea.Cmd { return m.export(chosen, f) })
+	}
+	add("pager", "read the conversation in a pager", (*Model).showInPager)
+	add("editor", "open the session file in an editor", (*Model).edit)
+	add("mark-session", "mark the session, or unmark it", (*Model).markSession)
+	add("unfold-all", "unfold everything in the preview, or fold it", (*Model).toggleAll)
+	add("zoom", "preview on the whole screen, and back", (*Model).zoom)
+	add("hide-preview", "hide the preview, or show it", (*Model).hidePreview)
+	add("layout", "preview beside the list, below it, or where there is room", (*Model).nextSide)
+	m.menu = newMenu("do", "", choices, func(m *Model, c choice) tea.Cmd {
+		var i int
+		if _, err := fmt.Sscan(c.value, &i); err != nil {
+			return nil
+		}
+		return actions[i](m)
+	})
+	return nil
+}
+
+// openExport shows a menu of the formats.
+func (m *Model) openExport() tea.Cmd {
+	chosen := m.chosen()
+	if len(chosen) == 0 {
+		m.say("no session is selected")
+		return nil
+	}
+	var choices []choice
+	for _, f := range m.options.Formats {
+		choices = append(choices, choice{label: f, value: f})
+	}
+	m.menu = newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices,
+		func(m *Model, c choice) tea.Cmd { return m.export(chosen, c.value) })
+	return nil
+}
+
+// exportedMsg is the end of an export.
+type exportedMsg struct {
+	paths []string
+	of    int
+	err   error
+}
+
+func (m *Model) export(list []Place, format string) tea.Cmd {
+	m.say("exporting %s …", human.Plural(len(list), "session", "sessions"))
+	ctx, export := m.ctx, m.options.Export
+	list = slices.Clone(list)
+	return command(func() tea.Msg {
+		msg := exportedMsg{of: len(list)}
+		for _, p := range list {
+			path, err := export(ctx, p, format)
+			if err != nil {
+				msg.err = err
+				break
+			}
+			msg.paths = append(msg.paths, path)
+		}
+		return msg
+	})
+}
+
+func (m *Model) exported(msg exportedMsg) {
+	var paths []string
+	for _, p := range msg.paths {
+		paths = append(paths, human.Path(p, m.options.Home))
+	}
+	switch done := strings.Join(paths, ", "); {
+	case msg.err != nil && len(paths) > 0:
+		m.complain(fmt.Errorf("%d of %d exported (%s), then: %w", len(paths), msg.of, done, msg.err))
+	case msg.err != nil:
+		m.complain(msg.err)
+	default:
+		m.marked = nil
+		m.say("wrote %s", done)
+	}
+}
+
+// copy copies the command, or in the preview the text of the entry.
+func (m *Model) copy() tea.Cmd {
+	if m.reading {
+		return m.copyEntry()
+	}
+	return m.copyCommand()
+}
+
+func (m *Model) copyCommand() tea.Cmd {
+	if p, ok := m.target(); ok {
+		return m.planResume(p, How{})
+	}
+	return nil
+}
+
+// copyMsg is a text to be copied, and what it is.
+type copyMsg struct {
+	text, what string
+	kept       bool // a program of the system has it
+	err        error
+}
+
+func (m *Model) copyEntry() tea.Cmd {
+	p, ok := m.target()
+	if !ok {
+		return nil
+	}
+	ctx, read, copy := m.ctx, m.options.Text, m.options.Copy
+	return command(func() tea.Msg {
+		text, err := read(ctx, p)
+		if err != nil {
+			return copyMsg{err: err}
+		}
+		what := "the text of the entry (" + human.Plural(len([]rune(text)), "character", "characters") + ")"
+		return copyMsg{text: text, what: what, kept: copy(ctx, text)}
+	})
+}
+
+// copyAll copies a line of each session.
+func (m *Model) copyAll(list []Place, what string, of func(Place) string) tea.Cmd {
+	var lines []string
+	for _, p := range list {
+		if s := of(p); s != "" {
+			lines = append(lines, s)
+		}
+	}
+	switch len(lines) {
+	case 0:
+		m.say("the session has no %s", what)
+		return nil
+	case 1:
+		return m.copyText(lines[0], lines[0])
+	}
+	return m.copyText(strings.Join(lines, "\n"), fmt.Sprintf("%d %ss", len(lines), what))
+}
+
+func (m *Model) copyText(text, what string) tea.Cmd {
+	ctx, copy := m.ctx, m.options.Copy
+	return command(func() tea.Msg { return copyMsg{text: text, what: what, kept: copy(ctx, text)} })
+}
+
+// mostOSC52 is the longest text that terminals are asked to copy: xterm takes no more.
+const mostOSC52 = 74_994
+
+// copied asks the terminal to copy the text too: it may run on another machine.
+func (m *Model) copied(msg copyMsg) tea.Cmd {
+	switch {
+	case msg.err != nil:
+		m.complain(msg.err)
+		return nil
+	case !msg.kept && len(msg.text) > mostOSC52:
+		m.complain(fmt.Errorf("too long to be copied through the terminal: %s; export it instead", msg.what))
+		return nil
+	}
+	m.say("copied: %s", terminal.Clean(msg.what))
+	if len(msg.text) > mostOSC52 {
+		return nil
+	}
+	return tea.SetClipboard(msg.text)
+}
