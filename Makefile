@@ -125,7 +125,7 @@ dist: man
 
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:
-	go test ./internal/audit ./internal/redact ./internal/ui/tui -run '^TestDocs$$' -update
+	go test ./internal/audit ./internal/redact ./internal/ui/html ./internal/ui/tui -run '^TestDocs$$' -update
 	go test ./internal/ui/cli -run 'Docs|Screens' -update
 
 # The end-to-end tests cover much of query and indexer.

@@ -21,6 +21,9 @@ type fact struct {
 	When        *when // instead of Value
 }
 
+// IsLong reports whether the value needs the room of two.
+func (f fact) IsLong() bool { return len(f.Value) > 24 }
+
 // when is a moment as a page shows it.
 type when struct {
 	Text string
