@@ -25,6 +25,7 @@ type showOptions struct {
 	all    bool
 	full   bool
 	raw    bool
+	source bool
 
 	filter query.Request
 }
@@ -39,6 +40,7 @@ func (o *showOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "tree", "", "", "show the tree: branches, labels and the current leaf", &o.tree)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)
 	addFlag(f, "full", "", "", "fold nothing: show all thinking, results and arguments", &o.full)
+	addFlag(f, "source", "", "", "show Markdown as it was written; on a terminal it is rendered", &o.source)
 	addFlag(f, "raw", "", "", "print the JSON of the entries as it is in the file", &o.raw)
 	o.pagerOptions.addFlags(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, sessionFilters...)
@@ -59,8 +61,10 @@ any shows all of them.
 Edits are shown as diffs: the one that the tool recorded, else one computed from
 the arguments of the call. Long diffs and tool results are cut to a few lines
 and thinking to one; --full shows all of it. In entries from stdin, what the hit
-matched is marked. On a terminal the output goes to a pager: $PIGREP_PAGER,
-$PAGER, or less.`,
+matched is marked.
+
+On a terminal Markdown is rendered, unless with --source or without colours, and
+the output goes to a pager: $PIGREP_PAGER, $PAGER, or less.`,
 		Example: `pigrep show 01a1f7de
 pigrep show 01a1f7de:5e6f7a8b --around 5
 pigrep show 01a1f7de --tree
@@ -98,6 +102,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 	if err != nil {
 		return err
 	}
+	out.Look.Source = o.source
 	if o.filter, err = o.request(a); err != nil {
 		return err
 	}

@@ -54,10 +54,10 @@ func tidy(text []byte) string {
 	return b.String()
 }
 
-// markdown lays Markdown out as text: paragraphs and lists are wrapped at width
+// sourceLines lays Markdown out as it was written: paragraphs and lists are wrapped at width
 // cells, lines of code blocks and tables are only broken where they are too long.
 // Width 0 breaks nothing. Nothing is omitted.
-func markdown(text []byte, width int) []line {
+func sourceLines(text []byte, width int) []line {
 	var lines []line
 	fence := ""
 	blank := true // skip leading and repeated blank lines

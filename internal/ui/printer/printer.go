@@ -47,6 +47,7 @@ type Look struct {
 	Now    time.Time // for ages
 	Home   string    // shown as ~; "" for none
 	Dates  bool      // dates instead of ages
+	Source bool      // Markdown as it was written
 
 	ShortID func(id string) string // the beginning of a session id that commands take; nil for all of it
 }

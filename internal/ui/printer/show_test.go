@@ -248,11 +248,11 @@ func TestMarkdown(t *testing.T) {
 		{"control", "a\x1b[31mb\rc", 40, []string{"ab", "c"}},
 	} {
 		var got []string
-		for _, l := range markdown([]byte(test.in), test.width) {
+		for _, l := range sourceLines([]byte(test.in), test.width) {
 			got = append(got, l.text)
 		}
 		if fmt.Sprintf("%q", got) != fmt.Sprintf("%q", test.want) {
-			t.Errorf("%s: markdown(%q, %d) = %q, want %q", test.name, test.in, test.width, got, test.want)
+			t.Errorf("%s: sourceLines(%q, %d) = %q, want %q", test.name, test.in, test.width, got, test.want)
 		}
 	}
 }

@@ -392,43 +392,32 @@ func (p *transcript) said(e *entry.Entry, kind session.Kind, limit int) {
 	p.last = "body"
 }
 
-// prose prints a text as Markdown, or an image.
+// prose prints a text or an image.
 func (p *transcript) prose(b *session.Block, limit int) {
 	if b.Image != nil {
 		fmt.Fprintln(p.out, bodyIndent+p.dim(imageText(b.Image)))
 	}
-	lines := markdown(b.Text, p.body(bodyIndent))
 	if len(b.Text) == 0 {
 		return
 	}
+	lines := p.text.prose(b, p.body(bodyIndent), false)
 	hidden := 0
 	if limit >= 0 && len(lines) > limit+1 {
 		hidden = len(lines) - limit
 		lines = lines[:limit]
 	}
-	for _, l := range lines {
-		p.styled(bodyIndent, l)
-	}
+	p.indented(bodyIndent, lines)
 	p.more(bodyIndent, hidden)
 }
 
-func (p *transcript) styled(indent string, l line) {
-	s := strings.TrimRight(l.text, " ")
-	switch l.look {
-	case lookHeading:
-		s = p.style(titleLook, s)
-	case lookFence:
-		s = p.dim(s)
-	case lookCode:
-		s = p.style(codeLook, s)
+func (p *transcript) indented(indent string, lines []string) {
+	for _, l := range lines {
+		if l != "" {
+			l = indent + l
+		}
+		p.out.WriteString(l + "\n")
 	}
-	if l.text == "" {
-		indent = ""
-	}
-	p.out.WriteString(indent + s + "\n")
 }
-
-var codeLook = ansi.NewStyle().ForegroundColor(ansi.Cyan)
 
 func (p *transcript) more(indent string, hidden int) {
 	if hidden > 0 {
@@ -472,7 +461,7 @@ func (p *transcript) reply(e *entry.Entry) {
 			p.last, first = "call", false // so that what follows is printed below it
 		case b.Kind == session.KindError:
 			head()
-			for _, l := range markdown(b.Text, p.body(bodyIndent)) {
+			for _, l := range sourceLines(b.Text, p.body(bodyIndent)) {
 				fmt.Fprintln(p.out, bodyIndent+p.style(errorLook, l.text))
 			}
 			p.last = "body"
@@ -490,9 +479,7 @@ func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	text := tidy(b.Text)
 	if p.open(e) || p.s.Focus[e.Index] {
 		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
-		for _, l := range markdown(b.Text, p.body(bodyIndent+bodyIndent)) {
-			fmt.Fprintln(p.out, strings.TrimRight(bodyIndent+bodyIndent+p.dim(l.text), " "))
-		}
+		p.indented(bodyIndent+bodyIndent, p.text.prose(b, p.body(bodyIndent+bodyIndent), true))
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
@@ -515,7 +502,7 @@ func (p *transcript) foldedBlock(e *entry.Entry, indent string, b *session.Block
 	}
 	if p.open(e) {
 		fmt.Fprintln(p.out, indent+p.dim(string(b.Kind)))
-		for _, l := range markdown(b.Text, p.body(indent+bodyIndent)) {
+		for _, l := range sourceLines(b.Text, p.body(indent+bodyIndent)) {
 			fmt.Fprintln(p.out, strings.TrimRight(indent+indent+p.dim(l.text), " "))
 		}
 		return

@@ -1,0 +1,408 @@
+package markdown
+
+import (
+	"html"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"pigrep/internal/terminal"
+)
+
+// Text is what is shown of a piece of text on one line: without the marks of emphasis,
+// code and links.
+func Text(s string) string { return Line(inline(s, 0)).String() }
+
+// special are the bytes that may begin something in a line.
+const special = "\\`*_~[]!<&h"
+
+// inline returns the runs of a line of text.
+func inline(s string, style Style) []Run {
+	if len(s) > maxInline || !strings.ContainsAny(s, special) {
+		return []Run{{Text: s, Style: style}}
+	}
+	p := inliner{s: s, marks: make([]mark, len(s)+1)}
+	p.scan()
+	p.emphasize()
+	return p.runs(style)
+}
+
+// mark is what happens at a byte of the line.
+type mark struct {
+	hide   bool
+	other  bool // another text is shown instead
+	change [5]int8
+}
+
+// What change counts: how many of each begin at a byte, less those that end.
+const (
+	changeBold = iota
+	changeItalic
+	changeStrike
+	changeCode
+	changeFaint
+)
+
+var changes = [5]Style{Bold, Italic, Strike, Code, Faint}
+
+type inliner struct {
+	s       string
+	marks   []mark
+	stars   []delimiter
+	opened  []int        // places of [
+	noTicks map[int]bool // numbers of backticks that nothing ends
+	links   []link
+	others  map[int]string
+}
+
+type link struct {
+	from, to int
+	url      string
+}
+
+func (p *inliner) instead(at int, text string) {
+	if p.others == nil {
+		p.others = make(map[int]string)
+	}
+	p.others[at] = text
+	p.marks[at].other = true
+}
+
+// delimiter is a run of *, _ or ~ that may begin or end emphasis.
+type delimiter struct {
+	at, n       int
+	char        byte
+	open, close bool
+}
+
+func (p *inliner) hide(from, to int) {
+	for i := from; i < to; i++ {
+		p.marks[i].hide = true
+	}
+}
+
+func (p *inliner) cover(from, to, what int) {
+	p.marks[from].change[what]++
+	p.marks[to].change[what]--
+}
+
+func (p *inliner) scan() {
+	s := p.s
+	for at := 0; at < len(s); {
+		switch c := s[at]; {
+		case c == '\\' && at+1 < len(s) && isPunct(s[at+1]):
+			p.marks[at].hide = true
+			at += 2
+		case c == '`':
+			at = p.codeSpan(at)
+		case c == '*' || c == '_' || c == '~':
+			at = p.delimiter(at)
+		case c == '[':
+			p.opened = append(p.opened, at)
+			at++
+		case c == ']':
+			at = p.closeLink(at)
+		case c == '<':
+			at = p.angle(at)
+		case c == 'h' && (at == 0 || !isWord(s[at-1])) && (strings.HasPrefix(s[at:], "http://") || strings.HasPrefix(s[at:], "https://")):
+			end := at + bareURL(s[at:])
+			p.link(at, end, s[at:end])
+			at = end
+		case c == '&':
+			at = p.entity(at)
+		default:
+			at++
+		}
+	}
+}
+
+func isPunct(c byte) bool {
+	return c > ' ' && c < 0x7f && !isWord(c)
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func (p *inliner) link(from, to int, url string) {
+	if from < to {
+		p.links = append(p.links, link{from, to, url})
+	}
+}
+
+// count returns how often the byte at the beginning of s is repeated.
+func count(s string) int {
+	return len(s) - len(strings.TrimLeft(s, s[:1]))
+}
+
+func (p *inliner) codeSpan(at int) int {
+	n := count(p.s[at:])
+	if p.noTicks[n] {
+		return at + n
+	}
+	for end := at + n; end < len(p.s); {
+		i := strings.IndexByte(p.s[end:], '`')
+		if i < 0 {
+			break
+		}
+		end += i
+		k := count(p.s[end:])
+		if k == n {
+			from, to := at+n, end
+			if inner := p.s[from:to]; len(inner) > 2 && inner[0] == ' ' && inner[len(inner)-1] == ' ' && strings.Trim(inner, " ") != "" {
+				p.hide(from, from+1)
+				p.hide(to-1, to)
+			}
+			p.hide(at, from)
+			p.hide(to, to+n)
+			p.cover(from, to, changeCode)
+			return to + n
+		}
+		end += k
+	}
+	if p.noTicks == nil {
+		p.noTicks = make(map[int]bool)
+	}
+	p.noTicks[n] = true
+	return at + n
+}
+
+// delimiter notes a run of *, _ or ~, by the rules of CommonMark for what is at its left and
+// right.
+func (p *inliner) delimiter(at int) int {
+	n := count(p.s[at:])
+	before, _ := utf8.DecodeLastRuneInString(p.s[:at])
+	after, _ := utf8.DecodeRuneInString(p.s[at+n:])
+	spaceBefore := at == 0 || unicode.IsSpace(before)
+	spaceAfter := at+n == len(p.s) || unicode.IsSpace(after)
+	punctBefore := unicode.IsPunct(before) || unicode.IsSymbol(before)
+	punctAfter := unicode.IsPunct(after) || unicode.IsSymbol(after)
+	left := !spaceAfter && (!punctAfter || spaceBefore || punctBefore)
+	right := !spaceBefore && (!punctBefore || spaceAfter || punctAfter)
+	d := delimiter{at: at, n: n, char: p.s[at], open: left, close: right}
+	switch d.char {
+	case '_':
+		d.open, d.close = left && (!right || punctBefore), right && (!left || punctAfter)
+	case '~':
+		if n != 2 {
+			return at + n
+		}
+	case '*':
+		if n == 1 && at > 0 && isWord(p.s[at-1]) && at+1 < len(p.s) && isWord(p.s[at+1]) { // 2*3
+			return at + n
+		}
+	}
+	if d.open || d.close {
+		p.stars = append(p.stars, d)
+	}
+	return at + n
+}
+
+// emphasize pairs the delimiters.
+func (p *inliner) emphasize() {
+	var stack []delimiter
+	bottom := make(map[byte]int) // below this, the stack has no opener of the kind
+	for _, d := range p.stars {
+		for d.close && d.n > 0 {
+			k := len(stack) - 1
+			for k >= bottom[d.char] && stack[k].char != d.char {
+				k--
+			}
+			if k < bottom[d.char] {
+				if !d.open {
+					bottom[d.char] = len(stack)
+				}
+				break
+			}
+			o := &stack[k]
+			n := min(2, o.n, d.n)
+			what := changeItalic
+			switch {
+			case d.char == '~':
+				what = changeStrike
+			case n == 2:
+				what = changeBold
+			}
+			o.n -= n
+			from := o.at + o.n
+			p.hide(from, from+n)
+			p.hide(d.at, d.at+n)
+			p.cover(from, d.at, what)
+			d.at, d.n = d.at+n, d.n-n
+			stack = stack[:k+1]
+			if o.n == 0 {
+				stack = stack[:k]
+			}
+			for c, b := range bottom {
+				bottom[c] = min(b, len(stack))
+			}
+		}
+		if d.open && d.n > 0 {
+			stack = append(stack, d)
+		}
+	}
+}
+
+// maxURL bounds how far the end of an address is looked for.
+const maxURL = 2 << 10
+
+// closeLink ends the text of a link: [text](address), which is shown as text (address).
+func (p *inliner) closeLink(at int) int {
+	if len(p.opened) == 0 {
+		return at + 1
+	}
+	open := p.opened[len(p.opened)-1]
+	p.opened = p.opened[:len(p.opened)-1]
+	if at+1 == len(p.s) || p.s[at+1] != '(' {
+		return at + 1
+	}
+	depth, end := 0, at+1
+	for ; end < len(p.s) && end < at+maxURL; end++ {
+		c := p.s[end]
+		if c == '(' {
+			depth++
+		} else if c == ')' {
+			depth--
+		}
+		if depth == 0 || depth > maxNested || c == '[' {
+			break
+		}
+	}
+	if end == len(p.s) || p.s[end] != ')' || depth != 0 {
+		return at + 1
+	}
+	inside := strings.TrimSpace(p.s[at+2 : end])
+	url, title, _ := strings.Cut(inside, " ")
+	if title = strings.TrimSpace(title); title != "" && !strings.ContainsAny(title[:1], `"'(`) {
+		return at + 1 // not a link
+	}
+	url = strings.Trim(url, "<>")
+	p.hide(open, open+1)
+	if open > 0 && p.s[open-1] == '!' {
+		p.hide(open-1, open)
+	}
+	if text := p.s[open+1 : at]; text == "" || text == url {
+		p.hide(at, end+1)
+		if text == "" {
+			p.hide(at, at+2)
+			p.marks[end].hide = true
+			for i := at + 2; i < end; i++ {
+				p.marks[i].hide = false
+			}
+		}
+	} else {
+		p.instead(at, " ")
+		p.cover(at, end+1, changeFaint)
+	}
+	for len(p.links) > 0 && p.links[len(p.links)-1].from > open { // an address in the text
+		p.links = p.links[:len(p.links)-1]
+	}
+	p.link(open+1, at, url)
+	p.opened = p.opened[:0] // links are not nested
+	return end + 1
+}
+
+// angle reads <http://address>.
+func (p *inliner) angle(at int) int {
+	rest := p.s[at+1:]
+	if !strings.HasPrefix(rest, "http://") && !strings.HasPrefix(rest, "https://") && !strings.HasPrefix(rest, "mailto:") {
+		return at + 1
+	}
+	n := strings.IndexAny(rest, "<> ")
+	if n < 0 || rest[n] != '>' {
+		return at + 1
+	}
+	p.hide(at, at+1)
+	p.hide(at+1+n, at+2+n)
+	p.link(at+1, at+1+n, rest[:n])
+	return at + 2 + n
+}
+
+// bareURL returns the length of the address that s begins with.
+func bareURL(s string) int {
+	n := strings.IndexAny(s, " <>\"`|\\^{}[]")
+	if n < 0 {
+		n = len(s)
+	}
+	for n > 0 {
+		switch c := s[n-1]; {
+		case strings.IndexByte(".,;:!?'*_~", c) >= 0:
+		case c == ')' && strings.Count(s[:n], "(") < strings.Count(s[:n], ")"):
+		default:
+			return n
+		}
+		n--
+	}
+	return n
+}
+
+// maxEntity is the length of the longest entity.
+const maxEntity = 32
+
+// entity shows &lt; as <.
+func (p *inliner) entity(at int) int {
+	n := strings.IndexByte(p.s[at:min(len(p.s), at+maxEntity)], ';')
+	if n < 0 {
+		return at + 1
+	}
+	text := html.UnescapeString(p.s[at : at+n+1])
+	if text == "" || strings.HasPrefix(text, "&") && len(text) > 1 || strings.ContainsFunc(text, terminal.Hidden) {
+		return at + 1
+	}
+	p.hide(at, at+n+1)
+	p.marks[at].hide = false
+	p.instead(at, text)
+	return at + n + 1
+}
+
+// runs returns what is shown.
+func (p *inliner) runs(base Style) []Run {
+	var runs []Run
+	var counts [5]int
+	link := 0
+	for at := 0; at < len(p.s); {
+		style := base
+		url := ""
+		for link < len(p.links) && p.links[link].to <= at {
+			link++
+		}
+		if link < len(p.links) && p.links[link].from <= at {
+			style |= Link
+			url = p.links[link].url
+		}
+		for i, d := range p.marks[at].change {
+			counts[i] += int(d)
+			if counts[i] > 0 {
+				style |= changes[i]
+			}
+		}
+		if m := &p.marks[at]; m.hide {
+			at++
+			continue
+		} else if m.other {
+			runs = append(runs, Run{Text: p.others[at], Style: style, URL: url})
+			at++
+			continue
+		}
+		end := at + 1
+		for end < len(p.s) && p.same(end, link) {
+			end++
+		}
+		if k := len(runs) - 1; k >= 0 && runs[k].Style == style && runs[k].URL == url {
+			runs[k].Text += p.s[at:end]
+		} else {
+			runs = append(runs, Run{Text: p.s[at:end], Style: style, URL: url})
+		}
+		at = end
+	}
+	return runs
+}
+
+// same reports whether the byte looks as the one before it.
+func (p *inliner) same(at, link int) bool {
+	m := &p.marks[at]
+	if m.hide || m.other || m.change != [5]int8{} {
+		return false
+	}
+	return link >= len(p.links) || at != p.links[link].from && at != p.links[link].to
+}

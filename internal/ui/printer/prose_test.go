@@ -1,0 +1,59 @@
+package printer
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func showMarkdown(t *testing.T, format Format, look Look, marks map[int][]string) string {
+	t.Helper()
+	c, facts := conversationIn(t, "markdown.jsonl")
+	var b bytes.Buffer
+	s := &Show{Session: facts, Entries: entriesOf(c, all(c)), Whole: true, Full: true, Marks: marks}
+	if err := New(&b, format, look).Print(s); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Markdown is rendered where there are colours to show what its marks said, and is shown as
+// it was written everywhere else.
+func TestMarkdownIsRendered(t *testing.T) {
+	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	narrow := look
+	narrow.Width = 40
+	for name, l := range map[string]Look{"markdown-80-colour": look, "markdown-40-colour": narrow} {
+		out := showMarkdown(t, FormatText, l, nil)
+		checkLines(t, out, l)
+		golden(t, name, []byte(out))
+	}
+	source, bare := look, look
+	source.Source, bare.Colour = true, false
+	for name, out := range map[string]string{
+		"with --source": ansi.Strip(showMarkdown(t, FormatText, source, nil)), "without colours": showMarkdown(t, FormatText, bare, nil), "in a pipe": showMarkdown(t, FormatPlain, Look{}, nil),
+	} {
+		for _, line := range []string{"  # Plan for **auth**\n", "| `src/auth/login.ts` | Adds", "  ```ts\n", "  - [x] done\n", "  **Considering** the `thing`\n"} {
+			if !strings.Contains(out, line) {
+				t.Errorf("%s there is no %q:\n%s", name, line, out)
+			}
+		}
+	}
+}
+
+// What a hit matched is marked wherever Markdown shows it.
+func TestMarksSurviveRendering(t *testing.T) {
+	look := Look{Width: 80, Now: now, Home: "/home/u", Colour: true}
+	texts := []string{"Plan for", "text", "code", "example.com", "nested item", "old", "quoted", "src/auth/login.ts", "日本語", "greet", "await fetch", "plain"}
+	for _, text := range texts {
+		out := showMarkdown(t, FormatText, look, map[int][]string{1: {text}})
+		if !strings.Contains(strings.ToLower(out), "\x1b[1;7m"+strings.ToLower(text)+"\x1b[m") {
+			t.Errorf("%q is not marked:\n%s", text, out)
+		}
+		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, FormatText, look, nil)) {
+			t.Errorf("marking %q changes the text", text)
+		}
+	}
+}
