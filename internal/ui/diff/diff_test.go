@@ -172,23 +172,26 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// Diffs of huge texts take time in proportion to them.
+// Diffs of huge texts take time in proportion to them: seconds where comparing each line
+// with each would take hours.
 func TestHugeTextsAreQuick(t *testing.T) {
-	var a, b strings.Builder
-	for i := range maxLines/2 - 1 {
-		fmt.Fprintf(&a, "%d\n", i)
-		fmt.Fprintf(&b, "%d\n", i*7919%20011)
+	numbers := func(n, step int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "%d\n", i*step%n)
+		}
+		return b.String()
 	}
-	huge := strings.Repeat("x\n", 4<<20)
+	const most = 20 * time.Second // on a busy machine
 	for name, pair := range map[string][2]string{
-		"at the limit of lines": {a.String(), b.String()},
-		"beyond it":             {huge, strings.Repeat("y\n", 1000)},
-		"long lines":            {strings.Repeat("x", 16<<20), strings.Repeat("y", 16<<20)},
+		"at the limit of lines": {numbers(maxLines/2-1, 1), numbers(maxLines/2-1, 7919)},
+		"beyond it":             {numbers(1e6, 1), numbers(1e6, 7919)},
+		"long lines":            {strings.Repeat("x", 8<<20), strings.Repeat("y", 8<<20)},
 	} {
 		start := time.Now()
 		n := len(compare(pair[0], pair[1]))
-		if took := time.Since(start); took > 3*time.Second || n == 0 {
-			t.Errorf("%s: %d hunks in %v, want some in less than 3s", name, n, took)
+		if took := time.Since(start); took > most || n == 0 {
+			t.Errorf("%s: %d hunks in %v, want some in %v", name, n, took, most)
 		}
 	}
 }
