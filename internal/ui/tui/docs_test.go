@@ -38,7 +38,7 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(had, b.String()); diff != "" {
-		t.Errorf("keys in %s (-want +got), write them anew with -update:\n%s", path, diff)
+		t.Errorf("keys in %s (-want +got), regenerate them with -update:\n%s", path, diff)
 	}
 }
 

@@ -495,7 +495,7 @@ func TestHistoryIsBounded(t *testing.T) {
 	}
 	again, err := readHistory(path)
 	if diff := cmp.Diff(list, again); diff != "" || err != nil {
-		t.Errorf("written anew: %v\n%s", err, diff)
+		t.Errorf("read again: %v\n%s", err, diff)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > 20*maxHistory || info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 		t.Errorf("the file: %v, %v", info, err)

@@ -361,8 +361,8 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	return ansi.Truncate(b.String(), width, "…")
 }
 
-// wordRoom is how many cells a line may lose for being cut between words.
-const wordRoom = 12
+// wordRoom is how many cells of so many a line may lose for being cut between words.
+func wordRoom(width int) int { return min(12, width/4) }
 
 // cutBefore returns where a text that does not fit begins so that a span is in sight: at the
 // start of a word, if one is near.
@@ -373,7 +373,7 @@ func cutBefore(text string, span [2]int, width int) int {
 	}
 	skip := max(1, min(start-1, start-width/3, whole-width)) + 1 // a cell for the ellipsis
 	from := min(len(ansi.Truncate(text, skip, "")), span[0])
-	if space := strings.IndexByte(text[from:span[0]], ' '); space >= 0 && terminal.Width(text[from:from+space]) < wordRoom {
+	if space := strings.IndexByte(text[from:span[0]], ' '); space >= 0 && terminal.Width(text[from:from+space]) < wordRoom(width) {
 		return from + space + 1
 	}
 	return from
@@ -383,7 +383,7 @@ func cutBefore(text string, span [2]int, width int) int {
 // near and comes after the first match.
 func cutAfter(text string, width, first int) int {
 	to := len(ansi.Truncate(text, width, ""))
-	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= first && terminal.Width(text[space:to]) < wordRoom {
+	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= first && terminal.Width(text[space:to]) < wordRoom(width) {
 		return space
 	}
 	return to

@@ -163,6 +163,6 @@ func golden(t *testing.T, path, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got), write it anew with -update:\n%s", path, diff)
+		t.Errorf("%s (-want +got), regenerate it with -update:\n%s", path, diff)
 	}
 }
