@@ -40,9 +40,9 @@ type moment struct {
 	dated bool      // as a date, which a weekday can confirm
 	past  bool      // the day before is meant if the time is after now
 
-	weekday      []string // the words of setWeekday
-	hour, minute int      // the time of day; hour is -1 if there is none
-	during       dayTime
+	weekday              []string // the words of setWeekday
+	hour, minute, second int      // the time of day; hour is -1 if there is none
+	during               dayTime
 }
 
 // read applies the part that a text begins with and returns its length, 0 if there is none.
@@ -75,7 +75,7 @@ func (m *moment) span() (Span, bool) {
 	}
 	at := func(day time.Time) time.Time {
 		y, month, d := day.Date()
-		return time.Date(y, month, d, hour, m.minute, 0, 0, m.now.Location())
+		return time.Date(y, month, d, hour, m.minute, m.second, 0, m.now.Location())
 	}
 	t := at(m.day)
 	if m.past && t.After(m.now) {
@@ -103,7 +103,7 @@ var rules = sync.OnceValue(func() []rule {
 		of(`(?:(this|last|past|next) ?)?(`+anyOf(weekdays())+`)`, (*moment).setWeekday),
 		of(`(midnight|today|tomorrow|tmr|yesterday)`, (*moment).setDay),
 		of(`(this |last |to)?(`+anyOf(dayTimes)+`)`, (*moment).setDayTime),
-		of(`(\d\d?)(?:[:：]([0-5]\d))?(?: ?([ap])(?:m|\.m\.|\.)?)?`, (*moment).setClock),
+		of(`(\d\d?)(?:[:：]([0-5]\d)(?::([0-5]\d))?)?(?: ?([ap])(?:m|\.m\.|\.)?)?`, (*moment).setClock),
 		of(`(?:(in|within|last|past|previous) )?(?:`+amount+` ?)?(`+anyOf(units)+`)( ago)?`, (*moment).setDistance),
 		of(dayOfMonth+` ?(?:of )?`+month+year, func(m *moment, words []string) bool { return m.setDate(words[1], words[0], words[2]) }),
 		of(month+`(?: ?`+dayOfMonth+`)?`+year, func(m *moment, words []string) bool { return m.setDate(words[0], words[1], words[2]) }),
@@ -192,7 +192,8 @@ func (m *moment) setDayTime(words []string) bool {
 func (m *moment) setClock(words []string) bool {
 	hour, _ := strconv.Atoi(words[0])
 	minute, _ := strconv.Atoi(words[1])
-	half := words[2]
+	second, _ := strconv.Atoi(words[2])
+	half := words[3]
 	switch {
 	case m.hour >= 0, words[1] == "" && half == "", hour > 23, hour > 12 && half != "":
 		return false
@@ -201,7 +202,7 @@ func (m *moment) setClock(words []string) bool {
 	case half == "p":
 		hour = hour%12 + 12
 	}
-	m.hour, m.minute = hour, minute
+	m.hour, m.minute, m.second = hour, minute, second
 	return true
 }
 

@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 func Parse(s string, now time.Time) (Span, error) {
 	text := strings.Join(strings.Fields(s), " ")
 	if text != "" {
-		for _, parse := range []func(string, time.Time) (Span, bool){layout, phrase, duration, english} {
+		for _, parse := range []func(string, time.Time) (Span, bool){layout, isoWeek, phrase, duration, english} {
 			if span, ok := parse(text, now); ok {
 				return span, nil
 			}
@@ -74,6 +74,22 @@ func layout(s string, now time.Time) (Span, bool) {
 		}
 	}
 	return Span{}, false
+}
+
+// isoWeek reads "2026-W09", a week as ISO 8601 numbers them.
+func isoWeek(s string, now time.Time) (Span, bool) {
+	y, w, ok := strings.Cut(strings.ToUpper(s), "-W")
+	number, err := strconv.Atoi(w)
+	first, err2 := time.ParseInLocation("2006", y, now.Location())
+	if !ok || len(w) != 2 || err != nil || err2 != nil {
+		return Span{}, false
+	}
+	// The 4th of January is always in the first week.
+	start := week.begin(first.AddDate(0, 0, 3)).AddDate(0, 0, 7*(number-1))
+	if year, n := start.ISOWeek(); year != first.Year() || n != number {
+		return Span{}, false
+	}
+	return week.from(start), true
 }
 
 // duration reads "90m", "1d12h" as that long ago.

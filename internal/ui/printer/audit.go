@@ -57,6 +57,12 @@ func (a *Audit) Nothing(now time.Time) (string, error) {
 	return e.text(now), nil
 }
 
+// The forms of days in running text.
+const (
+	dayForm  = "2 Jan"
+	dateForm = "2 Jan 2006"
+)
+
 func (e *Empty) text(now time.Time) string {
 	day := func(t time.Time) string {
 		t = t.In(now.Location())
@@ -64,9 +70,9 @@ func (e *Empty) text(now time.Time) string {
 		case now.Sub(t) < 24*time.Hour:
 			return t.Format(minuteForm)
 		case t.Year() == now.Year():
-			return t.Format("2 Jan")
+			return t.Format(dayForm)
 		}
-		return t.Format("2 Jan 2006")
+		return t.Format(dateForm)
 	}
 	line := "nothing"
 	switch {
@@ -80,7 +86,7 @@ func (e *Empty) text(now time.Time) string {
 	if e.Last.IsZero() {
 		return line + ", and nothing at any other time"
 	}
-	return line + "; last use " + e.Last.In(now.Location()).Format("2 Jan 2006")
+	return line + "; last use " + e.Last.In(now.Location()).Format(dateForm)
 }
 
 // LastUse is when there was something for the last time. Of calls it is the first row,

@@ -55,7 +55,7 @@ func (s *Show) stamp(t time.Time) string {
 	case s.Zone == nil:
 		return t.UTC().Format(time.RFC3339)
 	}
-	return t.In(s.Zone).Format("2006-01-02 15:04:05Z07:00")
+	return t.In(s.Zone).Format(stampForm)
 }
 
 // anchors gives every entry of a document a unique name.

@@ -79,6 +79,9 @@ func (l Look) ageWidth() int {
 // minuteForm is the form of a date in text, in the time zone of the user.
 const minuteForm = "2006-01-02 15:04"
 
+// stampForm is the form of a time with its zone.
+const stampForm = "2006-01-02 15:04:05Z07:00"
+
 func (l Look) date(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
@@ -132,20 +133,25 @@ func (s *Status) plain(p plain) error {
 }
 
 func (s *Status) text(t *text) error {
-	_, err := t.table(factSheet(statusFacts(s, t.Home, forPeople)))
+	_, err := t.table(factSheet(statusFacts(s, t.Home, forPeople(t.Now))))
 	return err
 }
 
-// figures formats numbers and sizes.
+// figures formats numbers, sizes and times.
 type figures struct {
 	count func(n int64) string
 	size  func(n int64) string
+	zone  *time.Location
 }
 
-var (
-	forPeople   = figures{human.Number[int64], human.Bytes}
-	forPrograms = figures{decimal, decimal}
-)
+// forPeople are figures in the time zone of now.
+func forPeople(now time.Time) figures {
+	return figures{human.Number[int64], human.Bytes, now.Location()}
+}
+
+var forPrograms = figures{decimal, decimal, time.UTC}
+
+func (f figures) time(t time.Time) string { return t.In(f.zone).Format(stampForm) }
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
@@ -179,7 +185,7 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 		add("writer", "%s", s.Writer)
 	}
 	if w := s.Watcher; w != nil {
-		add("watcher", "%s", watcherText(w))
+		add("watcher", "%s", watcherText(w, figures))
 	}
 	var changes []string
 	for _, c := range s.Changes {
@@ -211,10 +217,10 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 			add("bleve", "no store: updates make one where the file system has hard links")
 		}
 		if !s.Newest.IsZero() {
-			add("newest", "%s", s.Newest.UTC().Format(statusTime))
+			add("newest", "%s", figures.time(s.Newest.Time))
 		}
 		if !s.Updated.IsZero() {
-			add("updated", "%s, %s kept", s.Updated.UTC().Format(statusTime), human.Plural(s.Kept, "generation", "generations"))
+			add("updated", "%s, %s kept", figures.time(s.Updated.Time), human.Plural(s.Kept, "generation", "generations"))
 		}
 		add("skipped", "%s", human.Plural(s.State.SkippedLines, "line", "lines"))
 	}
@@ -230,13 +236,10 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 	return facts
 }
 
-// statusTime is the format of times, which are in UTC.
-const statusTime = "2006-01-02 15:04:05Z"
-
-func watcherText(w *Watcher) string {
+func watcherText(w *Watcher, figures figures) string {
 	text := Process(w.PID).String()
 	if !w.Started.IsZero() {
-		text += " since " + w.Started.UTC().Format(statusTime)
+		text += " since " + figures.time(w.Started.Time)
 	}
 	switch {
 	case w.Stuck:
@@ -245,7 +248,7 @@ func watcherText(w *Watcher) string {
 		text += ", without events: " + w.Polling
 	}
 	if !w.Scanned.IsZero() {
-		text += "; looked at all files " + w.Scanned.UTC().Format(statusTime)
+		text += "; looked at all files " + figures.time(w.Scanned.Time)
 	}
 	return text
 }
