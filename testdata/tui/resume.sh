@@ -11,7 +11,7 @@ chosen="cd $work/home/project && pi --session"
 
 # Without words all sessions are offered; what is typed narrows them.
 run 'clear; pigrep resume; echo code-$?'
-until_shown '> ' 'firebrick' 'Find the needle'
+until_shown '> ' 'firebrick' 'Find the needle' 'Enter prints the command'
 type_ 'straw'
 until_shown '> straw' '▌ '
 keys Enter
@@ -19,7 +19,8 @@ until_shown "$chosen" 'code-0'
 
 # So do filters, and words that several sessions match.
 run 'clear; pigrep resume --since 2025-01-01; echo code-$?'
-until_shown '> after:2025-01-01' 'Find the needle'
+until_shown '> ' 'Find the needle' '; filtered by after:2025-01-01'
+[[ $(screen) != *reply* && $(screen) != *'> after:'* ]] || fail 'entries instead of sessions'
 keys C-c
 until_shown 'code-130'
 run 'clear; pigrep resume haystack pademelon; echo code-$?'

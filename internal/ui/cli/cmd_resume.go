@@ -140,7 +140,7 @@ func (a *App) canPick() bool {
 
 // pick lets the user choose the session in the TUI.
 func (o *resumeOptions) pick(ctx context.Context, a *App) error {
-	return runTUI(ctx, a, &tuiOptions{sharedOptions: o.sharedOptions, query: o.query(), print: !o.exec, how: o.manner})
+	return runTUI(ctx, a, &tuiOptions{sharedOptions: o.sharedOptions, query: o.query(), print: !o.exec, how: o.manner, choosing: true})
 }
 
 // errSeveral means that several sessions match, and the user is there to choose.

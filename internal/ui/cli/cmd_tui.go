@@ -28,7 +28,8 @@ type tuiOptions struct {
 	print     bool
 	noHistory bool
 
-	how manner // of resuming; exec is the opposite of print
+	how      manner // of resuming; exec is the opposite of print
+	choosing bool   // a session to resume: without words, sessions are listed
 }
 
 func (o *tuiOptions) addFlags(cmd *cobra.Command) {
@@ -101,6 +102,19 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	}
 	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Environ: o.environ(a)}
 	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
+	if o.choosing {
+		ui.Note = "Enter prints the command that resumes it"
+		if !o.print {
+			ui.Note = "Enter resumes it"
+		}
+		if filters := ui.Query; o.query == "" && filters != "" {
+			// In the query, they would find entries.
+			fixed := req.Spec
+			fixed.Scope = ui.Request.Scope
+			ui.Query, ui.Request.Spec = "", fixed
+			ui.Note += "; filtered by " + filters
+		}
+	}
 	return ui, nil
 }
 

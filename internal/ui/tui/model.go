@@ -86,7 +86,7 @@ func (m *Model) crashed(value any) {
 // New returns the model that Run runs.
 func New(ctx context.Context, o Options) *Model {
 	m := &Model{options: o, ctx: ctx, styles: newStyles(true, o.Colors), keys: o.bind(), request: o.Request, history: history{path: o.History},
-		toggles: toggles{allWords: o.Request.AllWords, here: o.Here}}
+		toggles: toggles{allWords: o.Request.AllWords, here: o.Here}, message: message{text: o.Note}}
 	m.query.set(o.Query)
 	m.search.limit = m.firstLimit()
 	return m

@@ -33,6 +33,7 @@ type Options struct {
 	Config
 
 	Query   string        // the initial query
+	Note    string        // shown until the first key; "" for none
 	Request query.Request // the filters of every search; Text, Limit and Now are ignored
 	Print   bool          // the caller runs the command: nothing is run here, and suspending is disabled
 	History string        // path of the file with earlier queries; "" for none
