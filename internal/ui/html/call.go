@@ -65,7 +65,7 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 		switch {
 		case isCommand && a.Text && string(a.Value) == command:
 			isCommand = false
-		case len(v.Diffs) > 0 && isEdit(a.Name):
+		case len(v.Diffs) > 0 && a.Edits:
 		case c.Path() != "" && isPlace(c, &a):
 		case strings.Contains(value, "\n"):
 			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code("", a.Value)})
@@ -77,15 +77,6 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 		v.Code = x.code("json", c.Raw)
 	}
 	return v
-}
-
-// isEdit reports whether an argument says what an edit does, which its diff shows.
-func isEdit(name string) bool {
-	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
-	case "edits", "oldtext", "newtext", "oldstring", "newstring", "content", "filetext", "patch", "diff", "input":
-		return true
-	}
-	return false
 }
 
 // isPlace reports whether an argument is the path of a call, or which lines of the file,
@@ -161,6 +152,10 @@ func (x *writer) answer(e *entry.Entry) bool {
 func (x *writer) newResult(e *entry.Entry) *entryView {
 	v, _ := x.newEntry(e)
 	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
+	var size note
+	if c.Diffs, size = x.newDiffs(diff.Of(&session.Call{Diff: e.View.Diff})); size.Text != "" {
+		c.Notes = append(c.Notes, size)
+	}
 	c.result(x, e)
 	v.Class, v.Blocks = "reply step", []block{{Call: c}}
 	return v
@@ -176,7 +171,6 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 			v.Output = append(v.Output, block{Call: x.newCall(e, b.Call)})
 		case b.Image != nil:
 			v.Output = append(v.Output, block{Image: x.newImage(b.Image)})
-		case b.Kind == session.KindDetails && e.View.Diff != nil: // shown as a diff
 		case b.Kind == session.KindDetails:
 			v.Output = append(v.Output, block{Fold: x.data(b)})
 		default:

@@ -62,6 +62,9 @@ func (x *writer) newDiffs(files []diff.File) (list []diffView, size note) {
 			v.Lines += len(h.Lines)
 		}
 		v.Code = template.HTML(b.String())
+		if f.Deleted {
+			v.Path += ", deleted"
+		}
 		list = append(list, v)
 		added += f.Added
 		removed += f.Removed

@@ -1,0 +1,28 @@
+package html
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Edits are diffs, and nothing else that their calls and results have is lost.
+func TestEdits(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "printer", "testdata", "edits.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data) + result("r8", "r7", "c4", "edit", "Done.", `,"details":{"diff":"-1 first\n+1 zweite","note":"by an extension"}`)
+	out := strip(render(t, pageOf(t, "/s.jsonl", text)))
+	for _, want := range []string{
+		"return items[:0]", "dryRun", "Could not find the exact text", "b.go", "c.go, deleted",
+		"no new text", "newText is missing", // of a call that makes no sense
+		"alone", "together", // of a result without its call
+		"zweite", "by an extension",
+	} {
+		if n := strings.Count(out, want); n != 1 {
+			t.Errorf("the page has %q %d times, want once", want, n)
+		}
+	}
+}
