@@ -53,11 +53,11 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 	if isCommand {
 		v.command(x, command)
 	} else {
-		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD)))
+		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD, false)))
 	}
 	var size note
 	if v.Diffs, size = x.newDiffs(diff.Of(c)); size.Text != "" {
-		v.Summary = visibleLine(x.inside(c.Path()))
+		v.Summary = visibleLine(printer.Inside(c.Path(), x.page.Session.CWD))
 		v.Notes = append(v.Notes, size)
 	}
 	for _, a := range c.Arguments {
@@ -83,15 +83,6 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 // which the summary says.
 func isPlace(c *session.Call, a *session.Argument) bool {
 	return a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")
-}
-
-// inside returns a path relative to the directory of the session, if it is in that.
-func (x *writer) inside(path string) string {
-	cwd := strings.TrimRight(x.page.Session.CWD, `/\`)
-	if rest, ok := strings.CutPrefix(path, cwd); ok && cwd != "" && len(rest) > 1 && (rest[0] == '/' || rest[0] == '\\') {
-		return rest[1:]
-	}
-	return path
 }
 
 // command sets the summary to a command, and the code if it is longer.

@@ -7,6 +7,7 @@ import (
 
 	"pigrep/internal/ui/diff"
 	"pigrep/internal/ui/highlight"
+	"pigrep/internal/ui/printer"
 )
 
 // code is a text in a language, or of a file with that name.
@@ -52,7 +53,7 @@ type diffView struct {
 func (x *writer) newDiffs(files []diff.File) (list []diffView, size note) {
 	added, removed := 0, 0
 	for _, f := range files {
-		v := diffView{Path: visibleLine(x.inside(f.Path))}
+		v := diffView{Path: visibleLine(printer.Inside(f.Path, x.page.Session.CWD))}
 		var b strings.Builder
 		for i, h := range f.Hunks {
 			if i > 0 {

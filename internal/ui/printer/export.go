@@ -84,7 +84,7 @@ func isBareID(r rune) bool {
 
 // entryTitle is the heading of an exported entry.
 func entryTitle(e *entry.Entry) string {
-	what := nameOf(e)
+	what := NameOf(e)
 	if e.CustomType != "" {
 		what += " " + terminal.Clean(e.CustomType)
 	}
@@ -159,7 +159,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		fmt.Fprintf(b, "**%s %s**\n\n", name, escapeMarkdown(terminal.Clean(c.Tool)))
 		files := diff.Of(c)
 		markdownDiff(b, files)
-		command, ok := commandOf(c)
+		command, ok := CommandOf(c)
 		if ok {
 			fence(b, "sh", []byte(command))
 		}

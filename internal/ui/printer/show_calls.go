@@ -61,11 +61,11 @@ func (p *transcript) callLine(c *session.Call, files []diff.File, indent string,
 		}
 		return
 	}
-	if command, ok := commandOf(c); ok && !(full && len(c.Arguments) > 1) {
+	if command, ok := CommandOf(c); ok && !(full && len(c.Arguments) > 1) {
 		p.command(mark, name+" $ ", command, right, limit)
 		return
 	}
-	summary := p.callSummary(c, full)
+	summary := CallSummary(c, p.s.Session.CWD, full)
 	p.command(mark, name+" ", summary, right, 1)
 	if full && !(len(c.Arguments) == 1 && c.Path() != "") {
 		p.arguments(c, false)
@@ -128,16 +128,16 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 	p.more(resultIndent, hidden)
 }
 
-// commandOf returns the command of a call.
-func commandOf(c *session.Call) (string, bool) {
+// CommandOf returns the command of a call.
+func CommandOf(c *session.Call) (string, bool) {
 	s := c.Argument("command", "cmd", "script")
 	return s, s != ""
 }
 
-// callSummary is a call on one line: pattern and path, else all arguments. With bare
-// it is only the path.
-func (p *transcript) callSummary(c *session.Call, bare bool) string {
-	path := p.inside(c.Path())
+// CallSummary is a call on one line: pattern and path, else all arguments. With bare
+// it is only the path. cwd is the directory of the session.
+func CallSummary(c *session.Call, cwd string, bare bool) string {
+	path := Inside(c.Path(), cwd)
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
 	var words []string
 	if pattern != "" && (path != "" || !bare) {
@@ -161,10 +161,9 @@ func (p *transcript) callSummary(c *session.Call, bare bool) string {
 	return strings.Join(words, ", ")
 }
 
-// inside returns a path relative to the working directory of the session, if it is
-// below that.
-func (p *transcript) inside(path string) string {
-	cwd := strings.TrimRight(p.s.Session.CWD, "/")
+// Inside returns a path relative to the directory of the session, if it is below that.
+func Inside(path, cwd string) string {
+	cwd = strings.TrimRight(cwd, "/")
 	if rest, ok := strings.CutPrefix(path, cwd+"/"); ok && cwd != "" && rest != "" {
 		return rest
 	}

@@ -43,7 +43,7 @@ func (p *transcript) diffLimit(e *entry.Entry, files []diff.File) int {
 
 // changeSummary names the files of a call and counts the lines of its diff, in a width.
 func (p *transcript) changeSummary(files []diff.File, width int) string {
-	name, all := p.inside(terminal.Clean(files[0].Path)), files[0]
+	name, all := Inside(terminal.Clean(files[0].Path), p.s.Session.CWD), files[0]
 	if len(files) > 1 {
 		name, all = human.Plural(len(files), "file", "files"), diff.File{}
 		for i := range files {
@@ -145,7 +145,7 @@ func (p *transcript) diffRows(files []diff.File) iter.Seq[diffRow] {
 	return func(yield func(diffRow) bool) {
 		for i := range files {
 			f := &files[i]
-			if len(files) > 1 && !yield(diffRow{text: p.inside(terminal.Clean(f.Path)) + " " + p.changeCounts(f)}) {
+			if len(files) > 1 && !yield(diffRow{text: Inside(terminal.Clean(f.Path), p.s.Session.CWD) + " " + p.changeCounts(f)}) {
 				return
 			}
 			for k, h := range f.Hunks {

@@ -267,8 +267,8 @@ func headOf(e *entry.Entry) string {
 	return heads[e.Type]
 }
 
-// nameOf says what an entry is, in any case.
-func nameOf(e *entry.Entry) string {
+// NameOf says what an entry is, in any case.
+func NameOf(e *entry.Entry) string {
 	if e.Role == session.RoleToolResult {
 		return "result " + terminal.Clean(e.Tool)
 	}

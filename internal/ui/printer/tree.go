@@ -104,7 +104,7 @@ func kindOfEntry(e *entry.Entry) session.Kind {
 
 // treeText returns what an entry is, and its text on one line.
 func (p *transcript) treeText(e *entry.Entry) (what, text string) {
-	what = nameOf(e)
+	what = NameOf(e)
 	switch e.Type {
 	case session.TypeLabel:
 		return what, terminal.Clean(e.Label) + " on " + terminal.Clean(e.TargetID)
@@ -117,10 +117,10 @@ func (p *transcript) treeText(e *entry.Entry) (what, text string) {
 		switch {
 		case b.Call != nil:
 			text = terminal.Clean(b.Call.Tool) + " "
-			if c, ok := commandOf(b.Call); ok {
+			if c, ok := CommandOf(b.Call); ok {
 				text += "$ " + terminal.Clean(c)
 			} else {
-				text += p.callSummary(b.Call, false)
+				text += CallSummary(b.Call, p.s.Session.CWD, false)
 			}
 			if e.Role == session.RoleToolResult {
 				return what, text
