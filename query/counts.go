@@ -25,13 +25,16 @@ type WordCount struct {
 	Removed  []Removed `json:"removed,omitempty"` // if there are none: how many there are without a filter
 }
 
-// nowhere reports whether no text contains the word, whatever the filters.
-func (w WordCount) nowhere() bool { return w.Hits == 0 && len(w.Removed) == 0 }
+// Nowhere reports whether no text contains the word, whatever the filters.
+func (w WordCount) Nowhere() bool { return w.Hits == 0 && len(w.Removed) == 0 }
 
 // explain says in a response why no hit has all words.
 func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) (err error) {
 	if resp.Total > 0 {
 		return nil
+	}
+	if resp.TotalAny == 0 {
+		resp.Warnings = append(resp.Warnings, UnknownProjects(in.Reader.Summaries(), req.projects(in.Plan.Query.Fields))...)
 	}
 	list, restrictions := in.Plan.Query.Root.Split()
 	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {
@@ -45,7 +48,7 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 	switch {
 	case resp.TotalAny == 0:
 		resp.Removed, err = removed(ctx, in, req, withAny)
-	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.nowhere):
+	case resp.Words != nil && !slices.ContainsFunc(resp.Words, WordCount.Nowhere):
 		req.Text = requiring(in.Plan.Query.Root.Split())
 		resp.Removed, err = removed(ctx, in, req, withAll)
 	}
@@ -165,9 +168,9 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		}
 		word = terminal.Clip(word, maxShown)
 		switch {
-		case w.nowhere() && w.Parts > 0:
+		case w.Nowhere() && w.Parts > 0:
 			apart = append(apart, fmt.Sprintf("%s is nowhere as written; %s its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
-		case w.nowhere():
+		case w.Nowhere():
 			nowhere = append(nowhere, word)
 		case w.Hits == 0:
 			if len(outside) == 0 {

@@ -69,7 +69,7 @@ func TestWordsAreCountedAsSearchesCount(t *testing.T) {
 					if w.Hits != alone.Total || w.Sessions != sessions {
 						t.Errorf("%s in %q with %+v: %d hits in %d sessions, a search for it has %d in %d", w.Word, a+" "+b, spec, w.Hits, w.Sessions, alone.Total, sessions)
 					}
-					if all := l.search(Request{Text: w.Word, Spec: filter.Spec{Scope: scope.All}}); w.nowhere() != (all.Total == 0) {
+					if all := l.search(Request{Text: w.Word, Spec: filter.Spec{Scope: scope.All}}); w.Nowhere() != (all.Total == 0) {
 						t.Errorf("%s in %q with %+v: %+v, and %d hits without filters", w.Word, a+" "+b, spec, w, all.Total)
 					}
 				}

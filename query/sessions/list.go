@@ -72,6 +72,9 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 		return nil, err
 	}
 	list.Total = len(members)
+	if len(members) == 0 {
+		list.Warnings = query.UnknownProjects(r.Summaries(), req.Projects)
+	}
 	depth := make([]int, len(members))
 	if req.Forks {
 		members, depth = l.lineage.families(members)

@@ -239,6 +239,10 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	case len(known.errors) == 0:
 		if len(known.found.Files) == 0 {
 			a.warnNoFiles(where)
+		} else if known.reader != nil {
+			for _, w := range query.UnknownProjects(known.reader.Summaries(), req.Projects) {
+				a.warn("%s", w)
+			}
 		}
 		return errNothingFound
 	}

@@ -152,7 +152,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		return err
 	}
 	why := suggestion{res.TotalAny > 0, res.DidYouMean, res.Words, res.Removed}
-	if res.Total == 0 && !a.json && a.suggestCommand(o.query) {
+	if !a.json && a.suggestCommand(o.query, res) {
 		why.didYouMean, why.words = "", nil // one suggestion is enough
 	}
 	switch {
@@ -175,10 +175,18 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 	return errIncomplete
 }
 
-// suggestCommand warns if the first word of a query without hits looks like a mistyped
-// command, and reports whether it does.
-func (a *App) suggestCommand(text string) bool {
+// suggestCommand warns if the first word of a query looks like a mistyped command and
+// occurs nowhere, whatever the filters, and reports whether it does.
+func (a *App) suggestCommand(text string, res *query.Response) bool {
 	word, rest, _ := strings.Cut(text, " ")
+	nowhere := res.TotalAny == 0 && len(res.Removed) == 0
+	if len(res.Words) > 0 {
+		nowhere = res.Words[0].Word == word && res.Words[0].Nowhere()
+	}
+	meant, _, _ := strings.Cut(res.DidYouMean, " ")
+	if !nowhere && (res.Total > 0 || meant == "" || meant == word) {
+		return false
+	}
 	found := near.Nearest(commandNames(), word)
 	if len(found) == 0 || len(word) <= 3 {
 		return false

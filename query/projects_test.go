@@ -1,0 +1,69 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"pigrep/internal/session"
+	"pigrep/query/filter"
+)
+
+func TestUnknownProjects(t *testing.T) {
+	sessions := []session.Summary{}
+	add := func(cwd string) {
+		s := session.Summary{}
+		s.CWD = cwd
+		sessions = append(sessions, s)
+	}
+	for _, cwd := range []string{"/home/u/pi-mono", "/home/u/app", "/home/u/src/app", "/srv/app-two", "", "/"} {
+		add(cwd)
+	}
+	few := sessions
+	for _, c := range []struct {
+		sessions []session.Summary
+		name     string
+		want     string
+	}{
+		{few, "app", ""},
+		{few, "src/app", ""},
+		{few, "apl", "no project apl; projects like it: app, app-two"},
+		{few, "mono", "no project mono; projects like it: pi-mono"},
+		{few, "/home/u/pi-mon", "no project /home/u/pi-mon; projects like it: pi-mono"},
+		{few, "zorblaxq", "no project zorblaxq; the projects are app, app-two, pi-mono"},
+		{nil, "zorblaxq", "no project zorblaxq"},
+	} {
+		var want []string
+		if c.want != "" {
+			want = []string{c.want}
+		}
+		if diff := cmp.Diff(want, UnknownProjects(c.sessions, []string{c.name})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+	for _, name := range []string{"atlas", "borg", "cello", "delta"} {
+		add("/work/" + name)
+	}
+	if got := UnknownProjects(sessions, []string{"zorblaxq"}); len(got) != 1 || got[0] != "no project zorblaxq" {
+		t.Errorf("of many projects, none of them like it: %q", got)
+	}
+}
+
+// An answer without hits says that there is no such project.
+func TestSearchUnknownProject(t *testing.T) {
+	l := shelf(t)
+	for _, c := range []struct {
+		req  Request
+		want []string
+	}{
+		{Request{Text: "auth", Spec: filter.Spec{Projects: []string{"nope"}}}, []string{"no project nope; the projects are app, app-two"}},
+		{Request{Text: "auth project:ap"}, []string{"no project ap; projects like it: app, app-two"}},
+		{Request{Text: "auth project:app"}, nil},
+		{Request{Text: "zorblaxq project:app"}, nil},
+		{Request{Text: "auth", Spec: filter.Spec{Projects: []string{"nope", "app"}}}, nil},
+	} {
+		if diff := cmp.Diff(c.want, l.search(c.req).Warnings); diff != "" {
+			t.Errorf("Search(%+v): warnings (-want +got):\n%s", c.req, diff)
+		}
+	}
+}
