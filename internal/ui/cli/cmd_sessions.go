@@ -38,8 +38,11 @@ func newSessionsCommand(a *App) *cobra.Command {
 		Use:   "sessions [QUERY...]",
 		Short: "List sessions, latest first or best match first",
 		Long: `List sessions, latest message first; with a query, list the sessions that match
-it, best match first. Sessions without a name show their first prompt. Filters
-on entries (--kind, --tool, ...) keep sessions with at least one such entry.`,
+it, best match first. A session without a name is called by its first prompt,
+without skills, attached files, commands and marks of headings; by the section
+with the task, if a template has one; and by the next prompt, if the first is
+only a command. Filters on entries (--kind, --tool, ...) keep sessions with at
+least one such entry.`,
 		Example: `pigrep sessions
 pigrep sessions --here -n 10
 pigrep sessions login redirect
