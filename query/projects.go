@@ -55,7 +55,7 @@ func (r *Request) projects(fields []*syntax.Field) []string {
 	names := slices.Clone(r.Projects)
 	for _, f := range fields {
 		if f.Name == "project" {
-			names = append(names, f.Value)
+			names = append(names, f.Values()...)
 		}
 	}
 	return names

@@ -193,7 +193,7 @@ func fake() Backend {
 					Words: []query.WordCount{{Word: "zorblaxq", Removed: []query.Removed{{Filter: "scope", Hits: 2}}}, {Word: "tokn"}},
 				}, nil
 			case req.Text == "token project:nope":
-				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "project:nope", Hits: 4}}}, nil
+				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "project:nope", Hits: 4}}, Warnings: []string{"no project nope; projects like it: hope"}}, nil
 			case req.CWD == "/home/u/empty":
 				return &query.Response{TotalIsExact: true, Removed: []query.Removed{{Filter: "cwd", Hits: 12}, {Filter: "scope", Hits: 1}}}, nil
 			case !strings.Contains(req.Text, "token"):

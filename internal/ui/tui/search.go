@@ -33,6 +33,7 @@ type searching struct {
 	noWord     string // why there is nothing to search for
 	why        string // why no hit has every word
 	removed    []query.Removed
+	warnings   []string
 	mean       string // the suggested query
 	failed     error
 	answered   bool   // at least once
@@ -119,7 +120,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	same := msg.text == s.shown
 	m.moved = m.moved && same
 	keep := s.answered && m.moved
-	s.failed, s.noWord, s.notice, s.why, s.mean, s.removed = nil, "", "", "", "", nil
+	s.failed, s.noWord, s.notice, s.why, s.mean, s.removed, s.warnings = nil, "", "", "", "", nil, nil
 	var groups []group
 	switch {
 	case msg.err != nil:
@@ -144,8 +145,8 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		groups = groupHits(r)
 		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.TotalAny, r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
-		s.why, s.mean, s.removed = query.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed
-		if len(r.Warnings) > 0 {
+		s.why, s.mean, s.removed, s.warnings = query.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed, r.Warnings
+		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all
 			s.notice = r.Warnings[0]
 		}
 		s.generation = r.Index.Generation

@@ -155,6 +155,9 @@ func (m *Model) list(v view, width, height int) []string {
 		if s.mean != "" {
 			text = append(text, "Did you mean "+quoted(s.mean)+"? Enter searches for it.")
 		}
+		for _, w := range s.warnings {
+			text = append(text, sentence(w))
+		}
 		if there := m.elsewhere(); there != "" {
 			text = append(text, there)
 		}
