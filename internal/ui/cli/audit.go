@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"pigrep/index"
 	"pigrep/indexer"
 	rules "pigrep/internal/audit"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 	"pigrep/query/sessions"
@@ -226,7 +226,10 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 		start := a.Now()
 		asked := *run
 		asked.reader = r
-		run.out.Look.ShortID = shortIDs(r)
+		run.out.Look.ShortID = sessions.ShortIDs(r.Summaries())
+		if run.out.Format == printer.FormatText {
+			run.out.Look.IDWidth = idWidth(r, run.out.Look.ShortID)
+		}
 		if answer, err = make(ctx, &asked); err != nil {
 			return searchProblem(ctx, err)
 		}
@@ -255,11 +258,22 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 	return o.finish(ctx, a, run, answer)
 }
 
-// shortIDs shortens ids of sessions. It looks at all of them when the first id is shown.
-func shortIDs(r *index.Reader) func(id string) string {
-	short := sync.OnceValue(func() func(string) string { return sessions.ShortIDs(r.Summaries()) })
-	return func(id string) string { return short()(id) }
+// idWidth is the width of a column that has room for nearly all session ids. Longer ones
+// move the rest of their row.
+func idWidth(r *index.Reader, short func(id string) string) int {
+	summaries := r.Summaries()
+	widths := make([]int, len(summaries))
+	for i := range summaries {
+		widths[i] = len(short(session.Handle(summaries[i].ID, summaries[i].Path)))
+	}
+	slices.Sort(widths)
+	if len(widths) == 0 {
+		return 0
+	}
+	return min(widths[(len(widths)-1)*9/10], maxIDWidth)
 }
+
+const maxIDWidth = 13
 
 // byNames lists the dimensions except one.
 func byNames(without string) []string {

@@ -282,7 +282,7 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		case "session":
 			c.Name = "session name"
 			add(column{Name: "session path"}, func(k *audit.Key) cell { return textCell(k.SessionPath) })
-			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return look.idCell(k.SessionID) })
+			add(column{Name: "session id", Title: "ID"}, func(k *audit.Key) cell { return look.idCell(k.SessionID, k.SessionPath) })
 			add(c, func(k *audit.Key) cell {
 				return cell{Text: human.Title(k.SessionName), Plain: k.SessionName}
 			})

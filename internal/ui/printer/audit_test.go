@@ -2,6 +2,7 @@ package printer
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -60,15 +61,31 @@ func TestAuditWidths(t *testing.T) {
 	}
 	for width := 40; width < 200; width += 7 {
 		var b bytes.Buffer
-		look := Look{Width: width, Now: now}
+		look := Look{Width: width, Now: now, IDWidth: 8}
+		calls := &audit.CallList{Each: func(_ context.Context, visit func(*audit.CallRow) error) error {
+			return visit(&audit.CallRow{
+				Timestamp: session.Time{Time: now}, SessionID: "01a1f7e5", CWD: "/home/u/a-project-with-a-long-name", Tool: "a_tool_with_a_name", Status: "missing", Command: true,
+				Arguments: strings.Repeat("long ", 50) + "&& rm -rf x", Rules: []string{"recursive-delete", "superuser"},
+				Matches: []audit.RuleMatch{{Rule: "recursive-delete", Severity: "high", Clause: strings.Repeat("long ", 50)}, {Rule: "superuser", Severity: "high", Clause: "rm -rf x"}},
+			})
+		}}
 		for _, a := range []*Audit{
+			NewCallsAudit(t.Context(), "tools calls", calls, false, look),
+			NewCallsAudit(t.Context(), "tools calls", calls, true, look),
+			NewRiskyAudit(t.Context(), calls, 0, look),
 			NewToolsAudit(toolTable(), 0, look),
 			NewUsageAudit(&audit.UsageTable{By: []string{"day"}, Rows: []audit.UsageRow{row}}, 0, look),
 			NewUsageAudit(&audit.UsageTable{By: []string{"day", "model"}, Rows: []audit.UsageRow{row}}, 0, look),
 		} {
+			if a.Coverage == nil {
+				a.Coverage = &audit.Coverage{}
+			}
 			if err := New(&b, FormatText, look).Print(a); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if n := strings.Count(b.String(), "recursive-delete"); n != 2 {
+			t.Errorf("width %d: the rule is shown %d times, want 2:\n%s", width, n, b.String())
 		}
 		for line := range strings.Lines(b.String()) {
 			if w := terminal.Width(strings.TrimRight(line, "\n")); w > width {

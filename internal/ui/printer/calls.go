@@ -9,6 +9,9 @@ import (
 	"pigrep/query/audit"
 )
 
+// roomForExit is the narrowest terminal that shows exit codes and durations of calls.
+const roomForExit = 90
+
 // NewCallsAudit makes the answer of tools calls, and of tools commands --raw. Its
 // rows are printed as they are found.
 func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky bool, look Look) *Audit {
@@ -16,18 +19,19 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 	columns := []sheetColumn[row]{
 		{column{Name: "timestamp", Title: "TIME", Width: len("2006-01-02 15:04")}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
 		{column{Name: "status", Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4}, func(r *row) cell {
+		{column{Title: "SESSION", Width: look.idWidth(), Whole: true}, func(r *row) cell { return look.idCell(r.SessionID, r.SessionPath) }},
+		{column{Name: "exit code", Title: "EXIT", Right: true, Width: 4, From: roomForExit}, func(r *row) cell {
 			if r.ExitCode == nil {
 				return cell{}
 			}
 			return textCell(strconv.Itoa(int(*r.ExitCode)))
 		}},
-		{column{Name: "duration ms", Title: "TOOK", Right: true, Width: 6}, func(r *row) cell { return millisCell(r.Duration) }},
+		{column{Name: "duration ms", Title: "TOOK", Right: true, Width: 6, From: roomForExit}, func(r *row) cell { return millisCell(r.Duration) }},
 		{column{Name: "tool", Title: "TOOL", Width: 10}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "rules"}, func(r *row) cell { return textCell(strings.Join(r.Rules, ",")) }},
 		{column{Name: "arguments", Title: "ARGUMENTS", Flex: true}, argumentsCell},
 		{column{Name: "project", Title: "PROJECT", Left: true, Width: 16}, func(r *row) cell { return cell{Text: projectName(r.CWD), Plain: r.CWD} }},
-		{column{Name: "session id", Title: "SESSION", Width: 13, Whole: true}, func(r *row) cell { return look.idCell(r.SessionID) }},
+		{column{Name: "session id"}, func(r *row) cell { return textCell(r.SessionID) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 		{column{Name: "output bytes"}, func(r *row) cell { return countCell(r.Bytes) }},
@@ -35,9 +39,9 @@ func NewCallsAudit(ctx context.Context, command string, l *audit.CallList, risky
 		{column{Name: "kind"}, func(r *row) cell { return textCell(r.Kind) }},
 	}
 	if risky {
-		columns[2].Title, columns[3].Title = "", ""
-		columns[6].Title = "" // rules and what matches them are on lines of their own
-		columns[7].Flex = true
+		columns[3].Title, columns[4].Title = "", ""
+		columns[7].Title = "" // rules and what matches them are on lines of their own
+		columns[8].Flex, columns[8].Least = true, minFlex/2
 	}
 	return &Audit{
 		command: command, Coverage: &l.Coverage, State: l.Index, Warnings: func() []string { return l.Warnings },

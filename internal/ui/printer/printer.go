@@ -50,6 +50,7 @@ type Look struct {
 	Source bool      // Markdown as it was written
 
 	ShortID func(id string) string // the beginning of a session id that commands take; nil for all of it
+	IDWidth int                    // of a column of these whose rows are not measured
 }
 
 // age is how old something is, or with Dates when it was.

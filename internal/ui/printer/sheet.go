@@ -365,8 +365,9 @@ func (l *layout) spread(width int) {
 			}
 		}
 	}
-	if flex >= 0 && (l.widths[flex] == 0 || l.widths[flex] > max(room, need)) {
-		l.widths[flex] = max(room, need)
+	least := max(room, min(need, minFlex/2)) // with all others hidden there may be less than it needs
+	if flex >= 0 && (l.widths[flex] == 0 || l.widths[flex] > least) {
+		l.widths[flex] = least
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/session"
 	"pigrep/query/audit"
 )
 
@@ -157,7 +158,7 @@ func touchSheet(rows []audit.TouchRow, look Look) table {
 		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
 		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
 		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
-		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return look.idCell(r.SessionID) }},
+		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return look.idCell(r.SessionID, r.SessionPath) }},
 		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
 		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
 	}
@@ -171,10 +172,14 @@ func alarm(r *sheetRow, status string) {
 	}
 }
 
-// idCell is a session id; in text its beginning, as much as commands take.
-func (l Look) idCell(id string) cell {
-	if l.ShortID == nil {
-		return cell{Plain: id}
+func (l Look) idWidth() int { return max(l.IDWidth, len("SESSION")) }
+
+// idCell is a session id; in text what commands take for it, also for a session without
+// an id.
+func (l Look) idCell(id, path string) cell {
+	handle := session.Handle(id, path)
+	if l.ShortID != nil {
+		handle = l.ShortID(handle)
 	}
-	return cell{Text: l.ShortID(id), Plain: id}
+	return cell{Text: handle, Plain: id}
 }
