@@ -10,10 +10,12 @@ import (
 
 	"pigrep/index"
 	"pigrep/indexer"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
+	"pigrep/query/sessions"
 )
 
 type grepOptions struct {
@@ -25,6 +27,7 @@ type grepOptions struct {
 	files, count, only, vimgrep, numbers        bool
 	maxCount                                    number
 	around                                      aroundOptions
+	heading, noHeading                          bool
 	noIndex                                     bool
 }
 
@@ -42,6 +45,8 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "only-matching", "o", "", "print only the matching text, one match per line", &o.only)
 	addFlag(f, "vimgrep", "", "", "print sessionPath:line:column:text for each match", &o.vimgrep)
 	addFlag(f, "line-number", "n", "", "print line numbers within a part; always on in a terminal", &o.numbers)
+	addFlag(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
+	addFlag(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
 	addFlag(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
 	o.around.addFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
 	addFlag(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
@@ -190,12 +195,15 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	if err := req.Check(); err != nil { // before the first byte of the answer
 		return grepProblem(ctx, err)
 	}
+	if o.heading && o.noHeading {
+		return usagef("", "--heading and --no-heading cannot be combined")
+	}
 	where, err := o.locate(a)
 	if err != nil {
 		return err
 	}
 	out := &printer.Grep{
-		Mode: mode, Numbers: o.numbers, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
+		Mode: mode, Numbers: o.numbers, Heading: o.heading || p.Format == printer.FormatText && !o.noHeading, Context: req.Before > 0 || req.After > 0, Patterns: o.patterns,
 	}
 	if len(req.Kinds) == 0 {
 		out.Scope = string(scopeOf(req.Spec))
@@ -206,6 +214,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	}
 	if known.reader != nil {
 		defer known.reader.Close()
+		out.Session = headings(known.reader.Summaries(), o.redact)
 	}
 
 	var sum *grep.Summary
@@ -248,6 +257,14 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	}
 	a.warnIncomplete(0, len(known.errors))
 	return errIncomplete
+}
+
+// headings returns the function for the titles and short ids of sessions.
+func headings(list []session.Summary, redact bool) func(*grep.Match) (title, id string) {
+	title, short := titles(list, redact), sessions.ShortIDs(list)
+	return func(m *grep.Match) (string, string) {
+		return title(m.SessionPath), short(session.Handle(m.SessionID, m.SessionPath))
+	}
 }
 
 // tries are the hints for patterns that are not accepted.

@@ -34,9 +34,14 @@ const grepSeparator = "--"
 type Grep struct {
 	Mode     GrepMode
 	Numbers  bool // print line numbers within the part; text always does
+	Heading  bool // the session above its lines, instead of its path on each line
 	Context  bool // separate groups of lines
 	Patterns []string
 	Scope    string // "" when kinds were named
+
+	// Session returns the title and the short id of a session, for headings; "" for what
+	// is not known. It may be nil.
+	Session func(m *grep.Match) (title, id string)
 
 	// Each calls visit for each match; End is called after the last one.
 	Each func(visit func(*grep.Match) error) error
@@ -60,7 +65,7 @@ func (g *Grep) lines(out *grepText) error {
 //
 //	sessionPath:entryId:kind:number:text    with - for : around a match
 //
-// Text has the path on a line above those of the file.
+// With a heading the path is not on these lines.
 type grepText struct {
 	*text
 	*Grep
@@ -128,7 +133,7 @@ func (g *grepText) separate(b *strings.Builder, m *grep.Match, number int) {
 	next := lastLine{m.SessionPath, m.Offset, m.Part, number}
 	before := g.last
 	before.number++
-	if g.Context && g.started && next != before && (g.plain || g.last.path == m.SessionPath) {
+	if g.Context && g.started && next != before && (!g.Heading || g.last.path == m.SessionPath) {
 		b.WriteString(g.dim(grepSeparator) + "\n")
 	}
 }
@@ -139,13 +144,13 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 	if !match {
 		sep = "-"
 	}
-	if g.plain {
+	if !g.Heading {
 		b.WriteString(g.cleanPath(m.SessionPath) + sep)
 	} else if !g.started || g.last.path != m.SessionPath {
 		if g.started {
 			b.WriteByte('\n')
 		}
-		b.WriteString(g.style(grepPathLook, terminal.Clean(human.Path(m.SessionPath, g.Home))) + "\n")
+		b.WriteString(g.heading(m) + "\n")
 	}
 	sep = g.dim(sep)
 	b.WriteString(g.style(grepEntryLook, terminal.Clean(m.EntryID)) + sep)
@@ -155,6 +160,26 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 	}
 	g.started, g.last = true, lastLine{m.SessionPath, m.Offset, m.Part, number}
 }
+
+// heading is the title and the id of a session, or else its path.
+func (g *grepText) heading(m *grep.Match) string {
+	title, id := "", ""
+	if g.Session != nil {
+		title, id = g.Session(m)
+	}
+	if title == "" || id == "" {
+		return g.cleanPath(m.SessionPath)
+	}
+	id = " · " + terminal.Clean(id)
+	title = terminal.Clean(title)
+	if !g.plain {
+		title = terminal.Clip(title, max(minTitle, g.Width-terminal.Width(id)))
+	}
+	return g.style(grepPathLook, title) + g.dim(id)
+}
+
+// minTitle is the least that is shown of the title in a heading, in cells.
+const minTitle = 10
 
 // printed writes a line, or all lines of a match that spans several.
 func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
