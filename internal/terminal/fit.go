@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -16,6 +17,15 @@ func Width(s string) int {
 		return len(short) + (len(s)-len(short))/len("…")
 	}
 	return ansi.StringWidth(s)
+}
+
+// Cluster returns the first grapheme cluster of s, which a reader sees as one character, and
+// its width. Most are an ASCII character followed by another, which needs no tables.
+func Cluster(s string) (string, int) {
+	if s[0] >= ' ' && s[0] <= '~' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
+		return s[:1], 1
+	}
+	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 }
 
 // Clip shortens s to at most width cells, at the end.

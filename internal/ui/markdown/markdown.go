@@ -55,7 +55,7 @@ func (l Line) String() string {
 const (
 	maxInline = 64 << 10 // bytes of a line with links and emphasis
 	maxNested = 16       // quotes and list markers at the beginning of a line
-	maxCode   = 6 << 10  // bytes of code that is highlighted, at about 1 ms per KiB
+	maxCode   = 4 << 10  // bytes of code that is highlighted, at up to 2 ms per KiB
 	maxCells  = 10_000   // of a table
 )
 

@@ -173,7 +173,7 @@ func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment
 		height = max(height, len(wrapped[i]))
 	}
 	for k := range height {
-		var line Line
+		line := make(Line, 0, 5*len(cells))
 		for i := range cells {
 			var cell Line
 			if k < len(wrapped[i]) {
@@ -190,9 +190,13 @@ func (r *renderer) row(p *prefix, cells [][]Run, widths []int, align []alignment
 			case alignCentre:
 				left = free / 2
 			}
-			line = append(line, Run{Text: strings.Repeat(" ", left)})
+			if left > 0 {
+				line = append(line, Run{Text: strings.Repeat(" ", left)})
+			}
 			line = append(line, cell...)
-			line = append(line, Run{Text: strings.Repeat(" ", free-left)})
+			if free > left && i+1 < len(cells) {
+				line = append(line, Run{Text: strings.Repeat(" ", free-left)})
+			}
 		}
 		r.emit(*p, line)
 		p.first = p.next

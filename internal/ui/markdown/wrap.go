@@ -1,24 +1,12 @@
 package markdown
 
-import (
-	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
-)
-
-// nextCluster returns the first grapheme cluster of s and its width.
-func nextCluster(s string) (string, int) {
-	if s[0] >= ' ' && s[0] <= '~' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		return s[:1], 1
-	}
-	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-}
+import "pigrep/internal/terminal"
 
 // fit returns how many bytes of s fit into the cells, and their width. With force it is at
 // least one cluster.
 func fit(s string, room int, force bool) (n, cells int) {
 	for n < len(s) {
-		c, w := nextCluster(s[n:])
+		c, w := terminal.Cluster(s[n:])
 		if cells+w > room && !(force && n == 0) {
 			break
 		}
@@ -78,7 +66,7 @@ func (w *wrapper) run(i int) {
 			w.space, w.gap = add(w.space, piece{i, from, at}), w.gap+at-from
 			continue
 		}
-		c, wide := nextCluster(s[at:])
+		c, wide := terminal.Cluster(s[at:])
 		if wide > 1 { // a word of its own
 			w.endWord()
 		}

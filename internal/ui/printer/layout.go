@@ -1,10 +1,6 @@
 package printer
 
 import (
-	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
-
 	"pigrep/internal/terminal"
 	"pigrep/query/match"
 )
@@ -19,7 +15,7 @@ type cluster struct {
 func clusters(s string, spans [][2]int) []cluster {
 	list := make([]cluster, 0, len(s))
 	for at := 0; at < len(s); {
-		c, width := nextCluster(s[at:])
+		c, width := terminal.Cluster(s[at:])
 		for len(spans) > 0 && at >= spans[0][1] {
 			spans = spans[1:]
 		}
@@ -28,15 +24,6 @@ func clusters(s string, spans [][2]int) []cluster {
 		at += len(c)
 	}
 	return list
-}
-
-// nextCluster returns the first cluster of s and its width. Most are an ASCII
-// character followed by another, which needs no tables.
-func nextCluster(s string) (string, int) {
-	if s[0] >= ' ' && s[0] <= '~' && (len(s) == 1 || s[1] < utf8.RuneSelf) {
-		return s[:1], 1
-	}
-	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 }
 
 // wrap breaks the clusters into at most n lines of at most width cells, at spaces

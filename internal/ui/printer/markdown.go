@@ -179,7 +179,7 @@ func breakLine(s string, width int, look lineLook) []line {
 	var lines []line
 	start, used := 0, 0
 	for at := 0; at < len(s); {
-		c, wide := nextCluster(s[at:])
+		c, wide := terminal.Cluster(s[at:])
 		if used+wide > width && used > 0 {
 			lines = append(lines, line{s[start:at], look})
 			start, used = at, 0
