@@ -184,6 +184,18 @@ func TestSearch(t *testing.T) {
 }
 
 // What stood in a session file never acts on a terminal.
+// Hits that say the same as one that is shown are not behind -n.
+func TestClosingCountsAlikeHits(t *testing.T) {
+	r := &query.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []query.Hit{{Alike: 2}}}
+	if got, want := closing(&Search{Response: r, Flat: true}), "3 hits"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.TotalAny, r.Total = 4, 4
+	if got, want := closing(&Search{Response: r, Flat: true}), "4 hits; 1 shown (more: -n)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestNoControlCharacters(t *testing.T) {
 	for _, format := range []Format{FormatText, FormatPlain, FormatJSON, FormatJSONL} {
 		var b bytes.Buffer

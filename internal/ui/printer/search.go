@@ -320,8 +320,12 @@ func closing(s *Search) string {
 	if !s.Flat {
 		sessions = " in " + human.Plural(len(r.Sessions), "session", "sessions")
 	}
+	told := len(r.Hits) // shown, or counted by a hit that says the same
+	for i := range r.Hits {
+		told += r.Hits[i].Alike
+	}
 	switch {
-	case len(r.Hits) < r.TotalAny-r.Minor:
+	case told < r.TotalAny-r.Minor:
 		return line + fmt.Sprintf("; %s shown%s (more: -n)", human.Number(len(r.Hits)), sessions)
 	case r.Minor > 0:
 		return line + fmt.Sprintf("; %s shown%s, those with minor words only left out", human.Number(len(r.Hits)), sessions)
