@@ -7,7 +7,11 @@ pigrep=$1 sessions=$2
 
 work=$(mktemp -d)
 tm() { tmux -L "pigrep-$$" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
+cleanup() {
+	tm kill-server 2>/dev/null || true
+	rm -rf "$work" 2>/dev/null || { sleep 1; rm -rf "$work"; } # a shell that ends may still write
+}
+trap cleanup EXIT
 
 mkdir -p "$work/bin" "$work/home/project" "$work/sessions"
 cp -R "$sessions/." "$work/sessions"
