@@ -168,7 +168,7 @@ func (o *exportOptions) export(ctx context.Context, a *App, x *snapshot, t *targ
 // page is the conversation as HTML. It has all branches unless one was chosen.
 func (o *exportOptions) page(a *App, t *target, facts printer.SessionFacts, list []int, pass func(*entry.Entry) bool) *html.Page {
 	p := &html.Page{
-		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all, Images: !o.redact,
+		Session: facts, Conversation: t.Conversation, Pass: pass, MarkBranches: o.all || o.filters.Branch != "", Images: !o.redact,
 		FullPaths: o.full, Home: a.Home, Zone: a.Now().Location(),
 	}
 	if o.all || o.leaf != "" || o.filters.Branch != "" {

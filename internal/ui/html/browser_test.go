@@ -40,7 +40,7 @@ func openBrowser(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	b := &browser{Context: ctx, t: t}
 	b.run(chromedp.Navigate("about:blank"))
-	ctx, cancel = context.WithTimeout(ctx, 25*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 120*time.Second)
 	t.Cleanup(cancel)
 	b.Context = ctx
 	err := chromedp.Listen(ctx, func(event any) {
