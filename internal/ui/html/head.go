@@ -31,7 +31,12 @@ type when struct {
 	UTC  string // for programs
 }
 
-func (p *Page) title() string { return human.Title(p.Session.Title) }
+// maxTitle is the width of the longest title in cells.
+const maxTitle = 120
+
+func (p *Page) title() string {
+	return terminal.Clip(visibleLine(human.Title(p.Session.Title)), maxTitle)
+}
 
 // time returns a moment in the time zone of the page; nil if it is unknown.
 func (p *Page) time(t time.Time, layout string) *when {
