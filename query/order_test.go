@@ -69,6 +69,30 @@ func TestShortListOfWeightyHits(t *testing.T) {
 	}
 }
 
+// A question finds the session with its answer, and no session that has only the words
+// that every question has.
+func TestQuestion(t *testing.T) {
+	chatter := story{Name: "chatter", Start: day.AddDate(0, 2, 0)} // the newest
+	for i := range 40 {
+		chatter.Entries = append(chatter.Entries, prompt(fmt.Sprintf("why did we do this, and why did we not do that? %d", i)), reply("We did it because we had to."))
+	}
+	l := newLibrary(t, chatter,
+		story{Name: "decision", Start: day, Entries: []turn{prompt("which database?"), reply("SQLite: we choose it because it needs no server.").Named("answer")}},
+		story{Name: "colours", Start: day.AddDate(0, 1, 0), Entries: []turn{prompt("choose a colour for the button")}},
+	)
+	for _, text := range []string{"why did we choose sqlite", "why did we choose SQLite?", "why did we chose sqlite", "sqlite why"} {
+		resp := l.search(Request{Text: text})
+		if resp.Hits[0].EntryID != "answer" {
+			t.Errorf("%s: first hit %s, want the answer", text, resp.Hits[0].EntryID)
+		}
+		for _, h := range resp.Hits {
+			if h.SessionID == "id-of-chatter" {
+				t.Errorf("%s: a hit lacks %v: %s", text, h.Missing, h.Fragment.Text)
+			}
+		}
+	}
+}
+
 // A function word that occurs nowhere is no typing error.
 func TestFunctionWordsAreMeant(t *testing.T) {
 	l := newLibrary(t, story{Name: "s", Start: day, Entries: []turn{prompt("now redis timed out, id 7, timeout")}})
