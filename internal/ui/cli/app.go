@@ -42,6 +42,7 @@ type App struct {
 
 	Executable func() (string, error) // this program
 	LookPath   func(program string) (string, error)
+	Hostname   func() (string, error)
 	Replace    func(dir string, argv []string) error // replaces this process by a program; returns only on failure
 
 	// Open opens a file in the program that the desktop has for it.
@@ -62,6 +63,8 @@ type App struct {
 	rebuild    bool                        // the command runs again, because it found the index damaged
 	kept       string                      // what an interrupted update has indexed; "" if none was interrupted
 	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
+
+	links *terminal.Links // of the printer; nil for none
 
 	log   *slog.Logger // of this run, for all goroutines; nil without --verbose
 	quiet bool

@@ -28,7 +28,7 @@ func (o *mcpOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "print-config", "", "CLIENT", "print the configuration for "+strings.Join(clientNames(), ", "), &o.printConfig)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("print-config", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color")
+	o.addShared(cmd, []flagGroup{groupWhere, groupOutput}, "json", "jsonl", "color", "hyperlink")
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 }
 

@@ -100,7 +100,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	if o.here {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Environ: o.environ(a)}
+	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: a.links, Environ: o.environ(a)}
 	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"

@@ -30,7 +30,7 @@ func newVersionCommand(a *App) *cobra.Command {
 			return out.Print(buildVersion(a))
 		},
 	}
-	o.addShared(cmd, []flagGroup{groupOutput}, "color", "quiet", "verbose")
+	o.addShared(cmd, []flagGroup{groupOutput}, "color", "hyperlink", "quiet", "verbose")
 	ignoreShared(cmd, []flagGroup{groupWhere, groupOutput})
 	return cmd
 }

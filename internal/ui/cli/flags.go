@@ -35,6 +35,7 @@ type sharedOptions struct {
 	maxBytes       number
 	json, jsonl    bool
 	color          string
+	hyperlink      string
 	quiet, verbose bool
 }
 
@@ -115,6 +116,8 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.jsonl }},
 	{name: "color", value: "WHEN", group: groupOutput, usage: "auto, always or never",
 		bind: func(o *sharedOptions) any { return &o.color }, words: whenNames},
+	{name: "hyperlink", value: "WHEN", group: groupOutput, usage: "paths lead to their files: auto, always or never; never without colours",
+		bind: func(o *sharedOptions) any { return &o.hyperlink }, words: whenNames},
 	{name: "quiet", group: groupOutput, usage: "print no progress and no warnings",
 		bind: func(o *sharedOptions) any { return &o.quiet }},
 	{name: "verbose", group: groupOutput, usage: "print steps and timings on stderr",
@@ -306,6 +309,29 @@ func (o *sharedOptions) printer(a *App) (*printer.Printer, error) {
 	if o.maxBytes.n > 0 && !o.json && !o.jsonl {
 		return nil, usagef("add --json or --jsonl", "--max-bytes applies to JSON output only")
 	}
-	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Dates: o.dates}
+	links, err := o.linksTo(a, colour)
+	if err != nil {
+		return nil, err
+	}
+	look := printer.Look{Width: a.Streams.Width, Colour: colour, Now: a.Now(), Home: a.Home, Links: links, Dates: o.dates}
 	return &printer.Printer{Out: a.out, Format: format, Look: look, MaxBytes: o.maxBytes.n}, nil
+}
+
+// linksTo returns the writer of hyperlinks for output with or without colours; nil for none.
+func (o *sharedOptions) linksTo(a *App, colour bool) (*terminal.Links, error) {
+	when := terminal.Auto
+	if o.hyperlink != "" {
+		var err error
+		if when, err = terminal.ParseWhen(o.hyperlink); err != nil {
+			return nil, usagef("", "--hyperlink: unknown setting %q: use auto, always or never", o.hyperlink)
+		}
+	}
+	if !when.Links(a.Streams.OutTTY, colour, a.Getenv) {
+		return nil, nil
+	}
+	a.links = &terminal.Links{}
+	if a.Hostname != nil {
+		a.links.Host, _ = a.Hostname() // without one, the link is to this machine
+	}
+	return a.links, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -58,8 +59,32 @@ func (a *App) paged(o *pagerOptions, write func() error) error {
 	if command == "" {
 		return write()
 	}
+	a.linkIn(command)
 	return a.pagedWith(command, write)
 }
+
+// linkIn writes no hyperlinks to a pager that shows them as garbage. less takes them since
+// version 566.
+func (a *App) linkIn(pager string) {
+	if a.links == nil || a.links.Off {
+		return
+	}
+	a.links.Off = true
+	program := strings.Fields(pager)[0]
+	if filepath.Base(program) != "less" {
+		return
+	}
+	out, err := exec.Command(program, "--version").Output()
+	if err != nil {
+		return
+	}
+	var version int
+	if _, err := fmt.Sscanf(string(out), "less %d", &version); err == nil {
+		a.links.Off = version < linksInLess
+	}
+}
+
+const linksInLess = 566
 
 // pagedIfLong prints an answer in a pager, if one is wanted and available and the answer
 // does not fit on the screen. It is for commands that mostly have short answers, which
@@ -81,6 +106,12 @@ func (a *App) pagedIfLong(o *pagerOptions, out *printer.Printer, answer printer.
 	}
 	if bytes.Count(text.Bytes(), []byte{'\n'}) < a.Streams.Height {
 		return write()
+	}
+	if a.linkIn(command); a.links != nil && a.links.Off { // print it again without them
+		text.Reset()
+		if err := buffered.Print(answer); err != nil {
+			return err
+		}
 	}
 	return a.pagedWith(command, write)
 }

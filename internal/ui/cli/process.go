@@ -53,6 +53,7 @@ func Main() int {
 		Now: time.Now, Zone: localZone,
 		Executable: os.Executable,
 		LookPath:   exec.LookPath,
+		Hostname:   os.Hostname,
 		Replace:    func(dir string, argv []string) error { return replaceProcess(dir, argv, umask) },
 		Open:       openFile,
 		LeaveInterrupts: func() (back func()) {

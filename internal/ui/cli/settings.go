@@ -53,6 +53,7 @@ var settings = []setting{
 	{flag: "redact", standard: "false"},
 	{flag: "dates", standard: "false"},
 	{flag: "color", standard: string(terminal.Auto), env: []variable{{"NO_COLOR", string(terminal.Never)}, {"FORCE_COLOR", string(terminal.Always)}}},
+	{flag: "hyperlink", standard: string(terminal.Auto)},
 	{flag: "quiet", standard: "false", yields: []string{"verbose"}},
 	{flag: "verbose", standard: "false", yields: []string{"quiet"}},
 	{command: searchName, flag: "limit", note: fmt.Sprintf("%d, with flat %d", query.DefaultLimit, query.DefaultFlatLimit)},

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/agents"
+	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 	"pigrep/query/syntax"
@@ -111,6 +112,8 @@ var variables = [][2]string{
 	{"NO_COLOR", "no colours, with any value; --color overrides it"},
 	{"FORCE_COLOR", "text for people, with colours, in a pipe too, with any value but 0"},
 	{"TERM", "dumb: no colours, no pager, no TUI"},
+	{"FORCE_HYPERLINK", "the terminal takes hyperlinks, with any value but 0, or does not take them, with 0"},
+	{strings.Join(terminal.LinkVariables, ", "), "which terminal it is, to know whether it takes hyperlinks"},
 	{envPager + ", PAGER", "the pager for long output on a terminal, instead of less; cat for none"},
 	{"VISUAL, EDITOR", "the editor with which `pigrep tui` opens session files, instead of vi"},
 	{"XDG_STATE_HOME", "where `pigrep tui` keeps the query history, instead of ~/.local/state"},

@@ -221,6 +221,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
+		look.Look.Links = nil // the pager may not take them
 		return readProblem(ctx, look.Print(s))
 	}
 	command := a.pagerCommand(&pagerOptions{})

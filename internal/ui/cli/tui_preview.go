@@ -83,7 +83,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, indexProblem(err)
 	}
 	s.Entries = readEntries(ctx, t, branch[from:to], nil).all
-	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home})
+	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.app.links})
 	if err != nil {
 		return nil, readProblem(ctx, err)
 	}

@@ -150,7 +150,7 @@ func (g *grepText) head(b *strings.Builder, m *grep.Match, number int, match boo
 		if g.started {
 			b.WriteByte('\n')
 		}
-		b.WriteString(g.heading(m) + "\n")
+		b.WriteString(g.Links.File(g.heading(m), m.SessionPath) + "\n")
 	}
 	sep = g.dim(sep)
 	b.WriteString(g.style(grepEntryLook, terminal.Clean(m.EntryID)) + sep)
@@ -250,7 +250,7 @@ func (g *grepText) cleanPath(path string) string {
 	if g.plain {
 		return g.style(grepPathLook, terminal.Clean(path))
 	}
-	return g.style(grepPathLook, terminal.Clean(human.Path(path, g.Home)))
+	return g.Links.File(g.style(grepPathLook, terminal.Clean(human.Path(path, g.Home))), path)
 }
 
 // lineAt returns the line that contains an offset of the text, and where it begins.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"pigrep/internal/human"
+	"pigrep/internal/terminal"
 )
 
 // Answer is the answer of a command, which can be written in every form.
@@ -44,10 +45,11 @@ func (f Format) Records() bool { return f == FormatPlain || f == FormatCSV }
 type Look struct {
 	Width  int
 	Colour bool
-	Now    time.Time // for ages
-	Home   string    // shown as ~; "" for none
-	Dates  bool      // dates instead of ages
-	Source bool      // Markdown as it was written
+	Now    time.Time       // for ages
+	Home   string          // shown as ~; "" for none
+	Links  *terminal.Links // for paths; nil for none
+	Dates  bool            // dates instead of ages
+	Source bool            // Markdown as it was written
 
 	ShortID func(id string) string // the beginning of a session id that commands take; nil for all of it
 	IDWidth int                    // of a column of these whose rows are not measured

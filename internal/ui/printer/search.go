@@ -169,9 +169,9 @@ func (t *text) session(b *strings.Builder, title, cwd string, facts ...string) {
 	rest := terminal.Clean(strings.Join(facts, " · "))
 	dir := terminal.Clean(human.Path(cwd, t.Home))
 	if room := t.Width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		rest = terminal.ClipPath(dir, room) + " · " + rest
+		rest = t.Links.File(terminal.ClipPath(dir, room), cwd) + " · " + rest
 	} else if dir != "" {
-		fmt.Fprintln(b, t.dim(terminal.ClipPath(dir, t.Width)))
+		fmt.Fprintln(b, t.dim(t.Links.File(terminal.ClipPath(dir, t.Width), cwd)))
 	}
 	fmt.Fprintln(b, t.dim(terminal.Clip(rest, t.Width)))
 }

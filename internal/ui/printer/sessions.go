@@ -100,7 +100,7 @@ func (s *Sessions) sheet(look Look) *sheet[sessions.Session] {
 			{column{Name: "working directory", Title: "DIRECTORY", Left: true}, func(x *row) cell {
 				// Clipped before it is measured: titles need the room.
 				dir := terminal.ClipPath(terminal.Clean(human.Path(x.CWD, look.Home)), max(leastDirectory, look.Width/6))
-				return cell{Text: dir, Plain: x.CWD, Look: dimLook}
+				return cell{Text: dir, Plain: x.CWD, Look: dimLook, Link: x.CWD}
 			}},
 			{column{Name: "models", Title: "MODEL", From: roomForModel, Most: mostModel}, func(x *row) cell {
 				return cell{Text: strings.Join(modelNames(x.Models), ", "), Plain: strings.Join(x.Models, ","), Look: dimLook}
@@ -230,7 +230,7 @@ func (s *Sessions) narrow(t *text) error {
 		line := "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")
 		if dir := terminal.Clean(human.Path(x.CWD, t.Home)); dir != "" {
 			if room := t.Width - terminal.Width(line) - 3; room >= 8 {
-				line += " · " + terminal.ClipPath(dir, room)
+				line += " · " + t.Links.File(terminal.ClipPath(dir, room), x.CWD)
 			}
 		}
 		if _, err := io.WriteString(t.w, name+"\n"+t.dim(terminal.Clip(line, t.Width))+"\n"); err != nil {

@@ -52,6 +52,7 @@ type cell struct {
 	Number float64 // of a share
 	Indent string  // before Text
 	Look   ansi.Style
+	Link   string // path of the file that Text leads to
 
 	width int // of Text, once shown
 }
@@ -230,7 +231,9 @@ func millisCell(ms *int32) cell {
 	return c
 }
 
-func (l Look) pathCell(path string) cell { return cell{Text: human.Path(path, l.Home), Plain: path} }
+func (l Look) pathCell(path string) cell {
+	return cell{Text: human.Path(path, l.Home), Plain: path, Link: path}
+}
 
 const (
 	columnGap    = 2
@@ -418,6 +421,7 @@ func (t *text) cells(r *sheetRow, l *layout, bars bool) {
 		if look := r.cells[i].Look; look != nil {
 			s = t.style(look, s)
 		}
+		s = t.Links.File(s, r.cells[i].Link)
 		if c.Right {
 			spaces(b, width-wide)
 		}

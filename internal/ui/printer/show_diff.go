@@ -3,6 +3,7 @@ package printer
 import (
 	"fmt"
 	"iter"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -54,6 +55,12 @@ func (p *transcript) changeSummary(files []diff.File, width int) string {
 	counts := p.changeCounts(&all)
 	if p.Width > 0 {
 		name = terminal.ClipLeft(name, width-terminal.Width(counts)-1)
+	}
+	if path := files[0].Path; len(files) == 1 {
+		if !filepath.IsAbs(path) && p.s.Session.CWD != "" {
+			path = filepath.Join(p.s.Session.CWD, path)
+		}
+		name = p.Links.File(name, path)
 	}
 	return strings.TrimPrefix(name+" "+counts, " ")
 }

@@ -179,12 +179,12 @@ func (p *transcript) facts() {
 	if f.Cost > 0 {
 		cost = fmt.Sprintf("$%.2f", f.Cost)
 	}
-	p.factLine(terminal.Clean(human.Path(f.CWD, p.Home)), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
+	p.factLine(p.Links.File(terminal.Clean(human.Path(f.CWD, p.Home)), f.CWD), modified, human.Plural(f.Messages, "message", "messages"), terminal.Clean(f.ShortID))
 	p.factLine("", strings.Join(modelNames(f.Models), ", "), tokens, cost)
 	if !p.s.Whole {
 		return
 	}
-	p.note(terminal.Clean(human.Path(f.SessionPath, p.Home)))
+	p.note(p.Links.File(terminal.Clean(human.Path(f.SessionPath, p.Home)), f.SessionPath))
 	if f.Parent != nil {
 		p.note("forked from " + p.relative(f.Parent, f.Entries))
 	}
@@ -192,7 +192,7 @@ func (p *transcript) facts() {
 		p.note("forked into " + p.relative(&f.Children[i], 0))
 	}
 	for _, path := range f.Twins {
-		p.note("same id as " + terminal.Clean(human.Path(path, p.Home)))
+		p.note("same id as " + p.Links.File(terminal.Clean(human.Path(path, p.Home)), path))
 	}
 	if f.Abandoned > 0 && !p.s.Branches {
 		p.note(human.Plural(f.Abandoned, "entry", "entries") + " on abandoned branches (--tree, --all)")

@@ -217,6 +217,7 @@ type view struct {
 	now    time.Time
 	home   string
 	marked []Place
+	links  *terminal.Links
 }
 
 // render returns height lines, each width cells wide.
@@ -293,7 +294,7 @@ func (g *group) facts(v view, width int) string {
 	rest := strings.Join(facts, " · ")
 	dir := terminal.Clean(human.Path(g.CWD, v.home))
 	if room := width - terminal.Width(rest) - 3; dir != "" && room >= 8 {
-		rest = terminal.ClipLeft(dir, room) + " · " + rest
+		rest = v.links.File(terminal.ClipLeft(dir, room), g.CWD) + " · " + rest
 	}
 	return terminal.Clip(rest, width)
 }

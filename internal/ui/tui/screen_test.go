@@ -58,6 +58,13 @@ func checkScreen(t testing.TB, m *Model) {
 			t.Errorf("line %d has a control character: %q", i, l)
 		}
 		for _, seq := range strings.Split(l, "\x1b")[1:] {
+			if target, ok := strings.CutPrefix(seq, "]8;;"); ok && m.options.Links != nil {
+				target, _, _ = strings.Cut(target, "\x07")
+				if target != "" && !strings.HasPrefix(target, "file://") || strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' }) {
+					t.Errorf("line %d links to %q", i, target)
+				}
+				continue
+			}
 			if end := strings.IndexFunc(seq, unicode.IsLetter); seq[0] != '[' || end < 0 || seq[end] != 'm' {
 				t.Errorf("line %d has a sequence that is no look: %q", i, l)
 			}

@@ -22,6 +22,7 @@ import (
 	"os"
 	"time"
 
+	"pigrep/internal/terminal"
 	"pigrep/query"
 	"pigrep/query/sessions"
 	"pigrep/scope"
@@ -42,7 +43,8 @@ type Options struct {
 	Here    bool // begin with the sessions of WorkDir
 	Now     func() time.Time
 
-	Formats []string // of Backend.Export, the usual one first
+	Formats []string        // of Backend.Export, the usual one first
+	Links   *terminal.Links // for paths; nil for none
 
 	In, Out *os.File // the terminal; nil for the process's own
 	Environ []string

@@ -49,7 +49,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	if m.width < 4 || m.height < frame+1 {
 		return []string{terminal.Clip("too small", m.width)}, nil
 	}
-	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked}
+	v := view{&m.styles, m.options.Now(), m.options.Home, m.marked, m.options.Links}
 	body := m.height - 1
 	switch {
 	case m.help != nil:

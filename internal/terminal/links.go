@@ -1,0 +1,97 @@
+package terminal
+
+import (
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Links writes hyperlinks to files (OSC 8). Terminals that know them open the file on a
+// click; those that do not may show them as garbage, so see TakesLinks. A nil Links writes
+// none.
+type Links struct {
+	Host string // of the files: a terminal on another machine does not open its own
+	Off  bool
+}
+
+// File returns a text that leads to a file. The text must be clean; the path may be anything:
+// it is escaped. A path that is not absolute leads nowhere.
+func (l *Links) File(text, path string) string {
+	if l == nil || l.Off || text == "" || !filepath.IsAbs(path) {
+		return text
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // C:/
+		path = "/" + path
+	}
+	u := url.URL{Scheme: "file", Host: l.Host, Path: path}
+	return ansi.SetHyperlink(u.String()) + text + ansi.ResetHyperlink()
+}
+
+// Links decides whether hyperlinks are written to a stream. If --hyperlink is auto, they go
+// to coloured terminals that are known to take them; FORCE_HYPERLINK with any value but 0
+// says that this one does. Output without colours has none.
+func (w When) Links(tty, colour bool, getenv func(string) string) bool {
+	switch {
+	case w == Never || !colour:
+		return false
+	case w == Always:
+		return true
+	case !tty:
+		return false
+	case getenv("FORCE_HYPERLINK") != "":
+		return getenv("FORCE_HYPERLINK") != "0"
+	}
+	return takesLinks(getenv)
+}
+
+// LinkVariables are the variables that name a terminal, besides TERM.
+var LinkVariables = []string{"TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "VTE_VERSION", "KONSOLE_VERSION", "KITTY_WINDOW_ID", "WT_SESSION", "DOMTERM"}
+
+// takesLinks reports whether the terminal of this environment is known to take hyperlinks.
+// Others are not asked: an answer takes time, and some never answer.
+func takesLinks(getenv func(string) string) bool {
+	term, program := getenv("TERM"), getenv("TERM_PROGRAM")
+	version := strings.Split(getenv("TERM_PROGRAM_VERSION"), ".")
+	atLeast := func(major, minor int) bool {
+		n, _ := strconv.Atoi(version[0])
+		m := 0
+		if len(version) > 1 {
+			m, _ = strconv.Atoi(strings.TrimRight(version[1], "abcdefghijklmnopqrstuvwxyz"))
+		}
+		return n > major || n == major && m >= minor
+	}
+	number := func(name string, least int) bool {
+		n, err := strconv.Atoi(getenv(name))
+		return err == nil && n >= least
+	}
+	switch {
+	case term == "dumb":
+		return false
+	case program == "tmux": // it keeps them from terminals that do not take them
+		return atLeast(3, 4)
+	case getenv("TMUX") != "" || strings.HasPrefix(term, "screen"):
+		return false
+	case program == "iTerm.app":
+		return atLeast(3, 1)
+	case program == "vscode":
+		return atLeast(1, 72)
+	case program == "WezTerm", program == "ghostty", program == "Hyper", program == "rio", program == "zed", program == "WarpTerminal":
+		return true
+	case getenv("WT_SESSION") != "", getenv("KITTY_WINDOW_ID") != "", getenv("DOMTERM") != "":
+		return true
+	case number("VTE_VERSION", 5000) && !number("VTE_VERSION", 5001): // 0.50.0 crashes on them
+		return false
+	case number("VTE_VERSION", 5001), number("KONSOLE_VERSION", 201200):
+		return true
+	}
+	for _, name := range []string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm", "contour", "rio"} {
+		if term == name || strings.HasPrefix(term, name+"-") {
+			return true
+		}
+	}
+	return false
+}

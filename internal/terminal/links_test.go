@@ -1,0 +1,89 @@
+package terminal
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+)
+
+func TestLinksDecision(t *testing.T) {
+	for _, test := range []struct {
+		when        When
+		tty, colour bool
+		env         string
+		want        bool
+	}{
+		{Auto, true, true, "TERM=xterm-256color", false},
+		{Auto, true, true, "TERM=xterm-kitty", true},
+		{Auto, false, true, "TERM=xterm-kitty", false}, // in a pipe
+		{Auto, true, false, "TERM=xterm-kitty", false}, // without colours
+		{Always, true, false, "TERM=xterm-kitty", false},
+		{Never, true, true, "TERM=xterm-kitty", false},
+		{Always, false, true, "", true},
+		{Auto, true, true, "TERM=dumb TERM_PROGRAM=WezTerm", false},
+		{Auto, true, true, "TERM=xterm-256color VTE_VERSION=7600", true},
+		{Auto, true, true, "TERM=xterm-256color VTE_VERSION=4999", false},
+		{Auto, true, true, "TERM=xterm-256color VTE_VERSION=5000", false},
+		{Auto, true, true, "TERM=xterm-256color WT_SESSION=1", true},
+		{Auto, true, true, "TERM=xterm-256color TERM_PROGRAM=Apple_Terminal TERM_PROGRAM_VERSION=453", false},
+		{Auto, true, true, "TERM=xterm-256color TERM_PROGRAM=iTerm.app TERM_PROGRAM_VERSION=3.5.2", true},
+		{Auto, true, true, "TERM=xterm-256color TERM_PROGRAM=iTerm.app TERM_PROGRAM_VERSION=3.0.15", false},
+		{Auto, true, true, "TERM=xterm-256color TERM_PROGRAM=vscode TERM_PROGRAM_VERSION=1.9.0", false},
+		{Auto, true, true, "TERM=xterm-256color TERM_PROGRAM=vscode TERM_PROGRAM_VERSION=1.95.0", true},
+		{Auto, true, true, "TERM=tmux-256color TERM_PROGRAM=tmux TERM_PROGRAM_VERSION=3.4 TMUX=x VTE_VERSION=7600", true},
+		{Auto, true, true, "TERM=screen-256color TERM_PROGRAM=tmux TERM_PROGRAM_VERSION=3.3a TMUX=x VTE_VERSION=7600", false},
+		{Auto, true, true, "TERM=screen-256color VTE_VERSION=7600", false},
+		{Auto, true, true, "TERM=xterm FORCE_HYPERLINK=1", true},
+		{Auto, true, true, "TERM=xterm-kitty FORCE_HYPERLINK=0", false},
+		{Auto, true, true, "TERM=footsie", false},
+		{Auto, true, true, "TERM=foot-extra", true},
+	} {
+		getenv := func(name string) string {
+			for _, v := range strings.Fields(test.env) {
+				if k, value, _ := strings.Cut(v, "="); k == name {
+					return value
+				}
+			}
+			return ""
+		}
+		if got := test.when.Links(test.tty, test.colour, getenv); got != test.want {
+			t.Errorf("%s, terminal %t, colour %t, %s: %t, want %t", test.when, test.tty, test.colour, test.env, got, test.want)
+		}
+	}
+}
+
+// Whatever a session names as a path, the target has no character that could end it, and what
+// is shown is the text.
+func TestLinkTargets(t *testing.T) {
+	root := "/"
+	if runtime.GOOS == "windows" {
+		root = `C:\`
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		path := root + rapid.String().Draw(rt, "path")
+		got := (&Links{Host: "box"}).File("text", path)
+		target, ok := strings.CutPrefix(got, "\x1b]8;;file://box/")
+		if !ok {
+			rt.Fatalf("the link to %q is %q", path, got)
+		}
+		target, _, _ = strings.Cut(target, "\x07")
+		if i := strings.IndexFunc(target, func(r rune) bool { return r > unicode.MaxASCII || r <= ' ' || unicode.IsControl(r) }); i >= 0 {
+			rt.Errorf("the target of the link to %q is %q", path, target)
+		}
+		if ansi.Strip(got) != "text" || Width(got) != len("text") {
+			rt.Errorf("the link to %q shows %q", path, ansi.Strip(got))
+		}
+	})
+	for _, got := range []string{(*Links)(nil).File("x", "/a"), (&Links{Off: true}).File("x", "/a"), (&Links{}).File("x", "a/b"), (&Links{}).File("x", "")} {
+		if got != "x" {
+			t.Errorf("a link where there should be none: %q", got)
+		}
+	}
+	if got := Clip((&Links{}).File("abcdef", root+"a b;c"), 4); ansi.Strip(got) != "abc…" || strings.Count(got, "\x1b]8;;") != 2 {
+		t.Errorf("clipped: %q", got)
+	}
+}
