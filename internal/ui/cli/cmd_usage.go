@@ -24,9 +24,9 @@ copied by a fork or clone count once, in the session where they first appeared.
 What a subagent used counts in its own session; with --tree in the session that
 started it. Where that has it too, in the result of a tool, it counts once.
 
-Costs are as recorded by pi. Without a price there is none: the cost is then "–",
-and one that lacks some of it begins with "≥". --prices fills these in, from a
-file with a line for each model:
+Costs are as recorded by pi. Without a price there is none: the cost is then
+"–", and one that lacks some of it begins with "≥". --prices fills these in,
+from a file with a line for each model:
 
   # dollars per million tokens
   # model          input  output  cache-read  cache-write
@@ -35,8 +35,7 @@ file with a line for each model:
 pigrep usage --by month
 pigrep usage --by day,model --since 2w --here
 pigrep usage --by project --csv
-pigrep usage --tree --since 1w
-pigrep usage --prices ~/prices.txt`,
+pigrep usage --tree --since 1w`,
 		Args: noArgs,
 	}, runUsage)
 	o.addBy(cmd, byNames("tool"), "model")

@@ -49,6 +49,8 @@ type usageAnswer struct {
 	head
 	TimeZone string            `json:"timeZone"`
 	Sources  []audit.SourceRow `json:"sources"`
+	Unpriced []string          `json:"unpricedModels"`
+	Repeated int               `json:"repeatedResults"`
 	Rows     []audit.UsageRow  `json:"rows"`
 	Total    *audit.UsageRow   `json:"total"`
 	Coverage *audit.Coverage   `json:"coverage"`
@@ -151,6 +153,7 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 	}
 	answer := usageAnswer{
 		head: head{printer.SchemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),
+		Unpriced: append([]string{}, table.Unpriced...), Repeated: table.Repeated,
 		Total: &table.Total, Coverage: &table.Coverage,
 	}
 	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[audit.UsageRow]{
