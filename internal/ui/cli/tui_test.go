@@ -80,3 +80,20 @@ func settle(m *tui.Model, cmd tea.Cmd) {
 		settle(m, next)
 	}
 }
+
+// --here begins with a toggle, which a key switches off, not with text of the query.
+func TestHereIsAToggle(t *testing.T) {
+	a, _, _ := testApp(t)
+	o, cmd := &tuiOptions{}, &cobra.Command{}
+	o.addFlags(cmd)
+	if err := cmd.ParseFlags([]string{"--here", "--all-words", "--tool", "bash"}); err != nil {
+		t.Fatal(err)
+	}
+	ui, err := o.beginning(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ui.Here || ui.WorkDir != a.WorkDir || ui.Query != "tool:bash" || !ui.Request.AllWords {
+		t.Errorf("begins here %t in %s, with %q, all words %t", ui.Here, ui.WorkDir, ui.Query, ui.Request.AllWords)
+	}
+}
