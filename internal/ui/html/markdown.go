@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/gomarkdown/markdown/ast"
 	"github.com/gomarkdown/markdown/parser"
@@ -30,8 +32,38 @@ func (x *writer) prose(text []byte) (page template.HTML) {
 	}
 	var b strings.Builder
 	r := &proseRenderer{x: x, w: &b}
-	r.all(parser.NewWithExtensions(markdown).Parse([]byte(keepDefinitions(source))))
+	for _, block := range sections(keepDefinitions(source)) {
+		r.all(parser.NewWithExtensions(markdown).Parse([]byte(block)))
+	}
 	return template.HTML(b.String())
+}
+
+// sections cuts Markdown where everything that is open ends: before a line that begins
+// with a letter after an empty line, outside of fenced code. The time that the parser
+// takes for a list grows with the square of what follows it.
+func sections(s string) (list []string) {
+	begin, at, fence, empty := 0, 0, "", false
+	for line := range strings.Lines(s) {
+		text := strings.TrimLeft(line, " \t>")
+		mark := fenceMark().FindString(text)
+		switch {
+		case fence == "" && mark != "":
+			fence = mark
+		case fence != "" && strings.HasPrefix(mark, fence):
+			fence = ""
+		case fence == "" && empty && (startsWord(line) || line[0] == '#'):
+			list = append(list, s[begin:at])
+			begin = at
+		}
+		empty = strings.TrimSpace(line) == ""
+		at += len(line)
+	}
+	return append(list, s[begin:])
+}
+
+func startsWord(line string) bool {
+	c, _ := utf8.DecodeRuneInString(line)
+	return unicode.IsLetter(c)
 }
 
 func asIs(s string) template.HTML {
