@@ -48,6 +48,14 @@ until_shown() {
 	done
 	fail "waited in vain for: $missing"
 }
+# until_gone TEXT: wait until it is on the screen no more.
+until_gone() {
+	for _ in $(seq 400); do
+		[[ $(screen) == *"$1"* ]] || return 0
+		sleep 0.05
+	done
+	fail "waited in vain for this to go: $1"
+}
 keys() { tm send-keys "$@"; }
 type_() { tm send-keys -l "$1"; }
 run() {
@@ -65,6 +73,7 @@ restored() {
 	[[ $(tm display -p '#{alternate_on}#{mouse_any_flag}#{cursor_flag}') == 001 ]] || fail "the terminal is not restored: $(tm display -p '#{alternate_on}#{mouse_any_flag}#{cursor_flag}')"
 }
 
+cd "$work/home/project" # where exports go
 tm new-session -d -x 80 -y 24 "env PS1='ready> ' bash --norc --noprofile -i"
 until_shown 'ready>'
 
@@ -97,6 +106,40 @@ keys Escape
 until_shown 'Tab back'
 keys Escape
 until_shown '── Find'
+
+# From hit to hit; the whole screen and back; the list alone and back, at every size.
+keys Tab
+until_shown '▶─'
+keys n
+until_shown 'hit 3 of 3'
+keys N
+until_shown 'hit 2 of 3'
+for size in '40 20' '120 40' '200 60' '80 24'; do
+	tm resize-window -x "${size% *}" -y "${size#* }"
+	keys z
+	until_gone '> haystack'
+	until_shown '▶─' '▎'
+	keys Escape
+	until_shown '> haystack'
+done
+keys Tab
+until_shown '── Find'
+keys F8
+until_gone '── Find'
+until_shown 'F8 preview'
+keys F8
+until_shown '── Find'
+
+# An export says where it wrote, and overwrites nothing.
+for name in find-the-needle-in-the-haystack find-the-needle-in-the-haystack; do
+	keys M-w
+	until_shown 'export 1 session as'
+	type_ 'txt'
+	keys Enter
+	until_shown 'wrote '
+done
+[[ $(ls "$work/home/project"/*.txt | wc -l) == 2 ]] || fail "exported: $(ls "$work/home/project")"
+rm -f "$work/home/project"/*.txt
 
 # Filters edit the text of the query.
 keys F2

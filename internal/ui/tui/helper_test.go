@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,9 @@ func fake() Backend {
 				r.Total += len(g.hits)
 			}
 			r.TotalAny = r.Total + 3
+			if req.Only != nil {
+				r.Hits = slices.DeleteFunc(r.Hits, func(h query.Hit) bool { return !req.Only(&session.Summary{Path: h.SessionPath}) })
+			}
 			return r, nil
 		},
 		Sessions: func(ctx context.Context, _ sessions.Request) (*sessions.Response, error) {
