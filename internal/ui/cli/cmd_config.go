@@ -84,7 +84,7 @@ func runConfig(a *App, cmd *cobra.Command, o *configOptions) error {
 		return err
 	}
 	root := newRootCommand(a)
-	answer := &printer.Settings{Path: file.path, Exists: file.exists}
+	answer := &printer.Settings{Path: file.path, Exists: file.exists, Named: len(o.keys) > 0}
 	for i := range settings {
 		s := &settings[i]
 		if len(o.keys) > 0 && !slices.Contains(o.keys, s.key()) {

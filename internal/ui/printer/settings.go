@@ -14,6 +14,7 @@ import (
 type Settings struct {
 	Path   string // of the settings file; "" if there is no directory for it
 	Exists bool
+	Named  bool // the user named the settings: their values are not clipped
 	List   []Setting
 }
 
@@ -69,7 +70,7 @@ func (s *Settings) sheet(look Look) *sheet[Setting] {
 	return &sheet[Setting]{
 		columns: []sheetColumn[Setting]{
 			{column{Name: "key", Title: "SETTING"}, func(s *Setting) cell { return textCell(s.Key) }},
-			{column{Name: "value", Title: "VALUE", Flex: true, Left: true}, func(s *Setting) cell {
+			{column{Name: "value", Title: "VALUE", Flex: true, Left: true, Whole: s.Named}, func(s *Setting) cell {
 				return shown(s, cell{Text: s.text(look), Plain: s.text(Look{})})
 			}},
 			{column{Name: "source"}, func(s *Setting) cell { return textCell(s.Source) }},
