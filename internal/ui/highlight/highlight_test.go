@@ -3,7 +3,6 @@ package highlight
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -45,18 +44,20 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// No source code takes long, whatever it was made for.
-func TestCodeIsBoundedInTime(t *testing.T) {
+// Source code that lexers need minutes for is given up in time, and loses nothing.
+func TestCodeMadeToTakeLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	for _, language := range []string{"Bash", "C++", "CSS", "HTML", "JSON", "Python", "Ruby", "TypeScript", "react", "YAML"} {
 		for _, s := range []string{"(", "\"", "/*", "a ", "\\", "<a "} {
 			for _, line := range []string{s, strings.Repeat(s, 1000/len(s)) + "\n"} {
-				start := time.Now()
-				Code(strings.Repeat(line, (1<<20)/len(line)), language)
-				if took := time.Since(start); took > 10*maxTime { // the machine may be busy
-					t.Errorf("1 MiB of %.10q… takes %v as %s", line, took, language)
+				source, length := strings.Repeat(line, (1<<20)/len(line)), 0
+				for _, r := range Code(source, language) {
+					length += len(r.Text)
+				}
+				if length != len(source) {
+					t.Errorf("1 MiB of %.10q… as %s: %d of %d bytes are left", line, language, length, len(source))
 				}
 			}
 		}

@@ -33,12 +33,8 @@ func TestLeavingDuringAnUpdate(t *testing.T) {
 		<-following
 		_, _ = io.WriteString(keys, "\x03")
 	}()
-	start := time.Now()
 	done, err := Run(t.Context(), o)
 	if err != nil || !done.Interrupted {
 		t.Errorf("Run: %+v, %v", done, err)
-	}
-	if took := time.Since(start); took >= 2*time.Second { // a busy machine takes some of it
-		t.Errorf("leaving took %v", took)
 	}
 }
