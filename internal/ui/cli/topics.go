@@ -143,10 +143,19 @@ func environmentTopic() string {
 	b.WriteString("Flags override the environment; the environment overrides the settings file\n(`pigrep config` shows all three) and pi's own settings.\n\n")
 	ours := slices.IndexFunc(variables, func(v [2]string) bool { return v[0] == envConfig }) + 1
 	for _, v := range slices.Insert(slices.Clone(variables), ours, agentRows()...) {
-		writeColumns(&b, fmt.Sprintf("  %-27s  ", v[0]), v[1])
+		names := v[0]
+		if len(names) > variableWidth {
+			writeColumns(&b, "  ", names)
+			names = ""
+		}
+		writeColumns(&b, fmt.Sprintf("  %-*s  ", variableWidth, names), v[1])
 	}
 	return b.String()
 }
+
+// variableWidth is the width of the names of environment variables; longer lists of them
+// have lines of their own.
+const variableWidth = 27
 
 // sessionFields are the fields of sessions and entries whose names need explanation.
 var sessionFields = [][2]string{
