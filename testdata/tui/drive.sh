@@ -110,10 +110,12 @@ until_shown '── Find'
 # From hit to hit; the whole screen and back; the list alone and back, at every size.
 keys Tab
 until_shown '▶─'
+keys g
+until_shown ' 1/5'
 keys n
-until_shown 'hit 3 of 3'
-keys N
 until_shown 'hit 2 of 3'
+keys N
+until_shown 'hit 1 of 3'
 for size in '40 20' '120 40' '200 60' '80 24'; do
 	tm resize-window -x "${size% *}" -y "${size#* }"
 	keys z
