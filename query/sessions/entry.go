@@ -8,7 +8,7 @@ import (
 )
 
 // FindEntry returns the index of the entry of a session with this id, or of the only
-// one whose id begins with it.
+// one whose id begins with it. A number is also the offset of an entry without an id.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {
@@ -30,6 +30,9 @@ func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	case 1:
 		return at, nil
 	case 0:
+		if i := t.Find("@" + name); i >= 0 {
+			return i, nil
+		}
 		return -1, &NotFoundError{What: "entry", Name: name, Nearest: near.Nearest(ids, name)}
 	}
 	return -1, &AmbiguousError{What: "entry", Name: name, Entries: found}

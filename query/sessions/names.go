@@ -44,20 +44,27 @@ func IsPath(name string) bool {
 }
 
 // SplitTarget splits SESSION:ENTRY at its last colon. A colon inside a path does
-// not count: an entry id contains no slash, and C:\ names a drive.
+// not count: an entry id contains no slash, and C:\ names a drive. SESSION@OFFSET needs no
+// colon: hits show the ids of entries without one like that.
 func SplitTarget(arg string) (name, entry string) {
 	i := strings.LastIndexByte(arg, ':')
+	if at := strings.LastIndexByte(arg, '@'); i < 0 && at >= 0 && isNumber(arg[at+1:]) {
+		return arg[:at], arg[at:]
+	}
 	if i < 0 || i == len(arg)-1 || strings.ContainsAny(arg[i+1:], `/\`) || strings.HasSuffix(arg, ".jsonl") {
 		return strings.TrimSuffix(arg, ":"), ""
 	}
 	return arg[:i], arg[i+1:]
 }
 
-// FindSession returns the session with this id or file name, or the only one whose
-// id or file name begins with it. Ids are compared without regard to case.
+func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// FindSession returns the session with this id or file name, or the only one whose id
+// begins with it, or if there is none, whose file name does. Ids are compared without regard
+// to case.
 func FindSession(sessions []session.Summary, name string) (*session.Summary, error) {
 	name = strings.TrimSpace(name)
-	var whole, prefix []*session.Summary
+	var whole, ids, files []*session.Summary
 	for i := range sessions {
 		s := &sessions[i]
 		base := strings.TrimSuffix(path.Base(session.Slashed(s.Path)), ".jsonl")
@@ -66,13 +73,18 @@ func FindSession(sessions []session.Summary, name string) (*session.Summary, err
 		case name == "":
 		case strings.EqualFold(handle, name), base == name:
 			whole = append(whole, s)
-		case near.HasPrefixFold(handle, name), near.HasPrefixFold(base, name):
-			prefix = append(prefix, s)
+		case near.HasPrefixFold(handle, name):
+			ids = append(ids, s)
+		case near.HasPrefixFold(base, name):
+			files = append(files, s)
 		}
 	}
 	found := whole
 	if len(found) == 0 {
-		found = prefix
+		found = ids
+	}
+	if len(found) == 0 {
+		found = files
 	}
 	switch len(found) {
 	case 1:

@@ -23,6 +23,11 @@ func TestSplitTarget(t *testing.T) {
 		{"C:/a/b.jsonl", "C:/a/b.jsonl", ""},
 		{"a:b.jsonl", "a:b.jsonl", ""},
 		{"01a1:@123", "01a1", "@123"},
+		{"01a1@123", "01a1", "@123"},
+		{"@123", "", "@123"},
+		{"/a/b.jsonl@123", "/a/b.jsonl", "@123"},
+		{"/me@2024/b.jsonl", "/me@2024/b.jsonl", ""},
+		{"me@host", "me@host", ""},
 		{":x", "", "x"},
 		{"", "", ""},
 	} {
@@ -48,6 +53,7 @@ func TestFindSession(t *testing.T) {
 		summary("/s/import.jsonl", "01a1f7df-bbbb", "", 4),
 		summary("/s/x.jsonl", "01", "", 5),
 		summary("/s/2026-03-03_01b0-no-header.jsonl", "", "", 6),
+		summary("/s/2026-03-04_20fe.jsonl", "20fe", "", 7),
 	}
 	for _, test := range []struct{ name, want string }{
 		{"01a1f7de-aaaa", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
@@ -57,7 +63,8 @@ func TestFindSession(t *testing.T) {
 		{"hand", "/s/hand-named.jsonl"},
 		{"2026-03-01", "/s/2026-03-01_01a1f7de-aaaa.jsonl"},
 		{"01b0", "/s/2026-03-03_01b0-no-header.jsonl"},
-		{"01", "/s/x.jsonl"}, // a whole id is meant before the beginning of others
+		{"2", "/s/2026-03-04_20fe.jsonl"}, // and the beginning of an id before that of a file name
+		{"01", "/s/x.jsonl"},              // a whole id is meant before the beginning of others
 	} {
 		s, err := FindSession(sessions, test.name)
 		if err != nil || s.Path != test.want {

@@ -49,6 +49,10 @@ func findTarget(a *App, x *snapshot, arg string) (*target, error) {
 	if sessions.IsPath(name) {
 		return openTarget(a, x, a.absolute(name), entry)
 	}
+	if name == "" && entry != "" {
+		return nil, &problem{code: codeNotFound, message: "no session for the entry " + entry,
+			hint: "many sessions may have it; name the one of the hit: pigrep show SESSION:" + entry}
+	}
 	s, err := sessions.FindSession(x.reader.Summaries(), name)
 	if err == nil {
 		return openTarget(a, x, s.Path, entry)
@@ -117,6 +121,9 @@ func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 
 // oneSession checks the arguments of a command for a single session.
 func oneSession(cmd *cobra.Command, args []string) error {
+	if len(args) == 2 && cmd.Name() != "export" {
+		return usagef(fmt.Sprintf("for an entry of that session: %s %s:%s", cmd.CommandPath(), args[0], args[1]), "%s takes one argument, but got %q and %q", cmd.Name(), args[0], args[1])
+	}
 	if len(args) != 1 {
 		return usagef("`pigrep sessions` lists all sessions", "%s takes one session: a path, an id, or the start of an id", cmd.Name())
 	}
