@@ -169,7 +169,7 @@ func ExplainWords(list []WordCount, removed []Removed, without func(filter strin
 		word = terminal.Clip(word, maxShown)
 		switch {
 		case w.Nowhere() && w.Parts > 0:
-			apart = append(apart, fmt.Sprintf("%s is nowhere as written; %s its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
+			apart = append(apart, fmt.Sprintf("%s does not occur as written; %s all its parts", word, human.Plural(w.Parts, "entry has", "entries have")))
 		case w.Nowhere():
 			nowhere = append(nowhere, word)
 		case w.Hits == 0:

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"pigrep/query/rank"
 )
 
 // Grouped by session, each of the ten best hits of all is shown, unless the number of hits
@@ -90,6 +92,49 @@ func TestQuestion(t *testing.T) {
 				t.Errorf("%s: a hit lacks %v: %s", text, h.Missing, h.Fragment.Text)
 			}
 		}
+	}
+}
+
+// Of a word that occurs in parts only, the hits with all parts are shown, if there are any.
+func TestShortListOfAllParts(t *testing.T) {
+	s := story{Name: "users", Start: day, Entries: []turn{prompt("get the user a name").Named("all"), prompt("theme").Named("theme")}}
+	for i := range 30 {
+		s.Entries = append(s.Entries, prompt(fmt.Sprintf("the name %d", i)))
+	}
+	l := newLibrary(t, s)
+	for text, want := range map[string]string{"getUserName": "all", "get:user name:zorb theme": "theme"} {
+		for _, sort := range []rank.Sort{rank.Relevance, rank.Newest} {
+			resp := l.search(Request{Text: text, Sort: sort})
+			if !slices.ContainsFunc(resp.Hits, func(h Hit) bool { return h.EntryID == want }) {
+				t.Errorf("%s: %s is not shown", text, want)
+			}
+			for _, h := range resp.Hits {
+				if h.EntryID != "all" && h.EntryID != "theme" {
+					t.Errorf("%s: a hit has some parts only: %s", text, h.Fragment.Text)
+				}
+			}
+			n := len(resp.Hits)
+			if one := resp.Sessions[0].Partial(); resp.Partial() != one || text == "getUserName" && (one != 1 || n != 1 || resp.Words[0].Parts != 1) {
+				t.Errorf("%s: %d partial hits, %d in the session, %d shown", text, resp.Partial(), one, n)
+			}
+		}
+	}
+}
+
+// A question shows no row that has only words which every question has, even where these are
+// as rare as the others.
+func TestQuestionInFewSessions(t *testing.T) {
+	l := newLibrary(t, story{Name: "talk", Start: day, Entries: []turn{
+		prompt("why not"), reply("Yes, I did! Let me verify:"), prompt("sqlite").Named("sqlite"), reply("we choose").Named("choose"), prompt("did they"),
+	}})
+	resp := l.search(Request{Text: "why did we choose sqlite"})
+	for _, h := range resp.Hits {
+		if h.EntryID != "sqlite" && h.EntryID != "choose" {
+			t.Errorf("a hit lacks %v: %s", h.Missing, h.Fragment.Text)
+		}
+	}
+	if len(resp.Hits) != 2 {
+		t.Errorf("%d hits, want 2", len(resp.Hits))
 	}
 }
 

@@ -95,15 +95,15 @@ func TestNowhereAsWritten(t *testing.T) {
 		req  Request
 		want string
 	}{
-		{Request{Text: "getUserName"}, "getUserName is nowhere as written; 2 entries have its parts"},
-		{Request{Text: "getUserName", AllWords: true}, "getUserName is nowhere as written; 2 entries have its parts"},
-		{Request{Text: "+getUserName"}, "getUserName is nowhere as written; 2 entries have its parts"},
-		{Request{Text: "getUserName", Spec: filter.Spec{CWD: "/elsewhere"}}, "getUserName is nowhere as written; 1 entry has its parts"},
-		{Request{Text: "getUserName kind:prompt"}, "getUserName is nowhere as written; 2 entries have its parts"},
-		{Request{Text: "a->b"}, "a->b is nowhere as written; 2 entries have its parts"},
-		{Request{Text: "src/login.ts"}, "src/login.ts is nowhere as written; 1 entry has its parts"},
-		{Request{Text: "getUserName over"}, "getUserName is nowhere as written; 2 entries have its parts; over has 1 hit in 1 session; no entry has both"},
-		{Request{Text: "getUserName a->b zorblaxq"}, "getUserName is nowhere as written; 2 entries have its parts; a->b is nowhere as written; 2 entries have its parts; zorblaxq occurs nowhere"},
+		{Request{Text: "getUserName"}, "getUserName does not occur as written; 2 entries have all its parts"},
+		{Request{Text: "getUserName", AllWords: true}, "getUserName does not occur as written; 2 entries have all its parts"},
+		{Request{Text: "+getUserName"}, "getUserName does not occur as written; 2 entries have all its parts"},
+		{Request{Text: "getUserName", Spec: filter.Spec{CWD: "/elsewhere"}}, "getUserName does not occur as written; 1 entry has all its parts"},
+		{Request{Text: "getUserName kind:prompt"}, "getUserName does not occur as written; 2 entries have all its parts"},
+		{Request{Text: "a->b"}, "a->b does not occur as written; 2 entries have all its parts"},
+		{Request{Text: "src/login.ts"}, "src/login.ts does not occur as written; 1 entry has all its parts"},
+		{Request{Text: "getUserName over"}, "getUserName does not occur as written; 2 entries have all its parts; over has 1 hit in 1 session; no entry has both"},
+		{Request{Text: "getUserName a->b zorblaxq"}, "getUserName does not occur as written; 2 entries have all its parts; a->b does not occur as written; 2 entries have all its parts; zorblaxq occurs nowhere"},
 		{Request{Text: "auth/zorb"}, "auth/zorb occurs nowhere"},
 		{Request{Text: "getOtherThing"}, ""}, // it is in another scope, which the answer says
 		{Request{Text: "dialUp"}, ""},

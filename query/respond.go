@@ -93,7 +93,7 @@ func (s *responder) session(x *rank.Session) (SessionHit, error) {
 	}
 	hit := Describe(&rec.Summary, s.req.Resume)
 	hit.Labels = slices.Compact(slices.Sorted(maps.Values(rec.Labels)))
-	hit.Score, hit.Hits, hit.HitsAny = rank.Rounded(x.Score), x.Total, x.TotalAny
+	hit.Score, hit.Hits, hit.HitsAny, hit.Minor = rank.Rounded(x.Score), x.Total, x.TotalAny, x.Minor
 	for i := range s.reader.Summaries() {
 		if s.reader.Summaries()[i].ParentSession == rec.Path {
 			hit.Forks++

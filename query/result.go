@@ -53,7 +53,7 @@ type Response struct {
 	SessionTotal int          // sessions with hits
 	Total        int          // hits with every word, copies counted once
 	TotalAny     int          // all hits, copies counted once
-	Minor        int          // of TotalAny: hits with none of the weightier words, which are left out of a list with hits that have some
+	Minor        int          // of TotalAny: hits with none of the weightier words, nor all parts of one, which are left out of a list with hits that have some
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Warnings     []string     // one line each, for people
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
@@ -216,6 +216,7 @@ type SessionHit struct {
 	Score         float64      `json:"score"`
 	Hits          int          `json:"hits"`    // hits with every word
 	HitsAny       int          `json:"hitsAny"` // all hits
+	Minor         int          `json:"-"`       // as of Response
 	Resume        *Resume      `json:"resume,omitempty"`
 }
 
@@ -227,3 +228,9 @@ func (r *Request) options() rank.Options {
 	}
 	return opt
 }
+
+// Partial returns the number of hits that lack something and are not left out.
+func (r *Response) Partial() int { return r.TotalAny - r.Minor - r.Total }
+
+// Partial returns the number of hits that lack something and are not left out.
+func (h *SessionHit) Partial() int { return h.HitsAny - h.Minor - h.Hits }

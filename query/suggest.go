@@ -85,9 +85,9 @@ func Without(filter string) string {
 }
 
 // withAll returns the number of hits with all words, and withAny if there are none, of
-// those with some.
+// the partial ones that a search shows.
 func withAll(n rank.Counts) int { return n.Total }
-func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny) }
+func withAny(n rank.Counts) int { return cmp.Or(n.Total, n.TotalAny-n.Minor) }
 
 // removed returns the filters without which there would be hits of the kind that hits
 // counts.

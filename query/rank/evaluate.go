@@ -11,7 +11,7 @@ type verdict struct {
 	hit     bool
 	whole   bool // it lacks nothing
 	parts   bool // it lacks nothing, if all parts of a compound are enough
-	weighty bool // it has a weighty word
+	weighty bool // it has a weighty word, or all parts of one
 }
 
 // evaluator evaluates the expression of a query, and caches recent verdicts: there are
@@ -49,7 +49,7 @@ func (e *evaluator) lookup(mask, partial uint64) *evaluated {
 	if !l.known || l.mask != mask || l.partial != partial {
 		hit := (e.scored == 0 || (mask|partial)&e.scored != 0) && e.root.Hit(full(mask, partial), partial)
 		lacksNothing := func(mask uint64) bool { return hit && len(e.root.Missing(mask, nil)) == 0 }
-		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask), weighty: e.scored == 0 || (mask|partial)&e.weighty != 0}
+		v := verdict{whole: lacksNothing(full(mask, partial)), parts: lacksNothing(mask), weighty: e.scored == 0 || mask&e.weighty != 0}
 		v.hit = hit && (v.whole || !e.allWords)
 		*l = evaluated{mask: mask, partial: partial, known: true, verdict: v}
 		if e.covered != nil {

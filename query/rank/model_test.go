@@ -213,7 +213,7 @@ func (m *model) search(p *words.Plan, allowed func(*stories.Doc) bool) (hits map
 			h.Missing = append(h.Missing, e.Text())
 		}
 		factor := 1.0
-		if scored && (mask|partial)&p.Weighty == 0 {
+		if scored && mask&p.Weighty == 0 {
 			factor = coverageMinor
 		} else if !p.Sentence && worth > 0 {
 			pair := bits.OnesCount64(p.Telling) == 2

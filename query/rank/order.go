@@ -18,15 +18,12 @@ const (
 // result selects the sessions, or the hits, of the answer.
 func (s *search) result() (*Result, error) {
 	n := s.counts()
-	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts}
+	r := &Result{s: s, Total: n.Total, TotalAny: n.TotalAny, Parts: n.Parts, Minor: n.Minor}
 	leavesOut := s.leavesOut()
 	for i := range s.files {
 		f := &s.files[i]
 		if f.weighty > 0 || f.all > 0 && !leavesOut {
 			r.SessionTotal++
-		}
-		if leavesOut {
-			r.Minor += f.all - f.weighty
 		}
 	}
 	if s.opt.Sort != Relevance {
@@ -103,7 +100,12 @@ func (s *search) hits() func(yield func(*Candidate) bool) {
 
 // session returns a session with its counts.
 func (s *search) session(at int32) Session {
-	return Session{File: int(at), Total: s.files[at].hits, TotalAny: s.files[at].all}
+	f := &s.files[at]
+	x := Session{File: int(at), Total: f.hits, TotalAny: f.all}
+	if s.leavesOut() {
+		x.Minor = f.all - f.weighty
+	}
+	return x
 }
 
 // insertBest inserts a candidate into a list of at most so many best ones.

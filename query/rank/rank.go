@@ -77,7 +77,7 @@ type Result struct {
 	Total        int          // hits that lack nothing, duplicates counted once
 	TotalAny     int          // all hits, duplicates counted once
 	Parts        int          // hits that lack nothing but words of which they have all parts
-	Minor        int          // hits without any weighty word, which are left out
+	Minor        int          // hits without any weighty word, nor all parts of one, which are left out
 	SessionTotal int          // sessions with hits that are not left out
 	Sessions     []Session    // best first; none with Options.Flat
 	Hits         []*Candidate // best first, with Options.Flat alone
@@ -93,6 +93,7 @@ type Session struct {
 	Spare    []*Candidate // the next ones, for hits that are not shown after all
 	Total    int          // its hits that lack nothing
 	TotalAny int          // all its hits
+	Minor    int          // as of Result
 }
 
 // Run finds, ranks and selects. Session files are read only where a phrase or a
@@ -117,9 +118,9 @@ func Run(ctx context.Context, in Input, opt Options) (*Result, error) {
 
 // Counts are the numbers of hits, duplicates counted once.
 type Counts struct {
-	Total, TotalAny, Parts int  // as in Result
-	Sessions               int  // with hits that lack nothing
-	Inexact                bool // as in Result
+	Total, TotalAny, Parts, Minor int  // as in Result
+	Sessions                      int  // with hits that lack nothing
+	Inexact                       bool // as in Result
 }
 
 // Count counts the hits.
@@ -323,11 +324,15 @@ func (s *search) scoreAll(window int) error {
 // counts returns the numbers of hits.
 func (s *search) counts() Counts {
 	n := Counts{Inexact: s.inexact()}
+	leavesOut := s.leavesOut()
 	for i := range s.files {
 		f := &s.files[i]
 		n.Total += f.hits
 		n.TotalAny += f.all
 		n.Parts += f.parts
+		if leavesOut {
+			n.Minor += f.all - f.weighty
+		}
 		if f.hits > 0 {
 			n.Sessions++
 		}

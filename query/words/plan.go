@@ -20,7 +20,7 @@ type Plan struct {
 	Query    *Query
 	Words    []*Planned // in the order of Query.Words
 	Weight   float64    // sum of the words' weights
-	Weighty  uint64     // a hit that lacks all of these, and parts of them, comes after all others
+	Weighty  uint64     // a hit that has none of these, nor all parts of one, comes after all others
 	Telling  uint64     // words that say something about what is wanted and occur in the index
 	Sentence bool       // some words are function words or cues, and others say something
 	Latest   bool       // the query asks for the latest of several hits

@@ -162,6 +162,9 @@ func (p *Plan) weigh() {
 		if w.Weight > 0 && w.Emphasis == 1 {
 			p.Telling |= w.Bit
 		}
+		if damped && w.Emphasis < 1 {
+			continue
+		}
 		// A word that no text has may be an id.
 		if w.Scored && (w.Weight == 0 || w.Weight >= leastShare*most || !slices.Contains(bare, w)) {
 			p.Weighty |= w.Bit

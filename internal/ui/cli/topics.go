@@ -226,9 +226,9 @@ func jsonTopic() string {
 
 --jsonl prints one object per line, each with a "type"; the last one is
 "summary" and has the remaining fields of the envelope. "total" counts hits with
-all words, "totalAny" all hits; "minor" of them have only words that say little
-and are left out. Fields are only ever added; a field of unknown
-value is omitted. The output depends only on the index and the query.
+all words, "totalAny" all hits; "minor" of them have only words that say little,
+or some parts of a word, and are left out. Fields are only ever added; a field
+of unknown value is omitted. The output depends only on the index and the query.
 "didYouMean" is the query with similar words in place of those not found. If no
 hit has all words, "words" has the hits and sessions that a search for each of
 them alone would have, and "removed" says how many hits there would be without

@@ -165,16 +165,16 @@ func searchText(a *searchAnswer, short func(string) string) string {
 	switch {
 	case a.TotalAny == 0:
 		fmt.Fprintf(&b, "No hits in %d session files.\n", a.Index.Files)
-	case a.Total == a.TotalAny:
+	case a.Total == a.TotalAny-a.Minor:
 		fmt.Fprintf(&b, "%s.\n", human.Plural(a.Total, "hit", "hits"))
 	default:
-		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny, "hit", "hits"), a.Total)
+		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny-a.Minor, "hit", "hits"), a.Total)
 	}
 	if why := query.ExplainWords(a.Words, a.Removed, without); why != "" {
 		b.WriteString(why + ".\n")
 	}
 	if a.Minor > 0 {
-		fmt.Fprintf(&b, "%s with minor words only left out.\n", human.Plural(a.Minor, "hit", "hits"))
+		fmt.Fprintf(&b, "%s left out.\n", human.Plural(a.Minor, "weaker hit", "weaker hits"))
 	}
 	if a.DidYouMean != "" {
 		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)

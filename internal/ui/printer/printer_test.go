@@ -184,6 +184,21 @@ func TestSearch(t *testing.T) {
 }
 
 // What stood in a session file never acts on a terminal.
+// The last line counts the hits that are shown or behind -n; of the others it says that they are left out.
+func TestClosingCountsWhatIsShown(t *testing.T) {
+	r := &query.Response{
+		TotalAny: 1177, Minor: 1086, TotalIsExact: true, Hits: make([]query.Hit, 91), Sessions: make([]query.SessionHit, 9),
+		Words: []query.WordCount{{Word: "getUserName", Parts: 91}},
+	}
+	if got, want := closing(&Search{Response: r}), "91 hits with all parts of getUserName, none as written; 91 shown in 9 sessions, 1,086 weaker hits left out"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r = &query.Response{Total: 2, TotalAny: 6, TotalIsExact: true, Hits: make([]query.Hit, 6), Sessions: make([]query.SessionHit, 4)}
+	if got, want := closing(&Search{Response: r}), "2 hits with every word, 4 with some; 4 sessions"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Hits that say the same as one that is shown are not behind -n.
 func TestClosingCountsAlikeHits(t *testing.T) {
 	r := &query.Response{Total: 3, TotalAny: 3, TotalIsExact: true, Hits: []query.Hit{{Alike: 2}}}

@@ -146,7 +146,7 @@ func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.Se
 	if sh != nil {
 		when, title = sh.Modified.Time, sh.Title
 		hits = human.Plural(sh.Hits, "hit", "hits")
-		switch partial := sh.HitsAny - sh.Hits; {
+		switch partial := sh.Partial(); {
 		case sh.Hits == 0:
 			hits = human.Number(partial) + " partial"
 		case partial > 0:
@@ -306,19 +306,29 @@ func closing(s *Search) string {
 	if !r.TotalIsExact {
 		line = "about "
 	}
-	switch partial := r.TotalAny - r.Total; {
+	joined := " in "
+	switch partial := r.Partial(); {
 	case partial == 0:
 		line += human.Plural(r.Total, "hit", "hits")
 	case r.Total == 0 && len(r.Words) == 1:
-		line += fmt.Sprintf("%s with parts of %s, none as written", human.Plural(partial, "hit", "hits"), terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
+		all := ""
+		if r.Words[0].Parts == partial {
+			all = "all "
+		}
+		line += fmt.Sprintf("%s with %sparts of %s, none as written", human.Plural(partial, "hit", "hits"), all, terminal.Clip(terminal.Clean(r.Words[0].Word), maxWord))
 	case r.Total == 0:
 		line += fmt.Sprintf("%s with some of the words, none with all", human.Plural(partial, "hit", "hits"))
 	default:
 		line += fmt.Sprintf("%s with every word, %s with some", human.Plural(r.Total, "hit", "hits"), human.Number(partial))
+		joined = "; "
 	}
 	sessions := ""
 	if !s.Flat {
-		sessions = " in " + human.Plural(len(r.Sessions), "session", "sessions")
+		sessions = human.Plural(len(r.Sessions), "session", "sessions")
+	}
+	shown := human.Number(len(r.Hits)) + " shown"
+	if sessions != "" {
+		shown += " in " + sessions
 	}
 	told := len(r.Hits) // shown, or counted by a hit that says the same
 	for i := range r.Hits {
@@ -326,9 +336,11 @@ func closing(s *Search) string {
 	}
 	switch {
 	case told < r.TotalAny-r.Minor:
-		return line + fmt.Sprintf("; %s shown%s (more: -n)", human.Number(len(r.Hits)), sessions)
+		return line + fmt.Sprintf("; %s (more: -n)", shown)
 	case r.Minor > 0:
-		return line + fmt.Sprintf("; %s shown%s, those with minor words only left out", human.Number(len(r.Hits)), sessions)
+		return line + fmt.Sprintf("; %s, %s left out", shown, human.Plural(r.Minor, "weaker hit", "weaker hits"))
+	case sessions != "":
+		return line + joined + sessions
 	}
-	return line + sessions
+	return line
 }

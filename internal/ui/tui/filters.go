@@ -173,8 +173,8 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 				break
 			}
 			note := human.Plural(n.Total, "hit", "hits")
-			if n.Total == 0 && n.TotalAny > 0 {
-				note = human.Number(n.TotalAny) + " partial"
+			if partial := n.TotalAny - n.Minor; n.Total == 0 && partial > 0 {
+				note = human.Number(partial) + " partial"
 			}
 			msg.notes[f.Field+":"+f.Value] = note
 		}

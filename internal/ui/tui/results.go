@@ -286,8 +286,8 @@ func (g *group) facts(v view, width int) string {
 	switch {
 	case g.Hits > 0:
 		facts = append(facts, human.Plural(g.Hits, "hit", "hits"))
-	case g.HitsAny > 0:
-		facts = append(facts, fmt.Sprintf("%s partial", human.Number(g.HitsAny)))
+	case g.Partial() > 0:
+		facts = append(facts, fmt.Sprintf("%s partial", human.Number(g.Partial())))
 	default:
 		facts = append(facts, human.Plural(g.Messages, "message", "messages"))
 	}

@@ -143,7 +143,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 	default:
 		r := msg.answer
 		groups = groupHits(r)
-		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.TotalAny, r.TotalIsExact, len(groups)
+		s.total, s.totalAny, s.exact, s.sessions = r.Total, r.Total+r.Partial(), r.TotalIsExact, len(groups)
 		s.more = len(groups) == s.limit
 		s.why, s.mean, s.removed, s.warnings = query.ExplainWords(r.Words, r.Removed, m.without), r.DidYouMean, r.Removed, r.Warnings
 		if len(r.Warnings) > 0 && len(groups) > 0 { // else the list shows them all

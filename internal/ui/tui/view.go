@@ -322,7 +322,7 @@ func (m *Model) counts() string {
 	case s.total == s.totalAny:
 		parts = append(parts, about+human.Plural(s.total, "hit", "hits"))
 	case s.total == 0:
-		parts = append(parts, about+human.Plural(s.totalAny, "hit", "hits")+", none with every word")
+		parts = append(parts, about+human.Plural(s.totalAny, "partial hit", "partial hits"))
 	default:
 		parts = append(parts, about+human.Plural(s.total, "hit", "hits")+", "+human.Number(s.totalAny-s.total)+" partial")
 	}
