@@ -131,7 +131,12 @@ func (m *Model) export(list []Place, format string) tea.Cmd {
 	ctx, export := m.ctx, m.options.Export
 	list = slices.Clone(list)
 	return command(func() tea.Msg {
-		msg := exportedMsg{of: len(list)}
+		m.exports.RLock()
+		defer m.exports.RUnlock()
+		msg := exportedMsg{of: len(list), err: ctx.Err()}
+		if msg.err != nil { // the program has ended, and does not wait
+			return msg
+		}
 		for _, p := range list {
 			path, err := export(ctx, p, format)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -49,6 +50,8 @@ type Model struct {
 	warned Place   // whose warnings on resuming were shown
 	done   Outcome
 	crash  *crash
+
+	exports sync.RWMutex // locked for reading by each export that runs
 
 	// Set by Run, nil without it.
 	quit func()                       // ends the program

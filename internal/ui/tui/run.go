@@ -49,6 +49,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}()
 	_, err := program.Run()
 	stop()
+	m.exports.Lock() // an export that is stopped removes what it began
+	defer m.exports.Unlock()
 	select {
 	case <-followed:
 	case <-time.After(leaveTime):
