@@ -3,6 +3,7 @@ package pi
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -57,13 +58,17 @@ func (Agent) Resume(env adapter.Environment, rec *session.Record, head []byte, f
 	if fork {
 		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
 		if old {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("it is of format %d: pi may copy such entries into a fork unconverted, and not restore them; resuming it once without --fork converts it", rec.Version))
+			warning := fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version)
+			if info, err := os.Stat(rec.CWD); err == nil && info.IsDir() { // else pi cannot resume it
+				warning += "; resume it once without --fork to convert it"
+			}
+			r.Warnings = append(r.Warnings, warning)
 		}
 		return r, nil
 	}
 	r.Argv = resumeArgs(rec.Path, agentDir, "--session")
 	if old {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("it is of format %d: pi rewrites the file in its new format when it opens it", rec.Version))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: pi converts the file when it opens it", rec.Version))
 	}
 	return r, nil
 }

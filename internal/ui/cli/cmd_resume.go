@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
+	"pigrep/internal/human"
 	"pigrep/internal/session"
+	"pigrep/internal/terminal"
 	"pigrep/internal/ui/cli/shell"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
@@ -269,7 +271,7 @@ func (o *manner) plan(a *App, t *target) (*printer.Resume, error) {
 		return nil, err
 	}
 	r.Argv = how.Argv
-	if err := o.chooseDir(a, rec, r); err != nil {
+	if err := o.chooseDir(a, t, r); err != nil {
 		return nil, err
 	}
 	if _, err := a.LookPath(r.Argv[0]); err != nil {
@@ -288,7 +290,8 @@ func (o *manner) plan(a *App, t *target) (*printer.Resume, error) {
 const codeCannotResume = "cannot-resume"
 
 // chooseDir sets the directory to run pi in.
-func (o *manner) chooseDir(a *App, rec *session.Record, r *printer.Resume) error {
+func (o *manner) chooseDir(a *App, t *target, r *printer.Resume) error {
+	rec := t.Record
 	if o.in != "" {
 		dir := a.absolute(o.in)
 		if err := checkDir(dir); err != nil {
@@ -305,11 +308,15 @@ func (o *manner) chooseDir(a *App, rec *session.Record, r *printer.Resume) error
 		// Old sessions have no directory; pi runs in the current one.
 	case r.Fork:
 		// A fork belongs to the directory where it is created.
-		r.Warnings = append(r.Warnings, "the session's directory is gone ("+rec.CWD+"): the fork will belong to the current directory")
+		r.Warnings = append(r.Warnings, "the session's directory no longer exists ("+rec.CWD+"): the fork is created in the current directory")
 	default:
-		gone := &directoryGoneError{program: r.Argv[0], err: err}
-		return &problem{code: codeCannotResume, err: gone,
-			hint: "project moved? use --in DIR; otherwise --fork continues in the current directory"}
+		name := rec.Path
+		if t.index >= 0 && rec.ID != "" && len(t.lineage.Twins(t.index)) == 0 {
+			name = t.shortID(rec.ID)
+		}
+		again := "pigrep resume " + shell.Of(runtime.GOOS).Quote(name)
+		return &problem{code: codeCannotResume, message: fmt.Sprintf("%s (%s)", name, terminal.Clip(human.Title(rec.Title()), 50)), err: &directoryGoneError{program: r.Argv[0], err: err},
+			hint: "to fork it in the current directory: " + again + " --fork --exec; if the project has moved: " + again + " --in DIR --exec"}
 	}
 	return nil
 }
@@ -321,7 +328,10 @@ type directoryGoneError struct {
 }
 
 func (e *directoryGoneError) Error() string {
-	return "the session's directory is gone, and " + e.program + " cannot start without it: " + e.err.Error()
+	if gone, ok := errors.AsType[*missingDirError](e.err); ok {
+		return "the session's directory no longer exists: " + gone.dir
+	}
+	return e.program + " cannot start in the session's directory: " + e.err.Error()
 }
 
 func (e *directoryGoneError) Unwrap() error { return e.err }
@@ -334,6 +344,11 @@ func (a *App) replace(dir string, argv []string) error {
 	return a.Replace(dir, argv)
 }
 
+// missingDirError means that nothing has this path.
+type missingDirError struct{ dir string }
+
+func (e *missingDirError) Error() string { return e.dir + " does not exist" }
+
 func checkDir(dir string) error {
 	if dir == "" {
 		return errors.New("the session names no directory")
@@ -344,7 +359,7 @@ func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s does not exist", dir)
+		return &missingDirError{dir}
 	case err != nil:
 		return err
 	case !info.IsDir():
@@ -385,7 +400,7 @@ func (o *manner) warnings(a *App, t *target, r *printer.Resume) ([]string, error
 		list = append(list, fmt.Sprintf("its last turn was cut off: %d tool calls have no result (%s)", n, strings.Join(open, ", ")))
 	}
 	if o.in != "" && !o.fork {
-		list = append(list, "in another directory pi continues in a fork: a new session with the same history")
+		list = append(list, "pi will fork the session there; the original is unchanged")
 	}
 	return list, nil
 }
