@@ -57,9 +57,10 @@ const HeadLength = 64 << 10
 
 // Resumption is how to continue a session.
 type Resumption struct {
-	Argv     []string // to be run in the directory where the session continues
-	Install  string   // the command that installs the program
-	Warnings []string // effects that a person would not expect
+	Argv       []string // to be run in the directory where the session continues
+	Install    string   // the command that installs the program
+	Warnings   []string // effects that a person would not expect
+	BeforeFork string   // what to do first, if the session can be resumed as it is; "" for nothing
 }
 
 // An Obstacle is the reason why an agent does not open a session file, or not as that

@@ -3,7 +3,6 @@ package pi
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,11 +57,8 @@ func (Agent) Resume(env adapter.Environment, rec *session.Record, head []byte, f
 	if fork {
 		r.Argv = resumeArgs(rec.Path, agentDir, "--fork")
 		if old {
-			warning := fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version)
-			if info, err := os.Stat(rec.CWD); err == nil && info.IsDir() { // else pi cannot resume it
-				warning += "; resume it once without --fork to convert it"
-			}
-			r.Warnings = append(r.Warnings, warning)
+			r.Warnings = append(r.Warnings, fmt.Sprintf("this session is in pi's old format %d: a fork may lose entries", rec.Version))
+			r.BeforeFork = "resume it once without --fork to convert it"
 		}
 		return r, nil
 	}

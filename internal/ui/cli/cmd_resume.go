@@ -280,6 +280,9 @@ func (o *manner) plan(a *App, t *target) (*printer.Resume, error) {
 		}
 		r.Warnings = append(r.Warnings, r.Argv[0]+" is not on your PATH")
 	}
+	if how.BeforeFork != "" && checkDir(rec.CWD) == nil {
+		how.Warnings = append(how.Warnings, how.BeforeFork)
+	}
 	warnings, err := o.warnings(a, t, r)
 	r.Warnings = slices.Concat(r.Warnings, how.Warnings, warnings)
 	r.Command = shell.Of(runtime.GOOS).Command(r.Dir, r.Argv)
