@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,5 +93,22 @@ func TestHitsThatSayTheSame(t *testing.T) {
 	resp := l.search(Request{Text: "connection timeout"})
 	if resp.Total != 9 || resp.Sessions[0].Hits+resp.Sessions[1].Hits != 9 {
 		t.Errorf("total %d, want 9: hits that are not shown count too", resp.Total)
+	}
+}
+
+// Only the best hits of a session are compared: how many more say the same is not known.
+func TestManyThatSayTheSame(t *testing.T) {
+	for n, want := range map[int]string{4: "and 3 more like it", 50: "and at least 9 more like it"} {
+		var entries []turn
+		for i := range n {
+			e := result("bash", fmt.Sprintf("WORKER_%d connection timeout", i+10), true).Named(fmt.Sprintf("w%d", i))
+			e.Minute = i
+			entries = append(entries, e)
+		}
+		l := newLibrary(t, story{Name: "noisy", Entries: entries})
+		hits := l.search(Request{Text: "connection timeout"}).Hits
+		if len(hits) != 1 || !slices.Contains(hits[0].Notes(), want) {
+			t.Errorf("%d hits: %d shown, notes %q, want %q", n, len(hits), hits[0].Notes(), want)
+		}
 	}
 }

@@ -158,6 +158,9 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		}
 		hits, said = append(hits, *h), append(said, this)
 	}
+	for i := range hits {
+		hits[i].alikeAtLeast = x.TotalAny > len(x.Hits)+len(x.Spare)
+	}
 	return hits, nil
 }
 

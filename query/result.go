@@ -122,10 +122,12 @@ type Hit struct {
 	Label      string           `json:"label,omitempty"`
 	Copies     []Copy           `json:"copies,omitempty"`
 	Images     []entry.ImageRow `json:"images,omitempty"`   // of its entry
-	Alike      int              `json:"alike,omitempty"`    // hits of its session that say the same, and are not shown
+	Alike      int              `json:"alike,omitempty"`    // hits of its session that say the same, and are not shown; at least so many
 	TargetID   string           `json:"targetId,omitempty"` // of a label: the entry it is on
 	Fragment   match.Fragment   `json:"fragment"`
 	Resume     *Resume          `json:"resume,omitempty"`
+
+	alikeAtLeast bool // hits of its session were not compared
 
 	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
 	After  []Neighbour `json:"after,omitempty"`
@@ -174,7 +176,11 @@ func (h *Hit) Notes() (notes []string) {
 		notes = append(notes, note)
 	}
 	if h.Alike > 0 {
-		notes = append(notes, fmt.Sprintf("and %d more like it", h.Alike))
+		atLeast := ""
+		if h.alikeAtLeast {
+			atLeast = "at least "
+		}
+		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.Alike))
 	}
 	return notes
 }

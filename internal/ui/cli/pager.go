@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -27,10 +28,15 @@ func (o *pagerOptions) addFlags(f *pflag.FlagSet) {
 	addFlag(f, "no-pager", "", "", "do not use a pager", &o.noPager)
 }
 
+// takesPager reports whether long output goes to a pager.
+func (a *App) takesPager(o *pagerOptions) bool {
+	return !o.noPager && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
+}
+
 // pagerCommand returns the command of the pager, "" for none. A pager that the user named
 // and that is not installed is reported.
 func (a *App) pagerCommand(o *pagerOptions) string {
-	if o.noPager || !a.Streams.OutTTY || a.Getenv("TERM") == "dumb" {
+	if !a.takesPager(o) {
 		return ""
 	}
 	command, from := defaultPager, ""
@@ -74,7 +80,11 @@ func (a *App) linkIn(pager string) {
 	if filepath.Base(program) != "less" {
 		return
 	}
-	out, err := exec.Command(program, "--version").Output()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	ask := exec.CommandContext(ctx, program, "--version")
+	ask.Env = a.Environ()
+	out, err := ask.Output()
 	if err != nil {
 		return
 	}
@@ -90,8 +100,7 @@ const linksInLess = 566
 // does not fit on the screen. It is for commands that mostly have short answers, which
 // should not wait for a pager to start.
 func (a *App) pagedIfLong(o *pagerOptions, out *printer.Printer, answer printer.Answer) error {
-	command := a.pagerCommand(o)
-	if command == "" {
+	if !a.takesPager(o) {
 		return out.Print(answer)
 	}
 	var text bytes.Buffer
@@ -105,6 +114,10 @@ func (a *App) pagedIfLong(o *pagerOptions, out *printer.Printer, answer printer.
 		return err
 	}
 	if bytes.Count(text.Bytes(), []byte{'\n'}) < a.Streams.Height {
+		return write()
+	}
+	command := a.pagerCommand(o)
+	if command == "" {
 		return write()
 	}
 	if a.linkIn(command); a.links != nil && a.links.Off { // print it again without them

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"strings"
 	"testing"
+
+	"pigrep/internal/ui/printer"
 )
 
 func TestPagerCommand(t *testing.T) {
@@ -52,6 +55,26 @@ func TestPagerNotFound(t *testing.T) {
 		if got := errs.String(); (got == "") != (test.warning == "") || !strings.Contains(got, test.warning) {
 			t.Errorf("PAGER=%q: stderr %q, want %q", test.pager, got, test.warning)
 		}
+	}
+}
+
+// An answer that fits on the screen needs no pager, and so none that is missing.
+func TestShortAnswerNeedsNoPager(t *testing.T) {
+	a, out, errs := testApp(t)
+	a.LookPath = func(string) (string, error) { return "", errors.New("not found") }
+	a.Getenv = func(name string) string { return map[string]string{"PAGER": "bat"}[name] }
+	a.Streams.OutTTY, a.Streams.Height = true, 24
+	a.out = bufio.NewWriter(results{a})
+	answer := &printer.Version{Version: "1.2.3"}
+	if err := a.pagedIfLong(&pagerOptions{}, &printer.Printer{Out: a.out}, answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.out.Flush(); err != nil || out.Len() == 0 || errs.Len() > 0 {
+		t.Errorf("stdout %q, stderr %q, %v", out, errs, err)
+	}
+	a.Streams.Height = 1
+	if err := a.pagedIfLong(&pagerOptions{}, &printer.Printer{Out: a.out}, answer); err != nil || errs.Len() == 0 {
+		t.Errorf("a long answer: stderr %q, %v", errs, err)
 	}
 }
 

@@ -23,8 +23,10 @@ func sampleOf(root *cobra.Command, s *setting) string {
 	text := "*/scratch/*"
 	if words := s.words(root); len(words) > 0 {
 		text = words[len(words)-1]
-	} else if valueName(f) == "DIR" {
+	} else if name := valueName(f); name == "DIR" {
 		text = "~/pi"
+	} else if name == "FILE" {
+		text = "~/prices.txt"
 	}
 	value := map[string]any{"bool": true, "int": 20, "string": text}[f.Value.Type()]
 	if value == nil {
