@@ -177,12 +177,15 @@ func (r *renderer) prefix(line string) (p prefix, text string) {
 		}
 	}
 	p.raw = len(line) - len(text)
-	if p.width > r.width/2 { // too deep to be a margin
+	if p.width > r.width/2 || p.width > 0 && r.width-p.width < widest { // too deep to be a margin
 		p.lead = Line{{Text: strings.TrimLeft(p.first.String(), " ")}}
 		p.first, p.next, p.width = nil, nil, 0
 	}
 	return p, text
 }
+
+// widest is how many cells a character has at most: any line must have room for one.
+const widest = 2
 
 // isRule reports whether a line is a thematic break.
 func isRule(s string) bool {
@@ -329,25 +332,24 @@ func (r *renderer) codeLines(p prefix, lines []string, language string) {
 	room := max(1, r.width-p.width)
 	used := 0
 	for _, run := range runs {
-		for text := run.Text; text != ""; {
-			if text[0] == '\n' {
-				r.emit(p, line)
-				line, used, text = nil, 0, text[1:]
-				continue
-			}
-			piece := text
-			if i := strings.IndexByte(text, '\n'); i >= 0 {
-				piece = text[:i]
-			}
-			n, cells := fit(piece, room-used, used == 0)
-			if n == 0 {
+		first := true
+		for text := range strings.SplitSeq(run.Text, "\n") {
+			if !first {
 				r.emit(p, line)
 				line, used = nil, 0
-				continue
 			}
-			line = append(line, Run{Text: text[:n], Style: style, Class: run.Class})
-			used += cells
-			text = text[n:]
+			first = false
+			for text != "" {
+				n, cells := fit(text, room-used, used == 0)
+				if n == 0 {
+					r.emit(p, line)
+					line, used = nil, 0
+					continue
+				}
+				line = append(line, Run{Text: text[:n], Style: style, Class: run.Class})
+				used += cells
+				text = text[n:]
+			}
 		}
 	}
 	r.emit(p, line)

@@ -37,6 +37,7 @@ func TestRender(t *testing.T) {
 		{"text of a list", "- one\n  two\n\n  three\n\n      four", 80, "• one\n  two\n\n  three\n\n      four"},
 		{"quotes", "> one two\n> > three\n>\n> - four", 9, "│ one two\n│ │ three\n│\n│ • four"},
 		{"margins on a narrow screen", "- [x] one two\n        - three", 8, "• [x]\none two\n• three"},
+		{"a margin and a wide character", " 日\n- 日\n> 日", 2, "日\n•\n日\n│\n日"},
 		{"rules", "---\n* * *\n--\n===", 5, "─────\n─────\n--\n==="},
 		{"fence", "a\n```go\nfunc f() {\n    x\n\n\n}\n```\nb", 80, "a\n  func f() {\n      x\n\n\n  }\nb"},
 		{"fence without an end", "~~~\n# a", 80, "  # a"},
@@ -109,8 +110,19 @@ func TestRenderOfEndlessNesting(t *testing.T) {
 	}
 }
 
+// The end of a line of code is looked for once, not for each row of the screen: that would take
+// minutes here.
+func TestRenderOfALongLineOfCode(t *testing.T) {
+	const n = 4 << 20
+	lines := Render("```\n"+strings.Repeat("x", n)+"\ny\n```", 1)
+	if len(lines) != n+1 || lines[n].String() != "y" {
+		t.Errorf("%d rows, want one for each of %d characters", len(lines), n+1)
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	f.Add("# a **b `c` [d](e)** ~~f~~\n- g\n  1. h\n> i\n\n| a | b |\n|:-:|--:|\n| c | 日本 |\n```go\nfunc\n```\n&#27;", 20)
+	f.Add(" 日", 1)
 	f.Fuzz(checkRender)
 }
 
