@@ -113,7 +113,7 @@ func TestRenderOfEndlessNesting(t *testing.T) {
 // The end of a line of code is looked for once, not for each row of the screen: that would take
 // minutes here.
 func TestRenderOfALongLineOfCode(t *testing.T) {
-	const n = 4 << 20
+	const n = 2 << 20
 	lines := Render("```\n"+strings.Repeat("x", n)+"\ny\n```", 1)
 	if len(lines) != n+1 || lines[n].String() != "y" {
 		t.Errorf("%d rows, want one for each of %d characters", len(lines), n+1)

@@ -86,7 +86,7 @@ func (t *text) changeCounts(f *diff.File) string {
 func (p *transcript) diff(files []diff.File, indent string, limit int, failed bool, marks []string) {
 	total, marked := 0, -1
 	for r := range p.diffRows(files) {
-		if marked < 0 && len(found(r.text, marks)) > 0 {
+		if marked < 0 && contains(r.text, marks) {
 			marked = total
 		}
 		total++

@@ -1,6 +1,7 @@
 package printer
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -53,47 +54,75 @@ func markLine(line string, texts []string) string {
 	plain := ansi.Strip(line)
 	var b strings.Builder
 	cells := 0 // of the line that are in b
-	for _, m := range found(plain, texts) {
+	for m := range found(plain, texts) {
 		b.WriteString(ansi.Cut(line, cells, terminal.Width(plain[:m[0]])) + foundLook.Styled(plain[m[0]:m[1]]))
 		cells = terminal.Width(plain[:m[1]])
 	}
 	return b.String() + ansi.TruncateLeft(line, cells, "")
 }
 
-// found returns where a line has texts: as they are, or in another case where a word
-// begins.
-func found(line string, texts []string) (spans [][2]int) {
-	lower := strings.ToLower(line)
-	if len(lower) != len(line) { // positions in one say nothing about the other
-		lower = line
-	}
-	for at := 0; at < len(line); {
-		best := [2]int{len(line), 0}
+// found are the places where a line has texts: as they are, or in another case where a word
+// begins. A text is looked for on from its last place only, so that a line of any length is
+// read once for each.
+func found(line string, texts []string) iter.Seq[[2]int] {
+	return func(yield func([2]int) bool) {
+		lower := strings.ToLower(line)
+		if len(lower) != len(line) { // positions in one say nothing about the other
+			lower = line
+		}
+		var wanted []wantedText
 		for _, text := range texts {
-			text = terminal.Clean(text)
-			for from := at; text != ""; from++ {
-				k := strings.Index(lower[from:], strings.ToLower(text))
-				if k < 0 {
-					break
-				}
-				from += k
-				end := from + len(strings.ToLower(text))
-				if line[from:end] != text && !beginsWord(line, from) {
-					continue
-				}
-				if from < best[0] || from == best[0] && end > best[1] {
-					best = [2]int{from, end}
-				}
-				break
+			if text = terminal.Clean(text); text != "" {
+				wanted = append(wanted, wantedText{text: text, lower: strings.ToLower(text), next: -1})
 			}
 		}
-		if best[1] == 0 {
+		for at := 0; at < len(line); {
+			best := [2]int{len(line), 0}
+			for i := range wanted {
+				w := &wanted[i]
+				if w.next < at {
+					w.next = w.find(line, lower, at)
+				}
+				end := w.next + len(w.lower)
+				if w.next < best[0] || w.next == best[0] && w.next < len(line) && end > best[1] {
+					best = [2]int{w.next, end}
+				}
+			}
+			if best[1] == 0 || !yield(best) {
+				return
+			}
+			at = best[1]
+		}
+	}
+}
+
+// contains reports whether a line has one of the texts.
+func contains(line string, texts []string) bool {
+	for range found(line, texts) {
+		return true
+	}
+	return false
+}
+
+// wantedText is a text that is looked for in a line.
+type wantedText struct {
+	text, lower string
+	next        int // its first place that is not behind the reader; the length of the line for none
+}
+
+// find returns the first place of the text from an offset on, or the length of the line.
+func (w *wantedText) find(line, lower string, from int) int {
+	for ; from < len(line); from++ {
+		k := strings.Index(lower[from:], w.lower)
+		if k < 0 {
 			break
 		}
-		spans = append(spans, best)
-		at = best[1]
+		from += k
+		if line[from:from+len(w.lower)] == w.text || beginsWord(line, from) {
+			return from
+		}
 	}
-	return spans
+	return len(line)
 }
 
 // beginsWord reports whether a word begins at an offset, perhaps within a name such as
