@@ -191,10 +191,30 @@ func TestHugeTexts(t *testing.T) {
 	}
 }
 
+// The names in a recorded diff may be of git, of diff, or of neither.
+func TestFileNames(t *testing.T) {
+	for heads, want := range map[[2]string]string{
+		{"a/x.go", "b/x.go"}:                   "x.go",
+		{"a/x", "y"}:                           "y",
+		{"x", "b/y"}:                           "y",
+		{"a/x.go", "/dev/null"}:                "x.go",
+		{"a/x.go\t2026", "/dev/null\t1970"}:    "x.go",
+		{"/dev/null", "b/x.go"}:                "x.go",
+		{"lib/x.go\t2026", "lib/x.go\t2026 1"}: "lib/x.go",
+		{"a/", ""}:                             "",
+	} {
+		files := parse("--- " + heads[0] + "\n+++ " + heads[1] + "\n@@ -1 +1 @@\n-a\n+b")
+		if len(files) != 1 || files[0].Path != want {
+			t.Errorf("%q: files %+v, want one named %q", heads, files, want)
+		}
+	}
+}
+
 // Whatever a session has, its lines add up.
 func FuzzParse(f *testing.F) {
 	f.Add("@@ -1 +1 @@\n-a\n+b")
 	f.Add(" 1 a\n-2 b\n   ...\n+3 c")
+	f.Add("--- a/x\n+++ y\n@@ -1 +1 @@\n-a\n+b")
 	f.Add("*** Begin Patch\n*** Add File: x\n+a")
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, file := range parse(s) {

@@ -175,17 +175,15 @@ func parseUnified(list []string) []File {
 	return files
 }
 
-// fileName chooses between the two names of a file in a unified diff.
+// fileName chooses between the two names of a file in a unified diff, and cuts off the
+// prefix that git writes.
 func fileName(before, after string) string {
-	name := after
-	if name == "/dev/null" {
-		name = before
+	before, _, _ = strings.Cut(before, "\t") // a time
+	after, _, _ = strings.Cut(after, "\t")
+	if after == "/dev/null" {
+		return strings.TrimPrefix(before, "a/")
 	}
-	name, _, _ = strings.Cut(name, "\t") // a time
-	if strings.HasPrefix(before, "a/") || strings.HasPrefix(after, "b/") {
-		return name[len("b/"):]
-	}
-	return name
+	return strings.TrimPrefix(after, "b/")
 }
 
 // hunks splits adjacent lines into hunks, leaving out unchanged lines that are far
