@@ -10,7 +10,10 @@ import (
 // redact masks the texts of an entry, those of its JSON too.
 func (e *Entry) redact() {
 	e.Labelled, e.Label, e.Name = redact.Text(e.Labelled), redact.Text(e.Label), redact.Text(e.Name)
-	e.UserText = redact.Text(e.UserText)
+	e.UserText, e.CustomType = redact.Text(e.UserText), redact.Text(e.CustomType)
+	for i := range e.Images {
+		e.Images[i].MimeType = redact.Text(e.Images[i].MimeType)
+	}
 	e.Raw = redact.JSON(e.Raw)
 	e.View.Diff = redact.Bytes(e.View.Diff)
 	for i := range e.Parts {
@@ -19,6 +22,9 @@ func (e *Entry) redact() {
 	for i := range e.View.Blocks {
 		b := &e.View.Blocks[i]
 		b.Text = redact.Bytes(b.Text)
+		if b.Image != nil {
+			b.Image.MimeType = redact.Text(b.Image.MimeType)
+		}
 		if b.Shell != nil {
 			b.Shell.Command, b.Shell.Output = redact.Text(b.Shell.Command), redact.Text(b.Shell.Output)
 		}
@@ -47,6 +53,6 @@ func redactCall(c *session.Call) {
 		if !bytes.Equal(before, e.Old) || !bytes.Equal(after, e.New) {
 			c.Diff = nil // a secret of several lines is harder to find between numbers and signs
 		}
-		e.Old, e.New = before, after
+		e.Path, e.Old, e.New = redact.Text(e.Path), before, after
 	}
 }
