@@ -9,10 +9,6 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// Text is what is shown of a piece of text on one line: without the marks of emphasis,
-// code and links.
-func Text(s string) string { return Line(inline(s, 0)).String() }
-
 // special are the bytes that may begin something in a line.
 const special = "\\`*_~[]!<&h"
 
@@ -21,6 +17,11 @@ func inline(s string, style Style) []Run {
 	if len(s) > maxInline || !strings.ContainsAny(s, special) {
 		return []Run{{Text: s, Style: style}}
 	}
+	return read(s, style)
+}
+
+// read is inline for a text of any length.
+func read(s string, style Style) []Run {
 	p := inliner{s: s, marks: make([]mark, len(s)+1)}
 	p.scan()
 	p.emphasize()
@@ -209,9 +210,7 @@ func (p *inliner) emphasize() {
 				k--
 			}
 			if k < bottom[d.char] {
-				if !d.open {
-					bottom[d.char] = len(stack)
-				}
+				bottom[d.char] = len(stack) // if d opens, it is above this
 				break
 			}
 			o := &stack[k]
@@ -324,10 +323,12 @@ func bareURL(s string) int {
 	if n < 0 {
 		n = len(s)
 	}
+	unopened := strings.Count(s[:n], ")") - strings.Count(s[:n], "(")
 	for n > 0 {
 		switch c := s[n-1]; {
 		case strings.IndexByte(".,;:!?'*_~", c) >= 0:
-		case c == ')' && strings.Count(s[:n], "(") < strings.Count(s[:n], ")"):
+		case c == ')' && unopened > 0:
+			unopened--
 		default:
 			return n
 		}
@@ -358,6 +359,13 @@ func (p *inliner) entity(at int) int {
 // runs returns what is shown.
 func (p *inliner) runs(base Style) []Run {
 	var runs []Run
+	var joined strings.Builder // the text of the last run, if it has several pieces
+	endRun := func() {
+		if joined.Len() > 0 {
+			runs[len(runs)-1].Text = joined.String()
+			joined.Reset()
+		}
+	}
 	var counts [5]int
 	link := 0
 	for at := 0; at < len(p.s); {
@@ -380,6 +388,7 @@ func (p *inliner) runs(base Style) []Run {
 			at++
 			continue
 		} else if m.other {
+			endRun()
 			runs = append(runs, Run{Text: p.others[at], Style: style, URL: url})
 			at++
 			continue
@@ -389,12 +398,17 @@ func (p *inliner) runs(base Style) []Run {
 			end++
 		}
 		if k := len(runs) - 1; k >= 0 && runs[k].Style == style && runs[k].URL == url {
-			runs[k].Text += p.s[at:end]
+			if joined.Len() == 0 {
+				joined.WriteString(runs[k].Text)
+			}
+			joined.WriteString(p.s[at:end])
 		} else {
+			endRun()
 			runs = append(runs, Run{Text: p.s[at:end], Style: style, URL: url})
 		}
 		at = end
 	}
+	endRun()
 	return runs
 }
 

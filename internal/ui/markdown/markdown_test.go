@@ -120,6 +120,30 @@ func TestRenderOfALongLineOfCode(t *testing.T) {
 	}
 }
 
+// A table that is too wide is left before its rows are read, which begin such tables themselves:
+// this would take minutes.
+func TestRenderOfTablesThatDoNotFit(t *testing.T) {
+	const n = 100_000
+	if lines := Render(strings.Repeat("a|\n-|\n", n), 3); len(lines) != 2*n {
+		t.Errorf("%d lines, want %d", len(lines), 2*n)
+	}
+}
+
+// A line is read once, whatever it is made of: to go back for each piece would take minutes
+// here.
+func TestReadOfLongLines(t *testing.T) {
+	const n = 1 << 20
+	for _, test := range []struct{ name, source, want string }{
+		{"escapes", strings.Repeat(`\*`, n), strings.Repeat("*", n)},
+		{"parentheses after an address", "http://a" + strings.Repeat(")", n), "http://a" + strings.Repeat(")", n)},
+		{"closers that also open", strings.Repeat("*a ", n/2) + strings.Repeat("~~b", n), strings.Repeat("*a ", n/2) + strings.Repeat("b", n)},
+	} {
+		if got := Line(read(test.source, 0)).String(); got != test.want {
+			t.Errorf("%s: %d bytes, want %d", test.name, len(got), len(test.want))
+		}
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	f.Add("# a **b `c` [d](e)** ~~f~~\n- g\n  1. h\n> i\n\n| a | b |\n|:-:|--:|\n| c | 日本 |\n```go\nfunc\n```\n&#27;", 20)
 	f.Add(" 日", 1)

@@ -20,7 +20,7 @@ const minColumn = 4
 const columnGap = " │ "
 
 // table reads a table: a line of headings, a line of dashes, rows. It reports whether there
-// is one that fits.
+// is one that fits, before it reads rows that would be read again as text.
 func (r *renderer) table(p prefix, text string) bool {
 	if len(r.rest) < 2 {
 		return false
@@ -30,7 +30,8 @@ func (r *renderer) table(p prefix, text string) bool {
 		return false
 	}
 	columns := cells(dashes)
-	if len(cells(text)) != len(columns) {
+	room := r.width - p.width - (len(columns)-1)*terminal.Width(columnGap) // for the cells
+	if len(cells(text)) != len(columns) || room < len(columns)*minColumn {
 		return false
 	}
 	n := 2
@@ -42,10 +43,7 @@ func (r *renderer) table(p prefix, text string) bool {
 		_, t := r.prefix(line)
 		rows = append(rows, row(t, len(columns), 0))
 	}
-	widths := fitted(rows, len(columns), r.width-p.width)
-	if widths == nil {
-		return false
-	}
+	widths := fitted(rows, len(columns), room)
 	r.rest = r.rest[n:]
 	align := make([]alignment, len(columns))
 	for i, c := range columns {
@@ -115,12 +113,8 @@ func row(line string, n int, style Style) [][]Run {
 }
 
 // fitted returns the widths of the columns: as wide as their cells, and if that is too wide
-// together, the widest ones narrower. It is nil if nothing fits.
+// together, the widest ones narrower.
 func fitted(rows [][][]Run, columns, width int) []int {
-	width -= (columns - 1) * terminal.Width(columnGap)
-	if width < columns*minColumn {
-		return nil
-	}
 	widths := make([]int, columns)
 	for _, row := range rows {
 		for i, c := range row {
