@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -255,7 +256,13 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 		last, err := all.LastUse()
 		return &printer.Empty{Since: run.req.Since, Until: run.req.Until, Last: last}, err
 	}
-	return o.finish(ctx, a, run, answer)
+	if err := o.finish(ctx, a, run, answer); !errors.Is(err, errNothingFound) || a.json {
+		return err
+	}
+	for _, why := range o.noneOf(x.reader.Summaries(), run.req.Spec) {
+		a.warn("%s", why)
+	}
+	return errNothingFound
 }
 
 // idWidth is the width of a column that has room for nearly all session ids. Longer ones

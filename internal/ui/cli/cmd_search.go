@@ -160,7 +160,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		o.suggest(a, why)
 		return nil
 	case res.Index.Complete:
-		if a.Streams.ErrTTY && !a.json {
+		if a.Streams.ErrTTY && !a.json && res.Index.Files > 0 { // else there is a warning that there are none
 			where := ""
 			if len(res.Removed) == 0 { // else the filters are the reason
 				where = " in " + whereSearched(req, res.Index.Files)

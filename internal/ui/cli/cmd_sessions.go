@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"pigrep/index"
-	"pigrep/internal/human"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/sessions"
 )
@@ -104,8 +104,10 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(list.Sessions) == 0 && list.Index.Complete && a.Streams.ErrTTY && !a.json {
-		a.advise("`pigrep sessions` lists all", "no match among %s", human.Plural(list.Index.Files, "session file", "session files"))
+	if len(list.Sessions) == 0 && list.Index.Files > 0 && !a.json {
+		if err := o.explain(ctx, a, x, req, out.Look.Now); err != nil {
+			return err
+		}
 	}
 	o.suggest(a, suggestion{len(list.Sessions) > 0, list.DidYouMean, list.Words, list.Removed})
 	switch {
@@ -115,4 +117,34 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 		return errNothingFound
 	}
 	return errIncomplete
+}
+
+// explain says why the list is empty, as far as the filters of sessions are the reason.
+func (o *sessionsOptions) explain(ctx context.Context, a *App, x *snapshot, req sessions.Request, now time.Time) error {
+	spec := req.Spec
+	spec.Projects = nil // the answer has a warning
+	why := o.noneOf(x.reader.Summaries(), spec)
+	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
+		none := printer.Empty{Since: req.Since, Until: req.Until}
+		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1
+		all, err := sessions.List(ctx, x.reader, x.agents, disk{}, req)
+		if err != nil {
+			return searchProblem(ctx, err)
+		}
+		if len(all.Sessions) > 0 {
+			none.Last = all.Sessions[0].Modified.Time
+			why = append(why, none.Text(now))
+		}
+	}
+	for _, w := range why {
+		a.warn("%s", w)
+	}
+	if len(why) == 0 && a.Streams.ErrTTY && x.state.Complete {
+		what := "no session passes the filters"
+		if req.Text != "" {
+			what = "no session matches " + req.Text
+		}
+		a.advise("`pigrep sessions` lists all", "%s", what)
+	}
+	return nil
 }

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/session"
+	"pigrep/query"
+	"pigrep/query/filter"
 )
 
 // lagText describes what is missing in an answer, with a verb: "2 files (3 kB) are".
@@ -62,6 +66,19 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 // warnNoFiles warns that there are no session files.
 func (a *App) warnNoFiles(p *location) {
 	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)
+}
+
+// noneOf says, in a sentence for each, which filters on sessions no session passes.
+func (o *sharedOptions) noneOf(list []session.Summary, spec filter.Spec) []string {
+	why := query.UnknownProjects(list, spec.Projects)
+	if spec.CWD != "" && len(list) > 0 {
+		below := (&filter.Spec{CWD: spec.CWD}).Compile()
+		if !slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
+			why = append(why, fmt.Sprintf("no session was started in %s or below it; %s %s", spec.CWD,
+				human.Plural(len(list), "session", "sessions"), o.without("cwd")))
+		}
+	}
+	return why
 }
 
 // warnIncomplete warns that nothing was found, but not everything was searched.

@@ -54,7 +54,7 @@ func (a *Audit) Nothing(now time.Time) (string, error) {
 	if err != nil || e == nil {
 		return "", err
 	}
-	return e.text(now), nil
+	return e.Text(now), nil
 }
 
 // The forms of days in running text.
@@ -63,7 +63,8 @@ const (
 	dateForm = "2 Jan 2006"
 )
 
-func (e *Empty) text(now time.Time) string {
+// Text says it in a sentence.
+func (e *Empty) Text(now time.Time) string {
 	day := func(t time.Time) string {
 		t = t.In(now.Location())
 		switch {
