@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -189,6 +190,16 @@ func TestTUIExport(t *testing.T) {
 	b.app.WorkDir = t.TempDir()
 	if _, err := b.export(t.Context(), tui.Place{Path: p.Path + ".gone"}, "md"); err == nil {
 		t.Error("a session that is not there is exported")
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, format := range exportFormats {
+		if _, err := b.export(stopped, p, format); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: an export that was stopped: %v", format, err)
+		}
+	}
+	if left, err := os.ReadDir(b.app.WorkDir); err != nil || len(left) > 0 {
+		t.Errorf("exports that failed left %v, %v", left, err)
 	}
 	b.app.WorkDir = filepath.Join(b.app.WorkDir, "gone")
 	_, err := b.export(t.Context(), p, "md")

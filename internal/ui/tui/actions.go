@@ -82,8 +82,9 @@ func (m *Model) chooseDir(msg resumeMsg, moved *MovedError) {
 		return m.planResume(msg.Place, how)
 	}
 	gone := terminal.Clean(human.Path(moved.Dir, m.options.Home))
-	m.menu = newMenu(gone+" is gone; continue a copy in", "type a directory", choices, func(m *Model, c choice) tea.Cmd { return in(m, c.value) })
-	m.menu.typed = in
+	menu := newMenu(gone+" is gone; continue a copy in", "type a directory", choices, func(m *Model, c choice) tea.Cmd { return in(m, c.value) })
+	menu.typed = in
+	m.setMenu(menu)
 }
 
 // target returns the place that actions are about: in the preview the entry that is read,

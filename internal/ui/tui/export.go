@@ -93,13 +93,13 @@ func (m *Model) openActions() tea.Cmd {
 	add("zoom", "preview on the whole screen, and back", (*Model).zoom)
 	add("hide-preview", "hide the preview, or show it", (*Model).hidePreview)
 	add("layout", "preview beside the list, below it, or where there is room", (*Model).nextSide)
-	m.menu = newMenu("do", "", choices, func(m *Model, c choice) tea.Cmd {
+	m.setMenu(newMenu("do", "", choices, func(m *Model, c choice) tea.Cmd {
 		var i int
 		if _, err := fmt.Sscan(c.value, &i); err != nil {
 			return nil
 		}
 		return actions[i](m)
-	})
+	}))
 	return nil
 }
 
@@ -114,8 +114,8 @@ func (m *Model) openExport() tea.Cmd {
 	for _, f := range m.options.Formats {
 		choices = append(choices, choice{label: f, value: f})
 	}
-	m.menu = newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices,
-		func(m *Model, c choice) tea.Cmd { return m.export(chosen, c.value) })
+	m.setMenu(newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices,
+		func(m *Model, c choice) tea.Cmd { return m.export(chosen, c.value) }))
 	return nil
 }
 

@@ -40,7 +40,7 @@ type facetsMsg struct {
 }
 
 func (m *Model) openFilters() tea.Cmd {
-	m.menu = m.filterMenu("", nil)
+	m.setMenu(m.filterMenu("", nil))
 	ctx, facets := m.ctx, m.options.Facets
 	return command(func() tea.Msg {
 		list, err := facets(ctx)
@@ -54,12 +54,12 @@ func (m *Model) facetsCame(msg facetsMsg) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil {
-		m.menu = nil
+		m.setMenu(nil)
 		m.complain(msg.err)
 		return nil
 	}
 	narrow, at, field := m.menu.narrow, m.menu.at, m.menu.field
-	m.menu = m.filterMenu(field, msg.list)
+	m.setMenu(m.filterMenu(field, msg.list))
 	m.menu.narrow, m.menu.at = narrow, at
 	m.menu.filter()
 	return m.countFacets(field, msg.list)
@@ -113,7 +113,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 			m.setFilter(f)
 			return nil
 		}
-		m.menu = m.filterMenu(c.value, facets)
+		m.setMenu(m.filterMenu(c.value, facets))
 		return m.countFacets(c.value, facets)
 	})
 	menu.field = field
@@ -130,7 +130,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 			}
 		}
 		menu.back = func(m *Model) bool {
-			m.menu = m.filterMenu("", facets)
+			m.setMenu(m.filterMenu("", facets))
 			return true
 		}
 	}
@@ -155,9 +155,10 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 	text, req, now := m.query.text, m.narrow(m.request), m.options.Now
 	req.Env.Now = now()
 	count, menu := m.options.Count, m.menu
-	ctx, cancel := context.WithTimeout(m.ctx, countTime)
+	ctx, stop := context.WithTimeout(m.ctx, countTime)
+	menu.counting = &job{stop}
 	return command(func() tea.Msg {
-		defer cancel()
+		defer stop()
 		msg := countedMsg{menu, make(map[string]string)}
 		for _, f := range facets {
 			if f.Field != field {

@@ -67,6 +67,14 @@ func (f *finding) label() string {
 	return human.Number(f.number()) + " of " + human.Number(f.total)
 }
 
+// clear forgets the find text. Its search is stopped; another one begins when it has ended.
+func (f *finding) clear() {
+	if f.running != nil {
+		f.running.stop()
+	}
+	*f = finding{running: f.running}
+}
+
 // foundMsg is the result of Backend.Find.
 type foundMsg struct {
 	path, text string
@@ -244,7 +252,7 @@ func (m *Model) cancelFind() tea.Cmd {
 	m.finding = false
 	p := &m.preview
 	back, entry := p.find.back, p.find.from
-	p.find = finding{running: p.find.running}
+	p.find.clear()
 	if back.Path != p.want.Path || back.request == p.want {
 		return nil
 	}
@@ -261,7 +269,8 @@ type hitTour struct {
 	path, text string
 	generation uint64
 	list       []query.Hit
-	at         int // the current one; -1 before the first
+	at         int  // the current one; -1 before the first
+	more       bool // there are hits that are not in list
 	running    bool
 }
 
@@ -300,26 +309,29 @@ func (m *Model) nextHit(n int) tea.Cmd {
 		if err != nil {
 			return hitsMsg{tour: tour, err: err}
 		}
-		tour.list = inOrder(r.Hits)
+		tour.list, tour.more = inOrder(r)
 		return hitsMsg{tour: tour, by: n}
 	})
 }
 
 // inOrder returns a hit of each entry, in the order of the file: of those with every word,
-// if there are any.
-func inOrder(hits []query.Hit) []query.Hit {
+// if there are any. It reports whether the response lacks some.
+func inOrder(r *query.Response) (hits []query.Hit, more bool) {
+	hits = slices.Clone(r.Hits)
+	total := r.TotalAny
 	full := slices.DeleteFunc(slices.Clone(hits), func(h query.Hit) bool { return len(h.Missing) > 0 })
 	if len(full) > 0 {
-		hits = full
+		hits, total = full, r.Total
 	}
-	hits = slices.Clone(hits)
+	more = len(r.Hits) >= mostHits && total > len(hits)
 	slices.SortStableFunc(hits, func(a, b query.Hit) int { return int(a.Offset - b.Offset) })
-	return slices.CompactFunc(hits, func(a, b query.Hit) bool { return a.Offset == b.Offset })
+	return slices.CompactFunc(hits, func(a, b query.Hit) bool { return a.Offset == b.Offset }), more
 }
 
 func (m *Model) hitsCame(msg hitsMsg) tea.Cmd {
 	t := &m.preview.hits
-	if msg.tour.path != t.path || msg.tour.text != t.text {
+	if msg.tour.path != m.preview.want.Path { // another session is shown by now
+		*t = hitTour{}
 		return nil
 	}
 	*t = msg.tour
@@ -370,5 +382,9 @@ func (t *hitTour) label(p *preview) string {
 	if t.path != p.want.Path || len(t.list) == 0 || t.list[t.at].Offset != p.want.Offset {
 		return ""
 	}
-	return "hit " + human.Number(t.at+1) + " of " + human.Number(len(t.list))
+	of := human.Number(len(t.list))
+	if t.more {
+		of += "+"
+	}
+	return "hit " + human.Number(t.at+1) + " of " + of
 }

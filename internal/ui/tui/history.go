@@ -138,9 +138,9 @@ func (m *Model) openHistory() tea.Cmd {
 	if m.history.path == "" {
 		empty += "; this run keeps them in memory only (--no-history)"
 	}
-	m.menu = newMenu("earlier query", empty, choices, func(m *Model, c choice) tea.Cmd {
+	m.setMenu(newMenu("earlier query", empty, choices, func(m *Model, c choice) tea.Cmd {
 		m.query.set(c.value)
 		return nil
-	})
+	}))
 	return nil
 }

@@ -19,6 +19,8 @@ type menu struct {
 	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
 	marked  bool                                // Tab has chosen something
 
+	counting *job // adds notes to the choices; nil for none
+
 	narrow input
 	shown  []choice
 	at     int
@@ -40,6 +42,14 @@ func newMenu(title, empty string, choices []choice, choose func(*Model, choice) 
 	m := &menu{title: title, empty: empty, choices: choices, choose: choose}
 	m.filter()
 	return m
+}
+
+// setMenu shows a menu, or none. It ends what is still counted for the one before.
+func (m *Model) setMenu(next *menu) {
+	if m.menu != nil && m.menu.counting != nil {
+		m.menu.counting.stop()
+	}
+	m.menu = next
 }
 
 // filter keeps the choices that contain every typed word.
@@ -69,10 +79,10 @@ func (m *Model) choose() tea.Cmd {
 		if menu.typed == nil || menu.narrow.text == "" {
 			return nil
 		}
-		m.menu = nil
+		m.setMenu(nil)
 		return menu.typed(m, menu.narrow.text)
 	}
-	m.menu = nil
+	m.setMenu(nil)
 	if menu.marked {
 		return nil
 	}

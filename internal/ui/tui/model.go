@@ -312,14 +312,14 @@ func (m *Model) back() tea.Cmd {
 		m.help = nil
 	case inMenu:
 		if m.menu.back == nil || !m.menu.back(m) {
-			m.menu = nil
+			m.setMenu(nil)
 		}
 	case inFind:
 		return m.cancelFind()
 	case inPreview:
 		switch {
 		case m.preview.find.text() != "":
-			m.preview.find = finding{running: m.preview.find.running}
+			m.preview.find.clear()
 			return nil
 		case m.panes.zoom:
 			return m.zoom()

@@ -88,7 +88,7 @@ func (p *preview) show(want request, hit *query.Hit) bool {
 	want.At, want.Around = AtPlace, p.around()
 	if want.Place != p.want.Place {
 		if want.Path != p.want.Path {
-			p.find = finding{}
+			p.find.clear()
 			want.Folds = ""
 		} else {
 			want.Folds = p.want.Folds

@@ -1,0 +1,110 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pigrep/query"
+	"pigrep/scope"
+)
+
+// press presses keys without waiting for what they begin.
+func (d *driver) press(names ...string) {
+	for _, name := range names {
+		for _, k := range keyPresses(name) {
+			d.send(k)
+		}
+	}
+}
+
+// A search in a conversation ends when another session is shown, and one in that session
+// waits for it.
+func TestFindEndsWithItsSession(t *testing.T) {
+	b := fake()
+	var asked []string
+	find := b.Find
+	b.Find = func(ctx context.Context, p Place, text string, in scope.Scope) ([]Found, error) {
+		asked = append(asked, fmt.Sprint(text, " ", p.Path, " stopped:", ctx.Err() != nil))
+		return find(ctx, p, text, in)
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
+	d.keys("tab")
+	d.press("/", "x")
+	d.press("enter", "tab", "down", "down", "down", "tab", "/", "a needle")
+	d.settle()
+	want := "x /s/1.jsonl stopped:true, a needle /s/2.jsonl stopped:false"
+	if got := strings.Join(asked, ", "); got != want {
+		t.Errorf("searched %s; want %s", got, want)
+	}
+	if d.preview.find.known != "a needle" || d.preview.find.running != nil {
+		t.Errorf("the second search shows %q, running %t", d.preview.find.known, d.preview.find.running != nil)
+	}
+}
+
+// The hits of a session are dropped when another one is shown before they come.
+func TestHitsOfASessionThatWasLeft(t *testing.T) {
+	d := drive(t, Options{Query: "token"}, 120, 40)
+	d.keys("tab")
+	d.press("n", "tab", "down", "down", "down")
+	selected, _ := d.results.selected()
+	d.settle()
+	if shown := d.preview.have.Path; shown != selected.Path {
+		t.Errorf("the preview shows %s, selected is %s", shown, selected.Path)
+	}
+	d.keys("tab", "n")
+	if label := d.preview.hits.label(&d.preview); label == "" || d.preview.have.Path != selected.Path {
+		t.Errorf("n in %s: %q in %s", selected.Path, label, d.preview.have.Path)
+	}
+}
+
+// The number of hits in a session says when there are more than can be visited.
+func TestMoreHitsThanAreVisited(t *testing.T) {
+	for _, test := range []struct {
+		total int
+		want  string
+	}{{mostHits, "of 2,000"}, {mostHits + 1, "of 2,000+"}} {
+		b := fake()
+		search := b.Search
+		b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
+			r, err := search(ctx, req)
+			if err != nil || req.Only == nil {
+				return r, err
+			}
+			h := r.Hits[0]
+			r.Hits, r.Total, r.TotalAny = nil, test.total, test.total
+			for i := range mostHits {
+				h.Offset = int64(i)
+				r.Hits = append(r.Hits, h)
+			}
+			return r, nil
+		}
+		d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
+		d.keys("tab", "n")
+		if label := d.preview.hits.label(&d.preview); !strings.HasSuffix(label, test.want) {
+			t.Errorf("with %d hits: %q, want %q", test.total, label, test.want)
+		}
+	}
+}
+
+// Hits of the values of a filter are counted only while its menu is open.
+func TestCountingEndsWithItsMenu(t *testing.T) {
+	for _, leave := range []string{"esc", "enter"} {
+		b := fake()
+		var d *driver
+		count, stopped := b.Count, 0
+		b.Count = func(ctx context.Context, req query.Request) (query.Counts, error) {
+			d.press(leave)
+			if ctx.Err() != nil {
+				stopped++
+			}
+			return count(ctx, req)
+		}
+		d = drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+		d.keys("f2", "enter")
+		if stopped != 1 {
+			t.Errorf("after %s, %d counts were stopped, want the first", leave, stopped)
+		}
+	}
+}
