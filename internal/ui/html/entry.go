@@ -5,6 +5,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"pigrep/internal/human"
 	"pigrep/internal/session"
@@ -59,7 +61,8 @@ func titleOf(e *entry.Entry) string {
 		what += " " + e.CustomType
 	}
 	if what = visibleLine(what); what != "" {
-		what = strings.ToUpper(what[:1]) + what[1:]
+		first, size := utf8.DecodeRuneInString(what)
+		what = string(unicode.ToUpper(first)) + what[size:]
 	}
 	return what
 }

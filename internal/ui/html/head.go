@@ -2,6 +2,7 @@ package html
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"regexp"
@@ -136,12 +137,15 @@ type indexItem struct {
 // maxIndexText is the length in cells of a line of the index.
 const maxIndexText = 160
 
-func (p *Page) index(names map[int]string) (*index, error) {
+func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) {
 	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
 	var last *indexItem // prompt of the main line
 	lastEntry := 0
 	begins := make(map[int]int) // the first steps of branches, by the step that says what they are about
 	for k, s := range p.Steps {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		node := &p.Conversation.Record.Nodes[s.Entry]
 		isPrompt := node.Role == session.RoleUser
 		isSummary := node.Type == session.TypeCompaction || node.Type == session.TypeBranchSummary

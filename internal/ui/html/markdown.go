@@ -129,7 +129,8 @@ type proseRenderer struct {
 	w *strings.Builder
 }
 
-func (r *proseRenderer) text(s []byte) { template.HTMLEscape(r.w, s) }
+// text writes a text of the parser, which has replaced entities by any character.
+func (r *proseRenderer) text(s []byte) { template.HTMLEscape(r.w, []byte(visible(s))) }
 
 func (r *proseRenderer) all(n ast.Node) {
 	for _, child := range n.GetChildren() {
@@ -195,9 +196,9 @@ func (r *proseRenderer) node(n ast.Node) {
 	case *ast.Del:
 		r.within("<del>", n, "</del>")
 	case *ast.Link:
-		r.link("", n, n.Destination, "")
+		r.link("", n, n.Destination, n.Title, "")
 	case *ast.Image:
-		r.link("[image: ", n, n.Destination, "]")
+		r.link("[image: ", n, n.Destination, n.Title, "]")
 	case *ast.HorizontalRule:
 		r.w.WriteString("<hr>\n")
 	case *ast.Table:
@@ -233,16 +234,21 @@ func isTight(n *ast.Paragraph) bool {
 	return ok && list.Tight
 }
 
-// link writes a link, or where it leads if that is not an address to link to.
-func (r *proseRenderer) link(before string, n ast.Node, address []byte, after string) {
+// link writes a link with its title, or where it leads if that is not an address to link to.
+func (r *proseRenderer) link(before string, n ast.Node, address, title []byte, after string) {
+	if len(title) > 0 {
+		after = " " + template.HTMLEscapeString(`"`+visible(title)+`"`) + after
+	}
 	u, err := url.Parse(string(address))
 	if err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto") {
-		r.within(before+`<a rel="noopener noreferrer nofollow" href="`+template.HTMLEscapeString(u.String())+`">`, n, "</a>"+after)
+		r.within(before+`<a rel="noopener noreferrer nofollow" href="`+template.HTMLEscapeString(visible([]byte(u.String())))+`">`, n, "</a>"+after)
 		return
 	}
 	r.within(before, n, "")
 	if shown := n.GetChildren(); len(shown) != 1 || shown[0].AsLeaf() == nil || !bytes.Equal(shown[0].AsLeaf().Literal, address) {
-		r.w.WriteString(" <code>" + template.HTMLEscapeString(string(address)) + "</code>")
+		r.w.WriteString(" <code>")
+		r.text(address)
+		r.w.WriteString("</code>")
 	}
 	r.w.WriteString(after)
 }

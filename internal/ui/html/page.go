@@ -17,6 +17,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -62,8 +63,11 @@ var (
 func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	p.Conversation.Facts = true
 	p.mainFirst()
-	names := anchorsOf(p)
-	list, err := p.index(names)
+	names, err := anchorsOf(ctx, p)
+	if err != nil {
+		return err
+	}
+	list, err := p.index(ctx, names)
 	if err != nil {
 		return err
 	}
@@ -105,22 +109,24 @@ func (p *Page) mainFirst() {
 }
 
 // anchorsOf names the entries of a page, by their index in the file, so that a link with
-// the id of an entry finds it. Entries with one id get different names.
-func anchorsOf(p *Page) map[int]string {
+// the id of an entry finds it. Of entries with one name all but the first get a number.
+func anchorsOf(ctx context.Context, p *Page) (map[int]string, error) {
 	names := make(map[int]string, len(p.Steps))
-	used := make(map[string]bool, len(p.Steps))
+	last := make(map[string]int, len(p.Steps)) // the number that was given last
 	for _, s := range p.Steps {
-		name := anchor(p.Conversation.Record.Nodes[s.Entry].ID)
-		for free := name; ; free += "-" {
-			if !used[free] {
-				name = free
-				break
-			}
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		used[name] = true
-		names[s.Entry] = name
+		name := anchor(p.Conversation.Record.Nodes[s.Entry].ID)
+		free := name
+		for last[free] > 0 {
+			last[name]++
+			free = name + "-" + strconv.Itoa(last[name])
+		}
+		last[free] = 1
+		names[s.Entry] = free
 	}
-	return names
+	return names, nil
 }
 
 func anchor(id string) string {

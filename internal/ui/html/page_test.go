@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"html"
 	"os"
@@ -391,6 +392,70 @@ func TestHostileText(t *testing.T) {
 	}
 	if n := strings.Count(out, "<main"); n != 1 || !strings.HasSuffix(out, "</body>\n</html>\n") {
 		t.Error("the page is not whole")
+	}
+}
+
+// Characters that a text names as entities are as harmless as those it has.
+func TestHostileEntities(t *testing.T) {
+	const all = "&#27;[31m&#x9b;31m&#x202e;&#8234;"
+	text := all + " *" + all + "* [" + all + "](http://x.example/?" + all + " \"" + all + "\") [" + all + "](x:" + all + ")\n\n# " + all + "\n\n- " + all +
+		"\n\n| " + all + " |\n|---|\n| " + all + " |\n\n<b title=" + all + ">" + all + "\n\n    " + all + "\n\n`" + all + "`"
+	if out := string((&writer{}).prose([]byte(text))); strings.ContainsAny(out, "\x1b\u009b\u202e\u202a") {
+		t.Errorf("a control character gets out: %q", out)
+	}
+}
+
+// A link keeps its title, which browsers would hide.
+func TestTitlesOfLinks(t *testing.T) {
+	for text, want := range map[string]string{
+		`[t](http://x "ti<b>")`:     `t</a> &#34;ti&lt;b&gt;&#34;</p>`,
+		`[t](x.go "ti")`:            `t <code>x.go</code> &#34;ti&#34;</p>`,
+		`![t](http://x/i.png "ti")`: `t</a> &#34;ti&#34;]</p>`,
+	} {
+		if out := string((&writer{}).prose([]byte(text))); !strings.Contains(out, want) {
+			t.Errorf("%s becomes %s, want %s", text, out, want)
+		}
+	}
+}
+
+// A title may begin with any character.
+func TestTitleInAnyScript(t *testing.T) {
+	for kind, want := range map[string]string{"écho": "Écho", "助手": "助手"} {
+		out := render(t, pageOf(t, "/s.jsonl", header+prompt("p", "", "x")+`{"type":"`+kind+`","id":"a","parentId":"p"}`+"\n"))
+		if !strings.Contains(out, want) {
+			t.Errorf("an entry of type %s has no title %s", kind, want)
+		}
+	}
+}
+
+// Names of entries stay short however many are the same.
+func TestAnchorsOfOneForm(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(header + prompt("--2", "", "x"))
+	for i := range 500 {
+		b.WriteString(prompt(string(rune('一'+i)), "", "x"))
+	}
+	p := pageOf(t, "/s.jsonl", b.String())
+	names, err := anchorsOf(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := make(map[string]bool)
+	for _, name := range names {
+		if len(name) > 10 || used[name] {
+			t.Errorf("the name %s is long, or of two entries", name)
+		}
+		used[name] = true
+	}
+}
+
+// A page that nobody waits for is not begun.
+func TestStopped(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var b bytes.Buffer
+	if err := pageOf(t, "/s.jsonl", everything(t)).Write(ctx, &b); !errors.Is(err, context.Canceled) || b.Len() > 0 {
+		t.Errorf("Write = %v after %d bytes", err, b.Len())
 	}
 }
 
