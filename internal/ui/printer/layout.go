@@ -1,6 +1,8 @@
 package printer
 
 import (
+	"strings"
+
 	"pigrep/internal/terminal"
 	"pigrep/query/match"
 )
@@ -27,7 +29,8 @@ func clusters(s string, spans [][2]int) []cluster {
 }
 
 // wrap breaks the clusters into at most n lines of at most width cells, at spaces
-// or around wide characters where possible. taken is how many clusters are in the
+// or around wide characters where possible; a word longer than a line is broken where the line
+// ends. taken is how many clusters are in the
 // lines.
 func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 	for len(lines) < n && taken < len(list) {
@@ -46,7 +49,7 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 		switch {
 		case end == taken: // not even one fits
 			end++
-		case end < len(list) && list[end].text != " " && breakAt > taken:
+		case end < len(list) && list[end].text != " " && breakAt > taken && wordCells(list[breakAt:]) <= width:
 			end = breakAt
 		}
 		lines = append(lines, trimSpace(list[taken:end]))
@@ -58,36 +61,40 @@ func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 	return lines, taken
 }
 
+// wordCells is the width of the word at the beginning of a list.
+func wordCells(list []cluster) (cells int) {
+	for _, c := range list {
+		if c.text == " " || c.width > 1 {
+			break
+		}
+		cells += c.width
+	}
+	return cells
+}
+
 var ellipsis = cluster{text: "…", width: 1}
 
-// fragmentLines lays a fragment out in at most n lines of at most width cells. The
-// first match is always visible.
+// fragmentLines lays a fragment out in at most n lines of at most width cells, from where they
+// show the most matches. The first of these is always visible.
 func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := trimSpace(clusters(s, spans))
 	lines, taken := wrap(list, width, n)
-	if taken < len(list) {
-		first, end := firstMarked(list)
-		if end > taken-1 {
-			// Put the match a third into the first line, from the beginning of a word.
-			from, cells := first, 0
-			for from > 0 && cells < width/3 {
-				from--
-				cells += list[from].width
-			}
-			for at := from; at < first; at++ {
-				if list[at].text == " " {
-					from = at + 1
-					break
-				}
-			}
-			if from > 0 {
-				list = append([]cluster{ellipsis}, list[from:]...)
-			}
-			lines, taken = wrap(list, width, n)
+	shown := list
+	most := matchesIn(list[:taken])
+	for at := range list {
+		if taken == len(list) || most == matchesIn(list) || !beginsMatch(list, at) {
+			continue
+		}
+		from := list[leadOf(list, at, width):]
+		if len(from) < len(list) {
+			from = append([]cluster{ellipsis}, from...)
+		}
+		if l, t := wrap(from, width, n); matchesIn(from[:t]) > most {
+			lines, taken, shown, most = l, t, from, matchesIn(from[:t])
 		}
 	}
-	if taken < len(list) && len(lines) > 0 {
+	if taken < len(shown) && len(lines) > 0 {
 		last := lines[len(lines)-1]
 		for cellsOf(last)+1 > width && len(last) > 1 {
 			last = last[:len(last)-1]
@@ -100,19 +107,46 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	return lines
 }
 
-// firstMarked returns where the first run of marked clusters begins and ends.
-func firstMarked(list []cluster) (start, end int) {
-	for start < len(list) && !list[start].marked {
-		start++
+// leadOf returns from where to show a match: it comes a third into the first line, after the
+// beginning of a word.
+func leadOf(list []cluster, match, width int) int {
+	from, cells := match, 0
+	for from > 0 && cells < width/3 {
+		from--
+		cells += list[from].width
 	}
-	if start == len(list) {
-		return 0, 0
+	if from == 0 {
+		return 0
 	}
-	end = start
-	for end < len(list) && list[end].marked {
-		end++
+	for at := from; at < match; at++ {
+		if list[at].text == " " {
+			return at + 1
+		}
 	}
-	return start, end
+	return from
+}
+
+func beginsMatch(list []cluster, at int) bool {
+	return list[at].marked && (at == 0 || !list[at-1].marked)
+}
+
+// matchesIn is how long the matches in a list are together, each word counted once.
+func matchesIn(list []cluster) (length int) {
+	seen := map[string]bool{}
+	for at := range list {
+		if !beginsMatch(list, at) {
+			continue
+		}
+		word := ""
+		for ; at < len(list) && list[at].marked; at++ {
+			word += strings.ToLower(list[at].text)
+		}
+		if !seen[word] {
+			seen[word] = true
+			length += len(word)
+		}
+	}
+	return length
 }
 
 func trimSpace(list []cluster) []cluster {

@@ -184,6 +184,37 @@ func TestSearch(t *testing.T) {
 }
 
 // What stood in a session file never acts on a terminal.
+// The lines show the place with the most words, and are filled even by a word that is longer
+// than a line.
+func TestFragmentLinesShowMostWords(t *testing.T) {
+	of := func(text string, words ...string) match.Fragment {
+		f := match.Fragment{Text: text}
+		for _, w := range words {
+			at := strings.Index(text, w)
+			f.Spans = append(f.Spans, [2]int{at, at + len(w)})
+		}
+		return f
+	}
+	shown := func(f match.Fragment) (lines []string) {
+		for _, line := range fragmentLines(f, 40, 2) {
+			text := ""
+			for _, c := range line {
+				text += c.text
+			}
+			lines = append(lines, text)
+		}
+		return lines
+	}
+	far := "the dock comes first, and then there are many other words that say nothing at all, until docker and compose come"
+	if lines := shown(of(far, "dock ", "docker", "compose")); !strings.Contains(strings.Join(lines, " "), "docker and compose") {
+		t.Errorf("without the place with both words: %q", lines)
+	}
+	long := "… https://example.com/docker/in/a/very/long/address/and/compose after it"
+	if lines := shown(of(long, "docker", "compose")); len(lines) != 2 || len(lines[0]) < 35 {
+		t.Errorf("a line is not filled: %q", lines)
+	}
+}
+
 // The last line counts the hits that are shown or behind -n; of the others it says that they are left out.
 func TestClosingCountsWhatIsShown(t *testing.T) {
 	r := &query.Response{
