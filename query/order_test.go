@@ -146,6 +146,17 @@ func TestFunctionWordsAreMeant(t *testing.T) {
 	}
 }
 
+// A query with a word that occurs nowhere, and of which there is no similar one, is not
+// suggested with another word in place of one that occurs.
+func TestNoSuggestionWithoutHits(t *testing.T) {
+	l := newLibrary(t, story{Name: "s", Start: day, Entries: []turn{prompt("redis timeout")}})
+	for text, want := range map[string]string{"timeuot": "timeout", "redis timeuot": "redis timeout", "zorblaxq timeuot": ""} {
+		if mean := l.search(Request{Text: text}).DidYouMean; mean != want {
+			t.Errorf("%s: did you mean %q, want %q", text, mean, want)
+		}
+	}
+}
+
 // What a question asks for decides between hits that its words do not tell apart.
 func TestAskedFor(t *testing.T) {
 	filler := func(n int) (list []turn) {

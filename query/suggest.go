@@ -39,6 +39,9 @@ func didYouMean(req *Request, p *words.Plan, found *rank.Result) (string, error)
 			if meant, err = p.Similar(w); err != nil {
 				return "", err
 			}
+			if meant == "" { // no hit would have every word of a suggestion
+				return "", nil
+			}
 		case w.Terms[0].Tier == words.TierFuzzy:
 			meant = w.Terms[0].Term
 		}

@@ -190,6 +190,8 @@ func TestBadFlags(t *testing.T) {
 		{"index --wait long", `--wait takes a time, not "long"`, "30s"},
 		{"index --rebuild --dry-run", "cannot be combined", "all files"},
 		{"index --nope", "unknown flag --nope", "pigrep index --help"},
+		{"index --wiat 3s", "unknown flag --wiat", "did you mean --wait?"},
+		{"--foo", "unknown flag --foo", "to search for the text --foo"},
 		{"help nothing", "no help", "topics"},
 		{"completion", "takes one argument", "completion bash"},
 		{"completion tcsh", "unknown shell", ""},
@@ -205,6 +207,17 @@ func TestBadFlags(t *testing.T) {
 		}
 		if n := strings.Count(errs.String(), "\n"); n > 2 {
 			t.Errorf("pigrep %s: %d lines of error: %q", test.args, n, errs)
+		}
+	}
+}
+
+// A flag that is not like the one that was typed is not suggested.
+func TestUnlikeFlags(t *testing.T) {
+	for _, flag := range []string{"--foo", "--zorblaxq"} {
+		a, _, errs := testApp(t)
+		a.Run(t.Context(), []string{flag})
+		if strings.Contains(errs.String(), "did you mean") {
+			t.Errorf("pigrep %s: %s", flag, errs)
 		}
 	}
 }

@@ -180,12 +180,18 @@ func flagProblem(cmd *cobra.Command, err error) error {
 // nearestFlag returns the long flag of the command that is most similar to name, "" if
 // there is none.
 func nearestFlag(cmd *cobra.Command, name string) string {
+	name, long := strings.CutPrefix(name, "--")
+	if !long || name == "" {
+		return ""
+	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	if strings.HasPrefix(name, "--") {
-		if found := near.Nearest(names, name); len(found) > 0 {
-			return found[0]
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Name[0] == name[0] { // few mistype the first letter
+			names = append(names, f.Name)
 		}
+	})
+	if found := near.Nearest(names, name); len(found) > 0 {
+		return "--" + found[0]
 	}
 	return ""
 }
