@@ -167,7 +167,7 @@ func Find(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 			break
 		}
 		if i == len(rounds)-1 && f.lost == 0 {
-			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared the likeliest texts of %s of %s that have words of the error", human.Number(len(found.Sessions)), human.Plural(found.SessionTotal, "session", "sessions")))
+			resp.Warnings = append(resp.Warnings, fmt.Sprintf("compared only the most similar texts of %s of %s", human.Number(len(found.Sessions)), human.Plural(found.SessionTotal, "session", "sessions")))
 		}
 	}
 	order(resp.Sessions)

@@ -192,7 +192,7 @@ func (f *Fix) closing() string {
 	if r.Total == 0 {
 		return ""
 	}
-	line := human.Plural(r.Total, "session", "sessions") + " with this error"
+	line := human.Plural(r.Total, "session has", "sessions have") + " this error"
 	if !r.TotalIsExact {
 		line = "at least " + line
 	}
