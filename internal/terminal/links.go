@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"net/url"
 	"path/filepath"
 	"strconv"
@@ -9,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Links writes hyperlinks to files (OSC 8). Terminals that know them open the file on a
+// Links writes hyperlinks (OSC 8) to files and to addresses. Terminals that know them open the file on a
 // click; those that do not may show them as garbage, so see TakesLinks. A nil Links writes
 // none.
 type Links struct {
@@ -29,6 +30,33 @@ func (l *Links) File(text, path string) string {
 	}
 	u := url.URL{Scheme: "file", Host: l.Host, Path: path}
 	return ansi.SetHyperlink(u.String()) + text + ansi.ResetHyperlink()
+}
+
+// longestAddress is how many bytes of an address a terminal takes: VTE ignores longer ones.
+const longestAddress = 2083
+
+// Address returns a text that leads to an address of the web or of mail. The text must be
+// clean; the address may be anything: it is escaped. Any other scheme leads nowhere, since a
+// session must not make a terminal open what it likes.
+func (l *Links) Address(text, address string) string {
+	scheme, _, _ := strings.Cut(address, ":")
+	switch strings.ToLower(scheme) {
+	case "http", "https", "mailto":
+	default:
+		return text
+	}
+	if l == nil || l.Off || text == "" || scheme == address || len(address) > longestAddress {
+		return text
+	}
+	var b strings.Builder
+	for _, c := range []byte(address) {
+		if c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return ansi.SetHyperlink(b.String()) + text + ansi.ResetHyperlink()
 }
 
 // Links decides whether hyperlinks are written to a stream. If --hyperlink is auto, they go

@@ -87,3 +87,37 @@ func TestLinkTargets(t *testing.T) {
 		t.Errorf("clipped: %q", got)
 	}
 }
+
+// An address that a session has cannot end its target either, and only the web and mail are led
+// to.
+func TestLinksToAddresses(t *testing.T) {
+	l := &Links{Host: "box"}
+	for address, want := range map[string]string{
+		"https://x.y/a?b=c#d":         "https://x.y/a?b=c#d",
+		"HTTP://x.y/%20":              "HTTP://x.y/%20",
+		"mailto:a@b.c":                "mailto:a@b.c",
+		"http://x/\x1b\\\x07\u009c a": "http://x/%1B\\%07%C2%9C%20a",
+		"https://日/":                  "https://%E6%97%A5/",
+		"file:///etc/passwd":          "",
+		"javascript:alert(1)":         "",
+		"docs/a.md":                   "",
+		"#http://x":                   "",
+		"http":                        "",
+		"":                            "",
+		"http://" + strings.Repeat("x", longestAddress): "",
+	} {
+		if want != "" {
+			want = "\x1b]8;;" + want + "\x07text\x1b]8;;\x07"
+		} else {
+			want = "text"
+		}
+		if got := l.Address("text", address); got != want {
+			t.Errorf("the link to %q is %q, want %q", address, got, want)
+		}
+	}
+	for _, l := range []*Links{nil, {Off: true}} {
+		if got := l.Address("x", "http://a"); got != "x" {
+			t.Errorf("a link where there should be none: %q", got)
+		}
+	}
+}

@@ -116,7 +116,7 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.jsonl }},
 	{name: "color", value: "WHEN", group: groupOutput, usage: "auto, always or never",
 		bind: func(o *sharedOptions) any { return &o.color }, words: whenNames},
-	{name: "hyperlink", value: "WHEN", group: groupOutput, usage: "paths lead to their files: auto, always or never; never without colours",
+	{name: "hyperlink", value: "WHEN", group: groupOutput, usage: "paths lead to their files, links to their pages: auto, always or never; never without colours",
 		bind: func(o *sharedOptions) any { return &o.hyperlink }, words: whenNames},
 	{name: "quiet", group: groupOutput, usage: "print no progress and no warnings",
 		bind: func(o *sharedOptions) any { return &o.quiet }},

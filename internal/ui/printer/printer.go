@@ -47,7 +47,7 @@ type Look struct {
 	Colour bool
 	Now    time.Time       // for ages
 	Home   string          // shown as ~; "" for none
-	Links  *terminal.Links // for paths; nil for none
+	Links  *terminal.Links // for paths and addresses; nil for none
 	Dates  bool            // dates instead of ages
 	Source bool            // Markdown as it was written
 

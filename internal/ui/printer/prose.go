@@ -62,7 +62,7 @@ func (t *text) prose(b *session.Block, width int, faint bool) []string {
 func (t *text) runs(l markdown.Line, faint bool) string {
 	var b strings.Builder
 	for _, r := range l {
-		b.WriteString(t.style(runLook(r, faint), r.Text))
+		b.WriteString(t.style(runLook(r, faint), t.Links.Address(r.Text, r.URL)))
 	}
 	return b.String()
 }

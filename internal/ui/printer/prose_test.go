@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"pigrep/internal/terminal"
 )
 
 func showMarkdown(t *testing.T, format Format, look Look, marks map[int][]string) string {
@@ -55,5 +57,31 @@ func TestMarksSurviveRendering(t *testing.T) {
 		if ansi.Strip(out) != ansi.Strip(showMarkdown(t, FormatText, look, nil)) {
 			t.Errorf("marking %q changes the text", text)
 		}
+	}
+}
+
+// Links of Markdown lead to their addresses where the terminal takes hyperlinks, on each row
+// that shows them, and a mark in them changes nothing else.
+func TestMarkdownLinks(t *testing.T) {
+	const address = "https://example.com/a/very/long/path?with=query"
+	look := Look{Width: 40, Now: now, Home: "/home/u", Colour: true}
+	bare := showMarkdown(t, FormatText, look, nil)
+	look.Links = &terminal.Links{}
+	for _, marks := range []map[int][]string{nil, {1: {"example.com"}}} {
+		out := showMarkdown(t, FormatText, look, marks)
+		if !strings.Contains(out, "\x1b]8;;"+address) {
+			t.Errorf("with marks %v no link leads to %s:\n%q", marks, address, out)
+		}
+		if ansi.Strip(out) != ansi.Strip(bare) {
+			t.Errorf("with marks %v the links change the text", marks)
+		}
+		for line := range strings.Lines(out) {
+			if n := strings.Count(line, "\x1b]8;"); n%2 != 0 || n > 0 && strings.LastIndex(line, "\x1b]8;;\x07") != strings.LastIndex(line, "\x1b]8;") {
+				t.Errorf("a link does not end in its row: %q", line)
+			}
+		}
+	}
+	if strings.Contains(bare, "\x1b]8;") {
+		t.Error("there are links without Links")
 	}
 }
