@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -25,6 +26,7 @@ type finding struct {
 
 	at, nth int // the current match: the nth one of found[at], from 0
 	mark    struct{ line, from int }
+	unseen  bool // the current match is in the text of the entry, but not on the screen
 
 	running *job
 	asked   string // what the running job looks for
@@ -64,7 +66,11 @@ func (f *finding) label() string {
 	case f.total == 0:
 		return "not found"
 	}
-	return human.Number(f.number()) + " of " + human.Number(f.total)
+	label := human.Number(f.number()) + " of " + human.Number(f.total)
+	if f.unseen {
+		label += ", in the source"
+	}
+	return label
 }
 
 // clear forgets the find text. Its search is stopped; another one begins when it has ended.
@@ -195,10 +201,14 @@ func (p *preview) toFound() {
 	type place struct{ line, from int }
 	var places []place
 	end := p.end(c.Entry)
-	for i, spans := range p.spans(start, end, []string{p.find.text()}) {
+	body := start
+	if p.isHeading(start) { // its matches are not counted
+		body++
+	}
+	for i, spans := range p.spans(body, end, []string{p.find.text()}) {
 		for _, s := range spans {
 			if !s.rest {
-				places = append(places, place{start + i, s.from})
+				places = append(places, place{body + i, s.from})
 			}
 		}
 	}
@@ -209,6 +219,7 @@ func (p *preview) toFound() {
 	p.find.fresh = false
 	line := start
 	p.find.mark.line = -1
+	p.find.unseen = len(places) == 0
 	if len(places) > 0 {
 		at := places[min(p.find.nth, len(places)-1)]
 		line = at.line
@@ -217,6 +228,12 @@ func (p *preview) toFound() {
 	if line < p.top || line >= p.top+p.height-1 {
 		p.top = line - p.height/3
 	}
+}
+
+// isHeading reports whether a line says what an entry is and when it was written. What was
+// said is indented.
+func (p *preview) isHeading(line int) bool {
+	return !strings.HasPrefix(p.plain[line], " ") && strings.Contains(p.plain[line], " · ")
 }
 
 // next goes n matches of the find text further; without one, n hits of the query.

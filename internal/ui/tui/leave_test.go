@@ -10,6 +10,41 @@ import (
 	"pigrep/scope"
 )
 
+// A match is marked in what was said, where it is counted, and not in the heading above. One
+// that only the source has, and not the screen, says so.
+func TestFoundInTheText(t *testing.T) {
+	b := fake()
+	b.Preview = func(context.Context, Place, Extent) (*Preview, error) {
+		return &Preview{
+			Lines:   []Line{{"reply · 10:53 · 5e6f7a8b", 0}, {"  my reply, a second reply", 0}, {"  in bold", 0}},
+			Entries: []Entry{{Index: 0, Number: 1, Open: true}}, Total: 1,
+		}, nil
+	}
+	b.Find = func(_ context.Context, _ Place, text string, _ scope.Scope) ([]Found, error) {
+		return []Found{{0, strings.Count("my reply, a second reply\nin **bold**", text)}}, nil
+	}
+	for _, test := range []struct {
+		keys       []string
+		label      string
+		line, from int
+	}{
+		{[]string{"reply", "enter"}, "1 of 2", 1, 5},
+		{[]string{"reply", "enter", "n"}, "2 of 2", 1, 21},
+		{[]string{"**bold", "enter"}, "1 of 1, in the source", -1, 0},
+	} {
+		d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
+		d.keys("tab", "/")
+		d.keys(test.keys...)
+		f := &d.preview.find
+		if f.label() != test.label || f.mark.line != test.line || test.line >= 0 && f.mark.from != test.from {
+			t.Errorf("%v: %q, marked %+v; want %q on line %d, cell %d", test.keys, f.label(), f.mark, test.label, test.line, test.from)
+		}
+		if head := d.preview.marked(view{styles: &d.styles}, 0, 1)[0]; head != "reply · 10:53 · 5e6f7a8b" {
+			t.Errorf("%v: the heading has a mark: %q", test.keys, head)
+		}
+	}
+}
+
 // press presses keys without waiting for what they begin.
 func (d *driver) press(names ...string) {
 	for _, name := range names {

@@ -490,6 +490,9 @@ func (p *preview) marked(v view, start, end int) []string {
 	for i := start; i < end; i++ {
 		var ranges []lipgloss.Range
 		for _, s := range all[i-from] {
+			if p.find.text() != "" && p.isHeading(i) {
+				break
+			}
 			ranges = append(ranges, lipgloss.NewRange(s.from, s.to, look))
 		}
 		lines = append(lines, lipgloss.StyleRanges(p.page.Lines[i].Text, ranges...))
