@@ -101,6 +101,12 @@ func Title(title string) string {
 	return cmp.Or(terminal.Clean(title), "(no prompt)")
 }
 
+// Headline is the title of a session above its conversation.
+func Headline(title string) string { return terminal.ClipWords(Title(title), headlineWidth) }
+
+// headlineWidth is about one line.
+const headlineWidth = 80
+
 // Path writes the home directory as ~. An empty home changes nothing.
 func Path(path, home string) string {
 	if home == "" {

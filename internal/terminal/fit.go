@@ -39,6 +39,19 @@ func Clip(s string, width int) string {
 	return ansi.Truncate(s, max(0, width), "…")
 }
 
+// ClipWords shortens s to at most width cells, after a word where one ends in the second
+// half.
+func ClipWords(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	cut := ansi.Truncate(s, max(0, width), "")
+	if i := strings.LastIndexByte(cut, ' '); i >= len(cut)/2 {
+		return strings.TrimRight(cut[:i], " ,;:") + "…"
+	}
+	return Clip(s, width)
+}
+
 // ClipLeft shortens s to at most width cells, at the beginning.
 func ClipLeft(s string, width int) string {
 	width = max(1, width)

@@ -174,7 +174,15 @@ func (a *App) advise(hint, format string, args ...any) {
 		return
 	}
 	// A warning that cannot be written does not stop the run.
-	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.json)
+	_ = printer.Warning{Message: fmt.Sprintf(format, args...), Hint: hint}.Write(a.Streams.Err, a.json, a.messageWidth())
+}
+
+// messageWidth is the width that messages are wrapped to; 0 where no terminal shows them.
+func (a *App) messageWidth() int {
+	if !a.Streams.ErrTTY {
+		return 0
+	}
+	return a.Streams.Width
 }
 
 // isClosedPipe reports whether an error means that the reader of our output is gone.

@@ -123,7 +123,7 @@ func (a *App) report(err error) {
 		f.Hint = hintFor(err)
 	}
 	// There is no way to report an error of reporting.
-	_ = f.Write(a.Streams.Err, a.json)
+	_ = f.Write(a.Streams.Err, a.json, a.messageWidth())
 }
 
 // hintFor returns a hint for errors that have none.

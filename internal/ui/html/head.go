@@ -32,11 +32,8 @@ type when struct {
 	UTC  string // for programs
 }
 
-// maxTitle is the width of the longest title in cells.
-const maxTitle = 120
-
 func (p *Page) title() string {
-	return terminal.Clip(visibleLine(human.Title(p.Session.Title)), maxTitle)
+	return visibleLine(human.Headline(p.Session.Title))
 }
 
 // time returns a moment in the time zone of the page; nil if it is unknown.

@@ -170,15 +170,25 @@ func foldLine(line string, width int) (lines []string) {
 		default:
 			lines, last = append(lines, last), fact
 		}
-		for terminal.Width(last) > width {
-			i := strings.LastIndexByte(ansi.Truncate(last, width+1, ""), ' ')
-			if i <= 0 {
-				break
-			}
-			lines, last = append(lines, last[:i]), last[i+1:]
-		}
+		parts := foldWords(last, width)
+		lines, last = append(lines, parts[:len(parts)-1]...), parts[len(parts)-1]
 	}
 	return append(lines, last)
+}
+
+// foldWords breaks a line that is too long between words. A word that is too long stays
+// whole.
+func foldWords(line string, width int) (lines []string) {
+	for terminal.Width(line) > width {
+		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
+		if i <= 0 {
+			if i = strings.IndexByte(line, ' '); i <= 0 {
+				break
+			}
+		}
+		lines, line = append(lines, line[:i]), line[i+1:]
+	}
+	return append(lines, line)
 }
 
 // CoverageLine says which sessions an audit covers.
@@ -192,7 +202,7 @@ func CoverageLine(c *audit.Coverage, zone *time.Location) string {
 			parts = append(parts, human.Plural(n, one, many))
 		}
 	}
-	add(c.Copies, "copy counted where it was first", "copies counted where they were first")
+	add(c.Copies, "copied entry counted once", "copied entries counted once")
 	add(c.SkippedLines, "line skipped", "lines skipped")
 	add(c.Vanished, "file deleted since it was indexed", "files deleted since they were indexed")
 	add(c.Changed, "file rewritten or grown since it was indexed", "files rewritten or grown since they were indexed")
@@ -264,13 +274,17 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		}
 		return textCell(*s)
 	}
-	flex := slices.IndexFunc(by, func(name string) bool { return name != "day" && name != "week" && name != "month" })
+	flex := slices.Index(by, "session") // its id stays when the title is cut
+	if flex < 0 {
+		flex = slices.IndexFunc(by, func(name string) bool { return name != "day" && name != "week" && name != "month" })
+	}
 	for i, name := range by {
-		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex}
+		c := column{Name: name, Title: strings.ToUpper(name), Flex: i == flex, Key: true}
 		switch name {
 		case "tool":
 			add(c, func(k *audit.Key) cell { return named(k.Tool) })
 		case "model":
+			c.Left = i != flex // the end tells models apart
 			add(c, func(k *audit.Key) cell { return named(k.Model) })
 		case "project":
 			c.Left = true
@@ -294,6 +308,15 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 		}
 	}
 	return columns
+}
+
+// sessionsTitle is the title of the number of sessions of a row: none where each row
+// has one.
+func sessionsTitle(by []string) string {
+	if slices.Contains(by, "session") {
+		return ""
+	}
+	return "SESSIONS"
 }
 
 func fixed(list []string) func() []string { return func() []string { return list } }

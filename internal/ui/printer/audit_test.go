@@ -45,11 +45,41 @@ evil name =1    300 █▋             0     -         1                  0 B  2
 (none)            0                0     -         0                  0 B  2026-03-01 10:30
 total         1,500               60  4.0%         4                  0 B  2026-03-01 10:30
 2 calls have no result · 1 result has no call
-4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30 · 3 copies counted where they were first
-1 line skipped
+4 sessions · 2026-03-01 10:30 to 2026-03-01 10:30 · 3 copied entries counted once · 1 line skipped
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
+
+// What rows are grouped by is visible at each width.
+func TestAuditKeys(t *testing.T) {
+	model := "anthropic/claude-sonnet-4-5"
+	key := audit.Key{Model: &model, SessionID: "01a1f7e5", SessionName: "A session with quite a long title, of which the beginning is enough"}
+	usage := &audit.UsageTable{By: []string{"session", "model"}, Rows: []audit.UsageRow{{
+		Key: key, Input: 7_428_393, Output: 670_166, CacheRead: 173_433_781, CacheWrite: 7_898_755, Cost: 130.11, Sessions: 1,
+	}}}
+	for width, want := range map[int]string{40: "-4-5", 80: model, 120: model, 200: model} {
+		var b bytes.Buffer
+		look := Look{Width: width, Now: now, IDWidth: 8}
+		a := NewUsageAudit(usage, 0, look)
+		a.Coverage = &audit.Coverage{}
+		if err := New(&b, FormatText, look).Print(a); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{want, "A sess", "MODEL"} {
+			if !strings.Contains(b.String(), s) {
+				t.Errorf("width %d: %q is missing:\n%s", width, s, b.String())
+			}
+		}
+		if strings.Contains(b.String(), "SESSIONS") {
+			t.Errorf("width %d: a column counts the one session of each row:\n%s", width, b.String())
+		}
+		for line := range strings.Lines(b.String()) {
+			if w := terminal.Width(strings.TrimRight(line, "\n")); w > width {
+				t.Errorf("width %d: a line of %d cells: %s", width, w, line)
+			}
+		}
 	}
 }
 

@@ -113,7 +113,7 @@ func entryNotes(s *Show, e *entry.Entry) []string {
 // everything else goes into fences longer than any inside.
 func exportMarkdown(w io.Writer, s *Show) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Title(s.Session.Title)))
+	fmt.Fprintf(&b, "# %s\n\n", escapeMarkdown(human.Headline(s.Session.Title)))
 	for _, f := range exportFacts(s) {
 		fmt.Fprintf(&b, "- %s: %s\n", f[0], codeSpan(f[1]))
 	}

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"io"
+	"strings"
 
 	"pigrep/internal/terminal"
 )
@@ -16,18 +17,18 @@ type Failure struct {
 }
 
 // Write writes the error on one line and the hint on another, or both as
-// {"error":{…}}.
-func (f Failure) Write(w io.Writer, asJSON bool) error {
+// {"error":{…}}. A width wraps lines between words; 0 is none.
+func (f Failure) Write(w io.Writer, asJSON bool, width int) error {
 	if asJSON {
 		return encode(w, struct {
 			Error Failure `json:"error"`
 		}{f})
 	}
-	s := "pigrep: " + terminal.Clean(f.Message) + "\n"
+	s := messageLine("pigrep: ", f.Message, width)
 	for _, c := range f.Candidates {
 		s += "  " + terminal.Clean(c) + "\n"
 	}
-	_, err := io.WriteString(w, s+hintLine(f.Hint))
+	_, err := io.WriteString(w, s+hintLine(f.Hint, width))
 	return err
 }
 
@@ -38,20 +39,28 @@ type Warning struct {
 }
 
 // Write writes the warning on one line and the hint on another, or both as
-// {"warning":{…}}.
-func (n Warning) Write(w io.Writer, asJSON bool) error {
+// {"warning":{…}}. A width wraps lines between words; 0 is none.
+func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
 	if asJSON {
 		return encode(w, struct {
 			Warning Warning `json:"warning"`
 		}{n})
 	}
-	_, err := io.WriteString(w, "pigrep: "+terminal.Clean(n.Message)+"\n"+hintLine(n.Hint))
+	_, err := io.WriteString(w, messageLine("pigrep: ", n.Message, width)+hintLine(n.Hint, width))
 	return err
 }
 
-func hintLine(hint string) string {
+func hintLine(hint string, width int) string {
 	if hint == "" {
 		return ""
 	}
-	return "hint: " + terminal.Clean(hint) + "\n"
+	return messageLine("hint: ", hint, width)
+}
+
+func messageLine(label, message string, width int) string {
+	line := label + terminal.Clean(message)
+	if width > 0 {
+		line = strings.Join(foldWords(line, width), "\n")
+	}
+	return line + "\n"
 }

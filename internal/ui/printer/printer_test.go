@@ -348,11 +348,11 @@ func TestFailure(t *testing.T) {
 	f := Failure{Code: "query", Message: "the query is\nempty \x1b[31m<>", Hint: "type a word"}
 	var b bytes.Buffer
 	for _, asJSON := range []bool{false, true} {
-		if err := f.Write(&b, asJSON); err != nil {
+		if err := f.Write(&b, asJSON, 0); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range []Warning{{Message: "a\tfile \x1b[1mis\n<gone>"}, {Message: "behind", Hint: "wait"}} {
-			if err := w.Write(&b, asJSON); err != nil {
+			if err := w.Write(&b, asJSON, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -413,6 +413,24 @@ func TestFragmentKeepsMatch(t *testing.T) {
 			if shown != "needle" || len(lines) > 2 {
 				t.Errorf("width %d: %d lines show %q of %.20q, want the match whole", width, len(lines), shown, text)
 			}
+		}
+	}
+}
+
+// A message breaks between words on a terminal, and never in a pipe.
+func TestMessageWidth(t *testing.T) {
+	w := Warning{Message: "nothing found in this directory; --scope all searches everything", Hint: "pigrep sessions --project /a/path/that/is/longer/than/the/terminal now"}
+	for width, want := range map[int]string{
+		0:  "pigrep: nothing found in this directory; --scope all searches everything\nhint: pigrep sessions --project /a/path/that/is/longer/than/the/terminal now\n",
+		40: "pigrep: nothing found in this directory;\n--scope all searches everything\nhint: pigrep sessions --project\n/a/path/that/is/longer/than/the/terminal\nnow\n",
+		30: "pigrep: nothing found in this\ndirectory; --scope all\nsearches everything\nhint: pigrep sessions\n--project\n/a/path/that/is/longer/than/the/terminal\nnow\n",
+	} {
+		var b bytes.Buffer
+		if err := w.Write(&b, false, width); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, b.String()); diff != "" {
+			t.Errorf("width %d (-want +got):\n%s", width, diff)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (g *ruleGroups) closing() string {
 		tools = append(tools, tool)
 		calls += g.others[tool]
 	}
-	return line + " · and " + human.Plural(calls, "call", "calls") + " of " + strings.Join(tools, ", ") + " (pigrep tools calls --risky)"
+	return line + "; " + human.Plural(calls, "call of "+strings.Join(tools, ", ")+" is", "calls of "+strings.Join(tools, ", ")+" are") + " also risky: pigrep tools calls --risky"
 }
 
 // ruleGroups writes a table for each rule, the most severe first.

@@ -38,6 +38,7 @@ type column struct {
 	Left  bool   // a path: clipped at the beginning
 	Share bool   // with a bar: the share of the sum of the column
 	Flex  bool   // takes the remaining width
+	Key   bool   // what rows are grouped by: never hidden
 	Whole bool   // never clipped
 	Width int    // fixed, so that rows can be written as they come; 0 measures the cells
 	Most  int    // the widest that is measured; 0 for maxMeasured
@@ -240,6 +241,7 @@ const (
 	barWidth     = 8
 	minBar       = 3
 	minFlex      = 16
+	minKey       = 6
 	minPath      = 28 // for a column that is clipped at the beginning
 	roomForTimes = 100
 	maxMeasured  = 48 // the widest that a measured column gets
@@ -328,7 +330,7 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 
 // spread fits the columns to the terminal: the Flex column grows or shrinks; where
 // it would get too narrow, first the bars shrink, then columns are hidden from the
-// right.
+// right, and at last those of keys shrink, the widest first.
 func (l *layout) spread(width int) {
 	room, flex, shares := width, -1, 0
 	for i, c := range l.columns {
@@ -362,11 +364,24 @@ func (l *layout) spread(width int) {
 	}
 	for _, right := range []bool{false, true} {
 		for i := len(l.widths) - 1; i > 1 && room < need; i-- {
-			if i != flex && l.widths[i] > 0 && l.columns[i].Right == right && !l.columns[i].Share {
+			if c := &l.columns[i]; i != flex && l.widths[i] > 0 && c.Right == right && !c.Share && !c.Key {
 				room += l.widths[i] + columnGap
 				l.widths[i] = 0
 			}
 		}
+	}
+	for room < min(need, minFlex/2) {
+		widest := -1
+		for i, c := range l.columns {
+			if c.Key && !c.Flex && l.widths[i] > minKey && (widest < 0 || l.widths[i] > l.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		l.widths[widest]--
+		room++
 	}
 	least := max(room, min(need, minFlex/2)) // with all others hidden there may be less than it needs
 	if flex >= 0 && (l.widths[flex] == 0 || l.widths[flex] > least) {

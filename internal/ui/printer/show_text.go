@@ -166,8 +166,7 @@ func (p *transcript) when(at time.Time) string {
 // facts prints what is above a conversation.
 func (p *transcript) facts() {
 	f := &p.s.Session
-	name := human.Title(f.Title)
-	fmt.Fprintln(p.out, p.style(titleLook, p.cut(name, 0)))
+	fmt.Fprintln(p.out, p.style(titleLook, p.cut(human.Headline(f.Title), 0)))
 	modified := p.ago(f.Modified.Time)
 	if p.Now.IsZero() {
 		modified = p.s.stamp(f.Modified.Time)

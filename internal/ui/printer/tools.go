@@ -18,7 +18,7 @@ func NewToolsAudit(t *audit.ToolTable, limit int, look Look) *Audit {
 		{column{Name: "calls", Title: "CALLS", Right: true, Share: true}, func(r *row) cell { return countCell(r.Calls) }},
 		{column{Name: "errors", Title: "ERRORS", Right: true}, func(r *row) cell { return countCell(r.Errors) }},
 		{column{Name: "error rate", Title: "RATE", Right: true}, rateCell},
-		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "p50 ms", Title: "P50", Right: true}, func(r *row) cell { return millisCell(r.P50) }},
 		{column{Name: "p95 ms", Title: "P95", Right: true}, func(r *row) cell { return millisCell(r.P95) }},
 		{column{Name: "output bytes", Title: "OUTPUT", Right: true}, func(r *row) cell { return bytesCell(r.Bytes) }},
@@ -126,7 +126,7 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 			if rows == 0 {
 				return "no call touched this file"
 			}
-			return shown(rows, len(t.Touches), "time", "times")
+			return shown(rows, len(t.Touches), "call", "calls")
 		}
 		return a
 	}

@@ -27,7 +27,7 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
 		{column{Name: "cost", Title: "COST", Right: true, Share: true}, usageCost},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
-		{column{Name: "sessions", Title: "SESSIONS", Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
+		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
 		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
 		{column{Name: "filled in cost"}, func(r *row) cell { return costCell(r.FilledCost) }},

@@ -1,0 +1,20 @@
+package human
+
+import (
+	"strings"
+	"testing"
+)
+
+// A headline ends after a word, unless there is none where it must end.
+func TestHeadline(t *testing.T) {
+	for title, want := range map[string]string{
+		"":                          "(no prompt)",
+		"Fix the\nlogin":            "Fix the login",
+		strings.Repeat("word ", 40): strings.Repeat("word ", 15) + "word…",
+		strings.Repeat("x", 200):    strings.Repeat("x", 79) + "…",
+	} {
+		if got := Headline(title); got != want {
+			t.Errorf("Headline(%q) = %q, want %q", title, got, want)
+		}
+	}
+}
