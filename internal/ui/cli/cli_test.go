@@ -455,8 +455,8 @@ func TestTerminal(t *testing.T) {
 	if got := a.Run(t.Context(), append(args, "--color=never", "+xyzzy")); got != exitNothing || out.Len() > 0 {
 		t.Errorf("nothing to find: exit code %d, stdout %q", got, out)
 	}
-	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all searches everything\n" +
-		"pigrep: xyzzy occurs nowhere; connection has 2 hits in 1 session, timeout 6 in 2; no entry has all of them\n"; errs.String() != want {
+	if want := "pigrep: nothing found in the conversations of 2 session files; --scope all\nsearches everything\n" +
+		"pigrep: xyzzy occurs nowhere; connection has 2 hits in 1 session, timeout 6 in\n2; no entry has all of them\n"; errs.String() != want {
 		t.Errorf("stderr %q, want %q", errs, want)
 	}
 }
