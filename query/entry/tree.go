@@ -25,8 +25,22 @@ type Step struct {
 }
 
 // Steps walks the tree of a conversation. The main line is the active branch, or the one
-// written to last; a branch off is walked to its end before its parent continues.
+// written to last; a branch off is walked to its end before its parent continues. Entries
+// that later ones with the same id replaced are on no branch: they follow as if each run
+// of them were one.
 func (c *Conversation) Steps() []Step {
+	walk := c.walk()
+	for i, last := 0, -2; i < len(c.Record.Nodes); i++ {
+		if c.Tree.Superseded(i) {
+			walk = append(walk, Step{i, 1, last != i-1})
+			last = i
+		}
+	}
+	return walk
+}
+
+// walk is Steps without replaced entries.
+func (c *Conversation) walk() []Step {
 	roots := c.Tree.Roots()
 	main := -1
 	for _, r := range roots {
@@ -65,7 +79,7 @@ func (c *Conversation) Steps() []Step {
 	return walk
 }
 
-// TreeRows reads the entries of Steps. Unless all is set, only landmarks are read and
+// TreeRows reads the entries of the tree. Unless all is set, only landmarks are read and
 // shown: prompts, the replies before them, summaries, labelled entries, forks and the
 // ends of branches.
 func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
@@ -77,7 +91,7 @@ func (c *Conversation) TreeRows(all bool) iter.Seq2[*TreeRow, error] {
 			return row.Skipped == 0 || yield(&row, nil)
 		}
 		leaf := c.Tree.Leaf()
-		for _, s := range c.Steps() {
+		for _, s := range c.walk() {
 			if !all && !s.Starts && s.Entry != leaf && !c.isLandmark(s.Entry, c.Tree.Main(s.Entry)) {
 				if gap.Depth != s.Depth && !flush() {
 					return

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,9 +72,6 @@ pigrep export 01a1f7de --all --format json`,
 		ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.target = args[0]
-			if o.view && o.output == "" {
-				o.output, o.force = filepath.Join(a.TempDir, temporaryName(o.target, cmp.Or(o.format, "html"))), true
-			}
 			return runExport(cmd.Context(), a, o)
 		},
 	}
@@ -88,6 +84,9 @@ func (o *exportOptions) check() error {
 		o.format = "json"
 	} else if o.json {
 		return usagef("", "--json and --format %s cannot be combined", o.format)
+	}
+	if o.format == "" && o.view && o.output == "" {
+		o.format = "html"
 	}
 	if o.format == "" {
 		o.format = exportFormats[0]
@@ -109,6 +108,9 @@ func (o *exportOptions) check() error {
 func runExport(ctx context.Context, a *App, o *exportOptions) error {
 	if err := o.check(); err != nil {
 		return err
+	}
+	if o.view && o.output == "" {
+		o.output, o.force = filepath.Join(a.TempDir, temporaryName(o.target, o.format)), true
 	}
 	req, err := o.request(a)
 	if err != nil {

@@ -197,7 +197,7 @@ func (x *writer) newBlock(e *entry.Entry, b *session.Block) block {
 		return block{Fold: &fold{Class: "data", Title: firstLine(b.Text), Note: human.Bytes(int64(len(b.Text))), Prose: x.prose(b.Text)}}
 	case isSummary(e) && b.Kind == session.KindSummary:
 		return block{Fold: &fold{Class: "said", Title: "Summary", Note: firstLine(b.Text), Prose: x.prose(b.Text)}}
-	case isProse(b.Kind):
+	case printer.IsProse(b.Kind):
 		return block{Prose: x.prose(b.Text)}
 	}
 	return block{Fold: x.data(b)}
@@ -207,14 +207,6 @@ func (x *writer) newBlock(e *entry.Entry, b *session.Block) block {
 func (x *writer) data(b *session.Block) *fold {
 	kind := string(b.Kind)
 	return &fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text))), Code: x.code("", b.Text)}
-}
-
-func isProse(k session.Kind) bool {
-	switch k {
-	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
-		return true
-	}
-	return false
 }
 
 // firstLine is what the title of a folded text shows of it.

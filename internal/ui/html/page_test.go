@@ -266,6 +266,18 @@ func TestOtherBeginnings(t *testing.T) {
 	}
 }
 
+// What later entries with the same id replaced was said too.
+func TestReplacedEntries(t *testing.T) {
+	out := render(t, pageOf(t, "/s.jsonl", header+prompt("x", "x", "said first")+prompt("x", "x", "said second")+prompt("x", "x", "said last")))
+	last, first, second := strings.Index(out, "<p>said last"), strings.Index(out, "<p>said first"), strings.Index(out, "<p>said second")
+	if last < 0 || first < last || second < first {
+		t.Errorf("the entries are at %d, %d and %d", last, first, second)
+	}
+	if n := strings.Count(out, "Replaced by later entries with the same ids: <q>said first</q>"); n != 1 {
+		t.Errorf("%d beginnings of them", n)
+	}
+}
+
 // However deep branches are nested, the page is not.
 func TestManyNestedBranches(t *testing.T) {
 	var b strings.Builder

@@ -135,7 +135,10 @@ func (x *writer) enter(e *entry.Entry) error {
 			continue
 		}
 		where, entries := "Another branch from here", ""
-		if x.page.Conversation.Tree.Parent(x.page.Steps[b.step].Entry) < 0 {
+		switch first, tree := x.page.Steps[b.step].Entry, x.page.Conversation.Tree; {
+		case tree.Superseded(first):
+			where = "Replaced by later entries with the same ids"
+		case tree.Parent(first) < 0:
 			where = "Another beginning"
 		}
 		if x.page.Pass == nil {

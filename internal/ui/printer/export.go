@@ -198,7 +198,7 @@ func markdownBlock(b *strings.Builder, e *entry.Entry, block *session.Block) {
 		if len(block.Text) > 0 {
 			b.WriteString("\n" + escapeMarkdown(terminal.Clean(string(block.Text))) + "\n")
 		}
-	case isProse(block.Kind) && e.Role != session.RoleToolResult:
+	case IsProse(block.Kind) && e.Role != session.RoleToolResult:
 		b.WriteString(strings.TrimRight(tidy(block.Text), "\n") + "\n")
 	case block.Kind == session.KindThinking:
 		b.WriteString("<details><summary>thinking</summary>\n\n")
@@ -232,8 +232,8 @@ func markdownDiff(b *strings.Builder, files []diff.File) {
 	}
 }
 
-// isProse reports whether the text of a kind is written as Markdown.
-func isProse(k session.Kind) bool {
+// IsProse reports whether the text of a kind is written as Markdown.
+func IsProse(k session.Kind) bool {
 	switch k {
 	case session.KindPrompt, session.KindReply, session.KindSummary, session.KindNote:
 		return true

@@ -29,7 +29,7 @@ var classLooks = map[highlight.Class]ansi.Style{
 }
 
 // isMarkdown reports whether the text of a kind is written as Markdown.
-func isMarkdown(k session.Kind) bool { return isProse(k) || k == session.KindThinking }
+func isMarkdown(k session.Kind) bool { return IsProse(k) || k == session.KindThinking }
 
 // prose returns the lines of a text that fit into the width. With colours, Markdown is
 // rendered: without them, its marks are all that shows what is a heading or emphasized.
