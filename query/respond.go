@@ -159,7 +159,7 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		hits, said = append(hits, *h), append(said, this)
 	}
 	for i := range hits {
-		hits[i].alikeAtLeast = x.TotalAny > len(x.Hits)+len(x.Spare)
+		hits[i].AlikeAtLeast = hits[i].Alike > 0 && x.TotalAny > len(x.Hits)+len(x.Spare)
 	}
 	return hits, nil
 }

@@ -111,23 +111,22 @@ type Hit struct {
 	Length      int          `json:"length"`
 	Part        int          `json:"part"`
 
-	Tool       string           `json:"tool,omitempty"`
-	ToolCallID string           `json:"toolCallId,omitempty"`
-	IsError    bool             `json:"isError"`
-	Provider   string           `json:"provider,omitempty"`
-	Model      string           `json:"model,omitempty"`
-	CustomType string           `json:"customType,omitempty"`
-	Branch     string           `json:"branch,omitempty"` // "active" or "abandoned"
-	InContext  bool             `json:"inContext"`
-	Label      string           `json:"label,omitempty"`
-	Copies     []Copy           `json:"copies,omitempty"`
-	Images     []entry.ImageRow `json:"images,omitempty"`   // of its entry
-	Alike      int              `json:"alike,omitempty"`    // hits of its session that say the same, and are not shown; at least so many
-	TargetID   string           `json:"targetId,omitempty"` // of a label: the entry it is on
-	Fragment   match.Fragment   `json:"fragment"`
-	Resume     *Resume          `json:"resume,omitempty"`
-
-	alikeAtLeast bool // hits of its session were not compared
+	Tool         string           `json:"tool,omitempty"`
+	ToolCallID   string           `json:"toolCallId,omitempty"`
+	IsError      bool             `json:"isError"`
+	Provider     string           `json:"provider,omitempty"`
+	Model        string           `json:"model,omitempty"`
+	CustomType   string           `json:"customType,omitempty"`
+	Branch       string           `json:"branch,omitempty"` // "active" or "abandoned"
+	InContext    bool             `json:"inContext"`
+	Label        string           `json:"label,omitempty"`
+	Copies       []Copy           `json:"copies,omitempty"`
+	Images       []entry.ImageRow `json:"images,omitempty"`       // of its entry
+	Alike        int              `json:"alike,omitempty"`        // hits of its session that say the same, and are not shown
+	AlikeAtLeast bool             `json:"alikeAtLeast,omitempty"` // there may be more: not all hits of its session were compared
+	TargetID     string           `json:"targetId,omitempty"`     // of a label: the entry it is on
+	Fragment     match.Fragment   `json:"fragment"`
+	Resume       *Resume          `json:"resume,omitempty"`
 
 	Before []Neighbour `json:"before,omitempty"` // on request, like After and Explain
 	After  []Neighbour `json:"after,omitempty"`
@@ -177,7 +176,7 @@ func (h *Hit) Notes() (notes []string) {
 	}
 	if h.Alike > 0 {
 		atLeast := ""
-		if h.alikeAtLeast {
+		if h.AlikeAtLeast {
 			atLeast = "at least "
 		}
 		notes = append(notes, fmt.Sprintf("and %s%d more like it", atLeast, h.Alike))

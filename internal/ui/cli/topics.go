@@ -186,7 +186,7 @@ var hitFields = [][2]string{
 	{"line, offset, length", "position of the entry's JSON object: line (from 1), byte offset and length"},
 	{"fragment", "text and spans: matched byte ranges as [start, end)"},
 	{"branch, inContext", "active or abandoned; false if a compaction or a branch dropped it"},
-	{"alike", "at least so many hits of the session say the same, numbers, ids and times aside, and are not shown; --flat and --per-session 0 show all"},
+	{"alike, alikeAtLeast", "hits of the session that say the same, numbers, ids and times aside, and are not shown (--flat and --per-session 0 show all); true if there may be more"},
 	{"images", "type and size in bytes of each image of the entry"},
 	{"targetId", "of a label: the labelled entry"},
 	{"before, after", "with -B, -A or -C: entries around the hit, on its branch"},
