@@ -139,6 +139,9 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, r := range p.roots {
+		ui.Dirs = append(ui.Dirs, r.Path)
+	}
 	ui.Request.Resume = p.agents.ResumeCommand
 	settings, err := a.readSettings()
 	if err != nil {

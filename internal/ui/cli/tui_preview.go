@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -65,7 +66,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	}
 	for n, i := range branch[from:to] {
 		node := &t.Record.Nodes[i]
-		e := tui.Entry{Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1}
+		e := tui.Entry{Place: tui.Place{Path: p.Path, ID: p.ID, EntryID: node.ID, Offset: node.Offset, Line: node.Line}, Index: i, Number: from + n + 1, Result: node.Role == session.RoleToolResult}
 		open, set := extent.Unfolded(i)
 		switch {
 		case node.Length >= foldedFrom:
@@ -82,7 +83,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	if s.Session, err = t.facts(ctx, b.app, x); err != nil {
 		return nil, indexProblem(err)
 	}
-	s.Entries = readEntries(ctx, t, branch[from:to], nil).all
+	s.Entries = timed(readEntries(ctx, t, branch[from:to], nil).all, page.Entries)
 	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.app.links})
 	if err != nil {
 		return nil, readProblem(ctx, err)
@@ -97,6 +98,22 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		page.Lines = append(page.Lines, tui.Line(l))
 	}
 	return page, nil
+}
+
+// timed notes the times of entries while they are read.
+func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*entry.Entry, error] {
+	return func(yield func(*entry.Entry, error) bool) {
+		for e, err := range read {
+			if err == nil {
+				if i := slices.IndexFunc(list, func(l tui.Entry) bool { return l.Index == e.Index }); i >= 0 {
+					list[i].Time = e.Time
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // pageOf returns the range of a branch around an entry: n messages on each side, fewer if

@@ -171,23 +171,53 @@ func indentOf(s string) (prefix string, hang int) {
 // maxWrapped is the length in bytes of the longest line that is broken at spaces.
 const maxWrapped = 64 << 10
 
-// breakLine breaks a line after every width cells.
+// breakLine breaks a line into lines of at most width cells.
 func breakLine(s string, width int, look lineLook) []line {
-	if width <= 0 || terminal.Width(s) <= width {
-		return []line{{s, look}}
-	}
 	var lines []line
+	pieces := breakText(s, width)
+	for i, piece := range pieces {
+		if i < len(pieces)-1 {
+			piece = strings.TrimRight(piece, " ")
+		}
+		lines = append(lines, line{piece, look})
+	}
+	return lines
+}
+
+// breakText breaks a text into pieces of at most width cells, apart from a space at the end:
+// after a space if there is one in the second half, so that long paths and base64 still fill
+// the line. The pieces are the whole text.
+func breakText(s string, width int) []string {
+	if width <= 0 || terminal.Width(s) <= width {
+		return []string{s}
+	}
+	var pieces []string
 	start, used := 0, 0
+	space, kept := 0, 0 // the end of the last word, and the cells before it
 	for at := 0; at < len(s); {
 		c, wide := terminal.Cluster(s[at:])
 		if used+wide > width && used > 0 {
-			lines = append(lines, line{s[start:at], look})
-			start, used = at, 0
+			switch {
+			case c == " ":
+				at, used, wide = at+1, 0, 0
+				pieces, start = append(pieces, s[start:at]), at
+				continue
+			case space > start && kept >= width/2:
+				pieces, start, used = append(pieces, s[start:space]), space, used-kept
+			default:
+				pieces, start, used = append(pieces, s[start:at]), at, 0
+			}
 		}
 		at += len(c)
 		used += wide
+		if c == " " && strings.TrimLeft(s[start:at], " ") != "" {
+			space, kept = at, used
+		}
 	}
-	return append(lines, line{s[start:], look})
+	if start == len(s) {
+		return pieces
+	}
+	return append(pieces, s[start:])
 }
 
 func join(list []cluster) string {

@@ -2,6 +2,7 @@ package printer
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,5 +84,27 @@ func TestMarkdownLinks(t *testing.T) {
 	}
 	if strings.Contains(bare, "\x1b]8;") {
 		t.Error("there are links without Links")
+	}
+}
+
+// Text is broken between words, where a line has one near its end; the pieces are the text.
+func TestBreakText(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"the status (text), mid-session", 17, []string{"the status ", "(text), ", "mid-session"}},
+		{"aaa bbb ccc", 7, []string{"aaa bbb ", "ccc"}},
+		{"aaa bbb", 3, []string{"aaa ", "bbb"}},
+		{"/a/long/path/of/a/file", 10, []string{"/a/long/pa", "th/of/a/fi", "le"}},
+		{"a /long/path/of/a/file", 10, []string{"a /long/pa", "th/of/a/fi", "le"}},
+		{"        indented", 10, []string{"        in", "dented"}},
+		{"日本語 のテキスト", 8, []string{"日本語 ", "のテキス", "ト"}},
+		{"short", 10, []string{"short"}},
+	} {
+		if got := breakText(test.text, test.width); !slices.Equal(got, test.want) {
+			t.Errorf("breakText(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		}
 	}
 }

@@ -21,7 +21,7 @@ type Show struct {
 	Gaps     map[int]bool     // entries that follow a gap
 	Full     bool             // fold nothing
 	Unfold   bool             // fold no text of the entries in Focus
-	Open     map[int]bool     // entries of which nothing is folded
+	Open     map[int]bool     // true: nothing of the entry is folded; false: it is folded, even if it is in Focus
 	FoldHint string           // how to unfold an entry; "" for --full
 	Whole    bool             // the conversation, not the neighbourhood of an entry
 	Branches bool             // mark abandoned entries, since several branches are shown

@@ -115,9 +115,9 @@ func (p *transcript) command(indent, name, command, right string, limit int) {
 		var rest []line // of a first line that is too long and must not be clipped
 		if limit < 0 {
 			fits := max(minBodyColumns, p.body(bodyIndent)-terminal.Width(name)-terminal.Width(right)-2)
-			if parts := breakLine(l, fits, lookPlain); p.Width > 0 && len(parts) > 1 {
-				rest = breakLine(l[len(parts[0].text):], p.body(resultIndent), lookPlain)
-				l = parts[0].text
+			if parts := breakText(l, fits); p.Width > 0 && len(parts) > 1 {
+				rest = breakLine(l[len(parts[0]):], p.body(resultIndent), lookPlain)
+				l = strings.TrimRight(parts[0], " ")
 			}
 		}
 		p.callHead(indent, name, l, right)
@@ -266,7 +266,7 @@ func (p *transcript) result(e *entry.Entry) {
 		fmt.Fprintln(p.out, p.style(matchLook, FocusMark)+"  "+p.dim(strings.Join(facts, " · ")))
 	}
 	printed := false
-	if p.s.Focus[e.Index] {
+	if p.named(e) {
 		edits.entry = e // what was named is unfolded
 	}
 	if !e.IsError {

@@ -259,10 +259,10 @@ func (p *transcript) diffRow(r diffRow, l diffLayout) {
 	if p.Width > 0 {
 		width = max(minBodyColumns, p.Width-len(l.indent)-gutter-1)
 	}
-	parts := breakLine(text, width, lookPlain)
+	parts := breakText(text, width)
 	if l.folded && len(parts) > diffRows {
 		parts = parts[:diffRows]
-		last := &parts[diffRows-1].text
+		last := &parts[diffRows-1]
 		*last = terminal.Clip(*last+"……", width)
 	}
 	number, sign := "", string(r.kind)
@@ -271,9 +271,9 @@ func (p *transcript) diffRow(r diffRow, l diffLayout) {
 	}
 	at := 0
 	for _, part := range parts {
-		s := strings.TrimRight(part.text, " ")
+		s := strings.TrimRight(part, " ")
 		a, b := min(max(from-at, 0), len(s)), min(max(to-at, 0), len(s))
-		at += len(part.text)
+		at += len(part)
 		switch s = sign + s; {
 		case len(look) == 0:
 		case a == b:

@@ -318,7 +318,7 @@ func (p *transcript) lineLimit(e *entry.Entry, usual int) int {
 	switch {
 	case p.whole(e):
 		return -1
-	case p.s.Focus[e.Index]:
+	case p.named(e):
 		return max(usual, focusLines)
 	}
 	return usual
@@ -329,7 +329,14 @@ func (p *transcript) open(e *entry.Entry) bool { return p.s.Full || p.s.Open[e.I
 
 // whole reports whether no text of an entry is folded; its details may be.
 func (p *transcript) whole(e *entry.Entry) bool {
-	return p.open(e) || p.s.Unfold && p.s.Focus[e.Index]
+	return p.open(e) || p.s.Unfold && p.named(e)
+}
+
+// named reports whether more of an entry is shown because it was named. An entry that was
+// folded by itself stays folded.
+func (p *transcript) named(e *entry.Entry) bool {
+	_, set := p.s.Open[e.Index]
+	return p.s.Focus[e.Index] && !set
 }
 
 // heading prints what an entry is, its time and its id.
@@ -476,7 +483,7 @@ func (p *transcript) reply(e *entry.Entry) {
 
 func (p *transcript) thinking(e *entry.Entry, b *session.Block) {
 	text := tidy(b.Text)
-	if p.open(e) || p.s.Focus[e.Index] {
+	if p.open(e) || p.named(e) {
 		fmt.Fprintln(p.out, bodyIndent+p.style(kindLooks[session.KindThinking], "thinking"))
 		p.indented(bodyIndent+bodyIndent, p.text.prose(b, p.body(bodyIndent+bodyIndent), true))
 		return
@@ -548,7 +555,7 @@ func (p *transcript) shell(e *entry.Entry) {
 
 // aside prints the size of an entry that few want to read; with --full its text.
 func (p *transcript) aside(e *entry.Entry, what string) {
-	if p.open(e) || p.s.Focus[e.Index] {
+	if p.open(e) || p.named(e) {
 		p.heading(e, what, dimLook)
 		for i := range e.View.Blocks {
 			p.prose(&e.View.Blocks[i], p.lineLimit(e, summaryLines))
@@ -585,7 +592,7 @@ func (p *transcript) other(e *entry.Entry) {
 	if e.CustomType != "" {
 		what += " " + terminal.Clean(e.CustomType)
 	}
-	if p.open(e) || p.s.Focus[e.Index] {
+	if p.open(e) || p.named(e) {
 		p.heading(e, what, dimLook)
 		for i := range e.View.Blocks {
 			p.prose(&e.View.Blocks[i], p.lineLimit(e, focusLines))

@@ -225,7 +225,7 @@ func (p *preview) toFound() {
 		line = at.line
 		p.find.mark = at
 	}
-	if line < p.top || line >= p.top+p.height-1 {
+	if line <= p.top || line >= p.top+p.height-1 { // the first line may be that of the head
 		p.top = line - p.height/3
 	}
 }

@@ -111,13 +111,17 @@ func (m *Model) hints() []key.Binding {
 	case inFind:
 		return []key.Binding{fixedHint("Enter", "done"), fixedHint("Esc", "cancel")}
 	case inPreview:
+		fold := m.hint("unfold", "unfold")
+		if m.preview.isOpen() {
+			fold = m.hint("unfold", "fold")
+		}
 		switch {
 		case m.preview.find.text() != "":
-			return []key.Binding{fixedHint("Esc", "end of search"), m.hint("find-next", "next"), m.hint("find-previous", "previous"), m.hint("unfold", "unfold")}
+			return []key.Binding{fixedHint("Esc", "end of search"), m.hint("find-next", "next"), m.hint("find-previous", "previous"), fold}
 		case m.panes.zoom:
-			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), m.hint("unfold", "unfold"), m.hint("find-next", "next hit")}
+			return []key.Binding{fixedHint("Esc", "back to the list"), fixedHint("?", "help"), m.hint("find", "find"), fold, m.hint("find-next", "next hit")}
 		}
-		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), m.hint("unfold", "unfold"), m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
+		return []key.Binding{fixedHint("?", "help"), m.hint("switch-pane", "back"), m.hint("find", "find"), fold, m.hint("find-next", "next hit"), m.hint("zoom", "zoom")}
 	}
 	first := m.hint("help", "help")
 	if m.isEmpty() {

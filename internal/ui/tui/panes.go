@@ -11,6 +11,7 @@ type panes struct {
 	side side
 	hide bool // the list only
 	zoom bool // the preview only, on the whole screen
+	list bool // the list had the focus before the zoom
 }
 
 // side is where the preview is.
@@ -74,11 +75,16 @@ func (m *Model) layout() layout {
 // zoom gives the preview the whole screen, or takes it back.
 func (m *Model) zoom() tea.Cmd {
 	m.panes.zoom = !m.panes.zoom
-	if m.panes.zoom && !m.reading {
-		m.reading = len(m.results.items) > 0
-		if m.panes.zoom = m.reading; !m.reading {
-			m.say("there is nothing to read")
-		}
+	switch {
+	case !m.panes.zoom:
+		m.reading = m.reading && !m.panes.list
+	case m.reading:
+		m.panes.list = false
+	case len(m.results.items) > 0:
+		m.reading, m.panes.list = true, true
+	default:
+		m.panes.zoom = false
+		m.say("there is nothing to read")
 	}
 	return m.showPreview()
 }
@@ -119,18 +125,28 @@ func (m *Model) jump(at int) tea.Cmd {
 
 // toggleFold folds or unfolds the entry that is read.
 func (m *Model) toggleFold() tea.Cmd {
-	e := m.preview.reading()
-	switch {
-	case e == nil:
+	list := m.preview.foldable()
+	if len(list) == 0 {
 		return nil
-	case e.Large > 0 && !e.Open:
+	}
+	if e := list[len(list)-1]; e.Large > 0 && !e.Open {
 		m.say("this entry is too large for the preview (%s); the pager has all of it", human.Bytes(e.Large))
-		return nil
+		if len(list) == 1 {
+			return nil
+		}
 	}
 	if m.preview.toggleFold() {
 		return m.loadPreview()
 	}
+	m.folded()
 	return nil
+}
+
+// folded says when there was nothing to fold or unfold.
+func (m *Model) folded() {
+	if m.preview.unchanged() {
+		m.say("nothing to unfold here")
+	}
 }
 
 // toggleAll folds or unfolds the whole conversation.

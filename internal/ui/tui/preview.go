@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -24,6 +25,9 @@ type preview struct {
 	top    int         // the first line on the screen
 	height int         // of the pane, when it was last drawn
 	failed error
+
+	unfolded []string // what the entry looked like before it was folded or unfolded; nil when that is done
+	folds    string   // that were wanted then
 
 	entry int      // the index in the file of the entry that is read; -1 for none
 	goal  goal     // where the next page is scrolled to
@@ -158,6 +162,7 @@ func (p *preview) loaded(r request, page *Preview) {
 func (p *preview) put(r request, page *Preview) {
 	goal := p.goal
 	at, offset := p.topEntry()
+	before, rewrapped := p.textFrom(at), p.page != nil && p.have.Width != r.Width
 	if goal == goalBack {
 		goal, at, offset = goalStay, p.back.entry, p.back.offset
 	}
@@ -177,7 +182,9 @@ func (p *preview) put(r request, page *Preview) {
 	switch goal {
 	case goalStay:
 		p.top = page.Focus - p.height/3
-		if start, ok := p.starts[at]; ok {
+		if start, ok := p.starts[at]; ok && rewrapped {
+			p.top = start + before.lineIn(p.textFrom(at), offset)
+		} else if ok {
 			p.top = start + min(offset, max(0, p.end(at)-start-1))
 		}
 	case goalStart:
@@ -225,6 +232,57 @@ func (p *preview) entryAt(line int) int {
 		return -1
 	}
 	return p.page.Lines[max(0, min(line, len(p.page.Lines)-1))].Entry
+}
+
+// runningText is the text of an entry without white space, so that it is the same at every width.
+type runningText struct {
+	text   string
+	starts []int // where each line begins
+}
+
+func (p *preview) textFrom(entry int) runningText {
+	var t runningText
+	start, ok := p.starts[entry]
+	if !ok || p.page == nil {
+		return t
+	}
+	var b strings.Builder
+	for _, l := range p.plain[start:p.end(entry)] {
+		t.starts = append(t.starts, b.Len())
+		for _, word := range strings.Fields(l) {
+			b.WriteString(word)
+		}
+	}
+	t.text = b.String()
+	return t
+}
+
+// sample is how much text identifies a place in an entry.
+const sample = 48
+
+// lineIn returns the line of the same text, wrapped otherwise, that has what is on line n.
+func (t runningText) lineIn(now runningText, n int) int {
+	if n <= 0 || len(now.starts) == 0 || n >= len(t.starts) {
+		return 0
+	}
+	from := t.starts[n]
+	want := t.text[from:min(len(t.text), from+sample)]
+	best := min(from, len(now.text))
+	for at, least := 0, len(t.text)+len(now.text); ; at++ {
+		i := strings.Index(now.text[at:], want)
+		if i < 0 || want == "" {
+			break
+		}
+		at += i
+		if far := max(at-from, from-at); far < least {
+			best, least = at, far
+		}
+	}
+	line, found := slices.BinarySearch(now.starts, best)
+	if !found {
+		return line - 1
+	}
+	return line
 }
 
 // end returns the line after the last one of an entry. The lines of a call and of what
@@ -404,16 +462,67 @@ func (p *preview) jump(at int) bool {
 	return p.ask(request{p.want.Place, p.want.Extent.moved(at), p.want.generation})
 }
 
-// toggleFold unfolds the entry that is read, or folds it, and reports whether that must be
-// rendered.
+// foldable returns the entries that are folded or unfolded together: the one that is read,
+// and if it has calls, their results.
+func (p *preview) foldable() []Entry {
+	if p.page == nil {
+		return nil
+	}
+	i := slices.IndexFunc(p.page.Entries, func(e Entry) bool { return e.Index == p.entry })
+	if i < 0 {
+		return nil
+	}
+	end := i + 1
+	for !p.page.Entries[i].Result && end < len(p.page.Entries) && p.page.Entries[end].Result {
+		end++
+	}
+	return p.page.Entries[i:end]
+}
+
+// isOpen reports whether what is read can only be folded.
+func (p *preview) isOpen() bool {
+	list := p.foldable()
+	return len(list) > 0 && !slices.ContainsFunc(list, func(e Entry) bool { return !e.Open })
+}
+
+// toggleFold unfolds what is read, or folds it, and reports whether that must be rendered.
 func (p *preview) toggleFold() bool {
-	e := p.reading()
-	if e == nil {
+	list, open := p.foldable(), p.isOpen()
+	want := p.want
+	p.folds, p.unfolded = want.Folds, p.linesOf(list)
+	for _, e := range list {
+		if e.Large == 0 {
+			want.Folds = setFold(want.Folds, e.Index, !open)
+		}
+	}
+	return p.ask(want)
+}
+
+// unchanged reports, once after toggleFold, that nothing was folded. Then the folds are as
+// before.
+func (p *preview) unchanged() bool {
+	if p.unfolded == nil || p.want != p.have || p.page == nil {
 		return false
 	}
-	want := p.want
-	want.Folds = setFold(want.Folds, e.Index, !e.Open)
-	return p.ask(want)
+	same := slices.Equal(p.unfolded, p.linesOf(p.foldable()))
+	p.unfolded = nil
+	if same {
+		want := p.want
+		want.Folds = p.folds
+		p.ask(want)
+	}
+	return same
+}
+
+// linesOf returns the lines of entries, without colours.
+func (p *preview) linesOf(list []Entry) []string {
+	lines := []string{}
+	for i, l := range p.page.Lines {
+		if slices.ContainsFunc(list, func(e Entry) bool { return e.Index == l.Entry }) {
+			lines = append(lines, p.plain[i])
+		}
+	}
+	return lines
 }
 
 // toggleAll unfolds all entries, or folds all.
@@ -457,6 +566,9 @@ func (p *preview) render(v view, width, height int) []string {
 		p.clamp()
 		end := min(p.top+height, len(p.page.Lines))
 		lines = p.marked(v, p.top, end)
+		if head := p.head(v); head != "" && len(lines) > 0 {
+			lines[0] = head
+		}
 		for i := range lines {
 			gutter := strings.Repeat(" ", gutterWidth)
 			if n := p.top + i; p.entry >= 0 && p.entryAt(n) == p.entry && (p.plain[n] != "" || n+1 < len(p.plain) && p.entryAt(n+1) == p.entry) {
@@ -474,6 +586,30 @@ func (p *preview) render(v view, width, height int) []string {
 		lines = append(lines, strings.Repeat(" ", width))
 	}
 	return lines
+}
+
+// leastForHead is how many lines a pane needs to keep one for the head of an entry.
+const leastForHead = 4
+
+// head returns the first line of the entry that is read, with its date, when that line is
+// above the screen; else "".
+func (p *preview) head(v view) string {
+	e := p.reading()
+	if e == nil || p.height < leastForHead || p.entryAt(p.top) != p.entry {
+		return ""
+	}
+	line := p.starts[p.entry]
+	if line >= p.top {
+		return ""
+	}
+	if line > 0 && e.Result && p.plain[line-1] != "" {
+		line-- // its call
+	}
+	head := p.page.Lines[line].Text
+	if date := e.Time.In(v.now.Location()).Format(time.DateOnly); !e.Time.IsZero() && !strings.Contains(p.plain[line], date) {
+		head = terminal.Clip(head, p.have.Width-len(" · ")-len(date)) + v.dim.Render(" · "+date)
+	}
+	return head
 }
 
 // marked returns the lines from start to end with the matches of the query, or of the find

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"pigrep/query"
+	"pigrep/query/sessions"
 )
 
 // What is read stays where it is while new entries come in, even when the hit leaves the list.
@@ -149,6 +151,108 @@ func TestSpans(t *testing.T) {
 		}
 		if n != test.want {
 			t.Errorf("%q in %q: %d matches, want %d", test.needle, test.lines, n, test.want)
+		}
+	}
+}
+
+// A zoom keeps what is read in sight at another width, and gives the focus back.
+func TestZoomKeepsThePlace(t *testing.T) {
+	lines := func(width int) *Preview {
+		page := &Preview{Total: 1, Entries: []Entry{{Index: 0, Number: 1}}}
+		page.Lines = append(page.Lines, Line{"reply · 10:00 · e0", 0})
+		for i := range 60 {
+			for _, l := range wrap(fmt.Sprintf("section %d: ", i)+strings.Repeat("some text of it ", 8), width) {
+				page.Lines = append(page.Lines, Line{l, 0})
+			}
+		}
+		return page
+	}
+	b := fake()
+	b.Preview = func(_ context.Context, _ Place, e Extent) (*Preview, error) { return lines(e.Width), nil }
+	d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
+	d.keys("tab")
+	for d.preview.top < len(d.preview.plain)/2 || !strings.HasPrefix(d.preview.plain[d.preview.top], "section") {
+		d.keys("j")
+	}
+	want, _, _ := strings.Cut(d.preview.plain[d.preview.top], ":")
+	for range 2 {
+		d.keys("z")
+		if got := d.preview.plain[d.preview.top]; !strings.Contains(got, want+":") {
+			t.Errorf("from the line of %s to %q", want, got)
+		}
+	}
+	if !d.reading {
+		t.Error("zoomed in the preview, the focus is in the list after it")
+	}
+	d.keys("tab", "f9", "f9")
+	if d.reading {
+		t.Error("zoomed from the list, the focus is in the preview after it")
+	}
+}
+
+// What is folded under a call is unfolded with it; what has nothing folded says so.
+func TestFoldingACall(t *testing.T) {
+	b := fake()
+	b.Preview = func(_ context.Context, p Place, e Extent) (*Preview, error) {
+		page := &Preview{Total: 3}
+		texts := [][2]string{{"reply · 10:00 · call", "reply · 10:00 · call"}, {"… 9 more lines", "all of the output"}, {"prompt · 10:01 · short", "prompt · 10:01 · short"}}
+		for i, text := range texts {
+			open, _ := e.Unfolded(i)
+			page.Entries = append(page.Entries, Entry{Place: p, Index: i, Number: i + 1, Result: i == 1, Open: open})
+			page.Lines = append(page.Lines, Line{text[map[bool]int{true: 1}[open]], i})
+		}
+		return page, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
+	d.keys("tab")
+	d.preview.entry = 0
+	for _, step := range []struct{ key, want string }{{"o", "all of the output"}, {"", "o fold"}, {"o", "… 9 more lines"}, {"", "o unfold"}} {
+		if d.keys(step.key); !strings.Contains(plainScreen(d.Model), step.want) {
+			t.Errorf("after %q no %q:\n%s", step.key, step.want, plainScreen(d.Model))
+		}
+	}
+	d.preview.entry = 2
+	if d.keys("o"); !strings.Contains(plainScreen(d.Model), "nothing to unfold here") || d.preview.reading().Open {
+		t.Errorf("nothing is folded, and nothing says so:\n%s", plainScreen(d.Model))
+	}
+}
+
+// The head of the entry that is read stays on the screen, with its date.
+func TestHeadOfTheEntry(t *testing.T) {
+	b := fake()
+	b.Preview = func(_ context.Context, p Place, e Extent) (*Preview, error) {
+		page := &Preview{Total: 1, Entries: []Entry{{Place: p, Number: 1, Time: noon}}, Lines: []Line{{"reply · 12:00 · e0", 0}}}
+		for i := range 100 {
+			page.Lines = append(page.Lines, Line{fmt.Sprint("line ", i), 0})
+		}
+		return page, nil
+	}
+	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
+	d.keys("tab", "pgdown")
+	lines, _ := d.screen()
+	y := d.layout().preview.y
+	if got := ansi.Strip(lines[y]); !strings.Contains(got, "reply · 12:00 · e0 · 2026-03-20") {
+		t.Errorf("the first line of the preview is %q", got)
+	}
+}
+
+// A list without sessions says why, and which key shows others.
+func TestNoSessions(t *testing.T) {
+	for _, test := range []struct {
+		indexed int
+		here    bool
+		want    string
+	}{
+		{10, true, "No sessions of ~/empty or below; F6 shows all 10."},
+		{0, false, "There are no session files in ~/.pi."},
+	} {
+		b := fake()
+		b.Sessions = func(context.Context, sessions.Request) (*sessions.Response, error) {
+			return &sessions.Response{Index: query.IndexState{Files: test.indexed}}, nil
+		}
+		d := drive(t, Options{Backend: b, WorkDir: "/home/u/empty", Dirs: []string{"/home/u/.pi"}, Here: test.here}, 80, 24)
+		if screen := plainScreen(d.Model); !strings.Contains(screen, test.want) {
+			t.Errorf("want %q:\n%s", test.want, screen)
 		}
 	}
 }

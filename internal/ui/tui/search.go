@@ -27,6 +27,7 @@ type searching struct {
 	totalAny   int
 	exact      bool
 	sessions   int // that exist, or that are shown
+	indexed    int // sessions
 	more       bool
 	took       time.Duration
 	notice     string // what was searched literally
@@ -137,7 +138,7 @@ func (m *Model) searched(msg searchedMsg) tea.Cmd {
 		for _, l := range msg.list.Sessions {
 			groups = append(groups, group{SessionHit: l.SessionHit})
 		}
-		s.sessions, s.total, s.totalAny, s.exact = msg.list.Total, 0, 0, true
+		s.sessions, s.indexed, s.total, s.totalAny, s.exact = msg.list.Total, msg.list.Index.Files, 0, 0, true
 		s.more = len(groups) < msg.list.Total
 		s.generation = msg.list.Index.Generation
 	default:
@@ -256,7 +257,9 @@ func (m *Model) previewed(msg previewMsg) tea.Cmd {
 	switch {
 	case msg.err == nil:
 		newer := p.page != nil && msg.generation != p.have.generation
-		if p.loaded(msg.request, msg.page); newer && msg.request == p.want {
+		p.loaded(msg.request, msg.page)
+		m.folded()
+		if newer && msg.request == p.want {
 			return tea.Batch(m.refind(), m.loadMore())
 		}
 	case msg.request == p.want && !cancelled:

@@ -129,3 +129,27 @@ func (m *Model) elsewhere() string {
 
 // maxFilter is the width of a filter in a sentence.
 const maxFilter = 32
+
+// noSessions says why the list without a query is empty.
+func (m *Model) noSessions() string {
+	in := func(dirs ...string) string {
+		var list []string
+		for _, d := range dirs {
+			list = append(list, terminal.Clean(human.Path(d, m.options.Home)))
+		}
+		return strings.Join(list, " or ")
+	}
+	switch n := m.search.indexed; {
+	case n == 0 && len(m.options.Dirs) > 0:
+		return "There are no session files in " + in(m.options.Dirs...) + "."
+	case n == 0:
+		return "There are no sessions yet."
+	case m.toggles.here:
+		text := "No sessions of " + in(m.options.WorkDir) + " or below"
+		if h := m.hint("here", ""); h.Enabled() {
+			text += "; " + h.Help().Key + " shows all " + human.Number(n)
+		}
+		return text + "."
+	}
+	return "None of the " + human.Number(m.search.indexed) + " sessions passes the filters."
+}

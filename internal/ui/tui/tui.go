@@ -40,7 +40,8 @@ type Options struct {
 	History string        // path of the file with earlier queries; "" for none
 	Home    string        // shown as ~; "" when there is none
 	WorkDir string
-	Here    bool // begin with the sessions of WorkDir
+	Dirs    []string // with the session files
+	Here    bool     // begin with the sessions of WorkDir
 	Now     func() time.Time
 
 	Formats []string        // of Backend.Export, the usual one first
@@ -132,10 +133,12 @@ type Line struct {
 // Entry is an entry of a conversation.
 type Entry struct {
 	Place
-	Index  int   // in the file
-	Number int   // in the conversation, from 1
-	Open   bool  // nothing of it is folded
-	Large  int64 // its size, if it is too large to be unfolded
+	Index  int       // in the file
+	Number int       // in the conversation, from 1
+	Time   time.Time // zero if it is not known
+	Result bool      // it answers a call of the last entry that is no result
+	Open   bool      // nothing of it is folded
+	Large  int64     // its size, if it is too large to be unfolded
 }
 
 // Found is an entry with matches of a text.

@@ -146,7 +146,7 @@ func (m *Model) list(v view, width, height int) []string {
 	case s.noWord != "":
 		text = []string{s.noWord}
 	case s.shown == "":
-		text = []string{"There are no sessions yet."}
+		text = []string{m.noSessions()}
 	default:
 		text = append(text, "Nothing found in "+string(m.scope())+".")
 		if s.why != "" {
