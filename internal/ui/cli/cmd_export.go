@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,10 +90,11 @@ func (o *exportOptions) check() error {
 		o.format = "html"
 	}
 	if o.format == "" {
-		o.format = exportFormats[0]
-		if ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), "."); slices.Contains(exportFormats, ext) {
-			o.format = ext
+		ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+		if ext != "" && !slices.Contains(exportFormats, ext) {
+			return usagef("name the format with --format, or end the name in one of "+strings.Join(exportFormats, ", "), "no format has the extension .%s", ext)
 		}
+		o.format = cmp.Or(ext, exportFormats[0])
 	}
 	switch {
 	case o.view && o.output == "-":

@@ -84,6 +84,18 @@ func keyNames() []string {
 	return names
 }
 
+// keyName returns the name of a key that may be written as shells and editors do: C-g, ^G
+// or M-s.
+func keyName(key string) string {
+	key = strings.ToLower(key)
+	for _, form := range []struct{ prefix, name string }{{"c-", "ctrl-"}, {"^", "ctrl-"}, {"m-", "alt-"}} {
+		if letter, ok := strings.CutPrefix(key, form.prefix); ok && len(letter) == 1 {
+			return form.name + letter
+		}
+	}
+	return key
+}
+
 func newInitCommand(a *App) *cobra.Command {
 	var names []string
 	for _, b := range keyBindings {
@@ -110,7 +122,7 @@ eval "$(pigrep init bash --key alt-m)"`,
 			if i < 0 {
 				return usagef("", "unknown shell %q: use one of %s", args[0], strings.Join(names, ", "))
 			}
-			key = strings.ToLower(key)
+			key = keyName(key)
 			if !slices.Contains(keyNames(), key) {
 				return usagef("keys that work: alt- and any letter, ctrl- and one of "+strings.Join(strings.Split(ctrlLetters, ""), " "),
 					"--key: shells cannot bind %q", key)

@@ -46,7 +46,7 @@ type flagGroup string
 const (
 	groupCommand flagGroup = "Flags"
 	groupFilter  flagGroup = "Filters"
-	groupWhere   flagGroup = "Where"
+	groupWhere   flagGroup = "Files"
 	groupAnswer  flagGroup = "Answer"
 	groupOutput  flagGroup = "Output"
 )
