@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/index/segment"
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query/rank"
@@ -34,7 +35,19 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 		return nil
 	}
 	if resp.TotalAny == 0 {
-		resp.Warnings = append(resp.Warnings, UnknownProjects(in.Reader.Summaries(), req.projects(in.Plan.Query.Fields))...)
+		fields := in.Plan.Query.Fields
+		resp.Warnings = append(resp.Warnings, UnknownProjects(in.Reader.Summaries(), named("project", req.Projects, fields))...)
+		for _, x := range []struct {
+			name   string
+			field  segment.Field
+			values []string
+		}{{"role", segment.FieldRole, req.Roles}, {"tool", segment.FieldTool, req.Tools}} {
+			unknown, err := unknownKeywords(in.Reader, x.name, x.field, named(x.name, x.values, fields))
+			if err != nil {
+				return err
+			}
+			resp.Warnings = append(resp.Warnings, unknown...)
+		}
 	}
 	list, restrictions := in.Plan.Query.Root.Split()
 	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {

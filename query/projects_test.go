@@ -67,3 +67,21 @@ func TestSearchUnknownProject(t *testing.T) {
 		}
 	}
 }
+
+// An answer without hits says that there is no such tool or role, and which there are.
+func TestSearchUnknownKeywords(t *testing.T) {
+	l := shelf(t)
+	for _, c := range []struct {
+		req  Request
+		want []string
+	}{
+		{Request{Text: "auth", Spec: filter.Spec{Tools: []string{"bogus"}}}, []string{"no tool bogus; the tools are bash"}},
+		{Request{Text: "auth tool:bogus"}, []string{"no tool bogus; the tools are bash"}},
+		{Request{Text: "auth", Spec: filter.Spec{Roles: []string{"bogus"}}}, []string{"no role bogus; the roles are assistant, system, toolResult, user"}},
+		{Request{Text: "zorblaxq tool:Bash role:user"}, nil},
+	} {
+		if diff := cmp.Diff(c.want, l.search(c.req).Warnings); diff != "" {
+			t.Errorf("Search(%+v): warnings (-want +got):\n%s", c.req, diff)
+		}
+	}
+}
