@@ -45,6 +45,8 @@ type TouchRow struct {
 	Offset      int64        `json:"offset"`
 	Tool        string       `json:"tool,omitempty"` // absent when a summary lists the file
 	Status      string       `json:"status"`         // ok, error, none; "summary"
+
+	Title string `json:"-"` // of the session
 }
 
 // FileTable is the answer of Files: rows by file, or with a path its history.
@@ -135,7 +137,7 @@ func (c *fileCounter) touch(f *file, name string, ms, offset int64) TouchRow {
 		c.outline, c.unread = c.x.r.Outline(f.File, nil)
 	}
 	return TouchRow{
-		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), CWD: f.CWD,
+		Type: "touch", Path: strings.Clone(name), Timestamp: session.Time{Time: f.timeOf(ms)}, SessionPath: f.Path, SessionID: f.ID, SessionName: c.x.req.shown(f.Name), Title: c.x.req.shown(f.Title()), CWD: f.CWD,
 		EntryID: entryID(c.outline, offset), Offset: offset,
 	}
 }

@@ -20,7 +20,7 @@ until_shown "$chosen" 'code-0'
 # So do filters, and words that several sessions match.
 run 'clear; pigrep resume --since 2025-01-01; echo code-$?'
 until_shown '> ' 'Find the needle' '; filtered by after:2025-01-01'
-[[ $(screen) != *reply* && $(screen) != *'> after:'* ]] || fail 'entries instead of sessions'
+[[ $(screen) != *'▌ reply'* && $(screen) != *'▌ prompt'* && $(screen) != *'> after:'* ]] || fail 'entries instead of sessions'
 keys C-c
 until_shown 'code-130'
 run 'clear; pigrep resume haystack pademelon; echo code-$?'

@@ -85,7 +85,7 @@ func (t *text) ruleGroups(g *ruleGroups) error {
 			c.Indent = "  "
 			return c
 		}},
-		{column{Title: "SESSION", Width: t.idWidth(), Whole: true}, func(r *row) cell { return t.idCell(r.SessionID, r.SessionPath) }},
+		{column{Title: "ENTRY", Width: t.idWidth() + 9, Whole: true}, func(r *row) cell { return t.entryCell(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }},
 		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},
 	}

@@ -120,7 +120,9 @@ func NewCommandsAudit(t *audit.CommandTable, limit int, look Look) *Audit {
 func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audit {
 	a := &Audit{command: "tools files", Coverage: &t.Coverage, Warnings: fixed(t.Warnings), State: t.Index}
 	if history {
-		a.table = touchSheet(limited(t.Touches, limit), look)
+		rows := limited(t.Touches, limit)
+		a.table = touchSheet(rows, look)
+		a.write = func(t *text) (int, error) { return len(rows), t.touches(rows) }
 		a.last = latest(t.Touches, func(r *audit.TouchRow) time.Time { return r.Timestamp.Time })
 		a.closing = func(rows int) string {
 			if rows == 0 {
@@ -149,22 +151,6 @@ func NewFilesAudit(t *audit.FileTable, history bool, limit int, look Look) *Audi
 	return a
 }
 
-func touchSheet(rows []audit.TouchRow, look Look) table {
-	type row = audit.TouchRow
-	columns := []sheetColumn[row]{
-		{column{Name: "timestamp", Title: "TIME"}, func(r *row) cell { return look.timeCell(r.Timestamp.Time) }},
-		{column{Name: "action", Title: "ACTION"}, func(r *row) cell { return textCell(r.Action) }},
-		{column{Name: "status", Title: "STATUS"}, func(r *row) cell { return textCell(r.Status) }},
-		{column{Name: "path", Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return look.pathCell(r.Path) }},
-		{column{Name: "tool", Title: "TOOL"}, func(r *row) cell { return textCell(r.Tool) }},
-		{column{Name: "session path"}, func(r *row) cell { return textCell(r.SessionPath) }},
-		{column{Name: "session id", Title: "SESSION"}, func(r *row) cell { return look.idCell(r.SessionID, r.SessionPath) }},
-		{column{Name: "working directory"}, func(r *row) cell { return textCell(r.CWD) }},
-		{column{Name: "offset"}, func(r *row) cell { return countCell(r.Offset) }},
-	}
-	return &sheet[row]{columns: columns, rows: listed(rows), finish: func(t *row, r *sheetRow) { alarm(r, t.Status) }}
-}
-
 // alarm colours the row of a failed call.
 func alarm(r *sheetRow, status string) {
 	if status == "error" {
@@ -182,4 +168,12 @@ func (l Look) idCell(id, path string) cell {
 		handle = l.ShortID(handle)
 	}
 	return cell{Text: handle, Plain: id}
+}
+
+// entryCell is an entry as show takes it: its session, and in it an id or an offset.
+func (l Look) entryCell(id, path, entry string, offset int64) cell {
+	if entry == "" {
+		entry = "@" + strconv.FormatInt(offset, 10)
+	}
+	return textCell(l.idCell(id, path).Text + ":" + entry)
 }

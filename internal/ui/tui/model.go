@@ -118,7 +118,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return m.selected()
+		return tea.Batch(m.arranged(), m.searchMore())
 	case tea.BackgroundColorMsg:
 		m.styles = newStyles(msg.IsDark(), m.options.Colors)
 	case tea.KeyPressMsg:

@@ -86,7 +86,7 @@ func (m *Model) zoom() tea.Cmd {
 		m.panes.zoom = false
 		m.say("there is nothing to read")
 	}
-	return m.showPreview()
+	return m.arranged()
 }
 
 // hidePreview leaves the list alone on the screen, or shows the preview again.
@@ -95,7 +95,7 @@ func (m *Model) hidePreview() tea.Cmd {
 	if m.panes.hide {
 		m.reading, m.finding = false, false
 	}
-	return m.showPreview()
+	return m.arranged()
 }
 
 // nextSide moves the preview to another side of the list.
@@ -103,8 +103,13 @@ func (m *Model) nextSide() tea.Cmd {
 	m.panes.side = (m.panes.side + 1) % sides
 	m.panes.hide, m.panes.zoom = false, false
 	m.say("preview %s", sideNames[m.panes.side])
-	return m.showPreview()
+	return m.arranged()
 }
+
+// arranged follows a new arrangement of the screen. All of it is drawn again: what moved by a
+// few lines would be scrolled there, and a terminal that changes its size meanwhile may end
+// up with other lines than the program knows of.
+func (m *Model) arranged() tea.Cmd { return tea.Batch(m.showPreview(), tea.ClearScreen) }
 
 func (m *Model) nextEntry(n int) tea.Cmd {
 	if m.preview.nextEntry(n) {
