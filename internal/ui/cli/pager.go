@@ -19,6 +19,7 @@ import (
 const (
 	envPager     = "PIGREP_PAGER"
 	defaultPager = "less"
+	noPager      = "cat" // as a pager, it is none
 )
 
 // pagerOptions are the flags of commands with long output.
@@ -33,19 +34,25 @@ func (a *App) takesPager(o *pagerOptions) bool {
 	return !o.noPager && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
+// pagerName returns the pager that is wanted, and the variable that names it, if one does.
+func (a *App) pagerName() (command, from string) {
+	command = defaultPager
+	for _, name := range []string{"PAGER", envPager} {
+		if v := strings.TrimSpace(a.Getenv(name)); v != "" {
+			command, from = v, name
+		}
+	}
+	return command, from
+}
+
 // pagerCommand returns the command of the pager, "" for none. A pager that the user named
 // and that is not installed is reported.
 func (a *App) pagerCommand(o *pagerOptions) string {
 	if !a.takesPager(o) {
 		return ""
 	}
-	command, from := defaultPager, ""
-	for _, name := range []string{"PAGER", envPager} {
-		if v := strings.TrimSpace(a.Getenv(name)); v != "" {
-			command, from = v, name
-		}
-	}
-	if command == "cat" {
+	command, from := a.pagerName()
+	if command == noPager {
 		return ""
 	}
 	program := strings.Fields(command)[0]

@@ -225,6 +225,12 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 		return readProblem(ctx, look.Print(s))
 	}
 	command := a.pagerCommand(&pagerOptions{})
+	if name, _ := a.pagerName(); command == "" && name != noPager {
+		if _, err := a.LookPath(defaultPager); err != nil {
+			return fmt.Errorf("no pager: neither %s nor %s was found", name, defaultPager)
+		}
+		command = defaultPager
+	}
 	switch command {
 	case "": // without a pager the output would vanish immediately
 		if err := write(); err != nil {

@@ -38,6 +38,13 @@ func (v view) keyHelp(width int) bubbles.Model {
 	return h
 }
 
+// signs are what the screen shows beside texts.
+var signs = KeyGroup{Title: "Signs", Rows: []KeyRow{
+	{Keys: "✗", Help: "failed: an error, or a command that ended with one"},
+	{Keys: "▶", Help: "the hit"},
+	{Keys: "▎", Help: "the entry that is read"},
+}}
+
 // keyColumn is the most that the keys of an action take of a line of help.
 const keyColumn = 26
 

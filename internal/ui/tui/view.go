@@ -53,7 +53,7 @@ func (m *Model) screen() (lines []string, cursor *tea.Position) {
 	body := m.height - 1
 	switch {
 	case m.help != nil:
-		lines = m.help.render(v, keyGroups(m.keys), m.width, body)
+		lines = m.help.render(v, append(keyGroups(m.keys), signs), m.width, body)
 	case m.menu != nil:
 		var x int
 		lines, x = m.menu.render(v, m.width, body)
