@@ -38,11 +38,14 @@ func openBrowser(t *testing.T) *browser {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	b := &browser{Context: ctx, t: t}
-	b.run(chromedp.Navigate("about:blank"))
+	// Chromium starts with a context that has no deadline: a browser lives as long as
+	// the context of its first action.
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel = context.WithTimeout(ctx, 120*time.Second)
 	t.Cleanup(cancel)
-	b.Context = ctx
+	b := &browser{Context: ctx, t: t}
 	err := chromedp.Listen(ctx, func(event any) {
 		switch e := event.(type) {
 		case *network.EventRequestWillBeSent:
