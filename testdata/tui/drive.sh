@@ -7,62 +7,14 @@
 # PIGREP is the program, SESSIONS a directory of session files of which
 # needle.jsonl has its working directory. Needs tmux. Ends with 1 at the first
 # thing that is not as it should be, and shows the screen.
-set -euo pipefail
-pigrep=$1 sessions=$2
-
-work=$(mktemp -d)
-tm() { tmux -L "pigrep-$$" -f /dev/null "$@"; }
-trap 'tm kill-server 2>/dev/null || true; rm -rf "$work"' EXIT
-
-mkdir -p "$work/bin" "$work/home/project" "$work/sessions"
-cp -R "$sessions/." "$work/sessions"
-sed -i.bak "s|@PROJECT@|$work/home/project|" "$work/sessions/needle.jsonl"
-rm -f "$work/sessions/needle.jsonl.bak"
-touch -t 202601010000 "$work/sessions/needle.jsonl" # another pi is not suspected in it
-cp "$pigrep" "$work/bin/pigrep"
+. "$(dirname "$0")/common.sh"
 cat >"$work/bin/pi" <<'PI'
 #!/bin/sh
 { pwd; for arg in "$@"; do printf '%s\n' "$arg"; done; } >"$PI_RECORD"
 PI
-chmod +x "$work/bin/pi"
+export PI_RECORD=$work/record EDITOR=cat PAGER=cat
+unset PI_CODING_AGENT_SESSION_DIR # --session-dir names it
 
-export PI_RECORD=$work/record HOME=$work/home XDG_STATE_HOME=$work/state XDG_CACHE_HOME=$work/cache PIGREP_INDEX_DIR=$work/index
-export PATH=$work/bin:$PATH PS1='ready> ' TERM=xterm-256color EDITOR=cat PAGER=cat PIGREP_PAGER=
-unset NO_COLOR PIGREP_CONFIG 2>/dev/null || true
-
-screen() { tm capture-pane -p; }
-fail() {
-	echo "$1" >&2
-	echo "--- screen" >&2
-	screen >&2
-	exit 1
-}
-# until_shown TEXT...: wait for all of them on one screen.
-until_shown() {
-	for _ in $(seq 400); do
-		local now missing=
-		now=$(screen)
-		for text in "$@"; do [[ $now == *"$text"* ]] || missing=$text; done
-		[[ -n $missing ]] || return 0
-		sleep 0.05
-	done
-	fail "waited in vain for: $missing"
-}
-# until_gone TEXT: wait until it is on the screen no more.
-until_gone() {
-	for _ in $(seq 400); do
-		[[ $(screen) == *"$1"* ]] || return 0
-		sleep 0.05
-	done
-	fail "waited in vain for this to go: $1"
-}
-keys() { tm send-keys "$@"; }
-type_() { tm send-keys -l "$1"; }
-run() {
-	keys C-l
-	type_ "$1"
-	keys Enter
-}
 # restored: the shell has the terminal again, and what is typed is echoed.
 restored() {
 	until_shown 'ready>'
@@ -74,8 +26,7 @@ restored() {
 }
 
 cd "$work/home/project" # where exports go
-tm new-session -d -x 80 -y 24 "env PS1='ready> ' bash --norc --noprofile -i"
-until_shown 'ready>'
+bash_terminal 80 24
 
 # A first run: it builds the index, then shows what is there.
 run "pigrep tui --session-dir $work/sessions"

@@ -40,28 +40,24 @@ func TestTerminalSizes(t *testing.T) {
 	}
 }
 
-// The key bindings of `pigrep init` work in the shells they are for.
-func TestKeyBindings(t *testing.T) {
+// drivenInShells runs a script once in each shell.
+func drivenInShells(t *testing.T, script string) {
+	t.Helper()
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			testkit.Program(t, shell)
-			driven(t, "shell.sh", shell)
+			driven(t, script, shell)
 		})
 	}
 }
 
+// The key bindings of `pigrep init` work in the shells they are for.
+func TestKeyBindings(t *testing.T) { drivenInShells(t, "shell.sh") }
+
 // Completion works in shells that have loaded nothing else, such as bash without the package
 // bash-completion.
-func TestCompletion(t *testing.T) {
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			testkit.Program(t, shell)
-			driven(t, "complete.sh", shell)
-		})
-	}
-}
+func TestCompletion(t *testing.T) { drivenInShells(t, "complete.sh") }
 
 // The session to resume is chosen in the terminal interface.
 func TestChooseToResume(t *testing.T) {
