@@ -30,6 +30,7 @@ type tuiBackend struct {
 	location *location
 	index    *live.Index
 	context  context.Context // of the run
+	links    *terminal.Links // in the preview; nil for none
 	behind   atomic.Bool     // this process does not follow the session files; see current
 }
 
@@ -130,31 +131,33 @@ func (b *tuiBackend) hits(ctx context.Context, req query.Request) (n query.Count
 	return query.Count(ctx, x.reader, b.location.agents, disk{}, req)
 }
 
-// target opens the session and the entry of a place.
-func (b *tuiBackend) target(x *snapshot, p tui.Place) (*target, error) {
-	t, err := openTarget(b.app, x, p.Path, "")
-	if err != nil || p.EntryID == "" && p.Line == 0 {
-		return t, err
+// openPlace opens the session of a place in the newest generation, and finds its entry.
+// The caller calls done.
+func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot, t *target, done func(), err error) {
+	x, give, err := b.open()
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	t.entry = t.Record.NodeAt(p.Offset)
-	if t.entry < 0 || t.Record.Nodes[t.entry].ID != p.EntryID {
-		t.entry = t.Tree.Find(p.EntryID)
+	if t, err = openTarget(b.app, x, p.Path, ""); err != nil {
+		give()
+		return nil, nil, nil, err
 	}
-	return t, nil
+	if p.EntryID != "" || p.Line > 0 {
+		t.entry = t.Record.NodeAt(p.Offset)
+		if t.entry < 0 || t.Record.Nodes[t.entry].ID != p.EntryID {
+			t.entry = t.Tree.Find(p.EntryID)
+		}
+	}
+	return x, t, func() { t.Close(); give() }, nil
 }
 
 // resume builds the same command as `pigrep resume`.
 func (b *tuiBackend) resume(_ context.Context, p tui.Place, how tui.How) (*tui.Resume, error) {
-	x, give, err := b.open()
+	x, t, done, err := b.openPlace(p)
 	if err != nil {
 		return nil, err
 	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
+	defer done()
 	o := b.options.how
 	o.exec = how.Run && !b.options.print
 	if how.Dir != "" {
@@ -192,16 +195,11 @@ const uiPager = "less -+F -+X '+/^" + printer.FocusMark + "'"
 
 // show shows the conversation of the entry in a pager.
 func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
-	x, give, err := b.open()
+	x, t, done, err := b.openPlace(p)
 	if err != nil {
 		return err
 	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
+	defer done()
 	ctx, a := b.context, b.borrow(in, out)
 	write := func() error {
 		facts, err := t.facts(ctx, a, x)
@@ -225,7 +223,7 @@ func (b *tuiBackend) show(p tui.Place, in io.Reader, out io.Writer) error {
 		return readProblem(ctx, look.Print(s))
 	}
 	command := a.pagerCommand(&pagerOptions{})
-	if name, _ := a.pagerName(); command == "" && name != noPager {
+	if name, _ := a.pagerName(); command == "" && name != noPager { // it is not installed
 		if _, err := a.LookPath(defaultPager); err != nil {
 			return fmt.Errorf("no pager: neither %s nor %s was found", name, defaultPager)
 		}

@@ -20,16 +20,11 @@ import (
 
 // export writes a session to a new file in the working directory.
 func (b *tuiBackend) export(ctx context.Context, p tui.Place, format string) (_ string, err error) {
-	x, give, err := b.open()
+	x, t, done, err := b.openPlace(tui.Place{Path: p.Path})
 	if err != nil {
 		return "", err
 	}
-	defer give()
-	t, err := b.target(x, tui.Place{Path: p.Path})
-	if err != nil {
-		return "", err
-	}
-	defer t.Close()
+	defer done()
 	title := query.Describe(&t.Record.Summary, nil).Title
 	name := exportName(title, t.shortID(session.Handle(t.Record.ID, t.Record.Path)))
 	path, err := newFile(b.app.WorkDir, name, "."+format)

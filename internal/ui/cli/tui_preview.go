@@ -29,16 +29,11 @@ const (
 
 // preview renders the entries around one.
 func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent) (*tui.Preview, error) {
-	x, give, err := b.open()
+	x, t, done, err := b.openPlace(p)
 	if err != nil {
 		return nil, err
 	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
+	defer done()
 	branch := t.Tree.Path()
 	anchor := t.entry
 	switch {
@@ -84,7 +79,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 		return nil, indexProblem(err)
 	}
 	s.Entries = timed(readEntries(ctx, t, branch[from:to], nil).all, page.Entries)
-	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.app.links})
+	lines, err := s.Lines(printer.Look{Width: extent.Width, Colour: true, Now: b.app.Now(), Home: b.app.Home, Links: b.links})
 	if err != nil {
 		return nil, readProblem(ctx, err)
 	}
@@ -146,16 +141,11 @@ const maxCalls = 1000
 
 // count counts the matches of a text in the entries of a session.
 func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in scope.Scope) ([]tui.Found, error) {
-	x, give, err := b.open()
+	x, t, done, err := b.openPlace(p)
 	if err != nil {
 		return nil, err
 	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
+	defer done()
 	input := grep.Input{Adapter: x.agents, Source: disk{}, Files: []grep.File{{Path: t.Record.Path}}}
 	if t.index >= 0 {
 		known := &x.reader.Summaries()[t.index]
@@ -188,16 +178,11 @@ func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in sco
 
 // text returns the text of an entry, as in the file.
 func (b *tuiBackend) text(ctx context.Context, p tui.Place) (string, error) {
-	x, give, err := b.open()
+	_, t, done, err := b.openPlace(p)
 	if err != nil {
 		return "", err
 	}
-	defer give()
-	t, err := b.target(x, p)
-	if err != nil {
-		return "", err
-	}
-	defer t.Close()
+	defer done()
 	if t.entry < 0 {
 		return "", readProblem(ctx, entry.ErrChanged)
 	}

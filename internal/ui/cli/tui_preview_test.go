@@ -42,11 +42,7 @@ func TestPreviewCounts(t *testing.T) {
 					t.Fatalf("%s: %v", s, err)
 				}
 				want := make(map[int]int)
-				x, give, err := b.open()
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, err := b.target(x, p)
+				_, c, done, err := b.openPlace(p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -59,8 +55,7 @@ func TestPreviewCounts(t *testing.T) {
 						want[i] = n
 					}
 				}
-				c.Close()
-				give()
+				done()
 				for _, f := range got {
 					if f.Matches != want[f.Entry] {
 						t.Errorf("%s entry %d: %d matches of %q, a scan finds %d", s, f.Entry, f.Matches, text, want[f.Entry])

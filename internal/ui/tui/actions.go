@@ -49,6 +49,10 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 	m.asking = false
 	moved, isMoved := errors.AsType[*MovedError](msg.err)
 	switch {
+	case isMoved && !msg.Run && msg.Dir == "" && len(moved.Dirs) > 0:
+		how := msg.How
+		how.Dir = moved.Dirs[0]
+		return m.planResume(msg.Place, how)
 	case isMoved:
 		m.chooseDir(msg, moved)
 		return nil
@@ -56,7 +60,11 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 		m.complain(msg.err)
 		return nil
 	case !msg.Run:
-		return m.copyText(msg.resume.Command, msg.resume.Command)
+		what := msg.resume.Command
+		if msg.Dir != "" {
+			what += " (its own directory is gone)"
+		}
+		return m.copyText(msg.resume.Command, what)
 	case len(msg.resume.Warnings) > 0 && m.warned != msg.Place && !m.options.Print:
 		m.warned = msg.Place
 		m.say("%s; press Enter again to resume anyway", strings.Join(msg.resume.Warnings, "; "))
@@ -68,21 +76,21 @@ func (m *Model) resumed(msg resumeMsg) tea.Cmd {
 
 // chooseDir asks where a session continues whose directory is gone.
 func (m *Model) chooseDir(msg resumeMsg, moved *MovedError) {
-	var choices []choice
-	for _, dir := range moved.Dirs {
-		c := choice{label: terminal.Clean(human.Path(dir, m.options.Home)), value: dir}
-		if dir == m.options.WorkDir {
-			c.note = "the current directory"
-		}
-		choices = append(choices, c)
-	}
 	in := func(m *Model, dir string) tea.Cmd {
 		how := msg.How
 		how.Dir = dir
 		return m.planResume(msg.Place, how)
 	}
+	var choices []choice
+	for _, dir := range moved.Dirs {
+		c := choice{label: terminal.Clean(human.Path(dir, m.options.Home)), do: func(m *Model) tea.Cmd { return in(m, dir) }}
+		if dir == m.options.WorkDir {
+			c.note = "the current directory"
+		}
+		choices = append(choices, c)
+	}
 	gone := terminal.Clean(human.Path(moved.Dir, m.options.Home))
-	menu := newMenu(gone+" is gone; continue a copy in", "type a directory", choices, func(m *Model, c choice) tea.Cmd { return in(m, c.value) })
+	menu := newMenu(gone+" is gone; continue a copy in", "type a directory", choices)
 	menu.typed = in
 	m.setMenu(menu)
 }

@@ -26,8 +26,7 @@ func (m *Model) markSession() tea.Cmd {
 		return nil
 	}
 	m.results.nextSession()
-	m.moved = true
-	return m.selected()
+	return m.selectedByUser()
 }
 
 // markOf returns the index of a session among those that are marked, or -1.
@@ -57,66 +56,66 @@ func (m *Model) chosen() []Place {
 	return nil
 }
 
-// openActions shows a menu of all that can be done.
-func (m *Model) openActions() tea.Cmd {
+// openMenuOf shows a menu of what can be done with the chosen sessions, if there are any.
+func (m *Model) openMenuOf(menu func(chosen []Place) *menu) tea.Cmd {
 	chosen := m.chosen()
 	if len(chosen) == 0 {
 		m.say("no session is selected")
 		return nil
 	}
+	m.setMenu(menu(chosen))
+	return nil
+}
+
+func (m *Model) openActions() tea.Cmd { return m.openMenuOf(m.actionMenu) }
+
+// actionMenu returns the menu of all actions. Those that do not apply are in it too, so that
+// each has its place.
+func (m *Model) actionMenu(chosen []Place) *menu {
 	what := "the session"
 	if len(m.marked) > 0 {
 		what = human.Plural(len(chosen), "marked session", "marked sessions")
 	}
 	var choices []choice
-	var actions []func(*Model) tea.Cmd
-	add := func(name, label string, do func(*Model) tea.Cmd) {
-		c := choice{label: label, value: fmt.Sprint(len(actions))}
+	add := func(name, label, off string, do func(*Model) tea.Cmd) {
+		c := choice{label: label, off: off, do: do}
 		if i := slices.IndexFunc(m.keys, func(b binding) bool { return b.name == name && name != "" && len(b.keys) > 0 }); i >= 0 {
 			c.note = keyName(m.keys[i].keys[0])
 		}
-		choices, actions = append(choices, c), append(actions, do)
+		choices = append(choices, c)
 	}
-	if p, ok := m.target(); ok && p.EntryID != "" {
-		add("", "copy the text of the entry", (*Model).copyEntry)
+	noSession, noEntry := "", ""
+	if p, ok := m.target(); !ok {
+		noSession, noEntry = "no session is selected", "no entry is selected"
+	} else if p.EntryID == "" {
+		noEntry = "no entry is selected"
 	}
-	add("", "copy the command that resumes the session", (*Model).copyCommand)
-	add("", "copy the path of "+what, func(m *Model) tea.Cmd { return m.copyAll(chosen, "path", func(p Place) string { return p.Path }) })
-	add("", "copy the id of "+what, func(m *Model) tea.Cmd { return m.copyAll(chosen, "id", func(p Place) string { return p.ID }) })
+	add("", "copy the text of the entry", noEntry, (*Model).copyEntry)
+	add("", "copy the command that resumes the session", noSession, (*Model).copyCommand)
+	add("", "copy the path of "+what, "", func(m *Model) tea.Cmd { return m.copyAll(chosen, "path", func(p Place) string { return p.Path }) })
+	add("", "copy the id of "+what, "", func(m *Model) tea.Cmd { return m.copyAll(chosen, "id", func(p Place) string { return p.ID }) })
 	for _, f := range m.options.Formats {
-		add("", "export "+what+" as "+f, func(m *Model) tea.Cmd { return m.export(chosen, f) })
+		add("", "export "+what+" as "+f, "", func(m *Model) tea.Cmd { return m.export(chosen, f) })
 	}
-	add("pager", "read the conversation in a pager", (*Model).showInPager)
-	add("editor", "open the session file in an editor", (*Model).edit)
-	add("mark-session", "mark the session, or unmark it", (*Model).markSession)
-	add("unfold-all", "unfold everything in the preview, or fold it", (*Model).toggleAll)
-	add("zoom", "preview on the whole screen, and back", (*Model).zoom)
-	add("hide-preview", "hide the preview, or show it", (*Model).hidePreview)
-	add("layout", "preview beside the list, below it, or where there is room", (*Model).nextSide)
-	m.setMenu(newMenu("do", "", choices, func(m *Model, c choice) tea.Cmd {
-		var i int
-		if _, err := fmt.Sscan(c.value, &i); err != nil {
-			return nil
-		}
-		return actions[i](m)
-	}))
-	return nil
+	add("pager", "read the conversation in a pager", noSession, (*Model).showInPager)
+	add("editor", "open the session file in an editor", noSession, (*Model).edit)
+	add("mark-session", "mark the session, or unmark it", noSession, (*Model).markSession)
+	add("unfold-all", "unfold everything in the preview, or fold it", noSession, (*Model).toggleAll)
+	add("zoom", "preview on the whole screen, and back", noSession, (*Model).zoom)
+	add("hide-preview", "hide the preview, or show it", "", (*Model).hidePreview)
+	add("layout", "preview beside the list, below it, or where there is room", "", (*Model).nextSide)
+	return newMenu("do", "", choices)
 }
 
-// openExport shows a menu of the formats.
-func (m *Model) openExport() tea.Cmd {
-	chosen := m.chosen()
-	if len(chosen) == 0 {
-		m.say("no session is selected")
-		return nil
-	}
+func (m *Model) openExport() tea.Cmd { return m.openMenuOf(m.formatMenu) }
+
+// formatMenu returns the menu of export formats.
+func (m *Model) formatMenu(chosen []Place) *menu {
 	var choices []choice
 	for _, f := range m.options.Formats {
-		choices = append(choices, choice{label: f, value: f})
+		choices = append(choices, choice{label: f, do: func(m *Model) tea.Cmd { return m.export(chosen, f) }})
 	}
-	m.setMenu(newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices,
-		func(m *Model, c choice) tea.Cmd { return m.export(chosen, c.value) }))
-	return nil
+	return newMenu("export "+human.Plural(len(chosen), "session", "sessions")+" as", "", choices)
 }
 
 // exportedMsg is the end of an export.

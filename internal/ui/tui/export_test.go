@@ -31,6 +31,19 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// The menu of actions has all of them. Those that do not apply are dim, and say why.
+func TestActionsThatDoNotApply(t *testing.T) {
+	d := drive(t, Options{}, 120, 40)
+	d.keys("alt+x", "down")
+	if lines, _ := d.screen(); !strings.Contains(strings.Join(lines, "\n"), d.styles.dim.Render("copy the text of the entry")) {
+		t.Fatalf("while a session is selected, not an entry, the menu is\n%s", plainScreen(d.Model))
+	}
+	d.keys("copy the text", "enter")
+	if d.menu == nil || len(d.copies()) > 0 || !strings.Contains(plainScreen(d.Model), "no entry is selected") {
+		t.Errorf("Enter on an action that does not apply:\n%s", plainScreen(d.Model))
+	}
+}
+
 // A text that is longer than terminals take is only said to be copied if a program of the
 // system has it.
 func TestCopyOfALongText(t *testing.T) {

@@ -70,17 +70,26 @@ func (m *Model) facetsCame(msg facetsMsg) tea.Cmd {
 func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	var choices []choice
 	title := "filter"
-	if field == "" {
-		for _, f := range facetFields {
+	for _, f := range facetFields {
+		switch field {
+		case "":
 			value := strings.Join(syntax.FieldValues(m.query.text, f.field), ", ")
-			choices = append(choices, choice{label: f.label, note: terminal.Clean(value), on: value != "", value: f.field})
+			choices = append(choices, choice{label: f.label, note: terminal.Clean(value), on: value != "", value: f.field, do: func(m *Model) tea.Cmd {
+				m.setMenu(m.filterMenu(f.field, facets))
+				return m.countFacets(f.field, facets)
+			}})
+		case f.field:
+			title += " by " + f.label
 		}
 	}
 	for _, f := range facets {
 		if field != "" && f.Field != field {
 			continue
 		}
-		c := choice{label: terminal.Clean(f.Value), value: f.Field + ":" + f.Value, deep: field == ""}
+		c := choice{label: terminal.Clean(f.Value), value: f.Field + ":" + f.Value, deep: field == "", do: func(m *Model) tea.Cmd {
+			m.setFilter(f)
+			return nil
+		}}
 		if name, ok := dateNames[f.Value]; ok && f.Field == "after" {
 			c.note = name
 		} else if f.Count > 0 && m.isEmpty() {
@@ -91,11 +100,6 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 			c.label = f.Field + ":" + c.label
 		}
 		choices = append(choices, c)
-	}
-	for _, f := range facetFields {
-		if f.field == field {
-			title += " by " + f.label
-		}
 	}
 	facetOf := func(c choice) (sessions.Facet, bool) {
 		i := slices.IndexFunc(facets, func(f sessions.Facet) bool { return c.value == f.Field+":"+f.Value })
@@ -108,14 +112,7 @@ func (m *Model) filterMenu(field string, facets []sessions.Facet) *menu {
 	if facets == nil {
 		empty = reading
 	}
-	menu := newMenu(title, empty, choices, func(m *Model, c choice) tea.Cmd {
-		if f, ok := facetOf(c); ok {
-			m.setFilter(f)
-			return nil
-		}
-		m.setMenu(m.filterMenu(c.value, facets))
-		return m.countFacets(c.value, facets)
-	})
+	menu := newMenu(title, empty, choices)
 	menu.field = field
 	if field != "" {
 		menu.mark = func(m *Model, c choice) {

@@ -24,9 +24,9 @@ type finding struct {
 	known string  // the text that found is for
 	err   error
 
-	at, nth int // the current match: the nth one of found[at], from 0
-	mark    struct{ line, from int }
-	unseen  bool // the current match is in the text of the entry, but not on the screen
+	at, nth int   // the current match: the nth one of found[at], from 0
+	mark    *cell // where that is on the page; nil if only the text of the entry has it
+	unseen  bool  // the last match gone to was not on the page
 
 	running *job
 	asked   string // what the running job looks for
@@ -187,6 +187,37 @@ func (m *Model) goFound() tea.Cmd {
 	return m.loadMore()
 }
 
+// cell is the place on a page where a match begins.
+type cell struct{ line, from int }
+
+// matchCell returns where the current match is on the page; nil if its lines do not show it.
+func (p *preview) matchCell() *cell {
+	c := p.find.current()
+	if c == nil {
+		return nil
+	}
+	start, ok := p.starts[c.Entry]
+	if !ok {
+		return nil
+	}
+	end := p.end(c.Entry)
+	if p.isHeading(start) { // its matches are not counted
+		start++
+	}
+	var cells []cell
+	for i, spans := range p.spans(start, end, []string{p.find.text()}) {
+		for _, s := range spans {
+			if !s.rest {
+				cells = append(cells, cell{start + i, s.from})
+			}
+		}
+	}
+	if len(cells) == 0 {
+		return nil
+	}
+	return &cells[min(p.find.nth, len(cells)-1)]
+}
+
 // toFound scrolls to the current match.
 func (p *preview) toFound() {
 	c := p.find.current()
@@ -198,32 +229,14 @@ func (p *preview) toFound() {
 		return
 	}
 	p.entry = c.Entry
-	type place struct{ line, from int }
-	var places []place
-	end := p.end(c.Entry)
-	body := start
-	if p.isHeading(start) { // its matches are not counted
-		body++
-	}
-	for i, spans := range p.spans(body, end, []string{p.find.text()}) {
-		for _, s := range spans {
-			if !s.rest {
-				places = append(places, place{body + i, s.from})
-			}
-		}
-	}
 	if above, ok := p.starts[p.find.back.entry]; ok && p.find.fresh {
 		p.top = above + p.find.back.offset
 		p.clamp()
 	}
 	p.find.fresh = false
 	line := start
-	p.find.mark.line = -1
-	p.find.unseen = len(places) == 0
-	if len(places) > 0 {
-		at := places[min(p.find.nth, len(places)-1)]
-		line = at.line
-		p.find.mark = at
+	if p.find.unseen = p.find.mark == nil; !p.find.unseen {
+		line = p.find.mark.line
 	}
 	if line <= p.top || line >= p.top+p.height-1 { // the first line may be that of the head
 		p.top = line - p.height/3

@@ -271,7 +271,7 @@ func fake() Backend {
 		Resume: func(_ context.Context, p Place, how How) (*Resume, error) {
 			r := &Resume{Dir: "/home/u", Argv: []string{"pi", "--session", p.Path}, Command: "cd /home/u && pi --session " + p.Path}
 			if how.Dir != "" {
-				r.Dir, r.Argv[1] = how.Dir, "--fork"
+				r.Dir, r.Argv[1], r.Command = how.Dir, "--fork", "cd "+how.Dir+" && pi --fork "+p.Path
 				return r, nil
 			}
 			switch p.Path {

@@ -132,15 +132,15 @@ func (m *Model) remember() tea.Cmd {
 func (m *Model) openHistory() tea.Cmd {
 	var choices []choice
 	for _, q := range m.history.queries {
-		choices = append(choices, choice{label: q, value: q})
+		choices = append(choices, choice{label: q, do: func(m *Model) tea.Cmd {
+			m.query.set(q)
+			return nil
+		}})
 	}
 	empty := "there are no earlier queries"
 	if m.history.path == "" {
 		empty += "; this run keeps them in memory only (--no-history)"
 	}
-	m.setMenu(newMenu("earlier query", empty, choices, func(m *Model, c choice) tea.Cmd {
-		m.query.set(c.value)
-		return nil
-	}))
+	m.setMenu(newMenu("earlier query", empty, choices))
 	return nil
 }

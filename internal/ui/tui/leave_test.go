@@ -10,8 +10,9 @@ import (
 	"pigrep/scope"
 )
 
-// A match is marked in what was said, where it is counted, and not in the heading above. One
-// that only the source has, and not the screen, says so.
+// Matches are marked in what was said, where they are counted, and not in the heading above;
+// the current one differs from the others. One that only the source has, and not the screen,
+// says so.
 func TestFoundInTheText(t *testing.T) {
 	b := fake()
 	b.Preview = func(context.Context, Place, Extent) (*Preview, error) {
@@ -23,24 +24,29 @@ func TestFoundInTheText(t *testing.T) {
 	b.Find = func(_ context.Context, _ Place, text string, _ scope.Scope) ([]Found, error) {
 		return []Found{{0, strings.Count("my reply, a second reply\nin **bold**", text)}}, nil
 	}
+	look := newStyles(true, nil)
+	found, current := look.found.Render("reply"), look.current.Render("reply")
 	for _, test := range []struct {
-		keys       []string
-		label      string
-		line, from int
+		keys   []string
+		label  string
+		marked string
 	}{
-		{[]string{"reply", "enter"}, "1 of 2", 1, 5},
-		{[]string{"reply", "enter", "n"}, "2 of 2", 1, 21},
-		{[]string{"**bold", "enter"}, "1 of 1, in the source", -1, 0},
+		{[]string{"reply", "enter"}, "1 of 2", "  my " + current + ", a second " + found},
+		{[]string{"reply", "enter", "n"}, "2 of 2", "  my " + found + ", a second " + current},
+		{[]string{"**bold", "enter"}, "1 of 1, in the source", "  my reply, a second reply\n  in bold"},
 	} {
 		d := drive(t, Options{Backend: b, Query: "token"}, 120, 40)
 		d.keys("tab", "/")
 		d.keys(test.keys...)
-		f := &d.preview.find
-		if f.label() != test.label || f.mark.line != test.line || test.line >= 0 && f.mark.from != test.from {
-			t.Errorf("%v: %q, marked %+v; want %q on line %d, cell %d", test.keys, f.label(), f.mark, test.label, test.line, test.from)
+		if label := d.preview.find.label(); label != test.label {
+			t.Errorf("%v: %q, want %q", test.keys, label, test.label)
 		}
-		if head := d.preview.marked(view{styles: &d.styles}, 0, 1)[0]; head != "reply · 10:53 · 5e6f7a8b" {
-			t.Errorf("%v: the heading has a mark: %q", test.keys, head)
+		lines := d.preview.marked(view{styles: &d.styles}, 0, 3)
+		if lines[0] != "reply · 10:53 · 5e6f7a8b" {
+			t.Errorf("%v: the heading has a mark: %q", test.keys, lines[0])
+		}
+		if text := strings.Join(lines, "\n"); !strings.Contains(text, test.marked) {
+			t.Errorf("%v: no %q in %q", test.keys, test.marked, text)
 		}
 	}
 }

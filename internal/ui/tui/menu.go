@@ -13,7 +13,6 @@ type menu struct {
 	title   string
 	field   string // of filters
 	choices []choice
-	choose  func(m *Model, c choice) tea.Cmd    // the action of Enter, after the menu was closed
 	mark    func(m *Model, c choice)            // the action of Tab, which chooses several; nil for none
 	typed   func(m *Model, text string) tea.Cmd // takes a text that no choice has; nil: there must be one
 	back    func(m *Model) bool                 // the action of Esc; nil, or a result of false, closes the menu
@@ -34,12 +33,15 @@ type choice struct {
 	label string // cleaned
 	note  string
 	on    bool   // it applies already
-	value string // for choose
+	off   string // why it cannot be chosen now; "" if it can
 	deep  bool   // hidden until the list is narrowed
+	value string // of a filter: its field, or field:value
+
+	do func(*Model) tea.Cmd // the action of Enter, after the menu was closed
 }
 
-func newMenu(title, empty string, choices []choice, choose func(*Model, choice) tea.Cmd) *menu {
-	m := &menu{title: title, empty: empty, choices: choices, choose: choose}
+func newMenu(title, empty string, choices []choice) *menu {
+	m := &menu{title: title, empty: empty, choices: choices}
 	m.filter()
 	return m
 }
@@ -82,12 +84,17 @@ func (m *Model) choose() tea.Cmd {
 		m.setMenu(nil)
 		return menu.typed(m, menu.narrow.text)
 	}
+	c := menu.shown[menu.at]
+	if c.off != "" {
+		m.say("%s", c.off)
+		return nil
+	}
 	m.setMenu(nil)
 	if menu.marked {
 		return nil
 	}
 	before := m.query.text
-	cmd := menu.choose(m, menu.shown[menu.at])
+	cmd := c.do(m)
 	if m.query.text == before {
 		return cmd
 	}
@@ -153,7 +160,11 @@ func (m *menu) line(v view, i, width int) string {
 	if c.on {
 		mark = "✓ "
 	}
-	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(v.plain, terminal.Clip(c.label, width-4))
+	look := v.plain
+	if c.off != "" {
+		look = v.dim
+	}
+	line := p.paint(v.mark, margin) + p.paint(v.title, mark) + p.paint(look, terminal.Clip(c.label, width-4))
 	if c.note != "" {
 		if room := width - terminal.Width(line) - 2; room >= terminal.Width(c.note) {
 			line += p.paint(v.dim, "  "+c.note)

@@ -257,8 +257,7 @@ func (m *Model) move(n int) tea.Cmd {
 		return nil
 	}
 	m.results.move(n)
-	m.moved = true
-	return m.selected()
+	return m.selectedByUser()
 }
 
 func (m *Model) page(n int) tea.Cmd {
@@ -267,6 +266,11 @@ func (m *Model) page(n int) tea.Cmd {
 		return nil
 	}
 	m.results.page(n)
+	return m.selectedByUser()
+}
+
+// selectedByUser reacts to a selection that the user made, which then stays where it is.
+func (m *Model) selectedByUser() tea.Cmd {
 	m.moved = true
 	return m.selected()
 }
@@ -395,8 +399,7 @@ func (m *Model) wheel(at tea.Mouse) tea.Cmd {
 		return m.scrollPreview(n)
 	case m.layout().list.has(at.X, at.Y):
 		m.results.scroll(n)
-		m.moved = true
-		return m.selected()
+		return m.selectedByUser()
 	}
 	return nil
 }
@@ -416,8 +419,7 @@ func (m *Model) click(at tea.Mouse) tea.Cmd {
 	case l.list.has(at.X, at.Y):
 		m.reading, m.finding = false, false
 		m.results.click(at.Y - l.list.y)
-		m.moved = true
-		return m.selected()
+		return m.selectedByUser()
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -205,6 +206,16 @@ func TestResume(t *testing.T) {
 			}
 		}
 	})
+	t.Run("copied where the directory is gone", func(t *testing.T) {
+		d := drive(t, Options{WorkDir: "/home/u/src"}, 120, 24)
+		d.keys("token", "down", "down", "down", "down", "down", "down", "alt+c")
+		if got := d.copies(); d.menu != nil || !slices.Equal(got, []string{"cd /home/u/new/gone && pi --fork /s/4.jsonl"}) {
+			t.Errorf("copied %q, menu %t", got, d.menu != nil)
+		}
+		if screen := plainScreen(d.Model); !strings.Contains(screen, "(its own directory is gone)") {
+			t.Errorf("it is not said that the directory is gone:\n%s", screen)
+		}
+	})
 	t.Run("not possible", func(t *testing.T) {
 		d := drive(t, Options{}, 100, 24)
 		d.keys("token", "down", "down", "down", "down", "down", "enter")
@@ -275,14 +286,20 @@ func TestQuestionMark(t *testing.T) {
 	}
 }
 
-func TestScopeAndSort(t *testing.T) {
-	var last query.Request
+// recording is fake, and keeps the last request for hits.
+func recording(last *query.Request) Backend {
 	b := fake()
 	inner := b.Search
 	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
-		last = req
+		*last = req
 		return inner(ctx, req)
 	}
+	return b
+}
+
+func TestScopeAndSort(t *testing.T) {
+	var last query.Request
+	b := recording(&last)
 	d := drive(t, Options{Backend: b, Query: "token"}, 80, 24)
 	d.keys("ctrl+s", "ctrl+t")
 	if last.Scope != "all" || last.Sort != rank.Newest {
@@ -300,12 +317,7 @@ func TestScopeAndSort(t *testing.T) {
 // A toggle restricts every search until it is switched off, and the screen shows it.
 func TestToggles(t *testing.T) {
 	var last query.Request
-	b := fake()
-	inner := b.Search
-	b.Search = func(ctx context.Context, req query.Request) (*query.Response, error) {
-		last = req
-		return inner(ctx, req)
-	}
+	b := recording(&last)
 	d := drive(t, Options{Backend: b, Query: "token", WorkDir: "/home/u/src/app"}, 80, 24)
 	d.keys("f5", "f6")
 	if !last.AllWords || last.CWD != "/home/u/src/app" {

@@ -179,6 +179,7 @@ func (p *preview) put(r request, page *Preview) {
 			p.starts[l.Entry] = i
 		}
 	}
+	p.find.mark = p.matchCell()
 	switch goal {
 	case goalStay:
 		p.top = page.Focus - p.height/3
@@ -612,8 +613,8 @@ func (p *preview) head(v view) string {
 	return head
 }
 
-// marked returns the lines from start to end with the matches of the query, or of the find
-// text, marked.
+// marked returns the lines from start to end with the matches of the query marked, or those
+// of the find text and among them the current one.
 func (p *preview) marked(v view, start, end int) []string {
 	look, needles := v.match, p.marks
 	if p.find.text() != "" {
@@ -628,6 +629,10 @@ func (p *preview) marked(v view, start, end int) []string {
 		for _, s := range all[i-from] {
 			if p.find.text() != "" && p.isHeading(i) {
 				break
+			}
+			if at := p.find.mark; at != nil && *at == (cell{i, s.from}) {
+				ranges = append(ranges, lipgloss.NewRange(s.from, s.to, v.current))
+				continue
 			}
 			ranges = append(ranges, lipgloss.NewRange(s.from, s.to, look))
 		}

@@ -11,7 +11,7 @@ import (
 // styles are the styles of the screen. No information is in a colour alone: a word, a
 // sign or an attribute repeats it.
 type styles struct {
-	plain, title, dim, match, found, prompt, notice, problem, mark lipgloss.Style
+	plain, title, dim, match, found, current, prompt, notice, problem, mark lipgloss.Style
 
 	selected color.Color // background of the selected line
 	kinds    map[session.Kind]lipgloss.Style
@@ -73,6 +73,7 @@ func newStyles(dark bool, colors map[string][]string) styles {
 		dim:      in("dim").Faint(len(colors["dim"]) == 0),
 		match:    in("match").Bold(true),
 		found:    plain.Reverse(true),
+		current:  in("match").Bold(true).Reverse(true),
 		prompt:   in("prompt").Bold(true),
 		notice:   in("notice"),
 		problem:  in("error").Bold(true),
