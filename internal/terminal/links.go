@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -15,13 +16,12 @@ import (
 // none.
 type Links struct {
 	Host string // of the files: a terminal on another machine does not open its own
-	Off  bool
 }
 
 // File returns a text that leads to a file. The text must be clean; the path may be anything:
 // it is escaped. A path that is not absolute leads nowhere.
 func (l *Links) File(text, path string) string {
-	if l == nil || l.Off || text == "" || !filepath.IsAbs(path) {
+	if l == nil || text == "" || !filepath.IsAbs(path) {
 		return text
 	}
 	path = filepath.ToSlash(path)
@@ -45,7 +45,7 @@ func (l *Links) Address(text, address string) string {
 	default:
 		return text
 	}
-	if l == nil || l.Off || text == "" || scheme == address || len(address) > longestAddress {
+	if l == nil || text == "" || scheme == address || len(address) > longestAddress {
 		return text
 	}
 	var b strings.Builder
@@ -57,6 +57,20 @@ func (l *Links) Address(text, address string) string {
 		}
 	}
 	return ansi.SetHyperlink(b.String()) + text + ansi.ResetHyperlink()
+}
+
+// WithoutLinks returns a text without the hyperlinks that Links has written into it.
+func WithoutLinks(text []byte) []byte {
+	begin, end := []byte("\x1b]8;"), []byte{ansi.BEL}
+	var plain []byte
+	for {
+		before, link, found := bytes.Cut(text, begin)
+		plain = append(plain, before...)
+		if !found {
+			return plain
+		}
+		_, text, _ = bytes.Cut(link, end)
+	}
 }
 
 // Links decides whether hyperlinks are written to a stream. If --hyperlink is auto, they go

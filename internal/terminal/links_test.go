@@ -56,6 +56,15 @@ func TestLinksDecision(t *testing.T) {
 	}
 }
 
+// What is written with hyperlinks is the same text without them, colours included.
+func TestWithoutLinks(t *testing.T) {
+	l := &Links{Host: "box"}
+	text := "\x1b[1mx" + l.Address("a", "https://a.example/é") + " \x1b[m" + l.Address("日", "mailto:b") + "\n"
+	if got := string(WithoutLinks([]byte(text))); got != "\x1b[1mxa \x1b[m日\n" || !strings.Contains(text, "https") {
+		t.Errorf("%q without links is %q", text, got)
+	}
+}
+
 // Whatever a session names as a path, the target has no character that could end it, and what
 // is shown is the text.
 func TestLinkTargets(t *testing.T) {
@@ -78,7 +87,7 @@ func TestLinkTargets(t *testing.T) {
 			rt.Errorf("the link to %q shows %q", path, ansi.Strip(got))
 		}
 	})
-	for _, got := range []string{(*Links)(nil).File("x", "/a"), (&Links{Off: true}).File("x", "/a"), (&Links{}).File("x", "a/b"), (&Links{}).File("x", "")} {
+	for _, got := range []string{(*Links)(nil).File("x", "/a"), (&Links{}).File("x", "a/b"), (&Links{}).File("x", "")} {
 		if got != "x" {
 			t.Errorf("a link where there should be none: %q", got)
 		}
@@ -115,9 +124,7 @@ func TestLinksToAddresses(t *testing.T) {
 			t.Errorf("the link to %q is %q, want %q", address, got, want)
 		}
 	}
-	for _, l := range []*Links{nil, {Off: true}} {
-		if got := l.Address("x", "http://a"); got != "x" {
-			t.Errorf("a link where there should be none: %q", got)
-		}
+	if got := (*Links)(nil).Address("x", "http://a"); got != "x" {
+		t.Errorf("a link where there should be none: %q", got)
 	}
 }

@@ -64,8 +64,6 @@ type App struct {
 	kept       string                      // what an interrupted update has indexed; "" if none was interrupted
 	afterwards func(context.Context) error // work on the index that the answer must not wait for; may be nil
 
-	links *terminal.Links // of the printer; nil for none
-
 	log   *slog.Logger // of this run, for all goroutines; nil without --verbose
 	quiet bool
 	json  bool // warnings and errors are JSON

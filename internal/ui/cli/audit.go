@@ -189,7 +189,7 @@ func (x *snapshot) addMissing(c *audit.Coverage, p *location) {
 
 // finish prints the answer; the error says if it is empty.
 func (o *auditOptions) finish(ctx context.Context, a *App, run *auditRun, x *printer.Audit) error {
-	if err := a.paged(&o.pagerOptions, func() error { return run.out.Print(x) }); err != nil {
+	if err := a.paged(&o.pagerOptions, run.out, func() error { return run.out.Print(x) }); err != nil {
 		return err
 	}
 	if x.Rows == 0 && run.out.Format.Records() {

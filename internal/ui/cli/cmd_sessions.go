@@ -95,7 +95,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	if o.print0 {
 		err = printer.Paths(a.out, list)
 	} else {
-		err = a.paged(&o.pagerOptions, func() error {
+		err = a.paged(&o.pagerOptions, out, func() error {
 			return out.Print(&printer.Sessions{
 				Query: o.query, Searched: base.Text != "", List: list, ShortID: sessions.ShortIDs(x.reader.Summaries()),
 			})

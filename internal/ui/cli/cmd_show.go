@@ -134,7 +134,7 @@ func runShow(ctx context.Context, a *App, o *showOptions) error {
 		return err
 	}
 	defer t.Close()
-	return a.paged(&o.pagerOptions, func() error {
+	return a.paged(&o.pagerOptions, out, func() error {
 		var focus []int
 		if t.entry >= 0 {
 			focus = []int{t.entry}
@@ -148,7 +148,7 @@ func (o *showOptions) showHits(ctx context.Context, a *App, x *snapshot, out *pr
 	if o.json && len(hits.paths) > 1 {
 		return usagef("use --jsonl, which prints one object per line", "--json prints one object, but the input names %d sessions", len(hits.paths))
 	}
-	return a.paged(&o.pagerOptions, func() error {
+	return a.paged(&o.pagerOptions, out, func() error {
 		failed := false
 		for i, path := range hits.paths {
 			err := o.showOne(ctx, a, x, out, path, hits.entries[path], i > 0)

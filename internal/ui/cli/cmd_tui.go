@@ -90,7 +90,8 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	if err != nil {
 		return tui.Options{}, usagef("", "--sort: %v", err)
 	}
-	if _, err := o.printer(a); err != nil {
+	out, err := o.printer(a)
+	if err != nil {
 		return tui.Options{}, err
 	}
 	req, err := o.request(a)
@@ -100,7 +101,7 @@ func (o *tuiOptions) beginning(a *App) (tui.Options, error) {
 	if o.here {
 		req.CWD = ""
 	}
-	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: a.links, Environ: o.environ(a)}
+	ui := tui.Options{Query: o.seed(o.query, req), Here: o.here, Print: o.print, Home: a.Home, WorkDir: a.WorkDir, Now: a.Now, Formats: exportFormats, Links: out.Look.Links, Environ: o.environ(a)}
 	ui.Request = query.Request{Sort: order, AllWords: o.allWords, Env: filter.Env{Expand: a.absolute}, Spec: filter.Spec{Scope: wideEnough(req), Excludes: req.Excludes}}
 	if o.choosing {
 		ui.Note = "Enter prints the command that resumes it"
@@ -154,6 +155,7 @@ func runTUI(ctx context.Context, a *App, o *tuiOptions) error {
 	a.log = nil // log lines would garble the screen
 	d := newTUIBackend(ctx, a, o, p)
 	defer d.index.Close()
+	d.links = ui.Links
 	ui.Backend = d.backend()
 	done, err := tui.Run(ctx, ui)
 	switch {

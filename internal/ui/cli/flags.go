@@ -329,9 +329,9 @@ func (o *sharedOptions) linksTo(a *App, colour bool) (*terminal.Links, error) {
 	if !when.Links(a.Streams.OutTTY, colour, a.Getenv) {
 		return nil, nil
 	}
-	a.links = &terminal.Links{}
+	links := &terminal.Links{}
 	if a.Hostname != nil {
-		a.links.Host, _ = a.Hostname() // without one, the link is to this machine
+		links.Host, _ = a.Hostname() // without one, the link is to this machine
 	}
-	return a.links, nil
+	return links, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"pigrep/internal/terminal"
 	"pigrep/internal/ui/printer"
 )
 
@@ -66,26 +67,25 @@ func (a *App) pagerCommand(o *pagerOptions) string {
 	return command
 }
 
-// paged runs write with its output in a pager, if one is wanted and available.
-func (a *App) paged(o *pagerOptions, write func() error) error {
+// paged runs write, which prints to out, with its output in a pager, if one is wanted and
+// available.
+func (a *App) paged(o *pagerOptions, out *printer.Printer, write func() error) error {
 	command := a.pagerCommand(o)
 	if command == "" {
 		return write()
 	}
-	a.linkIn(command)
+	if out.Look.Links != nil && !a.takesLinks(command) {
+		out.Look.Links = nil
+	}
 	return a.pagedWith(command, write)
 }
 
-// linkIn writes no hyperlinks to a pager that shows them as garbage. less takes them since
-// version 566.
-func (a *App) linkIn(pager string) {
-	if a.links == nil || a.links.Off {
-		return
-	}
-	a.links.Off = true
+// takesLinks reports whether a pager passes hyperlinks on to the terminal: less does, since
+// version 566. Others may show them as garbage.
+func (a *App) takesLinks(pager string) bool {
 	program := strings.Fields(pager)[0]
 	if filepath.Base(program) != "less" {
-		return
+		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -93,12 +93,11 @@ func (a *App) linkIn(pager string) {
 	ask.Env = a.Environ()
 	out, err := ask.Output()
 	if err != nil {
-		return
+		return false
 	}
 	var version int
-	if _, err := fmt.Sscanf(string(out), "less %d", &version); err == nil {
-		a.links.Off = version < linksInLess
-	}
+	_, err = fmt.Sscanf(string(out), "less %d", &version)
+	return err == nil && version >= linksInLess
 }
 
 const linksInLess = 566
@@ -116,22 +115,20 @@ func (a *App) pagedIfLong(o *pagerOptions, out *printer.Printer, answer printer.
 	if err := buffered.Print(answer); err != nil {
 		return err
 	}
+	page := text.Bytes()
 	write := func() error {
-		_, err := a.out.Write(text.Bytes())
+		_, err := a.out.Write(page)
 		return err
 	}
-	if bytes.Count(text.Bytes(), []byte{'\n'}) < a.Streams.Height {
+	if bytes.Count(page, []byte{'\n'}) < a.Streams.Height {
 		return write()
 	}
 	command := a.pagerCommand(o)
 	if command == "" {
 		return write()
 	}
-	if a.linkIn(command); a.links != nil && a.links.Off { // print it again without them
-		text.Reset()
-		if err := buffered.Print(answer); err != nil {
-			return err
-		}
+	if out.Look.Links != nil && !a.takesLinks(command) {
+		page = terminal.WithoutLinks(page)
 	}
 	return a.pagedWith(command, write)
 }
