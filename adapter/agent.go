@@ -23,6 +23,7 @@ type Root struct {
 	Origin string // the source of the path, for people: "default", "$VARIABLE", "setting in /…/settings.json", …
 	Agent  string // Name of the agent whose files are there, set by the Registry; "" when unknown
 	Usual  bool   // the agent's own choice, which does not exist until the agent is first used
+	Follow bool   // follow symbolic links that lead out of the session directories
 }
 
 // Layout is an Adapter for an agent that keeps sessions in a directory with other

@@ -42,6 +42,9 @@ type Found struct {
 	// Unreadable lists the directories that could not be read; files in them
 	// are neither new nor gone.
 	Unreadable []DirError
+	// Outside lists the symbolic links to directories and session files that were not
+	// followed, because they lead out of the session directories of all roots.
+	Outside []string
 	// Dirs lists the directories that were read, each real one once, without
 	// the agent directories.
 	Dirs   []string
@@ -74,10 +77,10 @@ const headerSearch = 1 << 20
 
 // Discover finds the session files below the roots: every regular *.jsonl,
 // recursively, including hidden and symbolically linked directories, each real file
-// once. In an agent directory (one with a sessions directory) it reads only the
+// once. Links that lead out of the session directories count only if their root says so. In an agent directory (one with a sessions directory) it reads only the
 // session directories, and top-level files that begin with a session header.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
-	w := &walker{adapter: a, found: &Found{}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	w := &walker{adapter: a, roots: roots, found: &Found{}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
 	var statting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		statting.Go(func() {
@@ -88,6 +91,7 @@ func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 	}
 	for _, root := range roots {
 		before := w.count
+		w.follow = root.Follow
 		err := w.root(filepath.Clean(root.Path))
 		w.note(root.Path, err)
 		w.found.Roots = append(w.found.Roots, RootState{Root: root, Files: w.count - before, Err: err})
@@ -111,6 +115,9 @@ const maxListings = 16
 
 type walker struct {
 	adapter  adapter.Adapter
+	roots    []adapter.Root
+	follow   bool     // of the current root: follow links that lead out
+	inside   []string // real paths of the session directories of all roots; nil until the first link
 	found    *Found
 	count    int             // of session files, counting every name of a file
 	dirs     map[fileID]bool // directories seen; breaks loops of links
@@ -137,9 +144,7 @@ func (w *walker) root(path string) error {
 		return &fs.PathError{Op: "read", Path: path, Err: errors.New("not a directory")}
 	}
 	if dirs := sessionDirs(w.adapter, path); len(dirs) > 0 {
-		if sub, err := os.Stat(filepath.Join(path, dirs[0])); err == nil && sub.IsDir() {
-			return w.agentDir(path, dirs)
-		}
+		return w.agentDir(path, dirs)
 	}
 	return w.dir(path, false)
 }
@@ -147,10 +152,50 @@ func (w *walker) root(path string) error {
 // sessionDirs returns the names of the directories with session files, if the path
 // is an agent directory.
 func sessionDirs(a adapter.Adapter, path string) []string {
-	if l, ok := a.(adapter.Layout); ok {
-		return l.SessionDirs(path)
+	l, ok := a.(adapter.Layout)
+	if !ok {
+		return nil
 	}
-	return nil
+	dirs := l.SessionDirs(path)
+	if len(dirs) == 0 {
+		return nil
+	}
+	if sub, err := os.Stat(filepath.Join(path, dirs[0])); err != nil || !sub.IsDir() {
+		return nil
+	}
+	return dirs
+}
+
+// leadsOut reports whether a link to a file or directory leads out of the session
+// directories and must not be followed. beside is the directory whose files are sessions
+// as well; "" for none.
+func (w *walker) leadsOut(link, beside string) bool {
+	real, err := filepath.EvalSymlinks(link)
+	if w.follow || err != nil {
+		return false
+	}
+	if w.inside == nil {
+		for _, root := range w.roots {
+			path := filepath.Clean(root.Path)
+			dirs := sessionDirs(w.adapter, path)
+			if len(dirs) == 0 {
+				dirs = []string{"."}
+			}
+			for _, name := range dirs {
+				if real, err := filepath.EvalSymlinks(filepath.Join(path, name)); err == nil {
+					w.inside = append(w.inside, real)
+				}
+			}
+		}
+	}
+	if slices.ContainsFunc(w.inside, func(dir string) bool { return within(real, dir) }) {
+		return false
+	}
+	if beside, err = filepath.EvalSymlinks(beside); err == nil && filepath.Dir(real) == beside {
+		return false
+	}
+	w.found.Outside = append(w.found.Outside, link)
+	return true
 }
 
 func (w *walker) agentDir(path string, dirs []string) error {
@@ -175,9 +220,17 @@ func (w *walker) agentDir(path string, dirs []string) error {
 	names, err := d.Readdirnames(-1)
 	for _, name := range names {
 		file := filepath.Join(path, name)
-		if isSession(name) && w.beginsWithHeader(file) {
+		if !isSession(name) {
+			continue
+		}
+		own, err := os.Lstat(file)
+		linked := err == nil && own.Mode()&fs.ModeSymlink != 0
+		if linked && w.leadsOut(file, path) {
+			continue
+		}
+		if w.beginsWithHeader(file) {
 			info, err := os.Stat(file)
-			w.file(file, info, err, false)
+			w.file(file, info, err, linked)
 		}
 	}
 	return err
@@ -237,9 +290,13 @@ func (w *walker) dir(path string, linked bool) error {
 		switch {
 		case statErr != nil: // dangling
 		case target.IsDir():
-			w.note(name, w.dir(name, true))
+			if !w.leadsOut(name, "") {
+				w.note(name, w.dir(name, true))
+			}
 		case isSession(name) && target.Mode().IsRegular():
-			w.file(name, target, nil, true)
+			if !w.leadsOut(name, "") {
+				w.file(name, target, nil, true)
+			}
 		}
 	}
 	return err

@@ -66,8 +66,10 @@ func TestDiscover(t *testing.T) {
 		{"hidden directories", []string{"s/.h/a.jsonl"}, []string{"s"}, []string{"s/.h/a.jsonl"}},
 		{"a directory named like a session", []string{"s/x.jsonl/", "s/x.jsonl/y.jsonl"}, []string{"s"}, []string{"s/x.jsonl/y.jsonl"}},
 		{"a linked file counts once, by its own name", []string{"s/b.jsonl", "s/a.jsonl -> b.jsonl"}, []string{"s"}, []string{"s/b.jsonl"}},
-		{"a link to a file elsewhere", []string{"s/", "o/b.jsonl", "s/a.jsonl -> ../o/b.jsonl"}, []string{"s"}, []string{"s/a.jsonl"}},
-		{"a linked directory", []string{"s/", "o/b.jsonl", "s/d -> ../o"}, []string{"s"}, []string{"s/d/b.jsonl"}},
+		{"a linked directory of the same root", []string{"s/p/b.jsonl", "s/d -> p"}, []string{"s"}, []string{"s/p/b.jsonl"}},
+		{"a link into another root", []string{"s/", "o/b.jsonl", "s/a.jsonl -> ../o/b.jsonl"}, []string{"s", "o"}, []string{"o/b.jsonl"}},
+		{"a root that is a link", []string{"o/b.jsonl", "o/c/d.jsonl", "o/e -> c", "s -> o"}, []string{"s"}, []string{"s/b.jsonl", "s/c/d.jsonl"}},
+		{"a session directory that is a link", []string{"a/", "o/b.jsonl", "o/a.jsonl -> b.jsonl", "a/sessions -> ../o"}, []string{"a"}, []string{"a/sessions/b.jsonl"}},
 		{"a loop of links", []string{"s/d/a.jsonl", "s/d/up -> .."}, []string{"s"}, []string{"s/d/a.jsonl"}},
 		{"a dangling link", []string{"s/a.jsonl", "s/b.jsonl -> nowhere"}, []string{"s"}, []string{"s/a.jsonl"}},
 		{"two roots, one inside the other", []string{"s/d/a.jsonl"}, []string{"s", "s/d"}, []string{"s/d/a.jsonl"}},
@@ -82,6 +84,45 @@ func TestDiscover(t *testing.T) {
 				t.Errorf("files found (- want, + got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A link may lead anywhere, also to text that nobody meant to be searched.
+func TestLinksThatLeadOut(t *testing.T) {
+	base := t.TempDir()
+	tree(t, base, "o/b.jsonl", "o/d/c.jsonl", "s/x.jsonl", "s/a.jsonl -> ../o/b.jsonl", "s/d -> ../o/d", "s/up -> ../s-other", "s-other/y.jsonl",
+		"s/self.jsonl -> x.jsonl", "s/nowhere.jsonl -> ../nowhere", "o/notes.txt", "s/notes.txt -> ../o/notes.txt",
+		"a/sessions/z.jsonl", "a/old.jsonl", "o/e.jsonl", "a/link.jsonl -> ../o/e.jsonl", "a/same.jsonl -> old.jsonl")
+	discover := func(follow bool) (files, outside []string) {
+		found := indexer.Discover(pi.New(), []adapter.Root{{Path: filepath.Join(base, "s"), Follow: follow}, {Path: filepath.Join(base, "a"), Follow: follow}})
+		relative := func(path string) string {
+			rel, err := filepath.Rel(base, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return filepath.ToSlash(rel)
+		}
+		for _, f := range found.Files {
+			files = append(files, relative(f.Path))
+		}
+		for _, path := range found.Outside {
+			outside = append(outside, relative(path))
+		}
+		return files, outside
+	}
+	files, outside := discover(false)
+	if diff := cmp.Diff([]string{"a/old.jsonl", "a/sessions/z.jsonl", "s/x.jsonl"}, files); diff != "" {
+		t.Errorf("files found (- want, + got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"s/a.jsonl", "s/d", "s/up", "a/link.jsonl"}, outside); diff != "" {
+		t.Errorf("links not followed (- want, + got):\n%s", diff)
+	}
+	files, outside = discover(true)
+	if diff := cmp.Diff([]string{"a/link.jsonl", "a/old.jsonl", "a/sessions/z.jsonl", "s/a.jsonl", "s/d/c.jsonl", "s/up/y.jsonl", "s/x.jsonl"}, files); diff != "" {
+		t.Errorf("files found with links followed (- want, + got):\n%s", diff)
+	}
+	if outside != nil {
+		t.Errorf("links not followed: %q", outside)
 	}
 }
 

@@ -45,7 +45,7 @@ func options(dir, root string) indexer.Options {
 	return indexer.Options{
 		Dir:     dir,
 		Adapter: pi.New(),
-		Roots:   []adapter.Root{{Path: root, Origin: "test"}},
+		Roots:   []adapter.Root{{Path: root, Origin: "test", Follow: true}},
 		Now:     time.Now,
 		Logger:  slog.New(slog.NewTextHandler(io.Discard, nil)),
 		PID:     os.Getpid(),

@@ -213,7 +213,7 @@ func TestBadFlags(t *testing.T) {
 
 // A flag that is not like the one that was typed is not suggested.
 func TestUnlikeFlags(t *testing.T) {
-	for _, flag := range []string{"--foo", "--zorblaxq"} {
+	for _, flag := range []string{"--xyz", "--zorblaxq"} {
 		a, _, errs := testApp(t)
 		a.Run(t.Context(), []string{flag})
 		if strings.Contains(errs.String(), "did you mean") {

@@ -235,6 +235,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 			known.errors = append(known.errors, indexer.FileError(e))
 		}
 		a.warnUnusable(known.errors)
+		a.warnOutside(known.found)
 		known.state.Complete = len(known.errors) == 0
 		return nil
 	}

@@ -94,6 +94,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 		return updateProblem(err)
 	}
 	a.warnUnusable(res.Errors)
+	a.warnOutside(res.Found)
 	x := &printer.Index{
 		Dir: p.indexDir, Rebuilt: res.Rebuilt, Changes: changeCounts(res.Changes), Bytes: res.BytesRead,
 		Entries: res.Entries, Errors: fileErrors(res.Errors), State: stateOf(res.Reader),
@@ -122,6 +123,7 @@ func mergeSegments(ctx context.Context, a *App, p *location) error {
 // dryRun prints the plan of an update and writes nothing.
 func dryRun(a *App, p *location, out *printer.Printer) error {
 	found := indexer.Discover(p.agents, p.roots)
+	a.warnOutside(found)
 	x := &printer.Index{DryRun: true, Dir: p.indexDir}
 	reader, err := index.Open(p.indexDir)
 	var known indexer.Index

@@ -221,6 +221,7 @@ func skippedLines(ad adapter.Adapter, path string, emit func(session.Problem)) e
 
 // compareFiles adds what changed in the files since they were indexed.
 func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) {
+	s.Outside = found.Outside
 	for _, d := range found.Unreadable {
 		s.Errors = append(s.Errors, printer.FileError{Path: d.Dir, Reason: reason(d.Err)})
 	}

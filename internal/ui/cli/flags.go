@@ -28,6 +28,7 @@ type sharedOptions struct {
 	// where
 	sessionDir []string
 	indexDir   string
+	follow     bool
 	noUpdate   bool
 	// output
 	redact         bool
@@ -100,6 +101,8 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.sessionDir }},
 	{name: "index-dir", value: "DIR", group: groupWhere, usage: "keep the index in DIR",
 		bind: func(o *sharedOptions) any { return &o.indexDir }},
+	{name: "follow", group: groupWhere, usage: "follow symbolic links that lead out of the session directories",
+		bind: func(o *sharedOptions) any { return &o.follow }},
 	{name: "no-update", group: groupWhere, usage: "use the index as it is, without updating it",
 		bind: func(o *sharedOptions) any { return &o.noUpdate }},
 

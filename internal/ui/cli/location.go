@@ -52,6 +52,9 @@ func (o *sharedOptions) locate(a *App) (*location, error) {
 			p.roots, err = []adapter.Root{samples}, nil
 		}
 	}
+	for i := range p.roots {
+		p.roots[i].Follow = o.follow
+	}
 	p.agents = a.registry().In(p.roots)
 	p.indexDir = o.indexDir
 	if p.indexDir == "" {

@@ -49,6 +49,7 @@ var settings = []setting{
 	{flag: "index-dir", note: "in the user's cache directory", env: []variable{{name: envIndexDir}}, yields: []string{"session-dir"}},
 	{flag: "exclude", note: "none"},
 	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
+	{flag: "follow", standard: "false"},
 	{flag: "no-update", standard: "false"},
 	{flag: "redact", standard: "false"},
 	{flag: "dates", standard: "false"},

@@ -96,6 +96,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 		a.warn("%s: it was rebuilt", res.Rebuilt)
 	}
 	a.warnUnusable(res.Errors)
+	a.warnOutside(res.Found)
 	if len(res.Found.Files) == 0 {
 		a.warnNoFiles(p)
 	}
@@ -126,6 +127,7 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 		a.advise("run it without --no-update to search them as well", "the index is behind, %s not in this answer", lagText(x.missing))
 	}
 	a.warnUnusable(x.errors)
+	a.warnOutside(found)
 	return x, nil
 }
 

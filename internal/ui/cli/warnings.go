@@ -63,6 +63,18 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 	}
 }
 
+// warnOutside names the links that were not followed.
+func (a *App) warnOutside(found *indexer.Found) {
+	if len(found.Outside) == 0 {
+		return
+	}
+	more := ""
+	if n := len(found.Outside) - 1; n > 0 {
+		more = fmt.Sprintf(", and %s not followed either", human.Plural(n, "other link was", "other links were"))
+	}
+	a.advise("to follow such links: --follow, or the setting follow = true", "skipped %s: the link leads out of the session directories%s", found.Outside[0], more)
+}
+
 // warnNoFiles warns that there are no session files.
 func (a *App) warnNoFiles(p *location) {
 	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)

@@ -47,6 +47,9 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	if f.State.PendingFiles > 0 {
 		fmt.Fprintf(&b, "%s not indexed yet.\n", human.Plural(f.State.PendingFiles, "session file is", "session files are"))
 	}
+	for _, path := range f.Outside {
+		fmt.Fprintf(&b, "%s is not followed: the link leads out of the session directories.\n", path)
+	}
 	if f.State.SkippedLines > 0 {
 		fmt.Fprintf(&b, "%s left out as malformed.\n", human.Plural(f.State.SkippedLines, "line is", "lines are"))
 	}

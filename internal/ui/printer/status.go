@@ -34,6 +34,7 @@ type Status struct {
 	Watcher   *Watcher         `json:"watcher,omitempty"`
 	Skipped   []Skipped        `json:"skipped,omitempty"` // the first of the skipped lines
 	Errors    []FileError      `json:"errors,omitempty"`
+	Outside   []string         `json:"notFollowed,omitempty"` // links that lead out of the session directories
 	State     query.IndexState `json:"index"`
 }
 
@@ -232,6 +233,9 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 	}
 	for _, e := range s.Errors {
 		add("unreadable", "%s: %s", human.Path(e.Path, home), e.Reason)
+	}
+	for _, path := range s.Outside {
+		add("link", "%s: not followed, it leads out of the session directories", human.Path(path, home))
 	}
 	return facts
 }
