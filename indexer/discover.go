@@ -104,11 +104,6 @@ func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
 
 type fileID struct{ dev, inode uint64 }
 
-type candidate struct {
-	File
-	linked bool // reached through a symbolic link
-}
-
 // maxListings is the number of directories that wait, open, for a goroutine to stat
 // their files.
 const maxListings = 16
@@ -121,18 +116,22 @@ type walker struct {
 	found    *Found
 	count    int             // of session files, counting every name of a file
 	dirs     map[fileID]bool // directories seen; breaks loops of links
+	paths    []byte          // of the session files in a directory, one after the other; reused
+	ends     []int           // of each of them
 	listings chan *listing
-	listed   []*listing  // all listings
-	files    []candidate // files outside of listings
+	listed   []*listing // all listings
+	links    listing    // files that were reached by a symbolic link of their own
+	loose    listing    // other files outside of listings
 }
 
 // listing is the session files in a directory.
 type listing struct {
-	dir    *os.File // closed by stat
-	prefix string   // of the paths of its files
-	names  []string
-	linked bool
-	files  []candidate // the files that still exist, by name
+	dir     *os.File // closed by stat
+	prefix  string   // of the paths of its files
+	paths   []string
+	linked  bool   // reached through a symbolic link
+	files   []File // the files that still exist, by path
+	aliased bool   // one of them may have another name
 }
 
 func (w *walker) root(path string) error {
@@ -260,21 +259,28 @@ func (w *walker) dir(path string, linked bool) error {
 	if openErr != nil {
 		return openErr
 	}
-	entries, err := d.ReadDir(-1)
 	l := &listing{dir: d, prefix: filepath.Join(path, "x"), linked: linked}
 	l.prefix = l.prefix[:len(l.prefix)-1]
 	var dirs, links []string
-	for _, e := range entries {
+	paths, ends := w.paths[:0], w.ends[:0]
+	err = readDir(d, func(name []byte, typ fs.FileMode) {
 		switch {
-		case e.Type()&fs.ModeSymlink != 0:
-			links = append(links, l.prefix+e.Name())
-		case e.IsDir():
-			dirs = append(dirs, l.prefix+e.Name())
-		case isSession(e.Name()) && e.Type().IsRegular():
-			l.names = append(l.names, e.Name())
+		case typ&fs.ModeSymlink != 0:
+			links = append(links, l.prefix+string(name))
+		case typ.IsDir():
+			dirs = append(dirs, l.prefix+string(name))
+		case typ.IsRegular() && bytes.HasSuffix(name, []byte(extension)):
+			paths = append(append(paths, l.prefix...), name...)
+			ends = append(ends, len(paths))
 		}
+	})
+	w.paths, w.ends = paths, ends
+	all, start := string(paths), 0 // one string for all: one for each would double the cost of listing
+	l.paths = make([]string, len(ends))
+	for i, end := range ends {
+		l.paths[i], start = all[start:end], end
 	}
-	w.count += len(l.names)
+	w.count += len(l.paths)
 	w.listed = append(w.listed, l)
 	w.listings <- l
 	// If a directory has several names, the first one in this order counts.
@@ -322,19 +328,26 @@ func (w *walker) file(path string, info fs.FileInfo, err error, linked bool) {
 	if err == nil {
 		f.setStat(info)
 	}
-	w.files = append(w.files, candidate{f, linked})
+	if linked {
+		w.links.files = append(w.links.files, f)
+	} else {
+		w.loose.files = append(w.loose.files, f)
+	}
 }
 
 // stat stats the files of the listing, and drops those that are gone by now.
 func (l *listing) stat() {
-	slices.Sort(l.names)
-	l.files = make([]candidate, 0, len(l.names))
+	start := len(l.prefix)
+	slices.SortFunc(l.paths, func(a, b string) int { return strings.Compare(a[start:], b[start:]) })
+	l.files = make([]File, 0, len(l.paths))
 	dir := l.dir.Fd() // Fd makes a system call
-	for _, name := range l.names {
-		f := File{Path: l.prefix + name}
-		if f.Err = f.statIn(dir, name); !errors.Is(f.Err, fs.ErrNotExist) {
-			l.files = append(l.files, candidate{f, l.linked})
+	for _, path := range l.paths {
+		f := File{Path: path}
+		var names uint64
+		if names, f.Err = f.statIn(dir, path[start:]); !errors.Is(f.Err, fs.ErrNotExist) {
+			l.files = append(l.files, f)
 		}
+		l.aliased = l.aliased || names > 1
 	}
 	l.dir.Close()
 }
@@ -351,36 +364,54 @@ func (f *File) setStat(info fs.FileInfo) {
 // unique returns one path of each real file: preferably one without links, and of
 // several the first in order.
 func (w *walker) unique() []File {
-	// The concatenation of sorted listings is mostly sorted.
-	slices.SortFunc(w.listed, func(a, b *listing) int { return strings.Compare(a.prefix, b.prefix) })
-	files := slices.Grow(w.files, w.count)
+	slices.SortFunc(w.loose.files, byPath)
+	slices.SortFunc(w.links.files, byPath)
+	aliased := len(w.links.files)+len(w.loose.files) > 0
+	listed := [2][]*listing{{&w.loose}, {&w.links}} // without links, and with
 	for _, l := range w.listed {
-		files = append(files, l.files...)
-	}
-	slices.SortFunc(files, func(a, b candidate) int {
-		if a.linked != b.linked {
-			if b.linked {
-				return -1
-			}
-			return 1
+		aliased = aliased || l.aliased || l.linked
+		if l.linked {
+			listed[1] = append(listed[1], l)
+		} else {
+			listed[0] = append(listed[0], l)
 		}
-		return strings.Compare(a.Path, b.Path)
-	})
-	ids := make(map[fileID]bool, len(files))
-	list := make([]File, 0, len(files))
-	for _, c := range files {
-		id := fileID{c.Dev, c.Inode}
-		if c.Inode != 0 && ids[id] {
-			continue
-		}
-		ids[id] = true
-		list = append(list, c.File)
 	}
-	slices.SortFunc(list, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(list, func(a, b File) bool { return a.Path == b.Path })
+	files := inOrder(make([]File, 0, w.count), listed[0])
+	if aliased {
+		ids := make(map[fileID]bool, w.count)
+		seen := func(f File) bool {
+			id := fileID{f.Dev, f.Inode}
+			was := ids[id]
+			ids[id] = true
+			return was && f.Inode != 0
+		}
+		files = slices.DeleteFunc(append(files, inOrder(nil, listed[1])...), seen)
+		slices.SortFunc(files, byPath)
+	}
+	return slices.CompactFunc(files, func(a, b File) bool { return a.Path == b.Path })
 }
 
-func isSession(name string) bool { return strings.HasSuffix(name, ".jsonl") }
+// inOrder appends the files of the listings, ordered by path.
+func inOrder(files []File, listed []*listing) []File {
+	slices.SortFunc(listed, func(a, b *listing) int { return strings.Compare(a.prefix, b.prefix) })
+	sorted := true
+	for _, l := range listed {
+		if len(files) > 0 && len(l.files) > 0 && files[len(files)-1].Path > l.files[0].Path {
+			sorted = false // the files of a directory and of those below it mingle
+		}
+		files = append(files, l.files...)
+	}
+	if !sorted {
+		slices.SortFunc(files, byPath)
+	}
+	return files
+}
+
+func byPath(a, b File) int { return strings.Compare(a.Path, b.Path) }
+
+const extension = ".jsonl"
+
+func isSession(name string) bool { return strings.HasSuffix(name, extension) }
 
 // beginsWithHeader reports whether the first non-blank line of the file is a session
 // header.

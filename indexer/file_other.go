@@ -14,10 +14,11 @@ func openFile(path string) (*os.File, error) { return os.Open(path) }
 
 func changeTime(fs.FileInfo) int64 { return 0 }
 
-func (f *File) statIn(_ uintptr, _ string) error {
+// statIn is setStat. It does not know how many names a file has: nor does identity.
+func (f *File) statIn(_ uintptr, _ string) (names uint64, err error) {
 	info, err := os.Stat(f.Path)
 	if err == nil {
 		f.setStat(info)
 	}
-	return err
+	return 1, err
 }

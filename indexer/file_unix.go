@@ -3,12 +3,9 @@
 package indexer
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // identity returns the id that all names of a real file share.
@@ -24,22 +21,4 @@ func identity(info fs.FileInfo) (fileID, bool) {
 // wait for a writer.
 func openFile(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-}
-
-// statIn is setStat for the named file in an open directory, without resolving its
-// path.
-func (f *File) statIn(dir uintptr, name string) error {
-	var st unix.Stat_t
-	for {
-		err := unix.Fstatat(int(dir), name, &st, 0)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
-			return &fs.PathError{Op: "stat", Path: f.Path, Err: err}
-		}
-		f.Size, f.Mtime, f.Ctime = st.Size, st.Mtim.Nano(), st.Ctim.Nano()
-		f.Dev, f.Inode = uint64(st.Dev), st.Ino
-		return nil
-	}
 }

@@ -273,8 +273,8 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 	var group errgroup.Group
 	for range min(runtime.GOMAXPROCS(0), 1+len(blocks)/blocksEach) {
 		group.Go(func() error {
-			buf := hashBuffers.Get().(*[hashBuffer]byte)
-			defer hashBuffers.Put(buf)
+			buf := scratches.Get().(*[scratchSize]byte)
+			defer scratches.Put(buf)
 			for !differs.Load() {
 				i := next.Add(1) - 1
 				if i >= int64(len(blocks)) {
@@ -297,11 +297,12 @@ func sameBlocks(file io.ReaderAt, rec *session.Record) (bool, error) {
 }
 
 const (
-	blocksEach = 8        // blocks per goroutine
-	hashBuffer = 64 << 10 // bytes
+	blocksEach  = 8        // blocks per goroutine
+	scratchSize = 64 << 10 // bytes
 )
 
-var hashBuffers = sync.Pool{New: func() any { return new([hashBuffer]byte) }}
+// scratches are buffers for reading files and directories.
+var scratches = sync.Pool{New: func() any { return new([scratchSize]byte) }}
 
 // hashRange hashes the bytes [from, to), through buf. At the end of the file it stops
 // without an error.
