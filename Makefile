@@ -4,7 +4,8 @@
 #                all tests with the race detector, the long tests
 # make test      all tests, without the race detector
 # make race      the short tests of packages where goroutines meet, with the race detector
-# make dist      release archives for all systems, with man pages, completions and checksums, in dist/
+# make dist      the files of the release VERSION for all systems, in dist/: archives, packages, formula, checksums
+# make packages  build the packages of one system twice, compare them, install, use and purge one
 # make cross     vet and compile all tests for the other systems
 # make torture   the long tests with crashes, damage and many processes
 # make fuzz      each fuzz target for FUZZTIME
@@ -12,14 +13,14 @@
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi test race race-all torture fuzz cross dist man docs cover
+.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi test race race-all torture fuzz cross dist packages man docs cover
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
 Q ?= connection timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+URL ?=
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-MAXBINARY = 25000000
 
 BUILD = CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X pigrep/internal/ui/cli.release=$(VERSION)"
 
@@ -39,7 +40,7 @@ check: fmt vet staticcheck test race
 
 # Quick things first: if time runs out, the last ones are cut off and named. Known
 # vulnerabilities do not fail the check, because they appear without a change here.
-ALL = vet-cross vuln race-all realpi torture
+ALL = vet-cross packages vuln race-all realpi torture
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
 		shift; echo "== make $$target"; \
@@ -105,23 +106,14 @@ cross:
 man:
 	go run ./internal/ui/cli/man dist/share/man
 
-dist: man
-	@set -e; rm -rf dist/bin dist/*.tar.gz dist/SHA256SUMS; \
-	mkdir -p dist/share/completions; \
-	$(BUILD) -o dist/bin/pigrep . ; \
-	for shell in bash zsh fish powershell; do dist/bin/pigrep completion $$shell >dist/share/completions/pigrep.$$shell; done; \
-	rm -r dist/bin; \
-	for platform in $(PLATFORMS); do \
-		os=$${platform%/*}; arch=$${platform#*/}; name=pigrep-$(VERSION)-$$os-$$arch; \
-		exe=pigrep; [ $$os = windows ] && exe=pigrep.exe; \
-		mkdir -p dist/$$name; \
-		GOOS=$$os GOARCH=$$arch $(BUILD) -o dist/$$name/$$exe .; \
-		size=$$(wc -c <dist/$$name/$$exe | tr -d ' '); echo "$$platform $$size bytes"; \
-		if [ "$$size" -gt $(MAXBINARY) ]; then echo "dist/$$name/$$exe is larger than $(MAXBINARY) bytes"; exit 1; fi; \
-		cp -r README.md CHANGELOG.md LICENSE ARCHITECTURE.md CONTRIBUTING.md docs contrib dist/share/man dist/share/completions dist/$$name/; \
-		tar -C dist -czf dist/$$name.tar.gz $$name; rm -r dist/$$name; \
-	done; \
-	cd dist; if command -v sha256sum >/dev/null; then sha256sum *.tar.gz; else shasum -a 256 *.tar.gz; fi >SHA256SUMS
+# What a release has; see docs/release.md. packaging is a module of its own.
+dist:
+	go -C packaging run . -version "$(VERSION)" -url "$(URL)" -platforms "$(PLATFORMS)" -out ../dist
+
+# A release for one system: built twice, compared, installed, used and purged.
+packages:
+	@if ! out=$$(go -C packaging mod download 2>&1) && [ "$$CI" != true ]; then echo "the modules of packaging cannot be downloaded: skipped: $$out"; \
+	else cd packaging && go vet ./... && $$(cd .. && go tool -n staticcheck) ./... && go test -vet=off -count=1 ./...; fi
 
 # Every test that writes to a page: tables first, then the screens of commands.
 docs:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"pigrep/index"
 	"pigrep/internal/ui/printer"
 )
 
@@ -18,7 +19,7 @@ func newVersionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Long:              "Print the version of pigrep and the source it was built from.",
+		Long:              "Print the version of pigrep, the commit it was built from, and the version of the index it reads.",
 		Example:           "pigrep version\npigrep version --json",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -38,6 +39,7 @@ func newVersionCommand(a *App) *cobra.Command {
 func buildVersion(a *App) *printer.Version {
 	v := &printer.Version{
 		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.registry().Names(), " "),
+		IndexSchema: index.SchemaVersion,
 	}
 	if v.Version == "" {
 		v.Version = "dev"

@@ -97,46 +97,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A release has every file that its pages link to or name in a command.
-func TestReleaseHasPages(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	data, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^\t\tcp -r (.*) dist/share/man `).FindStringSubmatch(string(data))
-	if m == nil {
-		t.Fatal("the Makefile has no line that fills a release")
-	}
-	shipped := strings.Fields(m[1])
-	named := regexp.MustCompile(`(?m)\]\(([^)#:]+)(?:#[^)]*)?\)|^cp (contrib/\S+)`)
-	for _, page := range pageFiles(t) {
-		from, err := filepath.Rel(root, page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inRelease := func(path string) bool {
-			return slices.Contains(shipped, strings.Split(filepath.ToSlash(path), "/")[0])
-		}
-		if !inRelease(from) || from == "CONTRIBUTING.md" { // which is about the source
-			continue
-		}
-		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range named.FindAllStringSubmatch(string(data), -1) {
-			path := m[2]
-			if path == "" {
-				path = filepath.Join(filepath.Dir(from), m[1])
-			}
-			if !inRelease(path) {
-				t.Errorf("%s names %s, which a release does not have", from, path)
-			}
-		}
-	}
-}
-
 // screenOf returns what a command shows for the samples on a terminal, as text or, of
 // the TUI, with the escape sequences.
 func screenOf(t *testing.T, command string, width, height int, plain bool) string {
@@ -275,7 +235,7 @@ func examples(t *testing.T) []example {
 
 // elsewhere says which examples cannot run here: they need what a test has not,
 // or do not end by themselves.
-var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|^pigrep resume$|^pigrep export .*--open|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init`)
+var elsewhere = regexp.MustCompile(`^pigrep (watch|tui)\b|^pigrep resume$|^pigrep export .*--open|tui --print|init (zsh|fish|powershell)|fpath|systemctl|journalctl|launchctl|go install|^go test|^cp contrib|^eval .*init|^(apt|dnf|apk|brew|scoop|git|make|diff) `)
 
 // Command lines in pages and help texts work: they find something and are not an
 // error. Of those that cannot run here, the flags are known.

@@ -15,6 +15,8 @@ type Version struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Adapter  string `json:"adapter"`
+	// IndexSchema is the version of the index that it reads and writes.
+	IndexSchema int `json:"indexSchema"`
 }
 
 func (v *Version) json(j *jsonWriter) error {
@@ -29,7 +31,7 @@ func (v *Version) json(j *jsonWriter) error {
 func (v *Version) plain(p plain) error { return v.text(&text{w: p.w}) }
 
 func (v *Version) text(t *text) error {
-	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform}, func(s string) bool { return s == "" })
+	parts := slices.DeleteFunc([]string{v.Revision, v.Go, v.Platform, fmt.Sprintf("index schema %d", v.IndexSchema)}, func(s string) bool { return s == "" })
 	_, err := fmt.Fprintf(t.w, "pigrep %s (%s)\n", v.Version, strings.Join(parts, ", "))
 	return err
 }

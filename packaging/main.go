@@ -1,0 +1,219 @@
+// Command packaging builds the files of a release: an archive for each system,
+// packages for Debian, Fedora and Alpine, a Homebrew formula, a Scoop manifest, a bill
+// of materials for each binary, and checksums.
+//
+//	go -C packaging run . -version v1.2.3 -url https://example.org/pigrep -out ../dist
+//
+// It is a module of its own, so that what it needs is neither a dependency of pigrep
+// nor downloaded by those who build pigrep. The same commit, version and Go must give
+// the same bytes on every machine: entries are sorted and belong to root, their time is
+// that of the commit, and nothing of the environment gets into a file.
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	r := &release{}
+	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "systems to build for")
+	flag.StringVar(&r.root, "root", "..", "directory of the source")
+	flag.StringVar(&r.out, "out", "../dist", "directory to write")
+	flag.StringVar(&r.version, "version", "dev", "version, as its tag")
+	flag.StringVar(&r.url, "url", "", "page of the project; the files of a release are below it")
+	flag.Parse()
+	if err := r.run(strings.Fields(*platforms)); err != nil {
+		fmt.Fprintln(os.Stderr, "packaging:", err)
+		os.Exit(1)
+	}
+}
+
+// release is what all files of a release have in common.
+type release struct {
+	root, out string
+	version   string
+	url       string
+	time      time.Time // of every file
+}
+
+// file is a file that goes into an archive or a package.
+type file struct {
+	name string // slash-separated
+	mode fs.FileMode
+	data []byte
+}
+
+// maxBinary bounds the size of the program, so that it does not grow unnoticed.
+const maxBinary = 25_000_000
+
+// placeholder is the page of a project that has none. Formula and manifest that name it
+// work nowhere.
+const placeholder = "https://example.org/pigrep"
+
+func (r *release) run(platforms []string) error {
+	var err error
+	if r.root, err = filepath.Abs(r.root); err != nil {
+		return err
+	}
+	if r.time, err = r.sourceTime(); err != nil {
+		return err
+	}
+	if r.url == "" {
+		r.url = placeholder
+		fmt.Fprintln(os.Stderr, "packaging: no -url: the formula and the manifest name", placeholder)
+	}
+	if err := os.RemoveAll(r.out); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "pigrep-packaging-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	extras, err := r.extras(work)
+	if err != nil {
+		return err
+	}
+	for _, platform := range platforms {
+		if err := r.platform(work, platform, extras); err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+	}
+	sums, err := r.checksums()
+	if err != nil {
+		return err
+	}
+	if err := r.manifests(sums); err != nil {
+		return err
+	}
+	if sums, err = r.checksums(); err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), []byte(list.String()), 0o644)
+}
+
+// platform writes the archive of a system, its bill of materials and its packages.
+func (r *release) platform(work, platform string, extras *extras) error {
+	system, arch, ok := strings.Cut(platform, "/")
+	if !ok {
+		return errors.New("not a system and an architecture, as in linux/amd64")
+	}
+	program := file{"pigrep", 0o755, nil}
+	if system == "windows" {
+		program.name += ".exe"
+	}
+	path := filepath.Join(work, system+"-"+arch, program.name)
+	if err := r.build(path, system, arch); err != nil {
+		return err
+	}
+	var err error
+	if program.data, err = os.ReadFile(path); err != nil {
+		return err
+	}
+	fmt.Printf("%s %d bytes\n", platform, len(program.data))
+	if len(program.data) > maxBinary {
+		return fmt.Errorf("the program is larger than %d bytes", maxBinary)
+	}
+	if err := r.archive(system, arch, append(extras.archived(), program)); err != nil {
+		return err
+	}
+	if err := r.materials(path, system, arch); err != nil {
+		return err
+	}
+	if system != "linux" {
+		return nil
+	}
+	return r.packages(work, arch, program, extras)
+}
+
+// build builds the program. It sets what the environment could say otherwise, and the
+// commit comes from git.
+func (r *release) build(path, system, arch string) error {
+	args := []string{"build", "-ldflags=-s -w -X pigrep/internal/ui/cli.release=" + r.version, "-o", path}
+	if _, err := r.git("rev-parse", "HEAD"); err == nil {
+		args = append(args, "-buildvcs=true")
+	}
+	_, err := r.command([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", append(args, ".")...)
+	return err
+}
+
+// sourceTime returns SOURCE_DATE_EPOCH, or the time of the commit.
+func (r *release) sourceTime() (time.Time, error) {
+	epoch := os.Getenv("SOURCE_DATE_EPOCH")
+	if epoch == "" {
+		out, err := r.git("log", "-1", "--format=%ct")
+		if err != nil {
+			return time.Time{}, fmt.Errorf("time of the commit: %w\nOutside a clone, set SOURCE_DATE_EPOCH to seconds since 1970", err)
+		}
+		epoch = strings.TrimSpace(string(out))
+	}
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH: %w", err)
+	}
+	return time.Unix(seconds, 0).UTC(), nil
+}
+
+func (r *release) git(args ...string) ([]byte, error) { return r.command(nil, "git", args...) }
+
+// command runs a program in the directory of the source and returns what it printed.
+func (r *release) command(env []string, name string, args ...string) ([]byte, error) {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "GOEXPERIMENT=", "CGO_ENABLED=0", "GOAMD64=v1", "GOARM64=v8.0",
+		"SOURCE_DATE_EPOCH="+strconv.FormatInt(r.time.Unix(), 10), "PWD="+r.root)
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, exit.Stderr)
+	}
+	return out, err
+}
+
+// checksums returns the SHA-256 of every file of the release by its name.
+func (r *release) checksums() (map[string]string, error) {
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[string]string)
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(r.out, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		sums[e.Name()] = fmt.Sprintf("%x", sha256.Sum256(data))
+	}
+	return sums, nil
+}
+
+var released = regexp.MustCompile(`^v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.?\d*)?)$`)
+
+// packageVersion returns the version in a form that every package manager takes and
+// orders. What is not tagged comes before every release.
+func (r *release) packageVersion() string {
+	if m := released.FindStringSubmatch(r.version); m != nil {
+		return m[1]
+	}
+	return "0.0.0-git" + r.time.Format("20060102")
+}
