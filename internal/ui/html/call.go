@@ -26,6 +26,7 @@ type callView struct {
 	Failed   bool
 	Nested   bool
 	Open     bool
+	lines    int // of Code, Arguments, Diffs and Output, as a reader counts them
 
 	Code      template.HTML // the command, if the summary is not all of it
 	Arguments []argument
@@ -55,10 +56,8 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 	} else {
 		v.Summary = clip(visibleLine(printer.CallSummary(c, x.page.Session.CWD, false)))
 	}
-	var size note
-	if v.Diffs, size = x.newDiffs(diff.Of(c)); size.Text != "" {
+	if v.edits(x, diff.Of(c)); len(v.Diffs) > 0 {
 		v.Summary = visibleLine(printer.Inside(c.Path(), x.page.Session.CWD))
-		v.Notes = append(v.Notes, size)
 	}
 	for _, a := range c.Arguments {
 		value := strings.Trim(visible(a.Value), "\n")
@@ -68,13 +67,13 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 		case len(v.Diffs) > 0 && a.Edits:
 		case c.Path() != "" && isPlace(c, &a):
 		case strings.Contains(value, "\n"):
-			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: x.code("", a.Value)})
+			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Code: v.code(x, "", a.Value)})
 		case !strings.Contains(v.Summary, value) || value == "":
 			v.Arguments = append(v.Arguments, argument{Name: visibleLine(a.Name), Value: value})
 		}
 	}
 	if len(c.Arguments) == 0 && len(c.Raw) > 0 && string(c.Raw) != "{}" {
-		v.Code = x.code("json", c.Raw)
+		v.Code = v.code(x, "json", c.Raw)
 	}
 	return v
 }
@@ -94,7 +93,7 @@ func (v *callView) command(x *writer, command string) {
 		v.Summary += " …"
 	}
 	if v.Summary != text {
-		v.Code = x.code("bash", []byte(command))
+		v.Code = v.code(x, "bash", []byte(command))
 	}
 }
 
@@ -143,10 +142,7 @@ func (x *writer) answer(e *entry.Entry) bool {
 func (x *writer) newResult(e *entry.Entry) *entryView {
 	v, _ := x.newEntry(e)
 	c := &callView{Tool: visibleLine(e.Tool), Summary: "result"}
-	var size note
-	if c.Diffs, size = x.newDiffs(diff.Of(&session.Call{Diff: e.View.Diff})); size.Text != "" {
-		c.Notes = append(c.Notes, size)
-	}
+	c.edits(x, diff.Of(&session.Call{Diff: e.View.Diff}))
 	c.result(x, e)
 	v.Class, v.Blocks = "reply step", []block{{Call: c}}
 	return v
@@ -225,31 +221,21 @@ func (v *callView) output(x *writer, text []byte, language string) {
 		return
 	}
 	v.Notes = append(v.Notes, note{Text: human.Plural(bytes.Count(text, []byte{'\n'})+1, "line", "lines")})
-	v.Output = append(v.Output, block{Fold: &fold{Code: x.code(language, text)}})
+	v.Output = append(v.Output, block{Fold: &fold{Code: v.code(x, language, text)}})
 }
 
 // maxAside is the longest result that is only a remark on a diff.
 const maxAside = 400
 
-// isShort reports whether the call and its output have at most this many lines.
-func (v *callView) isShort(limit int) bool {
-	lines := 0
-	count := func(s template.HTML) {
-		if s != "" {
-			lines += strings.Count(string(s), "\n") + 1 + len(s)/4000*limit
-		}
-	}
-	count(v.Code)
-	for _, a := range v.Arguments {
-		count(a.Code)
-	}
-	for _, d := range v.Diffs {
-		lines += d.Lines
-	}
-	for _, b := range v.Output {
-		if b.Fold != nil && b.Fold.Title == "" {
-			count(b.Fold.Code)
-		}
-	}
-	return lines <= limit
+// code is a piece of code of the call.
+func (v *callView) code(x *writer, language string, text []byte) template.HTML {
+	text = bytes.Trim(text, "\n")
+	v.lines += bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine
+	return x.code(language, text)
 }
+
+// longLine is how many bytes beyond those of usual lines count as one line more.
+const longLine = 500
+
+// isShort reports whether the call and its output have at most this many lines.
+func (v *callView) isShort(limit int) bool { return v.lines <= limit }

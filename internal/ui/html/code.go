@@ -45,35 +45,34 @@ const maxHighlighted = 4 << 20
 
 // diffView is what a call did to a file.
 type diffView struct {
-	Path  string
-	Code  template.HTML
-	Lines int
+	Path string
+	Code template.HTML
 }
 
-func (x *writer) newDiffs(files []diff.File) (list []diffView, size note) {
+// edits adds what the call did to files.
+func (v *callView) edits(x *writer, files []diff.File) {
 	added, removed := 0, 0
 	for _, f := range files {
-		v := diffView{Path: visibleLine(printer.Inside(f.Path, x.page.Session.CWD))}
+		d := diffView{Path: visibleLine(printer.Inside(f.Path, x.page.Session.CWD))}
 		var b strings.Builder
 		for i, h := range f.Hunks {
 			if i > 0 {
 				b.WriteString(`<span class="gap">⋯` + "\n</span>")
 			}
 			x.writeHunk(&b, f.Path, h)
-			v.Lines += len(h.Lines)
+			v.lines += len(h.Lines)
 		}
-		v.Code = template.HTML(b.String())
+		d.Code = template.HTML(b.String())
 		if f.Deleted {
-			v.Path += ", deleted"
+			d.Path += ", deleted"
 		}
-		list = append(list, v)
+		v.Diffs = append(v.Diffs, d)
 		added += f.Added
 		removed += f.Removed
 	}
 	if len(files) > 0 {
-		size = note{Text: fmt.Sprintf("+%d −%d", added, removed), Hint: "lines added and removed"}
+		v.Notes = append(v.Notes, note{Text: fmt.Sprintf("+%d −%d", added, removed), Hint: "lines added and removed"})
 	}
-	return list, size
 }
 
 var lineClasses = map[diff.Kind]string{diff.Same: "same", diff.Added: "added", diff.Removed: "removed"}

@@ -184,10 +184,14 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 			last, lastEntry = item, s.Entry
 		}
 	}
-	x.Summary = human.Plural(len(x.number), "prompt", "prompts")
-	if n := len(x.branches); n > 0 {
-		x.Summary += ", " + human.Plural(n, "other branch", "other branches")
+	var parts []string
+	if n := len(x.number); n > 0 || p.Pass == nil {
+		parts = append(parts, human.Plural(n, "prompt", "prompts"))
 	}
+	if n := len(x.branches); n > 0 {
+		parts = append(parts, human.Plural(n, "other branch", "other branches"))
+	}
+	x.Summary = cmp.Or(strings.Join(parts, ", "), "Index")
 	return x, nil
 }
 

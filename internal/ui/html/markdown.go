@@ -27,13 +27,17 @@ func (x *writer) prose(text []byte) (page template.HTML) {
 			page = asIs(source)
 		}
 	}()
-	if !isReadable(source) {
+	if len(source) > maxProse {
 		return asIs(source)
 	}
 	var b strings.Builder
 	r := &proseRenderer{x: x, w: &b}
-	for _, block := range sections(keepDefinitions(source)) {
-		r.all(parser.NewWithExtensions(markdown).Parse([]byte(block)))
+	for _, section := range sections(source) {
+		if !x.affords(section) {
+			b.WriteString(string(asIs(section)))
+			continue
+		}
+		r.all(parser.NewWithExtensions(markdown).Parse([]byte(keepDefinitions(section))))
 	}
 	return template.HTML(b.String())
 }
@@ -70,13 +74,32 @@ func asIs(s string) template.HTML {
 	return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>")
 }
 
-// Bounds on what is parsed: the time grows with the square of the number of these marks,
-// and the parser leaves out what is nested more deeply.
+// Bounds on what is parsed. The time that the parser takes for a section grows with the
+// square of its length, brackets counting as markWeight bytes: some 0.2 s for 32 KiB that are
+// made to take long.
 const (
-	maxProse  = 512 << 10
-	maxMarks  = 8000
-	maxNested = 30
+	maxProse   = 512 << 10 // bytes of a text
+	maxSection = 64 << 10  // bytes of a section
+	maxTicks   = 8000      // in a section
+	small      = 4 << 10   // bytes of a section that is always parsed
+	maxSquares = 1e10      // of larger sections, on a page
+	markWeight = 8
+	maxNested  = 30 // the parser leaves out what is nested more deeply
 )
+
+// affords reports whether a section is parsed, and takes what it costs from the budget of
+// the page.
+func (x *writer) affords(section string) bool {
+	size := len(section) + markWeight*(strings.Count(section, "[")+strings.Count(section, "<"))
+	switch {
+	case size > maxSection || strings.Count(section, "`") > maxTicks || deep().MatchString(section):
+		return false
+	case size <= small:
+		return true
+	}
+	x.squares += float64(size) * float64(size)
+	return x.squares <= maxSquares
+}
 
 // Compiled when the first page is written, not when the program starts.
 var (
@@ -86,18 +109,6 @@ var (
 	definition = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^[ \t>]*\[[^\]\n]*\]:`) })
 	fenceMark  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^(```+|~~~+)") })
 )
-
-func isReadable(s string) bool {
-	if len(s) > maxProse || deep().MatchString(s) {
-		return false
-	}
-	for _, mark := range []string{"[", "`", "*", "_", "~", "<"} {
-		if strings.Count(s, mark) > maxMarks {
-			return false
-		}
-	}
-	return true
-}
 
 // keepDefinitions escapes the definitions of links, which Markdown does not show.
 func keepDefinitions(s string) string {
@@ -161,54 +172,61 @@ func (r *proseRenderer) node(n ast.Node) {
 		r.w.WriteByte(' ')
 	case *ast.HTMLSpan:
 		r.text(n.Literal)
-	case *ast.HTMLBlock:
-		r.within(`<p class="asis">`, n, "</p>\n")
-	case *ast.Paragraph:
-		if isTight(n) {
-			r.all(n)
-			return
-		}
-		r.within("<p>", n, "</p>\n")
-	case *ast.Heading:
-		tag := [...]string{"h4", "h5", "h6", "h6", "h6", "h6"}[min(max(n.Level, 1), 6)-1]
-		r.within("<"+tag+">", n, "</"+tag+">\n")
-	case *ast.BlockQuote:
-		r.within("<blockquote>\n", n, "</blockquote>\n")
-	case *ast.List:
-		if n.ListFlags&ast.ListTypeOrdered == 0 {
-			r.within("<ul>\n", n, "</ul>\n")
-		} else if n.Start > 1 {
-			r.within(fmt.Sprintf("<ol start=\"%d\">\n", n.Start), n, "</ol>\n")
-		} else {
-			r.within("<ol>\n", n, "</ol>\n")
-		}
-	case *ast.ListItem:
-		r.within("<li>", n, "</li>\n")
 	case *ast.CodeBlock:
 		language, _, _ := strings.Cut(strings.TrimSpace(string(n.Info)), " ")
 		r.w.WriteString("<pre><code>" + string(r.x.code(language, n.Literal)) + "</code></pre>\n")
-	case *ast.Code:
-		r.within("<code>", n, "</code>")
-	case *ast.Emph:
-		r.within("<em>", n, "</em>")
-	case *ast.Strong:
-		r.within("<strong>", n, "</strong>")
-	case *ast.Del:
-		r.within("<del>", n, "</del>")
 	case *ast.Link:
 		r.link("", n, n.Destination, n.Title, "")
 	case *ast.Image:
 		r.link("[image: ", n, n.Destination, n.Title, "]")
 	case *ast.HorizontalRule:
 		r.w.WriteString("<hr>\n")
+	default:
+		begin, end := tagsOf(n)
+		r.within(begin, n, end)
+	}
+}
+
+// tagsOf returns what a node is written between.
+func tagsOf(n ast.Node) (begin, end string) {
+	switch n := n.(type) {
+	case *ast.HTMLBlock:
+		return `<p class="asis">`, "</p>\n"
+	case *ast.Paragraph:
+		if !isTight(n) {
+			return "<p>", "</p>\n"
+		}
+	case *ast.Heading:
+		tag := [...]string{"h4", "h5", "h6", "h6", "h6", "h6"}[min(max(n.Level, 1), 6)-1]
+		return "<" + tag + ">", "</" + tag + ">\n"
+	case *ast.BlockQuote:
+		return "<blockquote>\n", "</blockquote>\n"
+	case *ast.List:
+		switch {
+		case n.ListFlags&ast.ListTypeOrdered == 0:
+			return "<ul>\n", "</ul>\n"
+		case n.Start > 1:
+			return fmt.Sprintf("<ol start=\"%d\">\n", n.Start), "</ol>\n"
+		}
+		return "<ol>\n", "</ol>\n"
+	case *ast.ListItem:
+		return "<li>", "</li>\n"
+	case *ast.Code:
+		return "<code>", "</code>"
+	case *ast.Emph:
+		return "<em>", "</em>"
+	case *ast.Strong:
+		return "<strong>", "</strong>"
+	case *ast.Del:
+		return "<del>", "</del>"
 	case *ast.Table:
-		r.within("<div class=\"wide\" tabindex=\"0\"><table>\n", n, "</table></div>\n")
+		return "<div class=\"wide\" tabindex=\"0\"><table>\n", "</table></div>\n"
 	case *ast.TableHeader:
-		r.within("<thead>", n, "</thead>\n")
+		return "<thead>", "</thead>\n"
 	case *ast.TableBody:
-		r.within("<tbody>", n, "</tbody>\n")
+		return "<tbody>", "</tbody>\n"
 	case *ast.TableRow:
-		r.within("<tr>", n, "</tr>\n")
+		return "<tr>", "</tr>\n"
 	case *ast.TableCell:
 		tag, align := "td", ""
 		if n.IsHeader {
@@ -217,10 +235,9 @@ func (r *proseRenderer) node(n ast.Node) {
 		if s := n.Align.String(); s != "" {
 			align = ` align="` + s + `"`
 		}
-		r.within("<"+tag+align+">", n, "</"+tag+">")
-	default:
-		r.within("", n, "")
+		return "<" + tag + align + ">", "</" + tag + ">"
 	}
+	return "", ""
 }
 
 // isTight reports whether a paragraph is all of an item of a list without blank lines, or

@@ -189,6 +189,38 @@ func TestResultsWithCalls(t *testing.T) {
 	}
 }
 
+// A call is open if its output is short to the reader, however much HTML its colours take.
+func TestShortOutputIsOpen(t *testing.T) {
+	code := strings.Repeat(`f("a", 'b', 1, 2, 3); f("c", 4); f(5); f(6)`+"\n", openLines-1)
+	for text, want := range map[string]bool{code + "x": true, code + "x\ny": false, strings.Repeat("x", openLines*longLine): false} {
+		out := render(t, pageOf(t, "/s.jsonl", header+call("a", "", "c1", "read", `{"path":"x.js"}`)+result("r", "a", "c1", "read", text, "")))
+		call := regexp.MustCompile(`<details class="call[^>]*>`).FindString(out)
+		if open := strings.HasSuffix(call, " open>"); open != want || !strings.Contains(out, "<span") {
+			t.Errorf("the output of %d bytes, %d lines is open: %t, want %t", len(text), strings.Count(text, "\n")+1, open, want)
+		}
+	}
+}
+
+// The index of a page without prompts does not count them, and one without anything is left out.
+func TestIndexOfFilteredPages(t *testing.T) {
+	source := header + prompt("p", "", "go") + reply("b", "p", "done") + `{"type":"label","id":"l","parentId":"b","targetId":"b","label":"later"}` + "\n"
+	for _, test := range []struct {
+		pass func(*entry.Entry) bool
+		want string
+	}{
+		{nil, "<summary>1 prompt</summary>"},
+		{func(e *entry.Entry) bool { return e.Role == session.RoleAssistant }, "<summary>Index</summary>"},
+		{func(e *entry.Entry) bool { return e.Type == session.TypeLabel }, ""},
+	} {
+		p := pageOf(t, "/s.jsonl", source)
+		p.Pass = test.pass
+		out := render(t, p)
+		if !strings.Contains(out, test.want) || strings.Contains(out, "0 prompts") || strings.Contains(out, "<nav") != (test.want != "") {
+			t.Errorf("the index is %q, want %q", regexp.MustCompile(`<nav.*`).FindString(out), test.want)
+		}
+	}
+}
+
 // Edits are diffs; the arguments that say the same are left out.
 func TestEditsAreDiffs(t *testing.T) {
 	out := render(t, pageOf(t, "/s.jsonl", header+
@@ -491,6 +523,8 @@ func TestProseMadeToTakeLong(t *testing.T) {
 		"under": strings.Repeat("_a_b", 40_000), "links": strings.Repeat("[a](", 30_000), "some links": strings.Repeat("[a](", 4_000), "lists": strings.Repeat("- ", 20_000), "ticks": strings.Repeat("`", 50_000),
 		"images": strings.Repeat("![", 40_000), "html": strings.Repeat("<a ", 50_000), "refs": strings.Repeat("[a]: x\n", 20_000), "many ticks": ticks(400),
 		"deep list": deepList(300), "table": strings.Repeat("|", 20_000) + "\n" + strings.Repeat("|-", 20_000), "http": strings.Repeat("http://a.b/(", 20_000), "amp": strings.Repeat("&#", 60_000),
+		"addresses": strings.Repeat("http://a ", 50_000), "100,000 items": strings.Repeat("- a\n", 100_000), "items of two lines": strings.Repeat("- a\n\n  b\n", 50_000),
+		"blocks of HTML": strings.Repeat("<div>\n\n", 60_000), "a line of all": strings.Repeat("*_[", 150_000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := string((&writer{}).prose([]byte(text)))
@@ -501,6 +535,18 @@ func TestProseMadeToTakeLong(t *testing.T) {
 				t.Errorf("%d of %d letters are left", got, letters(text))
 			}
 		})
+	}
+}
+
+// A page with many texts that each take almost as long as one may is written in time: when the
+// budget of the page is spent, only short sections are still read as Markdown.
+func TestPageOfProseMadeToTakeLong(t *testing.T) {
+	x := &writer{}
+	for range 200 { // more than 100 s without a budget
+		x.prose([]byte(strings.Repeat("http://a ", 7000)))
+	}
+	if out := string(x.prose([]byte("some *words*\n\nand " + strings.Repeat("*more* ", 1000)))); !strings.HasPrefix(out, "<p>some <em>words</em></p>") || !strings.Contains(out, "<pre>and *more*") {
+		t.Errorf("at the end of the budget: %.200s", out)
 	}
 }
 

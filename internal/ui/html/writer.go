@@ -25,7 +25,8 @@ type writer struct {
 	behind   []*entryView
 
 	lastDay, lastModel string
-	highlighted        int // bytes of code so far
+	highlighted        int     // bytes of code so far
+	squares            float64 // of the lengths of sections so far; see affords
 }
 
 // branch is one that leaves the main line, or another branch.
