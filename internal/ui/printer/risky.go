@@ -79,16 +79,12 @@ func (g *ruleGroups) closing() string {
 // ruleGroups writes a table for each rule, the most severe first.
 func (t *text) ruleGroups(g *ruleGroups) error {
 	type row = audit.CallRow
-	columns := []sheetColumn[row]{
-		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *row) cell {
-			c := t.timeCell(r.Timestamp.Time)
-			c.Indent = "  "
-			return c
-		}},
-		{column{Title: "ENTRY", Width: t.idWidth() + 9, Whole: true}, func(r *row) cell { return t.entryCell(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }},
+	columns := append(groupColumns(t.Look, func(r *row) callPlace {
+		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
+	}), []sheetColumn[row]{
 		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
 		{column{Title: "PROJECT", Left: true, Width: 24}, func(r *row) cell { return textCell(projectName(r.CWD)) }},
-	}
+	}...)
 	for i, m := range audit.BySeverity(g.rules) {
 		rows := g.rows[m.Rule]
 		head := t.style(titleLook, m.Rule) + " " + t.dim(fmt.Sprintf("· %s · %s", m.Severity, human.Plural(len(rows), "command", "commands")))

@@ -146,6 +146,31 @@ func TestFoundInALongLine(t *testing.T) {
 	}
 }
 
+// Marks leave the look of a line as it is, and links whole.
+func TestMarkLine(t *testing.T) {
+	for _, test := range []struct{ line, text, want string }{
+		{"a b", "b", "a \x1b[1;7mb\x1b[m"},
+		{"\x1b[31ma b c\x1b[m d", "b", "\x1b[31ma \x1b[1;7mb\x1b[m\x1b[31m c\x1b[m d"},
+		{"a \x1b[31mb\x1b[m c", "a b", "\x1b[1;7ma b\x1b[m c"},
+		{"\x1b[31ma\x1b[m\x1b[32m b\x1b[m c", "a b c", "\x1b[31m\x1b[1;7ma b c\x1b[m"},
+		{"\x1b]8;;http://x\x07日b\x1b]8;;\x07", "日", "\x1b]8;;http://x\x07\x1b[1;7m日\x1b[mb\x1b]8;;\x07"},
+		{"\x1b[1mx\x1b[m", "y", "\x1b[1mx\x1b[m"},
+	} {
+		if got := markLine(test.line, []string{test.text}); got != test.want {
+			t.Errorf("%q with %q marked is %q, want %q", test.line, test.text, got, test.want)
+		}
+	}
+}
+
+// A line of any length is read once, not again for each match.
+func TestMarkLongLine(t *testing.T) {
+	const n = 1 << 20
+	line := strings.Repeat("\x1b[31mx\x1b[m ", n)
+	if got := markLine(line, []string{"x"}); strings.Count(got, "\x1b[1;7mx\x1b[m") != n {
+		t.Errorf("%d matches are marked, want %d", strings.Count(got, "\x1b[1;7mx\x1b[m"), n)
+	}
+}
+
 func TestChanged(t *testing.T) {
 	for _, test := range []struct{ line, pair, want string }{
 		{"\twidth := 3000", "\twidth := 3600", "3000"},

@@ -46,19 +46,63 @@ func (p *transcript) marked() string {
 	return b.String()
 }
 
-// markLine marks texts in a line.
+// markLine marks texts in a line. The attributes that the line itself sets within a match
+// begin to show after it.
 func markLine(line string, texts []string) string {
 	if len(texts) == 0 {
 		return line
 	}
+	m := lineMarker{rest: line}
 	plain := ansi.Strip(line)
-	var b strings.Builder
-	cells := 0 // of the line that are in b
-	for m := range found(plain, texts) {
-		b.WriteString(ansi.Cut(line, cells, terminal.Width(plain[:m[0]])) + foundLook.Styled(plain[m[0]:m[1]]))
-		cells = terminal.Width(plain[:m[1]])
+	for span := range found(plain, texts) {
+		m.copy(span[0])
+		m.b.WriteString(foundLook.String())
+		m.marking = true
+		m.copy(span[1])
+		m.marking = false
+		m.b.WriteString(ansi.ResetStyle + m.look)
 	}
-	return b.String() + ansi.TruncateLeft(line, cells, "")
+	m.copy(len(plain))
+	return m.b.String()
+}
+
+// lineMarker copies a line with escape sequences, from its beginning to its end.
+type lineMarker struct {
+	b       strings.Builder
+	rest    string // not copied yet
+	at      int    // where rest begins in the text without sequences
+	look    string // the attributes that the line has set here
+	marking bool   // they wait for the end of a match
+}
+
+// copy copies the line up to an offset in its text.
+func (m *lineMarker) copy(end int) {
+	for m.rest != "" {
+		if m.rest[0] != ansi.ESC {
+			n := strings.IndexByte(m.rest, ansi.ESC)
+			if n < 0 {
+				n = len(m.rest)
+			}
+			if n = min(n, end-m.at); n == 0 {
+				return
+			}
+			m.b.WriteString(m.rest[:n])
+			m.rest, m.at = m.rest[n:], m.at+n
+			continue
+		}
+		sequence, _, n, _ := ansi.DecodeSequence(m.rest, ansi.NormalState, nil)
+		m.rest = m.rest[n:]
+		isLook := strings.HasPrefix(sequence, "\x1b[") // else a link
+		switch {
+		case sequence == ansi.ResetStyle:
+			m.look = ""
+		case isLook:
+			m.look += sequence
+		}
+		if !isLook || !m.marking {
+			m.b.WriteString(sequence)
+		}
+	}
 }
 
 // found are the places where a line has texts: as they are, or in another case where a word

@@ -170,6 +170,28 @@ func (l Look) idCell(id, path string) cell {
 	return cell{Text: handle, Plain: id}
 }
 
+// callPlace is when a call was, and where show finds it.
+type callPlace struct {
+	time                 session.Time
+	session, path, entry string
+	offset               int64
+}
+
+// groupColumns are the first columns of calls below the heading of a group.
+func groupColumns[T any](l Look, place func(*T) callPlace) []sheetColumn[T] {
+	return []sheetColumn[T]{
+		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *T) cell {
+			c := l.timeCell(place(r).time.Time)
+			c.Indent = "  "
+			return c
+		}},
+		{column{Title: "ENTRY", Width: l.idWidth() + 9, Whole: true}, func(r *T) cell {
+			p := place(r)
+			return l.entryCell(p.session, p.path, p.entry, p.offset)
+		}},
+	}
+}
+
 // entryCell is an entry as show takes it: its session, and in it an id or an offset.
 func (l Look) entryCell(id, path, entry string, offset int64) cell {
 	if entry == "" {

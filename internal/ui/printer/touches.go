@@ -41,16 +41,12 @@ func (t *text) touches(rows []audit.TouchRow) error {
 	}
 	some := ""
 	differ := slices.ContainsFunc(rows, func(r row) bool { some = cmp.Or(some, r.Path); return r.Path != some })
-	columns := []sheetColumn[row]{
-		{column{Title: "TIME", Width: 2 + len(minuteForm)}, func(r *row) cell {
-			c := t.timeCell(r.Timestamp.Time)
-			c.Indent = "  "
-			return c
-		}},
-		{column{Title: "ENTRY", Width: t.idWidth() + 9, Whole: true}, func(r *row) cell { return t.entryCell(r.SessionID, r.SessionPath, r.EntryID, r.Offset) }},
+	columns := append(groupColumns(t.Look, func(r *row) callPlace {
+		return callPlace{r.Timestamp, r.SessionID, r.SessionPath, r.EntryID, r.Offset}
+	}), []sheetColumn[row]{
 		{column{Title: "ACTION", Width: 7}, func(r *row) cell { return textCell(touchAction(r)) }},
 		{column{Title: "STATUS", Width: 7}, func(r *row) cell { return textCell(r.Status) }},
-	}
+	}...)
 	if differ {
 		columns = append(columns, sheetColumn[row]{column{Title: "FILE", Flex: true, Left: true}, func(r *row) cell { return t.pathCell(r.Path) }})
 	}
