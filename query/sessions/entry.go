@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"strconv"
 	"strings"
 
 	"pigrep/internal/near"
@@ -8,11 +9,19 @@ import (
 )
 
 // FindEntry returns the index of the entry of a session with this id, or of the only
-// one whose id begins with it. A number is also the offset of an entry without an id.
+// one whose id begins with it. @ and a number is the entry at that offset; a number alone
+// is too, if the entry has no id and no other id begins with it.
 func FindEntry(rec *session.Record, t *session.Tree, name string) (int, error) {
 	name = strings.TrimSpace(name)
 	if i := t.Find(name); i >= 0 {
 		return i, nil
+	}
+	if digits, ok := strings.CutPrefix(name, "@"); ok {
+		if offset, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			if i := rec.NodeAt(offset); i >= 0 {
+				return i, nil
+			}
+		}
 	}
 	var found, ids []string
 	at := -1

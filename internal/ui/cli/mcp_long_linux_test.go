@@ -76,9 +76,10 @@ func TestAgentMemoryStaysFlat(t *testing.T) {
 		answer, _ := r.StructuredContent.(map[string]any)
 		next, _ = answer["nextCursor"].(string)
 		if tool == "search" {
-			if hits, _ := answer["hits"].([]any); len(hits) > 0 {
-				hit := hits[n%len(hits)].(map[string]any)
-				return fmt.Sprint(hit["sessionPath"], "\x00", hit["entryId"])
+			if sessions, _ := answer["sessions"].([]any); len(sessions) > 0 {
+				session := sessions[n%len(sessions)].(map[string]any)
+				hit := session["hits"].([]any)[0].(map[string]any)
+				return fmt.Sprint(session["session"], "\x00", hit["entry"])
 			}
 			return ""
 		}

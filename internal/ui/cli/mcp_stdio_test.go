@@ -183,7 +183,7 @@ func TestAgentsWriteNothing(t *testing.T) {
 	before := state()
 	for _, c := range everyTool {
 		if r := g.result(c.tool, c.arguments); r.IsError {
-			t.Errorf("%s: %+v", c.tool, r.StructuredContent)
+			t.Errorf("%s: %+v", c.tool, r.Content)
 		}
 	}
 	if diff := cmp.Diff(before, state()); diff != "" {

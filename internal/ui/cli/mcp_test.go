@@ -84,39 +84,74 @@ func (g *agent) settle() {
 
 const samples = "../../../testdata/sessions"
 
-// answer is what all answers have, and what the tests look at.
+// answer is what the tests look at of all answers.
 type answer struct {
-	Hits []struct {
-		SessionPath, SessionID, EntryID string
-		Rank                            int
-		Fragment                        struct {
-			Text  string
-			Spans [][2]int
-		}
+	Sessions []struct {
+		Session, Title, Entry string
+		Hits                  []hitRow
 	}
-	Sessions []struct{ SessionPath, SessionID, FirstPrompt string }
-	Matches  []struct {
-		SessionPath, Text string
-		CutBytes          int
-	}
-	Rows    []json.RawMessage
+	Hits    []hitRow
 	Entries []struct {
-		EntryID string
-		Parts   []struct {
-			Text                             string
+		Session, Entry string
+		Lines          []string
+		Parts          []struct {
+			Kind, Text                       string
 			CutBytes, TextOffset, TextLength int
 		}
 	}
+	Calls, Rows                 []hitRow
 	EntriesBefore, EntriesAfter int
 	Total                       any
 	Dropped                     int
 	NextCursor                  string
-	LeftOut                     *struct{ SessionPath, SessionID string }
+	LeftOut                     *struct{ Session string }
 	Warnings                    []string
-	Index                       struct {
-		Complete     bool
-		PendingFiles int
+	Complete                    bool
+}
+
+// hitRow is what rows of several tools have in common.
+type hitRow struct{ Session, Entry, Kind, Text, Day, Model string }
+
+// hits are those of all sessions, with their session.
+func (a *answer) hits() (list []hitRow) {
+	for _, s := range a.Sessions {
+		for _, h := range s.Hits {
+			h.Session = s.Session
+			list = append(list, h)
+		}
 	}
+	return append(list, a.Hits...)
+}
+
+// places are the sessions and entries of all rows.
+func (a *answer) places() (list []hitRow) {
+	if list = a.hits(); list != nil {
+		return list
+	}
+	for _, s := range a.Sessions {
+		list = append(list, hitRow{Session: s.Session, Entry: s.Entry})
+	}
+	for _, e := range a.Entries {
+		for range max(1, len(e.Lines)) {
+			list = append(list, hitRow{Session: e.Session, Entry: e.Entry})
+		}
+	}
+	return append(append(list, a.Calls...), a.Rows...)
+}
+
+// items are the rows as texts.
+func (a *answer) items() (list []string) {
+	for _, p := range a.places() {
+		list = append(list, fmt.Sprint(p))
+	}
+	i := 0
+	for _, e := range a.Entries {
+		for _, line := range e.Lines {
+			list[i] += line
+			i++
+		}
+	}
+	return list
 }
 
 // call calls a tool and returns its answer, its text, and its bytes on the wire.
@@ -153,25 +188,23 @@ func (g *agent) result(tool, arguments string) *sdk.CallToolResult {
 func (g *agent) fails(tool, arguments string) string {
 	g.t.Helper()
 	r := g.result(tool, arguments)
-	if !r.IsError {
-		g.t.Fatalf("%s %s is answered", tool, arguments)
+	if !r.IsError || r.StructuredContent != nil { // which clients check against the schema of answers
+		g.t.Fatalf("%s %s is answered with %v", tool, arguments, r.StructuredContent)
 	}
 	return r.Content[0].(*sdk.TextContent).Text
 }
 
-// The answer of a tool is that of its command with --json, field for field, but
-// for what only pages have.
+// A tool answers what its command answers with --json, with less about each row.
 func TestToolsAnswerAsCommandsDo(t *testing.T) {
 	t.Parallel()
 	g := newAgent(t, samples, func(c *mcp.Config) { c.Reveal = true })
 	g.settle()
 	for _, test := range []struct{ tool, arguments, command string }{
-		{"search", `{"query":"timeout","maxBytes":512000}`, "search timeout"},
+		{"search", `{"query":"timeout","perSession":3,"maxBytes":512000}`, "search timeout --per-session 3"},
 		{"search", `{"query":"timeout error","flat":true,"limit":7,"kind":"result","maxBytes":512000}`, "search timeout error --flat -n 7 --kind result"},
-		{"search", `{"query":"timeot","maxBytes":512000}`, "search timeot"},
+		{"search", `{"query":"timeot","perSession":3,"maxBytes":512000}`, "search timeot --per-session 3"},
 		{"search", `{"query":"zzzqqq","scope":"prompts"}`, "search zzzqqq --scope prompts"},
-		{"search", `{"query":"zzzqqq timeout parser kind:reply","maxBytes":512000}`, "search zzzqqq timeout parser kind:reply"},
-		{"search", `{"query":"parser","sort":"newest","context":1,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest -C 1 --since 2020-01-01"},
+		{"search", `{"query":"parser","sort":"newest","perSession":2,"since":"2020-01-01","maxBytes":512000}`, "search parser --sort newest --per-session 2 --since 2020-01-01"},
 		{"grep", `{"pattern":"time(d)?out","context":1,"limit":1000,"maxBytes":512000}`, "grep time(d)?out -C 1"},
 		{"grep", `{"pattern":["zzzqqq","yyyqqq"]}`, "grep -e zzzqqq -e yyyqqq"},
 		{"find_fix", `{"error":"EACCES: permission denied"}`, "fix EACCES: permission denied"},
@@ -184,12 +217,8 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 		{"tool_calls", `{"risky":true,"limit":1000}`, "tools calls --risky"},
 		{"usage", `{}`, "usage"},
 		{"usage", `{"by":["day","model"],"limit":1000}`, "usage --by day,model"},
-		{"status", `{}`, "status"},
 	} {
-		data, err := json.Marshal(g.result(test.tool, test.arguments).StructuredContent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, _, _ := g.call(test.tool, test.arguments)
 		var out bytes.Buffer
 		b := *g.app
 		streams := *b.Streams
@@ -199,29 +228,41 @@ func TestToolsAnswerAsCommandsDo(t *testing.T) {
 		if code := b.Run(t.Context(), args); code == exitError {
 			t.Errorf("%s: exit code %d", test.command, code)
 		}
-		var tool, command map[string]any
-		if err := json.Unmarshal(data, &tool); err != nil {
-			t.Fatal(err)
+		type row struct {
+			SessionID, SessionPath, EntryID string
+			Error                           any
+		}
+		var command struct {
+			Hits, Sessions, Matches, Rows []row
+			Total, Calls                  any
 		}
 		if err := json.Unmarshal(out.Bytes(), &command); err != nil {
 			t.Fatalf("%s: %v: %s", test.command, err, out.Bytes())
 		}
-		delete(tool, "nextCursor")
-		if test.tool == "grep" {
-			delete(tool, "totalIsExact") // a command counts to the end
+		rows := slices.Concat(command.Hits, command.Matches, command.Rows)
+		if len(rows) == 0 {
+			rows = command.Sessions
 		}
-		if test.tool == "status" { // the command was told where
-			delete(tool, "roots")
-			delete(command, "roots")
+		places := a.places()
+		if len(places) != len(rows) {
+			t.Errorf("%s %s: %d rows, %s has %d", test.tool, test.arguments, len(places), test.command, len(rows))
+			continue
 		}
-		for _, row := range []any{tool["matches"], command["matches"]} {
-			list, _ := row.([]any)
-			for _, m := range list {
-				delete(m.(map[string]any), "cutBytes")
+		for i, r := range rows {
+			if e, ok := r.Error.(map[string]any); ok { // of fix
+				r.EntryID, _ = e["entryId"].(string)
+			}
+			session, entry := places[i].Session, places[i].Entry
+			if !strings.HasPrefix(r.SessionID, session) && r.SessionPath != session || r.EntryID != entry {
+				t.Errorf("%s %s: row %d is %s:%s, in %s %+v", test.tool, test.arguments, i, session, entry, test.command, r)
 			}
 		}
-		if diff := cmp.Diff(command, tool); diff != "" {
-			t.Errorf("%s %s (-%s +tool):\n%s", test.tool, test.arguments, test.command, diff)
+		total := command.Total
+		if command.Calls != nil {
+			total = command.Calls
+		}
+		if _, sums := a.Total.(float64); sums && a.Total != total {
+			t.Errorf("%s %s: total %v, in %s %v", test.tool, test.arguments, a.Total, test.command, total)
 		}
 	}
 }
@@ -232,25 +273,8 @@ func TestPages(t *testing.T) {
 	testkit.Unraced(t)
 	t.Parallel()
 	g := newAgent(t, samples)
-	items := func(a answer) (list []string) {
-		for _, h := range a.Hits {
-			list = append(list, fmt.Sprint(h.SessionPath, h.EntryID, h.Rank, h.Fragment))
-		}
-		if a.Hits == nil {
-			for _, s := range a.Sessions {
-				list = append(list, s.SessionPath)
-			}
-		}
-		for _, m := range a.Matches {
-			list = append(list, fmt.Sprint(m))
-		}
-		for _, r := range a.Rows {
-			list = append(list, string(r))
-		}
-		return list
-	}
 	for _, test := range []struct{ tool, arguments string }{
-		{"search", `"query":"the parser error timeout"`},
+		{"search", `"query":"the parser error timeout","perSession":3`},
 		{"search", `"query":"the parser error timeout","flat":true,"limit":5`},
 		{"search", `"query":"parser error gateway session","limit":2,"perSession":1`},
 		{"search", `"query":"the","sort":"newest","limit":3`},
@@ -268,7 +292,7 @@ func TestPages(t *testing.T) {
 				if size > budget {
 					t.Fatalf("%s: %d bytes for a budget of %d", test.tool, size, budget)
 				}
-				got = append(got, items(a)...)
+				got = append(got, a.items()...)
 				if pages++; pages > 2000 {
 					t.Fatalf("%s %s: no end of pages", test.tool, test.arguments)
 				}
@@ -329,10 +353,7 @@ func TestBudgets(t *testing.T) {
 				arguments, budget = fmt.Sprintf(`{%s,"maxBytes":%d}`, test.arguments, enough), enough
 			}
 			a, text, size := g.call(test.tool, arguments)
-			n := len(a.Hits) + len(a.Matches) + len(a.Rows) + len(a.Entries)
-			if a.Hits == nil {
-				n += len(a.Sessions)
-			}
+			n := len(a.items())
 			if size > budget || n < last || n == 0 {
 				t.Errorf("%s %.80s: %d items in %d bytes for a budget of %d", test.tool, test.arguments, n, size, budget)
 			}
@@ -359,11 +380,11 @@ func TestEveryRowLeadsOn(t *testing.T) {
 		entries               bool
 	}{
 		{"search", `{"query":"the parser error timeout","scope":"all","flat":true,"limit":200}`, "hits", true},
-		{"search", `{"query":"the parser error timeout","scope":"all","limit":200}`, "sessions", false},
-		{"grep", `{"pattern":"e","scope":"all","maxCount":3,"limit":1000}`, "matches", true},
+		{"search", `{"query":"the parser error timeout","scope":"all","limit":200,"perSession":5}`, "sessions", false},
+		{"grep", `{"pattern":"e","scope":"all","maxCount":3,"limit":1000}`, "entries", true},
 		{"list_sessions", `{"limit":1000}`, "sessions", false},
 		{"list_sessions", `{"query":"parser","limit":1000}`, "sessions", true},
-		{"tool_calls", `{"limit":1000}`, "rows", true},
+		{"tool_calls", `{"limit":1000}`, "calls", true},
 		{"usage", `{"by":["session"],"limit":1000}`, "rows", false},
 		{"read_session", `{"session":"0195562e"}`, "entries", true},
 	} {
@@ -372,28 +393,38 @@ func TestEveryRowLeadsOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		type row struct {
+			Session, Entry, Result string
+			Hits                   []row
+		}
 		var lists map[string]json.RawMessage
-		var rows []struct{ SessionID, SessionPath, EntryID, ResultEntryID string }
+		var rows []row
 		if err := errors.Join(json.Unmarshal(data, &lists), json.Unmarshal(lists[test.rows], &rows)); err != nil || len(rows) == 0 {
 			t.Fatalf("%s: %d rows, %v", test.tool, len(rows), err)
+		}
+		for _, r := range rows {
+			for _, h := range r.Hits {
+				h.Session = r.Session
+				rows = append(rows, h)
+			}
 		}
 		read := 0
 		for _, r := range rows {
 			if test.tool == "read_session" {
-				r.SessionID, r.SessionPath = "0195562e", "0195562e"
+				r.Session = "0195562e"
 			}
-			if r.SessionPath == "" || r.SessionID == "" && !strings.Contains(r.SessionPath, "not-a-session") || test.entries && r.EntryID == "" {
+			if r.Session == "" || test.entries && r.Entry == "" {
 				t.Errorf("%s %s: a row names %+v", test.tool, test.arguments, r)
 				continue
 			}
-			if read++; read > 40 && r.ResultEntryID == "" {
+			if read++; read > 40 && r.Result == "" {
 				continue // many of the same kind
 			}
-			for _, entry := range []string{r.EntryID, r.ResultEntryID} {
-				if a, _, _ := g.call("read_session", fmt.Sprintf(`{"session":%q,"entry":%q,"around":0}`, r.SessionPath, entry)); len(a.Entries) == 0 && entry != "" {
-					t.Errorf("%s: read_session has nothing at %s:%s", test.tool, r.SessionPath, entry)
-				} else if entry != "" && a.Entries[0].EntryID != entry {
-					t.Errorf("%s: read_session has %s at %s", test.tool, a.Entries[0].EntryID, entry)
+			for _, entry := range []string{r.Entry, r.Result} {
+				if a, _, _ := g.call("read_session", fmt.Sprintf(`{"session":%q,"entry":%q,"around":0}`, r.Session, entry)); len(a.Entries) == 0 && entry != "" {
+					t.Errorf("%s: read_session has nothing at %s:%s", test.tool, r.Session, entry)
+				} else if entry != "" && a.Entries[0].Entry != entry {
+					t.Errorf("%s: read_session has %s at %s", test.tool, a.Entries[0].Entry, entry)
 				}
 			}
 		}
@@ -439,16 +470,16 @@ func TestReadSessionPages(t *testing.T) {
 			transcript.WriteString(text)
 			for _, e := range a.Entries {
 				for _, p := range e.Parts {
-					if p.TextOffset != len(texts[e.EntryID]) {
-						t.Fatalf("%s: a piece from %d on, after %d bytes", e.EntryID, p.TextOffset, len(texts[e.EntryID]))
+					if p.TextOffset != len(texts[e.Entry]) {
+						t.Fatalf("%s: a piece from %d on, after %d bytes", e.Entry, p.TextOffset, len(texts[e.Entry]))
 					}
-					texts[e.EntryID] += p.Text
+					texts[e.Entry] += p.Text
 				}
-				if len(order) == 0 || order[len(order)-1] != e.EntryID {
-					order = append(order, e.EntryID)
+				if len(order) == 0 || order[len(order)-1] != e.Entry {
+					order = append(order, e.Entry)
 				}
-				if !strings.Contains(text, e.EntryID) && !strings.Contains(text, "more in the structured answer") {
-					t.Errorf("budget %d: the text does not name %s: %s", test.budget, e.EntryID, text)
+				if !strings.Contains(text, e.Entry) && !strings.Contains(text, "more in the structured answer") {
+					t.Errorf("budget %d: the text does not name %s: %s", test.budget, e.Entry, text)
 				}
 			}
 			if cursor = a.NextCursor; cursor == "" {
@@ -479,10 +510,10 @@ func TestReadSessionPages(t *testing.T) {
 	if _, text, _ := g.call("read_session", `{"session":"01a1f7de:e0000011","around":1}`); strings.Contains(text, "bytes left out") || !strings.Contains(text, `"transcript":true`) {
 		t.Errorf("the short text: %s", text)
 	}
-	if a, _, _ := g.call("read_session", `{"session":"01a1f7de","last":2}`); len(a.Entries) != 2 || a.Entries[1].EntryID != "e0000011" {
+	if a, _, _ := g.call("read_session", `{"session":"01a1f7de","last":2}`); len(a.Entries) != 2 || a.Entries[1].Entry != "e0000011" {
 		t.Errorf("the last two are %+v", a.Entries)
 	}
-	if a, _, _ := g.call("read_session", `{"session":"e0000003","around":0}`); len(a.Entries) != 1 || a.Entries[0].EntryID != "e0000003" {
+	if a, _, _ := g.call("read_session", `{"session":"e0000003","around":0}`); len(a.Entries) != 1 || a.Entries[0].Entry != "e0000003" {
 		t.Errorf("an entry id alone: %+v", a.Entries)
 	}
 	for arguments, want := range map[string]string{
@@ -509,7 +540,7 @@ func TestCursorsOutliveUpdates(t *testing.T) {
 	for cursor := ""; ; {
 		a, _, _ := g.call("search", fmt.Sprintf(arguments, cursor))
 		for _, h := range a.Hits {
-			want = append(want, h.SessionPath+h.EntryID)
+			want = append(want, h.Session+h.Entry)
 		}
 		if cursor = a.NextCursor; cursor == "" || len(want) > 60 {
 			break
@@ -523,7 +554,7 @@ func TestCursorsOutliveUpdates(t *testing.T) {
 	var got []string
 	for a := first; ; {
 		for _, h := range a.Hits {
-			got = append(got, h.SessionPath+h.EntryID)
+			got = append(got, h.Session+h.Entry)
 		}
 		if a.NextCursor == "" || len(got) > 60 {
 			break
@@ -596,12 +627,12 @@ func TestTheAgentsOwnSession(t *testing.T) {
 		for _, tool := range []string{"search", "grep"} {
 			what := map[string]string{"search": "query", "grep": "pattern"}[tool]
 			a, text, _ := g.call(tool, fmt.Sprintf(`{%q:"needle1"}`, what))
-			if n := len(a.Hits) + len(a.Matches); n != 0 || a.LeftOut == nil || a.LeftOut.SessionID != "s000001" || !strings.Contains(text, "includeCurrent") {
+			if n := len(a.items()); n != 0 || a.LeftOut == nil || a.LeftOut.Session != "s000001" || !strings.Contains(text, "includeCurrent") {
 				t.Errorf("%s by %s: %d hits, left out %+v: %s", tool, by, n, a.LeftOut, text)
 			}
 			for _, arguments := range []string{`{%q:"needle1","includeCurrent":true}`, `{%q:"needle1","session":"s000001"}`} {
-				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.Hits)+len(a.Matches) == 0 || a.LeftOut != nil {
-					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.Hits)+len(a.Matches), a.LeftOut)
+				if a, _, _ := g.call(tool, fmt.Sprintf(arguments, what)); len(a.items()) == 0 || a.LeftOut != nil {
+					t.Errorf("%s %s: %d hits, left out %+v", tool, arguments, len(a.items()), a.LeftOut)
 				}
 			}
 			if tool == "search" {
@@ -610,7 +641,7 @@ func TestTheAgentsOwnSession(t *testing.T) {
 					t.Errorf("by %s, the text is %q, without %q", by, text, want)
 				}
 			}
-			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.Hits)+len(a.Matches) == 0 {
+			if a, _, _ := g.call(tool, fmt.Sprintf(`{%q:"needle0"}`, what)); len(a.items()) == 0 {
 				t.Errorf("%s by %s: the other session is left out too", tool, by)
 			}
 		}

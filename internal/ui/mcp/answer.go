@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -12,29 +13,20 @@ import (
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/filter"
-	"pigrep/query/sessions"
-	"pigrep/scope"
 )
-
-// head begins every answer.
-type head struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	Command       string `json:"command" jsonschema:"the pigrep command with the same answer"`
-}
 
 // tail ends every answer with pages.
 type tail struct {
-	Warnings   []string         `json:"warnings"`
-	LeftOut    *leftOut         `json:"leftOut,omitempty" jsonschema:"the session you are running in; includeCurrent includes it"`
-	Dropped    int              `json:"dropped,omitempty" jsonschema:"items dropped at the end because of maxBytes"`
-	NextCursor string           `json:"nextCursor,omitempty" jsonschema:"cursor of the next page; absent on the last"`
-	Index      query.IndexState `json:"index"`
+	Warnings   []string `json:"warnings,omitempty"`
+	LeftOut    *leftOut `json:"leftOut,omitempty"`
+	Dropped    int      `json:"dropped,omitempty" jsonschema:"did not fit into maxBytes"`
+	NextCursor string   `json:"nextCursor,omitempty"`
+	Complete   bool     `json:"complete" jsonschema:"false: not everything was searched"`
 }
 
-// leftOut names a session that was not searched.
+// leftOut is what was not searched unless asked for.
 type leftOut struct {
-	SessionPath string `json:"sessionPath,omitempty"`
-	SessionID   string `json:"sessionId,omitempty"`
+	Session string `json:"session,omitempty" jsonschema:"your own (includeCurrent)"`
 }
 
 // page is an answer of which the first items are kept that fit into a budget.
@@ -65,7 +57,12 @@ func (p *page) cut() (*mcp.CallToolResult, error) {
 		what = "the answer, though empty,"
 	}
 	size := whole(min(1, p.items))
-	return nil, &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, p.max),
+	return nil, budgetError(what, size, p.max)
+}
+
+// budgetError is the error for a budget that is too small.
+func budgetError(what string, size, max int) error {
+	return &Error{codeBudget, fmt.Sprintf("%s takes %d bytes, more than maxBytes (%d)", what, size, max),
 		fmt.Sprintf("ask with maxBytes %d or more", min(mostBytes, size+size/4))}
 }
 
@@ -102,7 +99,7 @@ type question struct {
 	leftOut  *leftOut
 	limit    int
 	maxBytes int
-	short    func(id string) string // shortens session ids
+	names    namer
 }
 
 // ask opens the index for a listing; in is the input of the tool. The caller closes
@@ -113,7 +110,7 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, short: sessions.ShortIDs(x.Reader.Summaries())}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, names: newNamer(x.Reader)}
 	if q.limit == 0 {
 		q.limit = l.rows
 	}
@@ -125,8 +122,8 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 }
 
 // tail returns the end of an answer.
-func (q *question) tail(warnings []string, state query.IndexState) tail {
-	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Index: indexState(state, q.Index)}
+func (q *question) tail(warnings []string) tail {
+	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
 }
 
 // rowPage is a page of rows of an answer.
@@ -235,13 +232,13 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	if s.Current == (Session{}) {
 		return nil, nil
 	}
-	out := &leftOut{SessionPath: s.Current.Path, SessionID: s.Current.ID}
+	out := &leftOut{Session: cmp.Or(s.Current.ID, s.Current.Path)}
 	var globs []string
 	for i := range r.Summaries() {
 		sum := &r.Summaries()[i]
 		if sum.Path == s.Current.Path || s.Current.ID != "" && sum.ID == s.Current.ID {
 			globs = append(globs, literalGlob(sum.Path))
-			out.SessionPath, out.SessionID = sum.Path, sum.ID
+			out.Session = wholeName(r, sum)
 		}
 	}
 	if s.Current.Path != "" {
@@ -255,26 +252,9 @@ func literalGlob(path string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
 }
 
-// indexState adds what the index lacks to the state in an answer.
-func indexState(got query.IndexState, x *Index) query.IndexState {
-	got.PendingFiles, got.PendingBytes, got.Complete = x.State.PendingFiles, x.State.PendingBytes, x.State.Complete
-	return got
-}
-
-// scopeName is the scope in an answer; "" if kinds were given instead.
-func (f *Filters) scopeName() string {
-	switch {
-	case len(f.Kind) > 0:
-		return ""
-	case f.Scope == "":
-		return string(scope.Default)
-	}
-	return f.Scope
-}
-
 // write writes what the answer lacks and how to get it.
 func (t *tail) write(b *strings.Builder) {
-	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Index.Complete) {
+	if b.Len() > 0 && (t.Dropped > 0 || t.NextCursor != "" || t.LeftOut != nil || len(t.Warnings) > 0 || !t.Complete) {
 		b.WriteString("\n")
 	}
 	if t.Dropped > 0 {
@@ -289,7 +269,7 @@ func (t *tail) write(b *strings.Builder) {
 	for _, w := range t.Warnings {
 		fmt.Fprintf(b, "Warning: %s\n", w)
 	}
-	if !t.Index.Complete {
+	if !t.Complete {
 		b.WriteString("Not complete: not every session file was searched.\n")
 	}
 }

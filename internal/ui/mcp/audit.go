@@ -1,71 +1,99 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
-	"pigrep/internal/ui/printer"
 	"pigrep/query/audit"
 )
 
 // CallsInput are the arguments of tool_calls.
 type CallsInput struct {
-	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with all these words"`
-	Tool  Words  `json:"tool,omitempty" jsonschema:"only calls of these tools; ! means commands typed by the user"`
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with these words"`
+	Tool  Words  `json:"tool,omitempty" jsonschema:"of these tools; ! is commands typed by the user"`
 	CallFilters
-	Failed  bool  `json:"failed,omitempty" jsonschema:"only calls that failed"`
-	Risky   bool  `json:"risky,omitempty" jsonschema:"only calls that match a rule of risk"`
-	Rule    Words `json:"rule,omitempty" jsonschema:"only calls that match these rules"`
-	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of each result"`
-	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls on a page, default 30"`
+	Failed  bool  `json:"failed,omitempty" jsonschema:"only those that failed"`
+	Risky   bool  `json:"risky,omitempty" jsonschema:"only those that match a rule of risk"`
+	Rule    Words `json:"rule,omitempty" jsonschema:"only those that match these rules"`
+	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of results"`
+	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls a page, default 30"`
 	Paging
 }
 
 const defaultCalls = 30
 
-// callsAnswer is the answer of the tools calls command, with paging.
+// callsAnswer is the answer of tool_calls.
 type callsAnswer struct {
-	head
-	Calls    *int            `json:"calls,omitempty" jsonschema:"number of calls"`
-	Rows     []audit.CallRow `json:"rows"`
-	Coverage *audit.Coverage `json:"coverage"`
+	Calls []callRow `json:"calls"`
+	Total int       `json:"total"`
 	tail
+}
+
+// callRow is a call.
+type callRow struct {
+	place
+	Result string   `json:"result,omitempty" jsonschema:"the entry with its result"`
+	Time   string   `json:"time,omitempty"`
+	Tool   string   `json:"tool"`
+	Status string   `json:"status" jsonschema:"ok, error, none (no result) or missing (no call)"`
+	Exit   int32    `json:"exit,omitempty"`
+	Rules  []string `json:"rules,omitempty"`
+	Text   string   `json:"text" jsonschema:"arguments, or the command"`
+	Lines  []string `json:"lines,omitempty" jsonschema:"of the result"`
 }
 
 // UsageInput are the arguments of usage.
 type UsageInput struct {
-	By Words `json:"by,omitempty" jsonschema:"dimensions to group by, default model"`
+	By Words `json:"by,omitempty" jsonschema:"default model"`
 	CallFilters
-	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows on a page, default 50"`
+	Limit int `json:"limit,omitempty" range:"1,1000" jsonschema:"rows a page, default 50"`
 	Paging
 }
 
-// usageAnswer is the answer of the usage command, with paging.
+// usageAnswer is the answer of usage.
 type usageAnswer struct {
-	head
-	TimeZone string            `json:"timeZone"`
-	Sources  []audit.SourceRow `json:"sources"`
-	Unpriced []string          `json:"unpricedModels"`
-	Repeated int               `json:"repeatedResults"`
-	Rows     []audit.UsageRow  `json:"rows"`
-	Total    *audit.UsageRow   `json:"total"`
-	Coverage *audit.Coverage   `json:"coverage"`
+	Total    usageRow   `json:"total"`
+	Rows     []usageRow `json:"rows"`
+	TimeZone string     `json:"timeZone" jsonschema:"of days, weeks and months"`
+	Unpriced []string   `json:"unpricedModels,omitempty" jsonschema:"costs lack these"`
 	tail
+}
+
+// usageRow is tokens and cost by the dimensions that were asked for.
+type usageRow struct {
+	Day        string  `json:"day,omitempty"`
+	Week       string  `json:"week,omitempty"`
+	Month      string  `json:"month,omitempty"`
+	Model      *string `json:"model,omitempty"`
+	Project    *string `json:"project,omitempty"`
+	Session    string  `json:"session,omitempty"`
+	Title      string  `json:"title,omitempty"`
+	Tokens     int64   `json:"tokens"`
+	Input      int64   `json:"input"`
+	Output     int64   `json:"output"`
+	CacheRead  int64   `json:"cacheRead"`
+	CacheWrite int64   `json:"cacheWrite"`
+	Cost       float64 `json:"cost" jsonschema:"in dollars; 0 if unknown"`
+	Sessions   int     `json:"sessions"`
+
+	unpriced bool // the cost lacks something
 }
 
 func (s *server) addAudits(m *mcp.Server) {
 	add(m, s, tool[CallsInput]{
 		name: "tool_calls", title: "List past tool calls",
-		description: "Calls of tools in past sessions, latest first: tool, arguments or command as typed, outcome. Use it to see which commands were run, what failed, or what touched a system.",
+		description: "Calls of tools in past sessions, latest first, with their outcome. Use it to see which commands were run, or what failed.",
 		output:      open(schemaOf[callsAnswer]()), call: s.calls,
 	})
 	add(m, s, tool[UsageInput]{
 		name: "usage", title: "Tokens and cost of past sessions",
-		description: "Tokens and cost of past sessions, by day, week, month, model, project or session.",
+		description: "Tokens and cost of past sessions.",
 		output:      open(schemaOf[usageAnswer]()), call: s.usage,
 	})
 }
@@ -84,59 +112,62 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	if err != nil {
 		return nil, q.failed(err)
 	}
-	var rows []audit.CallRow
+	var rows []callRow
 	seen := 0
 	err = list.Each(ctx, func(r *audit.CallRow) error {
 		if seen++; seen > q.at.At {
-			for i, line := range r.Result {
-				r.Result[i], _, _ = cutLine(line, nil)
-			}
-			rows = append(rows, *r)
+			rows = append(rows, q.names.call(r))
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	answer := callsAnswer{head: head{printer.SchemaVersion, "tools calls"}, Coverage: &list.Coverage}
-	if list.Total >= 0 {
-		answer.Calls = &list.Total
-	}
-	return pageOf(q, rows, rowPage[audit.CallRow]{
-		tail: q.tail(list.Warnings, list.Index),
-		line: func(r *audit.CallRow) string { return callText(r, q.short) },
-		say: func(rows []audit.CallRow, t tail) (any, string) {
+	answer := callsAnswer{Total: list.Total}
+	return pageOf(q, rows, rowPage[callRow]{
+		tail: q.tail(list.Warnings),
+		line: (*callRow).text,
+		say: func(rows []callRow, t tail) (any, string) {
 			a := answer
-			a.Rows, a.tail = rows, t
-			return a, callsText(&a, q.short)
+			a.Calls, a.tail = rows, t
+			var b strings.Builder
+			fmt.Fprintf(&b, "%s in %s.\n", human.Plural(a.Total, "call", "calls"), human.Plural(list.Coverage.Sessions, "session", "sessions"))
+			for i := range rows {
+				b.WriteString(rows[i].text() + "\n")
+			}
+			a.tail.write(&b)
+			return a, b.String()
 		},
 	})
 }
 
-func callsText(a *callsAnswer, short func(string) string) string {
-	var b strings.Builder
-	if a.Calls != nil {
-		fmt.Fprintf(&b, "%s in %s.\n", human.Plural(*a.Calls, "call", "calls"), human.Plural(a.Coverage.Sessions, "session", "sessions"))
+// call returns the row of a call.
+func (n *namer) call(r *audit.CallRow) callRow {
+	row := callRow{
+		place: n.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,
+		Rules: r.Rules, Text: beginning(r.Arguments, 200),
 	}
-	for i := range a.Rows {
-		b.WriteString(callText(&a.Rows[i], short) + "\n")
+	if r.ExitCode != nil {
+		row.Exit = *r.ExitCode
 	}
-	a.tail.write(&b)
-	return b.String()
+	for _, line := range r.Result {
+		row.Lines = append(row.Lines, beginning(line, 200))
+	}
+	return row
 }
 
-func callText(r *audit.CallRow, short func(string) string) string {
+func (r *callRow) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), dayOf(r.Timestamp), r.Status, r.Tool)
-	if r.ExitCode != nil && *r.ExitCode != 0 {
-		fmt.Fprintf(&b, " exit %d", *r.ExitCode)
+	fmt.Fprintf(&b, "%s %s %s %s", r.place, r.Time, r.Status, r.Tool)
+	if r.Exit != 0 {
+		fmt.Fprintf(&b, " exit %d", r.Exit)
 	}
 	if len(r.Rules) > 0 {
 		fmt.Fprintf(&b, " [%s]", strings.Join(r.Rules, ", "))
 	}
-	b.WriteString(": " + beginning(r.Arguments, 200))
-	for _, line := range r.Result {
-		b.WriteString("\n   " + beginning(line, 200))
+	b.WriteString(": " + r.Text)
+	for _, line := range r.Lines {
+		b.WriteString("\n   " + line)
 	}
 	return b.String()
 }
@@ -151,45 +182,45 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 	if err != nil {
 		return nil, q.failed(err)
 	}
-	answer := usageAnswer{
-		head: head{printer.SchemaVersion, "usage"}, TimeZone: table.TimeZone, Sources: append([]audit.SourceRow{}, table.Sources...),
-		Unpriced: append([]string{}, table.Unpriced...), Repeated: table.Repeated,
-		Total: &table.Total, Coverage: &table.Coverage,
+	rows := []usageRow{}
+	for i := min(q.at.At, len(table.Rows)); i < len(table.Rows); i++ {
+		rows = append(rows, q.names.usage(&table.Rows[i]))
 	}
-	return pageOf(q, table.Rows[min(q.at.At, len(table.Rows)):], rowPage[audit.UsageRow]{
-		tail: q.tail(table.Warnings, table.Index),
-		line: func(r *audit.UsageRow) string { return usageText(r, q.short) },
-		say: func(rows []audit.UsageRow, t tail) (any, string) {
+	answer := usageAnswer{Total: q.names.usage(&table.Total), TimeZone: table.TimeZone}
+	for _, model := range table.Unpriced {
+		answer.Unpriced = append(answer.Unpriced, cmp.Or(model, "(no model)"))
+	}
+	return pageOf(q, rows, rowPage[usageRow]{
+		tail: q.tail(table.Warnings),
+		line: (*usageRow).text,
+		say: func(rows []usageRow, t tail) (any, string) {
 			a := answer
 			a.Rows, a.tail = rows, t
-			return a, usageAnswerText(&a, q.short)
+			var b strings.Builder
+			b.WriteString("Total: " + a.Total.text() + "\n")
+			for i := range rows {
+				b.WriteString(rows[i].text() + "\n")
+			}
+			a.tail.write(&b)
+			return a, b.String()
 		},
 	})
 }
 
-func usageAnswerText(a *usageAnswer, short func(string) string) string {
-	var b strings.Builder
-	b.WriteString("Total: " + usageText(a.Total, short) + "\n")
-	for i := range a.Rows {
-		b.WriteString(usageText(&a.Rows[i], short) + "\n")
+// usage returns the row of a use of tokens.
+func (n *namer) usage(r *audit.UsageRow) usageRow {
+	row := usageRow{
+		Day: r.Day, Week: r.Week, Month: r.Month, Model: r.Model, Project: r.Project, Title: beginning(r.SessionName, longestTitle), Tokens: r.Tokens, Input: r.Input,
+		Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: math.Round(r.Cost*1e4) / 1e4, Sessions: r.Sessions, unpriced: r.Unpriced > 0,
 	}
-	a.tail.write(&b)
-	return b.String()
+	if r.SessionPath != "" {
+		row.Session = n.session(r.SessionID, r.SessionPath)
+	}
+	return row
 }
 
-// usageCost is the cost of a row, with what it lacks.
-func usageCost(r *audit.UsageRow) string {
-	switch {
-	case !r.HasCost():
-		return "cost unknown"
-	case r.Unpriced > 0:
-		return fmt.Sprintf("cost at least $%.4f", r.Cost)
-	}
-	return fmt.Sprintf("cost $%.4f", r.Cost)
-}
-
-// usageText is a row as text.
-func usageText(r *audit.UsageRow, short func(string) string) string {
+// text is a row as text.
+func (r *usageRow) text() string {
 	var key []string
 	for _, k := range []string{r.Day, r.Week, r.Month} {
 		if k != "" {
@@ -201,12 +232,17 @@ func usageText(r *audit.UsageRow, short func(string) string) string {
 			key = append(key, *k)
 		}
 	}
-	if r.SessionPath != "" {
-		key = append(key, reference(short, r.SessionID, r.SessionPath, ""), r.SessionName)
+	key = append(key, r.Session, r.Title)
+	cost := fmt.Sprintf("cost $%.4f", r.Cost)
+	switch {
+	case r.Cost == 0:
+		cost = "cost unknown"
+	case r.unpriced:
+		cost = fmt.Sprintf("cost at least $%.4f", r.Cost)
 	}
-	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), %s, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, usageCost(r), human.Plural(r.Sessions, "session", "sessions"))
-	if len(key) > 0 {
-		text = strings.TrimSpace(strings.Join(key, " ")) + ": " + text
+	text := fmt.Sprintf("%d tokens (in %d, out %d, cache read %d, write %d), %s, %s", r.Tokens, r.Input, r.Output, r.CacheRead, r.CacheWrite, cost, human.Plural(r.Sessions, "session", "sessions"))
+	if name := strings.TrimSpace(strings.Join(key, " ")); name != "" {
+		text = name + ": " + text
 	}
 	return text
 }

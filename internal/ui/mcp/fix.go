@@ -9,23 +9,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
-	"pigrep/internal/ui/printer"
 	"pigrep/query/fix"
 )
 
 // FixInput are the arguments of find_fix.
 type FixInput struct {
-	Error   string `json:"error" range:"0,65536" jsonschema:"the error as it was printed; several lines are fine"`
-	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"only sessions of these projects: a path or its last element"`
-	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
-	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
+	Error   string `json:"error" range:"0,65536" jsonschema:"as it was printed, several lines are fine"`
+	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
+	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
+	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
+	Until   string `json:"until,omitempty" jsonschema:"as since"`
+	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
 
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"count the session you are running in too"`
+	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
 
-	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions on a page, default 5"`
+	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions a page, default 5"`
 	Paging
 }
 
@@ -34,20 +33,42 @@ func (f *FixInput) filters() Filters {
 	return Filters{Session: f.Session, CWD: f.CWD, Project: f.Project, Since: f.Since, Until: f.Until, Exclude: f.Exclude, IncludeCurrent: f.IncludeCurrent}
 }
 
-// fixAnswer is the answer of the fix command, with paging.
+// fixAnswer is the answer of find_fix.
 type fixAnswer struct {
-	head
-	Query        string        `json:"query"`
-	Sessions     []fix.Session `json:"sessions"`
-	Total        int           `json:"total"`
-	TotalIsExact bool          `json:"totalIsExact"`
+	Sessions []fixRow `json:"sessions"`
+	Total    int      `json:"total"`
+	Inexact  bool     `json:"inexact,omitempty" jsonschema:"there may be more"`
 	tail
+}
+
+// fixRow is a session with the error, at its last occurrence, and what followed.
+type fixRow struct {
+	place
+	Outcome fix.Outcome `json:"outcome"`
+	Title   string      `json:"title,omitempty"`
+	CWD     string      `json:"cwd,omitempty"`
+	Time    string      `json:"time,omitempty"`
+	Error   string      `json:"error"`
+	Calls   []fixCall   `json:"calls,omitempty"`
+	Reply   *fixReply   `json:"reply,omitempty"`
+}
+
+type fixCall struct {
+	Entry  string `json:"entry,omitempty"`
+	Tool   string `json:"tool"`
+	Text   string `json:"text"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+type fixReply struct {
+	Entry string `json:"entry,omitempty"`
+	Text  string `json:"text"`
 }
 
 func (s *server) addFix(m *mcp.Server) {
 	add(m, s, tool[FixInput]{
 		name: "find_fix", title: "Find what fixed an error before",
-		description: "Past sessions in which an error occurred, even with different numbers, paths and names, and in each the calls after its last occurrence and the model's closing reply. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed.",
+		description: "Past sessions in which an error occurred, even with other numbers, paths and names, and what was done then until it was gone. Use it when a command fails, before trying. outcome: fixed, gone (not seen again) or unfixed.",
 		output:      open(schemaOf[fixAnswer]()), call: s.fix,
 	})
 }
@@ -67,20 +88,25 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 	if err != nil {
 		return nil, q.failed(err)
 	}
-	answer := fixAnswer{head: head{printer.SchemaVersion, "fix"}, Query: res.Text, Total: res.Total, TotalIsExact: res.TotalIsExact}
-	return pageOf(q, res.Sessions[min(q.at.At, len(res.Sessions)):], rowPage[fix.Session]{
-		tail: q.tail(res.Warnings, res.Index),
-		line: func(r *fix.Session) string { return fixText(r, q.short) },
-		say: func(rows []fix.Session, t tail) (any, string) {
+	found := res.Sessions[min(q.at.At, len(res.Sessions)):]
+	rows := make([]fixRow, len(found))
+	for i := range found {
+		rows[i] = q.names.fix(&found[i])
+	}
+	answer := fixAnswer{Total: res.Total, Inexact: !res.TotalIsExact && res.Total > 0}
+	return pageOf(q, rows, rowPage[fixRow]{
+		tail: q.tail(res.Warnings),
+		line: (*fixRow).text,
+		say: func(rows []fixRow, t tail) (any, string) {
 			a := answer
 			a.Sessions, a.tail = rows, t
 			var b strings.Builder
-			if !a.TotalIsExact && a.Total > 0 {
+			if a.Inexact {
 				b.WriteString("at least ")
 			}
 			fmt.Fprintf(&b, "%s with this error.\n", human.Plural(a.Total, "session", "sessions"))
 			for i := range rows {
-				b.WriteString("\n" + fixText(&rows[i], q.short))
+				b.WriteString("\n" + rows[i].text())
 			}
 			a.tail.write(&b)
 			return a, b.String()
@@ -88,21 +114,34 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 	})
 }
 
-// fixText is a session with the error, the calls and the reply, one a line.
-func fixText(x *fix.Session, short func(string) string) string {
-	var b strings.Builder
-	title := beginning(x.Title, 80)
-	fmt.Fprintf(&b, "%s %s · %s · %s · %s\n", reference(short, x.SessionID, x.SessionPath, x.Error.EntryID), x.Outcome, dayOf(x.Error.Timestamp), x.CWD, title)
-	fmt.Fprintf(&b, "   error: %s\n", beginning(x.Error.Text, 300))
+// fix returns the row of a session.
+func (n *namer) fix(x *fix.Session) fixRow {
+	row := fixRow{
+		place: n.place(x.SessionID, x.SessionPath, x.Error.EntryID), Outcome: x.Outcome, Title: beginning(x.Title, longestTitle), CWD: x.CWD,
+		Time: minute(x.Error.Timestamp), Error: beginning(x.Error.Text, 300),
+	}
 	for _, c := range x.Calls {
-		fmt.Fprintf(&b, "   → %s %s", c.Tool, beginning(c.Text, 200))
-		if c.Status == "error" {
+		row.Calls = append(row.Calls, fixCall{c.EntryID, c.Tool, beginning(c.Text, 200), c.Status == "error"})
+	}
+	if x.Reply != nil {
+		row.Reply = &fixReply{x.Reply.EntryID, beginning(x.Reply.Text, 300)}
+	}
+	return row
+}
+
+// text is a session with the error, the calls and the reply, one a line.
+func (r *fixRow) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s · %s\n   error: %s\n", r.place, r.Outcome, joined(r.Time, r.CWD, r.Title), r.Error)
+	for _, c := range r.Calls {
+		fmt.Fprintf(&b, "   → %s %s", c.Tool, c.Text)
+		if c.Failed {
 			b.WriteString(" (failed)")
 		}
 		b.WriteString("\n")
 	}
-	if x.Reply != nil {
-		fmt.Fprintf(&b, "   reply: %s\n", beginning(x.Reply.Text, 300))
+	if r.Reply != nil {
+		fmt.Fprintf(&b, "   reply: %s\n", r.Reply.Text)
 	}
 	return b.String()
 }

@@ -9,23 +9,22 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
-	"pigrep/internal/ui/printer"
-	"pigrep/query"
+	"pigrep/internal/session"
 	"pigrep/query/grep"
 	"pigrep/query/literal"
 )
 
 // GrepInput are the arguments of grep.
 type GrepInput struct {
-	Pattern   Words `json:"pattern" range:"0,20000" jsonschema:"regular expressions (RE2); a line must match one of them"`
-	Fixed     bool  `json:"fixed,omitempty" jsonschema:"patterns are text, not regular expressions"`
-	Word      bool  `json:"word,omitempty" jsonschema:"only whole words"`
+	Pattern   Words `json:"pattern" range:"0,20000" jsonschema:"regular expressions (RE2); any of them"`
+	Fixed     bool  `json:"fixed,omitempty" jsonschema:"patterns are plain text"`
+	Word      bool  `json:"word,omitempty" jsonschema:"whole words"`
 	Multiline bool  `json:"multiline,omitempty" jsonschema:"matches may span lines"`
 	Filters
-	Case     string `json:"case,omitempty" jsonschema:"default smart: case matters if a pattern has an upper case letter"`
-	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"at most this many lines of each session"`
-	Context  int    `json:"context,omitempty" range:"0,10" jsonschema:"lines shown before and after each match, default 0; read_session shows more"`
-	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines on a page, default 50"`
+	Case     string `json:"case,omitempty" jsonschema:"default smart"`
+	MaxCount int    `json:"maxCount,omitempty" range:"1,1000000" jsonschema:"lines of a session"`
+	Context  int    `json:"context,omitempty" range:"0,10" jsonschema:"lines around each match, default 0"`
+	Limit    int    `json:"limit,omitempty" range:"1,1000" jsonschema:"lines a page, default 50"`
 	Paging
 }
 
@@ -41,30 +40,34 @@ const (
 	longestLine  = 400 // bytes that are kept of a line, around its first match
 )
 
-// grepAnswer is the answer of the grep command, with paging.
+// grepAnswer is the answer of grep: the lines below the entries they are in.
 type grepAnswer struct {
-	head
-	Patterns     []string  `json:"patterns"`
-	Scope        string    `json:"scope,omitempty"`
-	Matches      []grepRow `json:"matches"`
-	Lines        int       `json:"total" jsonschema:"matching lines"`
-	TotalMatches int       `json:"totalMatches"`
-	TotalIsExact bool      `json:"totalIsExact" jsonschema:"false: counting stopped, there are more"`
-	Files        int       `json:"files"`
-	WithMatch    int       `json:"filesWithMatch"`
+	Entries []grepEntry `json:"entries"`
+	Lines   int         `json:"total" jsonschema:"matching lines"`
+	Inexact bool        `json:"inexact,omitempty" jsonschema:"counting stopped, there are more"`
+	Files   int         `json:"files" jsonschema:"session files with a match"`
 	tail
 }
 
-// grepRow is a line of a match, or a piece of a long line.
+// grepEntry is a part of an entry with lines.
+type grepEntry struct {
+	place
+	Kind  session.Kind `json:"kind"`
+	Tool  string       `json:"tool,omitempty"`
+	Time  string       `json:"time,omitempty"`
+	Lines []string     `json:"lines" jsonschema:"NUMBER:TEXT matches, NUMBER-TEXT is around a match, … is where a long line is cut"`
+}
+
+// grepRow is a line, and the part it is in.
 type grepRow struct {
-	grep.Row
-	Cut int `json:"cutBytes,omitempty" jsonschema:"bytes cut from the line"`
+	in   *grepEntry // without its lines; the same for all of them
+	line string
 }
 
 func (s *server) addGrep(m *mcp.Server) {
 	add(m, s, tool[GrepInput]{
 		name: "grep", title: "Find exact patterns in past sessions",
-		description: "Every line of past sessions that a regular expression matches, complete and exact, in the order of files. Use it for exact error messages, identifiers, paths and commands.",
+		description: "Every line of past sessions that a regular expression matches. Use it for exact messages, identifiers, paths and commands.",
 		output:      open(schemaOf[grepAnswer]()), call: s.grep,
 	})
 }
@@ -89,19 +92,21 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
 	}
 	var rows []grepRow
-	seen, lines, matches, files := 0, 0, 0, 0
+	seen, lines, files := 0, 0, 0
 	last := ""
 	sum, err := grep.Run(ctx, grep.Input{Reader: q.Reader, Adapter: s.Adapter, Source: s.Files, Files: q.Files()}, req, func(m *grep.Match) error {
-		lines, matches = lines+m.Matched, matches+m.Matches
+		lines += m.Matched
 		if m.SessionPath != last {
 			last = m.SessionPath
 			files++
 		}
-		for _, row := range m.Rows() {
+		var in *grepEntry
+		for i := range m.Lines {
 			if seen++; seen > q.at.At && len(rows) <= q.limit {
-				r := grepRow{Row: row}
-				r.Text, r.Spans, r.Cut = cutLine(row.Text, row.Spans)
-				rows = append(rows, r)
+				if in == nil {
+					in = &grepEntry{place: q.names.place(m.SessionID, m.SessionPath, m.EntryID), Kind: m.Kind, Tool: m.Tool, Time: minute(m.Timestamp)}
+				}
+				rows = append(rows, grepRow{in, lineText(&m.Lines[i])})
 			}
 		}
 		if lines > countedLines && len(rows) > q.limit {
@@ -109,25 +114,18 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		}
 		return nil
 	})
-	answer := grepAnswer{
-		head: head{printer.SchemaVersion, "grep"}, Patterns: in.Pattern, Scope: in.scopeName(), Lines: lines, TotalMatches: matches,
-		TotalIsExact: err == nil, WithMatch: files,
-	}
-	end := q.tail(nil, query.IndexState{Generation: q.Reader.Generation(), Files: len(q.Reader.Summaries())})
-	for i := range q.Reader.Summaries() {
-		end.Index.SkippedLines += q.Reader.Summaries()[i].Skipped
-	}
+	answer := grepAnswer{Lines: lines, Inexact: err != nil, Files: files}
+	end := q.tail(nil)
 	// Files that are not indexed yet have been read too.
 	end.Warnings = append([]string{}, q.Warnings...)
 	switch {
 	case err == nil:
-		answer.Files, answer.WithMatch = sum.Files, sum.WithHits
-		end.Index.Complete = len(sum.Errors) == 0
+		answer.Files = sum.WithHits
+		end.Complete = len(sum.Errors) == 0
 		for _, e := range sum.Errors {
 			end.Warnings = append(end.Warnings, fmt.Sprintf("%s cannot be read", e.Path))
 		}
 	case errors.Is(err, errCounted):
-		answer.Files = len(q.Reader.Summaries())
 	default:
 		if e, ok := errors.AsType[*literal.PatternError](err); ok {
 			return nil, &Error{codeQuery, e.Error(), tries[e.Try]}
@@ -136,67 +134,78 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	}
 	return pageOf(q, rows, rowPage[grepRow]{
 		tail: end,
-		line: func(r *grepRow) string { return r.Text + "\n" },
+		line: func(r *grepRow) string { return r.line + "\n" },
 		say: func(rows []grepRow, t tail) (any, string) {
 			a := answer
-			a.Matches, a.tail = rows, t
-			return a, grepText(&a, q.short)
+			a.Entries, a.tail = grepEntries(rows), t
+			return a, a.text()
 		},
 	})
 }
 
-// cutLine shortens a long line to the text around its first span. It returns the
-// spans within that and the number of bytes cut.
-func cutLine(line string, spans [][2]int) (kept string, left [][2]int, cut int) {
-	if len(line) <= longestLine+longestLine/4 {
-		return line, spans, 0
+// lineText is a line as grep prints it.
+func lineText(l *grep.Line) string {
+	mark := "-"
+	if l.Match {
+		mark = ":"
+	}
+	return fmt.Sprintf("%d%s%s", l.Number, mark, visible(around(l.Text, l.Spans, longestLine)))
+}
+
+// grepEntries groups rows by the parts they are in.
+func grepEntries(rows []grepRow) []grepEntry {
+	list := []grepEntry{}
+	for i, r := range rows {
+		if i == 0 || r.in != rows[i-1].in {
+			list = append(list, *r.in)
+		}
+		last := &list[len(list)-1]
+		last.Lines = append(last.Lines, r.line)
+	}
+	return list
+}
+
+// around shortens a text to about most bytes around its first span. Little more than
+// that is left as it is.
+func around(text string, spans [][2]int, most int) string {
+	if len(text) <= most+most/4 {
+		return text
 	}
 	start := 0
 	if len(spans) > 0 {
-		start = max(0, min(spans[0][0]-longestLine/4, len(line)-longestLine))
+		start = max(0, min(spans[0][0]-most/4, len(text)-most))
 	}
-	end := min(len(line), start+longestLine)
-	for start > 0 && line[start]&0xC0 == 0x80 {
+	end := min(len(text), start+most)
+	for start > 0 && text[start]&0xC0 == 0x80 {
 		start--
 	}
-	for end < len(line) && line[end]&0xC0 == 0x80 {
+	for end < len(text) && text[end]&0xC0 == 0x80 {
 		end--
 	}
 	before, after := "", ""
 	if start > 0 {
 		before = "… "
 	}
-	if end < len(line) {
+	if end < len(text) {
 		after = " …"
 	}
-	for _, m := range spans {
-		if m[0] >= start && m[0] < end {
-			left = append(left, [2]int{m[0] - start + len(before), min(m[1], end) - start + len(before)})
-		}
-	}
-	return before + line[start:end] + after, left, len(line) - (end - start)
+	return before + text[start:end] + after
 }
 
-// grepText is the answer as text: lines below the entries they are in.
-func grepText(a *grepAnswer, short func(string) string) string {
+// text is the answer as text.
+func (a *grepAnswer) text() string {
 	var b strings.Builder
 	more := ""
-	if !a.TotalIsExact {
+	if a.Inexact {
 		more = "more than "
 	}
-	fmt.Fprintf(&b, "%s%s in %s.\n", more, human.Plural(a.Lines, "line", "lines"), human.Plural(a.WithMatch, "session file", "session files"))
-	last := ""
-	for i := range a.Matches {
-		r := &a.Matches[i]
-		if place := fmt.Sprintf("%s %s %s", reference(short, r.SessionID, r.SessionPath, r.EntryID), r.Kind, r.Tool); place != last {
-			last = place
-			fmt.Fprintf(&b, "\n%s %s\n", strings.TrimSpace(place), dayOf(r.Timestamp))
+	fmt.Fprintf(&b, "%s%s in %s.\n", more, human.Plural(a.Lines, "line", "lines"), human.Plural(a.Files, "session file", "session files"))
+	for i := range a.Entries {
+		e := &a.Entries[i]
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(strings.Fields(fmt.Sprint(e.place, " ", e.Kind, " ", e.Tool, " ", e.Time)), " "))
+		for _, line := range e.Lines {
+			b.WriteString(line + "\n")
 		}
-		mark := ":"
-		if r.Type != "match" {
-			mark = "-"
-		}
-		fmt.Fprintf(&b, "%d%s%s\n", r.Number, mark, r.Text)
 	}
 	a.tail.write(&b)
 	return b.String()

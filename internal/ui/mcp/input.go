@@ -42,21 +42,21 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 
 // Filters are the filters that commands have as flags.
 type Filters struct {
-	Scope   string `json:"scope,omitempty" jsonschema:"which kinds of text; default conversations"`
-	Kind    Words  `json:"kind,omitempty" jsonschema:"only these kinds of text, in place of a scope"`
-	Role    Words  `json:"role,omitempty" jsonschema:"only messages of these roles: user, assistant, toolResult, bashExecution, ..."`
+	Scope   string `json:"scope,omitempty" jsonschema:"default conversations"`
+	Kind    Words  `json:"kind,omitempty" jsonschema:"prompt, reply, thinking, call, result, ...; instead of a scope"`
+	Role    Words  `json:"role,omitempty" rare:"" jsonschema:"user, assistant, toolResult, ..."`
 	Error   bool   `json:"error,omitempty" jsonschema:"only what failed"`
-	Branch  string `json:"branch,omitempty" jsonschema:"only entries of these branches; default any"`
-	Tool    Words  `json:"tool,omitempty" jsonschema:"only calls and results of these tools"`
-	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"only sessions of these projects: a path or its last element"`
-	Model   Words  `json:"model,omitempty" jsonschema:"only text of these models: a part of the name"`
-	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
-	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
+	Branch  string `json:"branch,omitempty" rare:"" jsonschema:"default any"`
+	Tool    Words  `json:"tool,omitempty" jsonschema:"calls and results of these tools"`
+	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
+	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
+	Model   Words  `json:"model,omitempty" jsonschema:"parts of names"`
+	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
+	Until   string `json:"until,omitempty" jsonschema:"as since"`
+	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
 
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"search the session you are running in too"`
+	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
 }
 
 // spec turns the filters into those of a request.
@@ -74,15 +74,15 @@ func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec
 
 // CallFilters are the filters for calls and tokens.
 type CallFilters struct {
-	Session Words  `json:"session,omitempty" jsonschema:"only these sessions: id, beginning of an id, or path"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"only sessions of this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"only sessions of these projects: a path or its last element"`
-	Model   Words  `json:"model,omitempty" jsonschema:"only of these models: a part of the name"`
-	Since   string `json:"since,omitempty" jsonschema:"only from this time on: 2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"only up to this time"`
-	Exclude Words  `json:"exclude,omitempty" jsonschema:"exclude sessions whose path matches this glob"`
+	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
+	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
+	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
+	Model   Words  `json:"model,omitempty" jsonschema:"parts of names"`
+	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
+	Until   string `json:"until,omitempty" jsonschema:"as since"`
+	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
 
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"count the session you are running in too"`
+	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
 }
 
 func (f *CallFilters) filters() Filters {
@@ -94,8 +94,8 @@ func (f *CallFilters) filters() Filters {
 
 // Paging is the bound of an answer and where it begins.
 type Paging struct {
-	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"most bytes of the answer; default 24000, at most 512000"`
-	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor of the previous answer; repeat its other arguments"`
+	MaxBytes int    `json:"maxBytes,omitempty" range:"1000,512000" jsonschema:"default 24000"`
+	Cursor   string `json:"cursor,omitempty" jsonschema:"nextCursor, with the same other arguments"`
 }
 
 // The default and the largest value of maxBytes.
@@ -207,6 +207,32 @@ func plain(s *jsonschema.Schema) {
 		plain(p)
 	}
 }
+
+// brief is the schema of arguments as models read it, who pay for every word: without
+// rare arguments, bounds and long lists of words, which the server accepts, checks and
+// explains all the same.
+func brief[In any](whole *jsonschema.Schema) *jsonschema.Schema {
+	s := whole.CloneSchemas()
+	s.AdditionalProperties = nil
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if _, rare := f.Tag.Lookup("rare"); rare {
+			delete(s.Properties, name)
+		}
+	}
+	for _, p := range s.Properties {
+		p.Minimum, p.Maximum, p.MaxLength = nil, nil, nil
+		if p.Items != nil {
+			p.Items.MaxLength = nil
+			if len(p.Items.Enum) > mostWords {
+				p.Items.Enum = nil
+			}
+		}
+	}
+	return s
+}
+
+const mostWords = 10
 
 // open allows properties that are not described.
 func open(s *jsonschema.Schema) *jsonschema.Schema {

@@ -1,13 +1,13 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +16,6 @@ import (
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/diff"
-	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/sessions"
@@ -25,56 +24,65 @@ import (
 
 // ReadInput are the arguments of read_session.
 type ReadInput struct {
-	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as in hits: an id, a prefix of one, or a path"`
-	Entry   string `json:"entry,omitempty" jsonschema:"read around this entry: its id, a prefix of it, or @ and its offset"`
-	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after the named one, default 3"`
-	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many entries at the end of the session"`
-	All     bool   `json:"all,omitempty" jsonschema:"entries of all branches in file order; default the active branch"`
-	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; by default long ones are cut in the middle"`
+	Session string `json:"session" jsonschema:"SESSION or SESSION:ENTRY, as in hits"`
+	Entry   string `json:"entry,omitempty" jsonschema:"read around this one"`
+	Around  *int   `json:"around,omitempty" range:"0,200" jsonschema:"entries before and after it, default 3"`
+	Last    int    `json:"last,omitempty" range:"1,1000000" jsonschema:"only this many at the end"`
+	All     bool   `json:"all,omitempty" jsonschema:"all branches in file order; default the active one"`
+	Full    bool   `json:"full,omitempty" jsonschema:"whole texts; default long ones cut in the middle"`
 
-	Transcript bool `json:"transcript,omitempty" jsonschema:"put the texts into the text of the answer too, for clients that show only that"`
+	Transcript bool `json:"transcript,omitempty" jsonschema:"texts in the text of the answer too, for clients that show only that"`
 	Paging
 }
 
 const defaultAround = 3
 
-// readAnswer is the answer of the show command, with paging.
+// readAnswer is the answer of read_session.
 type readAnswer struct {
-	head
-	Session sessionFacts `json:"session"`
-	Before  int          `json:"entriesBefore" jsonschema:"entries of the branch before the first one here"`
-	Entries []entryRow   `json:"entries"`
-	After   int          `json:"entriesAfter" jsonschema:"entries of the branch after the last one here"`
+	Session readSession `json:"session"`
+	Before  int         `json:"entriesBefore" jsonschema:"entries of the branch before these"`
+	Entries []entryRow  `json:"entries"`
+	After   int         `json:"entriesAfter" jsonschema:"entries of the branch after these"`
 	tail
 }
 
-// sessionFacts describe the session of a conversation.
-type sessionFacts struct {
-	sessions.Row
-	Version   int `json:"version,omitempty"`
-	Entries   int `json:"entries"`
-	Abandoned int `json:"abandoned,omitempty"`
-	Skipped   int `json:"skippedLines,omitempty"`
+// readSession describes the session of a conversation.
+type readSession struct {
+	sessionRow
+	Entries   int      `json:"entries"`
+	Abandoned int      `json:"abandoned,omitempty" jsonschema:"entries on abandoned branches"`
+	Models    []string `json:"models,omitempty"`
+	Parent    string   `json:"parentSession,omitempty"`
 }
 
-// entryRow is an entry; its parts have what was cut from them.
+// entryRow is an entry.
 type entryRow struct {
-	entry.Row
-	Parts []partRow `json:"parts"`
+	Entry     string           `json:"entry"`
+	Role      string           `json:"role" jsonschema:"or the type of an entry that is no message"`
+	Time      string           `json:"time,omitempty"`
+	Error     bool             `json:"error,omitempty"`
+	Named     bool             `json:"named,omitempty" jsonschema:"the entry that was asked for"`
+	Abandoned bool             `json:"abandoned,omitempty"`
+	Label     string           `json:"label,omitempty"`
+	Parts     []partRow        `json:"parts"`
+	Images    []entry.ImageRow `json:"images,omitempty"`
 }
 
+// partRow is a part of an entry, or a piece of one.
 type partRow struct {
-	entry.PartRow
-	diff   *string // what is read instead of the text, unless that is a piece; nil for nothing else
-	Cut    int     `json:"cutBytes,omitempty" jsonschema:"bytes cut from the middle of the text; full shows them"`
-	Offset int     `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
-	Length int     `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
+	Kind   session.Kind `json:"kind"`
+	Tool   string       `json:"tool,omitempty"`
+	Text   string       `json:"text"`
+	diff   *string      // what is read instead of the text, unless that is a piece; nil for nothing else
+	Cut    int          `json:"cutBytes,omitempty" jsonschema:"cut from the text; full shows them"`
+	Offset int          `json:"textOffset,omitempty" jsonschema:"where in the text this piece begins"`
+	Length int          `json:"textLength,omitempty" jsonschema:"bytes of the whole text"`
 }
 
 func (s *server) addRead(m *mcp.Server) {
 	add(m, s, tool[ReadInput]{
 		name: "read_session", title: "Read a past session",
-		description: "Read a past session, page by page, or the entries around a hit. Long results are cut unless full is true. The structured answer has the texts; if you see only short lines, ask with transcript true.",
+		description: "Read a past session, page by page, or on from the entries around a hit. If you see only short lines, ask with transcript true.",
 		output:      open(schemaOf[readAnswer]()), call: s.read,
 	})
 }
@@ -83,7 +91,7 @@ func (s *server) addRead(m *mcp.Server) {
 type conversation struct {
 	*entry.Conversation
 	file  entry.File
-	facts sessionFacts
+	about readSession
 	entry int // the entry that was named; -1 for none
 }
 
@@ -108,21 +116,21 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 	c := &conversation{Conversation: entry.NewConversation(s.Adapter, rec, file), file: file, entry: -1}
 	c.Redact = !s.Reveal
 	if entryID != "" {
-		if c.entry, err = findEntry(c.Conversation, entryID); err != nil {
+		if c.entry, err = sessions.FindEntry(c.Record, c.Tree, entryID); err != nil {
 			file.Close()
 			return nil, nameError(x, err)
 		}
 	}
-	lineage := sessions.NewLineage(x.Reader.Summaries())
-	row := sessions.Session{SessionHit: lineage.Describe(lineage.IndexOf(sum.Path), nil)}
-	row.Resume = nil
+	hit := query.Describe(sum, nil)
 	if c.Redact {
-		row.Redact()
+		hit.Redact()
 	}
-	c.facts = sessionFacts{Row: row.Row(false), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped}
+	about := (&namer{short: func(id string) string { return id }}).row(&hit)
+	about.Session = wholeName(x.Reader, sum)
+	c.about = readSession{sessionRow: about, Entries: len(rec.Nodes), Models: hit.Models, Parent: hit.ParentSession}
 	for i := range rec.Nodes {
 		if !c.Tree.Active(i) {
-			c.facts.Abandoned++
+			c.about.Abandoned++
 		}
 	}
 	return c, nil
@@ -156,18 +164,6 @@ func findSession(x *Index, name, entry string) (*session.Summary, string, error)
 	return sum, entry, err
 }
 
-// findEntry resolves an entry id, a prefix of one, or @ and an offset.
-func findEntry(c *entry.Conversation, name string) (int, error) {
-	if digits, ok := strings.CutPrefix(name, "@"); ok {
-		if offset, err := strconv.ParseInt(digits, 10, 64); err == nil {
-			if i := c.Record.NodeAt(offset); i >= 0 {
-				return i, nil
-			}
-		}
-	}
-	return sessions.FindEntry(c.Record, c.Tree, name)
-}
-
 // nameError explains a name that matches nothing, or several things.
 func nameError(x *Index, err error) error {
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
@@ -195,7 +191,7 @@ func nameError(x *Index, err error) error {
 		names = append(names, name)
 	}
 	for _, p := range e.Locations {
-		names = append(names, reference(short, p.Session.ID, p.Session.Path, p.EntryID))
+		names = append(names, place{short(p.Session.ID), p.EntryID}.String())
 	}
 	names = append(names, e.Entries...)
 	if len(names) > most {
@@ -231,12 +227,13 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	case in.Last > 0:
 		from = max(0, to-in.Last)
 	}
-	answer := readAnswer{
-		head: head{printer.SchemaVersion, "show"}, Session: c.facts,
-		tail: tail{Warnings: x.warnings(), Index: indexState(query.IndexState{Generation: x.Reader.Generation(), Files: len(x.Reader.Summaries())}, x)},
+	if paging.Cursor != "" {
+		to = len(branch) // pages after the first one lead on from a window
 	}
+	first := min(from+at.At, to)
+	answer := readAnswer{Session: c.about, Before: first, tail: tail{Warnings: x.warnings(), Complete: x.State.Complete}}
 	w := &entryWriter{c: c, full: in.Full, transcript: in.Transcript, focus: c.entry, max: paging.MaxBytes, shown: make(map[string]bool)}
-	if err := w.collect(ctx, branch[min(from+at.At, to):to], at, &answer); err != nil {
+	if err := w.collect(ctx, branch[first:to], at, &answer); err != nil {
 		return nil, readError(err)
 	}
 	p := page{max: paging.MaxBytes, items: len(w.rows)}
@@ -244,14 +241,12 @@ func (s *server) read(ctx context.Context, in *ReadInput) (*mcp.CallToolResult, 
 	p.result = func(n int) (any, string) {
 		a := answer
 		a.Entries = append([]entryRow{}, w.rows[:n]...)
-		first := min(from+at.At, to)
-		last := first + n
-		a.Before, a.After = first, len(branch)-last
+		a.After = len(branch) - first - n
 		switch {
 		case n == len(w.rows) && w.rest != nil: // the last entry is a piece
 			a.After++
 			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n-1, w.rest.Part, w.rest.Offset })
-		case last < to:
+		case a.After > 0:
 			a.NextCursor = s.next(x, at, func(k *cursor) { k.At, k.Part, k.Offset = at.At+n, 0, 0 })
 		}
 		return a, readText(&a, w.transcript, w.shortRoom())
@@ -319,7 +314,9 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 			return nil
 		}
 		if size > room {
-			row, rest = w.row(e, part, offset, room)
+			if row, rest = w.row(e, part, offset, max(0, room)); rest != nil && rest.Part == part && rest.Offset == offset {
+				return w.tooSmall(room, &row)
+			}
 			size = w.entrySize(&row)
 		}
 		part, offset = 0, 0
@@ -330,6 +327,19 @@ func (w *entryWriter) collect(ctx context.Context, list []int, at *cursor, answe
 		}
 	}
 	return nil
+}
+
+// leastPiece is the room for the text of a piece that is certainly enough to lead on.
+const leastPiece = 400
+
+// tooSmall is the error for a budget that leaves so little room for an entry that its
+// piece would be empty.
+func (w *entryWriter) tooSmall(room int, r *entryRow) error {
+	enough := w.max + w.entrySize(r) + leastPiece - room
+	if !w.transcript {
+		enough += enough / 3 // a quarter is for the short text
+	}
+	return budgetError("a piece of the next entry", enough, w.max)
 }
 
 // shortRoom is how many bytes of an answer are for entries in its text, unless that
@@ -370,14 +380,14 @@ func shortText(k session.Kind) int {
 func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow, rest *cursor) {
 	whole := e.Row(e.Index == w.focus)
 	diffs := w.diffs(e)
-	row = entryRow{Row: whole, Parts: []partRow{}}
-	row.Row.Parts = nil
-	if room >= 0 {
-		room -= w.entrySize(&row)
+	row = entryRow{
+		Entry: whole.EntryID, Role: cmp.Or(whole.Role, whole.EntryType), Time: minute(whole.Timestamp), Error: whole.IsError, Named: whole.Focus,
+		Abandoned: whole.Branch == entry.BranchAbandoned, Label: whole.Label, Parts: []partRow{}, Images: whole.Images,
 	}
+	piece := room >= 0
+	room -= w.entrySize(&row)
 	for i := part; i < len(whole.Parts); i++ {
-		p := partRow{PartRow: whole.Parts[i], diff: diffs[i]}
-		p.Arguments = nil // the text has them
+		p := partRow{Kind: whole.Parts[i].Kind, Tool: whole.Parts[i].Tool, Text: whole.Parts[i].Text, diff: diffs[whole.Parts[i].Part]}
 		if !w.full {
 			p.Text, p.Cut = shorten(p.Text, shortText(p.Kind))
 			if p.diff != nil {
@@ -390,7 +400,7 @@ func (w *entryWriter) row(e *entry.Entry, part, offset, room int) (row entryRow,
 			p.Offset, p.Length, p.diff = offset, length, nil
 		}
 		row.Parts = append(row.Parts, p)
-		if room < 0 {
+		if !piece {
 			continue
 		}
 		last := &row.Parts[len(row.Parts)-1]
@@ -521,8 +531,7 @@ func shorten(s string, most int) (short string, cut int) {
 // room bytes.
 func readText(a *readAnswer, transcript bool, room int) string {
 	var b strings.Builder
-	whole := func(id string) string { return id }
-	b.WriteString(sessionText(&a.Session.SessionHit, whole) + "\n")
+	b.WriteString(a.Session.text() + "\n")
 	if a.Before > 0 {
 		b.WriteString(human.Plural(a.Before, "entry", "entries") + " before.\n")
 	}
@@ -548,8 +557,7 @@ func writeShort(b *strings.Builder, a *readAnswer, room int) {
 		return
 	}
 	const least, most = 80, 600
-	name := reference(func(id string) string { return id }, a.Session.SessionID, a.Session.SessionPath, "")
-	onward := fmt.Sprintf("\nAs text: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", name)
+	onward := fmt.Sprintf("\nAs text: add \"transcript\":true. One entry whole: {\"session\":%q,\"entry\":ID,\"around\":0,\"full\":true}\n", a.Session.Session)
 	room -= encodedLen(onward)
 	share := max(least, min(most, room/len(list)))
 	for i := range list {
@@ -580,15 +588,11 @@ func entryText(r *entryRow) string {
 // entryHead is the line above an entry.
 func entryHead(r *entryRow) string {
 	var b strings.Builder
-	who := r.Role
-	if who == "" {
-		who = r.EntryType
-	}
-	fmt.Fprintf(&b, "[%s] %s %s", r.EntryID, who, dayOf(r.Timestamp))
+	fmt.Fprintf(&b, "[%s] %s %s", r.Entry, r.Role, r.Time)
 	for _, note := range []struct {
 		is   bool
 		text string
-	}{{r.Focus, "<- named"}, {r.IsError, "error"}, {r.Branch == entry.BranchAbandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
+	}{{r.Named, "<- named"}, {r.Error, "error"}, {r.Abandoned, "abandoned"}, {r.Label != "", "label: " + r.Label}} {
 		if note.is {
 			b.WriteString(" " + note.text)
 		}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	"pigrep/index"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/entry"
 	"pigrep/query/rank"
@@ -21,39 +21,61 @@ import (
 
 // SearchInput are the arguments of search.
 type SearchInput struct {
-	Query string `json:"query" range:"0,20000" jsonschema:"words to look for; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\" (resource pigrep://help/query)"`
+	Query string `json:"query" range:"0,20000" jsonschema:"words; also \"a phrase\", +required, !without, a OR b, word*, re:pattern, tool:bash, file:main.go, cmd:\"git push\""`
 	Filters
 	Sort       string `json:"sort,omitempty" jsonschema:"default relevance"`
 	AllWords   bool   `json:"allWords,omitempty" jsonschema:"only hits with every word"`
-	Flat       bool   `json:"flat,omitempty" jsonschema:"list hits by rank, not by session"`
-	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions on a page, default 10; with flat hits, default 20"`
-	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of one session, default 3"`
-	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries shown before and after each hit, default 0; read_session shows more"`
+	Flat       bool   `json:"flat,omitempty" jsonschema:"by rank, not by session"`
+	Limit      int    `json:"limit,omitempty" range:"1,200" jsonschema:"sessions a page, default 10; flat: hits, default 20"`
+	PerSession int    `json:"perSession,omitempty" range:"1,200" jsonschema:"hits of a session, default 2"`
+	Context    int    `json:"context,omitempty" range:"0,10" jsonschema:"entries around each hit, default 0"`
 	Paging
 }
 
-// searchAnswer is the answer of the search command, with paging.
+// defaultPerSession is fewer than people get: an agent pays for each hit, and asks again.
+const defaultPerSession = 2
+
+const longestFragment = 140 // bytes, about
+
+// searchAnswer is the answer of search: sessions with their hits, or hits by rank.
 type searchAnswer struct {
-	head
-	Query        string             `json:"query"`
-	Scope        string             `json:"scope,omitempty"`
-	AllWords     bool               `json:"allWords,omitempty"`
-	Hits         []query.Hit        `json:"hits"`
-	Sessions     []query.SessionHit `json:"sessions,omitzero"`
-	Total        int                `json:"total" jsonschema:"hits with every word"`
-	TotalAny     int                `json:"totalAny" jsonschema:"all hits"`
-	Minor        int                `json:"minor,omitempty" jsonschema:"hits with words that say little only; they are left out"`
-	TotalIsExact bool               `json:"totalIsExact"`
-	DidYouMean   string             `json:"didYouMean,omitempty"`
-	Words        []query.WordCount  `json:"words,omitempty" jsonschema:"if no hit has every word: the hits of each word alone, with the same filters"`
-	Removed      []query.Removed    `json:"removed,omitempty" jsonschema:"if no hit has every word: how many hits there are without a filter"`
+	Sessions   []sessionHits `json:"sessions,omitzero"`
+	Hits       []hitRow      `json:"hits,omitzero" jsonschema:"with flat"`
+	Total      int           `json:"total" jsonschema:"hits with every word"`
+	TotalAny   int           `json:"totalAny" jsonschema:"all hits"`
+	Inexact    bool          `json:"inexact,omitempty" jsonschema:"the totals may be larger"`
+	DidYouMean string        `json:"didYouMean,omitempty"`
+	Notes      []string      `json:"notes,omitempty" jsonschema:"why there are no hits, or no more"`
 	tail
+}
+
+// sessionHits is a session with its hits, which do not repeat its name.
+type sessionHits struct {
+	sessionRow
+	Hits []hitRow `json:"hits"`
+}
+
+// hitRow is a hit.
+type hitRow struct {
+	place
+	Kind      session.Kind `json:"kind"`
+	Tool      string       `json:"tool,omitempty"`
+	Time      string       `json:"time,omitempty" jsonschema:"below a session, if on another day than modified"`
+	Error     bool         `json:"error,omitempty"`
+	Abandoned bool         `json:"abandoned,omitempty" jsonschema:"on an abandoned branch"`
+	Missing   string       `json:"missing,omitempty" jsonschema:"words of the query that it lacks; (these) are elsewhere in its session"`
+	Note      string       `json:"note,omitempty"`
+	Before    []string     `json:"before,omitempty" jsonschema:"entries, with context"`
+	Text      string       `json:"text"`
+	After     []string     `json:"after,omitempty"`
+
+	owner int // index of its session among those of the answer
 }
 
 func (s *server) addTools(m *mcp.Server) {
 	add(m, s, tool[SearchInput]{
 		name: "search", title: "Search past sessions",
-		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Hits with more of the query come first. Returns fragments; read_session reads more.",
+		description: "Ranked full-text search over past sessions: what was asked, answered and done. Use it to find where something was discussed or solved. Returns fragments; read_session reads on.",
 		output:      open(schemaOf[searchAnswer]()), call: s.search,
 	})
 	s.addGrep(m)
@@ -80,7 +102,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 	defer q.Close()
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
-	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, in.PerSession, in.Flat, order
+	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
 	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
@@ -94,16 +116,18 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		last := res.Sessions[window].SessionPath
 		hits = hits[:slices.IndexFunc(hits, func(h query.Hit) bool { return h.SessionPath == last })]
 	}
+	removed := removedOf(in.Filters, q.leftOut)
 	answer := searchAnswer{
-		head: head{printer.SchemaVersion, "search"}, Query: in.Query, Scope: in.scopeName(), AllWords: in.AllWords, Total: res.Total, TotalAny: res.TotalAny, Minor: res.Minor,
-		TotalIsExact: res.TotalIsExact, DidYouMean: res.DidYouMean, Words: slices.Clone(res.Words), Removed: removed(res.Removed, in.Filters, q.leftOut),
+		Total: res.Total, TotalAny: res.TotalAny - res.Minor, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
+		Notes: notes(res, removed(res.Removed), removed),
 	}
-	for i := range answer.Words {
-		answer.Words[i].Removed = removed(answer.Words[i].Removed, in.Filters, q.leftOut)
+	p := rowPage[hitRow]{more: more, tail: q.tail(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
+	owner := make(map[string]int, len(res.Sessions))
+	for i := range res.Sessions {
+		owner[res.Sessions[i].SessionPath] = i
 	}
-	p := rowPage[query.Hit]{
-		rows: hits[min(q.at.At, len(hits)):], more: more, tail: q.tail(res.Warnings, res.Index),
-		line: func(h *query.Hit) string { return hitText(h, q.short) },
+	for i := min(q.at.At, len(hits)); i < len(hits); i++ {
+		p.rows = append(p.rows, q.names.hit(&hits[i], owner[hits[i].SessionPath]))
 	}
 	p.next = func(c *cursor, n int) {
 		c.At, c.Window = c.At+n, window
@@ -111,15 +135,59 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 			c.Window += q.limit
 		}
 	}
-	p.say = func(hits []query.Hit, t tail) (any, string) {
+	p.say = func(hits []hitRow, t tail) (any, string) {
 		a := answer
-		a.Hits, a.tail = hits, t
-		if !in.Flat {
-			a.Sessions = sessionsOf(res.Sessions, hits)
+		a.tail = t
+		if in.Flat {
+			a.Hits = hits
+		} else {
+			a.Sessions = q.names.grouped(res.Sessions, hits)
 		}
-		return a, searchText(&a, q.short)
+		return a, a.text(len(q.Reader.Summaries()))
 	}
 	return p.cut(q)
+}
+
+// hit returns the row of a hit.
+func (n *namer) hit(h *query.Hit, owner int) hitRow {
+	missing, elsewhere := h.Lacks()
+	for i, word := range missing {
+		if slices.Contains(elsewhere, word) {
+			missing[i] = "(" + word + ")"
+		}
+	}
+	other := *h
+	other.Missing = nil
+	row := hitRow{
+		place: n.place(h.SessionID, h.SessionPath, h.EntryID), Kind: h.Kind, Tool: h.Tool, Time: minute(h.Timestamp), Error: h.IsError,
+		Abandoned: h.Branch == entry.BranchAbandoned, Missing: visible(strings.Join(missing, ", ")), Note: visible(strings.Join(other.Notes(), "; ")), Text: visible(strings.TrimSpace(around(h.Fragment.Text, h.Fragment.Spans, longestFragment))), owner: owner,
+	}
+	for _, side := range []struct {
+		rows *[]string
+		list []query.Neighbour
+	}{{&row.Before, h.Before}, {&row.After, h.After}} {
+		for _, x := range side.list {
+			*side.rows = append(*side.rows, fmt.Sprintf("%s %s", x.Kind, visible(x.Text)))
+		}
+	}
+	return row
+}
+
+// grouped returns the sessions of the hits with these hits.
+func (n *namer) grouped(all []query.SessionHit, hits []hitRow) []sessionHits {
+	list := []sessionHits{}
+	for i := range hits {
+		h := hits[i]
+		if i == 0 || h.owner != hits[i-1].owner {
+			list = append(list, sessionHits{sessionRow: n.row(&all[h.owner])})
+		}
+		last := &list[len(list)-1]
+		if h.Session = ""; strings.HasPrefix(last.Modified, h.Time[:min(len(h.Time), len("2006-01-02"))]) {
+			h.Time = ""
+		}
+		last.Hits = append(last.Hits, h)
+	}
+	return list
 }
 
 // failed explains an error in answering. A damaged index is rebuilt before the next call.
@@ -137,74 +205,43 @@ func (q *question) failed(err error) error {
 	return err
 }
 
-// removed names filters as the arguments do.
-func removed(list []query.Removed, f Filters, out *leftOut) []query.Removed {
-	list = slices.Clone(list)
-	for i := range list {
-		if list[i].Filter == "exclude" && len(f.Exclude) == 0 && out != nil {
-			list[i].Filter = "includeCurrent"
-		}
-	}
-	return list
-}
-
-// sessionsOf returns the sessions of these hits.
-func sessionsOf(all []query.SessionHit, hits []query.Hit) []query.SessionHit {
-	list := []query.SessionHit{}
-	for i := range all {
-		if slices.ContainsFunc(hits, func(h query.Hit) bool { return h.SessionPath == all[i].SessionPath }) {
-			list = append(list, all[i])
-		}
-	}
-	return list
-}
-
-// searchText is the answer as text.
-func searchText(a *searchAnswer, short func(string) string) string {
-	var b strings.Builder
-	switch {
-	case a.TotalAny == 0:
-		fmt.Fprintf(&b, "No hits in %d session files.\n", a.Index.Files)
-	case a.Total == a.TotalAny-a.Minor:
-		fmt.Fprintf(&b, "%s.\n", human.Plural(a.Total, "hit", "hits"))
-	default:
-		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny-a.Minor, "hit", "hits"), a.Total)
-	}
-	if why := query.ExplainWords(a.Words, a.Removed, without); why != "" {
-		b.WriteString(why + ".\n")
-	}
-	if a.Minor > 0 {
-		fmt.Fprintf(&b, "%s left out.\n", human.Plural(a.Minor, "weaker hit", "weaker hits"))
-	}
-	if a.DidYouMean != "" {
-		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
-	}
-	all := ""
-	if a.TotalAny > 0 {
-		all = " with every word"
-	}
-	for _, r := range a.Removed {
-		fmt.Fprintf(&b, "%s%s %s.\n", human.Plural(r.Hits, "hit", "hits"), all, without(r.Filter))
-	}
-	last := ""
-	for i := range a.Hits {
-		h := &a.Hits[i]
-		if a.Sessions != nil && h.SessionPath != last {
-			last = h.SessionPath
-			for k := range a.Sessions {
-				if a.Sessions[k].SessionPath == last {
-					b.WriteString("\n" + sessionText(&a.Sessions[k], short) + "\n")
-				}
+// removedOf returns a function that names filters as the arguments do.
+func removedOf(f Filters, out *leftOut) func([]query.Removed) []query.Removed {
+	return func(list []query.Removed) []query.Removed {
+		list = slices.Clone(list)
+		for i := range list {
+			if list[i].Filter == "exclude" && len(f.Exclude) == 0 && out != nil {
+				list[i].Filter = "includeCurrent"
 			}
 		}
-		b.WriteString(hitText(h, short) + "\n")
+		return list
 	}
-	a.tail.write(&b)
-	return b.String()
 }
 
-// without says how to drop a filter.
-func without(filter string) string {
+// notes says why there are no hits, or none with every word, and what would give more.
+func notes(res *query.Response, without []query.Removed, named func([]query.Removed) []query.Removed) (list []string) {
+	words := slices.Clone(res.Words)
+	for i := range words {
+		words[i].Removed = named(words[i].Removed)
+	}
+	if why := query.ExplainWords(words, without, dropping); why != "" {
+		list = append(list, visible(why)+".")
+	}
+	if res.Minor > 0 {
+		list = append(list, human.Plural(res.Minor, "weaker hit", "weaker hits")+" left out.")
+	}
+	all := ""
+	if res.TotalAny > 0 {
+		all = " with every word"
+	}
+	for _, r := range without {
+		list = append(list, fmt.Sprintf("%s%s %s.", human.Plural(r.Hits, "hit", "hits"), all, visible(dropping(r.Filter))))
+	}
+	return list
+}
+
+// dropping says how to drop a filter.
+func dropping(filter string) string {
 	switch filter {
 	case "includeCurrent":
 		return "with includeCurrent"
@@ -218,68 +255,55 @@ func without(filter string) string {
 	return "without " + filter
 }
 
-// hitText is a hit on two lines.
-func hitText(h *query.Hit, short func(string) string) string {
+// text is the answer as text.
+func (a *searchAnswer) text(files int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d. %s %s", h.Rank, reference(short, h.SessionID, h.SessionPath, h.EntryID), h.Kind)
-	if h.Tool != "" {
-		b.WriteString(" " + h.Tool)
+	switch {
+	case a.TotalAny == 0:
+		fmt.Fprintf(&b, "No hits in %s.\n", human.Plural(files, "session file", "session files"))
+	case a.Total == a.TotalAny:
+		fmt.Fprintf(&b, "%s.\n", human.Plural(a.Total, "hit", "hits"))
+	default:
+		fmt.Fprintf(&b, "%s, %d with every word.\n", human.Plural(a.TotalAny, "hit", "hits"), a.Total)
 	}
-	b.WriteString(" " + dayOf(h.Timestamp))
-	if h.IsError {
-		b.WriteString(" error")
+	for _, note := range a.Notes {
+		b.WriteString(note + "\n")
 	}
-	if h.Branch == entry.BranchAbandoned {
-		b.WriteString(" abandoned")
+	if a.DidYouMean != "" {
+		fmt.Fprintf(&b, "Did you mean: %s\n", a.DidYouMean)
 	}
-	for _, note := range h.Notes() {
-		b.WriteString(" " + note)
+	for i := range a.Sessions {
+		x := &a.Sessions[i]
+		b.WriteString("\n" + x.sessionRow.text() + "\n")
+		for k := range x.Hits {
+			b.WriteString(x.Hits[k].text(x.Session) + "\n")
+		}
 	}
-	for _, n := range h.Before {
-		fmt.Fprintf(&b, "\n   before: %s %s", n.Kind, n.Text)
+	for i := range a.Hits {
+		b.WriteString(a.Hits[i].text(a.Hits[i].Session) + "\n")
 	}
-	b.WriteString("\n   " + h.Fragment.Text)
-	for _, n := range h.After {
-		fmt.Fprintf(&b, "\n   after: %s %s", n.Kind, n.Text)
-	}
+	a.tail.write(&b)
 	return b.String()
 }
 
-// reference is the name of an entry that read_session accepts.
-func reference(short func(string) string, id, path, entry string) string {
-	if id == "" {
-		id = path
-	} else {
-		id = short(id)
+// text is a hit of a session on two lines.
+func (h *hitRow) text(session string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s", place{session, h.Entry}, h.Kind)
+	for _, x := range []struct {
+		is   bool
+		text string
+	}{{h.Tool != "", h.Tool}, {h.Time != "", h.Time}, {h.Error, "error"}, {h.Abandoned, "abandoned"}, {h.Missing != "", "missing: " + h.Missing}, {h.Note != "", h.Note}} {
+		if x.is {
+			b.WriteString(" " + x.text)
+		}
 	}
-	if entry == "" {
-		return id
+	for _, line := range h.Before {
+		b.WriteString("\n   before: " + line)
 	}
-	return id + ":" + entry
-}
-
-// sessionText is a session on one line.
-func sessionText(x *query.SessionHit, short func(string) string) string {
-	title := beginning(x.Title, 80)
-	parts := []string{reference(short, x.SessionID, x.SessionPath, ""), dayOf(x.Modified), x.CWD, human.Plural(x.Messages, "message", "messages"), title}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
-}
-
-func dayOf(t session.Time) string {
-	if t.IsZero() {
-		return ""
+	b.WriteString("\n   " + h.Text)
+	for _, line := range h.After {
+		b.WriteString("\n   after: " + line)
 	}
-	return t.UTC().Format("2006-01-02 15:04")
-}
-
-// beginning returns the first bytes of a text on one line.
-func beginning(s string, most int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && s[most]&0xC0 == 0x80 {
-		most--
-	}
-	return s[:most] + "…"
+	return b.String()
 }

@@ -1,9 +1,9 @@
 // Package mcp lets agents search past sessions: a Model Context Protocol server
 // with read-only tools, resources and prompts.
 //
-// An answer is that of a command with --json, for a reader with a small context: it
-// has at most maxBytes, drops whole items at its end, and has a cursor to them.
-// Search returns fragments; read_session has whole texts. Secrets are masked unless
+// An answer is that of a command, for a reader with a small context: its rows have what
+// the next call needs, it has at most maxBytes, drops whole items at its end, and has a
+// cursor to them. Search returns fragments; read_session has whole texts. Secrets are masked unless
 // the server is started with --reveal, and the session in which the agent runs is
 // excluded unless it asks. A short text has the same facts, for clients that show
 // only text.
@@ -108,7 +108,7 @@ type server struct {
 }
 
 const instructions = `pigrep searches past sessions of the pi coding agent on this machine: prompts, replies, tool calls and their results.
-Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "index.complete": false means that some text was not searched. Everything is read-only.`
+Search first (search for words, grep for an exact pattern), then read around a hit with read_session {"session":"SESSION:ENTRY"}; hits name both. Answers are short: follow nextCursor, or raise maxBytes. "complete": false means that some text was not searched. Everything is read-only.`
 
 // New returns a server with all tools, resources and prompts.
 func New(c Config) *mcp.Server {

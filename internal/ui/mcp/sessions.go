@@ -8,34 +8,40 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
-	"pigrep/internal/ui/printer"
 	"pigrep/query/sessions"
 )
 
 // SessionsInput are the arguments of list_sessions.
 type SessionsInput struct {
-	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only sessions with this text, best match first"`
+	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"as of search; best match first"`
 	Filters
-	Named bool `json:"named,omitempty" jsonschema:"only sessions with a name"`
-	Forks bool `json:"forks,omitempty" jsonschema:"only forks and their parents, grouped"`
-	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions on a page, default 20"`
+	Named bool `json:"named,omitempty" jsonschema:"only those with a name"`
+	Forks bool `json:"forks,omitempty" jsonschema:"only forks and their parents"`
+	Limit int  `json:"limit,omitempty" range:"1,1000" jsonschema:"sessions a page, default 20"`
 	Paging
 }
 
-// sessionsAnswer is the answer of the sessions command, with paging.
+// sessionsAnswer is the answer of list_sessions.
 type sessionsAnswer struct {
-	head
-	Query        string         `json:"query,omitempty"`
-	Sessions     []sessions.Row `json:"sessions"`
-	Total        int            `json:"total"`
-	TotalIsExact bool           `json:"totalIsExact"`
+	Sessions []listedSession `json:"sessions"`
+	Total    int             `json:"total"`
+	Inexact  bool            `json:"inexact,omitempty" jsonschema:"there are more"`
 	tail
+}
+
+// listedSession is a session of a list.
+type listedSession struct {
+	sessionRow
+	Named  bool     `json:"named,omitempty" jsonschema:"the title is a name"`
+	Labels []string `json:"labels,omitempty"`
+	Depth  int      `json:"depth,omitempty" jsonschema:"with forks: a fork of the last one above with a smaller depth"`
+	Entry  string   `json:"entry,omitempty" jsonschema:"of the best hit"`
 }
 
 func (s *server) addSessions(m *mcp.Server) {
 	add(m, s, tool[SessionsInput]{
 		name: "list_sessions", title: "List past sessions",
-		description: "Past sessions, latest activity first: name or first prompt, directory, time, length. With a query those that match, best first. Use it to see what was worked on in a project or a week.",
+		description: "Past sessions, latest first, or with a query those that match. Use it to see what was worked on in a project or a week.",
 		output:      open(schemaOf[sessionsAnswer]()), call: s.sessions,
 	})
 }
@@ -54,37 +60,44 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 		return nil, q.failed(err)
 	}
 	found := list.Sessions[min(q.at.At, len(list.Sessions)):]
-	rows := make([]sessions.Row, len(found))
+	rows := make([]listedSession, len(found))
 	for i := range found {
-		rows[i] = found[i].Row(req.Text != "")
+		x := &found[i]
+		rows[i] = listedSession{sessionRow: q.names.row(&x.SessionHit), Named: x.Name != "", Labels: x.Labels, Depth: x.Depth}
+		if x.Hit != nil {
+			rows[i].Entry = x.Hit.EntryID
+		}
 	}
-	answer := sessionsAnswer{head: head{printer.SchemaVersion, "sessions"}, Query: in.Query, Total: list.Total, TotalIsExact: list.TotalIsExact}
-	return pageOf(q, rows, rowPage[sessions.Row]{
-		tail: q.tail(list.Warnings, list.Index),
-		line: func(r *sessions.Row) string { return sessionText(&r.SessionHit, q.short) },
-		say: func(rows []sessions.Row, t tail) (any, string) {
+	answer := sessionsAnswer{Total: list.Total, Inexact: !list.TotalIsExact}
+	return pageOf(q, rows, rowPage[listedSession]{
+		tail: q.tail(list.Warnings),
+		line: (*listedSession).text,
+		say: func(rows []listedSession, t tail) (any, string) {
 			a := answer
 			a.Sessions, a.tail = rows, t
-			return a, sessionsText(&a, q.short)
+			return a, a.text()
 		},
 	})
 }
 
-func sessionsText(a *sessionsAnswer, short func(string) string) string {
+func (a *sessionsAnswer) text() string {
 	var b strings.Builder
 	more := ""
-	if !a.TotalIsExact {
+	if a.Inexact {
 		more = "at least "
 	}
 	fmt.Fprintf(&b, "%s%s.\n", more, human.Plural(a.Total, "session", "sessions"))
 	for i := range a.Sessions {
-		r := &a.Sessions[i]
-		b.WriteString(strings.Repeat("  ", r.Depth) + sessionText(&r.SessionHit, short))
-		if r.Best != "" {
-			fmt.Fprintf(&b, " · best at %s", r.Best)
-		}
-		b.WriteString("\n")
+		b.WriteString(a.Sessions[i].text() + "\n")
 	}
 	a.tail.write(&b)
 	return b.String()
+}
+
+func (r *listedSession) text() string {
+	text := strings.Repeat("  ", r.Depth) + r.sessionRow.text()
+	if r.Entry != "" {
+		text += " · best at " + r.Entry
+	}
+	return text
 }

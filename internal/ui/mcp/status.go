@@ -18,7 +18,7 @@ type StatusInput struct{}
 func (s *server) addStatus(m *mcp.Server) {
 	add(m, s, tool[StatusInput]{
 		name: "status", title: "What is indexed",
-		description: "What is indexed and how fresh: session directories, numbers of sessions and entries, what is pending, skipped or unreadable.",
+		description: "What is indexed, how fresh it is, and what was skipped.",
 		output:      &jsonschema.Schema{Type: "object", Description: "as pigrep status --json prints it"}, call: s.status,
 	})
 }
@@ -39,7 +39,7 @@ func (s *server) status(context.Context, *StatusInput) (*mcp.CallToolResult, err
 	case !f.Built:
 		b.WriteString("There is no index yet; the first search builds it.\n")
 	default:
-		fmt.Fprintf(&b, "%s, %s, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), dayOf(f.Newest))
+		fmt.Fprintf(&b, "%s, %s, the newest of %s.\n", human.Plural(f.Sessions, "session", "sessions"), human.Plural(f.Entries, "entry", "entries"), minute(f.Newest))
 	}
 	for _, r := range f.Roots {
 		fmt.Fprintf(&b, "%s: %s\n", r.Path, human.Plural(r.Files, "session file", "session files"))

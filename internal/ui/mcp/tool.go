@@ -25,7 +25,7 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	input := inputSchema[In]()
 	no := false
 	described := &mcp.Tool{
-		Name: t.name, Title: t.title, Description: t.description, InputSchema: input, OutputSchema: t.output,
+		Name: t.name, Title: t.title, Description: t.description, InputSchema: brief[In](input), OutputSchema: t.output,
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
 	s.catalogue = append(s.catalogue, described)
@@ -58,20 +58,19 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 	})
 }
 
-// failure is the result of a tool that failed, for the agent to read.
+// failure is the result of a tool that failed, for the agent to read. It has no
+// structured part: clients check that against the schema of answers, and some reject the
+// whole result.
 func failure(err error) *mcp.CallToolResult {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{Code: "internal", Message: err.Error()}
 	}
-	data, encodeErr := encode(struct {
-		Error *Error `json:"error"`
-	}{e})
-	if encodeErr != nil {
-		data = nil
-	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}, StructuredContent: data}
+	return &mcp.CallToolResult{IsError: true, Meta: mcp.Meta{codeKey: e.Code}, Content: []mcp.Content{&mcp.TextContent{Text: e.Error()}}}
 }
+
+// codeKey is where the metadata of a failed call has the code of the error.
+const codeKey = "pigrep/code"
 
 // encode writes JSON without escaping for HTML.
 func encode(v any) (json.RawMessage, error) {
