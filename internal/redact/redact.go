@@ -1,7 +1,8 @@
 // Package redact masks what looks like a secret: keys, tokens, passwords, private
-// keys. The rules are data (Rules). Each has a pattern, and words of which the text
-// must contain one before the pattern is tried, so a text without secrets costs
-// one pass.
+// keys. Rules names the kinds of secrets and the shapes of tokens that are recognized
+// by their own characters; names (names.go), commands (commands.go) and other forms
+// (forms.go) announce the rest. A text is searched without colours, escapes and one
+// layer of encoding (normal.go). All of it takes time that is linear in the text.
 //
 // A secret is replaced by [redacted:ID], with the id of the rule. The surrounding
 // text is kept, and spans in the text can be moved along. Masking is idempotent. It
@@ -11,8 +12,6 @@ package redact
 
 import (
 	"bytes"
-	"encoding/json"
-	"slices"
 	"strings"
 )
 
@@ -25,52 +24,6 @@ type Span struct {
 // Mask returns the replacement for a secret that this rule found.
 func Mask(rule string) string { return "[redacted:" + rule + "]" }
 
-// Find returns the secrets in a text, in order and not overlapping.
-func Find(text string) []Span {
-	if len(text) < shortest {
-		return nil
-	}
-	var spans []Span
-	for _, r := range regions(text) {
-		rule := &Rules[r.rule]
-		for _, m := range pattern(r.rule).FindAllStringSubmatchIndex(text[r.start:r.end], -1) {
-			start, end := m[0], m[1]
-			for g := len(m) - 2; g > 0; g -= 2 {
-				if m[g] >= 0 {
-					start, end = m[g], m[g+1]
-					break
-				}
-			}
-			start, end = start+r.start, end+r.start
-			if end == r.end { // the word may continue beyond the region
-				end += wordEnd(text[end:])
-			}
-			if rule.takes(text[start:end]) {
-				spans = append(spans, Span{start, end, rule.ID})
-			}
-		}
-	}
-	if len(spans) < 2 {
-		return spans
-	}
-	// Overlapping spans are joined; the rule that comes first in Rules names the
-	// result.
-	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
-	kept := spans[:1]
-	for _, s := range spans[1:] {
-		last := &kept[len(kept)-1]
-		if s.Start >= last.End {
-			kept = append(kept, s)
-			continue
-		}
-		if rank(s.Rule) < rank(last.Rule) {
-			last.Rule = s.Rule
-		}
-		last.End = max(last.End, s.End)
-	}
-	return kept
-}
-
 // wordEnd returns the length of the word at the start of a text.
 func wordEnd(text string) int {
 	if n := strings.IndexAny(text, " \t\r\n\"'`<>"); n >= 0 {
@@ -78,11 +31,6 @@ func wordEnd(text string) int {
 	}
 	return len(text)
 }
-
-// shortest is the length of the shortest text that can contain a secret.
-const shortest = 8
-
-func rank(id string) int { return slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == id }) }
 
 // How far around a piece of text Around looks for secrets that reach into it. It
 // then looks further back, to the start of the word or private key at that point.
@@ -205,95 +153,4 @@ func Apply(s string, spans []Span) (masked string, move func(start, end int) (in
 		return at + shift
 	}
 	return b.String(), func(start, end int) (int, int) { return to(start, false), to(end, true) }
-}
-
-// Named reports whether a value is a secret because of its name, such as the
-// argument password of a call or the member api_key of an object.
-func Named(name, value string) (rule string, ok bool) {
-	if value == "" || strings.ContainsAny(name, "\"\n") {
-		return "", false
-	}
-	text := name + `="` + strings.NewReplacer(`"`, "_", "\n", "_", "\\", "_").Replace(value) + `"`
-	for _, s := range Find(text) {
-		// A secret inside the value is found without the name.
-		if s.Start == len(name)+2 && s.End >= len(text)-1 {
-			return s.Rule, true
-		}
-	}
-	return "", false
-}
-
-// JSON returns a JSON text with the secrets in its strings masked. Strings are
-// decoded, masked and encoded again; everything else is unchanged. Text that is
-// not JSON is masked as text.
-func JSON(raw []byte) []byte {
-	if !json.Valid(raw) {
-		return Bytes(raw)
-	}
-	var b bytes.Buffer
-	changed := false
-	name, isName := "", false
-	var inObject []bool // for each open value
-	for i := 0; i < len(raw); {
-		c := raw[i]
-		switch c {
-		case '{', '[':
-			inObject = append(inObject, c == '{')
-			isName, name = c == '{', ""
-		case '}', ']':
-			inObject = inObject[:len(inObject)-1]
-			isName, name = false, ""
-		case ',':
-			isName = len(inObject) > 0 && inObject[len(inObject)-1]
-			if isName {
-				name = ""
-			}
-		case ':':
-			isName = false
-		case '"':
-			end := stringEnd(raw, i)
-			var s string
-			_ = json.Unmarshal(raw[i:end], &s) // it is valid
-			masked := s
-			if isName {
-				name = s
-			} else if rule, ok := Named(name, s); ok {
-				masked = Mask(rule)
-			} else {
-				masked = Text(s)
-			}
-			if masked == s {
-				b.Write(raw[i:end])
-			} else {
-				changed = true
-				b.Write(quoted(masked))
-			}
-			i = end
-			continue
-		}
-		b.WriteByte(c)
-		i++
-	}
-	if !changed {
-		return raw
-	}
-	return b.Bytes()
-}
-
-// stringEnd returns the end of the string that begins at i.
-func stringEnd(raw []byte, i int) int {
-	for i++; raw[i] != '"'; i++ {
-		if raw[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
-}
-
-func quoted(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can always be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

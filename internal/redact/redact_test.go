@@ -89,17 +89,6 @@ func TestNearMissesStay(t *testing.T) {
 	}
 }
 
-// Every rule can find its own samples: they contain a word of Near, in lower case.
-func TestNearIsInLowerCase(t *testing.T) {
-	for _, r := range Rules {
-		for _, n := range r.Near {
-			if n != strings.ToLower(n) {
-				t.Errorf("rule %s: %q is not in lower case", r.ID, n)
-			}
-		}
-	}
-}
-
 func TestMarksMoveAlong(t *testing.T) {
 	tests := []struct {
 		text  string

@@ -1,203 +1,101 @@
 package redact
 
-import (
-	"slices"
-	"strings"
-)
-
-// Rule describes one shape of secret.
+// Rule is a kind of secret.
 type Rule struct {
-	ID      string
-	What    string   // what it masks, for people
-	Near    []string // lower case, two bytes or more; a line with none of these words has no such secret
-	Pattern string   // the secret is the last group that matched, or the whole match
-	Lines   bool     // it spans lines
-	Values  bool     // the secret must look like a value, not like a placeholder or code
+	ID     string
+	What   string   // what it masks, for people
+	Shapes []string // of tokens that are recognized by their own characters, see tokens.go
 }
 
-// Rules is the source of masking and of the table in docs/redact.md. If several
-// rules match at the same place, the first one names it.
+// Rules is the source of the names of rules, of the tokens they mask, and of the table
+// in docs/redact.md. If several rules match at the same place, the first one names it.
+//
+// Prefixes and lengths are those that the providers document or that public scanners
+// of secrets know; a token may be longer than its shape says.
 var Rules = []Rule{
-	{ID: "private-key", What: "private keys in PEM or PGP armour, up to the end of the key or of the text",
-		Near: []string{"private key"}, Lines: true,
-		Pattern: `-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`},
-	{ID: "age-key", What: "age identities", Near: []string{"age-secret-key-1"}, Pattern: `\bAGE-SECRET-KEY-1[0-9A-Z]{20,}`},
-	{ID: "jwt", What: "JSON Web Tokens", Near: []string{"eyj"}, Pattern: `\beyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]*)?`},
+	{ID: "private-key", What: "private keys in PEM or PGP armour, up to the end of the key or of the text, of PuTTY and in JSON Web Keys"},
+	{ID: "age-key", What: "age identities", Shapes: []string{"AGE-SECRET-KEY-1<U20>", "AGE-PLUGIN-<U1-20>-1<U20>"}},
+	{ID: "jwt", What: "JSON Web Tokens", Shapes: []string{"eyJ<t8>.eyJ<t8>.<t0>", "eyJ<t8>.eyJ<t8>", "eyJ<t8>..<t8>.<t8>.<t8>", "eyJ<t8>.<t40>.<t8>.<t8>.<t8>"}},
 
-	{ID: "anthropic-key", What: "Anthropic keys (sk-ant-…)", Near: []string{"sk-ant-"}, Pattern: `\bsk-ant-[\w-]{12,}`},
-	{ID: "openai-key", What: "OpenAI keys and keys of the same form (sk-…, sk-proj-…)", Near: []string{"sk-"},
-		Pattern: `\bsk-(?:(?:proj|svcacct|admin|or-v1|lf)-[\w-]{20,}|[A-Za-z0-9]{20,})`},
-	{ID: "model-key", What: "keys of Groq, xAI, Perplexity, Replicate, Hugging Face, Fireworks and Cerebras",
-		Near:    []string{"gsk_", "xai-", "pplx-", "r8_", "hf_", "fw_", "csk-"},
-		Pattern: `\b(?:gsk_|xai-|pplx-|r8_|hf_|fw_|csk-)[A-Za-z0-9]{24,}`},
-	{ID: "google-key", What: "Google API keys, OAuth secrets and access tokens", Near: []string{"aiza", "gocspx-", "ya29."},
-		Pattern: `\b(?:AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,})`},
-	{ID: "aws-key", What: "AWS access key ids (AKIA…, ASIA…)", Near: []string{"akia", "asia", "abia", "acca"},
-		Pattern: `\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16,}`},
-	{ID: "azure-key", What: "Azure account and access keys", Near: []string{"accountkey=", "sharedaccesskey="},
-		Pattern: `(?i)\b(?:AccountKey|SharedAccessKey)=([\w+/=-]{20,})`},
-	{ID: "github-token", What: "GitHub tokens (ghp_…, github_pat_…)", Near: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"},
-		Pattern: `\b(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{22,})`},
-	{ID: "gitlab-token", What: "GitLab tokens (glpat-…)", Near: []string{"glpat-", "glptt-", "gldt-", "glrt-", "glcbt-"},
-		Pattern: `\bgl(?:pat|ptt|dt|rt|cbt)-[\w-]{20,}`},
-	{ID: "slack-token", What: "Slack tokens and webhooks", Near: []string{"xox", "xapp-", "hooks.slack.com"},
-		Pattern: `\bxox[abceoprs](?:\.xox[bp])?-[\w-]{10,}|\bxapp-\d-[\w-]{20,}|hooks\.slack\.com/(?:services|workflows)/([\w/]{20,})`},
-	{ID: "stripe-key", What: "Stripe keys and webhook secrets", Near: []string{"k_live_", "k_test_", "whsec_"},
-		Pattern: `\b(?:[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[\w+/=]{20,})`},
-	{ID: "package-token", What: "tokens of npm, PyPI and RubyGems", Near: []string{"npm_", "pypi-", "rubygems_"},
-		Pattern: `\b(?:npm_[A-Za-z0-9]{30,}|pypi-[\w-]{32,}|rubygems_[0-9a-f]{32,})`},
-	{ID: "service-token", What: "tokens of SendGrid, Telegram, DigitalOcean, Shopify, Linear, Notion, Vault, Terraform, Databricks, Tailscale, Doppler, Atlassian, " +
-		"Docker, Figma, Grafana, Sentry, Pulumi, Postman, New Relic, Netlify, Supabase, PlanetScale, Buildkite, Square, Mailgun, Discord, Entra and 1Password",
-		Near: []string{"sg.", ":aa", "_v1_", "shpat_", "shpca_", "shppa_", "shpss_", "lin_api_", "ntn_", "secret_", "hvs.", "hvb.", ".atlasv1.", "dapi", "tskey-", "dp.", "atatt3",
-			"dckr_", "figd_", "glsa_", "glc_", "sntry", "pul-", "pmak-", "nrak-", "nfp_", "sbp_", "pscale_", "bkua_", "sq0", "eaaa", "key-", "discord", "q~", "ops_eyj"},
-		Pattern: `\b(?:SG\.[\w-]{16,}\.[\w-]{16,}|\d{8,10}:AA[\w-]{32,}|do[opr]_v1_[0-9a-f]{40,}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|` +
-			`lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}\b|hv[sb]\.[\w-]{20,}|[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}|dapi[0-9a-f]{32}|tskey-[a-z]+-[\w-]{16,}|` +
-			`dp\.(?:pt|st|ct|sa)\.[\w.]{30,}|ATATT3[\w=-]{40,}|dckr_(?:pat|oat)_[\w-]{20,}|figd_[\w-]{30,}|glsa_\w{32,}|glc_[\w+/=]{32,}|sntry[su]_[\w+/=-]{30,}|pul-[0-9a-f]{40}|` +
-			`PMAK-[0-9a-f]{24}-[0-9a-f]{34}|NRAK-[A-Z0-9]{27}|nfp_[A-Za-z0-9]{36,}|sbp_[0-9a-f]{40}|pscale_(?:tkn|pw|oauth)_[\w=.-]{30,}|bkua_[0-9a-f]{40}|sq0(?:atp|csp)-[\w-]{22,}|EAAA[\w-]{60,}|` +
-			`key-[0-9a-f]{32,}|[\w~.]{3}\dQ~[\w~.-]{31,34}|ops_eyJ[\w+/=-]{60,})` +
-			`|discord(?:app)?\.com/api/webhooks/\d+/([\w-]{30,})|(?i:discord)\S*\s*[:=]\s*["']?([MNO][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,})`},
+	{ID: "anthropic-key", What: "Anthropic keys (sk-ant-…)", Shapes: []string{"sk-ant-<t12>"}},
+	{ID: "openai-key", What: "OpenAI keys and keys of the same form (sk-…, sk-proj-…)", Shapes: []string{
+		"sk-proj-<t20>", "sk-svcacct-<t20>", "sk-admin-<t20>", "sk-or-v1-<t20>", "sk-lf-<t20>", "sk-None-<t20>", "sk-litellm-<t16>", "sk-kimi-<t20>", "sk-<A20>", "sess-<A40>"}},
+	{ID: "model-key", What: "keys of Groq, xAI, Perplexity, Replicate, Hugging Face, Fireworks, Cerebras, LangSmith, Langfuse, Tavily, Pinecone, Voyage, NVIDIA, Jina, " +
+		"Together, Weights & Biases, Roboflow, E2B, Firecrawl, Exa, Modal, RunPod and Amazon Bedrock", Shapes: []string{
+		"gsk_<A24>", "xai-<A24>", "xai-token-<A24>", "pplx-<A24>", "r8_<A24>", "hf_<A24>", "api_org_<A24>", "fw_<A20>", "fpk_<A20>", "csk-<A24>",
+		"lsv2_pt_<w24>", "lsv2_sk_<w24>", "ls__<A24>", "pk-lf-<t20>", "tvly-<t20>", "pcsk_<w20>", "pckey_<w20>", "pa-<t40>", "nvapi-<t40>", "jina_<t24>",
+		"tgp_v1_<t24>", "wandb_v1_<w30>", "rf_<A20>", "e2b_<A24>", "fc-<h32>", "exa_<A20>", "ak-<A20-24>", "as-<A20-24>", "rpa_<A32>", "ABSK<b60>", "bedrock-api-key-<b40>",
+		"sk_car_<A20>", "llx-<A24>", "ms-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12-12>", "unkey_<A16>", "phc_<A32>", "vcp_<A24>", "vck_<A24>"}},
+	{ID: "google-key", What: "Google API keys, OAuth secrets, refresh and access tokens", Shapes: []string{
+		"AIza<t35>", "GOCSPX-<t20>", "ya29.<t20>", "1//0<t30>", "4/0A<t30>", "AQ.Ab8R<t30>", "GOOG1<A30>", "GOOG<U20>"}},
+	{ID: "aws-key", What: "AWS access key ids (AKIA…, ASIA…)", Shapes: []string{"AKIA<U16>", "ASIA<U16>", "ABIA<U16>", "ACCA<U16>"}},
+	{ID: "azure-key", What: "Azure account and access keys, keys of Azure DevOps, Functions, Search and Container Registry", Shapes: []string{
+		"<b76-84>+AStA<b2>==", "<b76-84>ASt<A5>==", "<A52-60>AzFu<b6>", "<A52-60>AzSe<A6>", "<A42-52>+ACR<A6>", "<A30-48>+ASb<b6>", "<A30-48>+AEh<b6>", "<A76-78>AZDO<A4>", "<A76-80>ACDb<b4>=="}},
+	{ID: "github-token", What: "GitHub tokens (ghp_…, github_pat_…)", Shapes: []string{"ghp_<A30>", "gho_<A30>", "ghu_<A30>", "ghs_<A30>", "ghr_<A30>", "github_pat_<w22>"}},
+	{ID: "gitlab-token", What: "GitLab tokens (glpat-…): personal, deploy, runner, trigger, job, feed, agent, incoming mail, feature flag, OAuth, SCIM", Shapes: []string{
+		"glpat-<t20>.<a2-2>.<A9>", "glpat-<t20>.<a9>", "glpat-<t20>", "glptt-<t20>", "gldt-<t20>", "glrt-<t20>.<a2-2>.<A9>", "glrt-<t20>.<a9>", "glrt-<t20>", "glrtr-<t20>", "glcbt-<t20>", "glft-<t20>", "glimt-<t20>", "glagent-<t20>",
+		"glffct-<t20>", "gloas-<t20>", "glsoat-<t20>", "glwt-<t20>", "GR1348941<t20>", "_gitlab_session=^<a32>"}},
+	{ID: "slack-token", What: "Slack tokens and webhooks", Shapes: []string{
+		"xoxa-<t8>", "xoxb-<t10>", "xoxc-<t10>", "xoxd-<b10>", "xoxe-<t10>", "xoxo-<t10>", "xoxp-<t10>", "xoxr-<t8>", "xoxs-<t10>", "xoxe.xoxb-<t10>", "xoxe.xoxp-<t10>",
+		"xapp-<t20>", "xwfp-<t20>", "hooks.slack.com/services/^</20>", "hooks.slack.com/workflows/^</20>", "hooks.slack.com/triggers/^</20>"}},
+	{ID: "stripe-key", What: "Stripe keys and webhook secrets, and keys of Clerk, Paddle and others of the same form", Shapes: []string{
+		"sk_live_<w10>", "sk_test_<w10>", "rk_live_<w10>", "rk_test_<w10>", "pk_live_<A16>", "pk_test_<A16>", "sk_prod_<w10>", "rk_prod_<w10>", "sk_org_<w16>", "whsec_<b20>",
+		"pdl_live_<w20>", "pdl_sdbx_<w20>", "pdl_ntfset_<w20>", "rzp_live_<A14>", "rzp_test_<A14>", "sk_<h40>", "sk_<A48>"}},
+	{ID: "package-token", What: "tokens of npm, PyPI, RubyGems, crates.io, Clojars, NuGet, JFrog Artifactory and Cloudsmith", Shapes: []string{
+		"npm_<A30>", "pypi-<t32>", "rubygems_<h32>", "cio<A32-32>", "CLOJARS_<A60>", "oy2<a43-43>", "AKCp<A60>", "cmVmd<A50>", "csa_<h30>", "pcu_<A16>", "jsr_<A20>"}},
+	{ID: "service-token", What: "tokens of SendGrid, Telegram, DigitalOcean, Shopify, Linear, Notion, Vault, Terraform, Databricks, Tailscale, Doppler, Atlassian, Bitbucket, " +
+		"Docker, Figma, Grafana, Sentry, Pulumi, Postman, New Relic, Netlify, Supabase, PlanetScale, Buildkite, Square, Mailgun, Discord, Entra, 1Password, Airtable, Asana, " +
+		"Brevo, Brex, CircleCI, ClickHouse, ClickUp, Cloudflare, Contentful, Dropbox, Duffel, Dynatrace, EasyPost, Expo, Facebook, Flutterwave, Fly, Frame.io, Harness, Heroku, " +
+		"HubSpot, Infracost, Intra 42, Lob, Mailchimp, Mapbox, MaxMind, MessageBird, Neon, Octopus Deploy, Okta, OpenShift, Alibaba, Tencent, Yandex, Plaid, PostHog, " +
+		"Prefect, Razorpay, ReadMe, Render, Resend, Scalingo, Segment, Shippo, SonarQube, Sourcegraph, Temporal, Twilio, Twitter, Typeform, Upstash, Vercel, WakaTime, " +
+		"webhooks of Discord, Teams, Google Chat, Zapier, IFTTT and others",
+		Shapes: []string{
+			"SG.<t16>.<t16>", "SG.<=60>", "<d8-10>:AA<t32>", "/bot<d5-12>:<t34>", "dop_v1_<h40>", "doo_v1_<h40>", "dor_v1_<h40>", "shpat_<H32>", "shpca_<H32>", "shppa_<H32>", "shpss_<H32>",
+			"shptka_<H32>", "shpua_<H32>", "lin_api_<A32>", "lin_oauth_<A32>", "lin_wh_<A32>", "ntn_<A40>", "secret_<A43-43>", "hvs.<t20>", "hvb.<t20>", "hvr.<t20>", "<A14-14>.atlasv1.<=60>",
+			"dapi<h32>", "dose<h32>", "dkea<h32>", "tskey-api-<t16>", "tskey-auth-<t16>", "tskey-client-<t16>", "tskey-scim-<t16>", "tskey-webhook-<t16>", "tskey-<t24>",
+			"dp.pt.<.30>", "dp.st.<.30>", "dp.ct.<.30>", "dp.sa.<.30>", "dp.scim.<.30>", "dp.audit.<.30>", "ATATT3<=40>", "ATCTT3<=40>", "ATBB<A24>", "ATSTT3<=40>", "BBDC-<b30>",
+			"dckr_pat_<t20>", "dckr_oat_<t20>", "figd_<t30>", "figu_<t30>", "figo_<t30>", "glsa_<w32>", "glc_<b32>", "eyJrIjoi<b40>", "sntrys_<b30>", "sntryu_<b30>", "sntrya_<b30>", "pul-<h40>",
+			"PMAK-<H24-24>-<H34>", "PMAT-<A20>", "NRAK-<A27>", "NRII-<t24>", "NRJS-<h19>", "NRRA-<h40>", "NRAA-<A24>", "NRIQ-<t24>", "<h36-36>NRAL", "nfp_<A36>", "nfc_<A36>", "nfo_<A36>",
+			"sbp_<h40>", "sbp_v0_<h40>", "sb_secret_<t20>", "sb_publishable_<t20>", "pscale_tkn_<=30>", "pscale_pw_<=30>", "pscale_oauth_<=30>", "pscale_otkn_<=30>", "bkua_<h40>", "bkaj_<A20>",
+			"bkct_<A20>", "sq0atp-<t22>", "sq0csp-<t22>", "sq0idp-<t22>", "EAAA<t22>", "key-<h32>", "pubkey-<h32>", "<~3-3><d1-1>Q~<~31>", "ops_eyJ<b60>",
+			"A3-<U6-6>-<U6-11>-<U5-6>-<U5-5>-<U5-5>", "A3-<U6-6>-<U6-6>-<U5-5>-<U5-5>-<U5-5>-<U5-5>", "pat<A14-14>.<h64>", "patv1.<t40>", "xkeysib-<h64>-<A16>", "xsmtpsib-<h64>-<A16>",
+			"bxt_<A30>", "CCIPAT_<w20>", "CCIPRJ_<w20>", "4b1d<A38-38>", "pk_<d6-12>_<U32>", "v1.0-<h24-24>-<h140>", "cfut_<t30>", "cfat_<t30>", "cfk_<t30>", "CFPAT-<t40>",
+			"sl.<t60>", "duffel_test_<=40>", "duffel_live_<=40>", "dt0c01.<A24-24>.<A64>", "dt0s01.<A8-24>.<A64>", "dt0s02.<A8-24>.<A64>", "dt0s08.<A8-24>.<A64>", "dt0s16.<A8-24>.<A64>",
+			"EZAK<A54>", "EZTK<A54>", "EAAC<A60>", "EAAM<A60>", "EAAB<A60>", "EAAG<A60>", "EAAD<A60>", "EAAE<A60>", "EAAF<A60>", "EAAJ<A60>", "EAAL<A60>", "IGQV<t60>",
+			"FLWSECK_TEST-<A12>", "FLWSECK-<A12>", "FLWPUBK_TEST-<A32>", "fo1_<t40>", "fm1a_<b60>", "fm1r_<b60>", "fm2_<b60>", "FlyV1 fm2_<b60>", "fio-u-<t40>",
+			"pat.<t22-22>.<A24-24>.<A20>", "sat.<t22-22>.<A24-24>.<A20>", "HRKU-<t36>", "pat-na1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "pat-na2-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>",
+			"pat-eu1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "pat-ap1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "CJ<A30-60>", "ico-<A32>", "s-s4t2ud-<H64>", "s-s4t2af-<H64>", "live_<h35-35>", "test_<h35-35>", "live_pub_<h31-31>",
+			"test_pub_<h31-31>", "<h32-32>-us<d1-2>", "sk.eyJ<t20>.<t20>", "pk.eyJ<t20>.<t20>", "tk.eyJ<t20>.<t20>", "<A6-6>_<A29-29>_mmk", "napi_<A40>", "npg_<A12>",
+			"API-<U25-36>", "SSWS 00<t40>", "sha256~<t43>", "LTAI<A16-26>", "AKID<A32-36>", "t1.<t40>.<t80>", "AQVN<t35>", "YC<t38-38>", "y0_<t50>", "access-sandbox-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>",
+			"access-development-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "access-production-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "phx_<A32>", "phs_<A32>", "pha_<A32>", "phr_<A32>", "pnu_<A36>", "pnb_<A36>",
+			"rdme_<a70>", "rnd_<A28>", "re_<A8-8>_<A20>", "re_<A30>", "tk-us-<t48>", "sgp_<H40>", "sgp_<H16-16>_<H40>", "sgp_local_<H40>", "slk_<h40>", "shippo_live_<H40>", "shippo_test_<H40>",
+			"squ_<a40>", "sqp_<a40>", "sqa_<a40>", "sqb_<a40>", "SK<H32-32>", "AC<h32-32>:^<h32>", "AAAAAAAAAAAAAAAAAAAAA<t60>", "tfp_<=40>", "waka_<t30>", "waka_tok_<t30>", "vcp_<A50>", "vercel_blob_rw_<w20>",
+			"fnAE<t30>", "rlwy_<A20>", "bb_live_<t20>", "bb_test_<t20>", "cal_live_<h32>", "cal_<h32>", "tr_dev_<A16>", "tr_prod_<A16>", "dnkey-<=26-26>-<=52>", "b_<t44-44>",
+			"sm_aat_<A16>", "sm_pat_<A16>", "sm_sat_<A16>", "s.<A24-24>", "sc_<a5-30>.<a4-6>.acc<b30>", "ext_<A5-30>.<A4-6>.acc<.40>", "scauth_<.40>", "authress_<.40>", "p8e-<A32>", "apify_api_<A30>", "ops_<b60>", "ol_api_<A30>", "oy2<a43>",
+			"mlsn.<h40>", "snyk_uat.<t8-8>.<b20>", "snyk_sat.<t8-8>.<b20>", "ddp_<A36>", "ddapp_<A34>", "ddpat_<A30>", "deno_<A30>", "ddo_<A36>", "sec-c-<A40>",
+			"discord.com/api/webhooks/<d10>/^<t30>", "discordapp.com/api/webhooks/<d10>/^<t30>", "webhook.office.com/webhookb2/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>/<t8>", "webhook.office.com/webhookb2/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>",
+			"outlook.office.com/webhook/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>", "hooks.zapier.com/hooks/catch/^</12>", "maker.ifttt.com/use/^<t16>", "/with/key/^<t16>", "hc-ping.com/^<t30>",
+			"hook.eu1.make.com/^<A20>", "hook.us1.make.com/^<A20>", "hook.integromat.com/^<A20>", "open.feishu.cn/open-apis/bot/v2/hook/^<t20>", "events.pagerduty.com/integration/^<h32>",
+			"api.opsgenie.com/v1/json/^<t30>", "http-intake.logs.datadoghq.com/v1/input/^<h32>", "mattermost.com/hooks/^<a26-26>", "/hooks/^<a26-26>", "rocket.chat/hooks/^<A17>/<A30>"}},
 
-	{ID: "url-password", What: "the password in a URL or connection string (postgres://user:…@host)", Near: []string{"://"},
-		Pattern: `\b[A-Za-z][\w+.-]*://[^\s:/@"'<>\[]*:([^\s/@"'<>]+(?:@[^\s/@"'<>]+)*)@[\w\[<{$]`, Values: true},
-	{ID: "url-parameter", What: "tokens and signatures in the parameters of a URL, or in place of the user name",
-		Near:    []string{"://", "token=", "key=", "sig=", "signature=", "secret=", "password=", "auth="},
-		Pattern: `://([^\s:/@"'<>]{20,})@[\w\[]|\bSignature=([0-9a-fA-F]{40,})|(?i)[?&](?:[\w-]*token|[\w-]*key|sig|[\w-]*signature|[\w-]*secret|password|auth)=([^\s&"'<>#]{8,})`, Values: true},
-	{ID: "authorization", What: "credentials after Authorization: and Bearer", Near: []string{"bearer", "authorization"},
-		Pattern: `(?i)\bbearer\s+([\w.~+/=-]{12,})|\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|token|digest|negotiate|apikey)\s+)?([\w.~+/=-]{8,})`, Values: true},
-	{ID: "cookie", What: "the values of Cookie: and Set-Cookie: headers", Near: []string{"cookie"},
-		Pattern: `(?i)\b(?:set-)?cookie["']?:\s*["']?([\w.-]+=[^\s;"']{8,}(?:;\s*[\w.-]+=[^\s;"']+)*)`},
-	{ID: "login", What: "passwords of curl -u, sshpass -p, mysql -p, docker login -p, redis-cli -a, htpasswd -b, http --auth, and .netrc",
-		Near: []string{"curl", "sshpass", "login", "mysql", "mariadb", "redis-cli", "htpasswd", "http -a", "--auth"},
-		Pattern: `\b(?:mysql|mysqldump|mysqladmin|mariadb|mariadb-dump)\b[^\n|;]*?\s-p["']?([^\s"']{3,})|\b(?:docker|podman|helm|registry)\s+login\b[^\n|;]*?\s-p[= ]["']?([^\s"']+)` +
-			`|\bredis-cli\b[^\n|;]*?\s-a\s+["']?([^\s"']+)|\bhtpasswd\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+["']?([^\s"']+)|\bhttps?\b[^\n|;]*?\s(?:-a|--auth)[= ]["']?[^\s:"']+:([^\s"']{3,})|` +
-			`\bcurl\b[^\n|;]*?\s(?:-u|--user)[= ]?["']?[^\s:"']+:([^\s"']{3,})|\bsshpass\s+-p\s*["']?([^\s"']+)|\blogin[ \t]+\S+[ \t]+password[ \t]+(\S+)`, Values: true},
-	{ID: "password-hash", What: "password hashes as in /etc/shadow and htpasswd ($2y$…, $6$…, $argon2id$…)",
-		Near: []string{"$2", "$5$", "$6$", "$y$", "$argon2", "$apr1$"}, Pattern: `\$(?:2[abxy]|5|6|y|apr1|argon2(?:id|i|d))\$[\w./$,=+-]{20,}`},
-	{ID: "password", What: "values of names and flags that end in password, passwd, pwd or passphrase; not sentences or paths",
-		Near: []string{"passw", "pwd", "passphrase"},
-		Pattern: `(?i)(?:password|passwd|pwd|passphrase)["']?\s*(?:=>|:=|[:=])\s*(?:"([^"\n]+)"|'([^'\n]+)')` +
-			`|(?i)(?:password|passwd|pwd|passphrase)["']?=([^\s"',;&)\]}]{3,})` +
-			`|(?im)(?:password|passwd|pwd|passphrase)["']?:[ \t]+([^\s"',;(){}\[\]]{3,})[ \t]*,?$` +
-			`|(?im)^[ \t]*[\w.-]*(?:password|passwd|pwd|passphrase):[ \t]+([^\s"'][^\n]{3,}?)[ \t]*$` +
-			`|(?i)\s--(?:password|passwd|passphrase)[ =]["']?([^\s"'-][^\s"']{2,})`, Values: true},
-	{ID: "told-password", What: "passwords in a sentence (the password is …) that contain a digit or a symbol", Near: []string{"passw", "passphrase"},
-		Pattern: "(?i)\\b(?:password|passwd|passphrase)(?:\\s+\\w+){0,3}\\s+(?:is|was|to)(?:\\s+now)?:?\\s+[\"'`]?([^\\s\"'`,;]{3,}[^\\s\"'`,;.!?)])", Values: true},
-	{ID: "variable", What: "values of upper-case variables whose names end in SECRET, TOKEN, API_KEY, ACCESS_KEY, SECRET_KEY or PRIVATE_KEY",
-		Near:    []string{"secret=", "token=", "key=", `secret="`, `token="`, `key="`},
-		Pattern: `\b[A-Z][A-Z0-9_]*(?:SECRET|TOKEN|API_?KEY|ACCESS_KEY|SECRET_KEY|PRIVATE_KEY)=["']?([^\s"'&;,)]{8,})`, Values: true},
-	{ID: "secret", What: "long values with letters and digits, of names that end in secret, token, api key, access key or credential",
-		Near: []string{"secret", "token", "key", "credential", "_auth", `"auth"`},
-		Pattern: `(?i)(?:secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|private[_-]?key|encryption[_-]?key|signing[_-]?key|account[_-]?key|credentials?|\b_auth|"auth)["']?\s*` +
-			`(?:=>|:=|[:=]|\s(?:is|was)\s)\s*(?:"([^\s"]{12,})"|'([^\s']{12,})'|["']?([\w.~+/=-]{12,}))|(?i)\s--(?:[\w-]*token|[\w-]*secret|[\w-]*key)[ =]["']?([\w.~+/=-]{12,})`, Values: true},
+	{ID: "url-password", What: "the password in a URL or connection string (postgres://user:…@host, jdbc:oracle:thin:user/…@host, user:…@tcp(host))"},
+	{ID: "url-parameter", What: "tokens and signatures in the parameters of a URL, or in place of the user name"},
+	{ID: "authorization", What: "credentials after Authorization: and Bearer, of any scheme"},
+	{ID: "cookie", What: "the values of Cookie: and Set-Cookie: headers, and of files of cookies"},
+	{ID: "login", What: "passwords that programs take as arguments (curl -u, sshpass -p, mysql -p, docker login -p and others) or from echo, and those in .netrc, .pgpass and calls as login(…)"},
+	{ID: "password-hash", What: "password hashes as in /etc/shadow and htpasswd ($2y$…, $6$…, $argon2id$…)", Shapes: []string{
+		"$2a$<$20>", "$2b$<$20>", "$2x$<$20>", "$2y$<$20>", "$1$<$20>", "$5$<$20>", "$6$<$20>", "$7$<$20>", "$y$<$20>", "$gy$<$20>", "$apr1$<$20>", "$P$<$20>", "$argon2id$<$20>", "$argon2i$<$20>", "$argon2d$<$20>",
+		"$pbkdf2-sha256$<$20>", "$pbkdf2-sha512$<$20>", "$scrypt$<$20>", "pbkdf2_sha256$<$20>", "pbkdf2:sha256:<d4-8>$<$20>", "scrypt:32768:8:1$<$20>", "SCRAM-SHA-256$<d4-6>:<b10>$<b20>:<b20>", "{SSHA}<b20>", "{SHA}<b20>"}},
+	{ID: "password", What: "values of names and flags that end in password, passwd, pwd, passphrase or pass; not sentences or paths"},
+	{ID: "told-password", What: "passwords in a sentence (the password is …) that contain a digit or a symbol"},
+	{ID: "variable", What: "values of upper-case variables whose names end in SECRET, TOKEN, API_KEY, ACCESS_KEY, SECRET_KEY or PRIVATE_KEY"},
+	{ID: "secret", What: "long values with letters and digits, of names that end in secret, token, api key, access key or credential, or that name a service"},
 }
 
-// takes reports whether a match of the pattern is a secret.
-func (r *Rule) takes(value string) bool {
-	if !r.Values {
-		return true
+var rank = func() map[string]int {
+	m := make(map[string]int, len(Rules))
+	for i, r := range Rules {
+		m[r.ID] = i
 	}
-	if isPlaceholder(value) {
-		return false
-	}
-	switch r.ID {
-	case "secret", "authorization", "url-parameter":
-		return isRandom(value)
-	case "password":
-		return !isPath(value) && !isSentence(value)
-	case "told-password":
-		return hasSign(value)
-	}
-	return true
-}
-
-// isPath reports whether a value is a path, such as the value of PWD or the name
-// of a password file.
-func isPath(v string) bool {
-	rest := strings.TrimLeft(v, "~.")
-	return strings.HasPrefix(rest, "/") && len(v)-len(rest) <= 2 && !strings.ContainsAny(v, "!@#$%^&*") ||
-		len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/')
-}
-
-// sentenceWords are words that hardly any passphrase contains and hardly any
-// sentence lacks.
-var sentenceWords = map[string]bool{
-	"a": true, "all": true, "an": true, "and": true, "are": true, "at": true, "be": true, "by": true, "can": true, "cannot": true, "does": true,
-	"failed": true, "field": true, "for": true, "from": true, "has": true, "have": true, "in": true, "incorrect": true, "invalid": true, "is": true,
-	"it": true, "match": true, "missing": true, "must": true, "no": true, "not": true, "of": true, "on": true, "or": true, "required": true,
-	"should": true, "some": true, "string": true, "successfully": true, "than": true, "that": true, "the": true, "this": true, "to": true,
-	"too": true, "was": true, "when": true, "will": true, "with": true, "you": true, "your": true,
-}
-
-// isSentence reports whether a value of several words is part of a sentence.
-func isSentence(v string) bool {
-	words := strings.Fields(v)
-	return len(words) > 1 && slices.ContainsFunc(words, func(w string) bool {
-		return sentenceWords[strings.ToLower(strings.Trim(w, ".,:;!?()"))]
-	})
-}
-
-// hasSign reports whether a word has letters and also a digit or a symbol, which
-// words of a sentence do not have.
-func hasSign(v string) bool {
-	v = strings.TrimRight(v, ".!?)")
-	return strings.ContainsAny(v, "0123456789!@#$%^&*+=") && strings.ContainsFunc(v, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' })
-}
-
-// placeholders are words used in place of a secret.
-var placeholders = map[string]bool{
-	"any": true, "base64": true, "base64-encoded": true, "bool": true, "boolean": true, "changed": true, "false": true, "field": true, "hidden": true, "incorrect": true,
-	"input": true, "invalid": true, "missing": true, "none": true, "null": true, "nil": true, "number": true, "object": true,
-	"optional": true, "passwd": true, "password": true, "pass": true, "placeholder": true, "redacted": true, "required": true, "secret": true,
-	"self": true, "sha256": true, "str": true, "string": true, "string[]": true, "text": true, "this": true, "token": true, "true": true, "undefined": true,
-	"unknown": true, "value": true, "void": true, "your-password": true, "yourpassword": true, "your_password": true,
-}
-
-// isPlaceholder reports whether a value only represents a secret: a variable, a
-// type, an expression, stars.
-func isPlaceholder(v string) bool {
-	lower := strings.ToLower(strings.TrimRight(v, ".,;:!?"))
-	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
-	switch {
-	case lower == "" || placeholders[lower] || placeholders[last],
-		strings.HasPrefix(v, "$"), strings.HasPrefix(v, "%"), strings.HasPrefix(v, "<"), strings.HasPrefix(v, "{"),
-		strings.HasPrefix(v, "["), strings.HasPrefix(v, "&"), strings.HasPrefix(v, "@"), strings.HasPrefix(v, "//"),
-		strings.Contains(v, "${"), strings.Contains(v, "{{"), strings.Contains(v, "[redacted:"),
-		strings.Contains(v, "("), strings.HasPrefix(lower, "process.env"), strings.HasPrefix(lower, "os.environ"),
-		strings.HasPrefix(lower, "os.getenv"), strings.HasPrefix(lower, "env."), strings.HasPrefix(lower, "config."),
-		strings.HasPrefix(lower, "your-"), strings.HasPrefix(lower, "your_"), strings.HasPrefix(lower, "my-"), strings.HasPrefix(lower, "example"):
-		return true
-	}
-	return strings.Trim(lower, "*x.-_…•") == "" // ********, xxxx, ...
-}
-
-// isRandom reports whether a value looks generated: letters and digits mixed, and
-// not a path, a version, or a name made of words.
-func isRandom(v string) bool {
-	letters, digits, upper, lower := 0, 0, 0, 0
-	changes, last := 0, 0
-	for _, c := range []byte(v) {
-		class := 0
-		switch {
-		case 'a' <= c && c <= 'z':
-			letters, lower, class = letters+1, lower+1, 1
-		case 'A' <= c && c <= 'Z':
-			letters, upper, class = letters+1, upper+1, 2
-		case '0' <= c && c <= '9':
-			digits, class = digits+1, 3
-		}
-		if class != last {
-			changes, last = changes+1, class
-		}
-	}
-	switch {
-	case letters == 0 || digits == 0 && (upper == 0 || lower == 0):
-		return false
-	case digits == 0:
-		return len(v) >= 20 && changes*3 >= len(v) // base64 without a digit is rare
-	case isHex(v):
-		return len(v) >= 16
-	}
-	return changes*6 >= len(v)
-}
-
-func isHex(v string) bool { return strings.Trim(v, "0123456789abcdefABCDEF") == "" }
+	return m
+}()

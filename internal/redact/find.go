@@ -1,0 +1,330 @@
+package redact
+
+import (
+	"cmp"
+	"encoding/base64"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
+
+// One pass over a text finds the words that begin or announce secrets: prefixes of
+// tokens, parts of names, commands. Each is looked at where it is, so that a text
+// without them costs only the pass.
+
+// finder looks for the secrets of a view.
+type finder struct {
+	s     string
+	runs  runs
+	spans []Span
+	done  [triggerKinds]int // up to where a kind of secret was looked for
+}
+
+// trigger is a word that begins or announces a secret.
+type trigger struct {
+	word  string // in lower case, two bytes or more
+	shape *shape // of the token it begins
+	kind  int    // what it announces otherwise
+}
+
+// What words announce.
+const (
+	kindToken = iota
+	kindName
+	kindURL
+	kindParameter
+	kindAuthorization
+	kindCookie
+	kindCommand
+	kindPEM
+	kindPuTTY
+	kindJWK
+	kindTold
+	kindCall
+	kindNetrc
+	kindKubernetes
+	triggerKinds
+)
+
+var announced = [triggerKinds]struct {
+	words []string
+	find  func(f *finder, at int)
+}{
+	kindName:          {nameWords, (*finder).name},
+	kindURL:           {[]string{"://", "@tcp(", "@unix(", "jdbc:oracle:", "sqlplus "}, (*finder).url},
+	kindParameter:     {[]string{"sig=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
+	kindAuthorization: {[]string{"authorization", "bearer"}, (*finder).authorization},
+	kindCookie:        {[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
+	kindCommand:       {commandWords(), (*finder).command},
+	kindPEM:           {[]string{"private key", "encrypted data"}, (*finder).pem},
+	kindPuTTY:         {[]string{"private-lines:", "private-mac:"}, (*finder).putty},
+	kindJWK:           {[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
+	kindTold:          {[]string{"passw", "passphrase", "passcode"}, (*finder).told},
+	kindCall:          {callWords, (*finder).call},
+	kindNetrc:         {[]string{"login", ":5432:", ":*:", ":6432:", ":5433:"}, (*finder).netrc},
+	kindKubernetes:    {[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
+}
+
+// triggers are the words by their first two bytes.
+type triggers struct {
+	list  []trigger // ordered by these
+	first [1<<16 + 1]uint16
+}
+
+var allTriggers = sync.OnceValue(func() *triggers {
+	sets := make(map[byte]*set, len(classes))
+	for class, chars := range classes {
+		sets[class] = setOf(chars)
+	}
+	t := &triggers{}
+	for i := range Rules {
+		for _, text := range Rules[i].Shapes {
+			sh := parseShape(i, text, sets)
+			t.list = append(t.list, trigger{word: strings.ToLower(sh.parts[sh.anchor].literal), shape: sh})
+		}
+	}
+	for kind, a := range announced {
+		for _, w := range a.words {
+			t.list = append(t.list, trigger{word: w, kind: kind})
+		}
+	}
+	slices.SortStableFunc(t.list, func(a, b trigger) int {
+		return cmp.Compare(twoBytes(a.word[0], a.word[1]), twoBytes(b.word[0], b.word[1]))
+	})
+	next := 0
+	for p := range t.first {
+		for next < len(t.list) && int(twoBytes(t.list[next].word[0], t.list[next].word[1])) < p {
+			next++
+		}
+		t.first[p] = uint16(next)
+	}
+	return t
+})
+
+func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+
+// find looks for the secrets of the view.
+func find(s string) []Span {
+	t := allTriggers()
+	f := &finder{s: s, runs: make(runs)}
+	last := byte(0)
+	for i := range len(s) {
+		c := lower(s[i])
+		p := twoBytes(last, c)
+		last = c
+		for k := t.first[p]; k < t.first[int(p)+1]; k++ {
+			x := &t.list[k]
+			at := i - 1
+			if end := at + len(x.word); end > len(s) || !equalFold(s[at:end], x.word) {
+				continue
+			}
+			if x.shape == nil {
+				announced[x.kind].find(f, at)
+			} else if strings.HasPrefix(s[at:], x.shape.parts[x.shape.anchor].literal) {
+				if start, end, ok := x.shape.match(s, at, f.runs); ok {
+					f.add(start, end, Rules[x.shape.rule].ID)
+				}
+			}
+		}
+	}
+	return f.spans
+}
+
+func (f *finder) add(start, end int, rule string) {
+	if start < end {
+		f.spans = append(f.spans, Span{start, end, rule})
+	}
+}
+
+// once reports whether a kind of secret was not yet looked for at a position, and
+// remembers up to where it is now.
+func (f *finder) once(kind, at, end int) bool {
+	if at < f.done[kind] {
+		return false
+	}
+	f.done[kind] = end
+	return true
+}
+
+// line returns the line around a position. A soft break ends it too.
+func (f *finder) line(at int) (start, end int) {
+	start = max(0, at-maxLine)
+	start += strings.LastIndexAny(f.s[start:at], "\n\v") + 1
+	end = min(len(f.s), at+maxLine)
+	if n := strings.IndexAny(f.s[at:end], "\n\v"); n >= 0 {
+		end = at + n
+	}
+	return start, end
+}
+
+// maxLine is how far a line is looked at to either side.
+const maxLine = 2 << 10
+
+// Find returns the secrets in a text, in order and not overlapping.
+func Find(text string) []Span {
+	if len(text) < shortest {
+		return nil
+	}
+	v := normal(text)
+	spans := v.find(nil)
+	if d := v.percentDecoded(); d != nil {
+		spans = d.find(spans)
+	}
+	spans = v.encoded(spans)
+	return joined(spans)
+}
+
+// shortest is the length of the shortest text that can contain a secret.
+const shortest = 8
+
+// find adds the secrets of the view, where they are in the original.
+func (v *view) find(spans []Span) []Span {
+	for _, s := range find(v.text) {
+		start, end := v.original(s.Start, s.End)
+		spans = append(spans, Span{start, end, s.Rule})
+	}
+	return spans
+}
+
+// joined puts spans in order. Of overlapping ones it makes one, which the rule that
+// comes first in Rules names.
+func joined(spans []Span) []Span {
+	if len(spans) < 2 {
+		return spans
+	}
+	slices.SortStableFunc(spans, func(a, b Span) int { return a.Start - b.Start })
+	kept := spans[:1]
+	for _, s := range spans[1:] {
+		last := &kept[len(kept)-1]
+		if s.Start >= last.End {
+			kept = append(kept, s)
+			continue
+		}
+		if rank[s.Rule] < rank[last.Rule] {
+			last.Rule = s.Rule
+		}
+		last.End = max(last.End, s.End)
+	}
+	return kept
+}
+
+var base64Chars = setOf(alnum + "+/-_")
+
+// minEncoded is the length of the shortest base64 that is decoded.
+const minEncoded = 20
+
+// encoded adds the runs of base64 that contain secrets: a known form, or a name with
+// its value. The lines of one block are one run.
+func (v *view) encoded(spans []Span) []Span {
+	s := v.text
+	for i := 0; i < len(s); {
+		if !base64Chars[s[i]] {
+			i++
+			continue
+		}
+		start, first := i, i
+		for i < len(s) && base64Chars[s[i]] {
+			i++
+		}
+		if i-start < minEncoded || !beginsText(s[start:start+16]) {
+			continue
+		}
+		code := []byte(s[start:i])
+		for i-first >= 60 && (i-first)%4 == 0 && i < len(s) && (s[i] == '\n' || s[i] == softBreak) {
+			next := i + 1
+			for next < len(s) && next < i+40 && (s[next] == ' ' || s[next] == '\t') {
+				next++
+			}
+			first = next
+			for next < len(s) && base64Chars[s[next]] {
+				next++
+			}
+			if next == first {
+				break
+			}
+			code = append(code, s[first:next]...)
+			i = next
+		}
+		end := i
+		for end < len(s) && s[end] == '=' {
+			end++
+		}
+		if plain := decoded(code); plain != "" {
+			if hidden := find(plain); len(hidden) > 0 {
+				from, to := v.original(start, end)
+				spans = append(spans, Span{from, to, hidden[0].Rule})
+			}
+		}
+		i = end
+	}
+	return spans
+}
+
+// beginsText reports whether base64 begins with that of a text. Most runs of its
+// characters are words or paths.
+func beginsText(code string) bool {
+	var b [16]byte
+	var plain [12]byte
+	copy(b[:], code)
+	standard(b[:])
+	n, err := base64.RawStdEncoding.Decode(plain[:], b[:])
+	return err == nil && isText(plain[:n], true)
+}
+
+// standard replaces the characters of base64 for URLs.
+func standard(code []byte) {
+	for i, c := range code {
+		switch c {
+		case '-':
+			code[i] = '+'
+		case '_':
+			code[i] = '/'
+		}
+	}
+}
+
+// decoded returns the text that base64 is for, or "" if it is for no text.
+func decoded(code []byte) string {
+	standard(code)
+	if len(code)%4 == 1 {
+		code = code[:len(code)-1]
+	}
+	plain := make([]byte, base64.RawStdEncoding.DecodedLen(len(code)))
+	n, err := base64.RawStdEncoding.Decode(plain, code)
+	if err != nil || !isText(plain[:n], true) {
+		return ""
+	}
+	return string(plain[:n])
+}
+
+// isText reports whether the bytes are printable text, which may be cut within a
+// character.
+func isText(b []byte, cut bool) bool {
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		if r == utf8.RuneError && n == 1 && (!cut || utf8.FullRune(b)) || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r != utf8.RuneError && !unicode.IsPrint(r) && !unicode.IsSpace(r) {
+			return false
+		}
+		b = b[n:]
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// equalFold reports whether s equals the word, ignoring the case of s.
+func equalFold(s, word string) bool {
+	for i := range len(word) {
+		if lower(s[i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}

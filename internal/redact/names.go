@@ -1,0 +1,209 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// What a name says about its value.
+type class int
+
+const (
+	noSecret class = iota
+	service        // the name of a service: a secret if it looks generated
+	key            // a key of some kind: a secret if it looks generated and is no hash or id
+	token          // a token or key: a secret if it looks generated
+	password       // a secret if it is no placeholder, sentence or path
+	phrase         // a secret if it is a list of words
+)
+
+// nameWords announce a name that may have a secret as its value.
+var nameWords = append([]string{
+	"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
+}, slices.Concat(services, servicePhrases)...)
+
+// lastWords says what the last word of a name makes of it.
+var lastWords = map[string]class{
+	"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
+	"pass": password, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password,
+	"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
+	"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
+	"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
+	"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": token, "encryptionkey": token, "hmackey": token,
+	"licence": key, "license": key, "salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
+	"mnemonic": phrase, "phrase": phrase, "seed": phrase,
+}
+
+// keyWords are what a key is named by if it is a secret.
+var keyWords = wordSet(`api app application auth authorization access secret private admin master account encryption encrypt enc signing sign license licence service root write read
+	subscription storage shared deploy client consumer host server hmac aes jwt session cipher crypt crypto webhook integration management personal provider rpc relay backend bot user user's team org
+	project workspace openai anthropic gemini google groq mistral cohere search azure aws gcp stripe algolia datadog dd gh github gitlab newrelic sentry mailgun sendgrid
+	firebase fcm supabase role anon functions function ingest ingestion insert query license preshared pre sas ssh base64 live test sandbox prod production dev staging auto unseal recovery
+	storage connection primary secondary transfer upload vapid wireguard tunnel join cluster bootstrap instrumentation rest sdk event events feed device dsa ecdsa rsa ed25519 eth wallet signer validator mint`)
+
+// suffixes may follow the last word of a name.
+var suffixes = wordSet(`base base64 b64 value val v hex text plain plaintext cleartext raw prod production dev development staging stage stg test testing live local old new prev previous current next
+	default primary secondary backup encoded string str env main master root admin user db read write ro rw encrypted enc override param again confirm confirmation confirmed repeat hash`)
+
+// notBefore are words that make a key or token something public.
+var notBefore = wordSet(`public pub primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
+	idempotency i18n translation message s3 registry tree query react focus next prev continuation cursor page shortcut key-value metric tag label widget node group bucket color config
+	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design id blob`)
+
+// services are names of services whose keys have no form of their own.
+var services = strings.Fields(`adafruit adobe airtable algolia alibaba aliyun asana atlassian beamer bitbucket bittrex meraki cloudflare codecov cohere coinbase confluent contentful datadog discord droneci dropbox
+	elevenlabs etsy facebook fastly finicity finnhub flickr freshbooks gitter heroku hubspot intercom jfrog artifactory bintray xray kraken kucoin launchdarkly linkedin looker mailchimp mailgun mapbox mattermost
+	messagebird mistral netlify newrelic nytimes okta openai plaid privateai rapidapi rollbar segment sendbird sendgrid sentry shodan snyk sonar squarespace
+	sumologic sumo telegram travis trello twilio twitch twitter typeform yandex zendesk wakatime pagerduty opsgenie pushover deepseek deepgram assemblyai stability tencent vultr linode hetzner ngrok`)
+
+// servicePhrases are names of services that are several words of a name.
+var servicePhrases = []string{"message_bird", "message-bird", "linked_in", "linked-in", "new_relic", "new-relic", "private_ai", "private-ai", "contribsys"}
+
+func containsFold(s, word string) bool {
+	for i := 0; i+len(word) <= len(s); i++ {
+		if equalFold(s[i:i+len(word)], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// serviceNot are last words after the name of a service that are no secret.
+var serviceNot = wordSet(`id url uri host hostname name version project org organization region user username email endpoint domain bucket path file dir channel team site account env environment
+	commit sha hash digest ref branch tag revision image release build dsn type kind class title description page issue link action workflow integrity checksum resolved package module plugin webhook`)
+
+func wordSet(s string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// maxSegments is how many words at the end of a name are looked at.
+const maxSegments = 6
+
+// segments splits the end of a name into words in lower case, the last one first.
+func segments(name string, words *[maxSegments]string) int {
+	n := 0
+	end := len(name)
+	for i := len(name) - 1; i >= -1 && n < maxSegments; i-- {
+		cut := i < 0 || isSeparator(name[i])
+		camel := i > 0 && end > i && isUpper(name[i]) && (isLower(name[i-1]) || isDigit(name[i-1]) || isUpper(name[i-1]) && i+1 < end && isLower(name[i+1]))
+		if !cut && !camel {
+			continue
+		}
+		from := i
+		if cut {
+			from = i + 1
+		}
+		if from < end {
+			words[n] = strings.ToLower(name[from:end])
+			n++
+		}
+		end = i
+		if camel {
+			end = from
+		}
+	}
+	return n
+}
+
+func isSeparator(c byte) bool {
+	return c == '_' || c == '-' || c == '.' || c == ' ' || c == ':' || c == '/' || c == '[' || c == ']' || c == '\''
+}
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
+
+// classify says what a name makes of its value.
+func classify(name string) class {
+	var words [maxSegments]string
+	n := segments(name, &words)
+	i := 0
+	for i < n-1 && (suffixes[words[i]] || isNumber(words[i])) && lastWords[words[i]] == noSecret {
+		i++
+	}
+	if i == n {
+		return noSecret
+	}
+	last := strings.TrimRight(words[i], "0123456789")
+	before := ""
+	if i+1 < n {
+		before = words[i+1]
+	}
+	c := lastWords[last]
+	if c == noSecret && i == 0 && last == "id" && n > 2 && words[1] == "key" && words[2] == "access" {
+		return token
+	}
+	if c == noSecret {
+		c = ending(last)
+	}
+	if i > 0 && c != password && c != token && last != "key" {
+		c = noSecret // primary, test, default alone
+	}
+	switch {
+	case last == "pass" && before == "" || last == "auth" && before != "" && before != "docker" && before != "redis":
+		return noSecret // decided by what is around it
+	case c == token && notBefore[before]:
+		return noSecret
+	case c == key && last == "key" && (before == "public" || before == "pub" || before == "publishable"):
+		return noSecret
+	case c == key && last == "key" && (keyWords[before] || isService(before)):
+		return token
+	case c == key && notBefore[before]:
+		return noSecret
+	case c == key && last == "key" && before != "" && isVariable(name):
+		return token
+	}
+	if c == noSecret && !serviceNot[words[0]] {
+		for _, w := range words[:n] {
+			if isService(w) {
+				return service
+			}
+		}
+		for _, s := range servicePhrases {
+			if containsFold(name, s) {
+				return service
+			}
+		}
+	}
+	return c
+}
+
+func isNumber(s string) bool {
+	s = strings.TrimPrefix(s, "v")
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+var serviceSet = wordSet(strings.Join(services, " "))
+
+func isService(word string) bool {
+	if serviceSet[word] {
+		return true
+	}
+	for _, s := range [...]string{"key", "token", "secret", "api"} {
+		if w, ok := strings.CutSuffix(word, s); ok && serviceSet[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// wordEndings make one word of a name what its last word would make of it.
+var wordEndings = []struct {
+	text  string
+	class class
+}{
+	{"password", password}, {"passwd", password}, {"passphrase", password}, {"passwort", password}, {"requirepass", password}, {"passcode", password}, {"dbpass", password}, {"rootpass", password},
+	{"smtppass", password}, {"userpass", password}, {"mailpass", password}, {"ftppass", password}, {"proxypass", password}, {"mypass", password}, {"adminpass", password}, {"pwd", password},
+	{"secret", token}, {"token", token}, {"apikey", token}, {"authkey", token}, {"accesskey", token}, {"secretkey", token}, {"privatekey", token}, {"masterkey", token}, {"appkey", token},
+}
+
+func ending(word string) class {
+	for _, e := range wordEndings {
+		if strings.HasSuffix(word, e.text) {
+			return e.class
+		}
+	}
+	return noSecret
+}

@@ -1,0 +1,244 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// isPath reports whether a value is a path, such as the value of PWD or the name
+// of a password file.
+func isPath(v string) bool {
+	rest := strings.TrimLeft(v, "~.")
+	if strings.HasPrefix(rest, "/") && len(v)-len(rest) <= 2 && !strings.ContainsAny(v, "!@#$%^&*") {
+		// Base64 may begin with a slash; it has no words between its slashes.
+		return !isRandom(strings.ReplaceAll(v, "/", "")) || strings.Count(v, "/") > 3 || strings.Contains(v, ".")
+	}
+	return len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') || strings.HasPrefix(v, "file:")
+}
+
+// sentenceWords are words that hardly any passphrase contains and hardly any
+// sentence lacks.
+var sentenceWords = wordSet(`a all an and are at be by can cannot does enter expired failed field for from has have in incorrect input invalid is
+	it match missing must no not of on or provide provided required reset should some string successfully than that the this to
+	too type was when will with you your`)
+
+// isSentence reports whether a value of several words is part of a sentence.
+func isSentence(v string) bool {
+	words := strings.Fields(v)
+	return len(words) > 1 && slices.ContainsFunc(words, func(w string) bool {
+		return sentenceWords[strings.ToLower(strings.Trim(w, ".,:;!?()"))]
+	})
+}
+
+// hasSign reports whether a word has letters and also a digit or a symbol, which
+// words of a sentence do not have.
+func hasSign(v string) bool {
+	v = strings.TrimRight(v, ".!?)")
+	return strings.ContainsAny(v, "0123456789!@#$%^&*+=") && strings.ContainsFunc(v, func(r rune) bool { return r|0x20 >= 'a' && r|0x20 <= 'z' })
+}
+
+// hasStrongSign reports whether a word has letters and a digit among or before them,
+// or a symbol that names lack.
+func hasStrongSign(v string) bool {
+	return hasSign(v) && (strings.ContainsAny(v, "!@#$%^&*+") || hasSign(strings.TrimRight(v, "0123456789")))
+}
+
+// isSpiked reports whether a word was made hard to guess by hand: letters, digits,
+// and symbols or both cases.
+func isSpiked(v string) bool {
+	upper, lower, digit, symbol := count(v)
+	return !strings.ContainsAny(v, " /\\") && digit > 0 && upper+lower > 0 && (strings.ContainsAny(v, "!@#$%^&*+") || upper > 0 && lower > 0 && symbol == 0 && !isCamel(v))
+}
+
+// isCamel reports whether a word is a name such as apiKey2.
+func isCamel(v string) bool {
+	v = strings.TrimRight(v, "0123456789")
+	return strings.Trim(v, alnum[10:]) == ""
+}
+
+func count(v string) (upper, lower, digit, other int) {
+	for i := range len(v) {
+		switch c := v[i]; {
+		case isUpper(c):
+			upper++
+		case isLower(c):
+			lower++
+		case isDigit(c):
+			digit++
+		default:
+			other++
+		}
+	}
+	return upper, lower, digit, other
+}
+
+// placeholders are words used in place of a secret.
+var placeholders = wordSet(`any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme dummy empty example fake false field foo foobar hidden incorrect
+	input int invalid masked missing n/a none null nil not-set number object omitted optional passwd password pass placeholder prompt redacted removed required sample sanitized secret
+	self set sha256 str string string[] test text this todo token true undefined unknown unset value void xxx yes your-password yourpassword your_password replaceme replace-me replace_me mypassword
+	<nil> <none> <unset> <redacted> <hidden> <sensitive> (sensitive) *****`)
+
+// isPlaceholder reports whether a value only represents a secret: a variable, a
+// type, an expression, stars.
+func isPlaceholder(v string) bool {
+	lower := strings.ToLower(strings.TrimRight(v, ".,;:!?"))
+	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
+	switch {
+	case lower == "" || placeholders[lower] || placeholders[last] && isName(lower),
+		v[0] == '<' || v[0] == '{' || v[0] == '[' || v[0] == '@' && isName(v[1:]) || v[0] == '&' || strings.HasPrefix(v, "//"),
+		v[0] == '$' && (len(v) == 1 || isNameChar(v[1]) && isName(v[1:]) || v[1] == '{' || v[1] == '(' || v[1] == '*' || v[1] == '@'),
+		v[0] == '%' && (strings.Count(v, "%") > 1 || len(v) <= 3),
+		strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") || strings.Contains(v, "…") && len(v) < 12,
+		strings.Contains(v, "(") && (strings.Contains(v, "()") || strings.HasSuffix(v, "(") || isName(v[:strings.IndexByte(v, '(')])),
+		strings.HasPrefix(lower, "your") && !hasSign(v) || strings.HasPrefix(lower, "your-") || strings.HasPrefix(lower, "your_") || strings.HasPrefix(lower, "my-") && !hasSign(v) || strings.HasPrefix(lower, "example"):
+		return true
+	}
+	for _, p := range [...]string{"process.env", "os.environ", "os.getenv", "env.", "env[", "config.", "settings.", "secrets.", "var.", "vars.", "local.", "import.meta.", "deno.env", "system.getenv", "op://", "vault:", "arn:", "ref+", "data.", "module.", "valuefrom", "secretkeyref", "enc["} {
+		if strings.HasPrefix(lower, p) {
+			return true
+		}
+	}
+	if strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-") {
+		return true
+	}
+	// ********, xxxx, 000000, ... and their likes
+	if strings.Trim(lower, "*x.-_…•#?") == "" {
+		return true
+	}
+	return len(v) >= 6 && strings.Trim(lower, lower[:1]) == ""
+}
+
+// isName reports whether a value is a name or an expression of names and dots.
+func isName(v string) bool {
+	for i := range len(v) {
+		if c := v[i]; !isAlnum(c) && c != '_' && c != '.' && c != '-' && c != '>' && c != ':' {
+			return false
+		}
+	}
+	return v != ""
+}
+
+// isCode reports whether a value without quotes is an expression of a program.
+func isCode(s string, start, end int) bool {
+	v := s[start:end]
+	if end < len(s) && (s[end] == '(' || s[end] == '[' || s[end] == '{' || s[end] == '<' && end > start && isAlnum(s[end-1])) {
+		return true
+	}
+	if strings.IndexByte(v, '(') > 0 && isName(v[:strings.IndexByte(v, '(')]) {
+		return true
+	}
+	if strings.IndexByte(v, '[') > 0 && isName(v[:strings.IndexByte(v, '[')]) {
+		return true
+	}
+	if v == "" || isDigit(v[0]) || strings.ContainsAny(v, "0123456789!@#$%^*+=/~") {
+		return false
+	}
+	if dot := strings.IndexByte(v, '.'); dot > 0 && dot < len(v)-1 && isName(v) && v[len(v)-1] != '-' || strings.Contains(v, "->") || strings.Contains(v, "::") || strings.Contains(v, "?.") {
+		return true
+	}
+	// user_password, newToken, of lower case: the name of another variable
+	if isName(v) && isLower(v[0]) && len(lastSegment(v)) < len(v) || isName(v) && !isUpper(v[0]) && hasHump(v) {
+		return classify(v) != noSecret
+	}
+	return false
+}
+
+// hasHump reports whether a name is in camel case.
+func hasHump(v string) bool {
+	for i := 1; i < len(v); i++ {
+		if isUpper(v[i]) && isLower(v[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRandom reports whether a value looks generated: letters and digits mixed, and
+// not a path, a version, or a name made of words.
+func isRandom(v string) bool {
+	letters, digits, upper, lower := 0, 0, 0, 0
+	changes, last := 0, 0
+	for _, c := range []byte(v) {
+		class := 0
+		switch {
+		case 'a' <= c && c <= 'z':
+			letters, lower, class = letters+1, lower+1, 1
+		case 'A' <= c && c <= 'Z':
+			letters, upper, class = letters+1, upper+1, 2
+		case '0' <= c && c <= '9':
+			digits, class = digits+1, 3
+		}
+		if class != last {
+			changes, last = changes+1, class
+		}
+	}
+	switch {
+	case strings.ContainsAny(v, " \n"):
+		return false
+	case letters == 0 || digits == 0 && (upper == 0 || lower == 0):
+		return false
+	case digits == 0:
+		return len(v) >= 20 && changes*3 >= len(v) // base64 without a digit is rare
+	case isHex(v):
+		return len(v) >= 16
+	}
+	return changes*6 >= len(v) && !isWordy(v)
+}
+
+// isWordy reports whether a value consists of words, numbers and versions with
+// separators between: my-service-v2, build.2024.1.
+func isWordy(v string) bool {
+	words, others := 0, 0
+	for _, w := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("-_./:@+=,~", r) }) {
+		upper, lower, digit, _ := count(w)
+		switch {
+		case digit == len(w) && digit <= 4, lower == len(w) && len(w) <= 14, upper == len(w) && len(w) <= 10,
+			digit > 0 && digit <= 3 && len(w)-digit <= 12 && strings.Trim(w[:len(w)-digit], "0123456789") != "" && lower+digit == len(w) && isDigit(w[len(w)-1]) && !strings.ContainsAny(w[:len(w)-digit], "0123456789") && len(w) > digit:
+			words += len(w)
+		case digit == 0 && upper == 1 && isUpper(w[0]) && lower > 2, digit == 0 && lower > 0 && isCamelWords(w):
+			words += len(w)
+		default:
+			others += len(w)
+		}
+	}
+	return strings.ContainsAny(v, "-_./:@") && others*4 < words
+}
+
+// isCamelWords reports whether a word consists of words in camel case.
+func isCamelWords(w string) bool {
+	humps := 0
+	for i := range len(w) {
+		if isUpper(w[i]) {
+			humps++
+		}
+	}
+	return humps*4 <= len(w)
+}
+
+func isHex(v string) bool { return strings.Trim(v, "0123456789abcdefABCDEF") == "" }
+
+// isHash reports whether a value may be a hash or an id: hexadecimal, with the
+// hyphens of a UUID or not.
+func isHash(v string) bool {
+	_, after, ok := strings.Cut(v, ":")
+	if ok && len(after) >= 32 {
+		v = after
+	}
+	if i := strings.IndexByte(v, '-'); i >= 3 && i <= 6 && strings.HasPrefix(v, "sha") {
+		return true // the integrity of a package
+	}
+	return isHex(strings.ReplaceAll(v, "-", ""))
+}
+
+// isGenerated reports whether a value has nothing but letters and digits that look
+// generated, and the few signs that keys have.
+func isGenerated(v string) bool {
+	if strings.Trim(v, alnum+"_-=.:|%~+/") != "" || strings.Contains(v, "/") && (strings.ContainsAny(v, ".:") || isPath(v)) || strings.HasPrefix(v, "sha") {
+		return false
+	}
+	upper, lower, digit, _ := count(v)
+	if digit == len(v) {
+		return len(v) == 16 || len(v) == 18
+	}
+	return isRandom(v) || digit*6 >= len(v) && upper+lower > 0 && !isWordy(v) || len(v) >= 30 && digit > 0 && !isWordy(v)
+}
