@@ -14,12 +14,13 @@ const (
 	attached               // -psecret, and not the next word
 	pair                   // -u user:secret
 	percent                // -U user%secret
+	assigned               // -b name=secret
 )
 
 // commands are programs with the options that take a secret. Long options that end
 // in password, token or the like are found by their names.
 var commands = map[string]map[string]option{
-	"curl":           {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "--pass": whole, "--tlspassword": whole},
+	"curl":           {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
 	"wget":           {"--http-user": whole, "--auth": pair},
 	"http":           {"-a": pair, "--auth": pair},
 	"https":          {"-a": pair, "--auth": pair},
@@ -79,12 +80,17 @@ var commands = map[string]map[string]option{
 	"wpa_passphrase": {},
 	"twine":          {"-p": whole},
 	"vercel":         {"-t": whole},
+	"gh":             {"--body": whole, "-b": whole},
+	"net":            {},
 	"echo":           {},
 	"printf":         {},
 }
 
-// onLogin are commands whose options take a secret only with the word login.
-var onLogin = wordSet("docker podman nerdctl buildah helm registry oras crane az oc cf skopeo dotnet nuget")
+// onlyWith are words without which the options of a command take no secret.
+var onlyWith = map[string]string{
+	"docker": "login", "podman": "login", "nerdctl": "login", "buildah": "login", "helm": "login", "registry": "login", "oras": "login", "crane": "login",
+	"az": "login", "oc": "login", "cf": "login", "gh": "secret", "dotnet": "push", "nuget": "push",
+}
 
 func commandWords() []string {
 	return append(slices.Sorted(maps.Keys(commands)), "create secret ")
@@ -120,17 +126,17 @@ func (f *finder) command(at int) {
 		return
 	}
 	f.done[kindCommand] = args[0].end
-	login := false
-	for _, a := range args[1:min(len(args), 6)] {
-		w := s[a.start:a.end]
-		login = login || w == "login" || w == "push" && name != "docker" && name != "helm" && name != "az"
-	}
-	if !login && onLogin[name] && name != "skopeo" {
+	if word := onlyWith[name]; word != "" && !slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return s[a.start:a.end] == word }) {
 		return
 	}
 	switch name {
 	case "echo", "printf":
 		f.piped(args, stop)
+		return
+	case "net": // net user NAME PASSWORD
+		if len(args) > 3 && s[args[1].start:args[1].end] == "user" && s[args[3].start] != '/' {
+			f.part(args[3].start, args[3].end, "login")
+		}
 		return
 	case "htpasswd":
 		f.htpasswd(args)
@@ -199,12 +205,15 @@ func (f *finder) argument(v arg, kind option) {
 	s := f.s
 	v = f.unquoted(v)
 	switch kind {
-	case pair, percent:
+	case pair, percent, assigned:
 		sep := byte(':')
-		if kind == percent {
+		switch kind {
+		case percent:
 			sep = '%'
+		case assigned:
+			sep = '='
 		}
-		if n := strings.IndexByte(s[v.start:v.end], sep); n >= 0 && !strings.Contains(s[v.start:v.end], "://") {
+		if n := strings.IndexByte(s[v.start:v.end], sep); n >= 0 && (kind != assigned || v.end-v.start-n > 8) && !strings.Contains(s[v.start:v.end], "://") {
 			from := arg{v.start + n + 1, v.end}
 			if from.start == from.end && n >= 12 && isRandom(s[v.start:v.start+n]) { // curl -u key:
 				f.part(v.start, v.start+n, "login")
@@ -233,7 +242,9 @@ func (f *finder) unquoted(v arg) arg {
 // args splits a command into its words. stop is where it ends.
 func (f *finder) args(at, end int) (args []arg, stop int) {
 	s := f.s
-	for i := at; i < end && len(args) < 40; {
+	args = f.words[:0]
+	defer func() { f.words = args }()
+	for i := at; i < end && len(args) < 32; {
 		i = skipBlank(s, i, end)
 		if i == end || strings.IndexByte("|;<>", s[i]) >= 0 || s[i] == '&' {
 			return args, i
@@ -264,6 +275,7 @@ func (f *finder) piped(args []arg, stop int) {
 	if stop >= len(s) || s[stop] != '|' {
 		return
 	}
+	args = slices.Clone(args)
 	next, _ := f.args(stop+1, min(len(s), stop+160))
 	if len(next) == 0 {
 		return

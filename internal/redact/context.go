@@ -2,6 +2,7 @@ package redact
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
 // A name says that its value is a secret. Between both is what the language of the
@@ -25,7 +26,7 @@ const (
 	maxName  = 96
 	maxGap   = 96
 	maxValue = 4 << 10
-	maxJudge = 256 // the beginning of a value by which it is judged
+	maxJudge = 160 // the beginning of a value by which it is judged
 )
 
 // name looks at the name with a word at this position.
@@ -35,10 +36,10 @@ func (f *finder) name(at int) {
 	}
 	s := f.s
 	start, end := at, at
-	for start > 0 && at-start < maxName && isNameChar(s[start-1]) {
+	for start > 0 && at-start < maxName && (isNameChar(s[start-1]) || s[start-1] >= utf8.RuneSelf) {
 		start--
 	}
-	for end < len(s) && end-at < maxName && (isNameChar(s[end]) || s[end] >= 0xc3 && end+1 < len(s)) {
+	for end < len(s) && end-at < maxName && (isNameChar(s[end]) || s[end] >= utf8.RuneSelf) {
 		if s[end] == '.' && (end+1 == len(s) || !isNameChar(s[end+1])) {
 			break
 		}
@@ -55,6 +56,9 @@ func (f *finder) name(at int) {
 	end = start + len(name)
 	where := f.after(start, end)
 	if where.value < 0 {
+		if v, ok := f.valueBefore(start); ok {
+			f.judgeBefore(name, start, v)
+		}
 		return
 	}
 	c := classify(name)
@@ -66,9 +70,6 @@ func (f *finder) name(at int) {
 			}
 		}
 	}
-	if c == noSecret && strings.EqualFold(lastSegment(name), "pass") && (where.named && where.link == linkAssign || where.link == linkSpace && strings.HasPrefix(name, "-")) {
-		c = token // of its own it may be a verdict or a count
-	}
 	if c == noSecret && strings.EqualFold(lastSegment(name), "auth") && where.quoted {
 		c = token
 	}
@@ -76,6 +77,68 @@ func (f *finder) name(at int) {
 		return
 	}
 	f.value(name, start, c, where)
+}
+
+// valueBefore returns the value of a name that follows its value: "value": "x",
+// "name": "password".
+func (f *finder) valueBefore(start int) (text, bool) {
+	s := f.s
+	none := text{}
+	i := trimRight(s, start, "\\\"'`")
+	if i == start {
+		return none, false
+	}
+	j := trimRight(s, i, "\\\"'` :=")
+	if j == i {
+		return none, false
+	}
+	k := j
+	for k > 0 && isAlnum(s[k-1]) && j-k < 8 {
+		k--
+	}
+	switch strings.ToLower(s[k:j]) {
+	case "name", "key", "id", "variable", "property":
+	default:
+		return none, false
+	}
+	k = trimRight(s, k, "\\\"'` \t\n\v,")
+	// The closing quote of the value is the first sign after it.
+	for k < j && s[k] == '\\' {
+		k++
+	}
+	if k >= j || !isQuote(s[k]) {
+		return none, false
+	}
+	from := max(0, k-maxGap*8)
+	open := strings.LastIndexByte(s[from:k], s[k])
+	if open < 0 {
+		return none, false
+	}
+	open += from
+	i = trimRight(s, open, "\\\"'` :=")
+	k2 := i
+	for k2 > 0 && isAlnum(s[k2-1]) && i-k2 < 12 {
+		k2--
+	}
+	if i == open || !valueWords[strings.ToLower(s[k2:i])] {
+		return none, false
+	}
+	return text{open + 1, k, true, false}, true
+}
+
+func trimRight(s string, end int, chars string) int {
+	return len(strings.TrimRight(s[max(0, end-maxGap):end], chars)) + max(0, end-maxGap)
+}
+
+// judgeBefore masks the value before a name if it is a secret.
+func (f *finder) judgeBefore(name string, start int, v text) {
+	value := f.s[v.start:min(v.end, v.start+maxJudge)]
+	if value == "" {
+		return
+	}
+	if rule := f.judge(name, value, start, classify(name), place{link: linkMember}, &v); rule != "" {
+		f.add(v.start, v.end, rule)
+	}
 }
 
 func lastSegment(name string) string {
@@ -146,6 +209,19 @@ func (f *finder) after(start, end int) place {
 	}
 	before := i
 	i = skipBlank(s, i, limit)
+	if i < limit && s[i] == '[' && i > before { // AWS Secret Access Key [None]: x
+		if n := strings.IndexByte(s[i:limit], ']'); n > 0 && i+n+1 < limit && s[i+n+1] == ':' {
+			i += n + 1
+		}
+	}
+	if n := i; i > before { // unseal key 1: x
+		for n < limit && isDigit(s[n]) && n < i+2 {
+			n++
+		}
+		if n > i && n < limit && s[n] == ':' {
+			i = n
+		}
+	}
 	p.spaced = i > before
 	if i == limit {
 		return p
@@ -179,13 +255,30 @@ func (f *finder) after(start, end int) place {
 	case c == '(' && !p.spaced && i+1 < limit:
 		if j := skipBlank(s, i+1, limit); j < limit && (isQuote(s[j]) || s[j] == '\\') {
 			p.value, p.link = j, linkAssign
+			if _, k := f.word(j); k+1 < limit && s[k+1] == ',' { // UserPassword("x", "y")
+				if k = skipBlank(s, k+2, limit); k < limit && isQuote(s[k]) {
+					p.value = k
+				}
+			}
 		}
 		return p
-	case p.spaced && p.named && c == 'v': // name="password" value="x"
-		return f.member(i, limit, p)
 	case p.spaced && p.named && (isTypeAttribute(s[i:limit])):
 		return f.attribute(i, limit, p)
 	case p.spaced && !p.named:
+		if _, n := typeName(s[i:limit]); n > 0 { // password string = "x"
+			if j := skipBlank(s, i+n, limit); j > i+n && j < limit && s[j] == '=' && (j+1 == limit || s[j+1] != '=') {
+				if j = skipBlank(s, j+1, limit); j < limit && isQuote(s[j]) {
+					p.value = j
+					return p
+				}
+			}
+		}
+		if strings.HasPrefix(s[i:limit], "for ") { // Password for me: x
+			if n := strings.IndexAny(s[i:min(limit, i+48)], ":\n\v=\"'.,;("); n > 0 && s[i+n] == ':' {
+				p.colon = true
+				return f.right(i+n+1, limit, p)
+			}
+		}
 		p.link = linkSpace
 		if word, n := firstWord(s[i:limit]); n > 0 && (word == "is" || word == "was" || word == "set" || word == "to") {
 			p.link = linkProse
@@ -213,7 +306,7 @@ func (f *finder) right(i, limit int, p place) place {
 	s := f.s
 	i = skipBlank(s, i, limit)
 	// password: string = "x", and the value in the next line.
-	if word, n := typeName(s[i:limit]); p.colon && word != "" {
+	if word, n := typeName(s[i:limit]); p.colon && word != "" && n < 24 {
 		if j := skipBlank(s, i+n, limit); j < limit && s[j] == '=' && (j+1 == limit || s[j+1] != '=') {
 			i = skipBlank(s, j+1, limit)
 		}
@@ -229,12 +322,32 @@ func (f *finder) right(i, limit int, p place) place {
 	if p.colon && i < limit && (s[i] == '{' || s[i] == '[') { // {"password": {"value": "x"}}
 		if j := skipSpace(s, i+1, limit); s[i] == '[' {
 			i = j
-		} else if q := f.member(i+1, limit, p); q.value >= 0 && q.link == linkMember {
+		} else if q := f.inside(i + 1); q.value >= 0 {
 			return q
 		}
 	}
 	p.value = i
 	return p
+}
+
+// inside returns the place of the value in an object that begins here.
+func (f *finder) inside(i int) place {
+	s := f.s
+	end := min(len(s), i+256)
+	if n := strings.IndexAny(s[i:end], "{}"); n >= 0 {
+		end = i + n
+	}
+	for i < end {
+		if q := f.member(i, end, place{value: -1}); q.value >= 0 {
+			return q
+		}
+		n := strings.IndexAny(s[i:end], ",\n\v")
+		if n < 0 {
+			break
+		}
+		i += n + 1
+	}
+	return place{value: -1}
 }
 
 // valueWords name the member that holds the value of a name.
@@ -287,13 +400,14 @@ func (f *finder) attribute(i, limit int, p place) place {
 	limit = min(len(s), i+256)
 	end := strings.IndexByte(s[i:limit], '>')
 	if end < 0 {
-		return p
+		end = limit - i
 	}
-	n := strings.Index(s[i:i+end], "value=")
-	if n < 1 || s[i+n-1] != ' ' {
-		return p
+	for _, word := range [...]string{"value=", "content="} {
+		if n := strings.Index(s[i:i+end], word); n == 0 || n > 0 && s[i+n-1] == ' ' {
+			p.link, p.value = linkMember, i+n+len(word)
+			return p
+		}
 	}
-	p.link, p.value = linkMember, i+n+len("value=")
 	return p
 }
 
@@ -429,6 +543,11 @@ func (f *finder) read(name string, start int, p place) text {
 
 // bare returns the value without quotes at a position.
 func (f *finder) bare(name string, start, i int, p place) text {
+	return text{i, f.bareEnd(name, start, i, p, maxJudge), false, false}
+}
+
+// bareEnd returns the end of a value without quotes, up to a length.
+func (f *finder) bareEnd(name string, start, i int, p place, longest int) int {
 	s := f.s
 	stop := " \t\n\v\"'`,;)]}<>"
 	if f.assigned(name, start, p) {
@@ -438,14 +557,14 @@ func (f *finder) bare(name string, start, i int, p place) text {
 		}
 	}
 	end := i
-	limit := min(len(s), i+maxValue)
+	limit := min(len(s), i+longest)
 	for end < limit && strings.IndexByte(stop, s[end]) < 0 {
 		if s[end] == '&' && isParameter(s[end+1:min(limit, end+40)]) {
 			break
 		}
 		end++
 	}
-	return text{i, end, false, false}
+	return end
 }
 
 // isParameter reports whether a parameter of a URL begins here.
@@ -509,256 +628,4 @@ func (f *finder) block(start, i int) (text, bool) {
 		return text{}, false
 	}
 	return text{first, last, true, true}, true
-}
-
-// value masks the value of a name if it is a secret.
-func (f *finder) value(name string, start int, c class, p place) {
-	v := f.read(name, start, p)
-	p.quoted = v.quoted
-	if v.end-v.start < 1 {
-		return
-	}
-	value := f.s[v.start:min(v.end, v.start+maxJudge)]
-	if !v.quoted && !strings.Contains(value, "://") {
-		if n := len(strings.TrimRight(value, ".:!?*_")); p.link == linkProse && n < len(value) {
-			v.end = v.start + n
-			value = value[:n]
-		}
-	}
-	rule := f.judge(name, value, start, c, p, &v)
-	switch {
-	case rule == "":
-		return
-	case start > 0 && (f.s[start-1] == '?' || f.s[start-1] == '&') && rule != "password":
-		rule = "url-parameter"
-	case strings.EqualFold(name, "AccountKey") || strings.EqualFold(name, "SharedAccessKey"):
-		rule = "azure-key"
-	}
-	end := v.end
-	if !v.quoted && end-v.start >= maxValue { // the word continues
-		end += wordEnd(f.s[end:])
-	}
-	f.add(v.start, end, rule)
-}
-
-// judge returns the rule by which the value of a name is a secret, or "".
-func (f *finder) judge(name, value string, start int, c class, p place, v *text) string {
-	if isPlaceholder(value) {
-		return ""
-	}
-	code := !v.quoted && isCode(f.s, v.start, v.end)
-	if code {
-		return ""
-	}
-	switch c {
-	case password:
-		return f.judgePassword(name, value, start, p, v)
-	case phrase:
-		if words := strings.Fields(value); len(words) >= 12 && len(words) <= 25 && !strings.ContainsAny(value, ".,;:()") {
-			return "secret"
-		}
-		return ""
-	case token:
-		if isVariable(name) && p.link == linkAssign && !p.spaced && !p.colon && len(value) >= 8 && !isPath(value) {
-			return "variable"
-		}
-		switch p.link {
-		case linkSpace:
-			if !strings.HasPrefix(name, "-") && !f.settles(start) && !(len(value) >= 16 && isRandom(value)) {
-				return ""
-			}
-		case linkProse:
-			if len(value) < 12 {
-				return ""
-			}
-		}
-		if v.block && strings.ContainsAny(value, " ") {
-			return ""
-		}
-		if (len(value) >= 12 || len(value) >= 8 && hasStrongSign(value)) && isRandom(value) && !isPath(value) || len(value) >= 6 && v.quoted && isSpiked(value) {
-			return "secret"
-		}
-	case key:
-		if p.link != linkProse && p.link != linkSpace && len(value) >= 20 && isRandom(value) && !isHash(value) && !isPath(value) {
-			return "secret"
-		}
-	case service:
-		if p.link != linkProse && p.link != linkSpace && len(value) >= 14 && isGenerated(value) {
-			return "secret"
-		}
-	}
-	return ""
-}
-
-// settles reports whether the word before a name sets it: set NAME value, ENV NAME
-// value.
-func (f *finder) settles(start int) bool {
-	before := f.s[max(0, start-24):start]
-	words := strings.Fields(before)
-	if len(words) == 0 || !strings.HasSuffix(before, " ") {
-		return false
-	}
-	switch strings.ToLower(words[len(words)-1]) {
-	case "set", "put", "add", "env", "setenv", "setx", "arg", "set_config", "config:set", "--body", "-a":
-		return true
-	}
-	return false
-}
-
-// isVariable reports whether a name is that of a variable of the environment.
-func isVariable(name string) bool {
-	for i := range len(name) {
-		if c := name[i]; !isUpper(c) && !isDigit(c) && c != '_' {
-			return false
-		}
-	}
-	return name != ""
-}
-
-func (f *finder) judgePassword(name, value string, start int, p place, v *text) string {
-	if isPath(value) {
-		return ""
-	}
-	const rule = "password"
-	switch p.link {
-	case linkProse:
-		return "" // see told
-	case linkList:
-		if strings.HasPrefix(name, "-") || hasSign(value) || f.setter(start) {
-			return rule
-		}
-		return ""
-	case linkCell:
-		if hasSign(value) {
-			return rule
-		}
-		return ""
-	case linkSpace:
-		flag := strings.HasPrefix(name, "-") && !strings.HasPrefix(value, "-")
-		switch {
-		case flag, f.settles(start), v.quoted && isUpper(name[0]): // PASSWORD 'x' of SQL
-			return rule
-		case directive(name) || f.firstOnLine(start) && f.lastOnLine(v.end) && hasSign(value):
-			return rule
-		}
-		return ""
-	}
-	if v.block {
-		return rule
-	}
-	if isSentence(value) || strings.HasPrefix(value, "required|") {
-		return ""
-	}
-	if v.quoted {
-		return rule
-	}
-	if len(value) < 3 {
-		return ""
-	}
-	if !p.colon && !p.spaced {
-		return rule
-	}
-	// Of the rest only what ends its line is no part of a sentence or of code.
-	rest := f.s[v.end:min(len(f.s), v.end+maxGap)]
-	rest = rest[:len(rest)-len(strings.TrimLeft(rest, " \t,"))]
-	if !f.lastOnLine(v.end + len(rest)) {
-		if p.colon && f.firstOnLine(start) && f.wholeLine(v) {
-			return rule
-		}
-		if hasSign(value) && len(value) >= 6 && (p.colon || f.firstOnLine(start)) {
-			return rule
-		}
-		return ""
-	}
-	if p.spaced && !p.colon && !hasSign(value) && !f.settings(start) {
-		return ""
-	}
-	return rule
-}
-
-// wholeLine extends a value of several words to the end of its line, if that is no
-// sentence or code.
-func (f *finder) wholeLine(v *text) bool {
-	_, end := f.line(v.start)
-	value := strings.TrimSpace(f.s[v.start:end])
-	if len(value) < 4 || len(value) > maxGap || isSentence(value) || isPlaceholder(value) || strings.ContainsAny(value, "\"'(") || strings.ContainsAny(value[len(value)-1:], ",;{") {
-		return false
-	}
-	v.end = v.start + len(value)
-	return true
-}
-
-// directive reports whether a name takes its value after a space.
-func directive(name string) bool {
-	switch strings.ToLower(name) {
-	case "requirepass", "masterauth", "bindpw", "rootpw", "masteruser", "storepass", "keypass", "password-file-content":
-		return true
-	}
-	return false
-}
-
-// setter reports whether a name is the argument of a function that sets a value, or
-// names a header.
-func (f *finder) setter(start int) bool {
-	before := strings.ToLower(strings.TrimRight(f.s[max(0, start-40):start], "\\\"'` "))
-	before, ok := strings.CutSuffix(before, "(")
-	if !ok {
-		return false
-	}
-	for _, w := range [...]string{"define", "set", "setenv", "putenv", "put", "add", "header", "property", "config", "param", "option", "withenv", "field", "append"} {
-		if strings.HasSuffix(before, w) {
-			return true
-		}
-	}
-	return false
-}
-
-func (f *finder) firstOnLine(start int) bool {
-	i := start
-	for i > 0 && strings.IndexByte(" \t-\"'#/.>*|+", f.s[i-1]) >= 0 {
-		i--
-	}
-	return i == 0 || f.s[i-1] == '\n' || f.s[i-1] == softBreak
-}
-
-func (f *finder) lastOnLine(end int) bool {
-	i := skipBlank(f.s, end, len(f.s))
-	return i == len(f.s) || f.s[i] == '\n' || f.s[i] == softBreak
-}
-
-// settings reports whether a line is among settings (name = value): the line before
-// or after it has that form too, or is the name of a section.
-func (f *finder) settings(at int) bool {
-	start, end := f.line(at)
-	for _, line := range [2]string{lineEndingAt(f.s, start-1), lineBeginningAt(f.s, end+1)} {
-		line = strings.TrimSpace(line)
-		if len(line) > 2 && line[0] == '[' && line[len(line)-1] == ']' {
-			return true
-		}
-		name, value, ok := strings.Cut(line, "=")
-		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if ok && name != "" && value != "" && !strings.ContainsAny(name, " ()\"'") && !strings.ContainsAny(value, " ()\"';,{") {
-			return true
-		}
-	}
-	return false
-}
-
-func lineEndingAt(s string, end int) string {
-	if end < 1 {
-		return ""
-	}
-	from := max(0, end-maxGap)
-	return s[from+strings.LastIndexByte(s[from:end], '\n')+1 : end]
-}
-
-func lineBeginningAt(s string, start int) string {
-	if start >= len(s) {
-		return ""
-	}
-	s = s[start:min(len(s), start+maxGap)]
-	if n := strings.IndexByte(s, '\n'); n >= 0 {
-		s = s[:n]
-	}
-	return s
 }

@@ -20,7 +20,17 @@ type finder struct {
 	runs  runs
 	spans []Span
 	done  [triggerKinds]int // up to where a kind of secret was looked for
+	token [2]int            // the last token
+	row   [2]int            // the line that was looked at last
+	words []arg             // of the command that was looked at last
+
+	// judged is how many bytes of values were judged. In a text that is made to make
+	// this slow, where values are parts of one another, the rest is masked unjudged.
+	judged int
 }
+
+// enough is how many bytes of values are judged: several times the text.
+func (f *finder) enough() int { return 16<<10 + 2*len(f.s) }
 
 // trigger is a word that begins or announces a secret.
 type trigger struct {
@@ -54,7 +64,7 @@ var announced = [triggerKinds]struct {
 }{
 	kindName:          {nameWords, (*finder).name},
 	kindURL:           {[]string{"://", "@tcp(", "@unix(", "jdbc:oracle:", "sqlplus "}, (*finder).url},
-	kindParameter:     {[]string{"sig=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
+	kindParameter:     {[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
 	kindAuthorization: {[]string{"authorization", "bearer"}, (*finder).authorization},
 	kindCookie:        {[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
 	kindCommand:       {commandWords(), (*finder).command},
@@ -108,7 +118,7 @@ func twoBytes(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 // find looks for the secrets of the view.
 func find(s string) []Span {
 	t := allTriggers()
-	f := &finder{s: s, runs: make(runs)}
+	f := &finder{s: s, runs: make(runs), row: [2]int{0, -1}}
 	last := byte(0)
 	for i := range len(s) {
 		c := lower(s[i])
@@ -122,9 +132,10 @@ func find(s string) []Span {
 			}
 			if x.shape == nil {
 				announced[x.kind].find(f, at)
-			} else if strings.HasPrefix(s[at:], x.shape.parts[x.shape.anchor].literal) {
+			} else if (at <= f.token[0] || at >= f.token[1]) && strings.HasPrefix(s[at:], x.shape.parts[x.shape.anchor].literal) {
 				if start, end, ok := x.shape.match(s, at, f.runs); ok {
 					f.add(start, end, Rules[x.shape.rule].ID)
+					f.token = [2]int{max(start, at), max(end, f.token[1])}
 				}
 			}
 		}
@@ -132,11 +143,17 @@ func find(s string) []Span {
 	return f.spans
 }
 
+// add notes a secret, unless it is a piece of a mask.
 func (f *finder) add(start, end int, rule string) {
-	if start < end {
-		f.spans = append(f.spans, Span{start, end, rule})
+	before := f.s[max(0, start-maxMask):start]
+	if i := strings.LastIndex(before, "[redacted:"); start >= end || i >= 0 && !strings.Contains(before[i:], "]") {
+		return
 	}
+	f.spans = append(f.spans, Span{start, end, rule})
 }
+
+// maxMask is longer than the mask of any rule.
+const maxMask = 32
 
 // once reports whether a kind of secret was not yet looked for at a position, and
 // remembers up to where it is now.
@@ -148,16 +165,23 @@ func (f *finder) once(kind, at, end int) bool {
 	return true
 }
 
-// line returns the line around a position. A soft break ends it too.
+// line returns the line around a position, or what is near in a long one. A soft
+// break ends it too.
 func (f *finder) line(at int) (start, end int) {
-	start = max(0, at-maxLine)
-	start += strings.LastIndexAny(f.s[start:at], "\n\v") + 1
-	end = min(len(f.s), at+maxLine)
-	if n := strings.IndexAny(f.s[at:end], "\n\v"); n >= 0 {
-		end = at + n
+	if at < f.row[0] || at > f.row[1] {
+		start, end := at, at
+		for start > 0 && !isBreak(f.s[start-1]) {
+			start--
+		}
+		for end < len(f.s) && !isBreak(f.s[end]) {
+			end++
+		}
+		f.row = [2]int{start, end}
 	}
-	return start, end
+	return max(f.row[0], at-maxLine), min(f.row[1], at+maxLine)
 }
+
+func isBreak(c byte) bool { return c == '\n' || c == softBreak }
 
 // maxLine is how far a line is looked at to either side.
 const maxLine = 2 << 10
@@ -251,7 +275,10 @@ func (v *view) encoded(spans []Span) []Span {
 		for end < len(s) && s[end] == '=' {
 			end++
 		}
-		if plain := decoded(code); plain != "" {
+		if plain := decoded(code); strings.HasPrefix(plain, "-----BEGIN ") && strings.Contains(plain[:min(len(plain), 64)], "PRIVATE KEY") {
+			from, to := v.original(start, end)
+			spans = append(spans, Span{from, to, "private-key"})
+		} else if plain != "" {
 			if hidden := find(plain); len(hidden) > 0 {
 				from, to := v.original(start, end)
 				spans = append(spans, Span{from, to, hidden[0].Rule})
@@ -270,7 +297,7 @@ func beginsText(code string) bool {
 	copy(b[:], code)
 	standard(b[:])
 	n, err := base64.RawStdEncoding.Decode(plain[:], b[:])
-	return err == nil && isText(plain[:n], true)
+	return err == nil && textLength(plain[:n]) == n
 }
 
 // standard replaces the characters of base64 for URLs.
@@ -293,23 +320,30 @@ func decoded(code []byte) string {
 	}
 	plain := make([]byte, base64.RawStdEncoding.DecodedLen(len(code)))
 	n, err := base64.RawStdEncoding.Decode(plain, code)
-	if err != nil || !isText(plain[:n], true) {
+	if err != nil {
 		return ""
 	}
-	return string(plain[:n])
+	return string(plain[:textLength(plain[:n])])
 }
 
-// isText reports whether the bytes are printable text, which may be cut within a
-// character.
-func isText(b []byte, cut bool) bool {
-	for len(b) > 0 {
-		r, n := utf8.DecodeRune(b)
-		if r == utf8.RuneError && n == 1 && (!cut || utf8.FullRune(b)) || r < ' ' && r != '\n' && r != '\t' && r != '\r' || r != utf8.RuneError && !unicode.IsPrint(r) && !unicode.IsSpace(r) {
-			return false
+// textLength returns how many of the bytes are printable text, which may be cut
+// within a character.
+func textLength(b []byte) int {
+	at := 0
+	for at < len(b) {
+		r, n := utf8.DecodeRune(b[at:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			if utf8.FullRune(b[at:]) {
+				return at
+			}
+			return len(b)
+		case !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r':
+			return at
 		}
-		b = b[n:]
+		at += n
 	}
-	return true
+	return at
 }
 
 func lower(c byte) byte {

@@ -250,23 +250,32 @@ func (f *finder) cookie(at int) {
 	for i < len(s) && i < gap+12 && strings.IndexByte("\"'` \t:\\", s[i]) >= 0 {
 		i++
 	}
-	if !strings.Contains(s[gap:i], ":") {
+	if n := skipBlank(s, i, len(s)); n+1 < len(s) && s[n] == '=' && s[n+1] != '=' { // cookie = "x=y"
+		if n = skipBlank(s, n+1, len(s)); n < len(s) && isQuote(s[n]) {
+			i = n + 1
+		}
+	}
+	if !strings.ContainsAny(s[gap:i], ":=") {
 		return
 	}
 	end := i
+	if !strings.Contains(s[i:min(len(s), i+maxGap)], "=") {
+		return
+	}
 	for limit := min(len(s), i+maxValue); end < limit && strings.IndexByte("\n\v\"'", s[end]) < 0; end++ {
 	}
+	f.done[kindCookie] = i + strings.IndexByte(s[i:], '=')
 	end -= len(s[i:end]) - len(strings.TrimRight(s[i:end], " \t\\"))
 	name, value, ok := strings.Cut(s[i:end], "=")
 	if !ok || strings.ContainsAny(name, " ()[]{},;<>$") || name == "" {
 		return
 	}
+	f.done[kindCookie] = end
 	// One of the values must be long enough to mean something.
 	for {
 		var v, rest string
 		v, rest, ok = strings.Cut(value, ";")
 		if v = strings.TrimSpace(v); len(v) >= 8 && !strings.ContainsAny(v, " ()") && !isPlaceholder(v) {
-			f.done[kindCookie] = end
 			f.add(i, end, "cookie")
 			return
 		}
@@ -420,7 +429,7 @@ func (f *finder) told(at int) {
 }
 
 // callWords are calls whose arguments include a password or token.
-var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "securestring", "identified by"}
+var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot(", "securestring", "identified by", "identified with"}
 
 // call masks the last quoted argument of a call if it looks like a password or token.
 func (f *finder) call(at int) {
@@ -430,6 +439,9 @@ func (f *finder) call(at int) {
 	switch {
 	case lower(s[at]) == 'i', n < 0: // IDENTIFIED BY 'x', ConvertTo-SecureString "x"
 		i += len("identified by")
+		if n := strings.Index(s[at:min(len(s), at+maxGap)], " BY "); n > 0 {
+			i = at + n + len(" BY ")
+		}
 		if lower(s[at]) == 's' {
 			i = at + len("securestring")
 		}
@@ -451,9 +463,17 @@ func (f *finder) call(at int) {
 	}
 	i += n + 1
 	limit := min(len(s), i+256)
-	start, end := -1, -1
-	for arg := 0; arg < 3; arg++ {
+	start, end, arg := -1, -1, 0
+	for ; arg < 4; arg++ {
 		i = skipSpace(s, i, limit)
+		if i < limit && isAlnum(s[i]) { // an argument that is a name
+			_, n := typeName(s[i:limit])
+			if i = skipSpace(s, i+n, limit); i >= limit || s[i] != ',' {
+				break
+			}
+			i++
+			continue
+		}
 		if i >= limit || !isQuote(s[i]) && s[i] != '\\' {
 			break
 		}
@@ -472,6 +492,10 @@ func (f *finder) call(at int) {
 		return
 	}
 	value := s[start:min(end, start+maxJudge)]
+	if arg > 0 && len(value) >= 6 && len(value) < 64 && hasSign(value) && !isPlaceholder(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && lower(s[at]) == 'l' {
+		f.add(start, end, "login")
+		return
+	}
 	if len(value) >= 6 && !strings.Contains(value, "://") && !isPlaceholder(value) && !strings.Contains(value, " ") && !isPath(value) && (isSpiked(value) || hasStrongSign(value) && !strings.ContainsAny(value, "/.@") || len(value) >= 12 && isRandom(value)) {
 		f.add(start, end, "login")
 	}
@@ -480,16 +504,18 @@ func (f *finder) call(at int) {
 // netrc masks the passwords of .netrc and .pgpass.
 func (f *finder) netrc(at int) {
 	s := f.s
-	if s[at] == ':' {
+	if s[at] == ':' { // host:port:database:user:password
 		start, end := f.line(at)
-		fields := strings.SplitN(strings.TrimSpace(s[start:end]), ":", 5)
-		if len(fields) < 5 || strings.ContainsAny(s[start:end], " \t()\"'/<>{}=") && strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") || fields[4] == "" {
+		if at < f.done[kindNetrc] {
 			return
 		}
-		from := end - len(strings.TrimRight(s[start:end], " ")) + len(s[start:end])
-		_ = from
-		end = start + len(strings.TrimRight(s[start:end], " "))
-		f.part(end-len(fields[4]), end, "login")
+		f.done[kindNetrc] = end
+		line := strings.TrimRight(s[start:end], " ")
+		fields := strings.SplitN(strings.TrimLeft(line, " "), ":", 5)
+		if len(line) < maxJudge && len(fields) == 5 && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
+			end = start + len(line)
+			f.part(end-len(fields[4]), end, "login")
+		}
 		return
 	}
 	if at > 0 && isAlnum(s[at-1]) {
@@ -516,6 +542,9 @@ func (f *finder) netrc(at int) {
 // kubernetes masks the data of a Secret.
 func (f *finder) kubernetes(at int) {
 	s := f.s
+	if at < f.done[kindKubernetes] {
+		return
+	}
 	start := max(0, at-16<<10)
 	end := min(len(s), at+16<<10)
 	if n := strings.LastIndex(s[start:at], "\n---"); n >= 0 {

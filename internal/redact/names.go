@@ -13,23 +13,25 @@ const (
 	service        // the name of a service: a secret if it looks generated
 	key            // a key of some kind: a secret if it looks generated and is no hash or id
 	token          // a token or key: a secret if it looks generated
+	pass           // as password, if it has a digit or a symbol: it may be a verdict or a count
 	password       // a secret if it is no placeholder, sentence or path
 	phrase         // a secret if it is a list of words
 )
 
 // nameWords announce a name that may have a secret as its value.
 var nameWords = append([]string{
-	"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
+	"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
 }, slices.Concat(services, servicePhrases)...)
 
 // lastWords says what the last word of a name makes of it.
 var lastWords = map[string]class{
 	"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
-	"pass": password, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password,
+	"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
+	"passord": password, "lösenord": password, "пароль": password, "密码": password, "密碼": password, "パスワード": password, "비밀번호": password,
 	"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
 	"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
 	"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
-	"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": token, "encryptionkey": token, "hmackey": token,
+	"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": password, "encryptionkey": token, "hmackey": token,
 	"licence": key, "license": key, "salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
 	"mnemonic": phrase, "phrase": phrase, "seed": phrase,
 }
@@ -48,7 +50,7 @@ var suffixes = wordSet(`base base64 b64 value val v hex text plain plaintext cle
 // notBefore are words that make a key or token something public.
 var notBefore = wordSet(`public pub primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
 	idempotency i18n translation message s3 registry tree query react focus next prev continuation cursor page shortcut key-value metric tag label widget node group bucket color config
-	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design id blob`)
+	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design blob`)
 
 // services are names of services whose keys have no form of their own.
 var services = strings.Fields(`adafruit adobe airtable algolia alibaba aliyun asana atlassian beamer bitbucket bittrex meraki cloudflare codecov cohere coinbase confluent contentful datadog discord droneci dropbox
@@ -142,7 +144,9 @@ func classify(name string) class {
 		c = noSecret // primary, test, default alone
 	}
 	switch {
-	case last == "pass" && before == "" || last == "auth" && before != "" && before != "docker" && before != "redis":
+	case c == pass && before != "":
+		return password
+	case last == "auth" && before != "" && before != "docker" && before != "redis":
 		return noSecret // decided by what is around it
 	case c == token && notBefore[before]:
 		return noSecret
@@ -196,6 +200,7 @@ var wordEndings = []struct {
 }{
 	{"password", password}, {"passwd", password}, {"passphrase", password}, {"passwort", password}, {"requirepass", password}, {"passcode", password}, {"dbpass", password}, {"rootpass", password},
 	{"smtppass", password}, {"userpass", password}, {"mailpass", password}, {"ftppass", password}, {"proxypass", password}, {"mypass", password}, {"adminpass", password}, {"pwd", password},
+	{"密码", password}, {"密碼", password}, {"パスワード", password}, {"비밀번호", password},
 	{"secret", token}, {"token", token}, {"apikey", token}, {"authkey", token}, {"accesskey", token}, {"secretkey", token}, {"privatekey", token}, {"masterkey", token}, {"appkey", token},
 }
 

@@ -114,18 +114,20 @@ func unit(s string, i int) (text string, n int, ok bool) {
 	case c >= utf8.RuneSelf:
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case Invisible(r):
+		case invisible(r):
 			return "", n, true
 		case r == 0xa0:
 			return " ", n, true
+		case r == '：':
+			return ":", n, true
 		}
 	}
 	return "", 0, false
 }
 
-// Invisible reports whether a character takes no room and is not a control character
+// invisible reports whether a character takes no room and is not a control character
 // of ASCII: joiners, bidirectional marks, variation selectors, tags.
-func Invisible(r rune) bool {
+func invisible(r rune) bool {
 	switch {
 	case r < 0x80 || r == 0x2028 || r == 0x2029:
 		return false
@@ -218,7 +220,7 @@ func unescape(s string) (text string, n int, ok bool) {
 		return "", n + sequence(s[n:]), true
 	case code == '\n' || code == '\r':
 		return string(softBreak), n, true
-	case code < ' ' || Invisible(code):
+	case code < ' ' || invisible(code):
 		return "", n, true
 	}
 	return string(code), n, true

@@ -30,7 +30,7 @@ var Rules = []Rule{
 		"AIza<t35>", "GOCSPX-<t20>", "ya29.<t20>", "1//0<t30>", "4/0A<t30>", "AQ.Ab8R<t30>", "GOOG1<A30>", "GOOG<U20>"}},
 	{ID: "aws-key", What: "AWS access key ids (AKIA…, ASIA…)", Shapes: []string{"AKIA<U16>", "ASIA<U16>", "ABIA<U16>", "ACCA<U16>"}},
 	{ID: "azure-key", What: "Azure account and access keys, keys of Azure DevOps, Functions, Search and Container Registry", Shapes: []string{
-		"<b76-84>+AStA<b2>==", "<b76-84>ASt<A5>==", "<A52-60>AzFu<b6>", "<A52-60>AzSe<A6>", "<A42-52>+ACR<A6>", "<A30-48>+ASb<b6>", "<A30-48>+AEh<b6>", "<A76-78>AZDO<A4>", "<A76-80>ACDb<b4>=="}},
+		"<b76-84>+AStA<b2>==", "<b76-84>ASt<A5>==", "<A52-60>AzFu<b6>", "<A52-60>AzSe<A6>", "<A42-52>+ACR<A6>", "<A30-48>+ASb<b6>", "<A30-48>+AEh<b6>", "<A70-80>AZDO<A4>", "<A50-56>JQQJ99<A10>", "<A76-80>ACDb<b4>=="}},
 	{ID: "github-token", What: "GitHub tokens (ghp_…, github_pat_…)", Shapes: []string{"ghp_<A30>", "gho_<A30>", "ghu_<A30>", "ghs_<A30>", "ghr_<A30>", "github_pat_<w22>"}},
 	{ID: "gitlab-token", What: "GitLab tokens (glpat-…): personal, deploy, runner, trigger, job, feed, agent, incoming mail, feature flag, OAuth, SCIM", Shapes: []string{
 		"glpat-<t20>.<a2-2>.<A9>", "glpat-<t20>.<a9>", "glpat-<t20>", "glptt-<t20>", "gldt-<t20>", "glrt-<t20>.<a2-2>.<A9>", "glrt-<t20>.<a9>", "glrt-<t20>", "glrtr-<t20>", "glcbt-<t20>", "glft-<t20>", "glimt-<t20>", "glagent-<t20>",
@@ -60,7 +60,7 @@ var Rules = []Rule{
 			"bkct_<A20>", "sq0atp-<t22>", "sq0csp-<t22>", "sq0idp-<t22>", "EAAA<t22>", "key-<h32>", "pubkey-<h32>", "<~3-3><d1-1>Q~<~31>", "ops_eyJ<b60>",
 			"A3-<U6-6>-<U6-11>-<U5-6>-<U5-5>-<U5-5>", "A3-<U6-6>-<U6-6>-<U5-5>-<U5-5>-<U5-5>-<U5-5>", "pat<A14-14>.<h64>", "patv1.<t40>", "xkeysib-<h64>-<A16>", "xsmtpsib-<h64>-<A16>",
 			"bxt_<A30>", "CCIPAT_<w20>", "CCIPRJ_<w20>", "4b1d<A38-38>", "pk_<d6-12>_<U32>", "v1.0-<h24-24>-<h140>", "cfut_<t30>", "cfat_<t30>", "cfk_<t30>", "CFPAT-<t40>",
-			"sl.<t60>", "duffel_test_<=40>", "duffel_live_<=40>", "dt0c01.<A24-24>.<A64>", "dt0s01.<A8-24>.<A64>", "dt0s02.<A8-24>.<A64>", "dt0s08.<A8-24>.<A64>", "dt0s16.<A8-24>.<A64>",
+			"sl.<t60>", "sl.u.<t60>", "duffel_test_<=40>", "duffel_live_<=40>", "dt0c01.<A24-24>.<A64>", "dt0s01.<A8-24>.<A64>", "dt0s02.<A8-24>.<A64>", "dt0s08.<A8-24>.<A64>", "dt0s16.<A8-24>.<A64>",
 			"EZAK<A54>", "EZTK<A54>", "EAAC<A60>", "EAAM<A60>", "EAAB<A60>", "EAAG<A60>", "EAAD<A60>", "EAAE<A60>", "EAAF<A60>", "EAAJ<A60>", "EAAL<A60>", "IGQV<t60>",
 			"FLWSECK_TEST-<A12>", "FLWSECK-<A12>", "FLWPUBK_TEST-<A32>", "fo1_<t40>", "fm1a_<b60>", "fm1r_<b60>", "fm2_<b60>", "FlyV1 fm2_<b60>", "fio-u-<t40>",
 			"pat.<t22-22>.<A24-24>.<A20>", "sat.<t22-22>.<A24-24>.<A20>", "HRKU-<t36>", "pat-na1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "pat-na2-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>",
@@ -71,7 +71,7 @@ var Rules = []Rule{
 			"rdme_<a70>", "rnd_<A28>", "re_<A8-8>_<A20>", "re_<A30>", "tk-us-<t48>", "sgp_<H40>", "sgp_<H16-16>_<H40>", "sgp_local_<H40>", "slk_<h40>", "shippo_live_<H40>", "shippo_test_<H40>",
 			"squ_<a40>", "sqp_<a40>", "sqa_<a40>", "sqb_<a40>", "SK<H32-32>", "AC<h32-32>:^<h32>", "AAAAAAAAAAAAAAAAAAAAA<t60>", "tfp_<=40>", "waka_<t30>", "waka_tok_<t30>", "vcp_<A50>", "vercel_blob_rw_<w20>",
 			"fnAE<t30>", "rlwy_<A20>", "bb_live_<t20>", "bb_test_<t20>", "cal_live_<h32>", "cal_<h32>", "tr_dev_<A16>", "tr_prod_<A16>", "dnkey-<=26-26>-<=52>", "b_<t44-44>",
-			"sm_aat_<A16>", "sm_pat_<A16>", "sm_sat_<A16>", "s.<A24-24>", "sc_<a5-30>.<a4-6>.acc<b30>", "ext_<A5-30>.<A4-6>.acc<.40>", "scauth_<.40>", "authress_<.40>", "p8e-<A32>", "apify_api_<A30>", "ops_<b60>", "ol_api_<A30>", "oy2<a43>",
+			"sm_aat_<A16>", "sm_pat_<A16>", "sm_sat_<A16>", "sc_<a5-30>.<a4-6>.acc<b30>", "ext_<A5-30>.<A4-6>.acc<.40>", "scauth_<.40>", "authress_<.40>", "p8e-<t32>", "sdk-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "mob-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "api-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "wandb login ^<h40>", "::server:^<A16>", "::node:^<A16>", "apify_api_<A30>", "ops_<b60>", "ol_api_<A30>", "oy2<a43>",
 			"mlsn.<h40>", "snyk_uat.<t8-8>.<b20>", "snyk_sat.<t8-8>.<b20>", "ddp_<A36>", "ddapp_<A34>", "ddpat_<A30>", "deno_<A30>", "ddo_<A36>", "sec-c-<A40>",
 			"discord.com/api/webhooks/<d10>/^<t30>", "discordapp.com/api/webhooks/<d10>/^<t30>", "webhook.office.com/webhookb2/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>/<t8>", "webhook.office.com/webhookb2/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>",
 			"outlook.office.com/webhook/^<t8>@<t8>/IncomingWebhook/<t16>/<t16>", "hooks.zapier.com/hooks/catch/^</12>", "maker.ifttt.com/use/^<t16>", "/with/key/^<t16>", "hc-ping.com/^<t30>",

@@ -73,7 +73,7 @@ func count(v string) (upper, lower, digit, other int) {
 }
 
 // placeholders are words used in place of a secret.
-var placeholders = wordSet(`any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme dummy empty example fake false field foo foobar hidden incorrect
+var placeholders = wordSet(`any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme compat dummy empty example fake false field files foo foobar hidden incorrect
 	input int invalid masked missing n/a none null nil not-set number object omitted optional passwd password pass placeholder prompt redacted removed required sample sanitized secret
 	self set sha256 str string string[] test text this todo token true undefined unknown unset value void xxx yes your-password yourpassword your_password replaceme replace-me replace_me mypassword
 	<nil> <none> <unset> <redacted> <hidden> <sensitive> (sensitive) *****`)
@@ -81,31 +81,44 @@ var placeholders = wordSet(`any base64 base64-encoded bool boolean bytes change-
 // isPlaceholder reports whether a value only represents a secret: a variable, a
 // type, an expression, stars.
 func isPlaceholder(v string) bool {
-	lower := strings.ToLower(strings.TrimRight(v, ".,;:!?"))
+	head := v[:min(len(v), 64)]
+	lower := strings.ToLower(strings.TrimRight(head, ".,;:!?"))
 	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
 	switch {
-	case lower == "" || placeholders[lower] || placeholders[last] && isName(lower),
-		v[0] == '<' || v[0] == '{' || v[0] == '[' || v[0] == '@' && isName(v[1:]) || v[0] == '&' || strings.HasPrefix(v, "//"),
-		v[0] == '$' && (len(v) == 1 || isNameChar(v[1]) && isName(v[1:]) || v[1] == '{' || v[1] == '(' || v[1] == '*' || v[1] == '@'),
-		v[0] == '%' && (strings.Count(v, "%") > 1 || len(v) <= 3),
-		strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") || strings.Contains(v, "…") && len(v) < 12,
-		strings.Contains(v, "(") && (strings.Contains(v, "()") || strings.HasSuffix(v, "(") || isName(v[:strings.IndexByte(v, '(')])),
-		strings.HasPrefix(lower, "your") && !hasSign(v) || strings.HasPrefix(lower, "your-") || strings.HasPrefix(lower, "your_") || strings.HasPrefix(lower, "my-") && !hasSign(v) || strings.HasPrefix(lower, "example"):
+	case lower == "" || placeholders[lower] || placeholders[last] && isName(lower), isExpression(v):
+		return true
+	case strings.Trim(lower, "*x.-_…•#?") == "" && len(v) < 64, len(v) >= 6 && strings.Trim(v, v[:1]) == "": // ********, xxxx, 000000
+		return true
+	case strings.HasPrefix(lower, "your") && !hasSign(v) || strings.HasPrefix(lower, "my-") && !hasSign(v) || strings.HasPrefix(lower, "example"):
+		return true
+	case strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-"):
 		return true
 	}
-	for _, p := range [...]string{"process.env", "os.environ", "os.getenv", "env.", "env[", "config.", "settings.", "secrets.", "var.", "vars.", "local.", "import.meta.", "deno.env", "system.getenv", "op://", "vault:", "arn:", "ref+", "data.", "module.", "valuefrom", "secretkeyref", "enc["} {
-		if strings.HasPrefix(lower, p) {
-			return true
-		}
+	return slices.ContainsFunc(references, func(r string) bool { return strings.HasPrefix(lower, r) })
+}
+
+// references begin what says where a secret is.
+var references = []string{"process.env", "os.environ", "os.getenv", "env.", "env[", "config.", "settings.", "secrets.", "var.", "vars.", "local.", "import.meta.", "deno.env", "system.getenv",
+	"op://", "vault:", "arn:", "ref+", "data.", "module.", "valuefrom", "secretkeyref", "enc["}
+
+// isExpression reports whether a value is a variable of a shell or template, or
+// another expression.
+func isExpression(v string) bool {
+	switch c := v[0]; {
+	case c == '<' || c == '{' || c == '[' || c == '&' || c == '@' && isName(v[1:]) || strings.HasPrefix(v, "//"):
+		return true
+	case c == '$':
+		return len(v) == 1 || isNameChar(v[1]) && isName(v[1:]) || strings.IndexByte("{(*@", v[1]) >= 0
+	case c == '%':
+		return strings.Count(v, "%") > 1 || len(v) <= 3
 	}
-	if strings.Contains(lower, "redacted") || strings.Contains(lower, "placeholder") || strings.Contains(lower, "your_") || strings.Contains(lower, "your-") {
+	if !strings.ContainsAny(v, "${[%(\xe2") {
+		return false
+	}
+	if n := strings.IndexByte(v, '('); n >= 0 && (strings.Contains(v, "()") || n == len(v)-1 || isName(v[:n])) {
 		return true
 	}
-	// ********, xxxx, 000000, ... and their likes
-	if strings.Trim(lower, "*x.-_…•#?") == "" {
-		return true
-	}
-	return len(v) >= 6 && strings.Trim(lower, lower[:1]) == ""
+	return strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, "[redacted:") || strings.Contains(v, "%s") || strings.Contains(v, "…") && len(v) < 12
 }
 
 // isName reports whether a value is a name or an expression of names and dots.
@@ -124,10 +137,13 @@ func isCode(s string, start, end int) bool {
 	if end < len(s) && (s[end] == '(' || s[end] == '[' || s[end] == '{' || s[end] == '<' && end > start && isAlnum(s[end-1])) {
 		return true
 	}
-	if strings.IndexByte(v, '(') > 0 && isName(v[:strings.IndexByte(v, '(')]) {
+	if n := strings.IndexAny(v, "([{"); n > 0 && isName(v[:n]) && (v[n] != '{' || n == len(v)-1 || strings.IndexByte(v[n:], ':') > 0) {
 		return true
 	}
-	if strings.IndexByte(v, '[') > 0 && isName(v[:strings.IndexByte(v, '[')]) {
+	if v != "" && (v[0] == '(' || v[0] == '*' && isName(v[1:])) { // *pem.Block
+		return true
+	}
+	if strings.Trim(v, alnum+"_") == "" && hasHump(v) && classify(v) > key { // testRSA2048PrivateKey
 		return true
 	}
 	if v == "" || isDigit(v[0]) || strings.ContainsAny(v, "0123456789!@#$%^*+=/~") {
@@ -178,7 +194,7 @@ func isRandom(v string) bool {
 	case letters == 0 || digits == 0 && (upper == 0 || lower == 0):
 		return false
 	case digits == 0:
-		return len(v) >= 20 && changes*3 >= len(v) // base64 without a digit is rare
+		return len(v) >= 20 && changes*3 >= len(v) && !isWordy(v) // base64 without a digit is rare
 	case isHex(v):
 		return len(v) >= 16
 	}
