@@ -17,7 +17,7 @@
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
-Q ?= connection timeout
+Q ?= session timeout
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 URL ?=
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64

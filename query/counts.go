@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"pigrep/index/segment"
 	"pigrep/internal/human"
 	"pigrep/internal/terminal"
 	"pigrep/query/rank"
@@ -35,19 +34,11 @@ func explain(ctx context.Context, in rank.Input, req Request, found *rank.Result
 		return nil
 	}
 	if resp.TotalAny == 0 {
-		fields := in.Plan.Query.Fields
-		resp.Warnings = append(resp.Warnings, UnknownProjects(in.Reader.Summaries(), named("project", req.Projects, fields))...)
-		for _, x := range []struct {
-			name   string
-			field  segment.Field
-			values []string
-		}{{"role", segment.FieldRole, req.Roles}, {"tool", segment.FieldTool, req.Tools}} {
-			unknown, err := unknownKeywords(in.Reader, x.name, x.field, named(x.name, x.values, fields))
-			if err != nil {
-				return err
-			}
-			resp.Warnings = append(resp.Warnings, unknown...)
+		unknown, err := Unknown(in.Reader, &req.Spec, in.Plan.Query.Fields)
+		if err != nil {
+			return err
 		}
+		resp.Warnings = append(resp.Warnings, unknown...)
 	}
 	list, restrictions := in.Plan.Query.Root.Split()
 	if len(list) == 1 && in.Plan.PartsAlone(list[0]) {

@@ -52,7 +52,6 @@ type UsageTable struct {
 	Sources  []SourceRow // the total by what used the tokens
 	Unpriced []string    // the models without a price, "" for uses that name no model
 	Repeated int         // results of tools whose use, or a part of it, counts in sessions of subagents
-	Tree     bool        // what subagents used counts for the sessions that they work for
 	Coverage Coverage
 	Warnings []string
 	Index    query.IndexState
@@ -264,7 +263,7 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	for _, g := range table.rows {
 		total.addRow(g)
 	}
-	t := &UsageTable{Repeated: repeated, Tree: req.Tree, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
+	t := &UsageTable{Repeated: repeated, By: req.By, TimeZone: table.location.String(), Total: total.finish(), Warnings: x.warnings, Coverage: x.coverage, Index: query.StateOf(x.r)}
 	rows := table.sorted(func(a, b *usageGroup) int {
 		// By the cost before it is rounded.
 		return cmp.Or(comparePeriods(req.By, a.keys, b.keys), cmp.Compare(b.cost.total(), a.cost.total()), cmp.Compare(b.tokens(), a.tokens()), slices.Compare(a.keys, b.keys))

@@ -73,7 +73,9 @@ func List(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.Sou
 	}
 	list.Total = len(members)
 	if len(members) == 0 {
-		list.Warnings = query.UnknownProjects(r.Summaries(), req.Projects)
+		if list.Warnings, err = query.Unknown(r, &req.Spec, nil); err != nil {
+			return nil, err
+		}
 	}
 	depth := make([]int, len(members))
 	if req.Forks {

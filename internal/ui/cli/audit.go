@@ -16,6 +16,7 @@ import (
 	rules "pigrep/internal/audit"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
+	"pigrep/query"
 	"pigrep/query/audit"
 	"pigrep/query/sessions"
 )
@@ -259,8 +260,12 @@ func (o *auditOptions) answer(ctx context.Context, a *App, make func(context.Con
 	if err := o.finish(ctx, a, run, answer); !errors.Is(err, errNothingFound) || a.json {
 		return err
 	}
-	for _, why := range o.noneOf(x.reader.Summaries(), run.req.Spec) {
-		a.warn("%s", why)
+	why, err := query.Unknown(x.reader, &run.req.Spec, nil)
+	if err != nil {
+		return indexProblem(err)
+	}
+	for _, w := range append(why, o.noneBelow(x.reader.Summaries(), run.req.CWD)...) {
+		a.warn("%s", w)
 	}
 	return errNothingFound
 }

@@ -250,7 +250,11 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 		if len(known.found.Files) == 0 {
 			a.warnNoFiles(where)
 		} else if known.reader != nil {
-			for _, w := range query.UnknownProjects(known.reader.Summaries(), req.Projects) {
+			unknown, err := query.Unknown(known.reader, &req.Spec, nil)
+			if err != nil {
+				return indexProblem(err)
+			}
+			for _, w := range unknown {
 				a.warn("%s", w)
 			}
 		}

@@ -121,9 +121,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 
 // explain says why the list is empty, as far as the filters of sessions are the reason.
 func (o *sessionsOptions) explain(ctx context.Context, a *App, x *snapshot, req sessions.Request, now time.Time) error {
-	spec := req.Spec
-	spec.Projects = nil // the answer has a warning
-	why := o.noneOf(x.reader.Summaries(), spec)
+	why := o.noneBelow(x.reader.Summaries(), req.CWD) // the answer has warnings about other filters
 	if req.Text == "" && (!req.Since.IsZero() || !req.Until.IsZero()) {
 		none := printer.Empty{Since: req.Since, Until: req.Until}
 		req.Since, req.Until, req.Limit = time.Time{}, time.Time{}, 1

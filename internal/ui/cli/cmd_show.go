@@ -36,6 +36,8 @@ const defaultAround = 3
 func (o *showOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	addFlag(f, "around", "C", "N", "show N entries on each side of ENTRY (default 3)", &o.around)
+	addFlag(f, "context", "", "N", "the same as --around", &o.around)
+	f.Lookup("context").Hidden = true // its name in search and grep
 	addFlag(f, "leaf", "", "ENTRY", "show the branch that ends at ENTRY, not the active one", &o.leaf)
 	addFlag(f, "tree", "", "", "show the tree: branches, labels and the current leaf", &o.tree)
 	addFlag(f, "all", "", "", "show all branches, in file order", &o.all)

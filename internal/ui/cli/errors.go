@@ -162,19 +162,27 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return usagef(strings.Join(append(hints, help), "; "), "unknown flag %s", name)
 	}
 	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		switch {
+		switch name := flagName(e.GetFlag()); {
 		case errors.Is(err, strconv.ErrSyntax), errors.Is(err, strconv.ErrRange):
-			return usagef(help, "--%s takes a number, not %q", e.GetFlag().Name, e.GetValue())
+			return usagef(help, "%s takes a number, not %q", name, e.GetValue())
 		case errors.Is(err, errNegative):
-			return usagef(help, "--%s takes a number >= 0, not %s", e.GetFlag().Name, e.GetValue())
+			return usagef(help, "%s takes a number >= 0, not %s", name, e.GetValue())
 		case e.GetFlag().Value.Type() == "duration":
-			return usagef("forms that work: 500ms, 30s, 2m, 0", "--%s takes a time, not %q", e.GetFlag().Name, e.GetValue())
+			return usagef("forms that work: 500ms, 30s, 2m, 0", "%s takes a time, not %q", name, e.GetValue())
 		}
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return usagef(help, "--%s needs an argument", e.GetFlag().Name)
+		return usagef(help, "%s needs an argument", flagName(e.GetFlag()))
 	}
 	return usagef(help, "%v", err)
+}
+
+// flagName returns all names of a flag: the user may have typed either.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand == "" {
+		return "--" + f.Name
+	}
+	return "-" + f.Shorthand + ", --" + f.Name
 }
 
 // nearestFlag returns the long flag of the command that is most similar to name, "" if

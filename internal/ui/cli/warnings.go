@@ -11,7 +11,6 @@ import (
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
-	"pigrep/query"
 	"pigrep/query/filter"
 )
 
@@ -80,17 +79,17 @@ func (a *App) warnNoFiles(p *location) {
 	a.advise("`pigrep status` says where they are looked for", "no session files below %s", p.roots[0].Path)
 }
 
-// noneOf says, in a sentence for each, which filters on sessions no session passes.
-func (o *sharedOptions) noneOf(list []session.Summary, spec filter.Spec) []string {
-	why := query.UnknownProjects(list, spec.Projects)
-	if spec.CWD != "" && len(list) > 0 {
-		below := (&filter.Spec{CWD: spec.CWD}).Compile()
-		if !slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
-			why = append(why, fmt.Sprintf("no session was started in %s or below it; %s %s", spec.CWD,
-				human.Plural(len(list), "session", "sessions"), o.without("cwd")))
-		}
+// noneBelow says that no session was started in a directory or below it, if so.
+func (o *sharedOptions) noneBelow(list []session.Summary, dir string) []string {
+	if dir == "" || len(list) == 0 {
+		return nil
 	}
-	return why
+	below := (&filter.Spec{CWD: dir}).Compile()
+	if slices.ContainsFunc(list, func(s session.Summary) bool { return below.Session(&s) }) {
+		return nil
+	}
+	return []string{fmt.Sprintf("no session was started in %s or below it; %s %s", dir,
+		human.Plural(len(list), "session", "sessions"), o.without("cwd"))}
 }
 
 // warnIncomplete warns that nothing was found, but not everything was searched.

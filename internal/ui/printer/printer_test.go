@@ -434,3 +434,25 @@ func TestMessageWidth(t *testing.T) {
 		}
 	}
 }
+
+// What is unusual about a hit is never cut: it goes on in the next line.
+func TestNotesWrap(t *testing.T) {
+	h := query.Hit{SessionPath: "/s", EntryID: "5e6f7a8b", TargetID: "1a2b3c4d", Label: "a label of some words", Branch: "abandoned",
+		Kind: session.KindReply, Fragment: match.Fragment{Text: "a hit"}}
+	for _, text := range []string{"a hit", strings.Repeat("a hit of two lines ", 6)} {
+		h.Fragment.Text = text
+		var b strings.Builder
+		if err := New(&b, FormatText, Look{Width: 60, Now: time.Now()}).Print(&Search{Response: &query.Response{Hits: []query.Hit{h}, Total: 1, TotalAny: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		joined := strings.Join(strings.Fields(b.String()), " ")
+		if !strings.Contains(joined, "label a label of some words") || !strings.Contains(joined, "on an abandoned branch") {
+			t.Errorf("the notes are cut:\n%s", b.String())
+		}
+		for line := range strings.Lines(b.String()) {
+			if terminal.Width(strings.TrimSuffix(line, "\n")) > 60 {
+				t.Errorf("%q is too wide", line)
+			}
+		}
+	}
+}

@@ -193,6 +193,7 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 	}
 	lines := fragmentLines(h.Fragment, t.Width-indent, 2)
 	notes := hitNotes(h)
+	below := foldLine(notes, t.Width-indent) // where they do not fit beside the hit
 	for i, line := range lines {
 		switch {
 		case t.Width < narrow:
@@ -209,16 +210,18 @@ func (t *text) hit(b *strings.Builder, h *query.Hit) {
 		case t.Width >= narrow && len(lines) == 1 && room >= w+2 && notes == "":
 			b.WriteString(strings.Repeat(" ", room-w) + t.dim(id))
 		case t.Width >= narrow && len(lines) == 1:
-			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, t.gutter()-2)+terminal.Clip(notes, t.Width-indent), " ")))
-			notes = ""
+			fmt.Fprintf(b, "\n  %s", t.dim(strings.TrimRight(terminal.Pad(id, t.gutter()-2)+terminal.Clip(below[0], t.Width-indent), " ")))
+			below = below[1:]
 		case notes != "" && room >= terminal.Width(notes)+2:
 			b.WriteString("  " + t.dim(notes))
-			notes = ""
+			below = nil
 		}
 		b.WriteByte('\n')
 	}
-	if notes != "" {
-		fmt.Fprintf(b, "%s%s\n", strings.Repeat(" ", indent), t.dim(terminal.Clip(notes, t.Width-indent)))
+	for _, line := range below {
+		if line != "" {
+			b.WriteString(strings.Repeat(" ", indent) + t.dim(terminal.Clip(line, t.Width-indent)) + "\n")
+		}
 	}
 }
 

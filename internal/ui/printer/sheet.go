@@ -184,16 +184,28 @@ func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
 }
 
-// costCell is an amount of money.
-func costCell(cost float64) cell {
-	return cell{Text: costText(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
+// dollars writes amounts of money of one answer, all with as many decimals.
+type dollars struct{ decimals int }
+
+// dollarsUpTo returns the writer of amounts of which the largest is this one: with four
+// decimals if that is a few cents.
+func dollarsUpTo(most float64) dollars {
+	if most < 0.1 {
+		return dollars{4}
+	}
+	return dollars{2}
 }
 
-func costText(cost float64) string {
-	if cost > 0 && cost < 0.1 {
-		return fmt.Sprintf("$%.4f", cost)
+func (d dollars) text(cost float64) string {
+	s := fmt.Sprintf("$%.*f", d.decimals, cost)
+	if least := fmt.Sprintf("$%.*f", d.decimals, 0.0); cost > 0 && s == least {
+		return "<" + least[:len(least)-1] + "1"
 	}
-	return fmt.Sprintf("$%.2f", cost)
+	return s
+}
+
+func (d dollars) cell(cost float64) cell {
+	return cell{Text: d.text(cost), Plain: strconv.FormatFloat(cost, 'g', -1, 64), Number: cost}
 }
 
 func (l Look) timeCell(t time.Time) cell {

@@ -15,24 +15,25 @@ import (
 func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	type row = audit.UsageRow
 	subagents := ""
-	if t.Tree {
+	if t.Total.Subagents > 0 {
 		subagents = "SUBAGENTS"
 	}
+	money := dollarsUpTo(t.Total.Cost)
 	columns := append(keyColumns(look, t.By, &t.Total, func(r *row) *audit.Key { return &r.Key }), []sheetColumn[row]{
-		{column{Title: subagents, Right: true}, subagentCost},
+		{column{Title: subagents, Right: true}, func(r *row) cell { return subagentCost(money, r) }},
 		{column{Name: "input", Title: "INPUT", Right: true}, func(r *row) cell { return countCell(r.Input) }},
 		{column{Name: "output", Title: "OUTPUT", Right: true}, func(r *row) cell { return countCell(r.Output) }},
 		{column{Name: "cache read", Title: "CACHE READ", Right: true}, func(r *row) cell { return countCell(r.CacheRead) }},
 		{column{Name: "cache write", Title: "CACHE WRITE", Right: true}, func(r *row) cell { return countCell(r.CacheWrite) }},
 		{column{Name: "tokens"}, func(r *row) cell { return countCell(r.Tokens) }},
-		{column{Name: "cost", Title: "COST", Right: true, Share: true}, usageCost},
+		{column{Name: "cost", Title: "COST", Right: true, Share: true}, func(r *row) cell { return usageCost(money, r) }},
 		{column{Name: "entries"}, func(r *row) cell { return countCell(r.Entries) }},
 		{column{Name: "sessions", Title: sessionsTitle(t.By), Right: true}, func(r *row) cell { return countCell(r.Sessions) }},
 		{column{Name: "unusable"}, func(r *row) cell { return countCell(r.Unusable) }},
 		{column{Name: "unpriced"}, func(r *row) cell { return countCell(r.Unpriced) }},
-		{column{Name: "filled in cost"}, func(r *row) cell { return costCell(r.FilledCost) }},
+		{column{Name: "filled in cost"}, func(r *row) cell { return money.cell(r.FilledCost) }},
 		{column{Name: "subagents"}, func(r *row) cell { return countCell(r.Subagents) }},
-		{column{Name: "subagent cost"}, func(r *row) cell { return costCell(r.SubagentCost) }},
+		{column{Name: "subagent cost"}, func(r *row) cell { return money.cell(r.SubagentCost) }},
 	}...)
 	return &Audit{
 		command: "usage", table: &sheet[row]{columns: columns, rows: listed(limited(t.Rows, limit)), total: &t.Total}, sum: &t.Total,
@@ -51,14 +52,14 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 			}
 			if len(t.Sources) > 1 {
 				for _, source := range t.Sources {
-					parts = append(parts, source.Source+" "+moneyText(source.Cost, source.Cost > 0, source.Unpriced))
+					parts = append(parts, source.Source+" "+money.known(source.Cost, source.Cost > 0, source.Unpriced))
 				}
 			}
 			if line := withoutPrice(t); line != "" {
 				parts = append(parts, line)
 			}
 			if t.Total.Filled > 0 {
-				parts = append(parts, costText(t.Total.FilledCost)+" of it from the file of prices")
+				parts = append(parts, money.text(t.Total.FilledCost)+" of it from the file of prices")
 			}
 			if t.Repeated > 0 {
 				parts = append(parts, human.Plural(t.Repeated, "result repeats the use of subagents, which counts once", "results repeat the use of subagents, which counts once"))
@@ -73,31 +74,31 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 
 // usageCost is the cost of a row. In text it says what it lacks; in records a cost of
 // which nothing is known is empty.
-func usageCost(r *audit.UsageRow) cell {
-	c := costCell(r.Cost)
-	if c.Text = moneyText(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
+func usageCost(money dollars, r *audit.UsageRow) cell {
+	c := money.cell(r.Cost)
+	if c.Text = money.known(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
 		c.Plain = ""
 	}
 	return c
 }
 
 // subagentCost is the number of subagents, and the part of the cost that they have.
-func subagentCost(r *audit.UsageRow) cell {
+func subagentCost(money dollars, r *audit.UsageRow) cell {
 	if r.Subagents == 0 {
 		return cell{}
 	}
-	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, moneyText(r.SubagentCost, r.SubagentCost > 0, 0))}
+	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, money.known(r.SubagentCost, r.SubagentCost > 0, 0))}
 }
 
-// moneyText is a cost that may be unknown, or lack what is unknown of it.
-func moneyText(cost float64, known bool, unpriced int) string {
+// known is a cost that may be unknown, or lack what is unknown of it.
+func (d dollars) known(cost float64, known bool, unpriced int) string {
 	switch {
 	case !known:
 		return "–"
 	case unpriced > 0:
-		return "≥ " + costText(cost)
+		return "≥ " + d.text(cost)
 	}
-	return costText(cost)
+	return d.text(cost)
 }
 
 // withoutPrice names the models without a price.

@@ -37,21 +37,23 @@ func TestUnknownProjects(t *testing.T) {
 		if c.want != "" {
 			want = []string{c.want}
 		}
-		if diff := cmp.Diff(want, UnknownProjects(c.sessions, []string{c.name})); diff != "" {
+		if diff := cmp.Diff(want, unknownProjects(c.sessions, []string{c.name})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 	for _, name := range []string{"atlas", "borg", "cello", "delta"} {
 		add("/work/" + name)
 	}
-	if got := UnknownProjects(sessions, []string{"zorblaxq"}); len(got) != 1 || got[0] != "no project zorblaxq" {
+	if got := unknownProjects(sessions, []string{"zorblaxq"}); len(got) != 1 || got[0] != "no project zorblaxq" {
 		t.Errorf("of many projects, none of them like it: %q", got)
 	}
 }
 
-// An answer without hits says that there is no such project.
-func TestSearchUnknownProject(t *testing.T) {
+// An answer without hits says which values of its filters do not exist, and which do or are
+// like them.
+func TestSearchUnknownValues(t *testing.T) {
 	l := shelf(t)
+	id := l.search(Request{Text: "auth"}).Hits[0].SessionID
 	for _, c := range []struct {
 		req  Request
 		want []string
@@ -61,24 +63,14 @@ func TestSearchUnknownProject(t *testing.T) {
 		{Request{Text: "auth project:app"}, nil},
 		{Request{Text: "zorblaxq project:app"}, nil},
 		{Request{Text: "auth", Spec: filter.Spec{Projects: []string{"nope", "app"}}}, nil},
-	} {
-		if diff := cmp.Diff(c.want, l.search(c.req).Warnings); diff != "" {
-			t.Errorf("Search(%+v): warnings (-want +got):\n%s", c.req, diff)
-		}
-	}
-}
-
-// An answer without hits says that there is no such tool or role, and which there are.
-func TestSearchUnknownKeywords(t *testing.T) {
-	l := shelf(t)
-	for _, c := range []struct {
-		req  Request
-		want []string
-	}{
 		{Request{Text: "auth", Spec: filter.Spec{Tools: []string{"bogus"}}}, []string{"no tool bogus; the tools are bash"}},
 		{Request{Text: "auth tool:bogus"}, []string{"no tool bogus; the tools are bash"}},
 		{Request{Text: "auth", Spec: filter.Spec{Roles: []string{"bogus"}}}, []string{"no role bogus; the roles are assistant, system, toolResult, user"}},
 		{Request{Text: "zorblaxq tool:Bash role:user"}, nil},
+		{Request{Text: "auth", Spec: filter.Spec{Models: []string{"bogus"}}}, []string{"no model bogus; the models are opus-9"}},
+		{Request{Text: "auth", Spec: filter.Spec{Sessions: []string{"bogus"}}}, []string{"no session bogus"}},
+		{Request{Text: "auth session:" + id + "x"}, []string{"no session " + id + "x; sessions like it: " + id}},
+		{Request{Text: "zorblaxq session:" + id}, nil},
 	} {
 		if diff := cmp.Diff(c.want, l.search(c.req).Warnings); diff != "" {
 			t.Errorf("Search(%+v): warnings (-want +got):\n%s", c.req, diff)
