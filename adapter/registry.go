@@ -14,20 +14,27 @@ import (
 // Viewer and a Layout, so code that reads session files need not know that there are
 // several agents. It is immutable and safe for concurrent use.
 type Registry struct {
-	env    Environment
-	agents []Agent
-	roots  []Root
+	env     Environment
+	agents  []Agent
+	roots   []Root
+	maxLine int64
 }
 
 // NewRegistry returns the registry of these agents, at least one. The first gets the
 // files that no root assigns to another.
 func NewRegistry(env Environment, agents ...Agent) *Registry {
-	return &Registry{env: env, agents: agents}
+	return &Registry{env: env, agents: agents, maxLine: DefaultMaxLine}
 }
 
 // In returns a registry that assigns files to agents by these roots.
 func (r *Registry) In(roots []Root) *Registry {
-	return &Registry{env: r.env, agents: r.agents, roots: roots}
+	return &Registry{env: r.env, agents: r.agents, roots: roots, maxLine: r.maxLine}
+}
+
+// Limit returns a registry with another length of the longest line that is read; 0 for
+// any.
+func (r *Registry) Limit(maxLine int64) *Registry {
+	return &Registry{env: r.env, agents: r.agents, roots: r.roots, maxLine: maxLine}
 }
 
 // Roots lists where all agents keep session files, agent by agent. The roots returned

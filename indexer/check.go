@@ -10,7 +10,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/index"
 	"pigrep/index/analysis"
 	"pigrep/index/record"
@@ -92,7 +91,7 @@ func Check(ctx context.Context, o Options, deep bool) (*Report, error) {
 			}
 		}
 		if deep && rec != nil {
-			r.compare(o.Adapter, rec, files[s.Path], held[s.File])
+			r.compare(ctx, o.Adapter, rec, files[s.Path], held[s.File])
 		}
 		delete(held, s.File)
 		delete(files, s.Path)
@@ -198,8 +197,8 @@ func holdings(ctx context.Context, reader *index.Reader) (map[uint32]map[place]p
 
 // compare reads the indexed part of a session file and looks up each of its parts in
 // the index.
-func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
-	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled {
+func (r *Report) compare(ctx context.Context, a adapter.Adapter, rec *session.Record, file File, held map[place]print) {
+	if !sameStat(file, rec.Checkpoint) && rec.Ctime != unsettled || !rec.Fits(adapter.MaxLine(a)) {
 		r.Changed++
 		return
 	}
@@ -214,7 +213,12 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 	want.Path, want.File = rec.Path, rec.File
 	marks := newMarks()
 	parser := a.Parse(adapter.State{Path: rec.Path, Facts: true})
-	lines := jsonl.NewReader(io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
+	lines := adapter.Lines(a, io.NewSectionReader(f, 0, rec.Checkpoint.Offset+rec.TailBytes), 0, 0)
+	lines.Skim = func(piece []byte) error {
+		marks.add(piece)
+		skim(want, piece)
+		return ctx.Err()
+	}
 	var analyzer analysis.Analyzer
 	for {
 		line, err := lines.Next()
@@ -225,6 +229,11 @@ func (r *Report) compare(a adapter.Adapter, rec *session.Record, file File, held
 			r.add(rec.Path, "it cannot be read: %v", err)
 			return
 		}
+		if line.TooLong {
+			skimmed(want, line)
+			continue
+		}
+		want.NoteLine(line.Length, false)
 		problems := parser.Parse(line, func(e *session.Entry) {
 			want.Add(e)
 			addFacts(folder, e, want)

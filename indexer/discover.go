@@ -37,6 +37,8 @@ type RootState struct {
 
 // Found is the result of discovery.
 type Found struct {
+	MaxLine int64 // see adapter.MaxLine
+
 	Files []File // each real file once, ordered by path
 	Roots []RootState
 	// Unreadable lists the directories that could not be read; files in them
@@ -80,7 +82,7 @@ const headerSearch = 1 << 20
 // once. Links that lead out of the session directories count only if their root says so. In an agent directory (one with a sessions directory) it reads only the
 // session directories, and top-level files that begin with a session header.
 func Discover(a adapter.Adapter, roots []adapter.Root) *Found {
-	w := &walker{adapter: a, roots: roots, found: &Found{}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
+	w := &walker{adapter: a, roots: roots, found: &Found{MaxLine: adapter.MaxLine(a)}, dirs: make(map[fileID]bool), listings: make(chan *listing, maxListings)}
 	var statting sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		statting.Go(func() {

@@ -49,8 +49,18 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		lines = new(jsonl.Reader)
 	}
 	seek := func() {
+		lines.Limit = adapter.MaxLine(w.Adapter)
+		// The checkpoint follows the pieces of a line that is too long: if the line is still
+		// being written, none of them is read again to index what follows.
+		lines.Skim = func(piece []byte) error {
+			marks.add(piece)
+			skim(rec, piece)
+			w.read(int64(len(piece)))
+			return ctx.Err()
+		}
 		at := rec.Checkpoint.Offset
 		lines.Reset(io.NewSectionReader(f, at, s.File.Size-at), at, rec.Lines)
+		lines.Within(rec.Within)
 	}
 	seek()
 	// rec.Header must come from the lines before the checkpoint, never from an
@@ -76,12 +86,19 @@ func (w *worker) readFile(ctx context.Context, s *Step) error {
 		}
 		if err != nil {
 			put(nil, false)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			return w.cannotRead(s, err)
+		}
+		if line.TooLong {
+			skimmed(rec, line)
+			continue
 		}
 		if !line.Ended {
 			full := rec.Clone()
 			found := w.readLine(parser, line, full)
-			if full.Header = parser.State().Header; !found && full.Header == rec.Header {
+			if full.Header = parser.State().Header; !found && full.Header == rec.Header && full.LongestLine == rec.LongestLine {
 				full = nil
 			}
 			w.read(int64(len(line.Raw)))
@@ -173,6 +190,7 @@ func (w *worker) cannotRead(s *Step, err error) error {
 // count yet.
 func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session.Record) bool {
 	found := false
+	rec.NoteLine(line.Length, false)
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
 		w.addEntry(e, rec)
@@ -185,6 +203,25 @@ func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session
 		}
 	}
 	return found
+}
+
+// skim moves the checkpoint behind a piece of a line that is too long.
+func skim(rec *session.Record, piece []byte) {
+	if rec.Within == 0 {
+		rec.AddProblem(session.Problem{Line: rec.Lines + 1, Offset: rec.Checkpoint.Offset, Reason: adapter.TooLong})
+	}
+	rec.Within += int64(len(piece))
+	rec.Checkpoint.Offset += int64(len(piece))
+}
+
+// skimmed records the end of a line that is too long. Without one, the rest of the line
+// is still to come.
+func skimmed(rec *session.Record, line adapter.Line) {
+	if line.Ended {
+		rec.NoteLine(line.Length, true)
+		rec.Within = 0
+		rec.Lines++
+	}
 }
 
 func (w *worker) addEntry(e *session.Entry, rec *session.Record) {

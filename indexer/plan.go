@@ -98,7 +98,7 @@ func plan(found *Found, ix Index, o planOptions) []Step {
 		if len(known) > 0 && known[0].Path == f.Path {
 			s.Known, known = &known[0], known[1:]
 		}
-		if s.decide(ix, o.proof); s.Change != Unchanged || o.unchanged {
+		if s.decide(ix, found.MaxLine, o.proof); s.Change != Unchanged || o.unchanged {
 			steps = append(steps, s)
 		}
 	}
@@ -150,6 +150,8 @@ func Behind(found *Found, summaries []session.Summary) Lag {
 		case f.Err != nil:
 		case k == nil:
 			lag.add(f, f.Size)
+		case !k.Fits(found.MaxLine):
+			lag.add(f, f.Size)
 		case sameStat(f, k.Checkpoint):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
 			lag.Young++
@@ -174,7 +176,7 @@ func (l *Lag) gone(path string, found *Found) {
 
 // decide sets the change of one file on disk. It is the only place that does, except
 // worker.begin if the proof is left to it.
-func (s *Step) decide(ix Index, proof bool) {
+func (s *Step) decide(ix Index, maxLine int64, proof bool) {
 	f, k := &s.File, s.Known
 	switch {
 	case f.Err != nil:
@@ -182,6 +184,9 @@ func (s *Step) decide(ix Index, proof bool) {
 		return
 	case k == nil:
 		s.Change, s.Reason, s.Pending = New, "not indexed yet", f.Size
+		return
+	case !k.Fits(maxLine):
+		s.Change, s.Reason, s.Pending = Rewritten, "its lines are read with another max-line", f.Size
 		return
 	case sameStat(*f, k.Checkpoint):
 		return

@@ -315,6 +315,35 @@ func (r *Result) noteUnusable() {
 	}
 }
 
+// TooLong lists the files of a generation with lines that were left out because they are
+// too long. An answer from it is not complete.
+func TooLong(r *index.Reader, maxLine int64) []FileError {
+	var list []FileError
+	for _, s := range r.Summaries() {
+		if !s.LeavesOut() {
+			continue
+		}
+		if rec, err := r.Record(s.File); err == nil && rec != nil { // else checks report it
+			list = append(list, TooLongIn(rec, maxLine)...)
+		}
+	}
+	return list
+}
+
+// TooLongIn is TooLong for one file.
+func TooLongIn(rec *session.Record, maxLine int64) []FileError {
+	var tooLong *adapter.TooLongError
+	for _, p := range rec.Problems {
+		if p.Reason == adapter.TooLong {
+			tooLong = tooLong.Add(p.Line, p.Offset, maxLine)
+		}
+	}
+	if tooLong == nil {
+		return nil
+	}
+	return []FileError{{rec.Path, tooLong}}
+}
+
 // noteRead takes over how the files looked when they were read. A file that grew after it
 // was found is not behind: all that it had then is indexed.
 func (r *Result) noteRead(steps []Step) {

@@ -18,8 +18,13 @@ const (
 // If the other process is still writing, the error is index.ErrLocked, and the result has
 // the last generation and its lag. An index that is damaged or of another version is
 // rebuilt. After an interruption, finished work is kept, and the error is the context's.
-func Update(ctx context.Context, o Options) (*Result, error) {
-	r, err := updateNow(ctx, o)
+func Update(ctx context.Context, o Options) (r *Result, err error) {
+	defer func() {
+		if r.Reader != nil {
+			r.Errors = append(r.Errors, TooLong(r.Reader, r.Found.MaxLine)...)
+		}
+	}()
+	r, err = updateNow(ctx, o)
 	if o.Wait <= 0 || !errors.Is(err, index.ErrLocked) {
 		return r, err
 	}

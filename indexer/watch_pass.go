@@ -88,7 +88,7 @@ func (w *watcher) pass(ctx context.Context, h hints) error {
 	start := w.Now()
 	if !h.all && w.found != nil {
 		if files, ok := w.restat(h.files); ok {
-			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, ix) })
+			return w.index(ctx, r, func(ix *index.Writer) []Step { return planFiles(files, w.found.MaxLine, ix) })
 		}
 	}
 	before := w.found
@@ -246,11 +246,11 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 }
 
 // planFiles plans the steps for these files only.
-func planFiles(files []File, ix *index.Writer) []Step {
+func planFiles(files []File, maxLine int64, ix *index.Writer) []Step {
 	steps := make([]Step, len(files))
 	for i, f := range files {
 		steps[i] = Step{File: f, Known: ix.Summary(f.Path)}
-		steps[i].decide(ix, false)
+		steps[i].decide(ix, maxLine, false)
 	}
 	return steps
 }

@@ -26,8 +26,12 @@ type Line struct {
 	Data   []byte // without its line end; valid until the next line is read
 	Raw    []byte // all of its bytes, with byte order mark and line end
 	Offset int64  // of its first byte in the file
+	Length int64  // of its bytes in the file, without "\n"
 	Number int    // 1-based
 	Ended  bool   // a "\n" followed it
+
+	// TooLong says that the line is longer than Reader.Limit. It has neither Data nor Raw.
+	TooLong bool
 
 	// Wanted, if not nil, reports whether the text in a piece of the line's JSON is wanted.
 	// The line was parsed before, as it is if it was indexed. A parser then takes its strings
@@ -36,15 +40,23 @@ type Line struct {
 	Wanted func(json []byte) bool
 }
 
-// Reader cuts a session file into physical lines, at "\n" only. The longest line
-// bounds its memory. It is not safe for concurrent use.
+// Reader cuts a session file into physical lines, at "\n" only. Its memory is that of
+// the longest line, or Limit if that is less. It is not safe for concurrent use.
 type Reader struct {
+	Limit  int64 // the longest line to return, in bytes without "\n"; 0 for any
+	Buffer int   // size of the buffer for shorter lines; 0 for 64 kB
+
+	// Skim gets the bytes of lines that are too long, piece by piece. Its error ends the
+	// reading. May be nil.
+	Skim func(piece []byte) error
+
 	r      io.Reader
 	buf    []byte // buf[start:end] is read but not yet returned
 	start  int
 	end    int
 	offset int64 // of buf[start] in the file
 	lines  int   // returned so far, including those before the first
+	within int64 // bytes before offset of a line that is too long
 	err    error // from the last read; returned after its bytes
 }
 
@@ -54,25 +66,70 @@ func NewReader(r io.Reader, offset int64, lines int) *Reader {
 	return &Reader{r: r, offset: offset, lines: lines}
 }
 
-// Reset makes the reader read another file, keeping its buffer.
+// Reset makes the reader read another file, keeping its buffer and its exported fields.
 func (l *Reader) Reset(r io.Reader, offset int64, lines int) {
-	*l = Reader{r: r, buf: l.buf, offset: offset, lines: lines}
+	*l = Reader{Limit: l.Limit, Buffer: l.Buffer, Skim: l.Skim, r: r, buf: l.buf, offset: offset, lines: lines}
 }
+
+// Within says, after Reset, that the offset is within a line that is too long, this many
+// bytes after its start; 0 for at the start of a line.
+func (l *Reader) Within(bytes int64) { l.within = bytes }
 
 // Next returns the next line. Its data lacks the "\n", one "\r" before it, and a
 // byte order mark at the start of the file; it stays valid until the next call.
 // The error is io.EOF after the last line, or the reader's own. Bytes of a line that
 // a failed read cuts short are not returned: nobody knows how the line goes on.
 func (l *Reader) Next() (Line, error) {
+	l.shrink()
+	return l.next(func(buf []byte) int { return bytes.IndexByte(buf, '\n') })
+}
+
+// Block is Next for many lines at once: it returns all complete lines that the buffer
+// has, as one. Their Data is Raw; Length and Number are of the first line. A line that is
+// too long or not ended comes alone.
+func (l *Reader) Block() (Line, error) {
+	l.shrink()
+	if l.err == nil && l.within == 0 && l.end-l.start < len(l.buf) { // fill the buffer
+		copy(l.buf, l.buf[l.start:l.end])
+		l.start, l.end = 0, l.end-l.start
+		l.fill()
+	}
+	before, offset := l.lines, l.offset
+	line, err := l.next(func(buf []byte) int { return bytes.LastIndexByte(buf, '\n') })
+	if err == nil && line.Ended && !line.TooLong {
+		l.lines = before + bytes.Count(line.Raw, []byte{'\n'})
+		line.Data, line.Offset = line.Raw, offset
+	}
+	return line, err
+}
+
+// shrink releases a buffer that is much larger than what is in it.
+func (l *Reader) shrink() {
 	if left := l.end - l.start; len(l.buf) > keptBuffer && left < keptBuffer/4 {
-		l.buf = append(make([]byte, 0, max(firstBuffer, left)), l.buf[l.start:l.end]...)
+		l.buf = append(make([]byte, 0, max(l.buffer(), left)), l.buf[l.start:l.end]...)
 		l.buf = l.buf[:cap(l.buf)]
 		l.start, l.end = 0, left
 	}
+}
+
+// next returns the bytes up to the "\n" that find finds in those at hand, or the next
+// one.
+func (l *Reader) next(find func([]byte) int) (Line, error) {
+	if l.within > 0 {
+		return l.skip()
+	}
 	searched := l.start
 	for {
-		if i := bytes.IndexByte(l.buf[searched:l.end], '\n'); i >= 0 {
+		// A line that begins within the limit of these bytes is not too long.
+		to := l.end
+		if l.Limit > 0 && int64(to-l.start) > l.Limit+1 {
+			to = l.start + int(l.Limit) + 1
+		}
+		if i := find(l.buf[searched:to]); i >= 0 {
 			return l.take(searched+i, true), nil
+		}
+		if l.tooLong(l.end - l.start) {
+			return l.skip()
 		}
 		searched = l.end
 		if l.err != nil {
@@ -81,15 +138,66 @@ func (l *Reader) Next() (Line, error) {
 			}
 			return l.take(l.end, false), nil
 		}
-		searched -= l.makeRoom()
+		moved, long := l.makeRoom()
+		if long {
+			return l.skip()
+		}
+		searched -= moved
 		l.fill()
 	}
+}
+
+func (l *Reader) tooLong(bytes int) bool { return l.Limit > 0 && int64(bytes) > l.Limit }
+
+// skip reads to the end of a line that is too long. The buffer begins within it.
+func (l *Reader) skip() (Line, error) {
+	line := Line{Offset: l.offset - l.within, Number: l.lines + 1, TooLong: true}
+	for read := false; ; {
+		piece := l.buf[l.start:l.end]
+		if i := bytes.IndexByte(piece, '\n'); i >= 0 {
+			piece, line.Ended = piece[:i+1], true
+		}
+		if l.Skim != nil && len(piece) > 0 {
+			if err := l.Skim(piece); err != nil {
+				return Line{}, err
+			}
+		}
+		read = read || len(piece) > 0
+		l.start += len(piece)
+		l.offset += int64(len(piece))
+		l.within += int64(len(piece))
+		switch {
+		case line.Ended:
+			line.Length = l.within - 1
+		case l.err == nil:
+			l.start, l.end = 0, 0
+			if len(l.buf) == 0 {
+				l.buf = make([]byte, l.buffer())
+			}
+			l.fill()
+			continue
+		case !errors.Is(l.err, io.EOF) || !read:
+			return Line{}, l.err
+		default:
+			line.Length = l.within
+		}
+		l.lines++
+		l.within = 0
+		return line, nil
+	}
+}
+
+func (l *Reader) buffer() int {
+	if l.Buffer == 0 {
+		return firstBuffer
+	}
+	return l.Buffer
 }
 
 // take returns buf[start:end] as a line.
 func (l *Reader) take(end int, ended bool) Line {
 	l.lines++
-	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Number: l.lines, Ended: ended}
+	line := Line{Data: l.buf[l.start:end:end], Offset: l.offset, Length: int64(end - l.start), Number: l.lines, Ended: ended}
 	next := end
 	if ended {
 		next++
@@ -109,20 +217,24 @@ func (l *Reader) take(end int, ended bool) Line {
 
 // makeRoom makes space after l.end and returns how far it moved the bytes. A small
 // buffer doubles. A large one grows to the length of the line if that can be found
-// out, else by a quarter, so that a huge line does not need twice its size.
-func (l *Reader) makeRoom() (moved int) {
+// out, else by a quarter, so that a huge line does not need twice its size. It may also
+// find out that the line is too long.
+func (l *Reader) makeRoom() (moved int, tooLong bool) {
 	if l.end < len(l.buf) {
-		return 0
+		return 0, false
 	}
 	moved = l.start
 	if l.start > len(l.buf)/2 {
 		copy(l.buf, l.buf[l.start:l.end])
 	} else {
-		size := max(firstBuffer, 2*len(l.buf))
+		size := max(l.buffer(), 2*len(l.buf))
 		if len(l.buf) >= keptBuffer {
 			size = len(l.buf) + len(l.buf)/4
 			if n, ok := l.ahead(); ok {
 				size = l.end - l.start + n + 1
+				if l.tooLong(size - 2) {
+					return 0, true
+				}
 			}
 		}
 		grown := make([]byte, size)
@@ -130,11 +242,12 @@ func (l *Reader) makeRoom() (moved int) {
 		l.buf = grown
 	}
 	l.start, l.end = 0, l.end-moved
-	return moved
+	return moved, false
 }
 
 // ahead returns how many bytes follow up to and with the next "\n", or the end
-// of the file. The reader must support reading at an offset, as files do.
+// of the file. It looks no further than to find out that the line is too long. The
+// reader must support reading at an offset, as files do.
 func (l *Reader) ahead() (int, bool) {
 	r, ok := l.r.(interface {
 		io.ReaderAt
@@ -155,6 +268,9 @@ func (l *Reader) ahead() (int, bool) {
 		}
 		if err != nil {
 			return n + k, errors.Is(err, io.EOF)
+		}
+		if l.tooLong(n) {
+			return n, true
 		}
 	}
 }

@@ -32,7 +32,10 @@ func readLines(t testing.TB, r *Reader) []Line {
 			!bytes.HasPrefix(line.Raw[line.Offset-at:], line.Data) {
 			t.Fatalf("line %d at %d has raw bytes %q", line.Number, at, line.Raw)
 		}
-		line.Raw, line.Data = nil, bytes.Clone(line.Data)
+		if want := int64(len(bytes.TrimSuffix(line.Raw, []byte("\n")))); line.Length != want {
+			t.Fatalf("line %d has length %d, want %d", line.Number, line.Length, want)
+		}
+		line.Raw, line.Data, line.Length = nil, bytes.Clone(line.Data), 0
 		lines = append(lines, line)
 	}
 }
@@ -157,6 +160,121 @@ func TestReaderAtBufferSizes(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the limit and however the file is read: the same lines are too long, their
+// bytes are passed on, and the others are as without a limit.
+func TestReaderLimit(t *testing.T) {
+	var file []byte
+	for i, n := range []int{3, 20, 0, 19, 40, 21, 1, 100, 20} {
+		file = append(file, bytes.Repeat([]byte{byte('a' + i)}, n)...)
+		if i < 8 {
+			file = append(file, '\n')
+		}
+	}
+	type reader func(*Reader) (Line, error)
+	for _, file := range [][]byte{file, append(slices.Clone(file), "xy"...), append(slices.Clone(file), "xy\n"...)} {
+		for limit := int64(1); limit < 110; limit++ {
+			for _, buffer := range []int{1, 7, 64, 1 << 10} {
+				for _, next := range []reader{(*Reader).Next, (*Reader).Block} {
+					offset, number := int64(0), 1
+					var skimmed, got []byte
+					r := NewReader(iotest.OneByteReader(bytes.NewReader(file)), 0, 0)
+					if buffer > 7 {
+						r = NewReader(bytes.NewReader(file), 0, 0)
+					}
+					r.Limit, r.Buffer = limit, buffer
+					r.Skim = func(b []byte) error { skimmed = append(skimmed, b...); return nil }
+					for {
+						line, err := next(r)
+						if err == io.EOF {
+							break
+						}
+						if err != nil {
+							t.Fatal(err)
+						}
+						if line.Offset != offset || line.Number != number {
+							t.Fatalf("limit %d: line %d at %d, want %d at %d", limit, line.Number, line.Offset, number, offset)
+						}
+						raw := line.Raw
+						if line.TooLong {
+							if line.Length <= limit || raw != nil || line.Data != nil || int64(len(bytes.TrimSuffix(skimmed, []byte("\n")))) != line.Length {
+								t.Fatalf("limit %d: too long: %d bytes, %q, passed on %q", limit, line.Length, raw, skimmed)
+							}
+							raw, skimmed = skimmed, nil
+						} else if int(limit) < longestIn(raw) {
+							t.Fatalf("limit %d: %q is returned", limit, raw)
+						}
+						if line.Ended != bytes.HasSuffix(raw, []byte("\n")) {
+							t.Fatalf("limit %d: %q: ended %v", limit, raw, line.Ended)
+						}
+						got = append(got, raw...)
+						offset += int64(len(raw))
+						number += bytes.Count(raw, []byte("\n"))
+					}
+					if !bytes.Equal(got, file) {
+						t.Fatalf("limit %d: read %q, want %q", limit, got, file)
+					}
+				}
+			}
+		}
+	}
+}
+
+func longestIn(lines []byte) (n int) {
+	for line := range bytes.SplitSeq(lines, []byte("\n")) {
+		n = max(n, len(line))
+	}
+	return n
+}
+
+// Reading on within a line that is too long is the same as reading it at once.
+func TestReaderWithin(t *testing.T) {
+	file := "short\n" + strings.Repeat("x", 50) + "\nlast\n"
+	for at := 6 + 11; at < 6+50; at++ {
+		r := NewReader(strings.NewReader(file[at:]), int64(at), 1)
+		r.Within(int64(at - 6))
+		r.Limit = 10
+		long, err := r.Next()
+		if want := (Line{Offset: 6, Length: 50, Number: 2, Ended: true, TooLong: true}); err != nil || long.Offset != want.Offset || long.Length != want.Length ||
+			long.Number != want.Number || !long.Ended || !long.TooLong {
+			t.Fatalf("at %d: %+v, %v, want %+v", at, long, err, want)
+		}
+		if last, err := r.Next(); err != nil || string(last.Data) != "last" || last.Number != 3 {
+			t.Fatalf("at %d: then %+v, %v", at, last, err)
+		}
+	}
+	r := NewReader(strings.NewReader(""), 20, 1)
+	r.Within(14)
+	if line, err := r.Next(); err != io.EOF {
+		t.Errorf("nothing after what was read: %+v, %v", line, err)
+	}
+}
+
+// A line that is too long is not kept, however long it is.
+func TestReaderLimitMemory(t *testing.T) {
+	const long = 400 << 20
+	zeros := func(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
+	for _, file := range []io.Reader{
+		io.MultiReader(zeros(long), strings.NewReader("\nshort\n")),
+		io.NewSectionReader(zeroReader{}, 0, long),
+	} {
+		r := NewReader(file, 0, 0)
+		r.Limit = 20 << 20
+		line, err := r.Next()
+		if err != nil || !line.TooLong || line.Length != long {
+			t.Fatalf("the long line: %+v, %v", line, err)
+		}
+		if len(r.buf) > 30<<20 {
+			t.Errorf("a buffer of %d bytes for a limit of %d", len(r.buf), r.Limit)
+		}
+	}
+}
+
+// zeroReader is a file without an end.
+type zeroReader struct{}
+
+func (zeroReader) Read(b []byte) (int, error)            { clear(b); return len(b), nil }
+func (zeroReader) ReadAt(b []byte, _ int64) (int, error) { clear(b); return len(b), nil }
 
 func TestReaderError(t *testing.T) {
 	broken := errors.New("broken")

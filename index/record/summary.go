@@ -12,7 +12,7 @@ type decoder struct{ format.Decoder }
 
 // minSummaryLen is the least length of an encoded summary: every field takes one
 // byte, or 8.
-const minSummaryLen = 51
+const minSummaryLen = 54
 
 func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendUint(b, uint64(s.File))
@@ -26,6 +26,9 @@ func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendFixed(b, uint64(c.Ctime))
 	b = format.AppendUint(b, c.Inode)
 	b = format.AppendInt(b, c.TailBytes)
+	b = format.AppendInt(b, c.Within)
+	b = format.AppendInt(b, c.LongestLine)
+	b = format.AppendInt(b, c.ShortestLeft)
 
 	h := &s.Header
 	b = format.AppendString(b, h.ID)
@@ -64,6 +67,9 @@ func (d *decoder) summary(s *session.Summary) {
 	c.Ctime = int64(d.Fixed())
 	c.Inode = d.Uint()
 	c.TailBytes = d.Int()
+	c.Within = d.Int()
+	c.LongestLine = d.Int()
+	c.ShortestLeft = d.Int()
 
 	h := &s.Header
 	h.ID = d.String()

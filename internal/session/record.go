@@ -8,8 +8,9 @@ import (
 // Checkpoint says how far a file is indexed, and what its stat was at that time.
 // Record.Blocks and Partial prove that the indexed bytes are unchanged.
 type Checkpoint struct {
-	Offset int64 // end of the last complete line that is indexed
+	Offset int64 // end of the last complete line that is indexed, or within a line that is too long
 	Lines  int   // complete lines before Offset
+	Within int64 // bytes before Offset of the line that is too long; 0 if there is none
 
 	Size  int64 // of the file when it was last compared
 	Mtime int64 // nanoseconds
@@ -17,6 +18,31 @@ type Checkpoint struct {
 	Inode uint64
 
 	TailBytes int64 // bytes after Offset that are indexed as an unterminated last line
+
+	LongestLine  int64 // bytes of the longest line that was read
+	ShortestLeft int64 // bytes of the shortest complete line that was left out as too long; 0 if there is none
+}
+
+// NoteLine records the length of a complete line, or of an unterminated last one.
+func (c *Checkpoint) NoteLine(length int64, tooLong bool) {
+	switch {
+	case !tooLong:
+		c.LongestLine = max(c.LongestLine, length)
+	case c.ShortestLeft == 0 || length < c.ShortestLeft:
+		c.ShortestLeft = length
+	}
+}
+
+// LeavesOut reports whether lines were left out because they are too long.
+func (c *Checkpoint) LeavesOut() bool { return c.ShortestLeft > 0 || c.Within > 0 }
+
+// Fits reports whether the same lines were left out as with this limit on their length;
+// 0 for no limit.
+func (c *Checkpoint) Fits(limit int64) bool {
+	if limit <= 0 {
+		return !c.LeavesOut()
+	}
+	return c.LongestLine <= limit && (c.ShortestLeft == 0 || c.ShortestLeft > limit) && (c.Within == 0 || c.Within > limit)
 }
 
 // Summary describes a file without its tree: enough to filter and list sessions,

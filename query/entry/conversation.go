@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -185,7 +184,7 @@ func BranchName(active bool) string {
 func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*session.Record, error) {
 	rec := &session.Record{Summary: session.Summary{Path: path}}
 	rec.Mtime = mtime.UnixNano()
-	lines := jsonl.NewReader(r, 0, 0)
+	lines := adapter.Lines(a, r, 0, 0)
 	parser := a.Parse(adapter.State{Path: path, Facts: true})
 	for {
 		line, err := lines.Next()
@@ -195,7 +194,8 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		problems := parser.Parse(line, func(e *session.Entry) {
+		rec.NoteLine(line.Length, line.TooLong)
+		problems := adapter.Parse(parser, line, func(e *session.Entry) {
 			rec.Add(e)
 			if e.Facts != nil && e.Facts.HasUsage {
 				rec.AddUsage(e.Facts.Usage)
@@ -206,7 +206,9 @@ func ReadRecord(a adapter.Adapter, path string, r io.Reader, mtime time.Time) (*
 				rec.AddProblem(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 			}
 		}
-		rec.Size = line.Offset + int64(len(line.Raw))
+		if rec.Size = line.Offset + line.Length; line.Ended {
+			rec.Size++
+		}
 	}
 	rec.Header = parser.State().Header
 	return rec, nil

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"pigrep/adapter"
-	"pigrep/adapter/jsonl"
 	"pigrep/internal/session"
 )
 
@@ -13,7 +12,7 @@ import (
 // read. An incomplete last line without a newline is not a problem: it is still being
 // written.
 func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Problem)) error {
-	lines := jsonl.NewReader(r, 0, 0)
+	lines := adapter.Lines(a, r, 0, 0)
 	parser := a.Parse(adapter.State{Path: path})
 	for {
 		line, err := lines.Next()
@@ -23,7 +22,7 @@ func Problems(a adapter.Adapter, path string, r io.Reader, emit func(session.Pro
 		if err != nil {
 			return err
 		}
-		for _, p := range parser.Parse(line, func(*session.Entry) {}) {
+		for _, p := range adapter.Parse(parser, line, func(*session.Entry) {}) {
 			if !p.Torn {
 				emit(session.Problem{Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 			}

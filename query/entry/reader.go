@@ -207,6 +207,9 @@ func (r *Reader) line(offset, guess int64) ([]byte, error) {
 		return nil, ErrChanged
 	}
 	left := r.session.Size - offset
+	if limit := adapter.MaxLine(r.adapter); limit > 0 {
+		left = min(left, max(limit, r.session.LongestLine)+1)
+	}
 	if guess <= 0 {
 		guess = FirstRead
 	}

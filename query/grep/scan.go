@@ -26,45 +26,40 @@ func (w *worker) scan(state adapter.State, from int64) error {
 	}
 	// The parser starts without the header: it must not give its time to entries
 	// before it.
-	s := lineScan{w: w, parser: w.adapter.Parse(state), last: state, lastAt: from, lines: state.Lines}
-	offset, have := from, 0
+	s := lineScan{w: w, parser: w.adapter.Parse(state), last: state, lastAt: from}
+	w.read(&w.lines, from, w.file.Size(), state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		if cap(w.buf) < scanBuffer {
-			w.buf = make([]byte, scanBuffer)
-		}
-		w.buf = w.buf[:cap(w.buf)]
-		if have == len(w.buf) { // a line that is longer
-			grown := make([]byte, 2*len(w.buf))
-			copy(grown, w.buf)
-			w.buf = grown
-		}
-		want := min(int64(len(w.buf)-have), w.file.Size()-offset-int64(have))
-		n, err := w.file.ReadAt(w.buf[have:have+int(want)], offset+int64(have))
-		atEnd := int64(n) < want || offset+int64(have+n) >= w.file.Size()
-		if err != nil && err != io.EOF {
-			return err
-		}
-		searched := have
-		have += n
-		end := 1 + bytes.LastIndexByte(w.buf[searched:have], '\n')
-		if end > 0 {
-			end += searched
-		}
-		if err := s.searchLines(w.buf[:end], offset); err != nil {
-			return err
-		}
-		offset += int64(end)
-		copy(w.buf, w.buf[end:have])
-		have -= end
-		if atEnd {
-			if have > 0 {
-				return s.searchLine(w.buf[:have], offset, false)
-			}
+		block, err := w.lines.Block()
+		switch {
+		case err == io.EOF:
 			return nil
+		case err != nil:
+			return err
+		case block.TooLong:
+			w.tooLong = w.tooLong.Add(block.Number, block.Offset, w.lines.Limit)
+			continue
 		}
+		s.lines = block.Number - 1
+		if !block.Ended {
+			return s.searchLine(block)
+		}
+		if err := s.searchLines(block.Raw, block.Offset); err != nil {
+			return err
+		}
+	}
+}
+
+// read makes a reader read lines of the file, from an offset after that many lines on. An
+// offset where the index ends may be within a line that is too long.
+func (w *worker) read(lines *jsonl.Reader, from, to int64, number int) {
+	lines.Limit = adapter.MaxLine(w.adapter)
+	lines.Skim = func([]byte) error { return w.ctx.Err() }
+	lines.Reset(io.NewSectionReader(w.file, from, to-from), from, number)
+	if known := w.task.Known; known != nil && from > 0 && from == known.Checkpoint.Offset {
+		lines.Within(known.Within)
 	}
 }
 
@@ -75,7 +70,8 @@ func (w *worker) findHeader(state adapter.State, from int64) (session.Header, er
 		return state.Header, nil
 	}
 	parser := w.adapter.Parse(state)
-	lines := jsonl.NewReader(io.NewSectionReader(w.file, from, w.file.Size()-from), from, state.Lines)
+	lines := new(jsonl.Reader)
+	w.read(lines, from, w.file.Size(), state.Lines)
 	for {
 		if err := w.ctx.Err(); err != nil {
 			return session.Header{}, err
@@ -110,7 +106,7 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 	if w.JSONPrefilter == nil {
 		for at := 0; at < len(data); {
 			end := literal.IndexByteFrom(data, '\n', at) + 1
-			if err := s.searchLine(data[at:end], offset+int64(at), true); err != nil {
+			if err := s.searchEnded(data[at:end], offset+int64(at)); err != nil {
 				return err
 			}
 			at = end
@@ -128,29 +124,28 @@ func (s *lineScan) searchLines(data []byte, offset int64) error {
 		end := literal.IndexByteFrom(data, '\n', pos) + 1
 		s.lines += bytes.Count(data[counted:start], []byte{'\n'})
 		counted = end
-		if err := s.searchLine(data[start:end], offset+int64(start), true); err != nil {
+		if err := s.searchEnded(data[start:end], offset+int64(start)); err != nil {
 			return err
 		}
 		at = end
 	}
-	s.lines += bytes.Count(data[counted:], []byte{'\n'})
 	return nil
 }
 
-// searchLine parses a line and searches its entries.
-func (s *lineScan) searchLine(raw []byte, offset int64, ended bool) error {
+// searchEnded searches a complete line.
+func (s *lineScan) searchEnded(raw []byte, offset int64) error {
 	s.lines++
-	data := raw
-	if ended {
-		data = data[:len(data)-1]
-	}
-	line := adapter.Line{Data: data, Raw: raw, Offset: offset, Number: s.lines, Ended: ended}
+	return s.searchLine(adapter.Line{Data: raw[:len(raw)-1], Raw: raw, Offset: offset, Number: s.lines, Ended: true})
+}
+
+// searchLine parses a line and searches its entries.
+func (s *lineScan) searchLine(line adapter.Line) error {
 	timeless, err := s.searchEntries(s.parser, line, s.w.JSONPrefilter != nil)
 	if !timeless || err != nil {
 		return err
 	}
 	// A matching entry has no time of its own: it takes the time of the entry before.
-	if err := s.parseTo(offset); err != nil {
+	if err := s.parseTo(line.Offset); err != nil {
 		return err
 	}
 	_, err = s.searchEntries(s.w.adapter.Parse(s.last), line, false)
@@ -183,7 +178,8 @@ func (s *lineScan) searchEntries(parser adapter.Parser, line adapter.Line, skipp
 // parseTo parses the skipped lines up to an offset and sets last.
 func (s *lineScan) parseTo(offset int64) error {
 	parser := s.w.adapter.Parse(s.last)
-	lines := jsonl.NewReader(io.NewSectionReader(s.w.file, s.lastAt, offset-s.lastAt), s.lastAt, s.last.Lines)
+	lines := new(jsonl.Reader)
+	s.w.read(lines, s.lastAt, offset, s.last.Lines)
 	for {
 		if err := s.w.ctx.Err(); err != nil {
 			return err

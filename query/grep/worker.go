@@ -30,6 +30,7 @@ type worker struct {
 	entryReader *entry.Reader  // of the entries that the index names
 	cursor      literal.Cursor // in raw bytes
 	buf         []byte
+	lines       jsonl.Reader   // of files that are scanned
 	text        []byte         // decoded JSON
 	nodes       []session.Node // that are read together
 	outlines    int            // session records read so far
@@ -38,7 +39,8 @@ type worker struct {
 	file       entry.File
 	left       int // how many more matching lines are wanted; negative for all
 	fileHeader session.Header
-	sent       int // matches of the file so far
+	sent       int                   // matches of the file so far
+	tooLong    *adapter.TooLongError // what the scan left out; nil for nothing
 
 	branch   string // the branch that the filter wants, "" for any
 	branches *entry.Branches
@@ -49,6 +51,7 @@ func newWorker(ctx context.Context, g *run) *worker {
 		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
+	w.lines.Buffer = scanBuffer
 	if w.JSONPrefilter != nil {
 		w.entryReader.Wanted = w.mayMatch
 	}
@@ -60,7 +63,7 @@ var errEnough = errors.New("enough")
 
 // searchTask searches the file of a task.
 func (w *worker) searchTask(t *task) {
-	w.task, w.sent, w.left = t, 0, -1
+	w.task, w.sent, w.left, w.tooLong = t, 0, -1, nil
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
@@ -78,6 +81,8 @@ func (w *worker) searchTask(t *task) {
 	defer w.file.Close()
 	if err = w.searchFile(); err != nil && !errors.Is(err, errEnough) {
 		t.err = err
+	} else if w.tooLong != nil && t.Indexed != Whole { // else the index knows of it
+		t.err = w.tooLong
 	}
 }
 

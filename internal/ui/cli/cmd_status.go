@@ -200,7 +200,7 @@ func (a *App) allSkipped(p *location) ([]printer.Skipped, error) {
 		if sum.Skipped == 0 {
 			continue
 		}
-		err := skippedLines(p.agents.Agent(sum.Path), sum.Path, func(p session.Problem) {
+		err := skippedLines(p.agents, sum.Path, func(p session.Problem) {
 			list = append(list, printer.Skipped{Path: sum.Path, Line: p.Line, Offset: p.Offset, Reason: p.Reason})
 		})
 		if err != nil {
@@ -242,7 +242,12 @@ func compareFiles(s *printer.Status, found *indexer.Found, known indexer.Index) 
 	s.Changes = changeCounts(counts)
 	// Without any readable root, nothing is known about the files.
 	missing := !slices.ContainsFunc(found.Roots, func(r indexer.RootState) bool { return r.Err == nil })
-	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing
+	s.State.Complete = s.Built && s.Damage == "" && s.State.PendingFiles == 0 && len(s.Errors) == 0 && !missing && !leavesOut(known)
+}
+
+// leavesOut reports whether an index, which may be nil, lacks lines that are too long.
+func leavesOut(known indexer.Index) bool {
+	return known != nil && slices.ContainsFunc(known.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
 }
 
 // stores lists the stores of agents and which of them exist. Private ones are not even

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"pigrep/adapter"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
 	"pigrep/internal/ui/filters"
@@ -29,6 +30,7 @@ type sharedOptions struct {
 	sessionDir []string
 	indexDir   string
 	follow     bool
+	maxLine    number
 	noUpdate   bool
 	// output
 	redact         bool
@@ -103,6 +105,8 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.indexDir }},
 	{name: "follow", group: groupWhere, usage: "follow symbolic links that lead out of the session directories",
 		bind: func(o *sharedOptions) any { return &o.follow }},
+	{name: "max-line", value: "MB", group: groupWhere, usage: fmt.Sprintf("leave out lines longer than this, 0 for none (default %d)", standardMaxLine),
+		bind: func(o *sharedOptions) any { return &o.maxLine }},
 	{name: "no-update", group: groupWhere, usage: "use the index as it is, without updating it",
 		bind: func(o *sharedOptions) any { return &o.noUpdate }},
 
@@ -126,6 +130,12 @@ var sharedFlags = []flagRow{
 	{name: "verbose", group: groupOutput, usage: "print steps and timings on stderr",
 		bind: func(o *sharedOptions) any { return &o.verbose }},
 }
+
+// The default of --max-line, in its unit.
+const (
+	megabyte            = 1e6
+	standardMaxLine int = adapter.DefaultMaxLine / megabyte
+)
 
 func scopeNames() []string {
 	var names []string

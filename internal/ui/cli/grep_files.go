@@ -53,6 +53,9 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 	for _, d := range k.found.Unreadable {
 		k.errors = append(k.errors, indexer.FileError{Path: d.Dir, Err: d.Err})
 	}
+	if k.reader != nil {
+		k.errors = append(k.errors, indexer.TooLong(k.reader, k.found.MaxLine)...)
+	}
 	k.state = stateOf(k.reader)
 	k.state.Files = len(k.found.Files)
 	if k.reader != nil {

@@ -55,7 +55,7 @@ func (o *sharedOptions) locate(a *App) (*location, error) {
 	for i := range p.roots {
 		p.roots[i].Follow = o.follow
 	}
-	p.agents = a.registry().In(p.roots)
+	p.agents = a.registry().In(p.roots).Limit(int64(o.maxLine.or(standardMaxLine)) * megabyte)
 	p.indexDir = o.indexDir
 	if p.indexDir == "" {
 		p.indexDir = a.Getenv(envIndexDir)

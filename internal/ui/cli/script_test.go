@@ -100,7 +100,13 @@ func TestScripts(t *testing.T) {
 			},
 			"count":  countCommand,
 			"locked": lockedCommand,
-			"tree":   treeCommand,
+			"longline": func(ts *testscript.TestScript, _ bool, args []string) {
+				message := `{"type":"message","id":"%d","timestamp":"2026-02-21T08:00:0%d.000Z","message":{"role":"user","content":"%s"}}` + "\n"
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), fmt.Appendf(nil,
+					`{"type":"session","version":3,"id":"long","timestamp":"2026-02-21T08:00:00.000Z","cwd":"/home/dev/site"}`+"\n"+message+message+message,
+					1, 1, "a wombat", 2, 2, "an aardvark"+strings.Repeat(" and so on", 1e5), 3, 3, "a numbat"), 0o644))
+			},
+			"tree": treeCommand,
 		},
 	})
 }

@@ -50,6 +50,7 @@ var settings = []setting{
 	{flag: "exclude", note: "none"},
 	{flag: "scope", standard: string(scope.Default), yields: []string{"kind"}},
 	{flag: "follow", standard: "false"},
+	{flag: "max-line", standard: strconv.Itoa(standardMaxLine)},
 	{flag: "no-update", standard: "false"},
 	{flag: "redact", standard: "false"},
 	{flag: "dates", standard: "false"},

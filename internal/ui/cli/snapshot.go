@@ -119,7 +119,7 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 		return nil, indexProblem(err)
 	}
 	found := indexer.Discover(p.agents, p.roots)
-	x := &snapshot{reader: reader, agents: p.agents, errors: found.Errors()}
+	x := &snapshot{reader: reader, agents: p.agents, errors: append(found.Errors(), indexer.TooLong(reader, found.MaxLine)...)}
 	x.missing = indexer.Behind(found, reader.Summaries())
 	x.state.PendingFiles, x.state.PendingBytes = x.missing.Files, x.missing.Bytes
 	x.state.Complete = x.missing.Files == 0 && len(x.errors) == 0

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"pigrep/adapter"
+	"pigrep/indexer"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query/entry"
@@ -103,11 +103,12 @@ func openTarget(a *App, x *snapshot, path, entryID string) (*target, error) {
 		}
 	}
 	if rec == nil || rec.Size != info.Size() && info.Size() < rec.Checkpoint.Offset {
-		rec, err = entry.ReadRecord(x.agents, path, bufio.NewReaderSize(file, 1<<20), info.ModTime())
+		rec, err = entry.ReadRecord(x.agents, path, file, info.ModTime())
 		if err != nil {
 			file.Close()
 			return nil, &problem{code: codeIO, message: "read the session", err: err}
 		}
+		a.warnUnusable(indexer.TooLongIn(rec, adapter.MaxLine(x.agents)))
 	}
 	t.Conversation = entry.NewConversation(x.agents, rec, file)
 	if entryID != "" {

@@ -138,7 +138,9 @@ func (b *tuiBackend) openPlace(p tui.Place) (x *snapshot, t *target, done func()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if t, err = openTarget(b.app, x, p.Path, ""); err != nil {
+	quiet := *b.app
+	quiet.quiet = true // a warning would garble the screen
+	if t, err = openTarget(&quiet, x, p.Path, ""); err != nil {
 		give()
 		return nil, nil, nil, err
 	}

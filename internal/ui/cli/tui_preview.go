@@ -170,7 +170,7 @@ func (b *tuiBackend) count(ctx context.Context, p tui.Place, text string, in sco
 	switch {
 	case err != nil:
 		return nil, grepProblem(ctx, err)
-	case len(sum.Errors) > 0:
+	case len(sum.Errors) > 0 && !isTooLong(sum.Errors[0].Err):
 		return nil, sum.Errors[0].Err
 	}
 	return found, nil

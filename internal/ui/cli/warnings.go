@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"pigrep/adapter"
 	"pigrep/indexer"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
@@ -40,6 +41,11 @@ func (a *App) warnUnwritten(err error) {
 	a.advise(indexHint(err), "the index cannot be updated, so each search takes longer: %v", err)
 }
 
+func isTooLong(err error) bool {
+	_, ok := errors.AsType[*adapter.TooLongError](err)
+	return ok
+}
+
 // maxNamed is how many unreadable files are listed one by one.
 const maxNamed = 3
 
@@ -51,6 +57,8 @@ func (a *App) warnUnusable(list []indexer.FileError) {
 		case i < len(list)-1: // the last one has the hint
 		case errors.Is(e.Err, fs.ErrPermission):
 			hint = "make it readable: chmod u+rX PATH"
+		case isTooLong(e.Err):
+			hint = "--max-line MB, or the setting max-line, reads longer lines"
 		default:
 			hint = "`pigrep status` lists what cannot be read"
 		}
@@ -99,7 +107,7 @@ func (a *App) warnIncomplete(pending, unreadable int) {
 		parts = append(parts, human.Plural(pending, "file is not indexed", "files are not indexed"))
 	}
 	if unreadable > 0 {
-		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read", "files or directories cannot be read"))
+		parts = append(parts, human.Plural(unreadable, "file or directory cannot be read in full", "files or directories cannot be read in full"))
 	}
 	a.advise("`pigrep status` lists what is missing", "nothing found, but the search was incomplete: %s", strings.Join(parts, ", "))
 }

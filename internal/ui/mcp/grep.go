@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"pigrep/adapter"
 	"pigrep/internal/human"
 	"pigrep/internal/session"
 	"pigrep/query/grep"
@@ -116,13 +118,18 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	})
 	answer := grepAnswer{Lines: lines, Inexact: err != nil, Files: files}
 	end := q.tail(nil)
+	leavesOut := slices.ContainsFunc(q.Reader.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
 	// Files that are not indexed yet have been read too.
 	end.Warnings = append([]string{}, q.Warnings...)
 	switch {
 	case err == nil:
 		answer.Files = sum.WithHits
-		end.Complete = len(sum.Errors) == 0
+		end.Complete = len(sum.Errors) == 0 && !leavesOut
 		for _, e := range sum.Errors {
+			if tooLong, ok := errors.AsType[*adapter.TooLongError](e.Err); ok {
+				end.Warnings = append(end.Warnings, fmt.Sprintf("skipped %s: %v", e.Path, tooLong))
+				continue
+			}
 			end.Warnings = append(end.Warnings, fmt.Sprintf("%s cannot be read", e.Path))
 		}
 	case errors.Is(err, errCounted):

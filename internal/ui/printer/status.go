@@ -179,6 +179,8 @@ func statusFacts(s *Status, home string, figures figures) []fact {
 		add("state", "not built yet")
 	case s.State.Complete:
 		add("state", "complete, generation %d", s.State.Generation)
+	case s.State.PendingFiles == 0:
+		add("state", "incomplete, generation %d", s.State.Generation)
 	default:
 		add("state", "behind, generation %d", s.State.Generation)
 	}

@@ -324,7 +324,8 @@ func (x *Index) unpin(r *sharedReader) {
 // snapshotOf makes a snapshot of a reader whose use has been counted; x.mu must be
 // locked.
 func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.Lag) *Snapshot {
-	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Number: r.number, Found: found, Missing: lag, Errors: found.Errors(), Updating: x.running != nil}
+	s := &Snapshot{index: x, shared: r, Reader: r.Reader, Number: r.number, Found: found, Missing: lag, Updating: x.running != nil}
+	s.Errors = append(found.Errors(), indexer.TooLong(r.Reader, found.MaxLine)...)
 	if lag.Files > 0 {
 		s.Failed, s.Watcher = x.failed, x.watcher
 	}
