@@ -1,6 +1,6 @@
 # make try       build, then search for Q in your sessions, or in the samples if you have none
 # make check     run before every commit: format, vet, staticcheck, tests, and the race detector where goroutines meet
-# make check-all everything else, quick things first: other systems, known vulnerabilities, the real pi,
+# make check-all everything else, quick things first: other systems, known vulnerabilities, the real pi, MCP clients,
 #                all tests with the race detector, the long tests
 # make test      all tests, without the race detector
 # make race      the short tests of packages where goroutines meet, with the race detector
@@ -13,7 +13,7 @@
 # make compare   check that this build gives the same answers as the program OLD; WORK keeps its answers for the next run
 # make docs      regenerate the tables, screens and pictures on pages
 # make cover     how much of each package its own tests and the end-to-end tests cover
-.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi test race race-all torture fuzz cross dist packages man docs cover
+.PHONY: build try bench compare check check-all fmt vet vet-cross staticcheck vuln realpi clients test race race-all torture fuzz cross dist packages man docs cover
 
 FUZZTIME ?= 30s
 SIZE ?= 50,300,1024
@@ -40,7 +40,7 @@ check: fmt vet staticcheck test race
 
 # Quick things first: if time runs out, the last ones are cut off and named. Known
 # vulnerabilities do not fail the check, because they appear without a change here.
-ALL = vet-cross packages vuln race-all realpi torture
+ALL = vet-cross packages vuln race-all realpi clients torture
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
 		shift; echo "== make $$target"; \
@@ -84,6 +84,10 @@ race-all:
 # Compares with the real pi, if it can be installed.
 realpi:
 	PI_PACKAGE=@earendil-works/pi-coding-agent@0.78.0 testdata/realpi/check.sh
+
+# Talks to the MCP server with clients that others wrote, if they can be installed.
+clients:
+	testdata/mcp/check.sh
 
 torture:
 	PIGREP_TORTURE=1 go test -count=1 -timeout 2h ./index/... ./indexer ./query/... ./internal/ui/cli ./internal/ui/tui ./internal/lab/e2e/...

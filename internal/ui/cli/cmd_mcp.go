@@ -78,7 +78,7 @@ func (a *App) mcpConfig(x *live.Index, p *location, reveal bool) mcp.Config {
 	zone := a.Zone()
 	return mcp.Config{
 		Version: buildVersion(a).Version, Adapter: p.agents, Files: disk{}, Logger: a.logger(), Now: func() time.Time { return a.Now().In(zone) }, Name: p.indexDir,
-		Reveal: reveal, Current: a.currentSession(), Help: queryTopic,
+		Reveal: reveal, Current: a.currentSession(), Agents: p.agents.Names(), Dir: a.WorkDir, Started: a.Now(), Help: queryTopic,
 		Open: func(ctx context.Context) (*mcp.Index, error) {
 			s, err := x.Snapshot(ctx)
 			if err != nil {

@@ -27,7 +27,7 @@ type started struct {
 
 var clients = []client{
 	{"pi", "~/.pi/agent/mcp.json, or .pi/mcp.json of a project",
-		"pi needs an MCP extension to read it (pi-mcp-adapter, pi-mcp-extension); without one, use `pigrep skill --install`", serversJSON("mcpServers", false)},
+		"pi reads it from version 0.99.0 on; before that, use `pigrep skill --install`. Scripts of its codemode find the tools; \"exposure\": \"direct\" beside \"command\" shows them to the model", serversJSON("mcpServers", false)},
 	{"claude", ".mcp.json of a project; for all projects: claude mcp add --scope user pigrep -- pigrep mcp", "", serversJSON("mcpServers", true)},
 	{"codex", "~/.codex/config.toml, or .codex/config.toml of a project that is trusted", "", codexTOML},
 	{"cursor", "~/.cursor/mcp.json, or .cursor/mcp.json of a project", "", serversJSON("mcpServers", false)},

@@ -651,6 +651,65 @@ func TestTheAgentsOwnSession(t *testing.T) {
 	}
 }
 
+// A client that is an agent itself, but does not name its session, is in the one of its
+// directory that was written to last since the server was started.
+func TestTheSessionThatTheClientWrites(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeSessions(t, dir, 4) // in /p
+	start := time.Now().Add(-time.Hour)
+	for i, age := range []time.Duration{time.Minute, time.Second, time.Hour, 0} {
+		at := start.Add(time.Hour / 2).Add(-age)
+		if i == 3 {
+			data, err := os.ReadFile(filepath.Join(dir, "s000003.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "s000003.jsonl"), bytes.Replace(data, []byte(`"cwd":"/p"`), []byte(`"cwd":"/p/below"`), 1), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(filepath.Join(dir, fmt.Sprintf("s%06d.jsonl", i)), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		change  func(*mcp.Config)
+		leftOut string
+	}{
+		{"an agent", func(*mcp.Config) {}, "s000001"},
+		{"below", func(c *mcp.Config) { c.Dir = "/p/below/" }, "s000003"},
+		{"elsewhere", func(c *mcp.Config) { c.Dir = "/" }, ""},
+		{"nothing written yet", func(c *mcp.Config) { c.Started = start.Add(time.Hour) }, ""},
+		{"another client", func(c *mcp.Config) { c.Agents = []string{"other"} }, ""},
+		{"named", func(c *mcp.Config) { c.Current.ID = "s000002" }, "s000002"},
+	} {
+		g := newAgent(t, dir, func(c *mcp.Config) {
+			c.Agents, c.Dir, c.Started = []string{"test"}, "/p", start
+			for i := range 4 { // copies are new files
+				name := fmt.Sprintf("s%06d.jsonl", i)
+				info, err := os.Stat(filepath.Join(dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(filepath.Join(filepath.Dir(c.Name), "sessions", name), info.ModTime(), info.ModTime()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			test.change(c)
+		})
+		a, _, _ := g.call("list_sessions", `{}`)
+		left := ""
+		if a.LeftOut != nil {
+			left = a.LeftOut.Session
+		}
+		if want := 4 - min(1, len(test.leftOut)); left != test.leftOut || len(a.Sessions) != want {
+			t.Errorf("%s: %d sessions without %q, want %d without %q", test.name, len(a.Sessions), left, want, test.leftOut)
+		}
+	}
+}
+
 // pi names the session by its id, by its file, by both or not at all; the file may
 // be named through a link.
 func TestCurrentSessionFromTheEnvironment(t *testing.T) {

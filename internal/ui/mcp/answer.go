@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
+	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
 	"pigrep/query/filter"
@@ -230,6 +233,9 @@ func (s *server) filtered(f Filters, text string, x *Index, at *cursor) (query.R
 // match its files.
 func (s *server) current(r *index.Reader) (*leftOut, []string) {
 	if s.Current == (Session{}) {
+		if sum := s.writing(r); sum != nil {
+			return &leftOut{Session: wholeName(r, sum)}, []string{literalGlob(sum.Path)}
+		}
 		return nil, nil
 	}
 	out := &leftOut{Session: cmp.Or(s.Current.ID, s.Current.Path)}
@@ -245,6 +251,28 @@ func (s *server) current(r *index.Reader) (*leftOut, []string) {
 		globs = append(globs, literalGlob(s.Current.Path)) // it may not be indexed yet
 	}
 	return out, globs
+}
+
+// writing returns the session that the client is writing: of the sessions of the
+// directory in which the server was started, the one that was written to last, if that
+// was after the start. The call itself is in it: agents write a call before they make it.
+// It returns nil if there is none, or the client is no agent whose sessions are searched.
+func (s *server) writing(r *index.Reader) (newest *session.Summary) {
+	if name := s.client.Load(); name == nil || !slices.Contains(s.Agents, *name) {
+		return nil
+	}
+	dirs := []string{filepath.Clean(s.Dir)}
+	if real, err := filepath.EvalSymlinks(s.Dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	since := s.Started.UnixNano()
+	for i := range r.Summaries() {
+		sum := &r.Summaries()[i]
+		if sum.Mtime >= since && slices.Contains(dirs, filepath.Clean(sum.CWD)) && (newest == nil || sum.Mtime > newest.Mtime) {
+			newest = sum
+		}
+	}
+	return newest
 }
 
 // literalGlob is a glob that matches only this path.

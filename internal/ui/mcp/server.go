@@ -15,6 +15,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -48,7 +49,12 @@ type Config struct {
 	Help func() string
 
 	Reveal  bool    // do not mask secrets
-	Current Session // the session in which the agent runs
+	Current Session // the session in which the agent runs, if known
+	// Otherwise, if the client has the name of an agent whose sessions are searched, its
+	// session is the one of the directory that was written to last, after the start.
+	Agents  []string
+	Dir     string // in which the server was started
+	Started time.Time
 }
 
 // Session identifies a session; either field may be empty.
@@ -104,7 +110,8 @@ const (
 // server answers the calls of tools.
 type server struct {
 	Config
-	catalogue []*mcp.Tool // in the order in which they were added
+	catalogue []*mcp.Tool            // in the order in which they were added
+	client    atomic.Pointer[string] // its name
 }
 
 const instructions = `pigrep searches past sessions of the pi coding agent on this machine: prompts, replies, tool calls and their results.
@@ -120,6 +127,7 @@ func newServer(c Config) (*mcp.Server, *server) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	s := &server{Config: c}
 	m := mcp.NewServer(&mcp.Implementation{Name: "pigrep", Title: "pigrep", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       c.Logger,
@@ -127,7 +135,6 @@ func newServer(c Config) (*mcp.Server, *server) {
 			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
 		},
 	})
-	s := &server{Config: c}
 	s.addTools(m)
 	s.addResources(m)
 	addPrompts(m)

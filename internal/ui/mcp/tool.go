@@ -36,6 +36,9 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 				result, err = failure(fmt.Errorf("internal error: %v", r)), nil
 			}
 		}()
+		if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil {
+			s.client.Store(&p.ClientInfo.Name)
+		}
 		var in In
 		if err := decode(req.Params.Arguments, input, &in); err != nil {
 			return failure(err), nil
