@@ -238,7 +238,7 @@ func (f *finder) after(start, end int) place {
 			p.value = skipBlank(s, i, limit)
 			return p
 		}
-		if text == "?" || text == "!" || text == "+" || text == "|" || text == "||" || text == "-" || text == "?:" && false || text == "" {
+		if text == "?" || text == "!" || text == "+" || text == "|" || text == "||" || text == "-" || text == "" {
 			if !strings.ContainsAny(text, "=:") {
 				return p
 			}
@@ -307,7 +307,8 @@ func (f *finder) right(i, limit int, p place) place {
 	i = skipBlank(s, i, limit)
 	// password: string = "x", and the value in the next line.
 	if word, n := typeName(s[i:limit]); p.colon && word != "" && n < 24 {
-		if j := skipBlank(s, i+n, limit); j < limit && s[j] == '=' && (j+1 == limit || s[j+1] != '=') {
+		// Without a space before it, = may be the end of base64.
+		if j := skipBlank(s, i+n, limit); j+1 < limit && s[j] == '=' && s[j+1] != '=' && (j > i+n || isQuote(s[j+1])) {
 			i = skipBlank(s, j+1, limit)
 		}
 	}

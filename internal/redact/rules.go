@@ -61,7 +61,7 @@ var Rules = []Rule{
 			"A3-<U6-6>-<U6-11>-<U5-6>-<U5-5>-<U5-5>", "A3-<U6-6>-<U6-6>-<U5-5>-<U5-5>-<U5-5>-<U5-5>", "pat<A14-14>.<h64>", "patv1.<t40>", "xkeysib-<h64>-<A16>", "xsmtpsib-<h64>-<A16>",
 			"bxt_<A30>", "CCIPAT_<w20>", "CCIPRJ_<w20>", "4b1d<A38-38>", "pk_<d6-12>_<U32>", "v1.0-<h24-24>-<h140>", "cfut_<t30>", "cfat_<t30>", "cfk_<t30>", "CFPAT-<t40>",
 			"sl.<t60>", "sl.u.<t60>", "duffel_test_<=40>", "duffel_live_<=40>", "dt0c01.<A24-24>.<A64>", "dt0s01.<A8-24>.<A64>", "dt0s02.<A8-24>.<A64>", "dt0s08.<A8-24>.<A64>", "dt0s16.<A8-24>.<A64>",
-			"EZAK<A54>", "EZTK<A54>", "EAAC<A60>", "EAAM<A60>", "EAAB<A60>", "EAAG<A60>", "EAAD<A60>", "EAAE<A60>", "EAAF<A60>", "EAAJ<A60>", "EAAL<A60>", "IGQV<t60>",
+			"EZAK<A54>", "EZTK<A54>", "EAAC<A60>", "EAAM<A60>", "EAAB<A60>", "EAAG<A60>", "EAA<A100>", "EAAD<A60>", "EAAE<A60>", "EAAF<A60>", "EAAJ<A60>", "EAAL<A60>", "IGQV<t60>",
 			"FLWSECK_TEST-<A12>", "FLWSECK-<A12>", "FLWPUBK_TEST-<A32>", "fo1_<t40>", "fm1a_<b60>", "fm1r_<b60>", "fm2_<b60>", "FlyV1 fm2_<b60>", "fio-u-<t40>",
 			"pat.<t22-22>.<A24-24>.<A20>", "sat.<t22-22>.<A24-24>.<A20>", "HRKU-<t36>", "pat-na1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "pat-na2-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>",
 			"pat-eu1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "pat-ap1-<h8-8>-<h4-4>-<h4-4>-<h4-4>-<h12>", "CJ<A30-60>", "ico-<A32>", "s-s4t2ud-<H64>", "s-s4t2af-<H64>", "live_<h35-35>", "test_<h35-35>", "live_pub_<h31-31>",
