@@ -211,6 +211,9 @@ func (w *watcher) loop(ctx context.Context) error {
 				}
 			}
 		case err, ok := <-w.notifier.Errors():
+			if ok && noDescriptors(err) {
+				w.giveUp(limitText(err))
+			}
 			if ok && !retry.on {
 				w.logger().Debug("events were lost", "error", err)
 				h.all, h.told = true, true
@@ -349,6 +352,16 @@ func (w *watcher) poll(why error) {
 	w.every = max(w.every, w.times.poll)
 	w.presence.state.Polling = why.Error()
 	w.tell(WatchEvent{Kind: WatchPolling, Err: why, Every: w.every})
+}
+
+// giveUp polls because a directory cannot be watched. A notifier that has used up the
+// descriptors of the process must return them: session files are read with them.
+func (w *watcher) giveUp(why error) {
+	if noDescriptors(why) {
+		_ = w.notifier.Close()
+		w.notifier = noEvents{}
+	}
+	w.poll(why)
 }
 
 func (w *watcher) tell(e WatchEvent) {

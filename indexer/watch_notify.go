@@ -100,8 +100,14 @@ func limitText(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("no watches left (fs.inotify.max_user_watches): %w", err)
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("too many open files or notifiers: %w", err)
+	case noDescriptors(err):
+		return fmt.Errorf("too many open files or notifiers (ulimit -n): %w", err)
 	}
 	return err
+}
+
+// noDescriptors reports whether an error says that the process, or the system, can open
+// no more files.
+func noDescriptors(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

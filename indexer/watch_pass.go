@@ -161,7 +161,7 @@ func (w *watcher) look(h hints) {
 		added, err := reconcile(w.notifier, want, h.moved)
 		h.moved = nil
 		if err != nil {
-			w.poll(err)
+			w.giveUp(err)
 		}
 		if !added {
 			break

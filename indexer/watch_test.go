@@ -27,9 +27,10 @@ type fakeNotifier struct {
 	events chan fsnotify.Event
 	errors chan error
 
-	mu   sync.Mutex
-	dirs map[string]bool
-	add  func(dir string) error // nil: all succeed
+	mu     sync.Mutex
+	dirs   map[string]bool
+	closed bool
+	add    func(dir string) error // nil: all succeed
 }
 
 func newFakeNotifier() *fakeNotifier {
@@ -38,7 +39,13 @@ func newFakeNotifier() *fakeNotifier {
 
 func (n *fakeNotifier) Events() <-chan fsnotify.Event { return n.events }
 func (n *fakeNotifier) Errors() <-chan error          { return n.errors }
-func (n *fakeNotifier) Close() error                  { return nil }
+
+func (n *fakeNotifier) Close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	return nil
+}
 
 func (n *fakeNotifier) Add(dir string) error {
 	n.mu.Lock()
@@ -593,6 +600,33 @@ func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 		w, err := WatcherOf(o.Dir, time.Now())
 		return err == nil && w != nil && w.PID == 1
 	})
+}
+
+// Where watching a directory opens its files, the watcher gives up watching when files
+// run out, and polls with what it gets back.
+func TestWatchWithoutDescriptors(t *testing.T) {
+	root := t.TempDir()
+	write(t, filepath.Join(root, "a.jsonl"), 2)
+	n := newFakeNotifier()
+	o := testOptions(t, root)
+	o.notify = func() (notifier, error) { return n, nil }
+	o.times = usualTimes
+	o.times.poll = 20 * time.Millisecond
+	r := startWatch(t, o)
+	r.waitTold(WatchReady, 1)
+	n.errors <- &os.PathError{Op: "open", Path: "b.jsonl", Err: syscall.EMFILE}
+	told := r.waitTold(WatchPolling, 1)
+	if !strings.Contains(told[0].Err.Error(), "too many open files") {
+		t.Errorf("why it polls: %v", told[0].Err)
+	}
+	n.mu.Lock()
+	if !n.closed {
+		t.Error("the notifier keeps its files")
+	}
+	n.mu.Unlock()
+	write(t, filepath.Join(root, "b.jsonl"), 3)
+	r.waitTold(WatchUpdated, 1)
+	r.current()
 }
 
 // In the agent directory only sessions matter, whatever is written there.
