@@ -32,7 +32,7 @@ func encodeCurrent(number uint64) []byte {
 // currentNumber returns the number of the newest published generation, 0 if there is
 // none.
 func currentNumber(dir string) (uint64, error) {
-	data, err := os.ReadFile(filepath.Join(dir, currentName))
+	data, err := files.ReadFile(filepath.Join(dir, currentName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -362,6 +363,9 @@ func addFile(t *testing.T, w *index.Writer, text string) {
 
 // Whatever was done to a store, publishing repairs it, and changes nothing outside of it.
 func TestStoreIsRenewed(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows nothing can be done to a store whose segments are open")
+	}
 	elsewhere := t.TempDir()
 	if err := os.WriteFile(filepath.Join(elsewhere, "precious"), []byte("data"), 0o600); err != nil {
 		t.Fatal(err)
@@ -449,6 +453,9 @@ func link(path, to string) error {
 // Commits and publishing succeed where no store can be made or renewed. Only Compact
 // fails, if an old store is left, because that may show what was deleted.
 func TestIndexWithoutStore(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows a directory with open files cannot be moved")
+	}
 	t.Run("no links", func(t *testing.T) {
 		dir, w := storedIndex(t)
 		// The store cannot link to what is outside of the index: as on a file system without links.
@@ -548,6 +555,9 @@ func TestRebuiltStore(t *testing.T) {
 // A program that has the store open in Bleve, and so its lock, blocks no publishing, and
 // keeps what it opened.
 func TestStoreWhileBleveReads(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows a store that Bleve has open cannot be renewed; the next publish does it")
+	}
 	dir, w := storedIndex(t)
 	old := openStore(t, dir)
 	defer old.Close()

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,9 @@ func TestWhatHappenedToAFile(t *testing.T) {
 		}, indexer.Gone},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			if runtime.GOOS == "windows" && strings.Contains(test.name, "times set back") {
+				t.Skip("Go does not say when a file on Windows was changed whose time was set back")
+			}
 			t.Parallel()
 			root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")
 			path := filepath.Join(root, "s.jsonl")

@@ -59,7 +59,7 @@ func WatcherOf(dir string, now time.Time) (*Watcher, error) {
 		return nil, nil
 	}
 	w := &Watcher{}
-	data, err := os.ReadFile(filepath.Join(dir, watchStateName))
+	data, err := files.ReadFile(filepath.Join(dir, watchStateName))
 	if err == nil {
 		err = json.Unmarshal(data, w)
 	}

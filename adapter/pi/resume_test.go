@@ -2,6 +2,7 @@ package pi
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 )
 
 func TestResumeCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the test has Unix paths")
+	}
 	const root = "/home/u/.pi/agent/sessions"
 	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
 	summary := func(path string, version int) session.Summary {
@@ -45,6 +49,9 @@ func TestResumeCommand(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the test has Unix paths")
+	}
 	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}
 	const head = `{"type":"session"}` + "\n"
 	record := func(path string, version int) *session.Record {

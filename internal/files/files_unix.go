@@ -11,6 +11,9 @@ import (
 // Rename renames a file or directory, and replaces a file that has the new name.
 func Rename(from, to string) error { return os.Rename(from, to) }
 
+// ReadFile reads a file that other processes replace.
+func ReadFile(path string) ([]byte, error) { return os.ReadFile(path) }
+
 // SyncDir waits until the names in a directory are on disk.
 func SyncDir(path string) error {
 	d, err := os.Open(path)

@@ -14,9 +14,24 @@ const sharingViolation = syscall.Errno(32)
 // Neither can be renamed or replaced while a process, such as a virus scanner, has it
 // open, so Rename retries for a while.
 func Rename(from, to string) error {
+	return retried(func() error { return os.Rename(from, to) })
+}
+
+// ReadFile reads a file that other processes replace. It cannot be opened at the moment
+// when it is replaced, so ReadFile retries for a while.
+func ReadFile(path string) (data []byte, err error) {
+	err = retried(func() error {
+		data, err = os.ReadFile(path)
+		return err
+	})
+	return data, err
+}
+
+// retried repeats what fails because another process uses a file, for half a second.
+func retried(do func() error) error {
 	const tries = 10
 	for try := range tries {
-		err := os.Rename(from, to)
+		err := do()
 		if !errors.Is(err, sharingViolation) && !errors.Is(err, syscall.ERROR_ACCESS_DENIED) || try == tries-1 {
 			return err
 		}

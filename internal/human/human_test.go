@@ -1,6 +1,7 @@
 package human
 
 import (
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -71,7 +72,8 @@ func TestPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/u": "~", "/home/u/a": "~/a", "/home/user/a": "/home/user/a", "/a": "/a", "": "",
 	} {
-		if got := Path(path, "/home/u"); got != want {
+		path, want, home := filepath.FromSlash(path), filepath.FromSlash(want), filepath.FromSlash("/home/u")
+		if got := Path(path, home); got != want {
 			t.Errorf("Path(%q) = %q, want %q", path, got, want)
 		}
 	}

@@ -4,8 +4,11 @@ package testkit
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -59,6 +62,24 @@ func Missing(t testing.TB, why string) {
 		t.Fatal(why)
 	}
 	t.Skip(why)
+}
+
+// Build builds the program in a directory and returns its path. Where there is no Go, as
+// under Wine, PIGREP_PROGRAM names one that is built already.
+func Build(dir string) (string, error) {
+	if path := os.Getenv("PIGREP_PROGRAM"); path != "" {
+		return path, nil
+	}
+	path := filepath.Join(dir, "pigrep")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	cmd := exec.Command("go", "build", "-o", path, "pigrep")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the program: %w\n%s", err, out)
+	}
+	return path, nil
 }
 
 // Unraced skips a test in the short run, in which `make check` looks for races:

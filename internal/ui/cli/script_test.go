@@ -42,17 +42,12 @@ func runWithProgram(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "pigrep")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", program, "pigrep")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
+	program, err := testkit.Build(dir)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
+	if err := os.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

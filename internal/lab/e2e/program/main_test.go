@@ -8,9 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
+
+	"pigrep/internal/lab/testkit"
 )
 
 // moduleRoot is the directory of go.mod, scratch one that is removed at the end.
@@ -48,19 +49,7 @@ func binary(t testing.TB) string {
 	return path
 }
 
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "pigrep")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	cmd := exec.Command("go", "build", "-o", path, ".")
-	cmd.Dir = moduleRoot
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return path, nil
-})
+var build = sync.OnceValues(func() (string, error) { return testkit.Build(scratch) })
 
 // result is what one run of the program gave.
 type result struct {

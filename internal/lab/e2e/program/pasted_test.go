@@ -99,7 +99,7 @@ func TestSessionBytesAreKept(t *testing.T) {
 	for name, want := range map[string]string{
 		"--home-dev-hostile--/invalid-utf8.jsonl": "left\xff\xfe\xfdright",
 		"--home-dev-hostile--/bom-crlf.jsonl":     "}\r\n{",
-		"--home-dev-hostile--/nul.jsonl":          "\n\x00\x00\x00\x00{",
+		"--home-dev-hostile--/nuls.jsonl":         "\n\x00\x00\x00\x00{",
 		"--home-dev-hostile--/u2028.jsonl":        "first\u2028second",
 	} {
 		f := readFile(t, filepath.Join(sessions(), filepath.FromSlash(name)))

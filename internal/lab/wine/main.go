@@ -1,0 +1,165 @@
+// Command wine runs the Windows build of the tests, and of the program, under Wine.
+// What neither Wine nor Windows can do is skipped in the tests themselves; what only
+// Wine cannot do is listed in cannot, with the reason.
+//
+//	go run ./internal/lab/wine
+//	go run ./internal/lab/wine -run Lock ./internal/files
+//
+// Without Wine it says so and succeeds.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// suites are the packages whose promises depend on the system, the most telling first.
+// Others compare text with Unix paths, or are the same everywhere.
+var suites = []suite{
+	{"./internal/files ./internal/human ./adapter/... ./internal/ui/cli/shell", nil},
+	{"./index ./index/segment ./indexer", []string{"-short"}},
+	{"./internal/lab/e2e/program", []string{"-short"}},
+	{"./internal/ui/cli/live ./internal/ui/mcp", []string{"-short"}},
+	{"./query/grep ./query/entry ./query/sessions ./query", []string{"-short"}},
+}
+
+type suite struct {
+	packages string
+	flags    []string
+}
+
+// cannot lists the tests of what Wine cannot do.
+var cannot = []struct{ test, why string }{
+	{"^TestDiscover$/link", "symbolic links are made and cannot be read"},
+}
+
+func main() {
+	run := flag.String("run", "", "run only tests that match")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := wine(ctx, *run, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "wine:", err)
+		os.Exit(1)
+	}
+}
+
+func wine(ctx context.Context, run string, packages []string) error {
+	loader, ok := find()
+	if !ok {
+		fmt.Println("Wine is not installed: skipped")
+		return nil
+	}
+	work, err := os.MkdirTemp("", "pigrep-wine-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	prefix := filepath.Join(work, "prefix")
+	env := append(os.Environ(), "WINEPREFIX="+prefix, "WINEDEBUG=-all", "GOOS=windows", "CGO_ENABLED=0")
+	command := func(ctx context.Context, name string, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, name, args...)
+		cmd.Env, cmd.Stdout, cmd.Stderr = env, os.Stdout, os.Stderr
+		return cmd
+	}
+	if err := command(ctx, loader, "wineboot").Run(); err != nil {
+		return fmt.Errorf("make a prefix: %w", err)
+	}
+	defer func() {
+		server := filepath.Join(filepath.Dir(loader), "wineserver")
+		_ = command(context.Background(), server, "--kill").Run() // the one of this prefix
+		_ = command(context.Background(), server, "--wait").Run()
+	}()
+	system := filepath.Join(prefix, "drive_c", "windows", "system32")
+	if err := os.WriteFile(filepath.Join(system, "bcryptprimitives.dll"), standIn(), 0o644); err != nil {
+		return err
+	}
+	flags, err := overlay(work)
+	if err != nil {
+		return err
+	}
+	program := filepath.Join(work, "pigrep.exe")
+	if err := command(ctx, "go", append(append([]string{"build"}, flags...), "-o", program, ".")...).Run(); err != nil {
+		return fmt.Errorf("build the program: %w", err)
+	}
+	env = append(env, "PIGREP_PROGRAM=Z:"+strings.ReplaceAll(program, "/", `\`))
+	if err := command(ctx, loader, program, "version").Run(); err != nil {
+		return fmt.Errorf("run the program: %w", err)
+	}
+	flags = append([]string{"test", "-vet=off", "-timeout=10m", "-exec", loader}, flags...)
+	var skip []string
+	for _, c := range cannot {
+		skip = append(skip, c.test)
+	}
+	if len(skip) > 0 {
+		flags = append(flags, "-skip", strings.Join(skip, "|"))
+	}
+	if run != "" {
+		flags = append(flags, "-run", run)
+	}
+	todo := suites
+	if len(packages) > 0 {
+		todo = []suite{{strings.Join(packages, " "), nil}}
+	}
+	failed := false
+	for _, s := range todo {
+		start := time.Now()
+		args := append(append(append([]string(nil), flags...), s.flags...), strings.Fields(s.packages)...)
+		if err := command(ctx, "go", args...).Run(); err != nil {
+			failed = true
+		}
+		fmt.Printf("%s: %.0f s\n", s.packages, time.Since(start).Seconds())
+	}
+	if failed {
+		return fmt.Errorf("tests fail")
+	}
+	return nil
+}
+
+// find returns the program that runs 64-bit programs for Windows. Debian's package
+// wine64 has it in a directory of its own.
+func find() (string, bool) {
+	for _, name := range []string{"wine64", "/usr/lib/wine/wine64", "wine"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, true
+		}
+	}
+	return "", false
+}
+
+// overlay returns a build flag for a standard library that deletes files in the way
+// that versions of Windows before 2016, and Wine 8, do. Go tries the new way first, but
+// does not understand Wine's answer that it has none.
+func overlay(work string) ([]string, error) {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	source := filepath.Join(strings.TrimSpace(string(out)), "src/internal/syscall/windows/at_windows.go")
+	data, err := os.ReadFile(source)
+	if err != nil {
+		return nil, err
+	}
+	const condition = "if TestDeleteatFallback {"
+	if !strings.Contains(string(data), condition) {
+		return nil, fmt.Errorf("%s has no %q, which makes it delete files as Wine does", source, condition)
+	}
+	replaced := filepath.Join(work, "at_windows.go")
+	if err := os.WriteFile(replaced, []byte(strings.Replace(string(data), condition, "if true {", 1)), 0o644); err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(map[string]map[string]string{"Replace": {source: replaced}})
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(work, "overlay.json")
+	return []string{"-overlay", path}, os.WriteFile(path, list, 0o644)
+}
