@@ -99,11 +99,15 @@ func (g *generation) segments() (list []listedFile) {
 }
 
 // open opens the segments of the generation, which the caller must release even if
-// it fails, and returns the table. Segments that are open in have are shared.
-func (g *generation) open(have []*segment.Segment) (segments []*segment.Segment, table []byte, err error) {
+// it fails, and returns the table, which is a part of the state. Segments that are open
+// in have are shared.
+func (g *generation) open(state []byte, have []*segment.Segment) (segments []*segment.Segment, table *record.Table, err error) {
 	defer format.Contain(fmt.Sprintf("open generation %d", g.number), &err)()
-	deleted, table, err := g.readState()
+	deleted, encoded, err := g.checkState(state)
 	if err != nil {
+		return nil, nil, err
+	}
+	if table, err = record.OpenTable(encoded); err != nil {
 		return nil, nil, err
 	}
 	dir := filepath.Join(filepath.Dir(g.path), segmentsName)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"pigrep/index/format"
 	"pigrep/index/record"
 	"pigrep/index/segment"
-	"pigrep/internal/session"
 )
 
 // The head of a writer is what its last commit left: a generation, open, which may
@@ -41,12 +39,11 @@ func (w *Writer) readHead(rebuild bool, have []*segment.Segment) (*head, error) 
 		return &head{table: &record.Table{Next: 1}}, nil
 	}
 	h := &head{}
-	var table []byte
 	if h.generation, err = readManifest(w.dir, w.last); err == nil {
-		h.segments, table, err = h.generation.open(have)
-	}
-	if err == nil {
-		h.table, err = record.DecodeTable(table)
+		var state []byte
+		if state, err = os.ReadFile(filepath.Join(h.generation.path, stateName)); err == nil {
+			h.segments, h.table, err = h.generation.open(state, have)
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = format.Damaged("generation %d is not complete: %v", w.last, err)
@@ -121,12 +118,13 @@ func without(segments []*segment.Segment, ids []segment.IDRange) (left []*segmen
 
 // superseded returns the ids of the older documents and stored values that a batch
 // deletes or replaces.
-func superseded(summaries iter.Seq[*session.Summary], b *Batch) (ids []segment.IDRange) {
-	for old := range summaries {
-		c := b.files[old.File]
+func superseded(t *record.Table, b *Batch) (ids []segment.IDRange) {
+	for i := range t.Len() {
+		c := b.files[t.File(i)]
 		if c == nil {
 			continue
 		}
+		old := t.Summary(i)
 		from := c.from
 		if c.put && old.TailBytes > 0 &&
 			(c.summary.Checkpoint.Offset != old.Checkpoint.Offset || c.summary.TailBytes != old.TailBytes) {

@@ -3,16 +3,20 @@ package index
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
+	"pigrep/index/record"
 	"pigrep/index/segment"
 	"pigrep/internal/session"
 )
 
 // Empty returns a reader of an index that has no files.
-func Empty() *Reader { return &Reader{generation: &generation{}, next: 1} }
+func Empty() *Reader {
+	return &Reader{
+		generation: &generation{}, table: &record.Table{Next: 1}, unmap: func() error { return nil },
+	}
+}
 
 // RecordToContinue returns the session record, with facts, from which an update continues
 // reading a file: as of the checkpoint, so without an unterminated last line. It returns
@@ -32,7 +36,11 @@ func (r *Reader) RecordsToContinue(files []uint32) (map[uint32]*session.Record, 
 // nothing can be added to them. No file may be in two of them, and new files must be
 // numbered from r.NextFile() on. The caller closes both readers.
 func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
-	with := &Reader{dir: r.dir, generation: r.generation, summaries: r.summaries, next: r.next, segments: retain(r.segments...)}
+	with := &Reader{
+		dir: r.dir, generation: r.generation, unmap: func() error { return nil }, segments: retain(r.segments...),
+		table: r.table,
+	}
+	decoded := r.summaries.Load()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, with.Close())
@@ -51,7 +59,7 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 			}
 			added = append(added, s)
 		}
-		left, err := without(with.segments, superseded(pointers(with.summaries), b))
+		left, err := without(with.segments, superseded(with.table, b))
 		if err != nil {
 			return nil, err
 		}
@@ -59,11 +67,21 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		if with.segments = left; err != nil {
 			return nil, err
 		}
-		with.summaries = mergeSummaries(with.summaries, b)
+		next := with.table.Next
 		for file := range b.files {
-			with.next = max(with.next, file+1)
+			next = max(next, file+1)
+		}
+		with.table = with.table.With(b.summaries(), b.drops, next)
+		if decoded != nil { // else all are decoded when they are needed
+			list := mergeSummaries(*decoded, b)
+			decoded = &list
 		}
 	}
+	if len(batches) == 0 {
+		// The table must not share memory that r unmaps when it is closed.
+		with.table = with.table.With(nil, func(uint32) bool { return false }, 0)
+	}
+	with.summaries.Store(decoded)
 	for i, s := range with.segments {
 		// The readers must not share what segment.Share sets.
 		with.segments[i] = s.Reference(s.Deleted())
@@ -72,7 +90,6 @@ func (r *Reader) With(batches ...*Batch) (_ *Reader, err error) {
 		}
 	}
 	with.segments = append(with.segments, added...)
-	with.count()
 	segment.Share(with.segments, func() []segment.Duplicates { return with.duplicatesWith(r) })
 	return with, nil
 }
@@ -100,16 +117,6 @@ func (r *Reader) duplicatesWith(below *Reader) []segment.Duplicates {
 		return nil
 	}
 	return f.found
-}
-
-func pointers(list []session.Summary) iter.Seq[*session.Summary] {
-	return func(yield func(*session.Summary) bool) {
-		for i := range list {
-			if !yield(&list[i]) {
-				return
-			}
-		}
-	}
 }
 
 // mergeSummaries returns the summaries after the changes of a batch, ordered by path.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"pigrep/index/format"
@@ -26,10 +27,10 @@ const openTries = 20
 type Reader struct {
 	dir        string
 	generation *generation
-	summaries  []session.Summary
-	next       uint32 // the number of the next new file
-	documents  int
-	tokens     uint64
+	table      *record.Table
+	unmap      func() error                      // of the table
+	summaries  atomic.Pointer[[]session.Summary] // nil until they are decoded
+	decode     sync.Once
 	segments   []*segment.Segment
 
 	close sync.Once
@@ -88,41 +89,45 @@ func openGeneration(dir string, number uint64, have []*segment.Segment) (*Reader
 }
 
 func (r *Reader) load(have []*segment.Segment) error {
-	var table []byte
-	var err error
-	if r.segments, table, err = r.generation.open(have); err != nil {
+	state, unmap, err := segment.Map(filepath.Join(r.generation.path, stateName))
+	r.unmap = unmap
+	if err != nil {
 		return err
 	}
-	if r.summaries, r.next, err = record.DecodeSummaries(table); err != nil {
+	if r.segments, r.table, err = r.generation.open(state, have); err != nil {
 		return err
 	}
-	r.count()
 	segment.Share(r.segments, r.generation.duplicates)
 	return nil
-}
-
-func (r *Reader) count() {
-	for i := range r.summaries {
-		r.documents += r.summaries[i].Documents
-		r.tokens += r.summaries[i].Tokens
-	}
 }
 
 // Generation returns the number of the generation.
 func (r *Reader) Generation() uint64 { return r.generation.number }
 
 // NextFile returns the number of the next new file.
-func (r *Reader) NextFile() uint32 { return r.next }
+func (r *Reader) NextFile() uint32 { return r.table.Next }
 
-// Summaries returns the summaries of all files, ordered by path. The slice is the
-// reader's own and must not be changed.
-func (r *Reader) Summaries() []session.Summary { return r.summaries }
+// Table returns what is known of all files. It is the reader's own, and closed with it.
+func (r *Reader) Table() *record.Table { return r.table }
+
+// Summaries returns the summaries of all files, ordered by path. The first call decodes
+// them; Table is faster for a few. The slice must not be changed. Its strings stay after
+// the reader is closed.
+func (r *Reader) Summaries() []session.Summary {
+	r.decode.Do(func() {
+		if r.summaries.Load() == nil {
+			list := r.table.Summaries()
+			r.summaries.Store(&list)
+		}
+	})
+	return *r.summaries.Load()
+}
 
 // Documents returns the number of documents.
-func (r *Reader) Documents() int { return r.documents }
+func (r *Reader) Documents() int { return r.table.Documents }
 
 // Tokens returns the number of tokens in the texts of all documents.
-func (r *Reader) Tokens() uint64 { return r.tokens }
+func (r *Reader) Tokens() uint64 { return r.table.Tokens }
 
 // Segments returns the segments, each with a part of the documents, in no particular
 // order. They are the reader's own, and closed with it.
@@ -183,7 +188,7 @@ func (r *Reader) Verify(ctx context.Context) []error {
 // Close closes the reader and its segments. Nothing of them may be used afterwards.
 // Closing it again does nothing.
 func (r *Reader) Close() (err error) {
-	r.close.Do(func() { err = release(r.segments) })
+	r.close.Do(func() { err = errors.Join(release(r.segments), r.unmap()) })
 	return err
 }
 

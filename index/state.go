@@ -1,9 +1,9 @@
 package index
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -19,7 +19,7 @@ import (
 //
 //	uint  number of segments with deleted documents, then for each:
 //	      string name, string deleted documents, as a roaring bitmap
-//	the table of summaries, to the end
+//	the table of summaries (record.Table), to the end
 //
 // Its hash is in the manifest.
 
@@ -37,7 +37,7 @@ func encodeState(segments []*segment.Segment, t *record.Table) ([]byte, error) {
 		list = format.AppendString(format.AppendString(list, filepath.Base(s.Path())), string(docs))
 		n++
 	}
-	return slices.Concat(format.AppendUint(nil, n), list, t.Encode()), nil
+	return t.AppendTo(append(format.AppendUint(nil, n), list...)), nil
 }
 
 // decodeState is the inverse of encodeState. The table is a part of b.
@@ -47,7 +47,7 @@ func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, er
 	n := d.Items(2)
 	deleted = make(map[string]*roaring.Bitmap, n)
 	for range n {
-		name, docs := d.String(), roaring.New()
+		name, docs := strings.Clone(d.String()), roaring.New()
 		if err := docs.UnmarshalBinary([]byte(d.String())); err != nil || d.Failed() {
 			return nil, nil, bad
 		}
@@ -59,12 +59,8 @@ func decodeState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, er
 	return deleted, b[d.Offset():], nil
 }
 
-// readState reads the state of the generation.
-func (g *generation) readState() (deleted map[string]*roaring.Bitmap, table []byte, err error) {
-	b, err := os.ReadFile(filepath.Join(g.path, stateName))
-	if err != nil {
-		return nil, nil, err
-	}
+// checkState compares the state with its checksum and decodes it.
+func (g *generation) checkState(b []byte) (deleted map[string]*roaring.Bitmap, table []byte, err error) {
 	read := listedFile{stateName, segment.Fingerprint{Size: int64(len(b)), Hash: xxhash.Sum64(b)}}
 	if !slices.Contains(g.files, read) {
 		return nil, nil, format.Damaged("%s in generation %d is not as it was written", stateName, g.number)

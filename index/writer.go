@@ -123,43 +123,18 @@ func (w *Writer) Continues(r *Reader) bool {
 	return g.number == r.generation.number && slices.Equal(g.files, r.generation.files)
 }
 
-// Summaries returns the summaries as of the last commit, ordered by path.
-func (w *Writer) Summaries() []session.Summary {
+// Table returns what is known of all files as of the last commit.
+func (w *Writer) Table() *record.Table {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	list := make([]session.Summary, len(w.head.table.Rows))
-	for i := range list {
-		list[i] = w.head.table.Rows[i].Summary
-	}
-	return list
+	return w.head.table
 }
 
-// Summary returns the summary of the file at the path as of the last commit, nil if
-// there is none.
-func (w *Writer) Summary(path string) *session.Summary {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.head.table.Find(path)
-}
+// Summaries returns the summaries as of the last commit, ordered by path.
+func (w *Writer) Summaries() []session.Summary { return w.Table().Summaries() }
 
 // Empty reports whether the index has no files as of the last commit.
-func (w *Writer) Empty() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.head.table.Rows) == 0
-}
-
-// Skipped returns the number of malformed pieces of lines in all files as of the
-// last commit.
-func (w *Writer) Skipped() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := 0
-	for i := range w.head.table.Rows {
-		n += w.head.table.Rows[i].Skipped
-	}
-	return n
-}
+func (w *Writer) Empty() bool { return w.Table().Len() == 0 }
 
 // RecordToContinue returns the session record of a file as of its checkpoint, without an
 // unterminated last line, and its facts, for reading on; nil if there is none.
@@ -267,7 +242,7 @@ func (w *Writer) commit(b *Batch) error {
 		return w.failed
 	}
 	w.pruning.Wait()
-	segments, err := without(w.head.segments, superseded(w.head.table.Summaries(), b))
+	segments, err := without(w.head.segments, superseded(w.head.table, b))
 	if err != nil {
 		return w.fail(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/sync/errgroup"
 
+	"pigrep/index/record"
 	"pigrep/internal/session"
 )
 
@@ -55,7 +56,8 @@ type Step struct {
 
 // Index is the part of an index that planning needs.
 type Index interface {
-	Summaries() []session.Summary
+	Table() *record.Table
+	Summaries() []session.Summary // of all files in the table
 	RecordToContinue(file uint32) (*session.Record, error)
 }
 
@@ -76,33 +78,45 @@ type planOptions struct {
 
 // plan is Plan with options. Files and summaries are ordered by path.
 func plan(found *Found, ix Index, o planOptions) []Step {
-	var known []session.Summary
+	var table *record.Table
+	summary := func(i int) *session.Summary { s := table.Summary(i); return &s }
 	if ix != nil {
-		known = ix.Summaries()
+		table = ix.Table()
+		if o.unchanged {
+			list := ix.Summaries()
+			summary = func(i int) *session.Summary { return &list[i] }
+		}
 	}
+	next := 0 // in the table
 	var steps []Step
 	gone := func() {
-		s := Step{File: File{Path: known[0].Path}, Known: &known[0], Change: Gone, Reason: "no longer there"}
+		s := Step{Known: summary(next), Change: Gone, Reason: "no longer there"}
+		s.File.Path = s.Known.Path
 		for _, d := range found.Unreadable {
 			if within(s.File.Path, d.Dir) {
 				s.Change, s.Reason, s.Err = Unreadable, "its directory cannot be read", d.Err
 			}
 		}
-		steps, known = append(steps, s), known[1:]
+		steps = append(steps, s)
+		next++
 	}
 	for _, f := range found.Files {
-		for len(known) > 0 && known[0].Path < f.Path {
+		for next < table.Len() && table.Path(next) < f.Path {
 			gone()
 		}
 		s := Step{File: f}
-		if len(known) > 0 && known[0].Path == f.Path {
-			s.Known, known = &known[0], known[1:]
+		if next < table.Len() && table.Path(next) == f.Path {
+			next++
+			if k := table.Checkpoint(next - 1); !o.unchanged && f.Err == nil && k.Fits(found.MaxLine) && sameStat(f, k) {
+				continue
+			}
+			s.Known = summary(next - 1)
 		}
 		if s.decide(ix, found.MaxLine, o.proof); s.Change != Unchanged || o.unchanged {
 			steps = append(steps, s)
 		}
 	}
-	for len(known) > 0 {
+	for next < table.Len() {
 		gone()
 	}
 	slices.SortFunc(steps, func(a, b Step) int {
@@ -125,7 +139,7 @@ type Lag struct {
 	Since int64 // the earliest change among the existing files, in nanoseconds; 0 if there is none
 }
 
-func (l *Lag) add(f File, bytes int64) {
+func (l *Lag) add(f *File, bytes int64) {
 	l.Files++
 	l.Bytes += bytes
 	if at := max(f.Mtime, f.Ctime); l.Since == 0 || at < l.Since {
@@ -133,36 +147,40 @@ func (l *Lag) add(f File, bytes int64) {
 	}
 }
 
-// Behind compares the stat results of the files with the index. It opens no file.
-// The summaries must be ordered by path, like the files.
-func Behind(found *Found, summaries []session.Summary) Lag {
+// Behind compares the stat results of the files with the table of an index, nil for none.
+// It opens no file.
+func Behind(found *Found, table *record.Table) Lag {
 	var lag Lag
-	for _, f := range found.Files {
-		for len(summaries) > 0 && summaries[0].Path < f.Path {
-			lag.gone(summaries[0].Path, found)
-			summaries = summaries[1:]
+	next := 0 // in the table
+	for i := range found.Files {
+		f := &found.Files[i]
+		for next < table.Len() && table.Path(next) < f.Path {
+			lag.gone(table.Path(next), found)
+			next++
 		}
-		var k *session.Summary
-		if len(summaries) > 0 && summaries[0].Path == f.Path {
-			k, summaries = &summaries[0], summaries[1:]
+		known := next < table.Len() && table.Path(next) == f.Path
+		var k session.Checkpoint
+		if known {
+			k = table.Checkpoint(next)
+			next++
 		}
 		switch {
 		case f.Err != nil:
-		case k == nil:
+		case !known:
 			lag.add(f, f.Size)
 		case !k.Fits(found.MaxLine):
 			lag.add(f, f.Size)
-		case sameStat(f, k.Checkpoint):
+		case sameStat(*f, k):
 		case k.Ctime == unsettled && f.Size == k.Size && f.Mtime == k.Mtime && f.Inode == k.Inode:
 			lag.Young++
 		case f.Size < k.Size:
 			lag.add(f, f.Size)
 		default:
-			lag.add(f, max(0, f.Size-k.Checkpoint.Offset))
+			lag.add(f, max(0, f.Size-k.Offset))
 		}
 	}
-	for i := range summaries {
-		lag.gone(summaries[i].Path, found)
+	for ; next < table.Len(); next++ {
+		lag.gone(table.Path(next), found)
 	}
 	return lag
 }

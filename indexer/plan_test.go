@@ -15,6 +15,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/pi"
+	"pigrep/index/record"
 	"pigrep/indexer"
 	"pigrep/internal/session"
 )
@@ -189,12 +190,21 @@ func TestUnreadableDirectoryLosesNothing(t *testing.T) {
 	if got["/r/closed/a.jsonl"] != indexer.Unreadable || got["/r/open/b.jsonl"] != indexer.Gone {
 		t.Errorf("plan = %v", got)
 	}
-	if lag := indexer.Behind(found, known); lag.Files != 1 {
+	if lag := indexer.Behind(found, known.Table()); lag.Files != 1 {
 		t.Errorf("%d files look changed, want the one that is gone", lag.Files)
 	}
 }
 
 type fakeIndex []session.Summary
+
+func (f fakeIndex) Table() *record.Table {
+	var put []*session.Summary
+	for i := range f {
+		f[i].File = uint32(i + 1)
+		put = append(put, &f[i])
+	}
+	return new(record.Table).With(put, func(uint32) bool { return false }, 0)
+}
 
 func (f fakeIndex) Summaries() []session.Summary                     { return f }
 func (f fakeIndex) RecordToContinue(uint32) (*session.Record, error) { return nil, os.ErrNotExist }

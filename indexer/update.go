@@ -319,11 +319,11 @@ func (r *Result) noteUnusable() {
 // too long. An answer from it is not complete.
 func TooLong(r *index.Reader, maxLine int64) []FileError {
 	var list []FileError
-	for _, s := range r.Summaries() {
-		if !s.LeavesOut() {
+	for i := range r.Table().Len() {
+		if c := r.Table().Checkpoint(i); !c.LeavesOut() {
 			continue
 		}
-		if rec, err := r.Record(s.File); err == nil && rec != nil { // else checks report it
+		if rec, err := r.Record(r.Table().File(i)); err == nil && rec != nil { // else checks report it
 			list = append(list, TooLongIn(rec, maxLine)...)
 		}
 	}
@@ -365,7 +365,7 @@ func (r *Result) setReader(reader *index.Reader) {
 		r.Reader.Close()
 	}
 	r.Reader, r.Crowded = reader, reader.Crowded()
-	r.Lag = Behind(r.Found, reader.Summaries())
+	r.Lag = Behind(r.Found, reader.Table())
 }
 
 // target is what an update adds to: an index.Writer, or memory.

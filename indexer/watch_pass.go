@@ -234,11 +234,8 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 	switch {
 	case err == nil:
 		defer reader.Close()
-		w.keeper.generation, w.skipped = reader.Generation(), 0
-		for _, s := range reader.Summaries() {
-			w.skipped += s.Skipped
-		}
-		return Behind(w.found, reader.Summaries()) != (Lag{}), nil
+		w.keeper.generation, w.skipped = reader.Generation(), reader.Table().Skipped
+		return Behind(w.found, reader.Table()) != (Lag{}), nil
 	case errors.Is(err, index.ErrNoIndex), rebuildable(err):
 		return true, nil
 	}
@@ -248,8 +245,13 @@ func (w *watcher) needed(changed, verify bool) (bool, error) {
 // planFiles plans the steps for these files only.
 func planFiles(files []File, maxLine int64, ix *index.Writer) []Step {
 	steps := make([]Step, len(files))
+	table := ix.Table()
 	for i, f := range files {
-		steps[i] = Step{File: f, Known: ix.Summary(f.Path)}
+		steps[i] = Step{File: f}
+		if at, ok := table.Find(f.Path); ok {
+			known := table.Summary(at)
+			steps[i].Known = &known
+		}
 		steps[i].decide(ix, maxLine, false)
 	}
 	return steps
@@ -274,7 +276,7 @@ func (w *watcher) index(ctx context.Context, r *Result, steps func(*index.Writer
 	if err != nil {
 		return err
 	}
-	w.skipped = w.keeper.writer.Skipped()
+	w.skipped = w.keeper.writer.Table().Skipped
 	w.report(r, done)
 	if r.BytesRead > DefaultBatch {
 		// After a large build, a process that sleeps for hours should not keep

@@ -262,7 +262,7 @@ func (r *running) current() {
 			return false
 		}
 		defer reader.Close()
-		return Behind(Discover(r.o.Adapter, r.o.Roots), reader.Summaries()).Files == 0
+		return Behind(Discover(r.o.Adapter, r.o.Roots), reader.Table()).Files == 0
 	})
 }
 

@@ -275,9 +275,5 @@ func resume(s *session.Summary, how ResumeFunc) *Resume {
 
 // StateOf returns which state of the index a reader has.
 func StateOf(r *index.Reader) IndexState {
-	s := IndexState{Generation: r.Generation(), Files: len(r.Summaries())}
-	for i := range r.Summaries() {
-		s.SkippedLines += r.Summaries()[i].Skipped
-	}
-	return s
+	return IndexState{Generation: r.Generation(), Files: r.Table().Len(), SkippedLines: r.Table().Skipped}
 }

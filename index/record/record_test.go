@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
@@ -98,36 +101,65 @@ func TestRecordRoundTrip(t *testing.T) {
 }
 
 func anyTable(rnd *rand.Rand, n int) *Table {
-	t := &Table{Next: rnd.Uint32()}
+	var list []*session.Summary
 	for range n {
-		s := anyRecord(rnd).Summary
-		t.Rows = append(t.Rows, Row{s, appendSummary(nil, &s)})
+		list = append(list, &anyRecord(rnd).Summary)
 	}
-	return t
+	return new(Table).With(list, func(uint32) bool { return false }, rnd.Uint32())
 }
 
 func TestTableRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for n := range 20 {
-		want := anyTable(rnd, n)
-		b := want.Encode()
-		got, err := DecodeTable(b)
+		var want []*session.Summary
+		keep := func(uint32) bool { return false }
+		for i := range n {
+			s := anyRecord(rnd).Summary
+			s.File, s.Path = uint32(i+1), fmt.Sprintf("%04d%s", rnd.IntN(1e4), s.Path)
+			want = append(want, &s)
+		}
+		// Some are replaced, and some deleted.
+		first := new(Table).With(want, keep, 7)
+		for i := range want {
+			if i%3 == 0 {
+				s := anyRecord(rnd).Summary
+				s.File, s.Path = want[i].File, want[i].Path
+				want[i] = &s
+			}
+		}
+		gone := func(file uint32) bool { return file%4 == 1 }
+		second := first.With(want, gone, 0)
+		if second.Next != max(7, uint32(n+1)) {
+			t.Fatalf("Next is %d with %d files", second.Next, n)
+		}
+		slices.SortFunc(want, func(a, b *session.Summary) int { return strings.Compare(a.Path, b.Path) })
+		got, err := OpenTable(second.AppendTo(nil))
 		if err != nil {
-			t.Fatalf("DecodeTable: %v", err)
+			t.Fatalf("OpenTable: %v", err)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Table{}, Row{}), cmp.Transformer("empty", func(r []Row) []Row {
-			return append([]Row{}, r...)
-		})); diff != "" {
-			t.Fatalf("DecodeTable: %s", diff)
+		var list []session.Summary
+		sums := &Table{Next: second.Next}
+		for _, s := range want {
+			list = append(list, *s)
+			sums.Documents, sums.Tokens, sums.Skipped = sums.Documents+s.Documents, sums.Tokens+s.Tokens, sums.Skipped+s.Skipped
 		}
-		list, _, err := DecodeSummaries(b)
-		if err != nil || len(list) != n {
-			t.Fatalf("DecodeSummaries: %d, %v, want %d", len(list), err, n)
+		if diff := cmp.Diff(list, got.Summaries(), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("Summaries: %s", diff)
+		}
+		if got.Documents != sums.Documents || got.Tokens != sums.Tokens || got.Skipped != sums.Skipped || got.Next != sums.Next || got.Len() != n {
+			t.Fatalf("sums: %+v, want %+v", got, sums)
 		}
 		for i := range list {
-			if diff := cmp.Diff(want.Rows[i].Summary, list[i]); diff != "" {
-				t.Fatalf("DecodeSummaries[%d]: %s", i, diff)
+			if diff := cmp.Diff(list[i], got.Summary(i)); diff != "" {
+				t.Fatalf("Summary(%d): %s", i, diff)
 			}
+			s := &list[i]
+			if at, ok := got.Find(s.Path); !ok || at != i || got.Path(i) != s.Path || got.File(i) != s.File || got.Checkpoint(i) != s.Checkpoint {
+				t.Fatalf("row %d is not as its summary", i)
+			}
+		}
+		if _, ok := got.Find("nowhere"); ok {
+			t.Fatal("Find finds what is not there")
 		}
 	}
 }
@@ -135,30 +167,25 @@ func TestTableRoundTrip(t *testing.T) {
 // Bytes that are not as they were written are noticed, whatever they are.
 func TestDamagedEncodings(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
-	tab, rec := anyTable(rnd, 3).Encode(), Encode(anyRecord(rnd), anyRecord(rnd))
+	rec := Encode(anyRecord(rnd), anyRecord(rnd))
 	check := func(what string, b []byte) {
 		t.Helper()
-		if _, _, err := DecodeSummaries(b); !errors.Is(err, format.ErrDamaged) {
-			t.Fatalf("DecodeSummaries of %s: %v, want ErrDamaged", what, err)
-		}
 		if _, err := Decode(b, false); !errors.Is(err, format.ErrDamaged) {
 			t.Fatalf("Decode of %s: %v, want ErrDamaged", what, err)
 		}
 	}
-	for _, b := range [][]byte{tab, rec} {
-		for n := range len(b) {
-			check(fmt.Sprintf("the first %d bytes", n), b[:n])
-			damaged := bytes.Clone(b)
-			damaged[n] ^= 1 << rnd.IntN(8)
-			check(fmt.Sprintf("byte %d flipped", n), damaged)
-		}
+	for n := range len(rec) {
+		check(fmt.Sprintf("the first %d bytes", n), rec[:n])
+		damaged := bytes.Clone(rec)
+		damaged[n] ^= 1 << rnd.IntN(8)
+		check(fmt.Sprintf("byte %d flipped", n), damaged)
 	}
 }
 
 func TestOtherVersion(t *testing.T) {
 	other := format.Seal(format.AppendUint(nil, format.SchemaVersion+1))
-	if _, _, err := DecodeSummaries(other); !errors.Is(err, format.ErrVersion) {
-		t.Errorf("DecodeSummaries: %v, want ErrVersion", err)
+	if _, err := OpenTable(other); !errors.Is(err, format.ErrVersion) {
+		t.Errorf("OpenTable: %v, want ErrVersion", err)
 	}
 	if _, err := Decode(other, true); !errors.Is(err, format.ErrVersion) {
 		t.Errorf("Decode: %v, want ErrVersion", err)
@@ -170,20 +197,14 @@ func TestOtherVersion(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	strip := func(b []byte) []byte { return b[:len(b)-len(format.Seal(nil))] }
-	f.Add(strip(anyTable(rnd, 2).Encode()))
+	f.Add(anyTable(rnd, 2).AppendTo(nil))
 	f.Add(strip(Encode(anyRecord(rnd), nil)))
 	f.Add(strip(Encode(anyRecord(rnd), anyRecord(rnd))))
 	f.Add(format.AppendUint([]byte{format.SchemaVersion}, 1<<62))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		b := format.Seal(bytes.Clone(body))
-		if tab, err := DecodeTable(b); err == nil {
-			if again, err := DecodeTable(tab.Encode()); err != nil {
-				t.Errorf("DecodeTable of what encode made: %v", err)
-			} else if len(again.Rows) != len(tab.Rows) {
-				t.Errorf("%d rows, again %d", len(tab.Rows), len(again.Rows))
-			}
-		} else if !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {
-			t.Errorf("DecodeTable: %v", err)
+		if err := readTable(body); err != nil && !errors.Is(err, format.ErrDamaged) && !errors.Is(err, format.ErrVersion) {
+			t.Errorf("OpenTable: %v", err)
 		}
 		if rec, err := Decode(b, true); err == nil {
 			again, err := Decode(Encode(rec, nil), true)
@@ -198,9 +219,25 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// readTable reads everything in a table.
+func readTable(b []byte) (err error) {
+	defer format.Contain("read a table", &err)()
+	t, err := OpenTable(b)
+	if err != nil {
+		return err
+	}
+	for i := range t.Len() {
+		t.Summary(i)
+	}
+	if again, err := OpenTable(t.With(nil, func(uint32) bool { return false }, 0).AppendTo(nil)); err != nil || again.Len() != t.Len() {
+		return fmt.Errorf("what With made: %v", err)
+	}
+	return nil
+}
+
 // realisticTable is a table as of n sessions of people.
 func realisticTable(n int) []byte {
-	t := &Table{Next: uint32(n + 1)}
+	var list []*session.Summary
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	prompt := string(bytes.Repeat([]byte("please fix it "), 17))
 	for i := range n {
@@ -212,17 +249,18 @@ func realisticTable(n int) []byte {
 			Header: session.Header{ID: fmt.Sprintf("01a1f7de-0000-7000-8000-%012x", i), CWD: "/home/user/src/app", Version: 3, Timestamp: at},
 			Name:   "a name", FirstPrompt: prompt, Subject: "a subject", LastMessage: at, Oldest: at, Newest: at, Messages: 50, Entries: 60, Documents: 100, Tokens: 12345,
 		}
-		t.Rows = append(t.Rows, Row{s, appendSummary(nil, &s)})
+		list = append(list, &s)
 	}
-	return t.Encode()
+	return new(Table).With(list, func(uint32) bool { return false }, 0).AppendTo(nil)
 }
 
-func BenchmarkDecodeSummaries(b *testing.B) {
+func BenchmarkSummaries(b *testing.B) {
 	blob := realisticTable(10_000)
 	b.SetBytes(int64(len(blob)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := DecodeSummaries(blob); err != nil {
+		t, err := OpenTable(blob)
+		if err != nil || len(t.Summaries()) != 10_000 {
 			b.Fatal(err)
 		}
 	}

@@ -10,26 +10,26 @@ import (
 // decoder adds the encodings of this package to the primitives.
 type decoder struct{ format.Decoder }
 
-// minSummaryLen is the least length of an encoded summary: every field takes one
-// byte, or 8.
-const minSummaryLen = 54
-
 func appendSummary(b []byte, s *session.Summary) []byte {
 	b = format.AppendUint(b, uint64(s.File))
 	b = format.AppendString(b, s.Path)
 
 	c := &s.Checkpoint
 	b = format.AppendInt(b, c.Offset)
-	b = format.AppendInt(b, int64(c.Lines))
 	b = format.AppendInt(b, c.Size)
 	b = format.AppendFixed(b, uint64(c.Mtime))
 	b = format.AppendFixed(b, uint64(c.Ctime))
 	b = format.AppendUint(b, c.Inode)
+	b = format.AppendInt(b, int64(c.Lines))
 	b = format.AppendInt(b, c.TailBytes)
 	b = format.AppendInt(b, c.Within)
 	b = format.AppendInt(b, c.LongestLine)
 	b = format.AppendInt(b, c.ShortestLeft)
+	return appendRest(b, s)
+}
 
+// appendRest appends what the stamp of a table does not have.
+func appendRest(b []byte, s *session.Summary) []byte {
 	h := &s.Header
 	b = format.AppendString(b, h.ID)
 	b = format.AppendString(b, h.CWD)
@@ -61,16 +61,19 @@ func (d *decoder) summary(s *session.Summary) {
 
 	c := &s.Checkpoint
 	c.Offset = d.Int()
-	c.Lines = int(d.Int())
 	c.Size = d.Int()
 	c.Mtime = int64(d.Fixed())
 	c.Ctime = int64(d.Fixed())
 	c.Inode = d.Uint()
+	c.Lines = int(d.Int())
 	c.TailBytes = d.Int()
 	c.Within = d.Int()
 	c.LongestLine = d.Int()
 	c.ShortestLeft = d.Int()
+	d.rest(s)
+}
 
+func (d *decoder) rest(s *session.Summary) {
 	h := &s.Header
 	h.ID = d.String()
 	h.CWD = d.String()

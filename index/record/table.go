@@ -2,160 +2,218 @@ package record
 
 import (
 	"cmp"
-	"iter"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"pigrep/index/format"
 	"pigrep/internal/session"
 )
 
 // A Table is what is known of all files without reading their records. It is
-// immutable. Its encoding:
+// immutable. It is read where it lies, row by row, because most commands need little of
+// it. Its encoding:
 //
-//	uint  SchemaVersion
-//	uint  Next
-//	uint  number of summaries
-//	      that many summaries, ordered by path
+//	uint   SchemaVersion
+//	uint   Next
+//	uint   number of rows, ordered by path, then file
+//	uint   Documents, uint Tokens, uint Skipped
+//	stamp  of each row, of 96 bytes: the end of its text, its file number and the length
+//	       of its path, and the checkpoint
+//	text   of each row: the path and the rest of the summary
 type Table struct {
 	Next uint32 // the number of the next new file
-	Rows []Row  // ordered by path, then file
+
+	// Sums over all files, as in session.Summary.
+	Documents int
+	Tokens    uint64
+	Skipped   int
+
+	rows   int
+	stamps string
+	texts  string
 }
 
-// A Row is a summary with its encoding, which is kept so that a commit encodes
-// only the summaries that it changes.
-type Row struct {
-	session.Summary
-	encoded []byte
+// A stamp is a sequence of little-endian numbers.
+const (
+	stampEnd   = 0  // of the text, from the beginning of all texts; 8 bytes each unless said
+	stampFile  = 8  // 4 bytes
+	stampPath  = 12 // 4 bytes
+	stampPoint = 16 // the checkpoint, in the order of appendStamp
+	stampLen   = 96
+)
+
+// Len returns the number of files.
+func (t *Table) Len() int {
+	if t == nil {
+		return 0
+	}
+	return t.rows
+}
+
+func (t *Table) number(i, field int) uint64 {
+	s := t.stamps[i*stampLen+field:]
+	return binary.LittleEndian.Uint64(unsafe.Slice(unsafe.StringData(s[:8]), 8))
+}
+
+// File returns the number of file i.
+func (t *Table) File(i int) uint32 { return uint32(t.number(i, stampFile)) }
+
+// Path returns the path of file i. It shares the memory of the table.
+func (t *Table) Path(i int) string {
+	at := t.start(i)
+	return t.texts[at : at+t.number(i, stampFile)>>32]
+}
+
+// Checkpoint returns the checkpoint of file i.
+func (t *Table) Checkpoint(i int) session.Checkpoint {
+	at := func(k int) int64 { return int64(t.number(i, stampPoint+8*k)) }
+	return session.Checkpoint{
+		Offset: at(0), Lines: int(at(1)), Within: at(2), Size: at(3), Mtime: at(4), Ctime: at(5), Inode: uint64(at(6)),
+		TailBytes: at(7), LongestLine: at(8), ShortestLeft: at(9),
+	}
+}
+
+func (t *Table) start(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return t.number(i-1, stampEnd)
+}
+
+// Summary returns the summary of file i, which shares no memory with the table. It panics
+// with ErrDamaged if it cannot be decoded; the checksum of the table was right then.
+func (t *Table) Summary(i int) session.Summary {
+	var s session.Summary
+	t.decode(i, strings.Clone(t.texts[t.start(i):t.number(i, stampEnd)]), &s)
+	return s
+}
+
+// Summaries is Summary for all files.
+func (t *Table) Summaries() []session.Summary {
+	texts := strings.Clone(t.texts)
+	list := make([]session.Summary, t.rows)
+	for i := range list {
+		t.decode(i, texts[t.start(i):t.number(i, stampEnd)], &list[i])
+	}
+	return list
+}
+
+func (t *Table) decode(i int, text string, s *session.Summary) {
+	s.File, s.Checkpoint = t.File(i), t.Checkpoint(i)
+	path := int(t.number(i, stampFile) >> 32)
+	s.Path = text[:path]
+	d := decoder{format.NewDecoder(text[path:])}
+	d.rest(s)
+	if !d.Done() {
+		panic(errTable)
+	}
+}
+
+// Find returns the file at the path; ok is false if there is none.
+func (t *Table) Find(path string) (i int, ok bool) {
+	low, high := 0, t.Len()
+	for low < high {
+		if middle := int(uint(low+high) / 2); t.Path(middle) < path {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < t.Len() && t.Path(low) == path
 }
 
 // With returns the table with these summaries in place of those of the same
 // files, and without deleted files. Its Next is larger than every file
 // number, and at least next.
 func (t *Table) With(put []*session.Summary, deleted func(file uint32) bool, next uint32) *Table {
-	n := &Table{Next: max(next, t.Next)}
+	n := &Table{Next: max(next, t.Next), Documents: t.Documents, Tokens: t.Tokens, Skipped: t.Skipped}
+	put = slices.Clone(put)
+	slices.SortFunc(put, func(a, b *session.Summary) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.File, b.File))
+	})
 	replaced := make(map[uint32]bool, len(put))
-	added := make([]Row, 0, len(put))
 	for _, s := range put {
 		n.Next = max(n.Next, s.File+1)
+		n.Documents, n.Tokens, n.Skipped = n.Documents+s.Documents, n.Tokens+s.Tokens, n.Skipped+s.Skipped
 		replaced[s.File] = true
-		added = append(added, Row{*s, appendSummary(nil, s)})
 	}
-	slices.SortFunc(added, compareRows)
-	n.Rows = make([]Row, 0, len(t.Rows)+len(added))
-	for _, old := range t.Rows {
-		if replaced[old.File] || deleted(old.File) {
+	stamps := make([]byte, 0, len(t.stamps)+stampLen*len(put))
+	texts := make([]byte, 0, len(t.texts)+1024*len(put))
+	add := func(s *session.Summary) {
+		texts = appendRest(append(texts, s.Path...), s)
+		stamps = appendStamp(stamps, s, len(texts))
+	}
+	for i := range t.Len() {
+		if replaced[t.File(i)] || deleted(t.File(i)) {
+			old := t.Summary(i)
+			n.Documents, n.Tokens, n.Skipped = n.Documents-old.Documents, n.Tokens-old.Tokens, n.Skipped-old.Skipped
 			continue
 		}
-		for len(added) > 0 && compareRows(added[0], old) < 0 {
-			n.Rows = append(n.Rows, added[0])
-			added = added[1:]
+		for len(put) > 0 && cmp.Or(strings.Compare(put[0].Path, t.Path(i)), cmp.Compare(put[0].File, t.File(i))) < 0 {
+			add(put[0])
+			put = put[1:]
 		}
-		n.Rows = append(n.Rows, old)
+		texts = append(texts, t.texts[t.start(i):t.number(i, stampEnd)]...)
+		stamps = binary.LittleEndian.AppendUint64(stamps, uint64(len(texts)))
+		stamps = append(stamps, t.stamps[i*stampLen+stampFile:(i+1)*stampLen]...)
 	}
-	n.Rows = append(n.Rows, added...)
+	for _, s := range put {
+		add(s)
+	}
+	n.rows, n.stamps, n.texts = len(stamps)/stampLen, unsafe.String(unsafe.SliceData(stamps), len(stamps)), unsafe.String(unsafe.SliceData(texts), len(texts))
 	return n
 }
 
-func compareRows(a, b Row) int {
-	if c := strings.Compare(a.Path, b.Path); c != 0 {
-		return c
+func appendStamp(b []byte, s *session.Summary, end int) []byte {
+	le := binary.LittleEndian
+	b = le.AppendUint64(b, uint64(end))
+	b = le.AppendUint32(b, s.File)
+	b = le.AppendUint32(b, uint32(len(s.Path)))
+	c := &s.Checkpoint
+	for _, v := range [...]int64{c.Offset, int64(c.Lines), c.Within, c.Size, c.Mtime, c.Ctime, int64(c.Inode), c.TailBytes, c.LongestLine, c.ShortestLeft} {
+		b = le.AppendUint64(b, uint64(v))
 	}
-	return cmp.Compare(a.File, b.File)
+	return b
 }
 
-// Summaries visits the summaries in order.
-func (t *Table) Summaries() iter.Seq[*session.Summary] {
-	return func(yield func(*session.Summary) bool) {
-		for i := range t.Rows {
-			if !yield(&t.Rows[i].Summary) {
-				return
-			}
+// AppendTo appends the bytes of the table.
+func (t *Table) AppendTo(b []byte) []byte {
+	b = slices.Grow(b, 64+len(t.stamps)+len(t.texts))
+	for _, v := range [...]uint64{format.SchemaVersion, uint64(t.Next), uint64(t.rows), uint64(t.Documents), t.Tokens, uint64(t.Skipped)} {
+		b = format.AppendUint(b, v)
+	}
+	return append(append(b, t.stamps...), t.texts...)
+}
+
+// OpenTable returns the table with these bytes, whose checksum the caller must have
+// compared. The table shares their memory.
+func OpenTable(b []byte) (*Table, error) {
+	d := format.NewDecoder(unsafe.String(unsafe.SliceData(b), len(b)))
+	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
+		return nil, format.OtherVersion(v)
+	}
+	next := d.Uint()
+	rows, documents, tokens, skipped := d.Uint(), d.Uint(), d.Uint(), d.Uint()
+	if d.Failed() || next > math.MaxUint32 || rows > uint64(d.Left()/stampLen) || documents > math.MaxInt || skipped > math.MaxInt {
+		return nil, errTable
+	}
+	t := &Table{Next: uint32(next), Documents: int(documents), Tokens: tokens, Skipped: int(skipped), rows: int(rows)}
+	t.stamps = d.Bytes(t.rows * stampLen)
+	t.texts = d.Bytes(d.Left())
+	end := uint64(0)
+	for i := range t.rows {
+		start := end
+		if end = t.number(i, stampEnd); end < start || end-start < t.number(i, stampFile)>>32 || end > uint64(len(t.texts)) {
+			return nil, errTable
 		}
 	}
-}
-
-// Find returns the summary of the file at the path, nil when there is none.
-func (t *Table) Find(path string) *session.Summary {
-	i, ok := slices.BinarySearchFunc(t.Rows, path, func(r Row, path string) int {
-		return strings.Compare(r.Path, path)
-	})
-	if !ok {
-		return nil
-	}
-	s := t.Rows[i].Summary
-	return &s
-}
-
-// Encode returns the bytes of the table.
-func (t *Table) Encode() []byte {
-	n := 64
-	for i := range t.Rows {
-		n += len(t.Rows[i].encoded)
-	}
-	b := make([]byte, 0, n)
-	b = format.AppendUint(b, format.SchemaVersion)
-	b = format.AppendUint(b, uint64(t.Next))
-	b = format.AppendUint(b, uint64(len(t.Rows)))
-	for i := range t.Rows {
-		b = append(b, t.Rows[i].encoded...)
-	}
-	return format.Seal(b)
-}
-
-// DecodeTable decodes a table for a writer. The table shares the memory of b.
-func DecodeTable(b []byte) (*Table, error) {
-	next, n, d, err := decodeHead(b)
-	if err != nil {
-		return nil, err
-	}
-	t := &Table{Next: next, Rows: make([]Row, n)}
-	for i := range t.Rows {
-		start := d.Offset()
-		d.summary(&t.Rows[i].Summary)
-		t.Rows[i].encoded = b[start:d.Offset()]
-	}
-	if !d.Done() {
+	if end != uint64(len(t.texts)) {
 		return nil, errTable
 	}
 	return t, nil
-}
-
-// DecodeSummaries decodes what a reader needs of a table: the summaries, which share the
-// memory of b, and Next.
-func DecodeSummaries(b []byte) (list []session.Summary, next uint32, err error) {
-	next, n, d, err := decodeHead(b)
-	if err != nil {
-		return nil, 0, err
-	}
-	list = make([]session.Summary, n)
-	for i := range list {
-		d.summary(&list[i])
-	}
-	if !d.Done() {
-		return nil, 0, errTable
-	}
-	return list, next, nil
-}
-
-// decodeHead decodes the values before the summaries, and returns a decoder at the
-// first summary.
-func decodeHead(b []byte) (next uint32, summaries int, d *decoder, err error) {
-	s, ok := format.Unseal(b)
-	if !ok {
-		return 0, 0, nil, format.Damaged("table of summaries: wrong checksum")
-	}
-	d = &decoder{format.NewDecoder(s)}
-	if v := d.Uint(); v != format.SchemaVersion && !d.Failed() {
-		return 0, 0, nil, format.OtherVersion(v)
-	}
-	number := d.Uint()
-	summaries = d.Items(minSummaryLen)
-	if d.Failed() || number > math.MaxUint32 {
-		return 0, 0, nil, errTable
-	}
-	return uint32(number), summaries, d, nil
 }
 
 var errTable = format.Damaged("table of summaries: unreadable")

@@ -80,7 +80,7 @@ func waitCurrent(t *testing.T, what, dir, root string) {
 		found := indexer.Discover(pi.New(), []adapter.Root{{Path: root, Follow: true}})
 		r, err := index.Open(dir)
 		if err == nil {
-			lag = indexer.Behind(found, r.Summaries())
+			lag = indexer.Behind(found, r.Table())
 			r.Close()
 			if lag.Files == 0 {
 				return

@@ -59,7 +59,7 @@ func (o *grepOptions) known(ctx context.Context, a *App, p *location) (*knownFil
 	k.state = stateOf(k.reader)
 	k.state.Files = len(k.found.Files)
 	if k.reader != nil {
-		lag := indexer.Behind(k.found, k.reader.Summaries())
+		lag := indexer.Behind(k.found, k.reader.Table())
 		k.state.PendingFiles, k.state.PendingBytes = lag.Files+k.memory.Files, lag.Bytes+k.memory.Bytes
 	} else if !o.noIndex {
 		lag := indexer.Behind(k.found, nil)

@@ -120,7 +120,7 @@ func openAsIs(a *App, p *location) (*snapshot, error) {
 	}
 	found := indexer.Discover(p.agents, p.roots)
 	x := &snapshot{reader: reader, agents: p.agents, errors: append(found.Errors(), indexer.TooLong(reader, found.MaxLine)...)}
-	x.missing = indexer.Behind(found, reader.Summaries())
+	x.missing = indexer.Behind(found, reader.Table())
 	x.state.PendingFiles, x.state.PendingBytes = x.missing.Files, x.missing.Bytes
 	x.state.Complete = x.missing.Files == 0 && len(x.errors) == 0
 	if x.missing.Files > 0 {
@@ -167,13 +167,8 @@ func indexHint(err error) string {
 
 // stateOf returns the state of the reader's generation.
 func stateOf(r *index.Reader) query.IndexState {
-	var state query.IndexState
-	if r != nil {
-		state.Generation = r.Generation()
-		for _, s := range r.Summaries() {
-			state.Files++
-			state.SkippedLines += s.Skipped
-		}
+	if r == nil {
+		return query.IndexState{}
 	}
-	return state
+	return query.StateOf(r)
 }

@@ -168,7 +168,7 @@ func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 	for round := 0; ; round++ {
 		shared, openErr := x.take()
 		if shared != nil {
-			lag := indexer.Behind(found, shared.Summaries())
+			lag := indexer.Behind(found, shared.Table())
 			if lag == (indexer.Lag{}) || x.noUpdate || late || round == 2 {
 				x.mu.Lock()
 				defer x.mu.Unlock()
@@ -216,7 +216,7 @@ func (x *Index) At(number uint64) *Snapshot {
 			r.expiry.Reset(pinFor)
 		}
 		found := indexer.Discover(x.options.Adapter, x.options.Roots)
-		return x.snapshotOf(r, found, indexer.Behind(found, r.Summaries()))
+		return x.snapshotOf(r, found, indexer.Behind(found, r.Table()))
 	}
 	return nil
 }
