@@ -19,7 +19,7 @@ func newVersionCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "version",
 		Short:             "Print the version",
-		Long:              "Print the version of pigrep, the commit it was built from, and the version of the index it reads.",
+		Long:              "Print the version of pigrep, the commit it was built from, and the version of\nthe index that it reads.",
 		Example:           "pigrep version\npigrep version --json",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
