@@ -85,14 +85,18 @@ func clean(s string, spans [][2]int, oneLine bool) (string, [][2]int) {
 }
 
 // Hidden reports whether the rune is invisible and may change how the text around it
-// is shown: control characters and bidirectional marks.
+// is shown: control characters, bidirectional marks and tags.
 func Hidden(r rune) bool {
 	switch {
 	case unicode.IsControl(r):
 		return true
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
 		return true
+	case r == 0x061c || r == 0x200e || r == 0x200f: // marks of Arabic, left-to-right and right-to-left
+		return true
 	case r == 0x2028 || r == 0x2029 || r == 0xfeff:
+		return true
+	case r >= 0xfff9 && r <= 0xfffb || r >= 0xe0000 && r <= 0xe007f: // annotations, tags: text that no one sees
 		return true
 	}
 	return false

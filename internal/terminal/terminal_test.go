@@ -26,6 +26,8 @@ func TestClean(t *testing.T) {
 		{"single characters", "a\x00b\x07c\x08d\x7fe", "abcde"},
 		{"C1 as runes", "a\u009b31mb\u0085c", "ab c"},
 		{"direction", "a\u202eb\u2066c", "abc"},
+		{"direction of single characters", "a\u200fb\u200ec\u061cd", "abcd"},
+		{"tags, which no one sees", "a\U000e0041\U000e007fb\U000e0001", "ab"},
 		{"line separators", "a\u2028b", "a b"},
 		{"invalid bytes", "a\xffb\x9bc", "a\ufffdb\ufffdc"},
 		{"other scripts", "日本語 😀 é", "日本語 😀 é"},

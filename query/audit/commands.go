@@ -96,5 +96,6 @@ func Commands(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry
 		t.Rows = append(t.Rows, g.row)
 	}
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	req.mask(t)
 	return t, nil
 }

@@ -107,6 +107,7 @@ func Files(ctx context.Context, r *index.Reader, req Request, name string) (*Fil
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp.Time), cmp.Compare(a.SessionPath, b.SessionPath), cmp.Compare(b.Offset, a.Offset))
 	})
 	t.Coverage, t.Warnings, t.Index = x.coverage, x.warnings, query.StateOf(x.r)
+	req.mask(t)
 	return t, nil
 }
 

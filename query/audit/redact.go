@@ -24,4 +24,5 @@ func (r *CallRow) redact() {
 	if len(r.Result) > 0 {
 		r.Result = strings.Split(redact.Text(strings.Join(r.Result, "\n")), "\n")
 	}
+	redact.Strings(r) // the rest
 }

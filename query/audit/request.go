@@ -76,6 +76,13 @@ func (r *Request) checkRules() error {
 	return nil
 }
 
+// mask masks the answer that a pointer points to, if the request says so.
+func (r *Request) mask(answer any) {
+	if r.Redact {
+		redact.Strings(answer)
+	}
+}
+
 // shown returns a short text as it may be shown.
 func (r *Request) shown(s string) string {
 	if !r.Redact {

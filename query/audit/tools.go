@@ -158,5 +158,6 @@ func Tools(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.So
 		t.Rows = append(t.Rows, row)
 	}
 	finishing.Wait()
+	req.mask(t)
 	return t, nil
 }

@@ -277,5 +277,6 @@ func Usage(ctx context.Context, r *index.Reader, req Request) (*UsageTable, erro
 	for _, g := range sources.sorted(func(a, b *sourceGroup) int { return cmp.Compare(a.name, b.name) }) {
 		t.Sources = append(t.Sources, SourceRow{g.name, g.tokens, g.cost.rounded(), g.unpriced})
 	}
+	req.mask(t)
 	return t, nil
 }

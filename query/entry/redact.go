@@ -32,6 +32,7 @@ func (e *Entry) redact() {
 			redactCall(b.Call)
 		}
 	}
+	redact.Strings(e) // the rest
 }
 
 func redactCall(c *session.Call) {

@@ -151,7 +151,7 @@ func (f *finder) findAcross(text []byte, limit int) {
 type Line struct {
 	Number int      // from 1, within the part
 	Offset int      // of its first byte within the part
-	Text   string   // without its newline; with multiline the lines of a match, with newlines between them
+	Text   string   `redact:"-"` // without its newline; with multiline the lines of a match, with newlines between them
 	Spans  [][2]int // the matches, in bytes of Text; none in lines around a match
 	Match  bool
 	Ended  bool // a newline follows

@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
 	"pigrep/query/literal"
@@ -183,6 +184,9 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 			if w.req.Redact {
 				redactLines(text, m.Lines)
 			}
+		}
+		if w.req.Redact {
+			redact.Strings(m)
 		}
 		if err := w.queue.put(w.task, m); err != nil {
 			return err

@@ -190,6 +190,6 @@ func lastIndexSpace(line []byte, from, to int) int {
 // A Fragment is the piece of a text that is shown: one line without control
 // characters, with "… " and " …" where it was cut.
 type Fragment struct {
-	Text  string   `json:"text"`
+	Text  string   `json:"text" redact:"-"`
 	Spans [][2]int `json:"spans,omitempty"` // matches [start, end) in Text, ascending and disjoint
 }

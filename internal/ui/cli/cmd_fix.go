@@ -103,6 +103,7 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	defer x.Close()
 
 	x.report(a, &res.Index, res.Warnings)
+	o.mask(res)
 	if err := out.Print(&printer.Fix{Response: res, ShortID: sessions.ShortIDs(x.reader.Summaries())}); err != nil {
 		return err
 	}

@@ -141,6 +141,7 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 
 	x.report(a, &res.Index, res.Warnings)
 
+	o.mask(res)
 	answer := &printer.Search{
 		Query: o.query, AllWords: o.allWords, Flat: o.flat, Response: res,
 		Title: titles(x.reader.Summaries(), o.redact), ShortID: sessions.ShortIDs(x.reader.Summaries()),

@@ -92,6 +92,7 @@ func runSessions(ctx context.Context, a *App, o *sessionsOptions) error {
 	}
 	defer x.Close()
 	x.report(a, &list.Index, list.Warnings)
+	o.mask(list)
 	if o.print0 {
 		err = printer.Paths(a.out, list)
 	} else {

@@ -105,6 +105,7 @@ func runSimilar(ctx context.Context, a *App, o *similarOptions) error {
 	if t.entry >= 0 {
 		answer.EntryID = t.Record.Nodes[t.entry].ID
 	}
+	o.mask(answer)
 	if err := a.paged(&o.pagerOptions, out, func() error { return out.Print(answer) }); err != nil {
 		return err
 	}

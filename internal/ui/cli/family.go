@@ -11,9 +11,12 @@ import (
 )
 
 // facts returns the header of a conversation: the session and its relatives.
-func (t *target) facts(ctx context.Context, a *App, x *snapshot) (printer.SessionFacts, error) {
+func (t *target) facts(ctx context.Context, a *App, x *snapshot) (f printer.SessionFacts, err error) {
 	rec := t.Record
-	f := printer.SessionFacts{
+	if t.Redact {
+		defer redact.Strings(&f)
+	}
+	f = printer.SessionFacts{
 		SessionHit: query.Describe(&rec.Summary, x.agents.ResumeCommand),
 		ShortID:    t.shortID(session.Handle(rec.ID, rec.Path)), Version: rec.Version, Entries: len(rec.Nodes), Skipped: rec.Skipped,
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"pigrep/adapter"
+	"pigrep/internal/redact"
 	"pigrep/internal/terminal"
 	"pigrep/internal/timespec"
 	"pigrep/internal/ui/filters"
@@ -297,6 +298,13 @@ func filterProblem(err error) error {
 		hint = "`pigrep help " + e.Topic + "` explains them"
 	}
 	return &problem{code: codeUsage, message: e.Message(func(n filters.Name) string { return "--" + string(n) }), hint: hint}
+}
+
+// mask masks the answer that a pointer points to, if the user asked for it.
+func (o *sharedOptions) mask(answer any) {
+	if o.redact {
+		redact.Strings(answer)
+	}
 }
 
 // printer returns the printer for the flags and the terminal.

@@ -751,7 +751,7 @@ func TestSecretsAreMaskedForAgents(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter2hunter2"
 	dir := t.TempDir()
-	text := `{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}
+	text := `{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p/password=hunter2hunter2"}
 {"type":"session_info","id":"e0000000","parentId":null,"timestamp":"2026-03-01T10:00:00.000Z","name":"DB_PASSWORD=hunter2hunter2"}
 {"type":"message","id":"e0000001","parentId":"e0000000","timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"needle DB_PASSWORD=hunter2hunter2"}}
 {"type":"message","id":"e0000002","parentId":"e0000001","timestamp":"2026-03-01T10:00:02.000Z","message":{"role":"assistant","provider":"a","model":"m","usage":{"input":1,"output":1,"cost":{"total":0.1}},"content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"needle; PGPASSWORD=hunter2hunter2 psql"}}]}}

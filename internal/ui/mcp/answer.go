@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
 	"pigrep/query"
@@ -113,7 +114,7 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, names: newNamer(x.Reader)}
+	q := &question{Index: x, s: s, at: at, limit: l.limit, maxBytes: paging.MaxBytes, names: newNamer(x.Reader, !s.Reveal)}
 	if q.limit == 0 {
 		q.limit = l.rows
 	}
@@ -148,6 +149,9 @@ func pageOf[Row any](q *question, rows []Row, p rowPage[Row]) (*mcp.CallToolResu
 
 // cut returns the page with as many rows as fit.
 func (p *rowPage[Row]) cut(q *question) (*mcp.CallToolResult, error) {
+	if !q.s.Reveal {
+		redact.Strings(&p.rows)
+	}
 	next := p.next
 	if next == nil {
 		next = func(c *cursor, n int) { c.At += n }

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/internal/human"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/diff"
 	"pigrep/query"
@@ -132,6 +133,9 @@ func (s *server) openSession(x *Index, name, entryID string) (*conversation, err
 		if !c.Tree.Active(i) {
 			c.about.Abandoned++
 		}
+	}
+	if c.Redact {
+		redact.Strings(&c.about)
 	}
 	return c, nil
 }

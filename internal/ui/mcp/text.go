@@ -7,6 +7,7 @@ import (
 
 	"pigrep/index"
 	"pigrep/internal/human"
+	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/terminal"
 	"pigrep/query"
@@ -30,11 +31,12 @@ func (p place) String() string {
 type namer struct {
 	short  func(id string) string
 	shared map[string]bool // ids that several files have
+	masks  bool            // mask secrets in rows of sessions
 }
 
-func newNamer(r *index.Reader) namer {
+func newNamer(r *index.Reader, masks bool) namer {
 	list := r.Summaries()
-	n := namer{short: sessions.ShortIDs(list), shared: make(map[string]bool)}
+	n := namer{short: sessions.ShortIDs(list), shared: make(map[string]bool), masks: masks}
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		n.shared[list[i].ID] = seen[list[i].ID]
@@ -75,7 +77,11 @@ type sessionRow struct {
 const longestTitle = 64 // bytes
 
 func (n *namer) row(x *query.SessionHit) sessionRow {
-	return sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
+	r := sessionRow{n.session(x.SessionID, x.SessionPath), beginning(x.Title, longestTitle), x.CWD, minute(x.Modified), x.Messages}
+	if n.masks {
+		redact.Strings(&r)
+	}
+	return r
 }
 
 func (r *sessionRow) text() string {

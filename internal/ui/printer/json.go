@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"pigrep/internal/terminal"
@@ -237,7 +239,9 @@ func escapeHidden(data []byte) []byte {
 	}
 	escaped := make([]byte, 0, len(data)+64)
 	for _, r := range string(data) {
-		if hidden(r) {
+		if high, low := utf16.EncodeRune(r); hidden(r) && high != unicode.ReplacementChar {
+			escaped = fmt.Appendf(escaped, `\u%04x\u%04x`, high, low)
+		} else if hidden(r) {
 			escaped = fmt.Appendf(escaped, `\u%04x`, r)
 		} else {
 			escaped = utf8.AppendRune(escaped, r)
