@@ -279,7 +279,7 @@ func TestFold(t *testing.T) {
 }
 
 func TestRawEntries(t *testing.T) {
-	const hostile = "{\"text\":\"\u007f\u202e\u009b2J\xff\"}"
+	const hostile = "{\"text\":\"\u007f\u202e\U000e0041\u009b2J\xff\"}"
 	entries := func(yield func(*entry.Entry, error) bool) {
 		yield(&entry.Entry{Raw: []byte(hostile)}, nil)
 	}
@@ -288,7 +288,7 @@ func TestRawEntries(t *testing.T) {
 		want     string
 	}{
 		{false, "{}\n" + hostile + "\n"},
-		{true, "{}\n" + `{"text":"\u007f\u202e\u009b2J` + "\ufffd\"}\n"},
+		{true, "{}\n" + `{"text":"\u007f\u202e\udb40\udc41\u009b2J` + "\ufffd\"}\n"},
 	} {
 		var b bytes.Buffer
 		if err := RawEntries(&b, []byte("{}"), entries, test.terminal); err != nil {
