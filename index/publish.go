@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -34,6 +35,9 @@ func encodeCurrent(number uint64) []byte {
 func currentNumber(dir string) (uint64, error) {
 	data, err := files.ReadFile(filepath.Join(dir, currentName))
 	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := os.Stat(dir); err == nil && !info.IsDir() { // which Windows does not say
+			return 0, &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+		}
 		return 0, nil
 	}
 	if err != nil {
