@@ -111,6 +111,16 @@ func (t *topScores) add(score float32) {
 	}
 }
 
+// sessionScore returns the score of a session with these scores of its hits.
+func (t *topScores) sessionScore() (sum float64) {
+	part := 1.0
+	for _, score := range slices.Backward(t.list) {
+		sum += part * float64(score)
+		part *= share
+	}
+	return sum
+}
+
 // admits reports whether a score may be one of the highest, once the second stage has
 // changed it.
 func (t *topScores) admits(score float32) bool {

@@ -35,42 +35,57 @@ func (s *search) result() (*Result, error) {
 		}
 		return r, nil
 	}
-	most := s.opt.kept()
-	room := min(most, 2*sharesOf) // allocated up front; few sessions show more hits
-	lists := make([]*Candidate, room*len(s.files))
-	top := make([][]*Candidate, len(s.files))
-	for i := range top {
-		top[i], lists = lists[:0:room], lists[room:]
+	s.bestSessions(r)
+	return r, nil
+}
+
+// bestSessions selects the best sessions with their best hits. Hits of a session often have
+// equal scores, and putting these in order means to look them up in the index: only the
+// hits of the selected sessions are.
+func (s *search) bestSessions(r *Result) {
+	scores := make([]float32, 0, sharesOf*len(s.files))
+	best := make([]topScores, len(s.files))
+	for i := range best {
+		best[i] = topScores{scores[sharesOf*i : sharesOf*i : sharesOf*(i+1)], sharesOf}
 	}
-	var best []*Candidate
+	var bestOfAll []*Candidate
 	for c := range s.shown() {
-		best = s.insertBest(best, c, shownBest)
-		top[c.file] = s.insertBest(top[c.file], c, most)
-	}
-	for i := range s.files {
-		if len(top[i]) == 0 {
-			continue
-		}
-		x := s.session(int32(i))
-		part := 1.0
-		for _, c := range top[i][:min(sharesOf, len(top[i]))] {
-			x.Score += part * float64(c.score)
-			part *= share
-		}
-		x.Hits = top[i][:min(s.opt.PerSession, len(top[i]))]
-		x.Spare = top[i][len(x.Hits):]
+		best[c.file].add(c.score)
 		if s.opt.ShowBest {
-			for len(x.Spare) > 0 && slices.Contains(best, x.Spare[0]) {
-				x.Hits, x.Spare = append(x.Hits, x.Spare[0]), x.Spare[1:]
-			}
+			bestOfAll = s.insertBest(bestOfAll, c, shownBest)
 		}
-		r.Sessions = append(r.Sessions, x)
+	}
+	for i := range best {
+		if len(best[i].list) > 0 {
+			x := s.session(int32(i))
+			x.Score = best[i].sessionScore()
+			r.Sessions = append(r.Sessions, x)
+		}
 	}
 	slices.SortFunc(r.Sessions, func(a, b Session) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), s.files[b.File].Newest.Compare(s.files[a.File].Newest), cmp.Compare(a.File, b.File))
 	})
 	r.Sessions = r.Sessions[:min(s.opt.Limit, len(r.Sessions))]
-	return r, nil
+
+	top := make(map[int32][]*Candidate, len(r.Sessions))
+	for i := range r.Sessions {
+		top[int32(r.Sessions[i].File)] = nil
+	}
+	most := s.opt.kept()
+	for c := range s.shown() {
+		if list, ok := top[c.file]; ok {
+			top[c.file] = s.insertBest(list, c, most)
+		}
+	}
+	for i := range r.Sessions {
+		x := &r.Sessions[i]
+		list := top[int32(x.File)]
+		x.Hits = list[:min(s.opt.PerSession, len(list))]
+		x.Spare = list[len(x.Hits):]
+		for len(x.Spare) > 0 && slices.Contains(bestOfAll, x.Spare[0]) {
+			x.Hits, x.Spare = append(x.Hits, x.Spare[0]), x.Spare[1:]
+		}
+	}
 }
 
 // shown returns the hits that are not left out.
