@@ -12,15 +12,16 @@ import (
 type Duplicates struct {
 	Bits   []uint64 // by document, in words of 64; nil when nothing is known
 	Hashes []uint64 // of the marked documents, in order
+	Parts  []uint32 // their parts: ID.Part
 }
 
 // NewDuplicates returns room for so many documents, of which so many are marked.
 func NewDuplicates(documents, marked int) Duplicates {
-	return Duplicates{make([]uint64, (documents+63)/64), make([]uint64, marked)}
+	return Duplicates{make([]uint64, (documents+63)/64), make([]uint64, marked), make([]uint32, marked)}
 }
 
-// Mark marks a document, whose entry has the hash.
-func (d *Duplicates) Mark(doc uint32, hash uint64) {
+// Mark marks a document, which is this part of an entry with the hash.
+func (d *Duplicates) Mark(doc uint32, hash uint64, part int) {
 	if d.has(doc) {
 		return
 	}
@@ -30,13 +31,14 @@ func (d *Duplicates) Mark(doc uint32, hash uint64) {
 	}
 	d.Bits[doc/64] |= 1 << (doc % 64)
 	d.Hashes = slices.Insert(d.Hashes, before, hash)
+	d.Parts = slices.Insert(d.Parts, before, uint32(part))
 }
 
 func (d *Duplicates) has(doc uint32) bool { return d.Bits[doc/64]>>(doc%64)&1 != 0 }
 
 // visit visits documents, whose numbers ascend, if all of them are marked, and
 // reports whether they are.
-func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64)) bool {
+func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
 	if d.Bits == nil {
 		return false
 	}
@@ -50,7 +52,8 @@ func (d *Duplicates) visit(docs []uint32, visit func(doc uint32, hash uint64)) b
 		for ; word < doc/64; word++ {
 			before += bits.OnesCount64(d.Bits[word])
 		}
-		visit(doc, d.Hashes[before+bits.OnesCount64(d.Bits[word]&(1<<(doc%64)-1))])
+		at := before + bits.OnesCount64(d.Bits[word]&(1<<(doc%64)-1))
+		visit(doc, d.Hashes[at], int(d.Parts[at]))
 	}
 	return true
 }
@@ -65,13 +68,22 @@ func (s *Segment) PossibleDuplicates() []uint64 {
 	return s.duplicates().Bits
 }
 
+// KnownDuplicates visits documents, whose numbers ascend, with the hash of their entry and
+// their part, if all of them are among the possible duplicates that are known, and reports
+// whether they are. It reads nothing of the segment.
+func (s *Segment) KnownDuplicates(docs []uint32, visit func(doc uint32, hash uint64, part int)) bool {
+	if s.duplicates == nil {
+		return false
+	}
+	d := s.duplicates()
+	return d.visit(docs, visit)
+}
+
 // EntryHashes visits those of the documents, whose numbers ascend, that have a hash
 // of their entry.
 func (s *Segment) EntryHashes(docs []uint32, visit func(doc uint32, hash uint64)) (err error) {
-	if s.duplicates != nil {
-		if d := s.duplicates(); d.visit(docs, visit) {
-			return nil
-		}
+	if s.KnownDuplicates(docs, func(doc uint32, hash uint64, _ int) { visit(doc, hash) }) {
+		return nil
 	}
 	var visiting bool
 	defer format.ContainUnless(&visiting, "read which entries are copies", &err)()

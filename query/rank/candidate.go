@@ -10,7 +10,7 @@ type Candidate struct {
 	copy    uint64 // session.Entry.Copy of its entry; 0 until it is read, and for none
 
 	offset int64 // of its entry; set by resolve
-	part   int32 // in its entry; set by resolve
+	part   int32 // in its entry; set by resolve, and by readDuplicates
 
 	segment int32
 	file    int32 // index in snapshot.files

@@ -31,8 +31,10 @@ func (l candidates) joinDuplicates(s *snapshot) map[*Candidate][]*Candidate {
 			continue
 		}
 		slices.SortFunc(same, func(a, b *Candidate) int {
-			x, y := s.resolve(a), s.resolve(b)
-			return cmp.Or(cmp.Compare(x.part, y.part), s.compareHeaders(x.file, y.file), cmp.Compare(x.offset, y.offset))
+			if d := cmp.Or(cmp.Compare(a.part, b.part), s.compareHeaders(a.file, b.file)); d != 0 {
+				return d
+			}
+			return cmp.Compare(s.resolve(a).offset, s.resolve(b).offset)
 		})
 		lead := same[0]
 		for _, c := range same[1:] {
@@ -52,8 +54,8 @@ func (s *snapshot) compareHeaders(i, j int32) int {
 	return cmp.Or(session.CompareHeaders(&s.files[i].Header, &s.files[j].Header), cmp.Compare(i, j))
 }
 
-// readDuplicates loads the hash that duplicates share, and the position, of each
-// candidate of a segment that may be a duplicate.
+// readDuplicates loads the hash that duplicates share, and the part, of each candidate of
+// a segment that may be a duplicate.
 func (seg *segmentState) readDuplicates() error {
 	var docs []uint32
 	for _, chunk := range seg.found {
@@ -64,19 +66,26 @@ func (seg *segmentState) readDuplicates() error {
 			}
 		}
 		at := 0
-		err := seg.EntryHashes(docs, func(doc uint32, copy uint64) {
+		candidate := func(doc uint32) *Candidate {
 			for chunk[at].doc != doc {
 				at++
 			}
-			chunk[at].copy = copy
+			return &chunk[at]
+		}
+		known := seg.KnownDuplicates(docs, func(doc uint32, hash uint64, part int) {
+			c := candidate(doc)
+			c.copy, c.part = hash, int32(part)
+		})
+		if known {
+			continue
+		}
+		err := seg.EntryHashes(docs, func(doc uint32, hash uint64) {
+			c := candidate(doc)
+			c.copy = hash
+			seg.resolve(c)
 		})
 		if err != nil {
 			return err
-		}
-		for k := range chunk {
-			if chunk[k].copy != 0 {
-				seg.resolve(&chunk[k])
-			}
 		}
 	}
 	return nil

@@ -43,48 +43,56 @@ func (s *search) result() (*Result, error) {
 // equal scores, and putting these in order means to look them up in the index: only the
 // hits of the selected sessions are.
 func (s *search) bestSessions(r *Result) {
-	scores := make([]float32, 0, sharesOf*len(s.files))
+	scores := make([]float32, sharesOf*len(s.files))
 	best := make([]topScores, len(s.files))
 	for i := range best {
 		best[i] = topScores{scores[sharesOf*i : sharesOf*i : sharesOf*(i+1)], sharesOf}
 	}
-	var bestOfAll []*Candidate
 	for c := range s.shown() {
 		best[c.file].add(c.score)
+	}
+	type scored struct {
+		score float64
+		file  int32
+	}
+	var list []scored
+	for i := range best {
+		if len(best[i].list) > 0 {
+			list = append(list, scored{best[i].sessionScore(), int32(i)})
+		}
+	}
+	slices.SortFunc(list, func(a, b scored) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return cmp.Or(s.files[b.file].Newest.Compare(s.files[a.file].Newest), cmp.Compare(a.file, b.file))
+	})
+	list = list[:min(s.opt.Limit, len(list))]
+
+	top := make(map[int32][]*Candidate, len(list))
+	for _, x := range list {
+		top[x.file] = nil
+	}
+	var bestOfAll []*Candidate
+	most := s.opt.kept()
+	for c := range s.shown() {
 		if s.opt.ShowBest {
 			bestOfAll = s.insertBest(bestOfAll, c, shownBest)
 		}
-	}
-	for i := range best {
-		if len(best[i].list) > 0 {
-			x := s.session(int32(i))
-			x.Score = best[i].sessionScore()
-			r.Sessions = append(r.Sessions, x)
+		if hits, ok := top[c.file]; ok {
+			top[c.file] = s.insertBest(hits, c, most)
 		}
 	}
-	slices.SortFunc(r.Sessions, func(a, b Session) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), s.files[b.File].Newest.Compare(s.files[a.File].Newest), cmp.Compare(a.File, b.File))
-	})
-	r.Sessions = r.Sessions[:min(s.opt.Limit, len(r.Sessions))]
-
-	top := make(map[int32][]*Candidate, len(r.Sessions))
-	for i := range r.Sessions {
-		top[int32(r.Sessions[i].File)] = nil
-	}
-	most := s.opt.kept()
-	for c := range s.shown() {
-		if list, ok := top[c.file]; ok {
-			top[c.file] = s.insertBest(list, c, most)
-		}
-	}
-	for i := range r.Sessions {
-		x := &r.Sessions[i]
-		list := top[int32(x.File)]
-		x.Hits = list[:min(s.opt.PerSession, len(list))]
-		x.Spare = list[len(x.Hits):]
+	for _, scored := range list {
+		x := s.session(scored.file)
+		x.Score = scored.score
+		hits := top[scored.file]
+		x.Hits = hits[:min(s.opt.PerSession, len(hits))]
+		x.Spare = hits[len(x.Hits):]
 		for len(x.Spare) > 0 && slices.Contains(bestOfAll, x.Spare[0]) {
 			x.Hits, x.Spare = append(x.Hits, x.Spare[0]), x.Spare[1:]
 		}
+		r.Sessions = append(r.Sessions, x)
 	}
 }
 
