@@ -107,6 +107,11 @@ func TestPossibleDuplicates(t *testing.T) {
 					t.Errorf("document %d has %x among those that may be copies, %x among all", doc, hash, all[doc])
 				}
 			})
+			s.KnownDuplicates(may, func(doc uint32, _ uint64, part int) {
+				if id, err := s.ID(doc); err != nil || id.Part != part {
+					t.Errorf("document %d is known as part %d, want %d: %v", doc, part, id.Part, err)
+				}
+			})
 			if err != nil || visited != len(may) {
 				t.Errorf("%d of %d documents that may be copies visited: %v", visited, len(may), err)
 			}
@@ -125,7 +130,7 @@ func TestPossibleDuplicates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgcopie2"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 25)} {
+	for _, damage := range [][]byte{nil, data[:len(data)-1], append([]byte("pgcopie3"), make([]byte, len(data)-8)...), flip(data, len(data)/2), flip(data, 25)} {
 		if err := os.WriteFile(path, damage, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -41,18 +41,19 @@ import (
 //	for each container: 2 bytes lower bits of each document, or above 4,096 of them
 //	         8,192 bytes, a bit for each possible document
 //
-// If the documents are side by side, as those of a session are, the containers are of
-// runs, so that the files of all documents can be read from a few pages:
+// If the documents are side by side, as those of a session are, the bitmap has a run in
+// place of a list of them, so that the files of all documents can be read from a few pages:
 //
 //	2 bytes  12347
 //	2 bytes  number of containers - 1
 //	         a bit for each container, set when it is of runs
 //	for each container: 2 bytes upper bits, 2 bytes number of documents - 1
 //	for each of four containers or more: 4 bytes where it starts in the bitmap
-//	for each container: 2 bytes number of runs, and for each of them
+//	for each container of runs: 2 bytes number of runs, and for each of them
 //	         2 bytes lower bits of the first document, 2 bytes number of documents - 1
 //
-// Bitmaps that the engine wrote may mix containers of all kinds.
+// Containers of less than four documents are as above. Bitmaps that the engine wrote may
+// mix containers of all kinds.
 type PostingsOffset uint64
 
 const (
@@ -66,8 +67,10 @@ const (
 	roaringRunsCookie = 12347
 	maxArray          = 4096    // documents of a container before it is a bitmap
 	containerBytes    = 8 << 10 // of a bitmap
-	minRun            = 8       // documents side by side before they are written as a run
-	minStarts         = 4       // containers of runs before the bitmap says where they start
+	runBytes          = 6       // of a container with one run
+	minRunContainer   = 4       // documents of a container before it is one of runs
+	minRun            = 8       // documents side by side before they are written as runs
+	minStarts         = 4       // containers, some of runs, before the bitmap says where they start
 )
 
 func oneHit(doc, length uint32) PostingsOffset {
@@ -136,7 +139,7 @@ func (w *writer) bitmap(hits []hit) {
 	w.chunks = append(w.chunks, len(hits))
 	n := len(w.chunks) - 1
 	if len(hits) >= minRun && int(hits[len(hits)-1].doc-hits[0].doc) == len(hits)-1 {
-		w.run(hits, n)
+		w.runs(hits, n)
 		return
 	}
 	for i := range n {
@@ -171,35 +174,51 @@ func (w *writer) bitmap(hits []hit) {
 	}
 }
 
-// run writes the length and the bytes of the bitmap of documents side by side, which
+// runs writes the length and the bytes of the bitmap of documents side by side, which
 // begin new containers at w.chunks.
-func (w *writer) run(hits []hit, containers int) {
+func (w *writer) runs(hits []hit, containers int) {
 	le := binary.LittleEndian
-	flags := (containers + 7) / 8
-	size, starts := 4+flags+10*containers, 4+flags+4*containers
-	withStarts := containers >= minStarts
-	if withStarts {
-		size += 4 * containers
-		starts += 4 * containers
+	flags := make([]byte, (containers+7)/8)
+	start, bodies := 4+len(flags)+4*containers, 0
+	if containers >= minStarts {
+		start += 4 * containers
 	}
-	w.varint(uint64(size))
+	sizeOf := func(i int) int {
+		if count := w.chunks[i+1] - w.chunks[i]; count < minRunContainer {
+			return 2 * count
+		}
+		return runBytes
+	}
+	for i := range containers {
+		bodies += sizeOf(i)
+		if w.chunks[i+1]-w.chunks[i] >= minRunContainer {
+			flags[i/8] |= 1 << (i % 8)
+		}
+	}
+	w.varint(uint64(start + bodies))
 	w.out = le.AppendUint32(w.out, roaringRunsCookie|uint32(containers-1)<<16)
-	for i := range flags {
-		w.out = append(w.out, byte(1<<min(8, containers-8*i)-1))
-	}
+	w.out = append(w.out, flags...)
 	for i := range containers {
 		w.out = le.AppendUint16(w.out, uint16(hits[w.chunks[i]].doc>>16))
 		w.out = le.AppendUint16(w.out, uint16(w.chunks[i+1]-w.chunks[i]-1))
 	}
-	for i := range containers {
-		if withStarts {
-			w.out = le.AppendUint32(w.out, uint32(starts+6*i))
+	if containers >= minStarts {
+		for i := range containers {
+			w.out = le.AppendUint32(w.out, uint32(start))
+			start += sizeOf(i)
 		}
 	}
 	for i := range containers {
-		w.out = le.AppendUint16(w.out, 1)
-		w.out = le.AppendUint16(w.out, uint16(hits[w.chunks[i]].doc))
-		w.out = le.AppendUint16(w.out, uint16(w.chunks[i+1]-w.chunks[i]-1))
+		part := hits[w.chunks[i]:w.chunks[i+1]]
+		if len(part) >= minRunContainer {
+			w.out = le.AppendUint16(w.out, 1)
+			w.out = le.AppendUint16(w.out, uint16(part[0].doc))
+			w.out = le.AppendUint16(w.out, uint16(len(part)-1))
+			continue
+		}
+		for _, h := range part {
+			w.out = le.AppendUint16(w.out, uint16(h.doc))
+		}
 	}
 }
 

@@ -118,6 +118,38 @@ func checkBlocks(t *testing.T, l *list, s *Segment) {
 	}
 }
 
+// Documents side by side, in one container or in several, must be read as they were written,
+// by the engine's bitmaps too.
+func TestRuns(t *testing.T) {
+	for _, c := range []struct{ first, count uint32 }{
+		{0, 1}, {7, minRun - 1}, {7, minRun}, {5, 5000}, {65530, 6}, {65530, 8}, {65532, 8}, {65530, 100_000}, {1, 3 << 16}, {1, 4 << 16}, {70_000, 9 << 16},
+	} {
+		var hits []hit
+		for i := range c.count {
+			hits = append(hits, hit{c.first + i, 0})
+		}
+		w := writer{docs: int(c.first + c.count)}
+		w.out = []byte{0}
+		at := w.postings(hits, nil)
+		b := bodyOf(w.out)
+		var docs roaring.Bitmap
+		if err := b.readDocuments(at, &docs); err != nil {
+			t.Fatal(err)
+		}
+		var want roaring.Bitmap
+		want.AddRange(uint64(c.first), uint64(c.first+c.count))
+		if !docs.Equals(&want) {
+			t.Errorf("%d documents from %d on: read %d from %d on", c.count, c.first, docs.GetCardinality(), docs.Minimum())
+		}
+		if n, ok := b.countPostings(at); !ok || n != int(c.count) {
+			t.Errorf("%d documents from %d on: counted %d, %t", c.count, c.first, n, ok)
+		}
+		if err := docs.Validate(); err != nil {
+			t.Errorf("%d documents from %d on: %v", c.count, c.first, err)
+		}
+	}
+}
+
 // Mark sets the bits of the documents that Next returns, and of no others.
 func TestMark(t *testing.T) {
 	testkit.Unraced(t)

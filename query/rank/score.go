@@ -59,14 +59,21 @@ func (s *scorer) scoreWord(sc *scores, seg *segmentState, p *words.Planned) erro
 		if err := s.scoreTerms(sc, seg, p); err != nil {
 			return err
 		}
+		if len(p.Parts) == 0 {
+			s.addTerms(sc, p)
+			return nil
+		}
+		for i := range sc.touched.All() {
+			sc.value[i] = s.valueOf(sc, p, i)
+		}
 	}
 	if len(p.Parts) > 0 {
 		if err := s.scoreParts(sc, seg, p); err != nil {
 			return err
 		}
 	}
+	sc.seen.Or(sc.touched)
 	for i := range sc.touched.All() {
-		sc.seen.Add(i)
 		if value := sc.value[i]; p.SpellingOnly && sc.best[i] == words.TierExact+1 {
 			seg.pending[p.Index] = append(seg.pending[p.Index], pending{sc.first + i, value, value * words.WeightJoined, true})
 		}
@@ -111,7 +118,28 @@ func (s *scorer) scoreTerm(sc *scores, seg *segmentState, p *words.Planned) erro
 	}
 }
 
-// scoreTerms sets the values of the documents that contain any of the terms.
+// valueOf returns the value of a word with several terms in a document, after scoreTerms.
+func (s *scorer) valueOf(sc *scores, p *words.Planned, i uint32) float32 {
+	x := &p.Terms[sc.tightest[i]]
+	return float32(p.Emphasis*x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
+}
+
+// addTerms adds a word that has only terms to the scores, after scoreTerms.
+func (s *scorer) addTerms(sc *scores, p *words.Planned) {
+	sc.seen.Or(sc.touched)
+	for i := range sc.touched.All() {
+		sc.mask[i] |= p.Bit
+		sc.tier[i] = max(sc.tier[i], sc.best[i]-1)
+		if p.Scored {
+			sc.score[i] += s.valueOf(sc, p, i)
+		}
+		sc.best[i] = 0
+	}
+	clear(sc.touched)
+}
+
+// scoreTerms finds the documents that contain any of the terms: the tightest, and how often
+// they have them.
 func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) error {
 	for n := range p.Terms {
 		x := &p.Terms[n]
@@ -132,16 +160,13 @@ func (s *scorer) scoreTerms(sc *scores, seg *segmentState, p *words.Planned) err
 					sc.best[i] = x.Tier + 1
 					sc.tightest[i] = uint16(n)
 					sc.length[i] = lengths[k]
-					sc.freq[i] = 0
+					sc.freq[i] = float32(freqs[k])
 					sc.touched.Add(i)
+					continue
 				}
 				sc.freq[i] += float32(freqs[k]) * float32(min(1, x.Weight/p.Terms[sc.tightest[i]].Weight))
 			}
 		}
-	}
-	for i := range sc.touched.All() {
-		x := &p.Terms[sc.tightest[i]]
-		sc.value[i] = float32(p.Emphasis*x.Weight*x.IDF) * s.tf(sc.freq[i], sc.length[i])
 	}
 	return nil
 }
