@@ -20,70 +20,68 @@ const (
 // commands are programs with the options that take a secret. Long options that end
 // in password, token or the like are found by their names.
 var commands = map[string]map[string]option{
-	"curl":           {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
-	"wget":           {"--http-user": whole, "--auth": pair},
-	"http":           {"-a": pair, "--auth": pair},
-	"https":          {"-a": pair, "--auth": pair},
-	"xh":             {"-a": pair, "--auth": pair},
-	"sshpass":        {"-p": whole},
-	"mysql":          {"-p": attached},
-	"mysqldump":      {"-p": attached},
-	"mysqladmin":     {"-p": attached},
-	"mysqlimport":    {"-p": attached},
-	"mariadb":        {"-p": attached},
-	"mariadb-dump":   {"-p": attached},
-	"mariadb-admin":  {"-p": attached},
-	"redis-cli":      {"-a": whole, "--pass": whole, "-u": pair},
-	"mongo":          {"-p": whole},
-	"mongosh":        {"-p": whole},
-	"mongodump":      {"-p": whole},
-	"mongorestore":   {"-p": whole},
-	"cqlsh":          {"-p": whole},
-	"sqlcmd":         {"-P": whole},
-	"bcp":            {"-P": whole},
-	"ldapsearch":     {"-w": whole},
-	"ldapadd":        {"-w": whole},
-	"ldapmodify":     {"-w": whole},
-	"ldappasswd":     {"-w": whole, "-s": whole, "-a": whole},
-	"smbclient":      {"-U": percent, "--user": percent},
-	"rpcclient":      {"-U": percent},
-	"mosquitto_pub":  {"-P": whole},
-	"mosquitto_sub":  {"-P": whole},
-	"ipmitool":       {"-P": whole},
-	"zip":            {"-P": whole},
-	"unzip":          {"-P": whole},
-	"7z":             {"-p": attached},
-	"7za":            {"-p": attached},
-	"rar":            {"-p": attached, "-hp": attached},
-	"unrar":          {"-p": attached},
-	"docker":         {"-p": whole},
-	"podman":         {"-p": whole},
-	"nerdctl":        {"-p": whole},
-	"buildah":        {"-p": whole},
-	"skopeo":         {"-p": whole, "--creds": pair, "--src-creds": pair, "--dest-creds": pair},
-	"helm":           {"-p": whole},
-	"registry":       {"-p": whole},
-	"oras":           {"-p": whole},
-	"crane":          {"-p": whole},
-	"az":             {"-p": whole},
-	"oc":             {"-p": whole},
-	"cf":             {"-p": whole},
-	"snowsql":        {"-p": whole},
-	"rabbitmqadmin":  {"-p": whole},
-	"xfreerdp":       {"/p:": attached},
-	"nuget":          {"-p": whole, "-Password": whole, "-ApiKey": whole},
-	"dotnet":         {"-k": whole, "-p": whole},
-	"openssl":        {"-k": whole},
-	"htpasswd":       {},
-	"useradd":        {"-p": whole},
-	"usermod":        {"-p": whole},
-	"wpa_passphrase": {},
-	"twine":          {"-p": whole},
-	"vercel":         {"-t": whole},
-	"gh":             {"--body": whole, "-b": whole},
-	"net":            {},
-	"echo":           {},
-	"printf":         {},
+	"curl":          {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
+	"wget":          {"--http-user": whole, "--auth": pair},
+	"http":          {"-a": pair, "--auth": pair},
+	"https":         {"-a": pair, "--auth": pair},
+	"xh":            {"-a": pair, "--auth": pair},
+	"sshpass":       {"-p": whole},
+	"mysql":         {"-p": attached},
+	"mysqldump":     {"-p": attached},
+	"mysqladmin":    {"-p": attached},
+	"mysqlimport":   {"-p": attached},
+	"mariadb":       {"-p": attached},
+	"mariadb-dump":  {"-p": attached},
+	"mariadb-admin": {"-p": attached},
+	"redis-cli":     {"-a": whole, "--pass": whole, "-u": pair},
+	"mongo":         {"-p": whole},
+	"mongosh":       {"-p": whole},
+	"mongodump":     {"-p": whole},
+	"mongorestore":  {"-p": whole},
+	"cqlsh":         {"-p": whole},
+	"sqlcmd":        {"-P": whole},
+	"bcp":           {"-P": whole},
+	"ldapsearch":    {"-w": whole},
+	"ldapadd":       {"-w": whole},
+	"ldapmodify":    {"-w": whole},
+	"ldappasswd":    {"-w": whole, "-s": whole, "-a": whole},
+	"smbclient":     {"-U": percent, "--user": percent},
+	"rpcclient":     {"-U": percent},
+	"mosquitto_pub": {"-P": whole},
+	"mosquitto_sub": {"-P": whole},
+	"ipmitool":      {"-P": whole},
+	"zip":           {"-P": whole},
+	"unzip":         {"-P": whole},
+	"7z":            {"-p": attached},
+	"7za":           {"-p": attached},
+	"rar":           {"-p": attached, "-hp": attached},
+	"unrar":         {"-p": attached},
+	"docker":        {"-p": whole},
+	"podman":        {"-p": whole},
+	"nerdctl":       {"-p": whole},
+	"buildah":       {"-p": whole},
+	"skopeo":        {"-p": whole, "--creds": pair, "--src-creds": pair, "--dest-creds": pair},
+	"helm":          {"-p": whole},
+	"registry":      {"-p": whole},
+	"oras":          {"-p": whole},
+	"crane":         {"-p": whole},
+	"az":            {"-p": whole},
+	"oc":            {"-p": whole},
+	"cf":            {"-p": whole},
+	"snowsql":       {"-p": whole},
+	"rabbitmqadmin": {"-p": whole},
+	"xfreerdp":      {"/p:": attached},
+	"nuget":         {"-p": whole, "-Password": whole, "-ApiKey": whole},
+	"dotnet":        {"-k": whole, "-p": whole},
+	"openssl":       {"-k": whole},
+	"htpasswd":      {},
+	"useradd":       {"-p": whole},
+	"usermod":       {"-p": whole},
+	"twine":         {"-p": whole},
+	"vercel":        {"-t": whole},
+	"gh":            {"--body": whole, "-b": whole},
+	"echo":          {},
+	"printf":        {},
 }
 
 // onlyWith are words without which the options of a command take no secret.
@@ -92,8 +90,20 @@ var onlyWith = map[string]string{
 	"az": "login", "oc": "login", "cf": "login", "gh": "secret", "dotnet": "push", "nuget": "push",
 }
 
+// positional are commands with the words before a secret that has no option; an
+// asterisk is any word.
+var positional = map[string][]string{
+	"wpa_passphrase": {"*"},
+	"rabbitmqctl":    {"add_user *", "change_password *"},
+	"net":            {"user *"},
+	"poetry":         {"config http-basic.* *", "config pypi-token.*"},
+	"redis-cli":      {"auth"},
+	"ngrok":          {"authtoken", "config add-authtoken"},
+	"mc":             {"alias set * * *", "config host add * * *"},
+}
+
 func commandWords() []string {
-	return append(slices.Sorted(maps.Keys(commands)), "create secret ")
+	return slices.Concat(slices.Sorted(maps.Keys(commands)), slices.Sorted(maps.Keys(positional)), []string{"create secret "})
 }
 
 // arg is a word of a command.
@@ -112,14 +122,20 @@ func (f *finder) command(at int) {
 	}
 	name := s[args[0].start:args[0].end]
 	if name == "create" && len(args) > 3 {
-		for _, a := range args[2:] {
-			if v, ok := strings.CutPrefix(s[a.start:a.end], "--from-literal="); ok {
-				if n := strings.IndexByte(v, '='); n > 0 {
-					f.part(a.end-len(v)+n+1, a.end, "login")
-				}
+		for i, a := range args[2:] {
+			v, ok := strings.CutPrefix(s[a.start:a.end], "--from-literal")
+			if ok && v == "" && i+3 < len(args) {
+				a = args[i+3]
+				v = s[a.start:a.end]
+			}
+			if n := strings.IndexByte(strings.TrimPrefix(v, "="), '='); ok && n > 0 {
+				f.part(a.end-len(strings.TrimPrefix(v, "="))+n+1, a.end, "login")
 			}
 		}
 		return
+	}
+	for _, before := range positional[name] {
+		f.positioned(args, strings.Fields(before))
 	}
 	options, ok := commands[strings.TrimSuffix(name, ".exe")]
 	if !ok {
@@ -133,18 +149,8 @@ func (f *finder) command(at int) {
 	case "echo", "printf":
 		f.piped(args, stop)
 		return
-	case "net": // net user NAME PASSWORD
-		if len(args) > 3 && s[args[1].start:args[1].end] == "user" && s[args[3].start] != '/' {
-			f.part(args[3].start, args[3].end, "login")
-		}
-		return
 	case "htpasswd":
 		f.htpasswd(args)
-		return
-	case "wpa_passphrase":
-		if len(args) == 3 {
-			f.part(args[2].start, args[2].end, "login")
-		}
 		return
 	}
 	for i := 1; i < len(args); i++ {
@@ -174,6 +180,23 @@ func (f *finder) command(at int) {
 			}
 		}
 		f.argument(v, kind)
+	}
+}
+
+// positioned masks the argument after words that a command begins with.
+func (f *finder) positioned(args []arg, words []string) {
+	if len(args) < len(words)+2 {
+		return
+	}
+	for i, w := range words {
+		got := strings.ToLower(f.s[args[i+1].start:args[i+1].end])
+		if prefix, ok := strings.CutSuffix(w, "*"); got != w && !(ok && strings.HasPrefix(got, prefix)) {
+			return
+		}
+	}
+	v := f.unquoted(args[len(words)+1])
+	if v.start < v.end && strings.IndexByte("-/*", f.s[v.start]) < 0 {
+		f.part(v.start, v.end, "login")
 	}
 }
 

@@ -54,6 +54,12 @@ func (f *finder) name(at int) {
 	}
 	name := strings.TrimRight(s[start:end], "-")
 	end = start + len(name)
+	tail := noSecret
+	if word, n := firstWord(s[min(len(s), end+1):min(len(s), end+12)]); n > 0 && s[end] == ' ' {
+		if tail = tails[strings.ToLower(lastSegment(name)+" "+word)]; tail != noSecret {
+			end += 1 + n
+		}
+	}
 	where := f.after(start, end)
 	if where.value < 0 {
 		if v, ok := f.valueBefore(start); ok {
@@ -61,7 +67,7 @@ func (f *finder) name(at int) {
 		}
 		return
 	}
-	c := classify(name)
+	c := max(classify(name), tail)
 	if c < token {
 		// A name of several words: API Key, Secret access key.
 		if from := wordsBefore(s, start, 3); from < start {
@@ -147,6 +153,9 @@ func lastSegment(name string) string {
 
 func isNameChar(c byte) bool { return isAlnum(c) || c == '_' || c == '-' || c == '.' || c == '$' }
 
+// tails are names of two words that end in one that is not in lastWords.
+var tails = map[string]class{"key content": password, "secret id": token}
+
 // wordsBefore returns where up to n words before a position begin that are on its
 // line and a space apart.
 func wordsBefore(s string, start, n int) int {
@@ -227,6 +236,9 @@ func (f *finder) after(start, end int) place {
 		return p
 	}
 	switch c := s[i]; {
+	case p.spaced && strings.HasPrefix(s[i:limit], "--value"): // --name /x/password --value y
+		p.link, p.spaced, p.value = linkMember, false, skipBlank(s, min(limit, i+len("--value=")), limit)
+		return p
 	case c == '=' || c == ':' || c == '?' || c == '+' || c == '!' || c == '|' || c == '-':
 		op := i
 		for i < limit && i < op+4 && strings.IndexByte("=:?+!|->~", s[i]) >= 0 && (s[i] != '-' || i+1 < limit && s[i+1] == '>') {
@@ -247,7 +259,18 @@ func (f *finder) after(start, end int) place {
 		return f.right(i, limit, p)
 	case c == ',' && (p.named || f.inList(start)):
 		p.link = linkList
+		if q := f.member(i+1, limit, p); q.link == linkMember || !isMemberValue(s, start) {
+			return q
+		}
+		if q := f.inside(i + 1); q.value >= 0 {
+			return q
+		}
 		return f.member(i+1, limit, p)
+	case c == ',':
+		if q := f.member(i+1, limit, p); q.link == linkMember { // ParameterKey=Password,ParameterValue=x
+			return q
+		}
+		return p
 	case c == '}' && p.named: // {"key": …"password"}, then its value
 		return p
 	case c == '\n' || c == softBreak:
@@ -351,8 +374,19 @@ func (f *finder) inside(i int) place {
 	return place{value: -1}
 }
 
+// isMemberValue reports whether a quoted name is itself the value of a member, such as
+// "Name": "password".
+func isMemberValue(s string, start int) bool {
+	from := start
+	for from > 0 && start-from < maxName && (isNameChar(s[from-1]) || s[from-1] == '/') {
+		from--
+	}
+	i := trimRight(s, trimRight(s, from, "\\\"'`"), " ")
+	return i > 0 && i < start && (s[i-1] == ':' || s[i-1] == '=')
+}
+
 // valueWords name the member that holds the value of a name.
-var valueWords = wordSet("value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current")
+var valueWords = wordSet("value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current parametervalue param-value paramvalue")
 
 // member returns the place of a value that has a name of its own, such as value, or
 // that is the next one of a list.
@@ -367,7 +401,11 @@ func (f *finder) member(i, limit int, p place) place {
 	for j < limit && (s[j] == '\\' || isQuote(s[j]) || s[j] == '<') {
 		j++
 	}
-	word, n := firstWord(s[j:limit])
+	n := 0
+	for j+n < limit && (isNameChar(s[j+n]) || s[j+n] == '#') {
+		n++
+	}
+	word := s[j : j+n]
 	if n > 0 && valueWords[strings.ToLower(word)] {
 		k := j + n
 		for k < limit && (s[k] == '\\' || isQuote(s[k])) {
@@ -408,6 +446,9 @@ func (f *finder) attribute(i, limit int, p place) place {
 			p.link, p.value = linkMember, i+n+len(word)
 			return p
 		}
+	}
+	if i+end < limit { // <setting name="password" type="x"><value>y
+		return f.member(i+end+1, limit, p)
 	}
 	return p
 }

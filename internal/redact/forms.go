@@ -218,6 +218,10 @@ func scheme(s string) (string, int) {
 		n++
 	}
 	word := s[:n]
+	if n == len("bearer") && n+1 < len(s) && s[n] == ',' && strings.EqualFold(word, "bearer") { // of WebSocket
+		n++
+		return word, n + len(s[n:]) - len(strings.TrimLeft(s[n:], " "))
+	}
 	if n < 2 || n == len(s) || s[n] != ' ' && s[n] != '\t' && s[n] != ':' && s[n] != '=' && s[n] != softBreak {
 		return "", 0
 	}
@@ -429,7 +433,7 @@ func (f *finder) told(at int) {
 }
 
 // callWords are calls whose arguments include a password or token.
-var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot(", "securestring", "identified by", "identified with"}
+var callWords = []string{"login(", "signin(", "sign_in(", "authenticate(", "auth(", "auth=(", "getconnection(", "passwordauthentication(", "basicauth(", "basic_auth(", "setbasicauth(", "settoken(", "set_token(", "setapikey(", "set_api_key(", "setpassword(", "set_password(", "withtoken(", "statictoken(", "usernamepassword(", "connect(", "credentials(", "credential(", "twilio(", "openai(", "anthropic(", "stripe(", "webclient(", "octokit(", "pinecone(", "algoliasearch(", "mailgun(", "mistral(", "groq(", "tavilyclient(", "telebot(", "securestring", "identified by", "identified with"}
 
 // call masks the last quoted argument of a call if it looks like a password or token.
 func (f *finder) call(at int) {
@@ -488,11 +492,11 @@ func (f *finder) call(at int) {
 		}
 		i++
 	}
-	if start < 0 || i >= len(s) || s[i] != ')' && s[i] != ',' && s[i] != '}' {
+	if start < 0 || i >= len(s) || strings.IndexByte("),}.", s[i]) < 0 {
 		return
 	}
 	value := s[start:min(end, start+maxJudge)]
-	if arg > 0 && len(value) >= 6 && len(value) < 64 && hasSign(value) && !isPlaceholder(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && lower(s[at]) == 'l' {
+	if arg > 0 && len(value) >= 6 && len(value) < 64 && hasSign(value) && !isPlaceholder(value) && !isSentence(value) && !strings.ContainsAny(value, "/.@:(") && (lower(s[at]) == 'l' || lower(s[at]) == 'a' || lower(s[at]) == 'b' || lower(s[at]) == 'g' || lower(s[at]) == 'p') {
 		f.add(start, end, "login")
 		return
 	}

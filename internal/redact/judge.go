@@ -12,6 +12,26 @@ func (f *finder) value(name string, start int, c class, p place) {
 	if v.end-v.start < 1 {
 		return
 	}
+	switch {
+	case p.link == linkAssign && start > 0 && p.value < len(f.s) && isQuote(f.s[start-1]) && f.s[p.value] == f.s[start-1] && !p.named:
+		return // "PASSWORD=" + x
+	case (strings.TrimLeft(name, "- ") == "PASS" && p.colon || name == "PWD" || name == "OLDPWD") && !hasSign(f.s[v.start:min(v.end, v.start+maxJudge)]):
+		return
+	}
+	if c == phrase && !v.quoted {
+		_, v.end = f.line(v.start)
+	}
+	if !v.quoted { // process.env.X || "y"
+		i := skipBlank(f.s, v.end, len(f.s))
+		for _, op := range [...]string{"||", "??", "or ", ":-"} {
+			if rest := f.s[i:]; strings.HasPrefix(rest, op) {
+				if i = skipBlank(f.s, i+len(op), len(f.s)); i < len(f.s) && isQuote(f.s[i]) {
+					v = f.read(name, start, place{value: i})
+				}
+				break
+			}
+		}
+	}
 	value := f.s[v.start:min(v.end, v.start+maxJudge)]
 	if f.judged += len(value); f.judged > f.enough() {
 		f.add(v.start, v.end, "secret")
@@ -104,6 +124,11 @@ func (f *finder) judge(name, value string, start int, c class, p place, v *text)
 			return "secret"
 		}
 	case key:
+		if f.s[max(0, start-1)] == '?' || f.s[max(0, start-1)] == '&' {
+			if len(value) >= 24 && isRandom(value) {
+				return "url-parameter"
+			}
+		}
 		if p.link != linkProse && p.link != linkSpace && len(value) >= 20 && isRandom(value) && !isHash(value) && !isPath(value) {
 			return "secret"
 		}

@@ -112,7 +112,7 @@ func segments(name string, words *[maxSegments]string) int {
 }
 
 func isSeparator(c byte) bool {
-	return c == '_' || c == '-' || c == '.' || c == ' ' || c == ':' || c == '/' || c == '[' || c == ']' || c == '\''
+	return c == '_' || c == '-' || c == '.' || c == ' ' || c == ':' || c == '/' || c == '$' || c == '[' || c == ']' || c == '\''
 }
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
@@ -134,7 +134,7 @@ func classify(name string) class {
 		before = words[i+1]
 	}
 	c := lastWords[last]
-	if c == noSecret && i == 0 && last == "id" && n > 2 && words[1] == "key" && words[2] == "access" {
+	if c == noSecret && i == 0 && (last == "id" && n > 2 && words[1] == "key" && words[2] == "access" || last == "id" && before == "secret" || last == "secretid") {
 		return token
 	}
 	if c == noSecret {

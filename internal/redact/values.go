@@ -105,6 +105,8 @@ var references = []string{"process.env", "os.environ", "os.getenv", "env.", "env
 // another expression.
 func isExpression(v string) bool {
 	switch c := v[0]; {
+	case c == '{' && len(v) > 20 && v[len(v)-1] == '}' && isRandom(v[1:len(v)-1]): // of Maven
+		return false
 	case c == '<' || c == '{' || c == '[' || c == '&' || c == '@' && isName(v[1:]) || strings.HasPrefix(v, "//"):
 		return true
 	case c == '$':
