@@ -50,9 +50,9 @@ func anyDocument(t *rapid.T, file uint32, offset int64, part int) segment.Docume
 		Provider: keyword("provider"),
 		Model:    keyword("model"),
 		EntryID:  keyword("entry"), CustomType: keyword("custom"),
-		Error: rapid.Bool().Draw(t, "error"),
-		Copy:  rapid.Uint64Range(0, 3).Draw(t, "copy"),
-		Text:  []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 6).Draw(t, "text"), " ")),
+		Error: rapid.Bool().Draw(t, "error"), Search: rapid.Bool().Draw(t, "search"),
+		Copy: rapid.Uint64Range(0, 3).Draw(t, "copy"),
+		Text: []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 6).Draw(t, "text"), " ")),
 	}
 }
 
@@ -171,7 +171,8 @@ func (m *model) contents() contents {
 		for f, v := range map[segment.Field]string{
 			segment.FieldFile: segment.FileTerm(id.File), segment.FieldKind: string(d.Kind), segment.FieldRole: d.Role, segment.FieldTool: d.Tool,
 			segment.FieldProvider: d.Provider, segment.FieldModel: d.Model, segment.FieldEntry: d.EntryID, segment.FieldCustom: d.CustomType,
-			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldImage: d.Image, segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
+			segment.FieldFlag: map[bool]string{true: segment.FlagError}[d.Error], segment.FieldImage: d.Image,
+			segment.FieldSearch: map[bool]string{true: segment.Yes}[d.Search], segment.FieldEntryHash: segment.EntryHashTerm(d.Copy),
 		} {
 			if v != "" {
 				c.Keywords = append(c.Keywords, fmt.Sprintf("%s %s: %v", f, v, id))

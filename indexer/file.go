@@ -193,8 +193,9 @@ func (w *worker) readLine(parser adapter.Parser, line adapter.Line, rec *session
 	rec.NoteLine(line.Length, false)
 	problems := parser.Parse(line, func(e *session.Entry) {
 		found = true
-		w.addEntry(e, rec)
+		rec.Add(e)
 		addFacts(w.folder, e, rec)
+		w.addDocuments(e, rec)
 	})
 	for _, p := range problems {
 		if !p.Torn {
@@ -224,8 +225,8 @@ func skimmed(rec *session.Record, line adapter.Line) {
 	}
 }
 
-func (w *worker) addEntry(e *session.Entry, rec *session.Record) {
-	rec.Add(e)
+// addDocuments adds the documents of an entry. Its facts must have been added.
+func (w *worker) addDocuments(e *session.Entry, rec *session.Record) {
 	w.entries++
 	for i := range e.Parts {
 		d := document(e, i, rec.File)
@@ -257,6 +258,7 @@ func document(e *session.Entry, part int, file uint32) segment.Document {
 		Model:      e.Model,
 		CustomType: e.CustomType,
 		Error:      e.IsError,
+		Search:     p.Search,
 		Image:      segment.ImageTerm(e.Images),
 		Copy:       e.Copy,
 		Text:       p.Text,

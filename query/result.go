@@ -53,6 +53,7 @@ type Response struct {
 	SessionTotal int          // sessions with hits
 	Total        int          // hits with every word, copies counted once
 	TotalAny     int          // all hits, copies counted once
+	Searches     int          // hits that NoSearches left out, if all others fit into the limit
 	Minor        int          // of TotalAny: hits with none of the weightier words, nor all parts of one, which are left out of a list with hits that have some
 	TotalIsExact bool         // false if a phrase was not verified everywhere, or an expansion was limited
 	Warnings     []string     // one line each, for people

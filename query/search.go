@@ -26,6 +26,19 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	if err != nil {
 		return nil, err
 	}
+	shown, limit := len(resp.Sessions), req.options().Limit
+	if req.Flat {
+		shown = len(resp.Hits)
+	}
+	if req.NoSearches && shown < limit {
+		only := req
+		only.NoSearches, only.OnlySearches = false, true
+		n, err := count(ctx, in, only)
+		if err != nil {
+			return nil, err
+		}
+		resp.Searches = withAny(n)
+	}
 	return resp, explain(ctx, in, req, found, resp)
 }
 

@@ -74,6 +74,9 @@ type Removed struct {
 // FilterAllWords names Request.AllWords among the filters of a Removed.
 const FilterAllWords = "all-words"
 
+// FilterSearches names filter.Spec.NoSearches among the filters of a Removed.
+const FilterSearches = "searches"
+
 // Without says how to drop a filter of a Removed, as flags and queries are written.
 func Without(filter string) string {
 	switch {
@@ -123,6 +126,7 @@ func removed(ctx context.Context, in rank.Input, req Request, hits func(rank.Cou
 	try("until", !req.Until.IsZero(), func(r *Request) { r.Until = time.Time{} })
 	try("error", req.Error, func(r *Request) { r.Error = false })
 	try("branch", req.Branch != "", func(r *Request) { r.Branch = "" })
+	try(FilterSearches, req.NoSearches, func(r *Request) { r.NoSearches = false })
 	try(FilterAllWords, req.AllWords, func(r *Request) { r.AllWords = false })
 	text := strings.ToValidUTF8(req.Text, "\uFFFD")
 	if strings.Count(text, "re:") > 1 {

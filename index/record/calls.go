@@ -37,6 +37,7 @@ const (
 	callHasResult = 1 << (iota + 1)
 	callFailed
 	callBroken
+	callSearch
 )
 
 const (
@@ -144,6 +145,9 @@ func (f CallFlags) Failed() bool { return f&callFailed != 0 }
 // Broken reports whether the shell command of the call cannot be parsed.
 func (f CallFlags) Broken() bool { return f&callBroken != 0 }
 
+// Search reports whether the call asks this program.
+func (f CallFlags) Search() bool { return f&callSearch != 0 }
+
 // Answered reports whether call i has a result that is an entry of its own.
 func (c *Calls) Answered(i int) bool { return c.Flags(i).HasResult() && c.result.At(i) != 0 }
 
@@ -171,7 +175,7 @@ func (c *Calls) appendTo(list []session.CallFact, details *Details) []session.Ca
 		flags := c.Flags(i)
 		f := session.CallFact{
 			Offset: c.Offset.At(i), Time: c.Time.At(i), Copy: uint64(c.Copy.At(i)), Kind: flags.Kind(), Part: int(c.Part.At(i)),
-			Tool: c.Tool.At(i), Model: c.Model.At(i), HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(),
+			Tool: c.Tool.At(i), Model: c.Model.At(i), HasResult: flags.HasResult(), Programs: c.Programs.At(i), Broken: flags.Broken(), Search: flags.Search(),
 			Outcome: session.Outcome{Failed: flags.Failed(), Bytes: c.Bytes.At(i), Exit: c.Exit(i), Duration: c.Duration(i)},
 		}
 		if f.HasResult {
@@ -205,7 +209,7 @@ func appendCalls(b []byte, list []session.CallFact) []byte {
 	b = format.AppendUint(b, uint64(n))
 	for _, at := range [...]func(*session.CallFact) int64{
 		func(c *session.CallFact) int64 {
-			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken)
+			return int64(c.Kind) | flag(c.HasResult, callHasResult) | flag(c.Failed, callFailed) | flag(c.Broken, callBroken) | flag(c.Search, callSearch)
 		},
 		func(c *session.CallFact) int64 { return c.Offset },
 		func(c *session.CallFact) int64 { return c.Time },

@@ -43,7 +43,7 @@ func anyFacts(rnd *rand.Rand, n int) *session.Facts {
 		})
 		c := session.CallFact{
 			Offset: number(1 << 50), Time: at, Copy: rnd.Uint64(), Kind: session.CallKind(rnd.IntN(4)), Part: rnd.IntN(9) - 1,
-			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Broken: rnd.IntN(2) == 0,
+			Tool: word(), Model: word(), Outcome: outcome(), Programs: words(), Broken: rnd.IntN(2) == 0, Search: rnd.IntN(2) == 0,
 			Line: word(), Cut: rnd.IntN(2) == 0, Shell: rnd.IntN(2) == 0, Paths: words(),
 		}
 		switch rnd.IntN(3) {

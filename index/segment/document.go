@@ -18,6 +18,7 @@ type Document struct {
 	CustomType string
 	EntryID    string // set on part 0 only, "" for made-up ids
 	Error      bool
+	Search     bool   // session.Part.Search
 	Image      string // ImageTerm of the entry
 	Copy       uint64 // session.Entry.Copy, a hash of the entry: equal for duplicates, 0 for none
 	Text       []byte

@@ -28,6 +28,7 @@ const (
 	FieldCustom    Field = "custom" // customType
 	FieldEntry     Field = "eid"    // entry id, on the first part of an entry only
 	FieldFlag      Field = "flag"   // FlagError, FlagCut
+	FieldSearch    Field = "search" // Yes, on calls and results of this program
 	FieldImage     Field = "image"  // the type of the entry's first image, or UnknownImage
 	FieldEntryHash Field = "copy"   // EntryHashTerm of the entry; duplicates share it
 )
@@ -47,6 +48,9 @@ const (
 	FlagError = "error" // the document reports a failure
 	FlagCut   = "cut"   // some term of the text was longer than analysis.MaxTerm and cut
 )
+
+// Yes is the only value of FieldSearch.
+const Yes = "yes"
 
 // UnknownImage is the value of FieldImage for an image without a type.
 const UnknownImage = "image"
@@ -85,6 +89,12 @@ var keywords = []keyword{
 	{FieldFlag, keywordOptions, func(d *Document) string {
 		if d.Error {
 			return FlagError
+		}
+		return ""
+	}},
+	{FieldSearch, keywordOptions, func(d *Document) string {
+		if d.Search {
+			return Yes
 		}
 		return ""
 	}},

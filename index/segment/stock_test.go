@@ -18,7 +18,7 @@ const (
 	inKind  = 1
 	inTool  = 3
 	inEntry = 7
-	inHash  = 10
+	inHash  = 11
 )
 
 // sample is a document of the tests; with a value it is a stored one.

@@ -9,6 +9,7 @@ package audit
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,7 +34,8 @@ type Folder struct {
 // NewFolder returns a folder.
 func NewFolder() *Folder { return &Folder{d: newDissector(), names: make(map[string]string)} }
 
-// Add folds the next entry of a file. It does not retain the entry's memory.
+// Add folds the next entry of a file. It does not retain the entry's memory. It sets
+// Search of the entry's parts.
 func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 	f := e.Facts
 	if f == nil {
@@ -75,13 +77,16 @@ func (o *Folder) Add(to *session.Facts, e *session.Entry) {
 func (o *Folder) result(to *session.Facts, e *session.Entry, f *session.EntryFacts, at int64) string {
 	c := to.Answer(e.ToolCallID)
 	if c == nil {
+		search := isSearch(e.Tool, nil)
+		markSearch(e.Parts, search)
 		to.AddCall(session.CallFact{
-			Offset: e.Offset, Time: at, Copy: e.Copy, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
+			Offset: e.Offset, Time: at, Copy: e.Copy, Search: search, Kind: session.CallMissing, Part: -1, Tool: o.tool(e.Tool), ID: strings.Clone(e.ToolCallID),
 			HasResult: true, Result: e.Offset, ResultCopy: e.Copy, Outcome: f.Outcome,
 		})
 		return ""
 	}
 	c.Result, c.ResultCopy, c.Outcome = e.Offset, e.Copy, f.Outcome
+	markSearch(e.Parts, c.Search)
 	// Only the entries' own times count, and clocks may run backwards.
 	if d := at - c.Time; c.Duration == session.Unknown && c.Copy != 0 && e.Copy != 0 && d >= 0 && d < 1<<31 {
 		c.Duration = int32(d)
@@ -101,8 +106,13 @@ func (o *Folder) call(to *session.Facts, e *session.Entry, c *session.EntryCall,
 		fact.Shell = true
 		fact.Line, fact.Cut = cut(c.Command, MaxCommand)
 		fact.Programs, fact.Broken = o.command(string(c.Command))
+		fact.Search = slices.ContainsFunc(o.d.commands, func(c command) bool { return c.searches() })
 	} else {
 		fact.Line, fact.Cut = line(c.Text, MaxLine)
+		fact.Search = isSearch(c.Tool, c.Text)
+	}
+	if c.Part >= 0 && c.Part < len(e.Parts) {
+		markSearch(e.Parts[c.Part:c.Part+1], fact.Search)
 	}
 	for _, path := range c.Paths {
 		fact.Paths = append(fact.Paths, o.name(path))

@@ -160,6 +160,7 @@ type CallFact struct {
 
 	Programs []string // run by its shell command, with subcommands, once per occurrence
 	Broken   bool     // the shell command cannot be parsed
+	Search   bool     // it asks this program
 
 	// The details, which are stored separately because counting does not need them.
 	ID    string // toolCallId, "" if there is none

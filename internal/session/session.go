@@ -99,4 +99,8 @@ type Part struct {
 	JSON       []byte // instead of Text
 	Tool       string // calls, nested calls and results: the tool's name
 	ToolCallID string // calls, nested calls and results
+
+	// Search says that it is a call or a result of this program, which repeat what other
+	// sessions say. The entry alone does not tell: see audit.Folder.
+	Search bool
 }

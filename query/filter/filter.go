@@ -46,6 +46,8 @@ type Spec struct {
 	Since, Until time.Time // inclusive; zero for open
 	Error        bool      // only parts of entries with an error
 	Branch       string    // entry.BranchActive or entry.BranchAbandoned; "" for any
+	NoSearches   bool      // without parts that are session.Part.Search
+	OnlySearches bool      // only these
 }
 
 // A Filter passes what passes all of its tests. The zero Filter passes everything.
@@ -62,6 +64,7 @@ type Filter struct {
 type keywordTest struct {
 	field   segment.Field
 	accepts func(string) bool
+	absent  bool // passes documents without such a keyword
 }
 
 // A span is a range of times in Unix milliseconds, both ends included.
@@ -112,6 +115,9 @@ func (s *Spec) Compile() *Filter {
 	for _, glob := range s.Excludes {
 		f.addExclude(glob)
 	}
+	if s.NoSearches || s.OnlySearches {
+		f.keywords = append(f.keywords, keywordTest{field: segment.FieldSearch, accepts: func(string) bool { return true }, absent: s.NoSearches})
+	}
 	if !s.Since.IsZero() || !s.Until.IsZero() {
 		f.addTime(s.Since, s.Until)
 	}
@@ -128,24 +134,24 @@ func (s Spec) WithAllKinds() Spec {
 }
 
 func (f *Filter) addKinds(kinds []session.Kind) {
-	f.keywords = append(f.keywords, keywordTest{segment.FieldKind, func(term string) bool {
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldKind, accepts: func(term string) bool {
 		return slices.Contains(kinds, session.Kind(term))
 	}})
 }
 
 func (f *Filter) addKeyword(field segment.Field, values []string) {
-	f.keywords = append(f.keywords, keywordTest{field, func(term string) bool {
+	f.keywords = append(f.keywords, keywordTest{field: field, accepts: func(term string) bool {
 		return slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(term, v) })
 	}})
 }
 
 // addImage lets through entries with images, of any type.
 func (f *Filter) addImage() {
-	f.keywords = append(f.keywords, keywordTest{segment.FieldImage, func(string) bool { return true }})
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldImage, accepts: func(string) bool { return true }})
 }
 
 func (f *Filter) addModels(values []string) {
-	f.keywords = append(f.keywords, keywordTest{segment.FieldModel, func(name string) bool { return IsModel(name, values) }})
+	f.keywords = append(f.keywords, keywordTest{field: segment.FieldModel, accepts: func(name string) bool { return IsModel(name, values) }})
 }
 
 // IsModel reports whether the name of a model contains one of the values, ignoring
@@ -335,7 +341,7 @@ func (f *Filter) Part(e *session.Entry, p *session.Part, at time.Time) bool {
 	}
 	for i := range f.keywords {
 		t := &f.keywords[i]
-		if value := keyword(t.field, e, p); value == "" || !t.accepts(value) {
+		if value := keyword(t.field, e, p); (value != "" && t.accepts(value)) == t.absent {
 			return false
 		}
 	}
@@ -354,6 +360,10 @@ func keyword(f segment.Field, e *session.Entry, p *session.Part) string {
 		return modelName(e.Provider, e.Model)
 	case segment.FieldImage:
 		return segment.ImageTerm(e.Images)
+	case segment.FieldSearch:
+		if p.Search {
+			return segment.Yes
+		}
 	case segment.FieldFlag:
 		if e.IsError {
 			return segment.FlagError
@@ -441,7 +451,11 @@ func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
 		if err != nil {
 			return err
 		}
-		docs.And(have)
+		if f.keywords[i].absent {
+			docs.AndNot(have)
+		} else {
+			docs.And(have)
+		}
 	}
 	return nil
 }
@@ -450,8 +464,8 @@ func (f *Filter) Narrow(seg *segment.Segment, docs *roaring.Bitmap) error {
 func (t *keywordTest) docs(seg *segment.Segment) (docset.Set, error) {
 	// Every document has a kind, and most have one that passes: mark the others and
 	// invert.
-	if t.field == segment.FieldKind {
-		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return !t.accepts(term) })
+	if t.field == segment.FieldKind || t.absent {
+		docs, err := docset.ByKeyword(seg, t.field, func(term string) bool { return t.accepts(term) == t.absent })
 		for i := range docs {
 			docs[i] = ^docs[i]
 		}

@@ -79,6 +79,7 @@ type Summary struct {
 	WithHits int // files with a match
 	Lines    int // matching lines
 	Matches  int
+	Searches int  // matching lines that Spec.NoSearches left out; 0 if Run stops early
 	Scanned  bool // the index ruled nothing out: every file was read
 	Errors   []FileError
 }
@@ -115,10 +116,13 @@ func Run(ctx context.Context, in Input, req Request, emit func(*Match) error) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &run{reader: in.Reader, adapter: in.Adapter, src: in.Source, req: &req, Pattern: p, filter: req.Spec.Compile(), limits: defaultLimits}
+	g := &run{reader: in.Reader, adapter: in.Adapter, src: in.Source, req: &req, Pattern: p, limits: defaultLimits}
 	if req.limits != nil {
 		g.limits = *req.limits
 	}
+	spec := req.Spec
+	spec.NoSearches = false // for each match, so that they can be counted
+	g.filter = spec.Compile()
 	g.plan(in.Files)
 	if err := g.findLookups(); err != nil {
 		return nil, err
@@ -137,6 +141,9 @@ type run struct {
 
 	tasks []*task
 	queue *queue
+
+	searches searches
+	leftOut  atomic.Int64 // matching lines
 
 	lookups      []*segmentLookup
 	nextLookup   atomic.Int64
@@ -228,6 +235,7 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 			sum.Errors = append(sum.Errors, FileError{t.Path, t.err})
 		}
 	}
+	sum.Searches = int(g.leftOut.Load())
 	sum.Scanned = g.reader == nil || g.Required == nil || g.indexUseless.Load()
 	return sum, nil
 }

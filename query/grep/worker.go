@@ -8,6 +8,7 @@ import (
 
 	"pigrep/adapter"
 	"pigrep/adapter/jsonl"
+	"pigrep/index/segment"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/query/entry"
@@ -43,6 +44,8 @@ type worker struct {
 	sent       int                   // matches of the file so far
 	tooLong    *adapter.TooLongError // what the scan left out; nil for nothing
 
+	pending map[segment.ID]bool // searches of the file that are not indexed; nil until needed
+
 	branch   string // the branch that the filter wants, "" for any
 	branches *entry.Branches
 }
@@ -64,7 +67,7 @@ var errEnough = errors.New("enough")
 
 // searchTask searches the file of a task.
 func (w *worker) searchTask(t *task) {
-	w.task, w.sent, w.left, w.tooLong = t, 0, -1, nil
+	w.task, w.sent, w.left, w.tooLong, w.pending = t, 0, -1, nil, nil
 	if w.req.MaxCount > 0 {
 		w.left = w.req.MaxCount
 	}
@@ -170,6 +173,16 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 		}
 		if matched == 0 {
 			continue
+		}
+		if w.req.NoSearches {
+			search, err := w.isSearch(e.Offset, i)
+			if err != nil {
+				return err
+			}
+			if search {
+				w.leftOut.Add(int64(matched))
+				continue
+			}
 		}
 		m := &Match{
 			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},

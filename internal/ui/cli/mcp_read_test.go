@@ -14,6 +14,8 @@ import (
 
 	"pigrep/internal/lab/corpus"
 	"pigrep/internal/lab/testkit"
+	"pigrep/query/filter"
+	"pigrep/query/grep"
 )
 
 // Following the cursors of read_session always ends, and gives every entry once: those
@@ -231,5 +233,80 @@ func TestControlCharactersAreEscaped(t *testing.T) {
 		if _, shown, _ := g.call(c.tool, c.arguments); strings.ContainsAny(shown, "\x1b\a\u202e") || !strings.Contains(shown, "needle") {
 			t.Errorf("%s shows %q", c.tool, shown)
 		}
+	}
+}
+
+// Calls of pigrep and their results repeat what other sessions say: agents do not find
+// them unless they ask, whether the index has them or not yet, and learn how many there are.
+func TestSearchesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	entry := func(i int, message string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-03-01T10:00:%02d.000Z","message":%s}`+"\n", entryName(i), i, message)
+	}
+	call := func(id, tool, arguments string) string {
+		return fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":"zebra, says the reply"},{"type":"toolCall","id":%q,"name":%q,"arguments":%s}]}`, id, tool, arguments)
+	}
+	result := func(id, tool string) string {
+		return fmt.Sprintf(`{"role":"toolResult","toolCallId":%q,"toolName":%q,"content":[{"type":"text","text":"zebra, says a result"}]}`, id, tool)
+	}
+	file := `{"type":"session","version":3,"id":"01a1f7de-aaaa","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n" +
+		entry(1, `{"role":"user","content":"where is the zebra?"}`) +
+		entry(2, call("c1", "mcp__pigrep__search", `{"query":"zebra"}`)) + entry(3, result("c1", "mcp__pigrep__search")) +
+		entry(4, call("c2", "bash", `{"command":"pigrep grep zebra | head"}`)) + entry(5, result("c2", "bash")) +
+		entry(6, call("c3", "bash", `{"command":"rg zebra"}`)) + entry(7, result("c3", "bash")) +
+		entry(8, call("c4", "bash", `{"command":"pigrep zebra"}`))
+	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(file), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g := newAgent(t, dir)
+	g.settle()
+	check := func(when string, shown, hidden int) {
+		t.Helper()
+		for _, c := range []struct{ tool, arguments string }{
+			{"search", `{"query":"zebra","flat":true`}, {"search", `{"query":"zebra","perSession":50`}, {"grep", `{"pattern":"zebra"`},
+		} {
+			a, text, _ := g.call(c.tool, c.arguments+"}")
+			if a.LeftOut == nil || a.LeftOut.Searches != hidden || a.Total != float64(shown) || !strings.Contains(text, fmt.Sprintf("%d hits in calls of pigrep left out", hidden)) {
+				t.Errorf("%s, %s %s: total %v, left out %+v, want %d and %d: %s", when, c.tool, c.arguments, a.Total, a.LeftOut, shown, hidden, text)
+			}
+			for _, e := range a.places() {
+				if e.Entry == entryName(3) || e.Entry == entryName(5) || e.Entry == entryName(9) {
+					t.Errorf("%s, %s %s: shows %+v", when, c.tool, c.arguments, e)
+				}
+			}
+			if a, _, _ := g.call(c.tool, c.arguments+`,"includeSearches":true}`); a.LeftOut != nil || a.Total != float64(shown+hidden) {
+				t.Errorf("%s, %s %s: with them the total is %v, want %d", when, c.tool, c.arguments, a.Total, shown+hidden)
+			}
+		}
+		if a, text, _ := g.call("search", `{"query":"zebra","tool":"mcp__pigrep__search"}`); a.Total != 0.0 || !strings.Contains(text, "with includeSearches") {
+			t.Errorf("%s: what would give hits is not said: %s", when, text)
+		}
+		if a, _, _ := g.call("tool_calls", `{"query":"zebra"}`); len(a.Calls) != 1 {
+			t.Errorf("%s: %d calls with a query, want 1", when, len(a.Calls))
+		}
+		if a, _, _ := g.call("tool_calls", `{}`); len(a.Calls) != 4 {
+			t.Errorf("%s: %d calls, want 4", when, len(a.Calls))
+		}
+	}
+	// A prompt, four replies, and the call and the result of rg.
+	check("indexed", 1+4+2, 2+2+1)
+	// The result of a call that is indexed already.
+	f, err := os.OpenFile(filepath.Join(g.dir, "a.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(entry(9, result("c4", "bash"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check("appended", 1+4+2, 2+2+2)
+	// Without an index the file itself says it.
+	sum, err := grep.Run(t.Context(), grep.Input{Adapter: g.agents, Source: disk{}, Files: []grep.File{{Path: filepath.Join(g.dir, "a.jsonl")}}},
+		grep.Request{Spec: filter.Spec{NoSearches: true}, Patterns: []string{"zebra"}}, func(*grep.Match) error { return nil })
+	if err != nil || sum.Lines != 1+4+2 || sum.Searches != 2+2+2 {
+		t.Errorf("without an index: %+v, %v", sum, err)
 	}
 }

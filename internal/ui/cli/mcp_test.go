@@ -104,9 +104,12 @@ type answer struct {
 	Total                       any
 	Dropped                     int
 	NextCursor                  string
-	LeftOut                     *struct{ Session string }
-	Warnings                    []string
-	Complete                    bool
+	LeftOut                     *struct {
+		Session  string
+		Searches int
+	}
+	Warnings []string
+	Complete bool
 }
 
 // hitRow is what rows of several tools have in common.

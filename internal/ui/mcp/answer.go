@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"pigrep/index"
+	"pigrep/internal/human"
 	"pigrep/internal/redact"
 	"pigrep/internal/session"
 	"pigrep/internal/ui/printer"
@@ -30,7 +31,8 @@ type tail struct {
 
 // leftOut is what was not searched unless asked for.
 type leftOut struct {
-	Session string `json:"session,omitempty" jsonschema:"your own (includeCurrent)"`
+	Session  string `json:"session,omitempty" jsonschema:"your own (includeCurrent)"`
+	Searches int    `json:"searches,omitempty" jsonschema:"hits in calls of pigrep (includeSearches)"`
 }
 
 // page is an answer of which the first items are kept that fit into a budget.
@@ -128,6 +130,17 @@ func (s *server) ask(ctx context.Context, in any, l listing) (*question, error) 
 // tail returns the end of an answer.
 func (q *question) tail(warnings []string) tail {
 	return tail{Warnings: q.warnings(warnings...), LeftOut: q.leftOut, Complete: q.State.Complete}
+}
+
+// leaveOut says how many hits were left out because they are in calls of pigrep itself.
+func (t *tail) leaveOut(searches int) {
+	if searches > 0 {
+		out := leftOut{Searches: searches}
+		if t.LeftOut != nil {
+			out.Session = t.LeftOut.Session
+		}
+		t.LeftOut = &out
+	}
 }
 
 // rowPage is a page of rows of an answer.
@@ -295,8 +308,11 @@ func (t *tail) write(b *strings.Builder) {
 	if t.NextCursor != "" {
 		fmt.Fprintf(b, "Next page: cursor %s\n", t.NextCursor)
 	}
-	if t.LeftOut != nil {
+	if t.LeftOut != nil && t.LeftOut.Session != "" {
 		b.WriteString("Your own session is left out (includeCurrent).\n")
+	}
+	if t.LeftOut != nil && t.LeftOut.Searches > 0 {
+		fmt.Fprintf(b, "%s in calls of pigrep left out (includeSearches).\n", human.Plural(t.LeftOut.Searches, "hit", "hits"))
 	}
 	for _, w := range t.Warnings {
 		fmt.Fprintf(b, "Warning: %s\n", w)

@@ -18,11 +18,13 @@ type CallsInput struct {
 	Query string `json:"query,omitempty" range:"0,20000" jsonschema:"only calls with these words"`
 	Tool  Words  `json:"tool,omitempty" jsonschema:"of these tools; ! is commands typed by the user"`
 	CallFilters
-	Failed  bool  `json:"failed,omitempty" jsonschema:"only those that failed"`
-	Risky   bool  `json:"risky,omitempty" jsonschema:"only those that match a rule of risk"`
-	Rule    Words `json:"rule,omitempty" jsonschema:"only those that match these rules"`
-	Results bool  `json:"results,omitempty" jsonschema:"with the first lines of results"`
-	Limit   int   `json:"limit,omitempty" range:"1,1000" jsonschema:"calls a page, default 30"`
+	Failed          bool  `json:"failed,omitempty" jsonschema:"only those that failed"`
+	Risky           bool  `json:"risky,omitempty" jsonschema:"only those that match a rule of risk"`
+	Rule            Words `json:"rule,omitempty" jsonschema:"only those that match these rules"`
+	IncludeSearches bool  `json:"includeSearches,omitempty" jsonschema:"with query: calls of pigrep too"`
+
+	Results bool `json:"results,omitempty" jsonschema:"with the first lines of results"`
+	Limit   int  `json:"limit,omitempty" range:"1,1000" jsonschema:"calls a page, default 30"`
 	Paging
 }
 
@@ -100,7 +102,7 @@ func (s *server) addAudits(m *mcp.Server) {
 
 func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult, error) {
 	filters := in.filters()
-	filters.Tool = in.Tool
+	filters.Tool, filters.IncludeSearches = in.Tool, in.IncludeSearches
 	q, err := s.ask(ctx, in, listing{tool: "tool_calls", text: in.Query, filters: filters, limit: in.Limit, rows: defaultCalls, paging: &in.Paging})
 	if err != nil {
 		return nil, err

@@ -118,6 +118,9 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 	})
 	answer := grepAnswer{Lines: lines, Inexact: err != nil, Files: files}
 	end := q.tail(nil)
+	if sum != nil {
+		end.leaveOut(sum.Searches)
+	}
 	leavesOut := slices.ContainsFunc(q.Reader.Summaries(), func(s session.Summary) bool { return s.LeavesOut() })
 	// Files that are not indexed yet have been read too.
 	end.Warnings = append([]string{}, q.Warnings...)

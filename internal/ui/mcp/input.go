@@ -56,7 +56,8 @@ type Filters struct {
 	Until   string `json:"until,omitempty" jsonschema:"as since"`
 	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
 
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+	IncludeCurrent  bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too, which echo others"`
 }
 
 // spec turns the filters into those of a request.
@@ -66,6 +67,7 @@ func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec
 		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude,
 	}
 	spec, err := written.Spec(now, absolute)
+	spec.NoSearches = !f.IncludeSearches
 	if e, ok := errors.AsType[*filters.Error](err); ok {
 		err = &Error{codeInput, e.Error(), e.Hint}
 	}

@@ -122,6 +122,7 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		Notes: notes(res, removed(res.Removed), removed),
 	}
 	p := rowPage[hitRow]{more: more, tail: q.tail(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
+	p.tail.leaveOut(res.Searches)
 	owner := make(map[string]int, len(res.Sessions))
 	for i := range res.Sessions {
 		owner[res.Sessions[i].SessionPath] = i
@@ -245,6 +246,8 @@ func dropping(filter string) string {
 	switch filter {
 	case "includeCurrent":
 		return "with includeCurrent"
+	case query.FilterSearches:
+		return "with includeSearches"
 	case "all":
 		return "without any filter"
 	case "scope":

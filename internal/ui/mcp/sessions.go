@@ -54,6 +54,7 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 	defer q.Close()
 	req := sessions.FromSearch(q.request)
 	req.Named, req.Forks = in.Named, in.Forks
+	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches
 	req.Limit = q.at.At + q.limit + 1
 	list, err := sessions.List(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
