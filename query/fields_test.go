@@ -77,6 +77,7 @@ func TestSearchFields(t *testing.T) {
 		{"-label:keep kind:reply", []string{"o-simp", "o-trad", "w-exit"}},
 		{"title:cafe plan", []string{"w-plan"}},
 		{"title:else timeout", []string{}},
+		{"title:domain.go timeout", []string{"o-ask"}}, // its first prompt
 		{"is:named timeout", []string{"w-ask"}},
 		{"-is:named timeout", []string{"o-ask"}},
 		{"branch:active timeout", []string{"o-ask", "w-ask"}},

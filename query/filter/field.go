@@ -59,7 +59,7 @@ func Field(n *syntax.Field, env Env) (*Filter, error) {
 	case "title":
 		part := analysis.Fold(value)
 		f.sessions = append(f.sessions, func(s *session.Summary) bool {
-			return part != "" && strings.Contains(analysis.Fold(s.Name), part)
+			return part != "" && strings.Contains(analysis.Fold(s.Title()), part)
 		})
 	case "label":
 		f.addLabel(value)

@@ -27,7 +27,7 @@ var Fields = []FieldInfo{
 	{Name: "cwd", Value: "a directory, or any below it", Example: "cwd:~/src/app"},
 	{Name: "project", Value: "a path, or its last element; several with commas", Example: "project:app", Many: true},
 	{Name: "session", Value: "the beginning of a session id; several with commas", Example: "session:01a1f7de", Many: true},
-	{Name: "title", Value: "part of the session's name", Example: "title:auth"},
+	{Name: "title", Value: "part of the session's title: its name, else what was asked first", Example: "title:auth"},
 	{Name: "label", Value: "part of a label; finds the labelled entries", Example: "label:keep"},
 	{Name: "branch", Value: "active, abandoned or any", Example: "branch:abandoned", Values: []string{"active", "abandoned", "any"}},
 	{Name: "after", Value: "a time, inclusive", Example: "after:2026-01-01"},
