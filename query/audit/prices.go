@@ -2,12 +2,14 @@ package audit
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
 
+	"pigrep/internal/human"
 	"pigrep/internal/session"
 )
 
@@ -41,14 +43,14 @@ const maxPrice = 1e6
 // by blanks, with amounts in dollars per million tokens. Empty lines and lines that begin
 // with # are skipped. Anything else is a *PriceError.
 func ReadPrices(r io.Reader) (Prices, error) {
-	prices, lines := make(Prices), bufio.NewScanner(r)
-	for n := 1; lines.Scan(); n++ {
+	prices, lines, n := make(Prices), bufio.NewScanner(r), 1
+	for ; lines.Scan(); n++ {
 		fields := strings.Fields(strings.TrimPrefix(lines.Text(), "\ufeff"))
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
 		if len(fields) != len(PriceFields) {
-			return nil, &PriceError{n, fmt.Sprintf("%d fields instead of %d: %s", len(fields), len(PriceFields), strings.Join(PriceFields, " "))}
+			return nil, &PriceError{n, human.Plural(len(fields), "field", "fields") + fmt.Sprintf(" instead of %d", len(PriceFields))}
 		}
 		model, amounts := fields[0], make([]float64, len(fields)-1)
 		for i, field := range fields[1:] {
@@ -62,6 +64,9 @@ func ReadPrices(r io.Reader) (Prices, error) {
 			return nil, &PriceError{n, fmt.Sprintf("a second price for %s", model)}
 		}
 		prices[model] = Price{amounts[0], amounts[1], amounts[2], amounts[3]}
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return nil, &PriceError{n, "the line is too long"}
 	}
 	return prices, lines.Err()
 }

@@ -29,14 +29,11 @@ func TestReadPricesRefuses(t *testing.T) {
 		text string
 	}{
 		{1, "p/m 1 2 3"}, {1, "p/m 1 2 3 4 5"}, {1, "model input output cache-read cache-write"}, {2, "# x\np/m 1 -2 3 4"}, {2, "\np/m 1 $2 3 4"},
-		{3, "a 1 1 1 1\nb 1 1 1 1\na 1 1 1 1"}, {1, "p/m NaN 1 1 1"}, {1, "p/m Inf 1 1 1"}, {1, "p/m 1e9 1 1 1"}, {1, "p/m -0 1 1 1"}, {1, `{"p/m": 1}`}, {1, "p/m 1,5 1 1 1"},
+		{3, "a 1 1 1 1\nb 1 1 1 1\na 1 1 1 1"}, {1, "p/m NaN 1 1 1"}, {1, "p/m Inf 1 1 1"}, {1, "p/m 1e9 1 1 1"}, {1, "p/m -0 1 1 1"}, {1, `{"p/m": 1}`}, {1, "p/m 1,5 1 1 1"}, {2, "\n" + strings.Repeat("x", 1<<17)},
 	} {
 		_, err := ReadPrices(strings.NewReader(test.text))
 		if e, ok := errors.AsType[*PriceError](err); !ok || e.Line != test.line {
 			t.Errorf("ReadPrices(%q) = %v, want an error on line %d", test.text, err, test.line)
 		}
-	}
-	if _, err := ReadPrices(strings.NewReader(strings.Repeat("x", 1<<17))); err == nil {
-		t.Error("a line that is too long is no error")
 	}
 }

@@ -84,7 +84,7 @@ func (o *auditOptions) readPrices(a *App) (audit.Prices, error) {
 	if e, ok := errors.AsType[*audit.PriceError](err); ok {
 		return nil, usagef("a line is: "+strings.Join(audit.PriceFields, " ")+", in dollars per million tokens", "--prices: %s:%d: %s", path, e.Line, e.Problem)
 	} else if err != nil {
-		return nil, usagef("", "--prices: read %s: %v", path, err)
+		return nil, usagef("a file of prices: `pigrep usage --help`", "--prices: %v", err)
 	}
 	return prices, nil
 }

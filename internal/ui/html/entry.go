@@ -51,7 +51,7 @@ type fold struct {
 
 type imageView struct {
 	Text   string
-	Source template.URL // "" shows only the text
+	Source template.HTMLAttr // as a whole: to escape an address, its package copies it several times; "" shows only the text
 }
 
 // titleOf is the heading of an entry.
@@ -218,7 +218,7 @@ func firstLine(text []byte) string {
 func (x *writer) newImage(i *session.Image) *imageView {
 	v := &imageView{Text: cmp.Or(visibleLine(i.MimeType), "image") + ", " + human.Bytes(int64(i.Size))}
 	if x.page.Images && isPicture(i) {
-		v.Source = template.URL("data:" + i.MimeType + ";base64," + string(i.Base64))
+		v.Source = template.HTMLAttr(`src="data:` + i.MimeType + ";base64," + string(i.Base64) + `"`)
 	}
 	return v
 }

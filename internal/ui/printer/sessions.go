@@ -1,7 +1,6 @@
 package printer
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -173,7 +172,7 @@ func usageText(x *sessions.Session) string {
 	}
 	switch {
 	case x.Cost >= 0.005:
-		parts = append(parts, fmt.Sprintf("$%.2f", x.Cost))
+		parts = append(parts, cents.text(x.Cost))
 	case x.Cost > 0:
 		parts = append(parts, "<$0.01")
 	}

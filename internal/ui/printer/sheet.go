@@ -187,13 +187,16 @@ func countCell[N int | int64](n N) cell {
 // dollars writes amounts of money of one answer, all with as many decimals.
 type dollars struct{ decimals int }
 
+// cents writes amounts one by one.
+var cents = dollars{2}
+
 // dollarsUpTo returns the writer of amounts of which the largest is this one: with four
 // decimals if that is a few cents.
 func dollarsUpTo(most float64) dollars {
 	if most < 0.1 {
 		return dollars{4}
 	}
-	return dollars{2}
+	return cents
 }
 
 func (d dollars) text(cost float64) string {
