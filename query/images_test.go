@@ -11,7 +11,8 @@ import (
 	"pigrep/scope"
 )
 
-// gallery has images in prompts, results and attachments, with and without text.
+// gallery returns an index of sessions with images in prompts, results and attachments, with
+// and without text.
 func gallery(t testing.TB) *library {
 	image := func(mime, data string) map[string]any {
 		return map[string]any{"type": "image", "mimeType": mime, "data": data}

@@ -16,8 +16,8 @@ import (
 // tool. Where both have it, the session file counts: it has the models and the times. Of
 // the result only that counts which no session file has.
 
-// families knows which sessions are subagents, and what results repeat of them. Sessions
-// have the numbers of the files of the auditor.
+// families records which sessions are subagents, and how much of their usage the results
+// of tools repeat. Sessions are numbered as the auditor numbers its files.
 type families struct {
 	parents  []int // -1 for sessions that are no subagents
 	repeated map[result]session.Usage

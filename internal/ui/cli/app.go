@@ -100,8 +100,8 @@ func (r results) Write(b []byte) (int, error) {
 	return r.app.Streams.Out.Write(b)
 }
 
-// finish does what was left until after the answer. It closes stdout first, so that a
-// program that reads the answer from a pipe need not wait.
+// finish does the work deferred until after the answer. It closes stdout first, so that
+// a program reading the answer from a pipe need not wait.
 func (a *App) finish(ctx context.Context) {
 	if a.afterwards == nil || ctx.Err() != nil {
 		return
@@ -166,7 +166,7 @@ func (a *App) logger() *slog.Logger {
 // warn prints a warning on stderr.
 func (a *App) warn(format string, args ...any) { a.advise("", format, args...) }
 
-// advise is warn with a hint what to do about it.
+// advise is warn with a hint.
 func (a *App) advise(hint, format string, args ...any) {
 	if a.quiet {
 		return

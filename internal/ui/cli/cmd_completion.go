@@ -42,8 +42,8 @@ pigrep completion fish > ~/.config/fish/completions/pigrep.fish`,
 	return cmd
 }
 
-// bashCompletion writes cobra's script for bash. It needs two functions of the package
-// bash-completion, without which it fails; they are replaced by some of our own.
+// bashCompletion writes cobra's script for bash. It calls two functions of the package
+// bash-completion; ours replace them where that is not installed.
 func bashCompletion(root *cobra.Command, out io.Writer) error {
 	var script bytes.Buffer
 	if err := root.GenBashCompletionV2(&script, true); err != nil {

@@ -73,7 +73,7 @@ func runFix(ctx context.Context, a *App, o *fixOptions) error {
 	}
 	if o.text == "-" {
 		a.final = true
-		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more shows that it is longer
+		if o.text, err = readEnd(a.Streams.In, fix.MaxText+1); err != nil { // one more byte shows that there is more
 			return fmt.Errorf("read the error from stdin: %w", err)
 		}
 	}

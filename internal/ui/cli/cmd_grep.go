@@ -97,8 +97,8 @@ pigrep grep -e ENOENT -e EACCES -c`,
 	return cmd
 }
 
-// insteadOf returns what to type instead of a flag of other search tools, "" for unknown
-// flags.
+// insteadOf returns what to type in place of a flag of another search tool; "" for
+// unknown flags.
 func insteadOf(flag string) string {
 	for _, f := range []struct{ name, short, instead string }{
 		{"invert-match", "v", "for the other lines: pigrep grep . | grep -v PATTERN"},

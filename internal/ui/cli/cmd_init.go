@@ -59,8 +59,8 @@ bind --mode insert {key} __pigrep_tui
 // macOS type a character for it.
 const usualKey = "ctrl-o"
 
-// macDiscard is for bash on macOS, where the terminal keeps Ctrl-O for itself. zsh and fish
-// see to that on their own.
+// macDiscard is for bash on macOS, where the terminal intercepts Ctrl-O. zsh and fish
+// disable that themselves.
 const macDiscard = `case $OSTYPE in darwin*) stty discard undef </dev/tty 2>/dev/null ;; esac
 `
 

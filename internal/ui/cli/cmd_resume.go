@@ -145,7 +145,7 @@ func (o *resumeOptions) pick(ctx context.Context, a *App) error {
 	return runTUI(ctx, a, &tuiOptions{sharedOptions: o.sharedOptions, query: o.query(), print: !o.exec, how: o.manner, choosing: true})
 }
 
-// errSeveral means that several sessions match, and the user is there to choose.
+// errSeveral means that several sessions match and the user can choose.
 var errSeveral = errors.New("several sessions match")
 
 // find returns the session that the words name or find, with the entry of its best
@@ -347,7 +347,7 @@ func (a *App) replace(dir string, argv []string) error {
 	return a.Replace(dir, argv)
 }
 
-// missingDirError means that nothing has this path.
+// missingDirError means that a directory does not exist.
 type missingDirError struct{ dir string }
 
 func (e *missingDirError) Error() string { return e.dir + " does not exist" }
@@ -374,7 +374,7 @@ func checkDir(dir string) error {
 // justNow is the age below which a session may still be open in another pi.
 const justNow = time.Minute
 
-// warnings lists what the user may not expect when resuming the session.
+// warnings lists surprises in resuming the session.
 func (o *manner) warnings(a *App, t *target, r *printer.Resume) ([]string, error) {
 	var list []string
 	rec := t.Record

@@ -161,9 +161,9 @@ func runSearch(ctx context.Context, a *App, o *searchOptions) error {
 		o.suggest(a, why)
 		return nil
 	case res.Index.Complete:
-		if a.Streams.ErrTTY && !a.json && res.Index.Files > 0 { // else there is a warning that there are none
+		if a.Streams.ErrTTY && !a.json && res.Index.Files > 0 { // otherwise a warning says that there are none
 			where := ""
-			if len(res.Removed) == 0 { // else the filters are the reason
+			if len(res.Removed) == 0 { // otherwise the filters are the reason
 				where = " in " + whereSearched(req, res.Index.Files)
 			}
 			a.warn("nothing found%s", where)
@@ -196,7 +196,7 @@ func (a *App) suggestCommand(text string, res *query.Response) bool {
 	return true
 }
 
-// suggestion is what an answer says to a query of which no hit has all words.
+// suggestion is what an answer without a full hit says about its query.
 type suggestion struct {
 	partial    bool // there are hits with some of the words
 	didYouMean string

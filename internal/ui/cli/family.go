@@ -40,7 +40,7 @@ func (t *target) facts(ctx context.Context, a *App, x *snapshot) (f printer.Sess
 	relative := func(s *session.Summary) printer.Relative {
 		r := printer.Relative{SessionPath: s.Path, SessionID: s.ID, Title: s.Title(), Created: session.Time{Time: s.Created()}, ShortID: t.shortID(session.Handle(s.ID, s.Path))}
 		if t.Redact {
-			r.Title = redact.Beginning(r.Title) // it may be cut
+			r.Title = redact.Beginning(r.Title) // it may have been cut
 		}
 		return r
 	}

@@ -20,7 +20,7 @@ import (
 const (
 	envPager     = "PIGREP_PAGER"
 	defaultPager = "less"
-	noPager      = "cat" // as a pager, it is none
+	noPager      = "cat" // as a pager it means none
 )
 
 // pagerOptions are the flags of commands with long output.
@@ -35,7 +35,7 @@ func (a *App) takesPager(o *pagerOptions) bool {
 	return !o.noPager && a.Streams.OutTTY && a.Getenv("TERM") != "dumb"
 }
 
-// pagerName returns the pager that is wanted, and the variable that names it, if one does.
+// pagerName returns the wanted pager, and the variable that names it, if any.
 func (a *App) pagerName() (command, from string) {
 	command = defaultPager
 	for _, name := range []string{"PAGER", envPager} {

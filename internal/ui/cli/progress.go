@@ -111,7 +111,7 @@ func (p *progressLines) end() {
 	switch {
 	case !p.told(at):
 	case at.Files < at.FilesTotal || at.Committed < at.Bytes:
-		// It was stopped: keptText has what a search finds.
+		// It was interrupted: keptText says what can be searched.
 	default:
 		p.app.warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
 	}

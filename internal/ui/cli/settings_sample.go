@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// defaultText returns the default of the setting, unless the usage has it.
+// defaultText returns the default of the setting, unless the usage already says it.
 func (s *setting) defaultText(usage string) string {
 	if s.standard == "" || strings.Contains(usage, "default") || s.standard == "false" || s.standard == "0" {
 		return ""

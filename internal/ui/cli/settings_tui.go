@@ -12,10 +12,10 @@ import (
 	"pigrep/internal/ui/tui"
 )
 
-// The settings file can also change the keys and colours of the TUI, in tables of their own:
-// they are not flags. Package tui knows which there are.
+// The settings file can also change the keys and colours of the TUI. They are not flags,
+// so they have tables of their own, whose keys package tui defines.
 
-// tuiTable is the table with those of keys and of colours.
+// tuiTable is the table that contains those of keys and colours.
 const tuiTable = "tui"
 
 func tuiKey(table, name string) string { return tuiTable + "." + table + "." + name }
@@ -39,7 +39,7 @@ func isTUIKey(key string) bool {
 	return slices.ContainsFunc(tuiTables()[1:], func(table string) bool { return strings.HasPrefix(key, table+".") })
 }
 
-// tuiConfig collects what a settings file says of the TUI.
+// tuiConfig returns the configuration of the TUI in a settings file.
 func tuiConfig(values map[string]said) tui.Config {
 	c := tui.Config{Keys: make(map[string][]string), Colors: make(map[string][]string)}
 	for key, at := range values {
@@ -52,7 +52,7 @@ func tuiConfig(values map[string]said) tui.Config {
 	return c
 }
 
-// checkTUI checks what a settings file says of the TUI.
+// checkTUI checks the configuration of the TUI in a settings file.
 func checkTUI(path string, values map[string]said) error {
 	if e := tuiConfig(values).Check(); e != nil {
 		at := values[tuiKey(e.Table, e.Name)]
@@ -61,7 +61,7 @@ func checkTUI(path string, values map[string]said) error {
 	return nil
 }
 
-// texts reads a text or a list of texts.
+// texts returns a string or an array of strings as a list.
 func texts(value any) ([]string, error) {
 	if v, ok := value.(string); ok {
 		return []string{v}, nil
@@ -79,7 +79,7 @@ func texts(value any) ([]string, error) {
 	return values, nil
 }
 
-// sampleTUI returns the tables of the TUI in the sample, every key commented out.
+// sampleTUI returns the TUI's part of the sample file, with every key commented out.
 func sampleTUI() string {
 	var b strings.Builder
 	table := ""
@@ -102,8 +102,8 @@ func sampleTUI() string {
 	return b.String()
 }
 
-// tuiRows returns the settings of the TUI: those that are asked for, or without keys those
-// that the file changes.
+// tuiRows returns the settings of the TUI with these keys, or without keys those that
+// the file changes.
 func tuiRows(file *settingsFile, keys []string) []printer.Setting {
 	var rows []printer.Setting
 	for _, c := range tui.Choices() {

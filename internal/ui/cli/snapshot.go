@@ -12,7 +12,7 @@ import (
 	"pigrep/query"
 )
 
-// snapshot is an open generation of the index, what is indexed in memory beside it, and how
+// snapshot is an open generation of the index, the part indexed in memory only, and how
 // far both are behind the session files.
 type snapshot struct {
 	reader  *index.Reader
@@ -24,8 +24,8 @@ type snapshot struct {
 
 func (x *snapshot) Close() error { return x.reader.Close() }
 
-// report completes what an answer says of the index, and prints the warnings of the answer
-// unless it is JSON, which has them.
+// report completes the state of the index in an answer, and prints the warnings of the
+// answer unless it is JSON, which includes them.
 func (x *snapshot) report(a *App, answer *query.IndexState, warnings []string) {
 	answer.PendingFiles, answer.PendingBytes, answer.Complete = x.state.PendingFiles, x.state.PendingBytes, x.state.Complete
 	if a.json {

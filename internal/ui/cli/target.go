@@ -19,7 +19,7 @@ import (
 	"pigrep/query/sessions"
 )
 
-// Error codes of names that mean nothing, or several things.
+// Error codes for names that match nothing, or several things.
 const (
 	codeNotFound  = "not-found"
 	codeAmbiguous = "ambiguous"
@@ -131,8 +131,8 @@ func oneSession(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// targetProblem turns the error of a name that means nothing, or several things, into
-// one with hints.
+// targetProblem adds hints to the error for a name that matches nothing, or several
+// things.
 func targetProblem(a *App, x *snapshot, err error) error {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	if e, ok := errors.AsType[*sessions.NotFoundError](err); ok {
@@ -163,8 +163,8 @@ func targetProblem(a *App, x *snapshot, err error) error {
 	return &problem{code: codeAmbiguous, message: e.Error(), hint: "use one of these", candidates: lines}
 }
 
-// candidates lists sessions that a name or a query may mean, each with its name for the
-// command line.
+// candidates lists sessions that a name or a query may refer to, each with its name for
+// the command line.
 func (a *App) candidates(x *snapshot, list []*session.Summary) []string {
 	short := sessions.ShortIDs(x.reader.Summaries())
 	var lines []string

@@ -95,7 +95,7 @@ func (b *tuiBackend) preview(ctx context.Context, p tui.Place, extent tui.Extent
 	return page, nil
 }
 
-// timed notes the times of entries while they are read.
+// timed records the times of entries as they are read.
 func timed(read iter.Seq2[*entry.Entry, error], list []tui.Entry) iter.Seq2[*entry.Entry, error] {
 	return func(yield func(*entry.Entry, error) bool) {
 		for e, err := range read {
@@ -136,7 +136,7 @@ func pageOf(t *target, branch []int, anchor, n int) (from, to int) {
 	return from, to
 }
 
-// maxCalls bounds how many results are looked past for their calls.
+// maxCalls bounds how many results a page is extended by to keep them with their calls.
 const maxCalls = 1000
 
 // count counts the matches of a text in the entries of a session.

@@ -41,7 +41,7 @@ func (b *tuiBackend) follow(ctx context.Context, report func(tui.State)) {
 		}
 		change(func(s *tui.State) {
 			s.Generation = n
-			if n == 0 { // somebody removed the index; the watcher rebuilds it
+			if n == 0 { // the index was removed; the watcher rebuilds it
 				s.Ready = false
 			}
 		})

@@ -63,9 +63,9 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	return res, err
 }
 
-// mergePause is how long the index must have been left alone before a merge is started. If
-// merging fails, because the disk is full or a segment is damaged, it is not tried again
-// after every answer.
+// mergePause is how long the index must have been idle before a merge starts. So a merge
+// that fails, because the disk is full or a segment is damaged, is not retried after
+// every answer.
 const mergePause = time.Minute
 
 // mergeInBackground starts `pigrep index --merge`, and does not wait for it. Merging is

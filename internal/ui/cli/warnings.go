@@ -21,8 +21,8 @@ func lagText(lag indexer.Lag) string {
 	return human.Plural(lag.Files, "file ("+size+") is", "files ("+size+") are")
 }
 
-// keptText says what an update that did not end has indexed. With lagText it adds up to all
-// files.
+// keptText says what an unfinished update has indexed. Together with lagText it covers
+// all files.
 func keptText(res *indexer.Result) string {
 	var all indexer.Lag
 	if res.Found != nil {

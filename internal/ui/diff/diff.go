@@ -1,5 +1,5 @@
-// Package diff says which lines a tool call removed from files and added to them. It
-// lays nothing out: each printer renders the same data its own way.
+// Package diff computes which lines a tool call removed from files and added to them. It
+// does no layout: each printer renders the same data in its own way.
 //
 //	for _, f := range diff.Of(call) { // a file of the call; none if it edits no file
 //		head(f.Path, f.Added, f.Removed)
@@ -10,7 +10,7 @@
 //		}
 //	}
 //
-// Paths and texts are as the session has them: printers must clean or escape them.
+// Paths and texts come from the session unchanged: printers must clean or escape them.
 package diff
 
 import (
@@ -25,8 +25,8 @@ import (
 // Context is the number of unchanged lines that are kept on each side of a change.
 const Context = 3
 
-// Texts beyond one of these limits are not compared: what is between the lines that both
-// begin and end with counts as removed and added.
+// Texts beyond one of these limits are not compared line by line: everything between
+// their common beginning and end counts as removed and added.
 const (
 	maxBytes = 4 << 20
 	maxLines = 40_000
@@ -35,7 +35,7 @@ const (
 // File is what happened to one file.
 type File struct {
 	Path           string // as the call has it; "" if it has none
-	Whole          bool   // the added lines are all of the file
+	Whole          bool   // the added lines are the whole file
 	Deleted        bool
 	Hunks          []Hunk
 	Added, Removed int // lines
@@ -48,7 +48,7 @@ type Hunk struct{ Lines []Line }
 type Line struct {
 	Kind     Kind
 	Text     string // without its newline
-	Old, New int    // its number before and after, from 1; 0 if that is unknown or there is none
+	Old, New int    // line numbers before and after, from 1; 0 if unknown or none
 }
 
 // Kind says what happened to a line. It is the sign before the line in a unified diff.
@@ -61,7 +61,7 @@ const (
 	Removed Kind = '-'
 )
 
-// Of returns what a call did to files: as its tool recorded it, else computed from its
+// Of returns what a call did to files, as recorded by its tool or else computed from its
 // arguments. It returns nil for a call that edits no file.
 func Of(c *session.Call) []File {
 	if len(c.Diff) > 0 {
@@ -77,7 +77,7 @@ func Of(c *session.Call) []File {
 		}
 		f := &files[len(files)-1]
 		for _, h := range compare(string(e.Old), string(e.New)) {
-			if !e.Whole { // where in the file it is, is not known
+			if !e.Whole { // its position in the file is unknown
 				for i := range h.Lines {
 					h.Lines[i].Old, h.Lines[i].New = 0, 0
 				}
@@ -88,7 +88,8 @@ func Of(c *session.Call) []File {
 	return files
 }
 
-// recorded reads the diff of a call. Only one that names its files can be of several.
+// recorded parses the diff that a tool recorded. Only a diff that names its files can
+// cover several.
 func recorded(c *session.Call) []File {
 	path := c.Path()
 	several := false
@@ -144,8 +145,8 @@ func compare(before, after string) []Hunk {
 	return hunks
 }
 
-// replace returns the hunk in which all lines between those that a and b begin and end
-// with are replaced; none if a and b are equal.
+// replace returns a hunk that replaces everything between the common beginning and end
+// of a and b; none if they are equal.
 func replace(a, b []string) []Hunk {
 	same := 0 // at the beginning
 	for same < min(len(a), len(b)) && a[same] == b[same] {
@@ -175,8 +176,8 @@ func replace(a, b []string) []Hunk {
 
 var kinds = map[udiff.OpKind]Kind{udiff.Equal: Same, udiff.Insert: Added, udiff.Delete: Removed}
 
-// lines splits a text into lines. A newline at its end is a line of its own only if
-// the other text does not end so too: then the edit adds or removes it.
+// lines splits a text into lines. A trailing newline counts as a line only if the other
+// text lacks one: then the edit adds or removes it.
 func lines(s, other string) []string {
 	if s == "" {
 		return nil
@@ -193,7 +194,7 @@ func lines(s, other string) []string {
 
 func text(lines []string) string { return strings.Join(lines, "\n") + "\n" }
 
-// number numbers lines, the first of which would be at these numbers.
+// number numbers lines, starting at these numbers.
 func number(list []Line, before, after int) {
 	for i := range list {
 		l := &list[i]

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// parse reads a diff that a tool recorded: a unified diff, a patch envelope
-// ("*** Begin Patch"), lines with numbers, or lines with signs alone. It returns nil
-// for another text.
+// parse parses a diff that a tool recorded: a unified diff, a patch envelope ("*** Begin
+// Patch"), numbered lines, or lines with signs only. It returns nil for any other text.
 func parse(s string) []File {
 	s = strings.TrimSuffix(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	if s == "" {
@@ -26,7 +25,7 @@ func parse(s string) []File {
 	return nil
 }
 
-// cutNumber reads a sign, the number of a line, and its text.
+// cutNumber splits a line such as "+ 12 text" into its sign, line number and text.
 func cutNumber(s string) (kind Kind, n int, text string, ok bool) {
 	if s == "" || !strings.ContainsAny(s[:1], "+- ") {
 		return 0, 0, "", false
@@ -45,10 +44,10 @@ func isNumbered(s string) bool {
 	return ok
 }
 
-// isLeftOut reports whether a line stands for unchanged ones.
+// isLeftOut reports whether a line marks omitted unchanged lines.
 func isLeftOut(s string) bool { return s != "" && s[0] == ' ' && strings.TrimLeft(s, " ") == "..." }
 
-// isHunkHead reports whether a line begins a hunk of a unified diff.
+// isHunkHead reports whether a line is the header of a hunk.
 func isHunkHead(s string) bool {
 	before, after := hunkStart(s)
 	return before > 0 || after > 0
@@ -71,8 +70,7 @@ func hunkStart(s string) (before, after int) {
 	return number(f[1]), number(f[2])
 }
 
-// parseNumbered reads lines with numbers. Unchanged ones have the number they had
-// before.
+// parseNumbered parses numbered lines. Unchanged lines carry their old number.
 func parseNumbered(list []string) []File {
 	var f File
 	var run []Line
@@ -127,7 +125,7 @@ func renumber(run []Line) {
 	}
 }
 
-// parseUnified reads a unified diff, a patch envelope, or hunks without a head.
+// parseUnified parses a unified diff, a patch envelope, or hunks without headers.
 func parseUnified(list []string) []File {
 	var files []File
 	var run []Line
@@ -175,8 +173,8 @@ func parseUnified(list []string) []File {
 	return files
 }
 
-// fileName chooses between the two names of a file in a unified diff, and cuts off the
-// prefix that git writes.
+// fileName picks one of the two file names in a unified diff and removes the prefix that
+// git adds.
 func fileName(before, after string) string {
 	before, _, _ = strings.Cut(before, "\t") // a time
 	after, _, _ = strings.Cut(after, "\t")

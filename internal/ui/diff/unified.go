@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unified returns the hunks as a unified diff without the names of files. Hunks have
-// heads where the numbers of lines are known. clean makes a text safe to print.
+// Unified returns the hunks as a unified diff without file names. Hunks have headers if
+// line numbers are known. clean makes text safe to print.
 func (f *File) Unified(clean func(string) string) string {
 	var b strings.Builder
 	for i, h := range f.Hunks {
@@ -24,12 +24,13 @@ func (f *File) Unified(clean func(string) string) string {
 	return b.String()
 }
 
-// before and after return the number of a line on that side, and whether it is there.
+// before and after return the number of a line on that side, and whether it exists
+// there.
 func before(l *Line) (int, bool) { return l.Old, l.Kind != Added }
 func after(l *Line) (int, bool)  { return l.New, l.Kind != Removed }
 
-// span returns the first line on a side and the number of lines there, as the head of a
-// hunk has them; "" if the numbers are not known.
+// span returns the first line and the number of lines on one side, as in the header of a
+// hunk; "" if they are unknown.
 func (h Hunk) span(side func(*Line) (int, bool)) string {
 	first, count := 0, 0
 	for i := range h.Lines {

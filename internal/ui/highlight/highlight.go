@@ -1,5 +1,5 @@
 // Package highlight finds comments, keywords, strings and other tokens in source code.
-// It knows nothing of colours: the terminal and exported pages have their own.
+// It does not deal with colours: the terminal and exported pages have their own.
 //
 // The lexers are those of chroma, for the languages that coding sessions have. They are
 // read when the first code is highlighted, and compiled language by language: importing
@@ -46,17 +46,16 @@ type Run struct {
 	Class Class
 }
 
-// Bounds on what is highlighted, because source code comes from session files and a
-// lexer can take very long for text that was made for that. What is beyond them is
-// plain.
+// Bounds on highlighting. Source code comes from session files, and hostile text can
+// keep a lexer busy for a very long time. Anything beyond the bounds is plain.
 const (
 	maxSource = 32 << 10 // bytes
 	maxLine   = 2 << 10  // bytes of the longest line
 	maxTime   = 200 * time.Millisecond
 )
 
-// Code returns the runs of source code. Their texts, joined, are the source. The language is
-// a name, a short name such as "ts", or the name of a file; code of an unknown one is
+// Code returns the runs of source code. Their texts add up to the source. The language
+// is a name, a short name such as "ts", or the name of a file; code of an unknown one is
 // a single plain run.
 func Code(source, language string) []Run {
 	if source == "" {
@@ -84,7 +83,7 @@ func Code(source, language string) []Run {
 	var late atomic.Bool
 	defer time.AfterFunc(maxTime, func() { late.Store(true) }).Stop()
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		// A lexer changes the ends of lines and invalid bytes.
+		// Lexers change line endings and invalid bytes.
 		if !strings.HasPrefix(head[at:], t.Value) || late.Load() {
 			break
 		}
@@ -133,7 +132,7 @@ func lexerOf(language string) chroma.Lexer {
 	if language == "" || len(language) > maxName || strings.ContainsAny(language, "*?[") {
 		return nil
 	}
-	name := language[strings.LastIndexAny(language, `/\`)+1:] // lexers go by the name of a file alone
+	name := language[strings.LastIndexAny(language, `/\`)+1:] // lexers match base names
 	found.Lock()
 	defer found.Unlock()
 	lexer, ok := found.byName[name]
@@ -147,8 +146,8 @@ func lexerOf(language string) chroma.Lexer {
 	return lexer
 }
 
-// found are the lexers that were looked up last, because looking one up compares the name
-// with the patterns of all lexers, which takes as long as highlighting a page of code.
+// found caches lexers by name. A lookup compares the name with the patterns of all
+// lexers, which takes as long as highlighting a page of code.
 var found = struct {
 	sync.Mutex
 	byName map[string]chroma.Lexer

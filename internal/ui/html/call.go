@@ -26,7 +26,7 @@ type callView struct {
 	Failed   bool
 	Nested   bool
 	Open     bool
-	lines    int // of Code, Arguments, Diffs and Output, as a reader counts them
+	lines    int // in Code, Arguments, Diffs and Output
 
 	Code      template.HTML // the command, if the summary is not all of it
 	Arguments []argument
@@ -39,8 +39,7 @@ type argument struct {
 	Code        template.HTML // instead of Value, if it has several lines
 }
 
-// Calls are open if their output has no more than openLines lines, or, of edits or
-// failures, more.
+// Calls with up to openLines lines of output are open; edits and failures may be longer.
 const (
 	openLines    = 8
 	diffLines    = 60
@@ -78,8 +77,8 @@ func (x *writer) newCall(e *entry.Entry, c *session.Call) *callView {
 	return v
 }
 
-// isPlace reports whether an argument is the path of a call, or which lines of the file,
-// which the summary says.
+// isPlace reports whether an argument only names the file or its lines, which the
+// summary already shows.
 func isPlace(c *session.Call, a *session.Argument) bool {
 	return a.Text && string(a.Value) == c.Path() || !a.Text && (a.Name == "offset" || a.Name == "limit")
 }
@@ -125,7 +124,7 @@ func (x *writer) newShell(e *entry.Entry, b *session.Block) *callView {
 	return v
 }
 
-// answer adds a result to the call that waits for it. It returns false if none does.
+// answer adds a result to the call waiting for it. It returns false if there is none.
 func (x *writer) answer(e *entry.Entry) bool {
 	at := slices.IndexFunc(x.calls, func(c *callView) bool { return c.id != "" && c.id == e.ToolCallID })
 	if at < 0 {
@@ -196,8 +195,8 @@ func (v *callView) result(x *writer, e *entry.Entry) {
 	v.Open = v.isShort(limit)
 }
 
-// maxGuess is the longest duration that is taken from the times of entries: longer ones
-// are pauses of the user.
+// maxGuess is the longest duration derived from the times of entries; anything longer is
+// taken for a pause of the user.
 const maxGuess = time.Hour
 
 func duration(d time.Duration) string {
@@ -224,17 +223,17 @@ func (v *callView) output(x *writer, text []byte, language string) {
 	v.Output = append(v.Output, block{Fold: &fold{Code: v.code(x, language, text)}})
 }
 
-// maxAside is the longest result that is only a remark on a diff.
+// maxAside is the length of the longest result that is shown as a remark on a diff.
 const maxAside = 400
 
-// code is a piece of code of the call.
+// code returns highlighted code and counts its lines.
 func (v *callView) code(x *writer, language string, text []byte) template.HTML {
 	text = bytes.Trim(text, "\n")
 	v.lines += bytes.Count(text, []byte{'\n'}) + 1 + len(text)/longLine
 	return x.code(language, text)
 }
 
-// longLine is how many bytes beyond those of usual lines count as one line more.
+// longLine is how many bytes of output count as an additional line.
 const longLine = 500
 
 // isShort reports whether the call and its output have at most this many lines.

@@ -15,7 +15,7 @@ func (x *writer) code(language string, text []byte) template.HTML {
 	return x.highlight(language, strings.Trim(visible(text), "\n"))
 }
 
-// highlight marks the tokens of source code. None goes on in the next line.
+// highlight marks the tokens of source code. No span crosses a line.
 func (x *writer) highlight(language, source string) template.HTML {
 	if x.highlighted += len(source); x.highlighted > maxHighlighted {
 		language = ""
@@ -39,7 +39,7 @@ func (x *writer) highlight(language, source string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// maxHighlighted is how much code of a page is highlighted, in bytes: each megabyte takes
+// maxHighlighted is how many bytes of code are highlighted on a page. A megabyte takes
 // about a second.
 const maxHighlighted = 4 << 20
 

@@ -51,7 +51,7 @@ type fold struct {
 
 type imageView struct {
 	Text   string
-	Source template.HTMLAttr // as a whole: to escape an address, its package copies it several times; "" shows only the text
+	Source template.HTMLAttr // the whole src attribute, because html/template copies a URL several times to escape it; "" shows only the text
 }
 
 // titleOf is the heading of an entry.
@@ -72,8 +72,7 @@ func isSummary(e *entry.Entry) bool {
 		e.Role == session.RoleCompactionSummary || e.Role == session.RoleBranchSummary
 }
 
-// newEntry lays out an entry. Its calls are returned too, since they wait for their
-// results.
+// newEntry lays out an entry. It also returns the calls, which wait for their results.
 func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	v := &entryView{
 		Anchor: x.names[e.Index], Title: titleOf(e), Prompt: e.Role == session.RoleUser, Number: x.index.number[e.Index],
@@ -123,7 +122,7 @@ func (x *writer) newEntry(e *entry.Entry) (*entryView, []*callView) {
 	return v, calls
 }
 
-// day is the day of a moment if it is another one than that of the entry before.
+// day returns the day of a time, or "" if the previous entry has the same.
 func (x *writer) day(t time.Time) string {
 	day := t.In(x.page.Zone).Format("Monday, 2 January 2006")
 	if t.IsZero() || day == x.lastDay {
@@ -133,7 +132,7 @@ func (x *writer) day(t time.Time) string {
 	return day
 }
 
-// replyNotes are the model of a reply if it is another one than before, and what it cost.
+// replyNotes returns the model of a reply, if it has changed, and its cost.
 func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 	if e.Model != "" && e.Model != x.lastModel {
 		x.lastModel = e.Model
@@ -156,7 +155,8 @@ func (x *writer) replyNotes(e *entry.Entry) (notes []note) {
 	return notes
 }
 
-// remark is an entry about the session on one line; "" if it has more to say.
+// remark returns an entry about the session as one line, or "" if it does not fit on
+// one.
 func (x *writer) remark(e *entry.Entry) string {
 	switch e.Type {
 	case session.TypeLabel:
@@ -209,7 +209,7 @@ func (x *writer) data(b *session.Block) *fold {
 	return &fold{Class: "data", Title: strings.ToUpper(kind[:1]) + kind[1:], Note: human.Bytes(int64(len(b.Text))), Code: x.code("", b.Text)}
 }
 
-// firstLine is what the title of a folded text shows of it.
+// firstLine returns the line that the title of a folded text shows.
 func firstLine(text []byte) string {
 	line, _, _ := strings.Cut(strings.TrimLeft(start(string(text)), "#*- \n"), "\n")
 	return strings.Trim(visibleLine(line), "*# ")

@@ -22,7 +22,7 @@ type fact struct {
 	When        *when // instead of Value
 }
 
-// IsLong reports whether the value needs the room of two.
+// IsLong reports whether the value takes up two columns.
 func (f fact) IsLong() bool { return len(f.Value) > 24 }
 
 // when is a moment as a page shows it.
@@ -83,8 +83,8 @@ var homes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:/home/[^/]+|/Users/[^/]+|/root|(?i:[a-z]:)?[/\\](?i:users)[/\\][^/\\]+)([/\\]|$)`)
 })
 
-// directory is a directory without what is private in its path: the name of the user,
-// and all but the last element outside of home directories.
+// directory returns a directory without the private parts of its path: the name of the
+// user and, outside of home directories, everything but the last element.
 func (p *Page) directory(dir string) string {
 	if p.FullPaths {
 		return dir
@@ -106,7 +106,7 @@ func (p *Page) file(name string) string {
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }
 
-// money is a cost in the currency of the prices of models.
+// money formats a cost in dollars.
 func money(cost float64) string {
 	if cost < 0.095 {
 		return fmt.Sprintf("$%.3f", cost)
@@ -114,8 +114,8 @@ func money(cost float64) string {
 	return fmt.Sprintf("$%.2f", cost)
 }
 
-// index lists the prompts of a conversation, and what else people look for: summaries,
-// labelled entries, branches.
+// index lists the prompts of a conversation and other landmarks: summaries, labelled
+// entries, branches.
 type index struct {
 	Items    []*indexItem
 	Summary  string
@@ -138,7 +138,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 	x := &index{number: make(map[int]int), previous: make(map[int]*indexItem), next: make(map[int]*indexItem), branches: make(map[int]string)}
 	var last *indexItem // prompt of the main line
 	lastEntry := 0
-	begins := make(map[int]int) // the first steps of branches, by the step that says what they are about
+	begins := make(map[int]int) // the first step of each branch, by the step that describes it
 	for k, s := range p.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -195,7 +195,7 @@ func (p *Page) index(ctx context.Context, names map[int]string) (*index, error) 
 	return x, nil
 }
 
-// subject is the step that says what a branch is about: its first prompt before it forks,
+// subject returns the step that describes a branch: its first prompt before it forks, or
 // else its first entry.
 func (p *Page) subject(start int) int {
 	for k := start; k < len(p.Steps); k++ {
@@ -227,5 +227,5 @@ func indexText(e *entry.Entry) string {
 	return what
 }
 
-// start is enough of a text for one line of it.
+// start returns enough of a text to fill a line of the index.
 func start(s string) string { return strings.ToValidUTF8(s[:min(len(s), 4*maxIndexText)], "") }

@@ -18,12 +18,12 @@ import (
 const markdown = parser.NoIntraEmphasis | parser.Tables | parser.FencedCode | parser.Autolink | parser.Strikethrough |
 	parser.SpaceHeadings | parser.HardLineBreak | parser.NoEmptyLineBeforeBlock | parser.OrderedListStart
 
-// prose renders what users and models wrote as Markdown. Nothing that was said is left
-// out: what the parser would not show, or takes long to read, is shown as it is.
+// prose renders the Markdown that users and models wrote. It never drops text: what the
+// parser would omit, or would take too long to parse, is shown unrendered.
 func (x *writer) prose(text []byte) (page template.HTML) {
 	source := visible(text)
 	defer func() {
-		if recover() != nil { // a mistake of the parser must not hide a conversation
+		if recover() != nil { // a bug in the parser must not hide a conversation
 			page = asIs(source)
 		}
 	}()
@@ -42,9 +42,9 @@ func (x *writer) prose(text []byte) (page template.HTML) {
 	return template.HTML(b.String())
 }
 
-// sections cuts Markdown where everything that is open ends: before a line that begins
-// with a letter after an empty line, outside of fenced code. The time that the parser
-// takes for a list grows with the square of what follows it.
+// sections cuts Markdown where every open block ends: before a line that begins with a
+// letter and follows an empty line, outside of fenced code. The parser takes time
+// quadratic in what follows a list.
 func sections(s string) (list []string) {
 	begin, at, fence, empty := 0, 0, "", false
 	for line := range strings.Lines(s) {
@@ -74,9 +74,9 @@ func asIs(s string) template.HTML {
 	return template.HTML("<pre>" + template.HTMLEscapeString(s) + "</pre>")
 }
 
-// Bounds on what is parsed. The time that the parser takes for a section grows with the
-// square of its length, brackets counting as markWeight bytes: some 0.2 s for 32 KiB that are
-// made to take long.
+// Bounds on what is parsed. In the worst case the parser takes time quadratic in the
+// length of a section, where a bracket counts as markWeight bytes: about 0.2 s for 32
+// KiB of hostile text.
 const (
 	maxProse   = 512 << 10 // bytes of a text
 	maxSection = 64 << 10  // bytes of a section
@@ -84,10 +84,10 @@ const (
 	small      = 4 << 10   // bytes of a section that is always parsed
 	maxSquares = 1e10      // of larger sections, on a page
 	markWeight = 8
-	maxNested  = 30 // the parser leaves out what is nested more deeply
+	maxNested  = 30 // the parser drops what is nested more deeply
 )
 
-// affords reports whether a section is parsed, and takes what it costs from the budget of
+// affords reports whether a section may be parsed, and charges its cost to the budget of
 // the page.
 func (x *writer) affords(section string) bool {
 	size := len(section) + markWeight*(strings.Count(section, "[")+strings.Count(section, "<"))
@@ -132,15 +132,16 @@ func keepDefinitions(s string) string {
 	return b.String()
 }
 
-// proseRenderer writes Markdown as HTML that cannot do anything: HTML of the text is
-// shown as text, pictures are links, and links only go to the web or an address of mail.
-// Headings begin below those of the page.
+// proseRenderer writes Markdown as inert HTML: HTML in the source is shown as text,
+// images become links, and links lead only to the web or to mail addresses. Headings
+// rank below those of the page.
 type proseRenderer struct {
 	x *writer
 	w *strings.Builder
 }
 
-// text writes a text of the parser, which has replaced entities by any character.
+// text writes text from the parser. It is cleaned again because the parser has decoded
+// entities.
 func (r *proseRenderer) text(s []byte) { template.HTMLEscape(r.w, []byte(visible(s))) }
 
 func (r *proseRenderer) all(n ast.Node) {
@@ -187,7 +188,7 @@ func (r *proseRenderer) node(n ast.Node) {
 	}
 }
 
-// tagsOf returns what a node is written between.
+// tagsOf returns the tags around a node.
 func tagsOf(n ast.Node) (begin, end string) {
 	switch n := n.(type) {
 	case *ast.HTMLBlock:
@@ -240,8 +241,7 @@ func tagsOf(n ast.Node) (begin, end string) {
 	return "", ""
 }
 
-// isTight reports whether a paragraph is all of an item of a list without blank lines, or
-// its beginning.
+// isTight reports whether a paragraph begins an item of a list without blank lines.
 func isTight(n *ast.Paragraph) bool {
 	item, ok := n.Parent.(*ast.ListItem)
 	if !ok || n != item.Children[0] {
@@ -251,7 +251,8 @@ func isTight(n *ast.Paragraph) bool {
 	return ok && list.Tight
 }
 
-// link writes a link with its title, or where it leads if that is not an address to link to.
+// link writes a link with its title. An address that must not be linked to is shown as
+// text.
 func (r *proseRenderer) link(before string, n ast.Node, address, title []byte, after string) {
 	if len(title) > 0 {
 		after = " " + template.HTMLEscapeString(`"`+visible(title)+`"`) + after

@@ -1,12 +1,12 @@
-// Package html writes a conversation as a page for browsers: an index of its prompts,
-// calls with their results, edits as diffs, branches folded where they leave, cost and
-// times. A page is one file that needs no script and requests nothing; its policy makes
-// the browser enforce that. Entries are read while the page is written, so that memory
-// does not grow with the session.
+// Package html writes a conversation as a web page: an index of the prompts, calls with
+// their results, edits as diffs, branches folded where they fork, costs and times. A
+// page is a single file that needs no script and loads nothing; its
+// Content-Security-Policy makes browsers enforce that. Entries are read while the page
+// is written, so memory does not grow with the session.
 //
-// All text of a session is hostile. html/template escapes it where it goes into a page.
-// Only prose and code make HTML themselves: they escape every text they write, and name
-// no class, address or attribute that is not ours or checked.
+// All text of a session is treated as hostile. html/template escapes it on its way into
+// the page. Only prose, code and images are written as HTML directly: they escape every
+// text, and use no class, address or attribute that is not fixed or checked.
 package html
 
 import (
@@ -30,7 +30,7 @@ import (
 type Page struct {
 	Session      printer.SessionFacts
 	Conversation *entry.Conversation
-	Steps        []entry.Step            // the entries to show, in order; those of branches off are folded
+	Steps        []entry.Step            // the entries to show, in order; side branches are folded
 	Pass         func(*entry.Entry) bool // entries that fail are left out; nil passes all
 	MarkBranches bool                    // mark entries of abandoned branches, since they are not folded
 	Images       bool                    // embed images; otherwise they are named
@@ -58,8 +58,8 @@ var (
 	})
 )
 
-// Write writes the page: what comes before the conversation, then its entries as they
-// are read.
+// Write writes the page: first the head and the index, then the entries as they are
+// read.
 func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	p.Conversation.Facts = true
 	p.mainFirst()
@@ -100,7 +100,7 @@ func (p *Page) Write(ctx context.Context, w io.Writer) error {
 	return x.write("bottom", nil)
 }
 
-// mainFirst moves conversations with a beginning of their own behind the main one.
+// mainFirst moves conversations with another root behind the main one.
 func (p *Page) mainFirst() {
 	main := slices.IndexFunc(p.Steps, func(s entry.Step) bool { return s.Depth == 0 })
 	if main > 0 {
@@ -108,11 +108,11 @@ func (p *Page) mainFirst() {
 	}
 }
 
-// anchorsOf names the entries of a page, by their index in the file, so that a link with
-// the id of an entry finds it. Of entries with one name all but the first get a number.
+// anchorsOf returns the anchors of the entries, by their index in the file. They are
+// made of entry ids, so that links can be written by hand; duplicates get a number.
 func anchorsOf(ctx context.Context, p *Page) (map[int]string, error) {
 	names := make(map[int]string, len(p.Steps))
-	last := make(map[string]int, len(p.Steps)) // the number that was given last
+	last := make(map[string]int, len(p.Steps)) // the last number given
 	for _, s := range p.Steps {
 		if err := ctx.Err(); err != nil {
 			return nil, err

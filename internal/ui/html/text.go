@@ -8,8 +8,8 @@ import (
 )
 
 // visible returns a text of a session without escape sequences and control characters.
-// Characters that change the direction of the text around them are replaced by their
-// names, so that nothing looks like what it is not.
+// Characters that change the direction of surrounding text are replaced by their names,
+// so that text cannot be disguised.
 func visible(text []byte) string {
 	s := string(text)
 	if strings.ContainsRune(s, '\r') {

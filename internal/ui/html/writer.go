@@ -10,8 +10,8 @@ import (
 	"pigrep/query/entry"
 )
 
-// writer writes the entries of a page. A reply with calls waits for their results, and
-// what comes in between waits behind it.
+// writer writes the entries of a page. A reply with calls is held back until their
+// results are there; entries in between are queued behind it.
 type writer struct {
 	page  *Page
 	w     io.Writer
@@ -35,8 +35,8 @@ type branch struct {
 	written bool
 }
 
-// maxFolds is how deep branches are nested. Deeper ones are not folded again, because
-// browsers limit the depth of pages.
+// maxFolds bounds the nesting of folded branches, because browsers limit the depth of
+// pages. Deeper branches are not folded.
 const maxFolds = 8
 
 func (x *writer) write(name string, data any) error {
@@ -84,12 +84,12 @@ func (x *writer) step(k int, e *entry.Entry) error {
 	return x.write("entry", v)
 }
 
-// isRemark reports whether an entry may stand between a call and its result.
+// isRemark reports whether an entry may occur between a call and its result.
 func isRemark(e *entry.Entry) bool {
 	return e.Type != session.TypeMessage && e.Type != session.TypeCustomMessage && !isSummary(e)
 }
 
-// flush writes what waits.
+// flush writes what is held back.
 func (x *writer) flush() error {
 	for _, c := range x.calls {
 		c.unanswered()

@@ -168,8 +168,8 @@ func (p *inliner) codeSpan(at int) int {
 	return at + n
 }
 
-// delimiter notes a run of *, _ or ~, by the rules of CommonMark for what is at its left and
-// right.
+// delimiter records a run of *, _ or ~, which CommonMark classifies by the characters on
+// either side.
 func (p *inliner) delimiter(at int) int {
 	n := count(p.s[at:])
 	before, _ := utf8.DecodeLastRuneInString(p.s[:at])
@@ -242,7 +242,7 @@ func (p *inliner) emphasize() {
 	}
 }
 
-// maxURL bounds how far the end of an address is looked for.
+// maxURL bounds the search for the end of an address.
 const maxURL = 2 << 10
 
 // closeLink ends the text of a link: [text](address), which is shown as text (address).
@@ -412,7 +412,7 @@ func (p *inliner) runs(base Style) []Run {
 	return runs
 }
 
-// same reports whether the byte looks as the one before it.
+// same reports whether the byte looks like the one before it.
 func (p *inliner) same(at, link int) bool {
 	m := &p.marks[at]
 	if m.hide || m.other || m.change != [5]int8{} {

@@ -1,11 +1,11 @@
-// Package markdown lays Markdown out for a terminal: lines of styled runs. It knows
+// Package markdown lays Markdown out for a terminal: lines of styled runs. It deals with
 // neither colours nor escape sequences.
 //
-// It reads line by line, as the text was typed: a newline stays a newline, indentation stays,
-// and what is not Markdown is shown as it is, HTML included. So no text is left out but the
-// marks and the names of languages, and the time grows with the length of the text, whatever
-// it was made for. Parsers for pages differ in all of this: they join lines, drop
-// the indentation of pasted code, and hide definitions of links.
+// It reads line by line, as the text was typed: a newline stays a newline, indentation
+// stays, and what is not Markdown is shown as it is, HTML included. It omits nothing but
+// the marks and the names of languages, and its running time is linear in the length of
+// the text, even of hostile text. Parsers for web pages differ in all of this: they join
+// lines, drop the indentation of pasted code, and hide link definitions.
 package markdown
 
 import (
@@ -93,7 +93,7 @@ var (
 	taskMarker  = lazily(`^\[([ xX])\] `)
 )
 
-// block reads one line, or all lines of code or of a table.
+// block renders one line, or a whole block of code or table.
 func (r *renderer) block() {
 	line := strings.TrimRight(r.rest[0], " ")
 	if line == "" {
@@ -122,11 +122,11 @@ func (r *renderer) block() {
 	r.blank = false
 }
 
-// prefix is what stands before the text of a line: indentation, quotes, list markers.
+// prefix is what precedes the text of a line: indentation, quote and list markers.
 type prefix struct {
 	first, next Line // as shown before the line, and before its continuations
 	width       int
-	lead        Line // shown as text, where the screen is too narrow for a margin
+	lead        Line // shown as text where the screen is too narrow for a margin
 	raw         int  // bytes in the source
 	indent      int  // spaces at the beginning
 	quotes      int
@@ -184,7 +184,7 @@ func (r *renderer) prefix(line string) (p prefix, text string) {
 	return p, text
 }
 
-// widest is how many cells a character has at most: any line must have room for one.
+// widest is the width of the widest character. Every line must have room for one.
 const widest = 2
 
 // isRule reports whether a line is a thematic break.
@@ -236,7 +236,7 @@ func (r *renderer) wrap(p prefix, runs []Run) {
 // codeIndent is before the lines of code.
 const codeIndent = "  "
 
-// indented reads a block of indented code.
+// indented renders a block of indented code.
 func (r *renderer) indented() {
 	n, last := 0, 0
 	for n < len(r.rest) {
@@ -259,8 +259,8 @@ func isFence(text string) bool {
 	return strings.HasPrefix(text, "~~~") || strings.HasPrefix(text, "```") && !strings.Contains(strings.TrimLeft(text, "`"), "`")
 }
 
-// fenced reads a block of code between fences. One without an end goes to the end of the text,
-// or of the quotation.
+// fenced renders a block of fenced code. Without a closing fence it extends to the end
+// of the text, or of the quotation.
 func (r *renderer) fenced(p prefix, text string) {
 	m := fenceLine().FindStringSubmatch(text)
 	r.rest = r.rest[1:]
@@ -278,7 +278,7 @@ func (r *renderer) fenced(p prefix, text string) {
 		if end := strings.TrimSpace(line); strings.HasPrefix(end, m[1]) && strings.Trim(end, m[1][:1]) == "" {
 			break
 		}
-		// A line keeps the indentation that is its own.
+		// Lines are indented relative to the fence.
 		own := min(p.raw, len(line)-len(strings.TrimLeft(line, " ")))
 		lines = append(lines, strings.TrimRight(line[own:], " "))
 	}
@@ -304,7 +304,7 @@ func quoted(line string, n int, content string) string {
 }
 
 // codeLines appends lines of code, highlighted if the language is known. Long lines are
-// broken where they end.
+// broken at the edge of the screen, not between words.
 func (r *renderer) codeLines(p prefix, lines []string, language string) {
 	source := strings.Join(lines, "\n")
 	style := Code

@@ -14,13 +14,13 @@ const (
 	alignCentre
 )
 
-// minColumn is the width that a column of a table has at least.
+// minColumn is the minimum width of a column.
 const minColumn = 4
 
 const columnGap = " │ "
 
-// table reads a table: a line of headings, a line of dashes, rows. It reports whether there
-// is one that fits, before it reads rows that would be read again as text.
+// table renders a table: a line of headings, a line of dashes, rows. It returns false,
+// before it reads any row, if there is no table here or it does not fit.
 func (r *renderer) table(p prefix, text string) bool {
 	if len(r.rest) < 2 {
 		return false
@@ -140,7 +140,7 @@ func fitted(rows [][][]Run, columns, width int) []int {
 				n++
 			}
 		}
-		// The widest columns shrink together, to the next narrower one at most.
+		// Shrink the widest columns together, but not below the next widest one.
 		less := min((total-width+n-1)/n, max(1, widest-second))
 		for i, w := range widths {
 			if w == widest {

@@ -26,7 +26,7 @@ type Audit struct {
 	Warnings func() []string // called after the last row is printed
 	Rows     int             // printed so far
 
-	Empty func() (*Empty, error) // finds out what to say without rows; nil, also what it returns, is nothing
+	Empty func() (*Empty, error) // explains an answer without rows; may be nil and may return nil
 
 	command string
 	table   table
@@ -37,15 +37,15 @@ type Audit struct {
 	closing func(rows int) string             // the line below the rows in text
 }
 
-// Empty says when there was something, for an answer that has nothing because of its
-// times.
+// Empty describes when there was something to report, for an answer whose time range has
+// nothing.
 type Empty struct {
 	Since, Until time.Time // the end of Until is excluded; zero for none
 	Last         time.Time // the last time without them; zero for never
 }
 
-// Nothing says when there was something, "" when there are rows or the answer has no
-// times.
+// Nothing says when there was something to report; "" if there are rows or no time
+// range.
 func (a *Audit) Nothing(now time.Time) (string, error) {
 	if a.Rows > 0 || a.Empty == nil {
 		return "", nil
@@ -63,7 +63,7 @@ const (
 	dateForm = "2 Jan 2006"
 )
 
-// Text says it in a sentence.
+// Text returns the description as a sentence.
 func (e *Empty) Text(now time.Time) string {
 	day := func(t time.Time) string {
 		t = t.In(now.Location())
@@ -90,8 +90,8 @@ func (e *Empty) Text(now time.Time) string {
 	return line + "; last use " + e.Last.In(now.Location()).Format(dateForm)
 }
 
-// LastUse is when there was something for the last time. Of calls it is the first row,
-// so that they cannot be printed any more.
+// LastUse returns the latest time in the answer. For calls it consumes the first row, so
+// they can no longer be printed.
 func (a *Audit) LastUse() (time.Time, error) { return a.last() }
 
 func (a *Audit) json(j *jsonWriter) error {
@@ -157,8 +157,7 @@ func (a *Audit) text(t *text) (err error) {
 	return nil
 }
 
-// foldLine breaks a line that is too long: between its facts, and between words
-// where one fact is too long.
+// foldLine breaks a long line between its facts, and a long fact between words.
 func foldLine(line string, width int) (lines []string) {
 	last := ""
 	for fact := range strings.SplitSeq(line, " · ") {
@@ -176,8 +175,7 @@ func foldLine(line string, width int) (lines []string) {
 	return append(lines, last)
 }
 
-// foldWords breaks a line that is too long between words. A word that is too long stays
-// whole.
+// foldWords breaks a long line between words. A long word stays whole.
 func foldWords(line string, width int) (lines []string) {
 	for terminal.Width(line) > width {
 		i := strings.LastIndexByte(ansi.Truncate(line, width+1, ""), ' ')
@@ -310,8 +308,8 @@ func keyColumns[T any](look Look, by []string, total *T, key func(*T) *audit.Key
 	return columns
 }
 
-// sessionsTitle is the title of the number of sessions of a row: none where each row
-// has one.
+// sessionsTitle is the title of the column SESSIONS; "" hides it where each row is a
+// session.
 func sessionsTitle(by []string) string {
 	if slices.Contains(by, "session") {
 		return ""

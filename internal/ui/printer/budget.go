@@ -26,9 +26,9 @@ func Fit(max, items int, size func(i int) int, whole func(n int) int) (n int, fi
 	return 0, whole(0) <= max
 }
 
-// budget takes an answer piece by piece. Without a bound it writes each piece at
-// once. With a bound it writes nothing before the end, and then as many whole rows
-// as fit. What is not a row is always written, even if that alone is too much.
+// budget writes an answer piece by piece. Without a bound it writes each piece
+// immediately; with a bound it waits for the end and then writes as many whole rows as
+// fit. Everything but rows is always written, even if it alone exceeds the bound.
 type budget struct {
 	w       io.Writer
 	max     int // 0 for no bound
@@ -74,7 +74,7 @@ func (b *budget) row(data []byte, owner string) error {
 	return nil
 }
 
-// other takes a row that is kept only if a row of the same owner is.
+// other takes a row that is kept only if a row with the same owner is kept.
 func (b *budget) other(data []byte, owner string) error {
 	if b.max == 0 {
 		return b.next(data)

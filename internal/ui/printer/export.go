@@ -13,7 +13,8 @@ import (
 	"pigrep/query/entry"
 )
 
-// exportWidth is the width of exported text, since that of its reader is unknown.
+// exportWidth is the width of exported text, because the width of the reader's screen is
+// unknown.
 const exportWidth = 100
 
 // Export writes a conversation as a standalone file: Markdown, JSON or text.

@@ -137,10 +137,11 @@ func (t *text) calls(b *strings.Builder, cwd string, list []fix.Call) {
 	}
 }
 
-// entering is how commands begin that only enter a directory first.
+// entering matches a leading change of directory.
 var entering = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cd [^;&|\s]+ *(&&|;) *`) })
 
-// deepPath is the directories of a path that leaves no room for the error.
+// deepPath matches the directories of a long path, which would leave no room for the
+// error.
 var deepPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\][\w.@+-]+){3,}[/\\]`) })
 
 // within returns a call as seen from a directory.
@@ -157,7 +158,7 @@ func placeHit(p *fix.Place) *query.Hit {
 	return &query.Hit{Kind: p.Kind, Timestamp: p.Timestamp, EntryID: p.EntryID, InContext: true, Fragment: match.Fragment{Text: p.Text}}
 }
 
-// outcomeText says how it ended.
+// outcomeText describes how the error was resolved.
 func outcomeText(s *fix.Session) string {
 	text := ""
 	switch s.Outcome {

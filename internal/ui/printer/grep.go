@@ -178,7 +178,7 @@ func (g *grepText) heading(m *grep.Match) string {
 	return g.style(grepPathLook, title) + g.dim(id)
 }
 
-// minTitle is the least that is shown of the title in a heading, in cells.
+// minTitle is the minimum width of the title in a heading.
 const minTitle = 10
 
 // printed writes a line, or all lines of a match that spans several.

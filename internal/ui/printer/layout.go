@@ -28,10 +28,9 @@ func clusters(s string, spans [][2]int) []cluster {
 	return list
 }
 
-// wrap breaks the clusters into at most n lines of at most width cells, at spaces
-// or around wide characters where possible; a word longer than a line is broken where the line
-// ends. taken is how many clusters are in the
-// lines.
+// wrap breaks the clusters into at most n lines of at most width cells, at spaces or
+// around wide characters where possible; a word longer than a line is broken at the end
+// of the line. taken is the number of clusters in the lines.
 func wrap(list []cluster, width, n int) (lines [][]cluster, taken int) {
 	for len(lines) < n && taken < len(list) {
 		if list[taken].text == " " && len(lines) > 0 {
@@ -74,8 +73,8 @@ func wordCells(list []cluster) (cells int) {
 
 var ellipsis = cluster{text: "…", width: 1}
 
-// fragmentLines lays a fragment out in at most n lines of at most width cells, from where they
-// show the most matches. The first of these is always visible.
+// fragmentLines lays out a fragment in at most n lines of at most width cells, choosing
+// the part with the most matches. The first of these is always visible.
 func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	s, spans := terminal.CleanSpans(f.Text, f.Spans)
 	list := trimSpace(clusters(s, spans))
@@ -107,8 +106,8 @@ func fragmentLines(f match.Fragment, width, n int) [][]cluster {
 	return lines
 }
 
-// leadOf returns from where to show a match: it comes a third into the first line, after the
-// beginning of a word.
+// leadOf returns where the text shown for a match begins: at the start of a word, about
+// a third of a line before the match.
 func leadOf(list []cluster, match, width int) int {
 	from, cells := match, 0
 	for from > 0 && cells < width/3 {
@@ -130,7 +129,7 @@ func beginsMatch(list []cluster, at int) bool {
 	return list[at].marked && (at == 0 || !list[at-1].marked)
 }
 
-// matchesIn is how long the matches in a list are together, each word counted once.
+// matchesIn returns the total length of the matches in a list, counting each word once.
 func matchesIn(list []cluster) (length int) {
 	seen := map[string]bool{}
 	for at := range list {

@@ -184,9 +184,9 @@ func breakLine(s string, width int, look lineLook) []line {
 	return lines
 }
 
-// breakText breaks a text into pieces of at most width cells, apart from a space at the end:
-// after a space if there is one in the second half, so that long paths and base64 still fill
-// the line. The pieces are the whole text.
+// breakText breaks a text into pieces of at most width cells, not counting a trailing
+// space. It breaks after a space if there is one in the second half of the line, so that
+// long paths and base64 still fill lines. The pieces add up to the text.
 func breakText(s string, width int) []string {
 	if width <= 0 || terminal.Width(s) <= width {
 		return []string{s}
@@ -242,7 +242,7 @@ func fold(text []byte, head, tail int) folded {
 		return folded{}
 	}
 	total := bytes.Count(text, []byte{'\n'}) + 1
-	if total <= head+tail+1 { // a note about one hidden line takes a line itself
+	if total <= head+tail+1 { // a note about one hidden line would take a line itself
 		return folded{head: cutLines(text, total)}
 	}
 	f := folded{head: cutLines(text, head), hidden: total - head - tail}
@@ -256,8 +256,8 @@ func fold(text []byte, head, tail int) folded {
 	return f
 }
 
-// longestLine is how many bytes of a folded line are used: more than any terminal
-// shows.
+// longestLine bounds how many bytes of a folded line are processed: more than any
+// terminal shows.
 const longestLine = 4 << 10
 
 // cutLines returns the first n lines of a text, safe to print.

@@ -2,12 +2,11 @@
 // it: as text for people, as plain records for pipes, as JSON or JSON Lines for
 // programs. Each answer has a file here, with all its forms.
 //
-// Text fits the width of the terminal and may be coloured; it may change from
-// version to version. Plain is one record a line, with the columns of Columns
-// separated by tabs; columns are only ever added at the end, before the text. JSON
-// is a promise: fields are only ever added, and nothing depends on the terminal or
-// the clock. Control characters of session files never get into text and plain;
-// JSON escapes them.
+// Text fits the width of the terminal and may be coloured; it may change from version to
+// version. Plain is one record a line, with the columns of Columns separated by tabs;
+// columns are only ever added at the end, before the text. JSON is stable: fields are
+// only ever added, and nothing depends on the terminal or the clock. Control characters
+// of session files never get into text and plain; JSON escapes them.
 package printer
 
 import (
@@ -51,8 +50,8 @@ type Look struct {
 	Dates  bool            // dates instead of ages
 	Source bool            // Markdown as it was written
 
-	ShortID func(id string) string // the beginning of a session id that commands take; nil for all of it
-	IDWidth int                    // of a column of these whose rows are not measured
+	ShortID func(id string) string // the shortest form of a session id that commands accept; nil for the full id
+	IDWidth int                    // width of a column of ids whose rows are not measured
 }
 
 // age is how old something is, or with Dates when it was.

@@ -32,7 +32,8 @@ var classLooks = map[highlight.Class]ansi.Style{
 func isMarkdown(k session.Kind) bool { return IsProse(k) || k == session.KindThinking }
 
 // prose returns the lines of a text that fit into the width. With colours, Markdown is
-// rendered: without them, its marks are all that shows what is a heading or emphasized.
+// rendered; without them, it is left as written, because its marks are the only sign of
+// headings and emphasis.
 func (t *text) prose(b *session.Block, width int, faint bool) []string {
 	var lines []string
 	if t.Colour && width > 0 && !t.Source && isMarkdown(b.Kind) {

@@ -112,8 +112,8 @@ func (t *text) ruleGroups(g *ruleGroups) error {
 	return nil
 }
 
-// ruleLines are lines with the parts of a call that match rules, each once, with its
-// rules. Under a heading, the rule that this names is left out.
+// ruleLines returns a line for each part of a call that matches rules, with the names of
+// the rules. Under the heading of a rule, its name is left out.
 func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 	rules := make(map[string][]string) // by clause
 	for _, m := range r.Matches {
@@ -137,7 +137,8 @@ func ruleLines(r *audit.CallRow, heading string) (lines []string) {
 	return lines
 }
 
-// clauseText is a clause on one line, with marks for what is around it in its command.
+// clauseText returns a clause on one line, with marks where its command goes on before
+// or after it.
 func clauseText(r *audit.CallRow, clause string) string {
 	text := strings.ReplaceAll(strings.TrimSpace(clause), "\n", " ⏎ ")
 	if !r.Command {

@@ -138,8 +138,8 @@ func (s *Search) text(t *text) error {
 	return err
 }
 
-// heading writes the title of a session, then its directory, age, hits and id. A
-// flat list has no sh, only what the hit knows of its session.
+// heading writes the title of a session, then its directory, age, hits and id. In a flat
+// list sh is nil, and only the hit describes its session.
 func (t *text) heading(b *strings.Builder, s *Search, h *query.Hit, sh *query.SessionHit) {
 	cwd, id, when := h.CWD, session.Handle(h.SessionID, h.SessionPath), h.Timestamp.Time
 	var hits, title string
@@ -295,11 +295,10 @@ func hitNotes(h *query.Hit) string {
 	return terminal.Clean(strings.Join(notes, " · "))
 }
 
-// maxWord is how much of a word the last line of a search shows.
+// maxWord is the maximum width of a word in the last line of a search.
 const maxWord = 24
 
-// closing is the last line of a search: how many hits there are, and how to see
-// more.
+// closing returns the last line of a search: the number of hits, and how to see more.
 func closing(s *Search) string {
 	r := s.Response
 	if r.TotalAny == 0 {

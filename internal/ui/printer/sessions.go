@@ -155,8 +155,8 @@ func modelNames(models []string) []string {
 // maxIndent is the deepest indentation of forks.
 const maxIndent = 8
 
-// Candidate is a line about a session that was meant perhaps: what to type for it,
-// and what it is.
+// Candidate is a line about a session that the user may have meant: what to type, and a
+// description.
 func Candidate(typed string, s *session.Summary, now time.Time) string {
 	facts := []string{human.Age(now, s.Modified()), terminal.Clip(human.Title(s.Title()), candidateTitle), terminal.Clean(s.CWD)}
 	return terminal.Clean(typed) + "  " + strings.Join(slices.DeleteFunc(facts, func(f string) bool { return f == "" }), " · ")

@@ -14,7 +14,7 @@ import (
 type Settings struct {
 	Path   string // of the settings file; "" if there is no directory for it
 	Exists bool
-	Named  bool // the user named the settings: their values are not clipped
+	Named  bool // the user asked for these settings: their values are not clipped
 	List   []Setting
 }
 

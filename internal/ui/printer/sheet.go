@@ -184,14 +184,14 @@ func countCell[N int | int64](n N) cell {
 	return cell{Text: human.Number(n), Plain: strconv.FormatInt(int64(n), 10), Number: float64(n)}
 }
 
-// dollars writes amounts of money of one answer, all with as many decimals.
+// dollars formats the amounts of an answer, all with the same number of decimals.
 type dollars struct{ decimals int }
 
-// cents writes amounts one by one.
+// cents formats single amounts.
 var cents = dollars{2}
 
-// dollarsUpTo returns the writer of amounts of which the largest is this one: with four
-// decimals if that is a few cents.
+// dollarsUpTo returns the format for amounts up to this one: with four decimals if it is
+// only a few cents.
 func dollarsUpTo(most float64) dollars {
 	if most < 0.1 {
 		return dollars{4}
@@ -218,8 +218,8 @@ func (l Look) timeCell(t time.Time) cell {
 	return cell{Text: l.date(t), Plain: t.UTC().Format(time.RFC3339Nano)}
 }
 
-// lastCell is the time of the latest of several events: only the day on a narrow
-// terminal.
+// lastCell is the time of the latest of several events; on a narrow terminal only the
+// day.
 func (l Look) lastCell(t time.Time) cell {
 	c := l.timeCell(t)
 	if day, _, _ := strings.Cut(c.Text, " "); l.Width < roomForTimes {
@@ -343,9 +343,9 @@ func (l *layout) measure(width int, rows []*sheetRow, total *sheetRow, titled bo
 	}
 }
 
-// spread fits the columns to the terminal: the Flex column grows or shrinks; where
-// it would get too narrow, first the bars shrink, then columns are hidden from the
-// right, and at last those of keys shrink, the widest first.
+// spread fits the columns to the terminal. The Flex column grows or shrinks. Before it
+// gets too narrow, the bars shrink, then columns are hidden from the right, and finally
+// the key columns shrink, the widest first.
 func (l *layout) spread(width int) {
 	room, flex, shares := width, -1, 0
 	for i, c := range l.columns {
@@ -364,7 +364,7 @@ func (l *layout) spread(width int) {
 	}
 	need := 0
 	if flex < 0 {
-		room += columnGap // which there is not before the first column
+		room += columnGap // there is none before the first column
 	} else {
 		need = cmp.Or(l.columns[flex].Least, minFlex)
 		if l.columns[flex].Left {

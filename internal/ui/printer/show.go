@@ -11,8 +11,8 @@ import (
 	"pigrep/query/entry"
 )
 
-// Show is a conversation or a part of one. Entries are read while they are printed,
-// so that a session may have any size.
+// Show is a conversation or a part of one. Entries are read as they are printed, so a
+// session can be of any size.
 type Show struct {
 	Session  SessionFacts
 	Entries  iter.Seq2[*entry.Entry, error]
@@ -21,7 +21,7 @@ type Show struct {
 	Gaps     map[int]bool     // entries that follow a gap
 	Full     bool             // fold nothing
 	Unfold   bool             // fold no text of the entries in Focus
-	Open     map[int]bool     // true: nothing of the entry is folded; false: it is folded, even if it is in Focus
+	Open     map[int]bool     // true unfolds the whole entry; false folds it, even if it is in Focus
 	FoldHint string           // how to unfold an entry; "" for --full
 	Whole    bool             // the conversation, not the neighbourhood of an entry
 	Branches bool             // mark abandoned entries, since several branches are shown
@@ -41,7 +41,7 @@ type SessionFacts struct {
 	Twins     []string   `json:"sameId,omitempty"` // other files with the same id
 	Begun     time.Time  `json:"-"`                // the earlier of the header and the first entry, which a fork may have copied
 
-	// Without a query these mean nothing: they hide the fields of SessionHit.
+	// These hide the fields of SessionHit, which have no meaning without a query.
 	Score   float64 `json:"score,omitempty"`
 	Hits    int     `json:"hits,omitempty"`
 	HitsAny int     `json:"hitsAny,omitempty"`

@@ -12,7 +12,7 @@ import (
 	"pigrep/query/entry"
 )
 
-// wait keeps a call for its result.
+// wait holds a call back until its result.
 func (p *transcript) wait(e *entry.Entry, c *session.Call) {
 	p.waiting = append(p.waiting, waitingCall{e, c, diff.Of(c)})
 }
@@ -22,7 +22,7 @@ func (p *transcript) release() {
 	for _, w := range p.waiting {
 		p.call(w)
 		p.callDiff(&w, false)
-		if p.s.Whole { // else the result may be outside of what is shown
+		if p.s.Whole { // otherwise the result may just not be shown
 			fmt.Fprintln(p.out, resultIndent+p.dim("(no result)"))
 		}
 	}
@@ -87,8 +87,8 @@ func (p *transcript) callHead(indent, name, l, right string) {
 	fmt.Fprintln(p.out, indent+p.style(kindLooks[session.KindCall], name)+l+p.dim(right))
 }
 
-// headRoom is the width in the first line of a call between the name of its tool and
-// what is at the right, which is left out if that would be too narrow.
+// headRoom returns the width of the first line of a call between the name of its tool
+// and the text at the right. That text is omitted if the room would be too narrow.
 func (p *transcript) headRoom(name, right string) int {
 	room := p.body(bodyIndent) - terminal.Width(name)
 	if right != "" && room-terminal.Width(right) >= minBodyColumns {
@@ -134,8 +134,8 @@ func CommandOf(c *session.Call) (string, bool) {
 	return s, s != ""
 }
 
-// CallSummary is a call on one line: pattern and path, else all arguments. With bare
-// it is only the path. cwd is the directory of the session.
+// CallSummary describes a call on one line: by pattern and path, or else by all
+// arguments. With bare it is only the path. cwd is the directory of the session.
 func CallSummary(c *session.Call, cwd string, bare bool) string {
 	path := Inside(c.Path(), cwd)
 	pattern := c.Argument("pattern", "query", "regex", "search", "url")
@@ -161,7 +161,8 @@ func CallSummary(c *session.Call, cwd string, bare bool) string {
 	return strings.Join(words, ", ")
 }
 
-// Inside returns a path relative to the directory of the session, if it is below that.
+// Inside returns a path relative to the directory of the session if it is below that
+// directory, and otherwise unchanged.
 func Inside(path, cwd string) string {
 	cwd = strings.TrimRight(cwd, "/")
 	if rest, ok := strings.CutPrefix(path, cwd+"/"); ok && cwd != "" && rest != "" {
@@ -170,7 +171,7 @@ func Inside(path, cwd string) string {
 	return path
 }
 
-// lineRange is the lines of a file that a call reads, as :from-to.
+// lineRange returns the lines of a file that a call reads, as :from-to.
 func lineRange(c *session.Call) string {
 	number := func(name string) int {
 		n := 0

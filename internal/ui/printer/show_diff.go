@@ -65,8 +65,7 @@ func (p *transcript) changeSummary(files []diff.File, width int) string {
 	return strings.TrimPrefix(name+" "+counts, " ")
 }
 
-// changeCounts is how many lines of a file were added and removed: of these two what
-// there is.
+// changeCounts says how many lines of a file were added and removed, omitting zeros.
 func (t *text) changeCounts(f *diff.File) string {
 	if f.Deleted {
 		return t.style(removedLook, "deleted")
@@ -138,11 +137,11 @@ func (p *transcript) moreDiff(indent string, hidden int) {
 	}
 }
 
-// diffRow is a line of a diff, or what is between such lines.
+// diffRow is a line of a diff, or a separator.
 type diffRow struct {
-	kind   diff.Kind // 0 for what is between
+	kind   diff.Kind // 0 for a separator
 	number int       // 0 if it is not known
-	text   string    // as the session has it; between lines as it is printed
+	text   string    // as in the session; of a separator as printed
 	pair   string    // the text that replaces it, or that it replaces; "" if there is none
 }
 
@@ -180,9 +179,9 @@ func (p *transcript) diffRows(files []diff.File) iter.Seq[diffRow] {
 	}
 }
 
-// pairing returns how far each line of the run that begins at n is from the line that
-// replaces it, or that it replaces: as many lines must be removed as are added in their
-// place. Otherwise it returns 0.
+// pairing returns the distance between each line of the run at n and the line that
+// replaces it, or that it replaces. It returns 0 unless as many lines are removed as are
+// added.
 func pairing(lines []diff.Line, n int) int {
 	run := func(from, step int) (length int) {
 		for i := from; i >= 0 && i < len(lines) && lines[i].Kind == lines[from].Kind; i += step {

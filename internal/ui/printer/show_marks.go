@@ -11,11 +11,12 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// foundLook marks matches in a conversation. It has no colour of its own, since the
-// lines of a diff have theirs.
+// foundLook marks matches in a conversation. It sets no colour, because the lines of a
+// diff have their own.
 var foundLook = ansi.NewStyle().Bold().Reverse(true)
 
-// marked returns what is in p.out with the matches marked, and moves the owners along.
+// marked returns the contents of p.out with the matches marked, and adjusts the offsets
+// of the owners.
 func (p *transcript) marked() string {
 	text := p.out.String()
 	if len(p.s.Marks) == 0 || !p.Colour {
@@ -46,8 +47,8 @@ func (p *transcript) marked() string {
 	return b.String()
 }
 
-// markLine marks texts in a line. The attributes that the line itself sets within a match
-// begin to show after it.
+// markLine marks texts in a line. Attributes that the line sets within a match take
+// effect after the match.
 func markLine(line string, texts []string) string {
 	if len(texts) == 0 {
 		return line
@@ -105,13 +106,13 @@ func (m *lineMarker) copy(end int) {
 	}
 }
 
-// found are the places where a line has texts: as they are, or in another case where a word
-// begins. A text is looked for on from its last place only, so that a line of any length is
-// read once for each.
+// found yields where texts occur in a line: anywhere as written, and at the start of a
+// word in any case. The search for a text resumes at its last occurrence, so a line of
+// any length is read once per text.
 func found(line string, texts []string) iter.Seq[[2]int] {
 	return func(yield func([2]int) bool) {
 		lower := strings.ToLower(line)
-		if len(lower) != len(line) { // positions in one say nothing about the other
+		if len(lower) != len(line) { // offsets in one are not valid in the other
 			lower = line
 		}
 		var wanted []wantedText
@@ -151,10 +152,11 @@ func contains(line string, texts []string) bool {
 // wantedText is a text that is looked for in a line.
 type wantedText struct {
 	text, lower string
-	next        int // its first place that is not behind the reader; the length of the line for none
+	next        int // its next occurrence; the length of the line for none
 }
 
-// find returns the first place of the text from an offset on, or the length of the line.
+// find returns the first occurrence of the text at or after an offset, or the length of
+// the line.
 func (w *wantedText) find(line, lower string, from int) int {
 	for ; from < len(line); from++ {
 		k := strings.Index(lower[from:], w.lower)

@@ -218,7 +218,7 @@ func (p *transcript) factLine(dir string, facts ...string) {
 
 func (p *transcript) note(s string) { fmt.Fprintln(p.out, p.dim(p.cut(s, 0))) }
 
-// relative describes a parent or fork. For a parent, of is the number of entries of
+// relative describes a parent or a fork. For a parent, of is the number of entries in
 // this session.
 func (p *transcript) relative(r *Relative, of int) string {
 	path := terminal.Clean(human.Path(r.SessionPath, p.Home))
@@ -255,18 +255,18 @@ var heads = map[string]string{
 	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
 }
 
-// headOf is the heading of an entry; "" if its type or role has to do.
+// headOf returns the heading of an entry; "" if there is only its type or role.
 func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":
 		return heads[e.Role]
 	case e.Type == session.TypeCustom:
-		return "" // the role of this name means something else
+		return "" // this role is something else
 	}
 	return heads[e.Type]
 }
 
-// NameOf says what an entry is, in any case.
+// NameOf returns the heading of an entry, or else its role or type.
 func NameOf(e *entry.Entry) string {
 	if e.Role == session.RoleToolResult {
 		return "result " + terminal.Clean(e.Tool)
@@ -332,8 +332,8 @@ func (p *transcript) whole(e *entry.Entry) bool {
 	return p.open(e) || p.s.Unfold && p.named(e)
 }
 
-// named reports whether more of an entry is shown because it was named. An entry that was
-// folded by itself stays folded.
+// named reports whether more of an entry is shown because the user named it. An entry
+// that was folded on its own stays folded.
 func (p *transcript) named(e *entry.Entry) bool {
 	_, set := p.s.Open[e.Index]
 	return p.s.Focus[e.Index] && !set
@@ -553,7 +553,7 @@ func (p *transcript) shell(e *entry.Entry) {
 	p.last = "body"
 }
 
-// aside prints the size of an entry that few want to read; with --full its text.
+// aside prints only the size of an entry that is rarely read; with --full its text.
 func (p *transcript) aside(e *entry.Entry, what string) {
 	if p.open(e) || p.named(e) {
 		p.heading(e, what, dimLook)

@@ -160,8 +160,8 @@ func alarm(r *sheetRow, status string) {
 
 func (l Look) idWidth() int { return max(l.IDWidth, len("SESSION")) }
 
-// idCell is a session id; in text what commands take for it, also for a session without
-// an id.
+// idCell is a session id, in text in the form that commands accept, which also exists
+// for sessions without an id.
 func (l Look) idCell(id, path string) cell {
 	handle := session.Handle(id, path)
 	if l.ShortID != nil {
@@ -170,7 +170,7 @@ func (l Look) idCell(id, path string) cell {
 	return cell{Text: handle, Plain: id}
 }
 
-// callPlace is when a call was, and where show finds it.
+// callPlace is the time of a call, and what show takes to find it.
 type callPlace struct {
 	time                 session.Time
 	session, path, entry string

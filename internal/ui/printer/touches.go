@@ -27,8 +27,8 @@ func touchSheet(rows []audit.TouchRow, look Look) table {
 	return &sheet[row]{columns: columns, rows: listed(rows), finish: func(t *row, r *sheetRow) { alarm(r, t.Status) }}
 }
 
-// touches writes the history of a file by session, the one that touched it last first.
-// Each row has what show takes to open the entry.
+// touches writes the history of a file grouped by session, the last one to touch it
+// first. The column ENTRY is what show takes.
 func (t *text) touches(rows []audit.TouchRow) error {
 	type row = audit.TouchRow
 	var paths []string // of the sessions, in their order
@@ -69,7 +69,7 @@ func (t *text) touches(rows []audit.TouchRow) error {
 	return nil
 }
 
-// touchAction is what happened to the file, and by which tool if that does not say it.
+// touchAction is what happened to the file, or the tool if the action is unknown.
 func touchAction(r *audit.TouchRow) string {
 	if r.Action == "other" && r.Tool != "" {
 		return r.Tool

@@ -72,8 +72,8 @@ func NewUsageAudit(t *audit.UsageTable, limit int, look Look) *Audit {
 	}
 }
 
-// usageCost is the cost of a row. In text it says what it lacks; in records a cost of
-// which nothing is known is empty.
+// usageCost is the cost of a row. Text shows when it is incomplete; in records an
+// unknown cost is empty.
 func usageCost(money dollars, r *audit.UsageRow) cell {
 	c := money.cell(r.Cost)
 	if c.Text = money.known(r.Cost, r.HasCost(), r.Unpriced); !r.HasCost() {
@@ -82,7 +82,7 @@ func usageCost(money dollars, r *audit.UsageRow) cell {
 	return c
 }
 
-// subagentCost is the number of subagents, and the part of the cost that they have.
+// subagentCost is the number of subagents and their share of the cost.
 func subagentCost(money dollars, r *audit.UsageRow) cell {
 	if r.Subagents == 0 {
 		return cell{}
@@ -90,7 +90,7 @@ func subagentCost(money dollars, r *audit.UsageRow) cell {
 	return cell{Text: fmt.Sprintf("%d: %s", r.Subagents, money.known(r.SubagentCost, r.SubagentCost > 0, 0))}
 }
 
-// known is a cost that may be unknown, or lack what is unknown of it.
+// known formats a cost that may be unknown, or only a lower bound.
 func (d dollars) known(cost float64, known bool, unpriced int) string {
 	switch {
 	case !known:

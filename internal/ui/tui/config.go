@@ -91,7 +91,7 @@ func (c Config) Check() *ConfigError {
 	return nil
 }
 
-// unknown is the error of a name that there is not.
+// unknown is the error for a name that does not exist.
 func unknown(table, name string) *ConfigError {
 	var names []string
 	for _, c := range Choices() {
@@ -135,7 +135,7 @@ func (c Config) conflict() *ConfigError {
 	return nil
 }
 
-// bind returns the table of keys with those of the config.
+// bind returns the table of keys with the changes of the config applied.
 func (c Config) bind() []binding {
 	table := slices.Clone(bindings)
 	for i := range table {

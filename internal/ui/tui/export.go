@@ -182,7 +182,7 @@ func (m *Model) copyCommand() tea.Cmd {
 // copyMsg is a text to be copied, and what it is.
 type copyMsg struct {
 	text, what string
-	kept       bool // a program of the system has it
+	kept       bool // a program such as xclip has it
 	err        error
 }
 
@@ -225,7 +225,8 @@ func (m *Model) copyText(text, what string) tea.Cmd {
 	return command(func() tea.Msg { return copyMsg{text: text, what: what, kept: copy(ctx, text)} })
 }
 
-// mostOSC52 is the longest text that terminals are asked to copy: xterm takes no more.
+// mostOSC52 is the length of the longest text that the terminal is asked to copy: xterm
+// accepts no more.
 const mostOSC52 = 74_994
 
 // copied asks the terminal to copy the text too: it may run on another machine.

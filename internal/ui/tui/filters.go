@@ -140,7 +140,7 @@ type countedMsg struct {
 	notes map[string]string // by the value of the choice
 }
 
-// countTime is the most time for counting the hits of values; the others stay without.
+// countTime bounds the counting of hits; values not counted by then have no number.
 const countTime = time.Second
 
 // countFacets counts the hits that the current query would have with each value of a field.
@@ -167,7 +167,7 @@ func (m *Model) countFacets(field string, facets []sessions.Facet) tea.Cmd {
 				r.Scope = scope.All
 			}
 			n, err := count(ctx, r)
-			if err != nil { // in time, or of the index; the hits show which
+			if err != nil { // out of time, or an error of the index, which the search shows
 				break
 			}
 			note := human.Plural(n.Total, "hit", "hits")
@@ -197,8 +197,8 @@ func (m *Model) counted(msg countedMsg) {
 	}
 }
 
-// toggleFilter adds a value to those of its field, or takes it away. A field that has one
-// value changes it.
+// toggleFilter adds a value to its field or removes it. A field with a single value is
+// changed to this one.
 func (m *Model) toggleFilter(f sessions.Facet) {
 	values := syntax.FieldValues(m.query.text, f.Field)
 	row := syntax.LookupField(f.Field)

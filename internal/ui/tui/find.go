@@ -13,8 +13,8 @@ import (
 	"pigrep/query"
 )
 
-// Finding is a search for one text in the whole conversation. The backend counts matches
-// in the session file; a page on the screen only shows where they are.
+// Find searches the whole conversation for one text. The backend counts the matches in
+// the session file; the page on the screen only shows where they are.
 
 // finding is the find text and its matches.
 type finding struct {
@@ -26,13 +26,13 @@ type finding struct {
 
 	at, nth int   // the current match: the nth one of found[at], from 0
 	mark    *cell // where that is on the page; nil if only the text of the entry has it
-	unseen  bool  // the last match gone to was not on the page
+	unseen  bool  // the last match visited is not on the page
 
 	running *job
-	asked   string // what the running job looks for
+	asked   string // the text that the running job searches for
 	from    int    // the entry that was read when it began
 	back    position
-	fresh   bool // the text was changed: show its first match as if it had been typed at once
+	fresh   bool // the text was edited: go to its first match as if it had just been typed as a whole
 }
 
 func (f *finding) text() string { return f.line.text }
@@ -73,7 +73,8 @@ func (f *finding) label() string {
 	return label
 }
 
-// clear forgets the find text. Its search is stopped; another one begins when it has ended.
+// clear drops the find text and cancels its search. The next search starts once that has
+// stopped.
 func (f *finding) clear() {
 	if f.running != nil {
 		f.running.stop()
@@ -97,8 +98,8 @@ func (m *Model) openFind() tea.Cmd {
 	return nil
 }
 
-// findText searches the conversation for the find text. A running search for another text
-// is stopped.
+// findText searches the conversation for the find text, and cancels a running search for
+// another text.
 func (m *Model) findText() tea.Cmd {
 	p := &m.preview
 	f := &p.find
@@ -124,7 +125,8 @@ func (m *Model) findText() tea.Cmd {
 	})
 }
 
-// findCame shows the first match from the entry on that was read, or keeps the current one.
+// findCame goes to the first match at or after the entry being read, or keeps the
+// current match.
 func (m *Model) findCame(msg foundMsg) tea.Cmd {
 	p := &m.preview
 	f := &p.find
@@ -243,13 +245,13 @@ func (p *preview) toFound() {
 	}
 }
 
-// isHeading reports whether a line says what an entry is and when it was written. What was
-// said is indented.
+// isHeading reports whether a line is the heading of an entry. The text of entries is
+// indented.
 func (p *preview) isHeading(line int) bool {
 	return !strings.HasPrefix(p.plain[line], " ") && strings.Contains(p.plain[line], " · ")
 }
 
-// next goes n matches of the find text further; without one, n hits of the query.
+// next moves by n matches of the find text or, if there is none, by n hits of the query.
 func (m *Model) next(n int) tea.Cmd {
 	f := &m.preview.find
 	if f.text() == "" {
@@ -300,7 +302,7 @@ type hitTour struct {
 	generation uint64
 	list       []query.Hit
 	at         int  // the current one; -1 before the first
-	more       bool // there are hits that are not in list
+	more       bool // list does not have all hits
 	running    bool
 }
 
@@ -311,7 +313,7 @@ type hitsMsg struct {
 	err  error
 }
 
-// mostHits bounds the hits of a session that are visited one by one.
+// mostHits bounds how many hits of a session can be visited one by one.
 const mostHits = 2000
 
 // nextHit goes to the n-th next hit of the query in the session.
@@ -344,8 +346,8 @@ func (m *Model) nextHit(n int) tea.Cmd {
 	})
 }
 
-// inOrder returns a hit of each entry, in the order of the file: of those with every word,
-// if there are any. It reports whether the response lacks some.
+// inOrder returns one hit per entry in file order, preferring those with every word. It
+// reports whether the response is incomplete.
 func inOrder(r *query.Response) (hits []query.Hit, more bool) {
 	hits = slices.Clone(r.Hits)
 	total := r.TotalAny
@@ -374,7 +376,7 @@ func (m *Model) hitsCame(msg hitsMsg) tea.Cmd {
 	return m.goHit(msg.by)
 }
 
-// goHit goes n hits further from the one that is shown.
+// goHit moves by n hits from the current entry.
 func (m *Model) goHit(n int) tea.Cmd {
 	p := &m.preview
 	t := &p.hits
@@ -382,7 +384,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 		m.say("no hit in this session")
 		return nil
 	}
-	// From the entry that is read, which need not be a hit.
+	// Start at the current entry, which need not be a hit.
 	offset := p.want.Offset
 	if e := p.reading(); e != nil {
 		offset = e.Offset
@@ -407,7 +409,7 @@ func (m *Model) goHit(n int) tea.Cmd {
 	return m.loadMore()
 }
 
-// label says which hit of the session is shown, "" before one was gone to.
+// label says which hit of the session is shown; "" until n or N is used.
 func (t *hitTour) label(p *preview) string {
 	if t.path != p.want.Path || len(t.list) == 0 || t.list[t.at].Offset != p.want.Offset {
 		return ""

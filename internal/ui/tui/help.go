@@ -45,7 +45,7 @@ var signs = KeyGroup{Title: "Signs", Rows: []KeyRow{
 	{Keys: "▎", Help: "the entry that is read"},
 }}
 
-// keyColumn is the most that the keys of an action take of a line of help.
+// keyColumn is the maximum width of the column of keys in help.
 const keyColumn = 26
 
 // render returns height lines, each width cells wide.
@@ -98,7 +98,7 @@ func (m *Model) hint(name, what string) key.Binding {
 	return fixedHint(keyName(m.keys[i].keys[0]), what)
 }
 
-// fixedHint is the hint at a key that cannot be changed.
+// fixedHint is the hint for a key that cannot be changed.
 func fixedHint(name, what string) key.Binding {
 	return key.NewBinding(key.WithKeys(name), key.WithHelp(name, what))
 }

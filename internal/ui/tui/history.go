@@ -16,8 +16,8 @@ import (
 	"pigrep/internal/terminal"
 )
 
-// history is the earlier queries, in a file with one a line, latest last. Only its owner
-// can read it. Several processes may append to it at the same time.
+// history is the list of earlier queries, kept in a file, one per line, latest last.
+// Only its owner can read it. Several processes may append to it at the same time.
 type history struct {
 	path    string   // "" for none
 	queries []string // latest first, without duplicates
@@ -100,7 +100,7 @@ func appendHistory(path, query string) (err error) {
 		return err
 	}
 	defer f.Close()
-	// The file may have been made by somebody with another umask.
+	// The file may have been created with another umask.
 	if err := f.Chmod(0o600); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}

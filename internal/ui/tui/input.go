@@ -15,7 +15,7 @@ import (
 type input struct {
 	text string
 	at   int    // byte offset of the cursor, between characters
-	last string // what was cut last
+	last string // the last text cut
 }
 
 func (i *input) set(text string) {

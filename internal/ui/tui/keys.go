@@ -57,9 +57,10 @@ const (
 	groupRest   = "Everywhere"
 )
 
-// bindings is the one table of keys; help, docs and settings are made from it. The first row
-// that matches wins. Keys that edit a line are those of readline; what is particular to pigrep
-// is on function keys, on Alt, and on control keys that readline does not use for editing.
+// bindings is the one table of keys; help, docs and settings are made from it. The first
+// row that matches wins. Keys that edit a line are those of readline; pigrep's own
+// actions are on function keys, on Alt, and on control keys that readline does not use
+// for editing.
 var bindings []binding
 
 func init() {

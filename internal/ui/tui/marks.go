@@ -59,8 +59,8 @@ func (p *preview) spans(start, end int, needles []string) [][]span {
 	return all
 }
 
-// markBroken marks a needle that begins on line i, after free, and ends on lines below, if
-// there is one.
+// markBroken marks a needle that begins on line i, at or after free, and was wrapped
+// onto the lines below, if there is one.
 func markBroken(all [][]span, lines []string, i, free int, needle string, which, width int) {
 	if len(needle) < 2 || i+1 >= len(lines) || !wrapped(lines[i], lines[i+1], width) {
 		return
@@ -118,7 +118,7 @@ func byteAt(s string, cell int) int {
 	return len(s)
 }
 
-// fold replaces every character by one that stands for it in upper and lower case.
+// fold maps characters that differ only in case to the same character.
 func fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

@@ -18,8 +18,8 @@ import (
 	"pigrep/scope"
 )
 
-// Model is the state of the TUI. Only bubbletea's goroutine uses it; commands do what
-// takes time, and get what they need as values.
+// Model is the state of the TUI. Only bubbletea's goroutine uses it. Commands do the
+// slow work; they get what they need by value.
 type Model struct {
 	options Options
 	ctx     context.Context // ends with the program
@@ -47,18 +47,18 @@ type Model struct {
 
 	marked []Place // the sessions that actions are about, instead of the selected one
 	asking bool    // a Resume of the backend runs
-	warned Place   // whose warnings on resuming were shown
+	warned Place   // its warnings about resuming were shown
 	done   Outcome
 	crash  *crash
 
-	exports sync.RWMutex // locked for reading by each export that runs
+	exports sync.RWMutex // read-locked by each running export
 
 	// Set by Run, nil without it.
 	quit func()                       // ends the program
 	post func(time.Duration, tea.Msg) // sends the model a message after this time
 }
 
-// message is the response to the last key, in the last line.
+// message is the response to the last key, shown in the last line.
 type message struct {
 	text string
 	bad  bool

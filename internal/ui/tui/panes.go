@@ -6,7 +6,7 @@ import (
 	"pigrep/internal/human"
 )
 
-// panes is how the user wants the screen divided, for as long as the program runs.
+// panes is how the user has arranged the screen. It is not saved.
 type panes struct {
 	side side
 	hide bool // the list only
@@ -106,9 +106,9 @@ func (m *Model) nextSide() tea.Cmd {
 	return m.arranged()
 }
 
-// arranged follows a new arrangement of the screen. All of it is drawn again: what moved by a
-// few lines would be scrolled there, and a terminal that changes its size meanwhile may end
-// up with other lines than the program knows of.
+// arranged reacts to a new arrangement of the screen. It redraws everything: bubbletea
+// would move lines by scrolling, and if the terminal is resized at the same time, the
+// screen could differ from what bubbletea assumes.
 func (m *Model) arranged() tea.Cmd { return tea.Batch(m.showPreview(), tea.ClearScreen) }
 
 func (m *Model) nextEntry(n int) tea.Cmd {
@@ -147,7 +147,7 @@ func (m *Model) toggleFold() tea.Cmd {
 	return nil
 }
 
-// folded says when there was nothing to fold or unfold.
+// folded shows a message if there was nothing to fold or unfold.
 func (m *Model) folded() {
 	if m.preview.unchanged() {
 		m.say("nothing to unfold here")

@@ -13,8 +13,8 @@ import (
 	"pigrep/query"
 )
 
-// preview is a window on a conversation. Of the conversation only a page is in memory:
-// the entries around an anchor, which follows the scrolling.
+// preview is a window on a conversation. Only a page of the conversation is in memory:
+// the entries around an anchor, which moves with the scrolling.
 type preview struct {
 	want   request // what should be shown
 	have   request // what page shows
@@ -26,8 +26,8 @@ type preview struct {
 	height int         // of the pane, when it was last drawn
 	failed error
 
-	unfolded []string // what the entry looked like before it was folded or unfolded; nil when that is done
-	folds    string   // that were wanted then
+	unfolded []string // the lines of the entry before it was folded or unfolded; nil once unchanged has compared them
+	folds    string   // the folds at that time
 
 	entry int      // the index in the file of the entry that is read; -1 for none
 	goal  goal     // where the next page is scrolled to
@@ -84,7 +84,8 @@ const (
 	gutterWidth = 1        // cells left of the lines, which mark the entry that is read
 )
 
-// around returns how many entries on each side of the anchor fill the pane: each has a line.
+// around returns how many entries on each side of the anchor surely fill the pane: each
+// has at least a line.
 func (p *preview) around() int { return (max(leastAround, p.height) + 7) &^ 7 }
 
 // show sets what should be shown, and reports whether it must be rendered first.
@@ -258,10 +259,11 @@ func (p *preview) textFrom(entry int) runningText {
 	return t
 }
 
-// sample is how much text identifies a place in an entry.
+// sample is how many bytes of text identify a place in an entry.
 const sample = 48
 
-// lineIn returns the line of the same text, wrapped otherwise, that has what is on line n.
+// lineIn returns the line that has the text of line n after the same text was wrapped at
+// another width.
 func (t runningText) lineIn(now runningText, n int) int {
 	if n <= 0 || len(now.starts) == 0 || n >= len(t.starts) {
 		return 0
@@ -286,8 +288,8 @@ func (t runningText) lineIn(now runningText, n int) int {
 	return line
 }
 
-// end returns the line after the last one of an entry. The lines of a call and of what
-// follows it may alternate; then those in between count.
+// end returns the line after the first run of lines of an entry. A call and its result
+// may alternate; only the first run counts.
 func (p *preview) end(entry int) int {
 	start, ok := p.starts[entry]
 	if !ok {
@@ -300,7 +302,7 @@ func (p *preview) end(entry int) int {
 	return end
 }
 
-// reading returns the entry that is read; nil for none.
+// reading returns the entry that has the bar at its left; nil for none.
 func (p *preview) reading() *Entry {
 	if p.page == nil {
 		return nil
@@ -348,8 +350,8 @@ func (p *preview) scroll(n int) bool {
 	return p.more()
 }
 
-// follow keeps the entry that is read on the screen: when it leaves, the next one that is
-// visible is read.
+// follow keeps the current entry on the screen: when it scrolls out of view, the nearest
+// visible one takes its place.
 func (p *preview) follow(n int) {
 	if p.page == nil || len(p.page.Lines) == 0 {
 		return
@@ -370,7 +372,7 @@ func (p *preview) follow(n int) {
 	}
 }
 
-// click makes the entry at this line of the pane the one that is read.
+// click makes the entry at this line of the pane the current one.
 func (p *preview) click(y int) {
 	if p.page != nil && p.top+y < len(p.page.Lines) {
 		if e := p.entryAt(p.top + y); e >= 0 {
@@ -379,8 +381,8 @@ func (p *preview) click(y int) {
 	}
 }
 
-// nextEntry goes to the n-th entry from the one that is read, and reports whether more
-// must be rendered.
+// nextEntry moves n entries from the current one, and reports whether more must be
+// rendered.
 func (p *preview) nextEntry(n int) bool {
 	if p.page == nil {
 		return false
@@ -480,13 +482,14 @@ func (p *preview) foldable() []Entry {
 	return p.page.Entries[i:end]
 }
 
-// isOpen reports whether what is read can only be folded.
+// isOpen reports whether the current entry has nothing left to unfold.
 func (p *preview) isOpen() bool {
 	list := p.foldable()
 	return len(list) > 0 && !slices.ContainsFunc(list, func(e Entry) bool { return !e.Open })
 }
 
-// toggleFold unfolds what is read, or folds it, and reports whether that must be rendered.
+// toggleFold unfolds or folds the current entry, and reports whether that must be
+// rendered.
 func (p *preview) toggleFold() bool {
 	list, open := p.foldable(), p.isOpen()
 	want := p.want
@@ -499,8 +502,8 @@ func (p *preview) toggleFold() bool {
 	return p.ask(want)
 }
 
-// unchanged reports, once after toggleFold, that nothing was folded. Then the folds are as
-// before.
+// unchanged reports, once after each toggleFold, whether it changed nothing. If so, it
+// restores the folds.
 func (p *preview) unchanged() bool {
 	if p.unfolded == nil || p.want != p.have || p.page == nil {
 		return false
@@ -533,10 +536,10 @@ func (p *preview) toggleAll() bool {
 	return p.ask(want)
 }
 
-// Folds are the entries that were folded or unfolded one by one: "+12 -40 ". A string can
-// be compared, as a request must be.
+// Folds are the entries that were folded or unfolded one by one: "+12 -40". They are a
+// string because requests are compared with ==.
 
-// setFold returns folds in which an entry is unfolded, or folded.
+// setFold returns the folds with an entry unfolded, or folded.
 func setFold(folds string, entry int, open bool) string {
 	kept := slices.DeleteFunc(strings.Fields(folds), func(f string) bool { return f[1:] == strconv.Itoa(entry) })
 	sign := "-"
@@ -546,7 +549,8 @@ func setFold(folds string, entry int, open bool) string {
 	return strings.Join(append(kept, sign+strconv.Itoa(entry)), " ")
 }
 
-// Unfolded reports whether an entry was unfolded, or folded, by itself.
+// Unfolded reports whether an entry was folded or unfolded on its own, and whether it is
+// open.
 func (e Extent) Unfolded(entry int) (open, set bool) {
 	for _, f := range strings.Fields(e.Folds) {
 		if f[1:] == strconv.Itoa(entry) {
@@ -589,11 +593,11 @@ func (p *preview) render(v view, width, height int) []string {
 	return lines
 }
 
-// leastForHead is how many lines a pane needs to keep one for the head of an entry.
+// leastForHead is the height from which a pane reserves a line for the head of an entry.
 const leastForHead = 4
 
-// head returns the first line of the entry that is read, with its date, when that line is
-// above the screen; else "".
+// head returns the first line of the current entry, with its date, if that line is above
+// the screen; otherwise "".
 func (p *preview) head(v view) string {
 	e := p.reading()
 	if e == nil || p.height < leastForHead || p.entryAt(p.top) != p.entry {

@@ -89,7 +89,8 @@ func TestFromMatchToMatch(t *testing.T) {
 	}
 }
 
-// The layout is kept until it is changed back, and the screen says how.
+// A zoomed or hidden preview stays so until the same key undoes it, and the screen names that
+// key.
 func TestPanes(t *testing.T) {
 	for _, size := range [][2]int{{40, 20}, {80, 24}, {120, 40}, {200, 60}} {
 		d := drive(t, Options{Query: "token"}, size[0], size[1])

@@ -17,8 +17,8 @@ import (
 	"pigrep/query/match"
 )
 
-// results is the list of sessions, each with its best hits. A hit can be selected, and
-// a session without hits.
+// results is the list of sessions, each with its best hits. Hits can be selected, and
+// sessions that have none.
 type results struct {
 	groups []group
 	rows   []row
@@ -67,8 +67,8 @@ func groupHits(r *query.Response) []group {
 	return groups
 }
 
-// set shows these sessions. The selection stays on the hit that it was on, when
-// that is wanted and the hit is still there.
+// set replaces the list. If keep is set, the selection stays on its hit as long as that
+// is still in the list.
 func (r *results) set(groups []group, keep bool) {
 	before, had := r.selected()
 	offset := 0
@@ -205,7 +205,7 @@ func (r *results) follow(height int) {
 	if first < r.top {
 		r.top = first
 	}
-	if last-first >= height { // then the hit matters more than its heading
+	if last-first >= height { // no room for both: the hit matters more than its heading
 		r.top = r.items[r.at]
 	}
 	r.top = max(0, min(r.top, len(r.rows)-height))
@@ -362,11 +362,11 @@ func fragmentLine(v view, p painter, f match.Fragment, width int) string {
 	return ansi.Truncate(b.String(), width, "…")
 }
 
-// wordRoom is how many cells of so many a line may lose for being cut between words.
+// wordRoom is how many of width cells a line may waste to be cut between words.
 func wordRoom(width int) int { return min(12, width/4) }
 
-// cutBefore returns where a text that does not fit begins so that a span is in sight: at the
-// start of a word, if one is near.
+// cutBefore returns where to cut the beginning of a text that does not fit so that a
+// span stays visible: at the start of a word, if one is near.
 func cutBefore(text string, span [2]int, width int) int {
 	start, end, whole := terminal.Width(text[:span[0]]), terminal.Width(text[:span[1]]), terminal.Width(text)
 	if whole <= width || end <= width-1 {
@@ -380,8 +380,8 @@ func cutBefore(text string, span [2]int, width int) int {
 	return from
 }
 
-// cutAfter returns where a text ends that gets width cells: at the end of a word, if one is
-// near and comes after the first match.
+// cutAfter returns where to cut the end of a text to fit width cells: at the end of a
+// word, if one is near and after the first match.
 func cutAfter(text string, width, first int) int {
 	to := len(ansi.Truncate(text, width, ""))
 	if space := strings.LastIndexByte(text[:to], ' '); to < len(text) && text[to] != ' ' && space >= first && terminal.Width(text[space:to]) < wordRoom(width) {

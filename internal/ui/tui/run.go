@@ -13,12 +13,12 @@ import (
 // ErrNoTerminal is returned when there is no terminal.
 var ErrNoTerminal = errors.New("there is no terminal")
 
-// leaveTime is how long Run waits for an update of the index at the end: enough to finish a
-// small one. What a long one has published is kept, and the next run does the rest.
+// leaveTime is how long Run waits at the end for a running index update: enough for a
+// small one. A long update keeps what it has published, and the next run does the rest.
 const leaveTime = 100 * time.Millisecond
 
 // Run runs the TUI until the user quits or the context ends. It restores the terminal
-// before it returns, also before it passes on a panic.
+// before it returns, and before it re-raises a panic.
 func Run(ctx context.Context, o Options) (Outcome, error) {
 	if o.In == nil || o.Out == nil {
 		in, out, err := tea.OpenTTY()
@@ -49,7 +49,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}()
 	_, err := program.Run()
 	stop()
-	m.exports.Lock() // an export that is stopped removes what it began
+	m.exports.Lock() // a cancelled export removes its partial file
 	defer m.exports.Unlock()
 	select {
 	case <-followed:

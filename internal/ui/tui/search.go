@@ -13,7 +13,7 @@ import (
 	"pigrep/query/words"
 )
 
-// searching is the running search, and the answer of the last one.
+// searching is the running search and the last answer.
 type searching struct {
 	seq     int  // of the newest request
 	job     *job // nil when none runs
@@ -60,7 +60,7 @@ func (m *Model) firstLimit() int { return max(leastLimit, m.height/4+2) }
 // slowAfter is when "searching" is shown; for shorter searches it would only flicker.
 const slowAfter = 250 * time.Millisecond
 
-// slowMsg comes slowAfter the search with this number began.
+// slowMsg arrives slowAfter the start of the search with this number.
 type slowMsg int
 
 // searchedMsg is the end of a search.
@@ -196,7 +196,7 @@ func (m *Model) showPreview() tea.Cmd {
 	p := &m.preview
 	place, ok := m.results.selected()
 	hit, title := m.results.hit(), ""
-	if m.reading && p.want.Path != "" { // results that are refreshed do not take away what is read
+	if m.reading && p.want.Path != "" { // a refresh does not replace what the user is reading
 		place, ok, hit = p.want.Place, true, nil
 	} else if g := m.results.session(); g != nil {
 		title = g.title()

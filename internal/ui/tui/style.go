@@ -8,8 +8,8 @@ import (
 	"pigrep/internal/session"
 )
 
-// styles are the styles of the screen. No information is in a colour alone: a word, a
-// sign or an attribute repeats it.
+// styles are the styles of the screen. No information is conveyed by colour alone: a
+// word, a sign or an attribute repeats it.
 type styles struct {
 	plain, title, dim, match, found, current, prompt, notice, problem, mark lipgloss.Style
 

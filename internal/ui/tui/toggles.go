@@ -19,7 +19,7 @@ type toggles struct {
 	session  *group // only this session; nil: all
 }
 
-// mostInSession is how many hits are listed of the one session that is searched.
+// mostInSession is how many hits are listed when a single session is searched.
 const mostInSession = 500
 
 // narrow returns the request of a search with the toggles.
@@ -59,7 +59,7 @@ func (m *Model) toggleSession() tea.Cmd {
 	} else {
 		t.session = nil
 	}
-	m.moved = true // the selection is what was meant
+	m.moved = true // keep the selection: the user means this session
 	return m.changed()
 }
 
@@ -79,13 +79,13 @@ func (m *Model) on() []key.Binding {
 	return list
 }
 
-// without says how to drop a filter of an answer, as it is done here.
+// without says how to drop a filter, in the words of the TUI.
 func (m *Model) without(filter string) string {
 	what, _ := m.dropping(filter)
 	return what
 }
 
-// dropping says how to drop a filter of an answer, and which action does; "" for none.
+// dropping says how to drop a filter, and which action does it; "" for none.
 func (m *Model) dropping(filter string) (what, action string) {
 	switch t := &m.toggles; {
 	case filter == "scope":
@@ -100,7 +100,7 @@ func (m *Model) dropping(filter string) (what, action string) {
 	return query.Without(terminal.Clip(terminal.Clean(filter), maxFilter)), ""
 }
 
-// elsewhere says which hits there are without a filter; "" if there are none.
+// elsewhere says how many hits there are without a filter; "" if none.
 func (m *Model) elsewhere() string {
 	whole := ""
 	if len(m.results.rows) > 0 {

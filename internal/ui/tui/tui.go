@@ -1,18 +1,18 @@
-// Package tui is the interactive search: an input line that takes the whole query
-// language, the sessions it finds, and the conversation around the selected hit.
+// Package tui is the interactive search: an input line for the full query language, the
+// sessions found, and the conversation around the selected hit.
 //
 //	keys, mouse ─► Model.Update ─► commands (search, preview, menus) ─► messages ─┐
 //	                   ▲                                                          │
 //	                   └──────────── follow: the index changes ◄──────────────────┘
 //
-// Update does no I/O and never waits: searching, reading and writing are commands,
-// which run in goroutines. One search runs at a time. A newer query cancels it and
-// starts when it has ended; answers to older queries are dropped. So the echo of a
-// key never waits for an answer.
+// Update does no I/O and never waits: searching, reading and writing are commands, which
+// run in goroutines. One search runs at a time. A newer query cancels it and starts once
+// it has stopped; answers to older queries are dropped. So typing never waits for an
+// answer.
 //
-// Searching an index, rendering a conversation and resuming a session come in as
-// the functions of a Backend. Session text is cleaned before it is drawn: none of its
-// control characters reaches the terminal.
+// Searching an index, rendering a conversation and resuming a session are functions of a
+// Backend. Session text is cleaned before it is drawn: none of its control characters
+// reaches the terminal.
 package tui
 
 import (
@@ -59,9 +59,8 @@ type Backend struct {
 	Sessions func(context.Context, sessions.Request) (*sessions.Response, error)
 	// Preview renders a part of the conversation of a place.
 	Preview func(context.Context, Place, Extent) (*Preview, error)
-	// Find counts the matches of a text in the whole session, without regard to case: as
-	// pigrep grep does, in the kinds of the scope. It returns the entries with matches, in
-	// the order of the file.
+	// Find counts the matches of a text in the whole session, ignoring case, as pigrep
+	// grep does with this scope. It returns the entries with matches, in file order.
 	Find func(context.Context, Place, string, scope.Scope) ([]Found, error)
 	// Text returns the text of an entry, as in the file.
 	Text func(context.Context, Place) (string, error)
@@ -69,17 +68,17 @@ type Backend struct {
 	Facets func(context.Context) ([]sessions.Facet, error)
 	// Count counts the hits of a request.
 	Count func(context.Context, query.Request) (query.Counts, error)
-	// Resume returns the command that resumes the session, after checking that it
-	// would do what the user expects; pi need not be there if it is not run. If the directory of the session does not exist,
-	// the error is a *MovedError.
+	// Resume returns the command that resumes the session, after checking that it will
+	// do what the user expects. pi must be installed only if the command is run. If the
+	// directory of the session does not exist, the error is a *MovedError.
 	Resume func(context.Context, Place, How) (*Resume, error)
 	// Show and Edit take over the terminal, show the session or open its file at the
 	// line, and return when the user is done.
 	Show, Edit func(p Place, in io.Reader, out io.Writer) error
 	// Export writes the session to a new file of this format, and returns its path.
 	Export func(ctx context.Context, p Place, format string) (string, error)
-	// Copy copies a text with a program of the system, and reports whether there is one. The
-	// terminal is asked to copy it in any case.
+	// Copy copies a text with a program such as xclip, and reports whether there is one.
+	// The TUI also asks the terminal to copy it.
 	Copy func(context.Context, string) bool
 	// Follow keeps the index up to date until the context ends, and reports each
 	// change of its state.
@@ -101,13 +100,13 @@ type Place struct {
 // Extent is which part of a conversation is rendered, and how.
 type Extent struct {
 	Width  int    // cells
-	At     int    // the index in the file of the entry in the middle, or AtPlace, AtStart, AtEnd
+	At     int    // the entry in the middle, by its index in the file, or AtPlace, AtStart, AtEnd
 	Around int    // messages on each side; large ones may be fewer
 	All    bool   // nothing is folded
-	Folds  string // entries that are folded or unfolded by themselves; see Unfolded
+	Folds  string // entries that were folded or unfolded one by one; see Unfolded
 }
 
-// The values of Extent.At that are no entries.
+// Special values of Extent.At.
 const (
 	AtPlace = -1 - iota // the entry of the place, or the last one
 	AtStart
@@ -136,7 +135,7 @@ type Entry struct {
 	Index  int       // in the file
 	Number int       // in the conversation, from 1
 	Time   time.Time // zero if it is not known
-	Result bool      // it answers a call of the last entry that is no result
+	Result bool      // it answers a call of the last entry before it that is not a result
 	Open   bool      // nothing of it is folded
 	Large  int64     // its size, if it is too large to be unfolded
 }
@@ -166,7 +165,7 @@ type Resume struct {
 	Dir      string // "" for the current directory
 	Argv     []string
 	Command  string   // both, quoted for the user's shell
-	Warnings []string // what the user may not expect
+	Warnings []string // surprises for the user
 }
 
 // State is the state of the index.
@@ -181,7 +180,7 @@ type State struct {
 	Hint       string // what to do about it
 }
 
-// A Hint is an error with a hint on what to do next.
+// A Hint is an error that says what to do next.
 type Hint interface {
 	error
 	Hint() string

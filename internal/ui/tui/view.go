@@ -181,7 +181,7 @@ func wrap(text string, width int) []string {
 	return strings.Split(strings.ReplaceAll(text, unbroken, "-"), "\n")
 }
 
-// previewTitle draws the title line of the preview: the session, and where in it one is.
+// previewTitle draws the title line of the preview: the session and the position in it.
 func (m *Model) previewTitle(v view, width int) string {
 	p := &m.preview
 	if p.want.Path == "" {
@@ -211,10 +211,10 @@ func (m *Model) previewTitle(v view, width int) string {
 	return terminal.Fit(title+look.Render(strings.Repeat("─", max(0, rest)))+v.notice.Render(right), width)
 }
 
-// placeFrom is the width from which the title line has the number of the entry.
+// placeFrom is the width from which the title line shows the number of the entry.
 const placeFrom = 36
 
-// noteShare is the part of the screen that note may take: one line of so many.
+// noteShare bounds the height of note: at most one line in this many.
 const noteShare = 8
 
 // note returns the lines above the status: why the index is behind, and why hits are partial.
@@ -253,7 +253,8 @@ func sentence(text string) string {
 // maxFoot is the most lines of a message.
 const maxFoot = 4
 
-// foot returns the last lines: the status, or a message that needs more than one.
+// foot returns the last lines: the status line, or a message that needs more than one
+// line.
 func (m *Model) foot(v view) []string {
 	text := terminal.Clean(m.message.text)
 	most := min(maxFoot, m.height/3)

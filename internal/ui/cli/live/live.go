@@ -1,5 +1,5 @@
-// Package live keeps an index open for a command that runs on, such as a server or the
-// terminal interface.
+// Package live keeps an index open for a long-running command, such as a server or the
+// TUI.
 package live
 
 import (
@@ -15,18 +15,18 @@ import (
 )
 
 // Index is an index that stays open. A question gets a snapshot of the newest
-// generation: the session files are compared with it first, as every reading command
-// does, and new bytes are indexed by one goroutine for all questions that wait, in memory
-// if they are few. A question waits until an update has run for Patience; then it is
-// answered from the last generation, and the answer says what is missing.
+// generation. First the session files are compared with it, as in every reading command,
+// and new bytes are indexed by one goroutine for all waiting questions, in memory if
+// they are few. A question waits at most until an update has run for Patience; then it
+// is answered from the last generation, and the answer says what is missing.
 //
-// What stays open blocks no writer. An Index is safe for concurrent use.
+// An open index blocks no writer. An Index is safe for concurrent use.
 type Index struct {
 	Patience time.Duration // how long a question waits for an update; set it before the first one
 
 	options  indexer.Options
 	noUpdate bool
-	context  context.Context // ends the update that runs, with the index
+	context  context.Context // ends the running update when the index is closed
 	stop     context.CancelFunc
 
 	mu       sync.Mutex
@@ -34,7 +34,7 @@ type Index struct {
 	idle     *time.Timer
 	pinned   []*sharedReader // older ones, the oldest first
 	running  *update         // nil when none runs
-	failed   error           // of the last update; nil when it did all there was to do
+	failed   error           // of the last update; nil if it was complete
 	damaged  uint64          // the generation that a question found damaged; 0 for none
 	watcher  *indexer.Watcher
 	inMemory uint64 // number of the last reader with something in memory
@@ -43,7 +43,7 @@ type Index struct {
 	merge sync.Once      // of segments: a merge that fails is not tried again
 }
 
-// update is an update that runs.
+// update is a running update.
 type update struct {
 	done chan struct{} // closed when it has ended
 	late chan struct{} // closed when it takes longer than questions wait
@@ -83,8 +83,8 @@ func Open(ctx context.Context, opt indexer.Options, noUpdate bool) *Index {
 	return x
 }
 
-// rest closes the newest generation, if no question has it; the next one opens it
-// again.
+// rest closes the newest generation if no question uses it; the next question reopens
+// it.
 func (x *Index) rest() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -98,8 +98,8 @@ func (x *Index) rest() {
 	}
 }
 
-// Close ends the update that runs and closes what is open; the questions have been
-// answered by then.
+// Close ends the running update and closes all readers. All questions must have been
+// answered.
 func (x *Index) Close() error {
 	x.stop()
 	x.idle.Stop()
@@ -129,7 +129,7 @@ type Snapshot struct {
 	Errors   []indexer.FileError
 	Updating bool             // what it lacks is being indexed
 	Failed   error            // why the index could not be brought up to date; nil when it could
-	Watcher  *indexer.Watcher // that the update is left to; nil: none
+	Watcher  *indexer.Watcher // the process that updates the index instead; nil: none
 
 	index  *Index
 	shared *sharedReader
@@ -150,21 +150,21 @@ func (x *Index) Damaged(generation uint64) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.newest == nil || x.newest.Generation() != generation {
-		return // it was replaced meanwhile
+		return // it has been replaced in the meantime
 	}
 	x.damaged = x.newest.Generation()
 	x.release(x.newest)
 	x.newest = nil
 }
 
-// Snapshot returns the index as far up to date as it can be without waiting long. The
-// caller closes it. Without any generation the error is that of opening or of building
-// the index; while this process builds the first one it is index.ErrLocked.
+// Snapshot returns the index as up to date as possible without a long wait. The caller
+// closes it. If there is no generation, it returns the error of opening or building the
+// index, or index.ErrLocked while this process builds the first one.
 func (x *Index) Snapshot(ctx context.Context) (*Snapshot, error) {
 	found := indexer.Discover(x.options.Adapter, x.options.Roots)
 	late := false
-	// An update that ran already may have looked before the question came; the one
-	// after it has all.
+	// A running update may have scanned the files before the question came. The next one
+	// will not miss anything.
 	for round := 0; ; round++ {
 		shared, openErr := x.take()
 		if shared != nil {
@@ -221,7 +221,8 @@ func (x *Index) At(number uint64) *Snapshot {
 	return nil
 }
 
-// Newest returns the newest generation as it is, and the function that gives it back.
+// Newest returns the newest generation without updating it, and a function that releases
+// it.
 func (x *Index) Newest() (r *index.Reader, give func(), err error) {
 	shared, err := x.take()
 	if shared == nil {
@@ -230,8 +231,8 @@ func (x *Index) Newest() (r *index.Reader, give func(), err error) {
 	return shared.Reader, func() { x.give(shared) }, nil
 }
 
-// take returns the newest reader, opened when there is a newer generation than the one
-// that is open; nil and why when there is none.
+// take returns the newest reader, opening it if there is a newer generation than the
+// open one; nil and an error if there is none.
 func (x *Index) take() (*sharedReader, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -292,7 +293,7 @@ func (x *Index) replace(reader *index.Reader, memory indexer.Lag) {
 	}
 }
 
-// Pin keeps the generation open for a while, for those who come back to it.
+// Pin keeps the generation open for a while, for requests for further pages.
 func (s *Snapshot) Pin() {
 	x, r := s.index, s.shared
 	x.mu.Lock()
@@ -308,7 +309,7 @@ func (s *Snapshot) Pin() {
 	})
 }
 
-// unpin gives a pinned reader up; x.mu must be locked.
+// unpin releases a pinned reader; x.mu must be locked.
 func (x *Index) unpin(r *sharedReader) {
 	r.expiry.Stop()
 	r.expiry = nil
@@ -335,7 +336,7 @@ func (x *Index) snapshotOf(r *sharedReader, found *indexer.Found, lag indexer.La
 	return s
 }
 
-// update starts bringing the index up to date, if nothing does yet.
+// update starts an update unless one is running.
 func (x *Index) update() *update {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -366,7 +367,7 @@ func (x *Index) update() *update {
 	return u
 }
 
-// updated takes over the result of an update.
+// updated installs the result of an update.
 func (x *Index) updated(res *indexer.Result, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
