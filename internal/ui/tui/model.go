@@ -333,7 +333,7 @@ func (m *Model) back() tea.Cmd {
 	default:
 		if len(m.marked) > 0 {
 			m.marked = nil
-			m.say("no session is marked")
+			m.say("marks cleared")
 			return nil
 		}
 		if m.query.text != "" {

@@ -135,7 +135,7 @@ func (m *Model) toggleFold() tea.Cmd {
 		return nil
 	}
 	if e := list[len(list)-1]; e.Large > 0 && !e.Open {
-		m.say("this entry is too large for the preview (%s); the pager has all of it", human.Bytes(e.Large))
+		m.say("this entry is too large for the preview (%s); the pager shows all of it", human.Bytes(e.Large))
 		if len(list) == 1 {
 			return nil
 		}
