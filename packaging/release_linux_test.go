@@ -22,19 +22,20 @@ import (
 
 const version = "v0.1.2"
 
-// built is a release for one system that several tests look at.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "pigrep-release-")
-	if err != nil {
+// built is a release for one system that several tests look at; it lies in scratch.
+var built = sync.OnceValues(func() (dir string, err error) {
+	if scratch, err = os.MkdirTemp("", "pigrep-release-"); err != nil {
 		return "", err
 	}
-	return dir, (&release{root: "..", out: dir, version: version}).run([]string{"linux/amd64"})
+	return scratch, (&release{root: "..", out: scratch, version: version}).run([]string{"linux/amd64"})
 })
+
+var scratch string
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := built(); err == nil {
-		_ = os.RemoveAll(dir)
+	if scratch != "" {
+		_ = os.RemoveAll(scratch)
 	}
 	os.Exit(code)
 }
