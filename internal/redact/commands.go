@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // How a command takes a secret.
@@ -19,91 +20,97 @@ const (
 
 // commands are programs with the options that take a secret. Long options that end
 // in password, token or the like are found by their names.
-var commands = map[string]map[string]option{
-	"curl":          {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
-	"wget":          {"--http-user": whole, "--auth": pair},
-	"http":          {"-a": pair, "--auth": pair},
-	"https":         {"-a": pair, "--auth": pair},
-	"xh":            {"-a": pair, "--auth": pair},
-	"sshpass":       {"-p": whole},
-	"mysql":         {"-p": attached},
-	"mysqldump":     {"-p": attached},
-	"mysqladmin":    {"-p": attached},
-	"mysqlimport":   {"-p": attached},
-	"mariadb":       {"-p": attached},
-	"mariadb-dump":  {"-p": attached},
-	"mariadb-admin": {"-p": attached},
-	"redis-cli":     {"-a": whole, "--pass": whole, "-u": pair},
-	"mongo":         {"-p": whole},
-	"mongosh":       {"-p": whole},
-	"mongodump":     {"-p": whole},
-	"mongorestore":  {"-p": whole},
-	"cqlsh":         {"-p": whole},
-	"sqlcmd":        {"-P": whole},
-	"bcp":           {"-P": whole},
-	"ldapsearch":    {"-w": whole},
-	"ldapadd":       {"-w": whole},
-	"ldapmodify":    {"-w": whole},
-	"ldappasswd":    {"-w": whole, "-s": whole, "-a": whole},
-	"smbclient":     {"-U": percent, "--user": percent},
-	"rpcclient":     {"-U": percent},
-	"mosquitto_pub": {"-P": whole},
-	"mosquitto_sub": {"-P": whole},
-	"ipmitool":      {"-P": whole},
-	"zip":           {"-P": whole},
-	"unzip":         {"-P": whole},
-	"7z":            {"-p": attached},
-	"7za":           {"-p": attached},
-	"rar":           {"-p": attached, "-hp": attached},
-	"unrar":         {"-p": attached},
-	"docker":        {"-p": whole},
-	"podman":        {"-p": whole},
-	"nerdctl":       {"-p": whole},
-	"buildah":       {"-p": whole},
-	"skopeo":        {"-p": whole, "--creds": pair, "--src-creds": pair, "--dest-creds": pair},
-	"helm":          {"-p": whole},
-	"registry":      {"-p": whole},
-	"oras":          {"-p": whole},
-	"crane":         {"-p": whole},
-	"az":            {"-p": whole},
-	"oc":            {"-p": whole},
-	"cf":            {"-p": whole},
-	"snowsql":       {"-p": whole},
-	"rabbitmqadmin": {"-p": whole},
-	"xfreerdp":      {"/p:": attached},
-	"nuget":         {"-p": whole, "-Password": whole, "-ApiKey": whole},
-	"dotnet":        {"-k": whole, "-p": whole},
-	"openssl":       {"-k": whole},
-	"htpasswd":      {},
-	"useradd":       {"-p": whole},
-	"usermod":       {"-p": whole},
-	"twine":         {"-p": whole},
-	"vercel":        {"-t": whole},
-	"gh":            {"--body": whole, "-b": whole},
-	"echo":          {},
-	"printf":        {},
-}
+var commands = sync.OnceValue(func() map[string]map[string]option {
+	return map[string]map[string]option{
+		"curl":          {"-u": pair, "--user": pair, "-U": pair, "--proxy-user": pair, "--oauth2-bearer": whole, "-E": pair, "--cert": pair, "-b": assigned, "--cookie": assigned, "--pass": whole, "--tlspassword": whole},
+		"wget":          {"--http-user": whole, "--auth": pair},
+		"http":          {"-a": pair, "--auth": pair},
+		"https":         {"-a": pair, "--auth": pair},
+		"xh":            {"-a": pair, "--auth": pair},
+		"sshpass":       {"-p": whole},
+		"mysql":         {"-p": attached},
+		"mysqldump":     {"-p": attached},
+		"mysqladmin":    {"-p": attached},
+		"mysqlimport":   {"-p": attached},
+		"mariadb":       {"-p": attached},
+		"mariadb-dump":  {"-p": attached},
+		"mariadb-admin": {"-p": attached},
+		"redis-cli":     {"-a": whole, "--pass": whole, "-u": pair},
+		"mongo":         {"-p": whole},
+		"mongosh":       {"-p": whole},
+		"mongodump":     {"-p": whole},
+		"mongorestore":  {"-p": whole},
+		"cqlsh":         {"-p": whole},
+		"sqlcmd":        {"-P": whole},
+		"bcp":           {"-P": whole},
+		"ldapsearch":    {"-w": whole},
+		"ldapadd":       {"-w": whole},
+		"ldapmodify":    {"-w": whole},
+		"ldappasswd":    {"-w": whole, "-s": whole, "-a": whole},
+		"smbclient":     {"-U": percent, "--user": percent},
+		"rpcclient":     {"-U": percent},
+		"mosquitto_pub": {"-P": whole},
+		"mosquitto_sub": {"-P": whole},
+		"ipmitool":      {"-P": whole},
+		"zip":           {"-P": whole},
+		"unzip":         {"-P": whole},
+		"7z":            {"-p": attached},
+		"7za":           {"-p": attached},
+		"rar":           {"-p": attached, "-hp": attached},
+		"unrar":         {"-p": attached},
+		"docker":        {"-p": whole},
+		"podman":        {"-p": whole},
+		"nerdctl":       {"-p": whole},
+		"buildah":       {"-p": whole},
+		"skopeo":        {"-p": whole, "--creds": pair, "--src-creds": pair, "--dest-creds": pair},
+		"helm":          {"-p": whole},
+		"registry":      {"-p": whole},
+		"oras":          {"-p": whole},
+		"crane":         {"-p": whole},
+		"az":            {"-p": whole},
+		"oc":            {"-p": whole},
+		"cf":            {"-p": whole},
+		"snowsql":       {"-p": whole},
+		"rabbitmqadmin": {"-p": whole},
+		"xfreerdp":      {"/p:": attached},
+		"nuget":         {"-p": whole, "-Password": whole, "-ApiKey": whole},
+		"dotnet":        {"-k": whole, "-p": whole},
+		"openssl":       {"-k": whole},
+		"htpasswd":      {},
+		"useradd":       {"-p": whole},
+		"usermod":       {"-p": whole},
+		"twine":         {"-p": whole},
+		"vercel":        {"-t": whole},
+		"gh":            {"--body": whole, "-b": whole},
+		"echo":          {},
+		"printf":        {},
+	}
+})
 
 // onlyWith are words without which the options of a command take no secret.
-var onlyWith = map[string]string{
-	"docker": "login", "podman": "login", "nerdctl": "login", "buildah": "login", "helm": "login", "registry": "login", "oras": "login", "crane": "login",
-	"az": "login", "oc": "login", "cf": "login", "gh": "secret", "dotnet": "push", "nuget": "push",
-}
+var onlyWith = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"docker": "login", "podman": "login", "nerdctl": "login", "buildah": "login", "helm": "login", "registry": "login", "oras": "login", "crane": "login",
+		"az": "login", "oc": "login", "cf": "login", "gh": "secret", "dotnet": "push", "nuget": "push",
+	}
+})
 
 // positional are commands with the words before a secret that has no option; an
 // asterisk is any word.
-var positional = map[string][]string{
-	"wpa_passphrase": {"*"},
-	"rabbitmqctl":    {"add_user *", "change_password *"},
-	"net":            {"user *"},
-	"poetry":         {"config http-basic.* *", "config pypi-token.*"},
-	"redis-cli":      {"auth"},
-	"ngrok":          {"authtoken", "config add-authtoken"},
-	"mc":             {"alias set * * *", "config host add * * *"},
-}
+var positional = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		"wpa_passphrase": {"*"},
+		"rabbitmqctl":    {"add_user *", "change_password *"},
+		"net":            {"user *"},
+		"poetry":         {"config http-basic.* *", "config pypi-token.*"},
+		"redis-cli":      {"auth"},
+		"ngrok":          {"authtoken", "config add-authtoken"},
+		"mc":             {"alias set * * *", "config host add * * *"},
+	}
+})
 
 func commandWords() []string {
-	return slices.Concat(slices.Sorted(maps.Keys(commands)), slices.Sorted(maps.Keys(positional)), []string{"create secret "})
+	return slices.Concat(slices.Sorted(maps.Keys(commands())), slices.Sorted(maps.Keys(positional())), []string{"create secret "})
 }
 
 // arg is a word of a command.
@@ -134,15 +141,15 @@ func (f *finder) command(at int) {
 		}
 		return
 	}
-	for _, before := range positional[name] {
+	for _, before := range positional()[name] {
 		f.positioned(args, strings.Fields(before))
 	}
-	options, ok := commands[strings.TrimSuffix(name, ".exe")]
+	options, ok := commands()[strings.TrimSuffix(name, ".exe")]
 	if !ok {
 		return
 	}
 	f.done[kindCommand] = args[0].end
-	if word := onlyWith[name]; word != "" && !slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return s[a.start:a.end] == word }) {
+	if word := onlyWith()[name]; word != "" && !slices.ContainsFunc(args[1:min(len(args), 6)], func(a arg) bool { return s[a.start:a.end] == word }) {
 		return
 	}
 	switch name {

@@ -126,7 +126,7 @@ func (f *finder) valueBefore(start int) (text, bool) {
 	for k2 > 0 && isAlnum(s[k2-1]) && i-k2 < 12 {
 		k2--
 	}
-	if i == open || !valueWords[strings.ToLower(s[k2:i])] {
+	if i == open || !valueWords.has(strings.ToLower(s[k2:i])) {
 		return none, false
 	}
 	return text{open + 1, k, true, false}, true
@@ -386,7 +386,7 @@ func isMemberValue(s string, start int) bool {
 }
 
 // valueWords name the member that holds the value of a name.
-var valueWords = wordSet("value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current parametervalue param-value paramvalue")
+var valueWords = wordSet{text: "value val v default stringvalue string_value secretstring plaintext content data _value $value #text text _content valuestring s raw example current parametervalue param-value paramvalue"}
 
 // member returns the place of a value that has a name of its own, such as value, or
 // that is the next one of a list.
@@ -406,7 +406,7 @@ func (f *finder) member(i, limit int, p place) place {
 		n++
 	}
 	word := s[j : j+n]
-	if n > 0 && valueWords[strings.ToLower(word)] {
+	if n > 0 && valueWords.has(strings.ToLower(word)) {
 		k := j + n
 		for k < limit && (s[k] == '\\' || isQuote(s[k])) {
 			k++

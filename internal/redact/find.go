@@ -19,10 +19,10 @@ type finder struct {
 	s     string
 	runs  runs
 	spans []Span
-	done  [triggerKinds]int // up to where a kind of secret was looked for
-	token [2]int            // the last token
-	row   [2]int            // the line that was looked at last
-	words []arg             // of the command that was looked at last
+	done  [kinds]int // up to where a kind of secret was looked for
+	token [2]int     // the last token
+	row   [2]int     // the line that was looked at last
+	words []arg      // of the command that was looked at last
 
 	// judged is how many bytes of values were judged. In a text that is made to make
 	// this slow, where values are parts of one another, the rest is masked unjudged.
@@ -34,47 +34,48 @@ func (f *finder) enough() int { return 16<<10 + 2*len(f.s) }
 
 // trigger is a word that begins or announces a secret.
 type trigger struct {
-	word  string // in lower case, two bytes or more
-	shape *shape // of the token it begins
-	kind  int    // what it announces otherwise
+	word  string                  // in lower case, two bytes or more
+	shape *shape                  // of the token it begins
+	find  func(f *finder, at int) // what it announces otherwise
 }
 
-// What words announce.
+// Kinds of secrets that are looked for once in a place.
 const (
-	kindToken = iota
-	kindName
+	kindName = iota
 	kindURL
-	kindParameter
 	kindAuthorization
 	kindCookie
 	kindCommand
 	kindPEM
-	kindPuTTY
 	kindJWK
 	kindTold
-	kindCall
 	kindNetrc
 	kindKubernetes
-	triggerKinds
+	kinds
 )
 
-var announced = [triggerKinds]struct {
+type announcement struct {
 	words []string
 	find  func(f *finder, at int)
-}{
-	kindName:          {nameWords, (*finder).name},
-	kindURL:           {[]string{"://", "@tcp(", "@unix(", "jdbc:oracle:", "sqlplus "}, (*finder).url},
-	kindParameter:     {[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
-	kindAuthorization: {[]string{"authorization", "bearer"}, (*finder).authorization},
-	kindCookie:        {[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
-	kindCommand:       {commandWords(), (*finder).command},
-	kindPEM:           {[]string{"private key", "encrypted data"}, (*finder).pem},
-	kindPuTTY:         {[]string{"private-lines:", "private-mac:"}, (*finder).putty},
-	kindJWK:           {[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
-	kindTold:          {[]string{"passw", "passphrase", "passcode"}, (*finder).told},
-	kindCall:          {callWords, (*finder).call},
-	kindNetrc:         {[]string{"login", ":5432:", ":*:", ":6432:", ":5433:"}, (*finder).netrc},
-	kindKubernetes:    {[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
+}
+
+// announcements are words that announce a secret, with what looks for it there.
+func announcements() []announcement {
+	return []announcement{
+		{nameWords(), (*finder).name},
+		{[]string{"://", "@tcp(", "@unix(", "jdbc:oracle:", "sqlplus "}, (*finder).url},
+		{[]string{"sig=", "appid=", "signature=", "auth=", "code=", "credential="}, (*finder).parameter},
+		{[]string{"authorization", "bearer"}, (*finder).authorization},
+		{[]string{"cookie", "\ttrue\t", "\tfalse\t"}, (*finder).cookie},
+		{commandWords(), (*finder).command},
+		{[]string{"private key", "encrypted data"}, (*finder).pem},
+		{[]string{"private-lines:", "private-mac:"}, (*finder).putty},
+		{[]string{`"kty"`, `'kty'`, `\"kty\`}, (*finder).jwk},
+		{[]string{"passw", "passphrase", "passcode"}, (*finder).told},
+		{callWords, (*finder).call},
+		{[]string{"login", ":5432:", ":*:", ":6432:", ":5433:"}, (*finder).netrc},
+		{[]string{"kind: secret", `kind": "secret"`, `kind":"secret"`}, (*finder).kubernetes},
+	}
 }
 
 // triggers are the words by their first two bytes.
@@ -95,9 +96,9 @@ var allTriggers = sync.OnceValue(func() *triggers {
 			t.list = append(t.list, trigger{word: strings.ToLower(sh.parts[sh.anchor].literal), shape: sh})
 		}
 	}
-	for kind, a := range announced {
+	for _, a := range announcements() {
 		for _, w := range a.words {
-			t.list = append(t.list, trigger{word: w, kind: kind})
+			t.list = append(t.list, trigger{word: w, find: a.find})
 		}
 	}
 	slices.SortStableFunc(t.list, func(a, b trigger) int {
@@ -131,9 +132,10 @@ func find(s string) []Span {
 				continue
 			}
 			if x.shape == nil {
-				announced[x.kind].find(f, at)
+				x.find(f, at)
 			} else if (at <= f.token[0] || at >= f.token[1]) && strings.HasPrefix(s[at:], x.shape.parts[x.shape.anchor].literal) {
 				if start, end, ok := x.shape.match(s, at, f.runs); ok {
+					end = f.continued(end)
 					f.add(start, end, Rules[x.shape.rule].ID)
 					f.token = [2]int{max(start, at), max(end, f.token[1])}
 				}
@@ -226,7 +228,7 @@ func joined(spans []Span) []Span {
 			kept = append(kept, s)
 			continue
 		}
-		if rank[s.Rule] < rank[last.Rule] {
+		if rank()[s.Rule] < rank()[last.Rule] {
 			last.Rule = s.Rule
 		}
 		last.End = max(last.End, s.End)

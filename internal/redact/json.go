@@ -34,7 +34,7 @@ func JSON(raw []byte) []byte {
 		return Bytes(raw)
 	}
 	m := masker{raw: raw}
-	m.value(0, "", nil)
+	m.value(0, "", false)
 	if m.done == 0 {
 		return raw
 	}
@@ -57,7 +57,7 @@ type literal struct {
 
 // value masks the value at i, which has a name if it is in an object, and returns its
 // end. The strings of list say what its elements may be named by.
-func (m *masker) value(i int, name string, private map[string]bool) int {
+func (m *masker) value(i int, name string, private bool) int {
 	i = m.space(i)
 	switch m.raw[i] {
 	case '{':
@@ -66,7 +66,7 @@ func (m *masker) value(i int, name string, private map[string]bool) int {
 		return m.list(i, name)
 	case '"':
 		l := m.literal(i)
-		if private[name] && len(l.text) >= 8 {
+		if private && jwkPrivate.has(name) && len(l.text) >= 8 {
 			m.replace(l, Mask("private-key"))
 		} else {
 			m.text(l, name)
@@ -80,15 +80,15 @@ func (m *masker) value(i int, name string, private map[string]bool) int {
 }
 
 // jwkPrivate are the members of a JSON Web Key that are secret.
-var jwkPrivate = wordSet("d p q dp dq qi k")
+var jwkPrivate = wordSet{text: "d p q dp dq qi k"}
 
 func (m *masker) object(i int, name string) int {
 	// What its members name, before their values are masked.
-	var private map[string]bool
+	var private bool
 	about := "" // the name that this object gives to its value
 	m.members(i, func(key literal, at int) int {
 		if key.text == "kty" {
-			private = jwkPrivate
+			private = true
 		}
 		switch strings.ToLower(key.text) {
 		case "name", "key", "k", "variable", "header", "option", "field", "parametername", "env", "property", "id", "username":
@@ -101,12 +101,12 @@ func (m *masker) object(i int, name string) int {
 		return m.skip(at)
 	})
 	return m.members(i, func(key literal, at int) int {
-		if valueWords[strings.ToLower(key.text)] {
+		if valueWords.has(strings.ToLower(key.text)) {
 			if about != "" {
-				return m.value(at, about, nil)
+				return m.value(at, about, false)
 			}
 			if name != "" && classify(name) >= token {
-				return m.value(at, name, nil)
+				return m.value(at, name, false)
 			}
 		}
 		return m.value(at, key.text, private)
@@ -136,7 +136,7 @@ func (m *masker) list(i int, name string) int {
 		}
 		if m.raw[i] != '"' {
 			before = ""
-			i = m.value(i, name, nil)
+			i = m.value(i, name, false)
 			continue
 		}
 		l := m.literal(i)

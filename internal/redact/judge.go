@@ -54,6 +54,9 @@ func (f *finder) value(name string, start int, c class, p place) {
 		rule = "azure-key"
 	}
 	end := v.end
+	if !v.quoted && c != password && len(value) >= 20 {
+		end = f.continued(end)
+	}
 	if !v.quoted && end-v.start >= maxJudge { // the word continues
 		if end = f.bareEnd(name, start, v.start, p, maxValue); end-v.start >= maxValue {
 			end += wordEnd(f.s[end:])
@@ -276,11 +279,11 @@ func (f *finder) firstOnLine(start int) bool {
 	}
 	// Enter passphrase: x
 	from, _ := f.line(i)
-	return start-from < 16 && prompts[strings.ToLower(strings.TrimSpace(f.s[from:start]))]
+	return start-from < 16 && prompts.has(strings.ToLower(strings.TrimSpace(f.s[from:start])))
 }
 
 // prompts are words before the name of a value that a program asks for or shows.
-var prompts = wordSet("enter new your confirm current old initial temporary default admin root generated")
+var prompts = wordSet{text: "enter new your confirm current old initial temporary default admin root generated"}
 
 func (f *finder) lastOnLine(end int) bool {
 	i := skipBlank(f.s, end, len(f.s))

@@ -157,6 +157,64 @@ func TestNoSecretLeaks(t *testing.T) {
 	}
 }
 
+// bareTokens returns a token of each provider whose tokens need nothing around them.
+func bareTokens(t testing.TB) (tokens []string) {
+	for _, line := range lines(t, "providers.txt") {
+		_, template, _ := strings.Cut(line, "\t")
+		if before, token, after := newInventor().text(template); before+after == "" && !strings.Contains(token, "%") {
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens
+}
+
+// However a token is encoded, nothing is left of it.
+func TestEncodedTokensAreMasked(t *testing.T) {
+	for name, encode := range map[string]func(string) string{
+		"base64":           encodings["base64"],
+		"base64 for URLs":  func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) },
+		"base64 of a line": func(s string) string { return base64.StdEncoding.EncodeToString([]byte("export X=" + s + "\n")) },
+		"percent":          func(s string) string { return strings.ReplaceAll(fmt.Sprintf("% x", s), " ", "%") },
+		"escapes":          encodings["u"],
+		"zero width":       encodings["spread"],
+		"colours within":   func(s string) string { return s[:len(s)/2] + "\x1b[0m\x1b[1;31m" + s[len(s)/2:] },
+	} {
+		for _, token := range bareTokens(t) {
+			text := encode(token)
+			if name == "percent" {
+				text = "%" + text
+			}
+			if got := masks.ReplaceAllString(Text(text), ""); len(got) > len(text)/8 {
+				t.Errorf("%s: %q is shown as %q", name, text, got)
+			}
+		}
+	}
+}
+
+// A terminal breaks long lines within tokens. Of 100 tokens, 95 are masked whole.
+func TestBrokenTokensAreMasked(t *testing.T) {
+	n, leaked := 0, 0
+	for _, width := range []int{60, 80, 100} {
+		for _, token := range bareTokens(t) {
+			if len(token) < 24 {
+				continue
+			}
+			n++
+			text, rest := "", "the token of the service that you asked for is "+token+" and more"
+			for ; len(rest) > width; rest = rest[width:] {
+				text += rest[:width] + "\n"
+			}
+			got := masks.ReplaceAllString(Text(text+rest), "")
+			if strings.Contains(got, token[8:14]) || strings.Contains(got, token[len(token)-6:]) {
+				leaked++
+			}
+		}
+	}
+	if leaked*20 > n {
+		t.Errorf("%d of %d leak, want 5 of 100 at most", leaked, n)
+	}
+}
+
 // Of the words in real sessions, one in a thousand at most is masked.
 func TestFewWordsAreMasked(t *testing.T) {
 	var files []string

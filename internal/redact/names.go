@@ -3,6 +3,7 @@ package redact
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What a name says about its value.
@@ -19,44 +20,48 @@ const (
 )
 
 // nameWords announce a name that may have a secret as its value.
-var nameWords = append([]string{
-	"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
-}, slices.Concat(services, servicePhrases)...)
-
-// lastWords says what the last word of a name makes of it.
-var lastWords = map[string]class{
-	"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
-	"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
-	"passord": password, "lösenord": password, "пароль": password, "密码": password, "密碼": password, "パスワード": password, "비밀번호": password,
-	"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
-	"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
-	"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
-	"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": password, "encryptionkey": token, "hmackey": token,
-	"licence": key, "license": key, "salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
-	"mnemonic": phrase, "phrase": phrase, "seed": phrase,
+func nameWords() []string {
+	return slices.Concat([]string{
+		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
+	}, strings.Fields(services.text), servicePhrases)
 }
 
+// lastWords says what the last word of a name makes of it.
+var lastWords = sync.OnceValue(func() map[string]class {
+	return map[string]class{
+		"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
+		"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
+		"passord": password, "lösenord": password, "пароль": password, "密码": password, "密碼": password, "パスワード": password, "비밀번호": password,
+		"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
+		"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
+		"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
+		"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": password, "encryptionkey": token, "hmackey": token,
+		"licence": key, "license": key, "salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
+		"mnemonic": phrase, "phrase": phrase, "seed": phrase,
+	}
+})
+
 // keyWords are what a key is named by if it is a secret.
-var keyWords = wordSet(`api app application auth authorization access secret private admin master account encryption encrypt enc signing sign license licence service root write read
+var keyWords = wordSet{text: `api app application auth authorization access secret private admin master account encryption encrypt enc signing sign license licence service root write read
 	subscription storage shared deploy client consumer host server hmac aes jwt session cipher crypt crypto webhook integration management personal provider rpc relay backend bot user user's team org
 	project workspace openai anthropic gemini google groq mistral cohere search azure aws gcp stripe algolia datadog dd gh github gitlab newrelic sentry mailgun sendgrid
 	firebase fcm supabase role anon functions function ingest ingestion insert query license preshared pre sas ssh base64 live test sandbox prod production dev staging auto unseal recovery
-	storage connection primary secondary transfer upload vapid wireguard tunnel join cluster bootstrap instrumentation rest sdk event events feed device dsa ecdsa rsa ed25519 eth wallet signer validator mint`)
+	storage connection primary secondary transfer upload vapid wireguard tunnel join cluster bootstrap instrumentation rest sdk event events feed device dsa ecdsa rsa ed25519 eth wallet signer validator mint`}
 
 // suffixes may follow the last word of a name.
-var suffixes = wordSet(`base base64 b64 value val v hex text plain plaintext cleartext raw prod production dev development staging stage stg test testing live local old new prev previous current next
-	default primary secondary backup encoded string str env main master root admin user db read write ro rw encrypted enc override param again confirm confirmation confirmed repeat hash`)
+var suffixes = wordSet{text: `base base64 b64 value val v hex text plain plaintext cleartext raw prod production dev development staging stage stg test testing live local old new prev previous current next
+	default primary secondary backup encoded string str env main master root admin user db read write ro rw encrypted enc override param again confirm confirmation confirmed repeat hash`}
 
 // notBefore are words that make a key or token something public.
-var notBefore = wordSet(`public pub primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
+var notBefore = wordSet{text: `public pub primary foreign partition sort cache object row column index map dict hot unique composite natural lookup sorting routing dedup
 	idempotency i18n translation message s3 registry tree query react focus next prev continuation cursor page shortcut key-value metric tag label widget node group bucket color config
-	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design blob`)
+	start end eos bos pad unk sep mask eot eof stop bad special first last max total input output prompt completion num count per design blob`}
 
 // services are names of services whose keys have no form of their own.
-var services = strings.Fields(`adafruit adobe airtable algolia alibaba aliyun asana atlassian beamer bitbucket bittrex meraki cloudflare codecov cohere coinbase confluent contentful datadog discord droneci dropbox
+var services = wordSet{text: `adafruit adobe airtable algolia alibaba aliyun asana atlassian beamer bitbucket bittrex meraki cloudflare codecov cohere coinbase confluent contentful datadog discord droneci dropbox
 	elevenlabs etsy facebook fastly finicity finnhub flickr freshbooks gitter heroku hubspot intercom jfrog artifactory bintray xray kraken kucoin launchdarkly linkedin looker mailchimp mailgun mapbox mattermost
 	messagebird mistral netlify newrelic nytimes okta openai plaid privateai rapidapi rollbar segment sendbird sendgrid sentry shodan snyk sonar squarespace
-	sumologic sumo telegram travis trello twilio twitch twitter typeform yandex zendesk wakatime pagerduty opsgenie pushover deepseek deepgram assemblyai stability tencent vultr linode hetzner ngrok`)
+	sumologic sumo telegram travis trello twilio twitch twitter typeform yandex zendesk wakatime pagerduty opsgenie pushover deepseek deepgram assemblyai stability tencent vultr linode hetzner ngrok`}
 
 // servicePhrases are names of services that are several words of a name.
 var servicePhrases = []string{"message_bird", "message-bird", "linked_in", "linked-in", "new_relic", "new-relic", "private_ai", "private-ai", "contribsys"}
@@ -71,15 +76,25 @@ func containsFold(s, word string) bool {
 }
 
 // serviceNot are last words after the name of a service that are no secret.
-var serviceNot = wordSet(`id url uri host hostname name version project org organization region user username email endpoint domain bucket path file dir channel team site account env environment
-	commit sha hash digest ref branch tag revision image release build dsn type kind class title description page issue link action workflow integrity checksum resolved package module plugin webhook`)
+var serviceNot = wordSet{text: `id url uri host hostname name version project org organization region user username email endpoint domain bucket path file dir channel team site account env environment
+	commit sha hash digest ref branch tag revision image release build dsn type kind class title description page issue link action workflow integrity checksum resolved package module plugin webhook`}
 
-func wordSet(s string) map[string]bool {
-	m := make(map[string]bool)
-	for _, w := range strings.Fields(s) {
-		m[w] = true
-	}
-	return m
+// wordSet is a set of words that is built when it is first asked, since most runs of the
+// program mask nothing.
+type wordSet struct {
+	text string
+	once sync.Once
+	set  map[string]bool
+}
+
+func (w *wordSet) has(word string) bool {
+	w.once.Do(func() {
+		w.set = make(map[string]bool)
+		for _, x := range strings.Fields(w.text) {
+			w.set[x] = true
+		}
+	})
+	return w.set[word]
 }
 
 // maxSegments is how many words at the end of a name are looked at.
@@ -122,7 +137,7 @@ func classify(name string) class {
 	var words [maxSegments]string
 	n := segments(name, &words)
 	i := 0
-	for i < n-1 && (suffixes[words[i]] || isNumber(words[i])) && lastWords[words[i]] == noSecret {
+	for i < n-1 && (suffixes.has(words[i]) || isNumber(words[i])) && lastWords()[words[i]] == noSecret {
 		i++
 	}
 	if i == n {
@@ -133,7 +148,7 @@ func classify(name string) class {
 	if i+1 < n {
 		before = words[i+1]
 	}
-	c := lastWords[last]
+	c := lastWords()[last]
 	if c == noSecret && i == 0 && (last == "id" && n > 2 && words[1] == "key" && words[2] == "access" || last == "id" && before == "secret" || last == "secretid") {
 		return token
 	}
@@ -148,18 +163,18 @@ func classify(name string) class {
 		return password
 	case last == "auth" && before != "" && before != "docker" && before != "redis":
 		return noSecret // decided by what is around it
-	case c == token && notBefore[before]:
+	case c == token && notBefore.has(before):
 		return noSecret
 	case c == key && last == "key" && (before == "public" || before == "pub" || before == "publishable"):
 		return noSecret
-	case c == key && last == "key" && (keyWords[before] || isService(before)):
+	case c == key && last == "key" && (keyWords.has(before) || isService(before)):
 		return token
-	case c == key && notBefore[before]:
+	case c == key && notBefore.has(before):
 		return noSecret
 	case c == key && last == "key" && before != "" && isVariable(name):
 		return token
 	}
-	if c == noSecret && !serviceNot[words[0]] {
+	if c == noSecret && !serviceNot.has(words[0]) {
 		for _, w := range words[:n] {
 			if isService(w) {
 				return service
@@ -179,14 +194,12 @@ func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-var serviceSet = wordSet(strings.Join(services, " "))
-
 func isService(word string) bool {
-	if serviceSet[word] {
+	if services.has(word) {
 		return true
 	}
 	for _, s := range [...]string{"key", "token", "secret", "api"} {
-		if w, ok := strings.CutSuffix(word, s); ok && serviceSet[w] {
+		if w, ok := strings.CutSuffix(word, s); ok && services.has(w) {
 			return true
 		}
 	}

@@ -200,6 +200,41 @@ func TestJSONKeepsItsForm(t *testing.T) {
 	}
 }
 
+// In JSON a name may be in another part than its value.
+func TestJSONAcrossParts(t *testing.T) {
+	const masked = "[redacted"
+	for _, raw := range []string{
+		`{"name":"DB_PASSWORD","value":"hunter2"}`,
+		`{"value":"hunter2","name":"DB_PASSWORD"}`,
+		`{"key":"api_token","type":"text","value":"a1b2c3d4e5f6g7h8"}`,
+		`{"Name":"Authorization","Value":"Bearer a1b2c3d4e5f6g7h8"}`,
+		`["serve","--password","S3cr3tPass"]`,
+		`["Authorization","Bearer a1b2c3d4e5f6g7h8"]`,
+		`{"db_password":{"sensitive":true,"type":"string","value":"hunter2"}}`,
+		`{"passwords":["hunter2"]}`,
+		`{"kty":"EC","d":"a1b2c3d4e5f6g7h8i9"}`,
+		`{"command":"curl -u me:hunter2 x"}`,
+		`{"env":"A=1\nDB_PASSWORD=hunter2\n"}`,
+	} {
+		got := string(JSON([]byte(raw)))
+		if !strings.Contains(got, masked) || strings.Contains(got, "hunter2") || strings.Contains(got, "S3cr3t") || strings.Contains(got, "a1b2") || !json.Valid([]byte(got)) {
+			t.Errorf("JSON(%s) = %s", raw, got)
+		}
+	}
+	for _, raw := range []string{
+		`{"name":"DB_HOST","value":"db.internal"}`,
+		`{"name":"password","value":""}`,
+		`["--password","--verbose"]`,
+		`{"d":"a1b2c3d4e5f6g7h8i9","x":1}`,
+		`{"password":{"type":"string","minLength":8}}`,
+		`{"tokens":[1,2,3]}`,
+	} {
+		if got := string(JSON([]byte(raw))); got != raw {
+			t.Errorf("JSON(%s) = %s, want it as it is", raw, got)
+		}
+	}
+}
+
 func FuzzText(f *testing.F) {
 	for _, s := range samples(f) {
 		f.Add(s.before + s.secret + s.after)

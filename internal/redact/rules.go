@@ -1,5 +1,7 @@
 package redact
 
+import "sync"
+
 // Rule is a kind of secret.
 type Rule struct {
 	ID     string
@@ -92,10 +94,10 @@ var Rules = []Rule{
 	{ID: "secret", What: "long values with letters and digits, of names that end in secret, token, api key, access key or credential, or that name a service"},
 }
 
-var rank = func() map[string]int {
+var rank = sync.OnceValue(func() map[string]int {
 	m := make(map[string]int, len(Rules))
 	for i, r := range Rules {
 		m[r.ID] = i
 	}
 	return m
-}()
+})

@@ -204,7 +204,7 @@ func wrapped(s string, at int, p *part, n int) (end, length int) {
 		for j < len(s) && p.chars[s[j]] {
 			j++
 		}
-		if j == next || line < 40 {
+		if j == next || line < minWidth {
 			break
 		}
 		n += j - next
@@ -212,6 +212,32 @@ func wrapped(s string, at int, p *part, n int) (end, length int) {
 	}
 	return at, n
 }
+
+// continued returns the end of a token that ends with its line and that a terminal may
+// have broken there: the next line begins with more that looks generated.
+func (f *finder) continued(end int) int {
+	s := f.s
+	for end < len(s) && isBreak(s[end]) {
+		start, _ := f.line(end)
+		if end-start < minWidth {
+			break
+		}
+		next := skipBlank(s, end+1, min(len(s), end+40))
+		i := next
+		for i < len(s) && (isAlnum(s[i]) || strings.IndexByte("_-.=+/%~", s[i]) >= 0) {
+			i++
+		}
+		upper, lower, digit, other := count(s[next:i])
+		if i-next < 3 || i < len(s) && strings.IndexByte(" \n\v\t\"'`,;)", s[i]) < 0 || digit == 0 && (upper < 2 || lower == 0) || other*3 > i-next || isWordy(s[next:i]) {
+			break
+		}
+		end = i
+	}
+	return end
+}
+
+// minWidth is the width of the narrowest terminal that breaks lines.
+const minWidth = 40
 
 // looksWritten reports whether someone wrote what follows the prefix of a token to
 // show its form: your-key, xxxxxxxx.

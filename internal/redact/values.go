@@ -18,15 +18,15 @@ func isPath(v string) bool {
 
 // sentenceWords are words that hardly any passphrase contains and hardly any
 // sentence lacks.
-var sentenceWords = wordSet(`a all an and are at be by can cannot does enter expired failed field for from has have in incorrect input invalid is
+var sentenceWords = wordSet{text: `a all an and are at be by can cannot does enter expired failed field for from has have in incorrect input invalid is
 	it match missing must no not of on or provide provided required reset should some string successfully than that the this to
-	too type was when will with you your`)
+	too type was when will with you your`}
 
 // isSentence reports whether a value of several words is part of a sentence.
 func isSentence(v string) bool {
 	words := strings.Fields(v)
 	return len(words) > 1 && slices.ContainsFunc(words, func(w string) bool {
-		return sentenceWords[strings.ToLower(strings.Trim(w, ".,:;!?()"))]
+		return sentenceWords.has(strings.ToLower(strings.Trim(w, ".,:;!?()")))
 	})
 }
 
@@ -73,10 +73,10 @@ func count(v string) (upper, lower, digit, other int) {
 }
 
 // placeholders are words used in place of a secret.
-var placeholders = wordSet(`any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme compat dummy empty example fake false field files foo foobar hidden incorrect
+var placeholders = wordSet{text: `any base64 base64-encoded bool boolean bytes change-me change_me changed changeit changeme compat dummy empty example fake false field files foo foobar hidden incorrect
 	input int invalid masked missing n/a none null nil not-set number object omitted optional passwd password pass placeholder prompt redacted removed required sample sanitized secret
 	self set sha256 str string string[] test text this todo token true undefined unknown unset value void xxx yes your-password yourpassword your_password replaceme replace-me replace_me mypassword
-	<nil> <none> <unset> <redacted> <hidden> <sensitive> (sensitive) *****`)
+	<nil> <none> <unset> <redacted> <hidden> <sensitive> (sensitive) *****`}
 
 // isPlaceholder reports whether a value only represents a secret: a variable, a
 // type, an expression, stars.
@@ -85,7 +85,7 @@ func isPlaceholder(v string) bool {
 	lower := strings.ToLower(strings.TrimRight(head, ".,;:!?"))
 	last := lower[strings.LastIndexByte(lower, '.')+1:] // args.password
 	switch {
-	case lower == "" || placeholders[lower] || placeholders[last] && isName(lower), isExpression(v):
+	case lower == "" || placeholders.has(lower) || placeholders.has(last) && isName(lower), isExpression(v):
 		return true
 	case strings.Trim(lower, "*x.-_…•#?") == "" && len(v) < 64, len(v) >= 6 && strings.Trim(v, v[:1]) == "": // ********, xxxx, 000000
 		return true
