@@ -2,6 +2,7 @@ package rank
 
 import (
 	"context"
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -193,65 +194,68 @@ func (c *collector) collect(seg *segmentState) error {
 	c.addUnscored(seg)
 	unsure, negated := c.pendingWords(seg)
 	plain := len(c.plan.Query.Filters) == 0 && !c.filter.TestsEntries()
-	var v evaluated // verdict on the last document: runs of documents often have equal masks
-	for i := range sc.seen.All() {
-		doc := sc.first + i
-		mask := sc.mask[i]
-		partial := uint64(0)
-		if sc.partial != nil {
-			partial = sc.partial[i]
-			sc.partial[i] = 0
-		}
-		base, tier := sc.score[i], sc.tier[i]
-		sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
-		if doc >= c.runEnd {
-			c.enter(seg, doc)
-		}
-		at := c.at
-		if at < 0 {
-			continue
-		}
-		f := &c.files[at]
-		byID := f.ids
-		if len(seg.idHits) > 0 {
-			if id := seg.idHits[doc]; id != 0 {
-				byID |= id
-				base += idScore
+	var v evaluated                // verdict on the last document: runs of documents often have equal masks
+	for k, docs := range sc.seen { // docset.Set.All would call this as a function
+		for ; docs != 0; docs &= docs - 1 {
+			i := uint32(k<<6 + bits.TrailingZeros64(docs))
+			doc := sc.first + i
+			mask := sc.mask[i]
+			partial := uint64(0)
+			if sc.partial != nil {
+				partial = sc.partial[i]
+				sc.partial[i] = 0
 			}
-		}
-		mask, partial = mask|byID, partial&^byID
-		if !plain {
-			if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
-				return err
-			} else if !ok {
+			base, tier := sc.score[i], sc.tier[i]
+			sc.mask[i], sc.score[i], sc.tier[i] = 0, 0, 0
+			if doc >= c.runEnd {
+				c.enter(seg, doc)
+			}
+			at := c.at
+			if at < 0 {
 				continue
 			}
-		}
-		pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
-		if mask != v.mask || partial != v.partial || !v.known {
-			v = *c.eval.lookup(mask, partial)
-		}
-		if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
-			continue
-		}
-		score := base * f.recency * v.covered
-		final := !pending && !c.keepAll && !seg.copied.Has(doc)
-		if final {
-			c.counts[at].count(mask, partial, v.verdict, false)
-			if !c.bestHere.admits(score) && !c.best.admits(score) {
+			f := &c.files[at]
+			byID := f.ids
+			if len(seg.idHits) > 0 {
+				if id := seg.idHits[doc]; id != 0 {
+					byID |= id
+					base += idScore
+				}
+			}
+			mask, partial = mask|byID, partial&^byID
+			if !plain {
+				if ok, err := c.fieldBits(seg, doc, at, &mask); err != nil {
+					return err
+				} else if !ok {
+					continue
+				}
+			}
+			pending := unsure&mask != 0 && c.isPending(seg, doc, unsure&mask)
+			if mask != v.mask || partial != v.partial || !v.known {
+				v = *c.eval.lookup(mask, partial)
+			}
+			if !v.hit && !(pending && c.eval.evaluate(mask&^negated, partial).hit) {
 				continue
 			}
-			c.bestHere.add(score)
-			c.best.add(score)
-		}
-		x := Candidate{
-			segment: int32(seg.number), file: at, doc: doc,
-			base: base, score: score, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
-		}
-		if final {
-			c.runBest = append(c.runBest, x)
-		} else {
-			seg.found.add(x)
+			score := base * f.recency * v.covered
+			final := !pending && !c.keepAll && !seg.copied.Has(doc)
+			if final {
+				c.counts[at].count(mask, partial, v.verdict, false)
+				if !c.bestHere.admits(score) && !c.best.admits(score) {
+					continue
+				}
+				c.bestHere.add(score)
+				c.best.add(score)
+			}
+			x := Candidate{
+				segment: int32(seg.number), file: at, doc: doc,
+				base: base, score: score, mask: mask, partial: partial, tier: tier, pending: pending, counted: final,
+			}
+			if final {
+				c.runBest = append(c.runBest, x)
+			} else {
+				seg.found.add(x)
+			}
 		}
 	}
 	clear(sc.seen)

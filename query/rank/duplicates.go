@@ -11,23 +11,26 @@ import (
 // forks and imports copy entries. The one that is left is in the session with the
 // oldest header, ties by path and offset. It returns the others by that one.
 func (l candidates) joinDuplicates(s *snapshot) map[*Candidate][]*Candidate {
-	var list []*Candidate
+	type marked struct {
+		copy uint64 // here too, so that sorting does not visit the candidates
+		*Candidate
+	}
+	var list []marked
 	for c := range l.all() {
 		if c.copy != 0 {
-			list = append(list, c)
+			list = append(list, marked{c.copy, c})
 		}
 	}
 	// Parts of one entry share the value.
-	slices.SortFunc(list, func(a, b *Candidate) int { return cmp.Compare(a.copy, b.copy) })
+	slices.SortFunc(list, func(a, b marked) int { return cmp.Compare(a.copy, b.copy) })
 	duplicates := make(map[*Candidate][]*Candidate)
+	var same []*Candidate
 	for len(list) > 0 {
-		n := 1
-		for n < len(list) && list[n].copy == list[0].copy {
-			n++
+		same = same[:0]
+		for copy := list[0].copy; len(list) > 0 && list[0].copy == copy; list = list[1:] {
+			same = append(same, list[0].Candidate)
 		}
-		same := list[:n]
-		list = list[n:]
-		if n == 1 {
+		if len(same) == 1 {
 			continue
 		}
 		slices.SortFunc(same, func(a, b *Candidate) int {
