@@ -47,10 +47,10 @@ func (s *responder) neighbours(w *rank.Worker, h *rank.Hit, before, after int) (
 var tellingKinds = []session.Kind{session.KindReply, session.KindPrompt, session.KindCall, session.KindError, session.KindThinking}
 
 func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Record, node *session.Node) error {
-	if err := s.ctx.Err(); err != nil {
+	if over, err := s.over(); over || err != nil {
 		return err
 	}
-	err := w.Read(entry.RefOf(node), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
+	_ = w.Read(entry.RefOf(node), entry.Identity{ID: node.ID, Parts: 1}, func(e *session.Entry) {
 		var best *session.Part
 		rank := len(tellingKinds) + 1
 		for i := range e.Parts {
@@ -74,8 +74,5 @@ func (s *responder) neighbour(list *[]Neighbour, w *rank.Worker, rec *session.Re
 			Line: node.Line, Text: match.NewFragment(s.req.shown(best.Text, nil)).Text,
 		})
 	})
-	if err != nil && s.ctx.Err() == nil {
-		return nil // the entry has no parts, or can no longer be read
-	}
-	return err
+	return nil // without a neighbour, if the entry has no parts or can no longer be read
 }

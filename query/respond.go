@@ -2,11 +2,13 @@ package query
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -25,11 +27,23 @@ type responder struct {
 	req    *Request
 	reader *index.Reader
 	found  *rank.Result
+	late   atomic.Bool // the deadline has passed
+}
+
+// over reports whether the hits that were read are the answer, because the deadline has
+// passed. The error is that of a context that is done otherwise.
+func (s *responder) over() (bool, error) {
+	err := s.ctx.Err()
+	if s.req.UntilDeadline && errors.Is(err, context.DeadlineExceeded) {
+		s.late.Store(true)
+		return true, nil
+	}
+	return false, err
 }
 
 // respond reads the hits and makes the response.
 func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Result) (*Response, error) {
-	s := &responder{ctx, req, in.Reader, found}
+	s := &responder{ctx: ctx, req: req, reader: in.Reader, found: found}
 	resp := &Response{SessionTotal: found.SessionTotal, Total: found.Total, TotalAny: found.TotalAny, Minor: found.Minor, Warnings: in.Plan.Warnings, Index: StateOf(in.Reader)}
 	var err error
 	if req.Flat {
@@ -47,6 +61,7 @@ func respond(ctx context.Context, req *Request, in rank.Input, found *rank.Resul
 		return nil, err
 	}
 	lost := found.Losses()
+	resp.Late = s.late.Load()
 	resp.TotalIsExact = !found.Inexact()
 	if n := lost.Changed(); n > 0 {
 		resp.TotalIsExact = false
@@ -68,7 +83,7 @@ func (s *responder) addSessions(resp *Response) error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range list {
 		g.Go(func() (err error) {
-			if hits[i], err = s.distinct(&list[i]); err == nil {
+			if hits[i], err = s.distinct(&list[i]); err == nil && len(hits[i]) > 0 {
 				sessions[i], err = s.session(&list[i])
 			}
 			return err
@@ -112,8 +127,8 @@ func (s *responder) hits(list []*rank.Candidate) ([]Hit, error) {
 	defer s.found.Done(w)
 	var hits []Hit
 	for _, c := range list {
-		if err := s.ctx.Err(); err != nil {
-			return nil, err
+		if over, err := s.over(); over || err != nil {
+			return hits, err
 		}
 		hit, err := s.hit(w, c)
 		if err != nil {
@@ -141,8 +156,12 @@ func (s *responder) distinct(x *rank.Session) ([]Hit, error) {
 		if i >= len(x.Hits) && len(hits) >= most {
 			break
 		}
-		if err := s.ctx.Err(); err != nil {
+		over, err := s.over()
+		if err != nil {
 			return nil, err
+		}
+		if over {
+			break
 		}
 		h, err := s.hit(w, c)
 		if err != nil {

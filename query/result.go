@@ -30,6 +30,10 @@ type Request struct {
 	Explain    bool // hits explain their scores
 	Redact     bool // secrets in the shown text are masked
 
+	// UntilDeadline makes a deadline of the context end the reading of hits: the response has
+	// those read so far, and is Late.
+	UntilDeadline bool
+
 	Env    filter.Env                    // the environment for fields in the text
 	Resume ResumeFunc                    // the resume commands of hits; nil: none
 	Only   func(s *session.Summary) bool // restricts the sessions that are searched; nil: all
@@ -60,6 +64,7 @@ type Response struct {
 	DidYouMean   string       // the query with similar words for those in no document; "" if there are none
 	Words        []WordCount  // how often each word occurs, if no hit has all of them
 	Removed      []Removed    // how many hits each filter removed, if none has all words
+	Late         bool         // the deadline passed before all hits were read; see Request.UntilDeadline
 	Index        IndexState   // the caller fills in all but Generation, Files and SkippedLines
 }
 

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -26,6 +27,15 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 	if err != nil {
 		return nil, err
 	}
+	err = afterwards(ctx, in, req, found, resp)
+	if req.UntilDeadline && errors.Is(err, context.DeadlineExceeded) {
+		resp.Late, err = true, nil
+	}
+	return resp, err
+}
+
+// afterwards adds to a response what it takes further searches to say.
+func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Result, resp *Response) error {
 	shown, limit := len(resp.Sessions), req.options().Limit
 	if req.Flat {
 		shown = len(resp.Hits)
@@ -35,11 +45,11 @@ func Search(ctx context.Context, r *index.Reader, a adapter.Adapter, src entry.S
 		only.NoSearches, only.OnlySearches = false, true
 		n, err := count(ctx, in, only)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		resp.Searches = withAny(n)
 	}
-	return resp, explain(ctx, in, req, found, resp)
+	return explain(ctx, in, req, found, resp)
 }
 
 // Counts says how many hits a request has.

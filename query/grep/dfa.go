@@ -44,6 +44,11 @@ type lazyDFA struct {
 
 	tested before // the parts of the context that the program tests
 
+	// Steps of large expressions take long: each stopEvery of them, a search asks whether to
+	// end without a match.
+	stopped func() bool // may be nil
+	steps   int
+
 	// Scratch memory of step.
 	seen  []uint32
 	round uint32
@@ -73,6 +78,7 @@ const (
 
 const (
 	maxTable   = 1 << 20 // entries of the table; beyond them it is cleared
+	stopEvery  = 256
 	maxCompare = 1 << 22 // comparisons of intervals with instructions; beyond them intervals are not merged
 )
 
@@ -201,6 +207,9 @@ func (d *lazyDFA) find(text []byte, at int) int {
 		next := table[int(state)+int(class)]
 		if next <= dfaMatch {
 			if next == dfaUnknown {
+				if d.steps++; d.steps%stopEvery == 0 && d.stopped != nil && d.stopped() {
+					return -1
+				}
 				next = d.step(state, int(class))
 				idle, table = d.idle, d.table
 			}

@@ -73,7 +73,7 @@ func FuzzGrep(f *testing.F) {
 				}
 			}
 		}
-		finder := newFinder(p, req.Brief)
+		finder := newFinder(t.Context(), p, req.Brief)
 		for _, b := range finder.find([]byte(text), -1) {
 			got = append(got, text[b.start:b.end])
 		}

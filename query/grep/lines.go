@@ -2,6 +2,7 @@ package grep
 
 import (
 	"bytes"
+	"context"
 	"unicode/utf8"
 
 	"pigrep/query/literal"
@@ -10,7 +11,8 @@ import (
 // A finder finds the matches of a pattern in texts. It is used by one goroutine.
 type finder struct {
 	*literal.Pattern
-	brief  bool // it is enough to know which lines match
+	ctx    context.Context // once it is done, find returns early with any result
+	brief  bool            // it is enough to know which lines match
 	dfa    *lazyDFA
 	cursor literal.Cursor
 	blocks []block
@@ -23,8 +25,10 @@ type block struct {
 	spans      [][2]int // in the text, in order; none when the pattern is brief
 }
 
-func newFinder(p *literal.Pattern, brief bool) *finder {
-	return &finder{Pattern: p, brief: brief, dfa: newLazyDFA(p.Program, p.Multiline)}
+func newFinder(ctx context.Context, p *literal.Pattern, brief bool) *finder {
+	f := &finder{Pattern: p, ctx: ctx, brief: brief, dfa: newLazyDFA(p.Program, p.Multiline)}
+	f.dfa.stopped = func() bool { return ctx.Err() != nil }
+	return f
 }
 
 // find returns the matching blocks, up to limit unless that is negative. The slice is
@@ -41,7 +45,7 @@ func (f *finder) find(text []byte, limit int) []block {
 		f.findAcross(text, limit)
 		return f.blocks
 	}
-	for at := 0; at < len(text) && len(f.blocks) != limit; {
+	for at := 0; at < len(text) && len(f.blocks) != limit && f.ctx.Err() == nil; {
 		var pos int
 		if f.TextPrefilter != nil {
 			if pos = f.cursor.Next(at); pos == len(text) {
@@ -101,7 +105,7 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 	// The expression also matches the characters around the word. The next match may
 	// need the last character of this word, or the one after it, on its left.
 	re := f.Regexp
-	for at := 0; at <= len(text); re = f.RegexpInside {
+	for at := 0; at <= len(text) && f.ctx.Err() == nil; re = f.RegexpInside {
 		m := re.FindSubmatchIndex(text[at:])
 		if m == nil {
 			break

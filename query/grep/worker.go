@@ -52,7 +52,7 @@ type worker struct {
 
 func newWorker(ctx context.Context, g *run) *worker {
 	w := &worker{
-		run: g, ctx: ctx, finder: newFinder(g.Pattern, g.req.Brief),
+		run: g, ctx: ctx, finder: newFinder(ctx, g.Pattern, g.req.Brief),
 		entryReader: entry.NewReader(g.src, g.adapter),
 	}
 	w.lines.Buffer = scanBuffer
@@ -170,6 +170,9 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 			}
 			blocks = w.finder.find(text, w.left)
 			matched = len(blocks)
+		}
+		if err := w.ctx.Err(); err != nil {
+			return err
 		}
 		if matched == 0 {
 			continue

@@ -195,6 +195,9 @@ func Resolve(ctx context.Context, r *index.Reader, q *Query) (*Plan, error) {
 	}
 	d.add(terms)
 	for _, p := range x.plan.Words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := x.complete(p); err != nil {
 			return nil, err
 		}

@@ -108,6 +108,8 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	req := audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), Failed: in.Failed, Risky: in.Risky, Rules: in.Rule, Results: in.Results}
 	req.Limit = q.at.At + q.limit + 1
 	list, err := audit.Calls(ctx, q.Reader, s.Adapter, s.Files, req)
@@ -180,6 +182,8 @@ func (s *server) usage(ctx context.Context, in *UsageInput) (*mcp.CallToolResult
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	table, err := audit.Usage(ctx, q.Reader, audit.Request{Text: q.request.Text, Spec: q.request.Spec, Env: q.request.Env, Redact: q.request.Redact, Limit: q.request.Limit, Location: s.Now().Location(), By: in.By})
 	if err != nil {
 		return nil, q.failed(err)

@@ -79,6 +79,8 @@ func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, er
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	res, err := fix.Find(ctx, q.Reader, s.Adapter, s.Files, fix.Request{
 		Text: in.Error, Spec: q.request.Spec, Env: q.request.Env, Limit: q.at.At + q.limit + 1, Resume: s.Resume, Redact: q.request.Redact,
 	})

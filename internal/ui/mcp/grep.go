@@ -89,6 +89,8 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	req := grep.Request{
 		Spec: q.request.Spec, Redact: q.request.Redact, Patterns: in.Pattern, Fixed: in.Fixed, Word: in.Word, Multiline: in.Multiline, Case: caseModes[in.Case],
 		Before: in.Context, After: in.Context, MaxCount: in.MaxCount,
@@ -135,6 +137,8 @@ func (s *server) grep(ctx context.Context, in *GrepInput) (*mcp.CallToolResult, 
 			}
 			end.Warnings = append(end.Warnings, fmt.Sprintf("%s cannot be read", e.Path))
 		}
+	case errors.Is(err, context.DeadlineExceeded):
+		end.Complete, end.Warnings = false, append(end.Warnings, late)
 	case errors.Is(err, errCounted):
 	default:
 		if e, ok := errors.AsType[*literal.PatternError](err); ok {

@@ -100,9 +100,12 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	req, window := q.request, max(q.at.Window, q.limit)
 	// One more than the page has, to know whether there is more.
 	req.Limit, req.PerSession, req.Flat, req.Sort = window+1, cmp.Or(in.PerSession, defaultPerSession), in.Flat, order
+	req.UntilDeadline = true
 	req.AllWords, req.Before, req.After = in.AllWords, in.Context, in.Context
 	res, err := query.Search(ctx, q.Reader, s.Adapter, s.Files, req)
 	if err != nil {
@@ -121,8 +124,12 @@ func (s *server) search(ctx context.Context, in *SearchInput) (*mcp.CallToolResu
 		Total: res.Total, TotalAny: res.TotalAny - res.Minor, Inexact: !res.TotalIsExact, DidYouMean: res.DidYouMean,
 		Notes: notes(res, removed(res.Removed), removed),
 	}
+	if res.Late {
+		res.Warnings = append(res.Warnings, late)
+	}
 	p := rowPage[hitRow]{more: more, tail: q.tail(res.Warnings), line: func(h *hitRow) string { return h.text(h.Session) }}
 	p.tail.leaveOut(res.Searches)
+	p.tail.Complete = p.tail.Complete && !res.Late
 	owner := make(map[string]int, len(res.Sessions))
 	for i := range res.Sessions {
 		owner[res.Sessions[i].SessionPath] = i

@@ -13,6 +13,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync/atomic"
@@ -47,6 +48,9 @@ type Config struct {
 	Status   func() (*printer.Status, error)
 	// Help is the page about the query language.
 	Help func() string
+
+	// Budget limits the work of a call with the index open; nil for answerWithin.
+	Budget func(context.Context) (context.Context, context.CancelFunc)
 
 	Reveal  bool    // do not mask secrets
 	Current Session // the session in which the agent runs, if known
@@ -105,7 +109,18 @@ const (
 	codeCursor        = "cursor"
 	codeCursorExpired = "cursor-expired"
 	codeBudget        = "max-bytes"
+	codeLate          = "deadline"
 )
+
+// answerWithin is how long a call may work on its answer. An agent waits for it, and so do
+// other programs for the processor.
+const answerWithin = 5 * time.Second
+
+// lateHint says how to ask for less.
+const lateHint = "narrow it: rarer or fewer words, patterns and wildcards; a project, session, kind or since; a smaller limit or context"
+
+// late is the warning of an answer that is cut short.
+var late = fmt.Sprintf("stopped after %s, with what was found by then; %s", answerWithin, lateHint)
 
 // server answers the calls of tools.
 type server struct {
@@ -126,6 +141,11 @@ func New(c Config) *mcp.Server {
 func newServer(c Config) (*mcp.Server, *server) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Budget == nil {
+		c.Budget = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, answerWithin)
+		}
 	}
 	s := &server{Config: c}
 	m := mcp.NewServer(&mcp.Implementation{Name: "pigrep", Title: "pigrep", Version: c.Version}, &mcp.ServerOptions{

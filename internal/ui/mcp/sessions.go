@@ -52,6 +52,8 @@ func (s *server) sessions(ctx context.Context, in *SessionsInput) (*mcp.CallTool
 		return nil, err
 	}
 	defer q.Close()
+	ctx, cancel := s.Budget(ctx)
+	defer cancel()
 	req := sessions.FromSearch(q.request)
 	req.Named, req.Forks = in.Named, in.Forks
 	req.NoSearches = req.NoSearches && req.Text != "" // a session is more than its searches

@@ -53,6 +53,8 @@ func add[In any](m *mcp.Server, s *server, t tool[In]) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err() // the client does not wait any more
+		case errors.Is(err, context.DeadlineExceeded):
+			return failure(&Error{codeLate, fmt.Sprintf("not answered within %s", answerWithin), lateHint}), nil
 		case err != nil:
 			s.Logger.Debug("refused", "tool", t.name, "error", err)
 			return failure(err), nil
