@@ -41,7 +41,7 @@ func (r *release) extras(work string) (*extras, error) {
 		return nil, err
 	}
 	native := filepath.Join(work, "pigrep")
-	if _, err := r.command(nil, "go", "build", "-o", native, "."); err != nil {
+	if _, err := r.command(nil, "go", "build", "-buildvcs=false", "-o", native, "."); err != nil {
 		return nil, err
 	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {

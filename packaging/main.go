@@ -146,14 +146,19 @@ func (r *release) platform(work, platform string, extras *extras) error {
 	return r.packages(work, arch, program, extras)
 }
 
-// build builds the program. It sets what the environment could say otherwise, and the
-// commit comes from git.
+// build builds the program. It sets what the environment could say otherwise. The commit
+// is not left to the go command, which finds none in a worktree of git.
 func (r *release) build(path, system, arch string) error {
-	args := []string{"build", "-ldflags=-s -w -X pigrep/internal/ui/cli.release=" + r.version, "-o", path}
-	if _, err := r.git("rev-parse", "HEAD"); err == nil {
-		args = append(args, "-buildvcs=true")
+	const variables = "pigrep/internal/ui/cli."
+	flags := "-s -w -X " + variables + "release=" + r.version
+	if head, err := r.git("rev-parse", "--short=12", "HEAD"); err == nil {
+		commit := strings.TrimSpace(string(head))
+		if changes, err := r.git("status", "--porcelain"); err != nil || len(changes) > 0 {
+			commit += "+changes"
+		}
+		flags += " -X " + variables + "commit=" + commit
 	}
-	_, err := r.command([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", append(args, ".")...)
+	_, err := r.command([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", "build", "-buildvcs=false", "-ldflags="+flags, "-o", path, ".")
 	return err
 }
 

@@ -36,8 +36,7 @@ var packageFormats = []packageFormat{
 
 const (
 	summary     = "search past conversations with coding agents"
-	description = summary + `
-pigrep is a full-text index and query tool for the session files of coding
+	description = `pigrep is a full-text index and query tool for the session files of coding
 agents. It finds prompts, replies, tool calls and their output, shows the
 conversation around them, resumes sessions, and audits what tools did.`
 	maintainer = "The pigrep authors <pigrep@example.org>"
@@ -56,6 +55,12 @@ func (r *release) packages(work, arch string, program file, x *extras) error {
 			MTime: r.time, DisableGlobbing: true,
 		}
 		info.RPM.Summary, info.RPM.BuildHost = summary, "localhost"
+		switch format.name {
+		case "deb": // the first line is the summary
+			info.Description = summary + "\n" + description
+		case "apk": // there is one line
+			info.Description = summary
+		}
 		for i, f := range files {
 			// nfpm reads its contents from files.
 			source := filepath.Join(work, format.name+"-"+arch, strconv.Itoa(i))

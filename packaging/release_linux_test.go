@@ -172,10 +172,6 @@ func TestRPM(t *testing.T) {
 		}
 	}
 	output(t, exec.Command(rpm, "-K", "--nosignature", path))
-	if root := t.TempDir(); os.Getuid() == 0 {
-		output(t, exec.Command(rpm, "--root", root, "--ignoreos", "-i", path))
-		output(t, exec.Command(filepath.Join(root, "usr/bin/pigrep"), "version"))
-	}
 }
 
 // The bill of materials names every module that the program is built from.
@@ -262,7 +258,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 		return output(t, cmd)
 	}
-	if out := string(user("version")); !strings.HasPrefix(out, "pigrep v0.1.2 (") || !strings.Contains(out, "index schema ") {
+	if out := string(user("version")); !regexp.MustCompile(`^pigrep v0\.1\.2 \([0-9a-f]{12}(\+changes)?, go1\..*, linux/amd64, index schema \d+\)\n$`).MatchString(out) {
 		t.Errorf("version: %s", out)
 	}
 	if out := string(user("search", "--quiet", `"exit code 137"`)); !strings.Contains(out, "exit code 137") {

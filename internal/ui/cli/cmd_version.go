@@ -11,8 +11,9 @@ import (
 	"pigrep/internal/ui/printer"
 )
 
-// release is the version of a release build, set by the linker.
-var release = ""
+// release and commit are the version of a release build and where it was built from, set
+// by the linker. Other builds know their commit if Go found it.
+var release, commit string
 
 func newVersionCommand(a *App) *cobra.Command {
 	o := &sharedOptions{}
@@ -38,14 +39,14 @@ func newVersionCommand(a *App) *cobra.Command {
 
 func buildVersion(a *App) *printer.Version {
 	v := &printer.Version{
-		Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.registry().Names(), " "),
+		Version: release, Revision: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Adapter: strings.Join(a.registry().Names(), " "),
 		IndexSchema: index.SchemaVersion,
 	}
 	if v.Version == "" {
 		v.Version = "dev"
 	}
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if !ok || v.Revision != "" {
 		return v
 	}
 	for _, s := range info.Settings {
