@@ -49,6 +49,12 @@ func TestSubagents(t *testing.T) {
 		}
 		return rows, table
 	}
+	check := func(what string, want, got map[string]spend) {
+		t.Helper()
+		if diff := gocmp.Diff(want, got, near); diff != "" {
+			t.Errorf("usage %s (-want +got):\n%s", what, diff)
+		}
+	}
 	got, table := usage(audit.Request{})
 	want := map[string]spend{
 		"both.jsonl":                  {3000, 30, 3, 3, 0, 0}, // both of its results are in the sessions below
@@ -65,9 +71,7 @@ func TestSubagents(t *testing.T) {
 		"fork.jsonl":                  {700, 7, 0.7, 1, 0, 0},
 		"total":                       {9409, 166, 10.631, 20, 0, 0},
 	}
-	if diff := gocmp.Diff(want, got, near); diff != "" {
-		t.Errorf("usage (-want +got):\n%s", diff)
-	}
+	check("of each session", want, got)
 	if table.Repeated != 3 || table.Total.Sessions != 12 {
 		t.Errorf("%d results repeat subagents in %d sessions, want 3 in 12", table.Repeated, table.Total.Sessions)
 	}
@@ -81,9 +85,7 @@ func TestSubagents(t *testing.T) {
 		"fork.jsonl":    {700, 7, 0.7, 1, 0, 0},
 		"total":         {9409, 166, 10.631, 20, 6, 0.48},
 	}
-	if diff := gocmp.Diff(want, got, near); diff != "" {
-		t.Errorf("usage with Tree (-want +got):\n%s", diff)
-	}
+	check("with Tree", want, got)
 	if table.Total.Sessions != 6 {
 		t.Errorf("%d sessions with Tree, want 6", table.Total.Sessions)
 	}
@@ -91,9 +93,7 @@ func TestSubagents(t *testing.T) {
 	req := audit.Request{Tree: true}
 	req.Sessions = []string{"sub-a"}
 	got, table = usage(req)
-	if diff := gocmp.Diff(map[string]spend{"both.jsonl": want["both.jsonl"], "total": want["both.jsonl"]}, got, near); diff != "" {
-		t.Errorf("usage of a session with Tree (-want +got):\n%s", diff)
-	}
+	check("of a session with Tree", map[string]spend{"both.jsonl": want["both.jsonl"], "total": want["both.jsonl"]}, got)
 	if table.Coverage.Sessions != 4 {
 		t.Errorf("it covers %d sessions, want 4", table.Coverage.Sessions)
 	}

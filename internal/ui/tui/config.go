@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"pigrep/internal/near"
@@ -159,7 +160,7 @@ var otherKeyNames = map[string]string{
 	"↑": "up", "↓": "down", "←": "left", "→": "right",
 }
 
-var functionKey = regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`)
+var functionKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^f([1-9]|1[0-9]|20)$`) })
 
 // namedKeys lists the keys with a name.
 func namedKeys() []string {
@@ -190,7 +191,7 @@ func parseKey(text string) (key string, ok bool) {
 	if name, ok := otherKeyNames[rest]; ok {
 		rest = name
 	}
-	if !slices.Contains(namedKeys(), rest) && !functionKey.MatchString(rest) && (mods == [3]bool{} || utf8.RuneCountInString(rest) != 1) {
+	if !slices.Contains(namedKeys(), rest) && !functionKey().MatchString(rest) && (mods == [3]bool{} || utf8.RuneCountInString(rest) != 1) {
 		return "", false
 	}
 	for i, mod := range []string{"shift", "alt", "ctrl"} {
@@ -203,7 +204,7 @@ func parseKey(text string) (key string, ok bool) {
 
 var colorNames = []string{"black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"}
 
-var hexColor = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`)
+var hexColor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$`) })
 
 // parseColor returns a colour as lipgloss writes it, "" for that of the terminal.
 func parseColor(text string) (color string, ok bool) {
@@ -217,7 +218,7 @@ func parseColor(text string) (color string, ok bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		return text, n >= 0 && n < 256
 	}
-	return strings.TrimSuffix(text, "default"), text == "default" || hexColor.MatchString(text)
+	return strings.TrimSuffix(text, "default"), text == "default" || hexColor().MatchString(text)
 }
 
 // colorName undoes parseColor.
