@@ -16,6 +16,7 @@ const (
 	pair                   // -u user:secret
 	percent                // -U user%secret
 	assigned               // -b name=secret
+	either                 // -p secret, -psecret
 )
 
 // commands are programs with the options that take a secret. Long options that end
@@ -27,7 +28,7 @@ var commands = sync.OnceValue(func() map[string]map[string]option {
 		"http":          {"-a": pair, "--auth": pair},
 		"https":         {"-a": pair, "--auth": pair},
 		"xh":            {"-a": pair, "--auth": pair},
-		"sshpass":       {"-p": whole},
+		"sshpass":       {"-p": either},
 		"mysql":         {"-p": attached},
 		"mysqldump":     {"-p": attached},
 		"mysqladmin":    {"-p": attached},
@@ -218,7 +219,7 @@ func (f *finder) option(w string, options map[string]option) (flag string, kind 
 		}
 	}
 	if len(w) > 2 && w[0] == '-' && w[1] != '-' {
-		if kind, ok := options[w[:2]]; ok && (kind != whole || w[1] != 'p' || len(w) > 4) {
+		if kind, ok := options[w[:2]]; ok && kind != whole {
 			return w[:2], kind, true
 		}
 	}

@@ -207,7 +207,7 @@ func (f *finder) after(start, end int) place {
 		return p
 	}
 	if i < limit && s[i] == '>' && start > 0 { // <password>x, <entry key="password">x
-		if before := s[start-1]; tagged(s, start) && (before == '<' || before == ':' || isQuote(before) || isNameChar(before)) && strings.HasPrefix(s[i+1+max(0, strings.IndexByte(s[i+1:min(len(s), i+maxValue)], '<')):], "<") {
+		if before := s[start-1]; tagged(s, start) && (before == '<' || before == ':' || isQuote(before) || isNameChar(before)) && closed(s, i+1) {
 			p.link = linkMember
 			p.value = skipSpace(s, i+1, limit)
 			if p.value+9 <= len(s) && strings.HasPrefix(s[p.value:], "<![CDATA[") {
@@ -313,7 +313,7 @@ func (f *finder) after(start, end int) place {
 				i = skipBlank(s, i+1, limit)
 			}
 		} else if tagged(s, start) {
-			if n := strings.IndexByte(s[i:limit], '>'); n > 0 { // <password type="x">y
+			if n := strings.IndexByte(s[i:limit], '>'); n > 0 && closed(s, i+n+1) { // <password type="x">y
 				p.link, p.value = linkMember, i+n+1
 			}
 			return p
@@ -470,6 +470,12 @@ func tagged(s string, start int) bool {
 // list that is not quoted.
 func (f *finder) inList(start int) bool {
 	return strings.HasPrefix(f.s[start:], "--")
+}
+
+// closed reports whether the element with the text that begins here is closed.
+func closed(s string, i int) bool {
+	n := strings.IndexByte(s[i:min(len(s), i+maxValue)], '<')
+	return n >= 0 && (strings.HasPrefix(s[i+n:], "</") || strings.HasPrefix(s[i+n:], "<!["))
 }
 
 // firstWord returns the word at the start of s.

@@ -459,7 +459,7 @@ func (f *finder) call(at int) {
 		if strings.HasPrefix(strings.ToUpper(s[i:min(len(s), i+9)]), "PASSWORD ") {
 			i += len("PASSWORD ")
 		}
-		if i < len(s) && isQuote(s[i]) {
+		if i < len(s) && isQuote(s[i]) && s[i] != '`' {
 			start, end := f.word(i)
 			f.part(start, end, "password")
 		}
@@ -516,7 +516,7 @@ func (f *finder) netrc(at int) {
 		f.done[kindNetrc] = end
 		line := strings.TrimRight(s[start:end], " ")
 		fields := strings.SplitN(strings.TrimLeft(line, " "), ":", 5)
-		if len(line) < maxJudge && len(fields) == 5 && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
+		if len(line) < maxJudge && len(fields) == 5 && !isNumber(fields[3]) && !strings.ContainsAny(strings.Join(fields[:4], ""), " \t()\"'/<>{}=") && !strings.Contains(fields[4], " ") {
 			end = start + len(line)
 			f.part(end-len(fields[4]), end, "login")
 		}

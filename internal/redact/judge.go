@@ -83,7 +83,7 @@ func (f *finder) arrow(v text, c class) {
 
 // judge returns the rule by which the value of a name is a secret, or "".
 func (f *finder) judge(name, value string, start int, c class, p place, v *text) string {
-	if isPlaceholder(value) || strings.EqualFold(value, name) {
+	if isPlaceholder(value) || strings.EqualFold(value, name) || strings.EqualFold(value, lastSegment(name)) {
 		return ""
 	}
 	code := !v.quoted && isCode(f.s, v.start, v.end)
@@ -92,7 +92,7 @@ func (f *finder) judge(name, value string, start int, c class, p place, v *text)
 	}
 	switch c {
 	case pass:
-		if !hasSign(value) || p.link == linkList && !strings.HasPrefix(name, "-") {
+		if !hasSign(value) || (p.link == linkList || p.link == linkSpace) && !strings.HasPrefix(name, "-") {
 			return ""
 		}
 		return f.judgePassword(name, value, start, p, v)
@@ -114,6 +114,10 @@ func (f *finder) judge(name, value string, start int, c class, p place, v *text)
 			}
 		case linkProse:
 			if len(value) < 12 {
+				return ""
+			}
+		case linkList:
+			if len(value) < 16 && !strings.HasPrefix(name, "-") {
 				return ""
 			}
 		}
@@ -178,7 +182,7 @@ func (f *finder) judgePassword(name, value string, start int, p place, v *text) 
 	case linkProse:
 		return "" // see told
 	case linkList:
-		if strings.HasPrefix(name, "-") || hasSign(value) || f.setter(start) {
+		if strings.HasPrefix(name, "-") || hasSign(value) && !isWordy(value) && f.s[max(0, start-1)] != '/' || f.setter(start) {
 			return rule
 		}
 		return ""
@@ -194,7 +198,7 @@ func (f *finder) judgePassword(name, value string, start int, p place, v *text) 
 			return rule
 		case v.quoted && hasSign(value) && !strings.Contains(value, " "), len(value) >= 6 && isSpiked(value):
 			return rule
-		case f.settles(start), directive(name), f.firstOnLine(start) && f.lastOnLine(v.end) && hasSign(value):
+		case f.settles(start) && (isVariable(name) && strings.Contains(name, "_") || hasSign(value)), directive(name), f.firstOnLine(start) && f.lastOnLine(v.end) && hasSign(value):
 			return rule
 		}
 		return ""
@@ -226,7 +230,7 @@ func (f *finder) judgePassword(name, value string, start int, p place, v *text) 
 		}
 		return ""
 	}
-	if p.spaced && !p.colon && !hasSign(value) && !f.settings(start) {
+	if p.spaced && !p.colon && !hasSign(value) && (!f.settings(start) || strings.Contains(value, "_")) {
 		return ""
 	}
 	return rule

@@ -22,7 +22,7 @@ const (
 // nameWords announce a name that may have a secret as its value.
 func nameWords() []string {
 	return slices.Concat([]string{
-		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "license", "pat", "jwt", "webhook", "dsn",
+		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "pat", "jwt", "webhook", "dsn",
 	}, strings.Fields(services.text), servicePhrases)
 }
 
@@ -36,7 +36,7 @@ var lastWords = sync.OnceValue(func() map[string]class {
 		"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
 		"apitoken": token, "authtoken": token, "accesstoken": token, "clientsecret": token, "secrets": token, "tokens": token, "jwt": token, "pat": token, "auth": token, "sessionkey": token,
 		"appkey": token, "seckey": token, "sharedkey": token, "signingkey": token, "licensekey": token, "accountkey": token, "subscriptionkey": token, "sharedaccesskey": token, "presharedkey": token, "psk": password, "encryptionkey": token, "hmackey": token,
-		"licence": key, "license": key, "salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
+		"salt": key, "key": key, "keys": key, "sessid": key, "nonce": noSecret,
 		"mnemonic": phrase, "phrase": phrase, "seed": phrase,
 	}
 })

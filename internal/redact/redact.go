@@ -5,8 +5,8 @@
 // layer of encoding (normal.go). All of it takes time that is linear in the text.
 //
 // A secret is replaced by [redacted:ID], with the id of the rule. The surrounding
-// text is kept, and spans in the text can be moved along. Masking is idempotent. It
-// protects against carelessness and is not a guarantee: a secret in a form that no
+// text is kept, and spans in the text can be moved along. A mask is never masked again.
+// Masking protects against carelessness and is not a guarantee: a secret in a form that no
 // rule knows is not masked.
 package redact
 

@@ -258,6 +258,9 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("Marked(%q): %v of %d bytes", text, moved, len(masked))
 			}
 		}
+		if again := Text(masked); strings.Contains(again, "[redacted:[redacted:") && !strings.Contains(text, "[redacted:") {
+			t.Fatalf("%q is masked as %q, and again as %q", text, masked, again)
+		}
 		if json.Valid([]byte(text)) && !json.Valid(JSON([]byte(text))) {
 			t.Fatalf("JSON(%s) is no JSON: %s", text, JSON([]byte(text)))
 		}
