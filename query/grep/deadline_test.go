@@ -1,6 +1,7 @@
 package grep
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"testing"
@@ -26,5 +27,23 @@ func TestFinderStops(t *testing.T) {
 	f.find(text, -1)
 	if ctx.Err() == nil || f.dfa.steps > 2*stopEvery {
 		t.Errorf("%d steps, of which the first %d may be taken", f.dfa.steps, stopEvery)
+	}
+}
+
+// Every match in a long line may take as long as the line.
+func TestFinderStopsBetweenMatches(t *testing.T) {
+	p, err := (&Request{Patterns: []string{"x*y|x"}}).compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expired, cancel := context.WithCancel(t.Context())
+	cancel()
+	line := bytes.Repeat([]byte("x"), longText+1)
+	if list := newFinder(expired, p, false).findAll(line); len(list) > firstMatches {
+		t.Errorf("%d matches after the end of the context", len(list))
+	}
+	short := append(bytes.Repeat([]byte("xy "), longText/3+1), 'x')
+	if list := newFinder(t.Context(), p, false).findAll(short); len(list) != longText/3+2 {
+		t.Errorf("%d matches, want %d", len(list), longText/3+2)
 	}
 }

@@ -97,7 +97,7 @@ func (f *finder) matchLine(line []byte) (spans [][2]int, ok bool) {
 // matches returns all matches in a text, in order and without overlaps.
 func (f *finder) matches(text []byte) (spans [][2]int) {
 	if !f.Word {
-		for _, m := range f.Regexp.FindAllIndex(text, -1) {
+		for _, m := range f.findAll(text) {
 			spans = append(spans, [2]int(m))
 		}
 		return spans
@@ -121,6 +121,25 @@ func (f *finder) matches(text []byte) (spans [][2]int) {
 		}
 	}
 	return spans
+}
+
+// Of a long text, the first matches are looked for, then twice as many, and so on: each may
+// take as long as the text, and a regexp cannot be interrupted.
+const (
+	longText     = 64 << 10
+	firstMatches = 64
+)
+
+// findAll returns all matches in a text, or fewer once the context is done.
+func (f *finder) findAll(text []byte) (list [][]int) {
+	if len(text) <= longText {
+		return f.Regexp.FindAllIndex(text, -1)
+	}
+	for n := firstMatches; ; n *= 2 {
+		if list = f.Regexp.FindAllIndex(text, n); len(list) < n || f.ctx.Err() != nil {
+			return list
+		}
+	}
 }
 
 // findAcross finds matches that may span lines.
