@@ -47,6 +47,11 @@ type Found struct {
 	// Outside lists the symbolic links to directories and session files that were not
 	// followed, because they lead out of the session directories of all roots.
 	Outside []string
+	// Vouched is the number of files if a watcher vouched for them. Then none is listed.
+	Vouched int
+	// Aliased says that something here may also be reached, and changed, by another name:
+	// there are links, or files with several names.
+	Aliased bool
 	// Dirs lists the directories that were read, each real one once, without
 	// the agent directories.
 	Dirs   []string
@@ -58,6 +63,9 @@ type DirError struct {
 	Dir string
 	Err error
 }
+
+// Len returns the number of session files.
+func (f *Found) Len() int { return len(f.Files) + f.Vouched }
 
 // Errors lists the files and directories that cannot be read.
 func (f *Found) Errors() []FileError {
@@ -277,6 +285,7 @@ func (w *walker) dir(path string, linked bool) error {
 		}
 	})
 	w.paths, w.ends = paths, ends
+	w.found.Aliased = w.found.Aliased || len(links) > 0
 	all, start := string(paths), 0 // one string for all: one for each would double the cost of listing
 	l.paths = make([]string, len(ends))
 	for i, end := range ends {
@@ -378,6 +387,7 @@ func (w *walker) unique() []File {
 			listed[0] = append(listed[0], l)
 		}
 	}
+	w.found.Aliased = w.found.Aliased || aliased
 	files := inOrder(make([]File, 0, w.count), listed[0])
 	if aliased {
 		ids := make(map[fileID]bool, w.count)

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -107,4 +110,49 @@ func changeTime(info fs.FileInfo) int64 {
 		return st.Ctim.Nano()
 	}
 	return 0
+}
+
+// localFileSystems are those whose changes all come from this system, and are reported:
+// not network file systems, nor those in layers.
+var localFileSystems = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+	0x2fc12fc1, // ZFS
+}
+
+// reportsChanges reports whether every change in a directory causes an event.
+func reportsChanges(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && slices.Contains(localFileSystems, int64(st.Type))
+}
+
+// mountPoints returns the directories at which file systems are mounted.
+func mountPoints() ([]string, error) {
+	data, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for line := range strings.Lines(string(data)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			list = append(list, unescapeMount(fields[4]))
+		}
+	}
+	return list, nil
+}
+
+// unescapeMount decodes a path of mountinfo, in which some bytes are \ and three octal
+// digits.
+func unescapeMount(s string) string {
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b = append(b, byte(n))
+				i += 3
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
 }

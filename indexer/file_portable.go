@@ -3,6 +3,7 @@
 package indexer
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 )
@@ -15,3 +16,8 @@ func readDir(d *os.File, visit func(name []byte, typ fs.FileMode)) error {
 	}
 	return err
 }
+
+// reportsChanges and mountPoints are not known here: no watcher vouches.
+func reportsChanges(string) bool { return false }
+
+func mountPoints() ([]string, error) { return nil, errors.ErrUnsupported }

@@ -42,6 +42,10 @@ type Options struct {
 	// generation, while the writer is being closed. May be nil.
 	Opened func(*index.Reader) (stop func())
 
+	// Trust lets a live watcher vouch that nothing has changed; then Result.Found lists no
+	// files.
+	Trust bool
+
 	Again map[string]bool // paths of files to read again from the start, even if they look unchanged
 
 	// Memory indexes what is pending in memory, if it is small; see Result.InMemory and
@@ -114,22 +118,42 @@ func (r *Result) Complete() bool { return r.Reader != nil && r.Lag.Files == 0 &&
 func updateNow(ctx context.Context, o Options) (*Result, error) {
 	r := &Result{Changes: make(map[Change]int)}
 	var looking sync.WaitGroup
-	looking.Go(func() { r.Found = Discover(o.Adapter, o.Roots) })
+	var vouched *answer
+	looking.Go(func() {
+		if o.Trust && !o.asked() {
+			vouched = o.vouched()
+		}
+		if vouched == nil {
+			r.Found = Discover(o.Adapter, o.Roots)
+		}
+	})
 	reader, err := index.Open(o.Dir)
 	stop := func() {}
 	if err == nil && o.Opened != nil {
 		stop = o.Opened(reader)
 	}
 	looking.Wait()
+	switch {
+	case vouched == nil:
+	case err == nil && reader.Generation() == vouched.Generation:
+		r.Found = &Found{MaxLine: adapter.MaxLine(o.Adapter), Vouched: vouched.Files}
+		o.logger().Debug("a watcher vouches for the index", "files", vouched.Files)
+	default:
+		vouched, r.Found = nil, Discover(o.Adapter, o.Roots)
+	}
 	r.noteUnusable()
 	switch {
 	case err == nil:
-		r.setReader(reader)
+		if vouched == nil {
+			r.setReader(reader)
+		} else {
+			r.Reader, r.Crowded = reader, reader.Crowded()
+		}
 		if r.Lag == (Lag{}) && !o.asked() {
 			if o.Store && reader.StoreChanged() {
 				o.logger().Debug("renew the store for Bleve", "error", o.renewStore(reader))
 			}
-			r.Changes[Unchanged] = len(r.Found.Files) - r.Changes[Unreadable]
+			r.Changes[Unchanged] = r.Found.Len() - r.Changes[Unreadable]
 			return r, nil
 		}
 		if o.Yield && !o.asked() {

@@ -119,6 +119,10 @@ func Watch(ctx context.Context, o WatchOptions) error {
 	}
 	defer n.Close()
 	w.notifier = n
+	if _, ok := n.(systemNotifier); ok {
+		w.vouchStart()
+	}
+	defer w.voucher.close()
 	return w.loop(ctx)
 }
 
@@ -138,6 +142,10 @@ type watcher struct {
 	ready   bool
 	polling bool
 	every   time.Duration // between polls
+
+	voucher voucher
+	roots   []rootID // what is watched at the roots; nil if that is not known
+	blind   bool     // changes may come without an event
 
 	told    map[string]string    // the last reported error of each unreadable file or directory
 	untold  map[string]time.Time // change times of files whose change a timer found before any event
@@ -204,7 +212,7 @@ func (w *watcher) loop(ctx context.Context) error {
 				w.notifier = noEvents{}
 				w.poll(errors.New("the system has stopped telling of changes"))
 				poll.set(w.every)
-			} else if w.note(e, &h) && !retry.on {
+			} else if !w.vouch(e, &h) && w.note(e, &h) && !retry.on {
 				quiet.set(w.times.quiet)
 				if !longest.on {
 					longest.set(w.times.longest)
@@ -217,8 +225,13 @@ func (w *watcher) loop(ctx context.Context) error {
 			if ok && !retry.on {
 				w.logger().Debug("events were lost", "error", err)
 				h.all, h.told = true, true
+				for _, r := range w.Roots { // directories may have been replaced
+					h.moved = append(h.moved, r.Path)
+				}
 				quiet.set(w.times.quiet)
 			}
+		case q := <-w.voucher.asked:
+			w.ask(q, &h)
 		case <-rescan.C():
 			h.all, h.verify = true, true
 			pass()

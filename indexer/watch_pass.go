@@ -64,6 +64,7 @@ func (w *watcher) note(e fsnotify.Event, h *hints) bool {
 	}
 	if !known && onlyBytes && isSession(e.Name) {
 		if w.vain[e.Name] >= maxVain {
+			w.blind = true // it may be another name of a session file
 			return false
 		}
 		w.vain[e.Name]++
@@ -143,9 +144,19 @@ func (w *watcher) restat(paths map[string]bool) (files []File, ok bool) {
 func (w *watcher) look(h hints) {
 	if h.verify {
 		clear(w.vain)
+		clear(w.voucher.waiting) // their events were lost
 	}
+	var roots []rootID
+	complete := false // every directory was watched before it was read
 	for range maxLooks {
 		start := w.Now()
+		roots, _ = rootIDs(w.Roots)
+		if !slices.Equal(roots, w.roots) { // what is watched at a root may be elsewhere by now
+			for _, r := range w.Roots {
+				h.moved = append(h.moved, r.Path)
+			}
+			w.roots = roots
+		}
 		w.found = Discover(w.Adapter, w.Roots)
 		cost := w.Now().Sub(start)
 		w.every = min(pollMax, max(w.times.poll, pollShare*cost))
@@ -158,22 +169,36 @@ func (w *watcher) look(h hints) {
 				delete(want, dir) // the index directory, which we write
 			}
 		}
+		if w.voucher.dir != "" {
+			want[w.voucher.dir] = true
+		}
 		added, err := reconcile(w.notifier, want, h.moved)
 		h.moved = nil
 		if err != nil {
 			w.giveUp(err)
 		}
 		if !added {
+			complete = err == nil
 			break
 		}
 	}
+	w.see(roots, complete)
 	w.at = make(map[string]int, len(w.found.Files))
 	for i, f := range w.found.Files {
 		w.at[f.Path] = i
 		delete(w.vain, f.Path)
 	}
 	w.dirs, w.agents = set(w.found.Dirs), set(w.found.agents)
-	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), len(w.notifier.WatchList())
+	w.presence.state.Files, w.presence.state.Dirs = len(w.found.Files), w.watching()
+}
+
+// watching returns the number of directories that are watched for session files.
+func (w *watcher) watching() int {
+	list := w.notifier.WatchList()
+	if slices.Contains(list, w.voucher.dir) {
+		return len(list) - 1
+	}
+	return len(list)
 }
 
 func set(list []string) map[string]bool {

@@ -79,6 +79,7 @@ func runIndex(ctx context.Context, a *App, o *indexOptions) error {
 	}
 	opt := a.indexing(p)
 	opt.Rebuild, opt.Compact, opt.Store = o.rebuild, o.compact, true
+	opt.Trust = true
 	a.waitFor(&opt, o.wait)
 	res, err := a.updateWith(ctx, opt)
 	if res.Reader != nil {

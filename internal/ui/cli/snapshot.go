@@ -97,7 +97,7 @@ func (o *sharedOptions) openWith(ctx context.Context, a *App, p *location, e *sp
 	}
 	a.warnUnusable(res.Errors)
 	a.warnOutside(res.Found)
-	if len(res.Found.Files) == 0 {
+	if res.Found.Len() == 0 {
 		a.warnNoFiles(p)
 	}
 	return &snapshot{

@@ -26,6 +26,7 @@ func (a *App) updateToRead(ctx context.Context, p *location, opened func(*index.
 	opt.Yield, opt.Memory = true, true
 	later := opt
 	opt.Rebuild, opt.Opened = a.rebuild, opened
+	opt.Trust = opened != nil // grep needs the list of the files
 	res, err := a.updateWith(ctx, opt)
 	a.mayRebuild = true
 	a.afterwards = func(ctx context.Context) error {
@@ -56,7 +57,7 @@ func (a *App) updateWith(ctx context.Context, opt indexer.Options) (*indexer.Res
 	start := a.Now()
 	res, err := indexer.Update(ctx, opt)
 	a.logger().Debug("index compared and updated", "dir", opt.Dir, "took", a.Now().Sub(start).String(),
-		"files", len(res.Found.Files), "bytes", res.BytesRead, "entries", res.Entries)
+		"files", res.Found.Len(), "bytes", res.BytesRead, "entries", res.Entries)
 	if ctx.Err() != nil {
 		a.kept = keptText(res)
 	}
