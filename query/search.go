@@ -3,9 +3,11 @@ package query
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"pigrep/adapter"
 	"pigrep/index"
+	"pigrep/index/segment"
 	"pigrep/query/entry"
 	"pigrep/query/rank"
 	"pigrep/query/words"
@@ -40,7 +42,7 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 	if req.Flat {
 		shown = len(resp.Hits)
 	}
-	if req.NoSearches && shown < limit {
+	if req.NoSearches && shown < limit && hasSearches(in.Reader) {
 		only := req
 		only.NoSearches, only.OnlySearches = false, true
 		n, err := count(ctx, in, only)
@@ -50,6 +52,15 @@ func afterwards(ctx context.Context, in rank.Input, req Request, found *rank.Res
 		resp.Searches = withAny(n)
 	}
 	return explain(ctx, in, req, found, resp)
+}
+
+// hasSearches reports whether the index has parts that are session.Part.Search, or cannot
+// be read.
+func hasSearches(r *index.Reader) bool {
+	return slices.ContainsFunc(r.Segments(), func(s *segment.Segment) bool {
+		at, err := s.PostingsOffset(segment.FieldSearch, []byte(segment.Yes))
+		return at != 0 || err != nil
+	})
 }
 
 // Counts says how many hits a request has.
