@@ -87,6 +87,21 @@ func wine(ctx context.Context, todo []suite, most time.Duration) error {
 		_ = command(context.Background(), server, "--kill").Run() // the one of this prefix
 		_ = command(context.Background(), server, "--wait").Run()
 	}()
+	// The first program starts Wine's services, which keep its output open for as long as any
+	// program runs. So the first is one that waits for input until the tests are over.
+	waiting := exec.CommandContext(ctx, loader, "cmd", "/c", "set /p line=")
+	waiting.Env = env
+	input, err := waiting.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := waiting.Start(); err != nil {
+		return err
+	}
+	defer func() {
+		_ = input.Close()
+		_ = waiting.Wait()
+	}()
 	system := filepath.Join(prefix, "drive_c", "windows", "system32")
 	if err := os.WriteFile(filepath.Join(system, "bcryptprimitives.dll"), standIn(), 0o644); err != nil {
 		return err
