@@ -249,7 +249,7 @@ func runGrep(ctx context.Context, a *App, o *grepOptions) error {
 	case len(known.errors) == 0:
 		if len(known.found.Files) == 0 {
 			a.warnNoFiles(where)
-		} else if known.reader != nil {
+		} else if known.reader != nil && known.state.PendingFiles == known.memory.Files { // otherwise a new file may have it
 			unknown, err := query.Unknown(known.reader, &req.Spec, nil)
 			if err != nil {
 				return indexProblem(err)
