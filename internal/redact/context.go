@@ -52,7 +52,7 @@ func (f *finder) name(at int) {
 	if before := s[max(0, start-len("[redacted:")):start]; strings.HasSuffix(before, "//") || before == "[redacted:" {
 		return // the user of a URL; a mask
 	}
-	name := strings.TrimRight(s[start:end], "-")
+	name := strings.TrimRight(s[start:end], "-.")
 	end = start + len(name)
 	tail := noSecret
 	if word, n := firstWord(s[min(len(s), end+1):min(len(s), end+12)]); n > 0 && s[end] == ' ' {
@@ -215,6 +215,9 @@ func (f *finder) after(start, end int) place {
 			}
 		}
 		return p
+	}
+	if dots := len(s[i:limit]) - len(strings.TrimLeft(s[i:limit], ".")); dots > 1 { // Password.....: x
+		i += dots
 	}
 	before := i
 	i = skipBlank(s, i, limit)

@@ -239,7 +239,7 @@ func joined(spans []Span) []Span {
 var base64Chars = setOf(alnum + "+/-_")
 
 // minEncoded is the length of the shortest base64 that is decoded.
-const minEncoded = 20
+const minEncoded = 16
 
 // encoded adds the runs of base64 that contain secrets: a known form, or a name with
 // its value. The lines of one block are one run.
@@ -280,6 +280,9 @@ func (v *view) encoded(spans []Span) []Span {
 		if plain := decoded(code); strings.HasPrefix(plain, "-----BEGIN ") && strings.Contains(plain[:min(len(plain), 64)], "PRIVATE KEY") {
 			from, to := v.original(start, end)
 			spans = append(spans, Span{from, to, "private-key"})
+		} else if before := s[max(0, start-len("Basic ")):start]; strings.EqualFold(before, "Basic ") && strings.Contains(plain, ":") {
+			from, to := v.original(start, end)
+			spans = append(spans, Span{from, to, "authorization"})
 		} else if plain != "" {
 			if hidden := find(plain); len(hidden) > 0 {
 				from, to := v.original(start, end)

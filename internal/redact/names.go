@@ -22,7 +22,7 @@ const (
 // nameWords announce a name that may have a secret as its value.
 func nameWords() []string {
 	return slices.Concat([]string{
-		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "sessid", "salt", "cookie", "pat", "jwt", "webhook", "dsn",
+		"pass", "pwd", "pw", "psw", "secret", "token", "key", "auth", "cred", "kennwort", "contrase", "senha", "mdp", "has\u0142o", "haslo", "heslo", "wachtwoord", "lösenord", "пароль", "密码", "密碼", "パスワード", "비밀번호", "psk", "mnemonic", "seed", "phrase", "jsessionid", "phpsessid", "connect.sid", "salt", "cookie", "pat", "jwt", "webhook", "dsn",
 	}, strings.Fields(services.text), servicePhrases)
 }
 
@@ -30,7 +30,7 @@ func nameWords() []string {
 var lastWords = sync.OnceValue(func() map[string]class {
 	return map[string]class{
 		"password": password, "passwd": password, "pwd": password, "passphrase": password, "passwort": password, "kennwort": password, "passcode": password,
-		"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
+		"pass": pass, "pw": password, "pswd": password, "psw": password, "passw": password, "passwords": password, "bindpw": password, "rootpw": password, "contraseña": password, "contrasena": password, "senha": password, "mdp": password, "passe": pass, "jsessionid": token, "phpsessid": token, "haslo": password, "hasło": password, "heslo": password, "wachtwoord": password,
 		"passord": password, "lösenord": password, "пароль": password, "密码": password, "密碼": password, "パスワード": password, "비밀번호": password,
 		"masterauth": password, "requirepass": password, "storepass": password, "keypass": password, "userpass": password, "authpass": password, "dbpass": password, "dbpw": password, "dbpwd": password,
 		"secret": token, "token": token, "apikey": token, "authkey": token, "accesskey": token, "secretkey": token, "privatekey": token, "masterkey": token, "credential": token, "credentials": token, "creds": token, "cred": token,
@@ -150,6 +150,9 @@ func classify(name string) class {
 	}
 	c := lastWords()[last]
 	if c == noSecret && i == 0 && (last == "id" && n > 2 && words[1] == "key" && words[2] == "access" || last == "id" && before == "secret" || last == "secretid") {
+		return token
+	}
+	if last == "sid" && before == "connect" {
 		return token
 	}
 	if c == noSecret {
