@@ -202,7 +202,7 @@ func (f *finder) after(start, end int) place {
 	}
 	if strings.HasPrefix(s[i:], "</") { // <name>password</name>
 		if n := strings.IndexByte(s[i:limit], '>'); n > 0 {
-			return f.member(i+n+1, limit, p)
+			return f.member(i+n+1, p)
 		}
 		return p
 	}
@@ -262,22 +262,22 @@ func (f *finder) after(start, end int) place {
 		return f.right(i, limit, p)
 	case c == ',' && (p.named || f.inList(start)):
 		p.link = linkList
-		if q := f.member(i+1, limit, p); q.link == linkMember || !isMemberValue(s, start) {
+		if q := f.member(i+1, p); q.link == linkMember || !isMemberValue(s, start) {
 			return q
 		}
 		if q := f.inside(i + 1); q.value >= 0 {
 			return q
 		}
-		return f.member(i+1, limit, p)
+		return f.member(i+1, p)
 	case c == ',':
-		if q := f.member(i+1, limit, p); q.link == linkMember { // ParameterKey=Password,ParameterValue=x
+		if q := f.member(i+1, p); q.link == linkMember { // ParameterKey=Password,ParameterValue=x
 			return q
 		}
 		return p
 	case c == '}' && p.named: // {"key": …"password"}, then its value
 		return p
 	case c == '\n' || c == softBreak:
-		return f.member(i, limit, p)
+		return f.member(i, p)
 	case c == '(' && !p.spaced && i+1 < limit:
 		if j := skipBlank(s, i+1, limit); j < limit && (isQuote(s[j]) || s[j] == '\\') {
 			p.value, p.link = j, linkAssign
@@ -289,7 +289,7 @@ func (f *finder) after(start, end int) place {
 		}
 		return p
 	case p.spaced && p.named && (isTypeAttribute(s[i:limit])):
-		return f.attribute(i, limit, p)
+		return f.attribute(i, p)
 	case p.spaced && !p.named:
 		if _, n := typeName(s[i:limit]); n > 0 { // password string = "x"
 			if j := skipBlank(s, i+n, limit); j > i+n && j < limit && s[j] == '=' && (j+1 == limit || s[j+1] != '=') {
@@ -341,7 +341,7 @@ func (f *finder) right(i, limit int, p place) place {
 	if i < limit && (s[i] == '\n' || s[i] == softBreak) {
 		if j := skipSpace(s, i, limit); j < limit && (isQuote(s[j]) || p.colon && strings.HasPrefix(s[j:], "value:")) {
 			if !isQuote(s[j]) {
-				return f.member(j, limit, p)
+				return f.member(j, p)
 			}
 			i = j
 		}
@@ -365,7 +365,7 @@ func (f *finder) inside(i int) place {
 		end = i + n
 	}
 	for i < end {
-		if q := f.member(i, end, place{value: -1}); q.value >= 0 {
+		if q := f.member(i, place{value: -1}); q.value >= 0 {
 			return q
 		}
 		n := strings.IndexAny(s[i:end], ",\n\v")
@@ -393,9 +393,9 @@ var valueWords = wordSet{text: "value val v default stringvalue string_value sec
 
 // member returns the place of a value that has a name of its own, such as value, or
 // that is the next one of a list.
-func (f *finder) member(i, limit int, p place) place {
+func (f *finder) member(i int, p place) place {
 	s := f.s
-	limit = min(len(s), i+maxGap)
+	limit := min(len(s), i+maxGap)
 	from := i
 	for i < limit && strings.IndexByte(" \t\n\v,{-", s[i]) >= 0 {
 		i++
@@ -426,7 +426,7 @@ func (f *finder) member(i, limit int, p place) place {
 		}
 	}
 	if p.link == linkList && strings.IndexByte(s[from:i], '{') < 0 {
-		if i < limit && (isQuote(s[i]) || s[i] == '\\') || strings.IndexAny(s[from:i], "\n\v") < 0 || i < limit && s[from] != '\n' {
+		if i < limit && (isQuote(s[i]) || s[i] == '\\') || !strings.ContainsAny(s[from:i], "\n\v") || i < limit && s[from] != '\n' {
 			p.value = i
 			// b"x" and the like are values too, and {"type": …} is none.
 			return p
@@ -437,9 +437,9 @@ func (f *finder) member(i, limit int, p place) place {
 
 // attribute returns the place of the value of an HTML or XML element after other
 // attributes.
-func (f *finder) attribute(i, limit int, p place) place {
+func (f *finder) attribute(i int, p place) place {
 	s := f.s
-	limit = min(len(s), i+256)
+	limit := min(len(s), i+256)
 	end := strings.IndexByte(s[i:limit], '>')
 	if end < 0 {
 		end = limit - i
@@ -451,7 +451,7 @@ func (f *finder) attribute(i, limit int, p place) place {
 		}
 	}
 	if i+end < limit { // <setting name="password" type="x"><value>y
-		return f.member(i+end+1, limit, p)
+		return f.member(i+end+1, p)
 	}
 	return p
 }

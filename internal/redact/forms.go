@@ -147,7 +147,7 @@ func (f *finder) authorization(at int) {
 		}
 		if !strings.ContainsAny(s[gap:i], ":=,>") {
 			// name: Authorization, value: X
-			if p := f.member(gap, len(s), place{value: -1, link: linkMember}); p.value >= 0 {
+			if p := f.member(gap, place{value: -1, link: linkMember}); p.value >= 0 {
 				i, _ = f.word(p.value)
 			} else if n := i; n+6 < len(s) && strings.HasPrefix(s[n:], "value") && strings.IndexByte("\"':= \\", s[n+5]) >= 0 {
 				i = n + 5
@@ -157,7 +157,7 @@ func (f *finder) authorization(at int) {
 			} else {
 				return
 			}
-		} else if p := f.member(gap, len(s), place{value: -1, link: linkMember}); p.value > i || strings.HasPrefix(s[i:], "value") {
+		} else if p := f.member(gap, place{value: -1, link: linkMember}); p.value > i || strings.HasPrefix(s[i:], "value") {
 			if p.value > 0 {
 				i, _ = f.word(p.value)
 			}
@@ -277,8 +277,7 @@ func (f *finder) cookie(at int) {
 	f.done[kindCookie] = end
 	// One of the values must be long enough to mean something.
 	for {
-		var v, rest string
-		v, rest, ok = strings.Cut(value, ";")
+		v, rest, _ := strings.Cut(value, ";")
 		if v = strings.TrimSpace(v); len(v) >= 8 && !strings.ContainsAny(v, " ()") && !isPlaceholder(v) {
 			f.add(i, end, "cookie")
 			return

@@ -114,7 +114,7 @@ func isExpression(v string) bool {
 	case c == '%':
 		return strings.Count(v, "%") > 1 || len(v) <= 3
 	}
-	if !strings.ContainsAny(v, "${[%(\xe2") {
+	if !strings.ContainsAny(v, "${[%(…") {
 		return false
 	}
 	if n := strings.IndexByte(v, '('); n >= 0 && (strings.Contains(v, "()") || n == len(v)-1 || isName(v[:n])) {
