@@ -40,14 +40,16 @@ compare: build
 
 check: fmt vet staticcheck test race
 
-# Quick things first: if time runs out, the last ones are cut off and named. Known
-# vulnerabilities do not fail the check, because they appear without a change here.
+# Quick things first: if time runs out, the last ones are cut off and named. REPORTED do
+# not fail the check: known vulnerabilities appear without a change here, and emulators
+# have faults of their own (Wine now and then cannot start a program).
 ALL = vet-cross packages vuln clients race-all realpi machines wine torture
+REPORTED = vuln machines wine
 check-all:
 	@set -- $(ALL); trap 'echo "CUT OFF: make $$target $$*"; exit 1' TERM; for target; do \
 		shift; echo "== make $$target"; \
-		if [ $$target = vuln ]; then $(MAKE) --no-print-directory vuln || echo "known vulnerabilities: see above"; \
-		else $(MAKE) --no-print-directory $$target || exit 1; fi; \
+		$(MAKE) --no-print-directory $$target && continue; \
+		case " $(REPORTED) " in *" $$target "*) echo "REPORTED: make $$target fails, see above";; *) exit 1;; esac; \
 	done
 
 fmt:

@@ -137,8 +137,12 @@ func wine(ctx context.Context, todo []suite, most time.Duration) error {
 		} else {
 			args = append(args, "-run", s.tests)
 		}
-		if err := command(ctx, "go", append(args, strings.Fields(s.packages)...)...).Run(); err != nil {
-			failed = true
+		args = append(args, strings.Fields(s.packages)...)
+		if command(ctx, "go", args...).Run() != nil {
+			fmt.Println("once more, because Wine now and then cannot start a program:")
+			if command(ctx, "go", args...).Run() != nil {
+				failed = true
+			}
 		}
 		fmt.Printf("%s: %.0f s\n", s.packages, time.Since(start).Seconds())
 	}
