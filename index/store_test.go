@@ -364,6 +364,7 @@ func addFile(t *testing.T, w *index.Writer, text string) {
 // Whatever was done to a store, publishing repairs it, and changes nothing outside of it.
 func TestStoreIsRenewed(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The damages remove and replace segments that are open, which Windows refuses.
 		t.Skip("on Windows nothing can be done to a store whose segments are open")
 	}
 	elsewhere := t.TempDir()
@@ -454,6 +455,7 @@ func link(path, to string) error {
 // fails, if an old store is left, because that may show what was deleted.
 func TestIndexWithoutStore(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The promise is about moving an index in use, which Windows refuses.
 		t.Skip("on Windows a directory with open files cannot be moved")
 	}
 	t.Run("no links", func(t *testing.T) {
@@ -556,6 +558,7 @@ func TestRebuiltStore(t *testing.T) {
 // keeps what it opened.
 func TestStoreWhileBleveReads(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The promise is about replacing files that Bleve has open, which Windows refuses.
 		t.Skip("on Windows a store that Bleve has open cannot be renewed; the next publish does it")
 	}
 	dir, w := storedIndex(t)
@@ -575,6 +578,7 @@ func TestStoreWhileBleveReads(t *testing.T) {
 // of the index, and the next publishing replaces what Bleve wrote.
 func TestBleveWritesIntoTheStore(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// Windows denies the opening of every link of a file while one is being removed.
 		t.Skip("no other link of a segment can be opened while Bleve removes its own")
 	}
 	dir, w := storedIndex(t)

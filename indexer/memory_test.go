@@ -71,6 +71,7 @@ func TestTooMuchForMemory(t *testing.T) {
 // What is in memory is not committed to another index with a generation of the same number.
 func TestNotCommittedToAnotherIndex(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The promise is about removing an index in use, which Windows refuses.
 		t.Skip("on Windows an index that is open cannot be removed")
 	}
 	root, dir := t.TempDir(), filepath.Join(t.TempDir(), "index")

@@ -588,6 +588,7 @@ func TestOneWatcher(t *testing.T) {
 // still has one watcher.
 func TestWatchOfAnIndexThatIsRemoved(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The promise is about removing an index in use, which Windows refuses.
 		t.Skip("on Windows an index that is open cannot be removed")
 	}
 	root := t.TempDir()

@@ -15,6 +15,7 @@ import (
 
 func TestResumeCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The quoting and the directories compared below are those of a Unix shell.
 		t.Skip("the test has Unix paths")
 	}
 	const root = "/home/u/.pi/agent/sessions"
@@ -50,6 +51,7 @@ func TestResumeCommand(t *testing.T) {
 
 func TestResume(t *testing.T) {
 	if runtime.GOOS == "windows" {
+		// The quoting and the directories compared below are those of a Unix shell.
 		t.Skip("the test has Unix paths")
 	}
 	env := adapter.Environment{Home: "/home/u", Getenv: func(string) string { return "" }}

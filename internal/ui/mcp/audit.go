@@ -145,7 +145,7 @@ func (s *server) calls(ctx context.Context, in *CallsInput) (*mcp.CallToolResult
 	})
 }
 
-// call returns the row of a call.
+// call converts a tool call to a row of the answer.
 func (n *namer) call(r *audit.CallRow) callRow {
 	row := callRow{
 		place: n.place(r.SessionID, r.SessionPath, r.EntryID), Result: r.ResultEntryID, Time: minute(r.Timestamp), Tool: r.Tool, Status: r.Status,

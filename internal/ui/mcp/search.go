@@ -213,7 +213,7 @@ func (q *question) failed(err error) error {
 	return err
 }
 
-// removedOf returns a function that names filters as the arguments do.
+// removedOf returns a function that names a filter by its MCP argument.
 func removedOf(f Filters, out *leftOut) func([]query.Removed) []query.Removed {
 	return func(list []query.Removed) []query.Removed {
 		list = slices.Clone(list)

@@ -255,7 +255,7 @@ var heads = map[string]string{
 	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
 }
 
-// headOf returns the heading of an entry; "" if there is only its type or role.
+// headOf returns the heading of an entry, or "" if it would only repeat the type or role.
 func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":

@@ -225,7 +225,7 @@ func TestNobodyVouches(t *testing.T) {
 	v.settled()
 	v.finds(v.write(filepath.Join(v.root, "not", "yet", "watched")), 1, "lost events")
 
-	// A directory above the root is no longer the one that the watcher sees.
+	// A directory above the root is replaced: the watcher still watches the old one.
 	v.settled()
 	moved := v.home + "-moved"
 	t.Cleanup(func() { os.RemoveAll(moved) })
