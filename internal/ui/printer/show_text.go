@@ -255,7 +255,7 @@ var heads = map[string]string{
 	session.RoleCompactionSummary: "compaction", session.RoleBranchSummary: "branch summary", session.RoleSystem: "system prompt",
 }
 
-// headOf returns the heading of an entry, or "" if it would only repeat the type or role.
+// headOf returns the heading for the role or type of an entry, or "" if it has none.
 func headOf(e *entry.Entry) string {
 	switch {
 	case e.Role != "":
