@@ -14,23 +14,10 @@ import (
 
 // FixInput are the arguments of find_fix.
 type FixInput struct {
-	Error   string `json:"error" range:"0,65536" jsonschema:"as it was printed, several lines are fine"`
-	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
-	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"as since"`
-	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
-
-	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
-
+	Error string `json:"error" range:"0,65536" jsonschema:"as it was printed, several lines are fine"`
+	Where
 	Limit int `json:"limit,omitempty" range:"1,100" jsonschema:"sessions a page, default 5"`
 	Paging
-}
-
-// filters are those of CallFilters without the model: results and prompts have none.
-func (f *FixInput) filters() Filters {
-	return Filters{Session: f.Session, CWD: f.CWD, Project: f.Project, Since: f.Since, Until: f.Until, Exclude: f.Exclude, IncludeCurrent: f.IncludeCurrent}
 }
 
 // fixAnswer is the answer of find_fix.
@@ -74,7 +61,7 @@ func (s *server) addFix(m *mcp.Server) {
 }
 
 func (s *server) fix(ctx context.Context, in *FixInput) (*mcp.CallToolResult, error) {
-	q, err := s.ask(ctx, in, listing{tool: "find_fix", text: in.Error, filters: in.filters(), limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging})
+	q, err := s.ask(ctx, in, listing{tool: "find_fix", text: in.Error, filters: Filters{Where: in.Where}, limit: in.Limit, rows: fix.DefaultLimit, paging: &in.Paging})
 	if err != nil {
 		return nil, err
 	}

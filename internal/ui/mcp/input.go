@@ -42,21 +42,14 @@ func (w *Words) UnmarshalJSON(data []byte) error {
 
 // Filters are the filters that commands have as flags.
 type Filters struct {
-	Scope   string `json:"scope,omitempty" jsonschema:"default conversations"`
-	Kind    Words  `json:"kind,omitempty" jsonschema:"prompt, reply, thinking, call, result, ...; instead of a scope"`
-	Role    Words  `json:"role,omitempty" rare:"" jsonschema:"user, assistant, toolResult, ..."`
-	Error   bool   `json:"error,omitempty" jsonschema:"only what failed"`
-	Branch  string `json:"branch,omitempty" rare:"" jsonschema:"default any"`
-	Tool    Words  `json:"tool,omitempty" jsonschema:"calls and results of these tools"`
-	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
-	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
-	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
-	Model   Words  `json:"model,omitempty" jsonschema:"parts of names"`
-	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
-	Until   string `json:"until,omitempty" jsonschema:"as since"`
-	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
-
-	IncludeCurrent  bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
+	Scope  string `json:"scope,omitempty" jsonschema:"default conversations"`
+	Kind   Words  `json:"kind,omitempty" jsonschema:"prompt, reply, thinking, call, result, ...; instead of a scope"`
+	Role   Words  `json:"role,omitempty" rare:"" jsonschema:"user, assistant, toolResult, ..."`
+	Error  bool   `json:"error,omitempty" jsonschema:"only what failed"`
+	Branch string `json:"branch,omitempty" rare:"" jsonschema:"default any"`
+	Tool   Words  `json:"tool,omitempty" jsonschema:"calls and results of these tools"`
+	Model  Words  `json:"model,omitempty" jsonschema:"parts of names"`
+	Where
 	IncludeSearches bool `json:"includeSearches,omitempty" jsonschema:"calls of pigrep too, which echo others"`
 }
 
@@ -74,12 +67,11 @@ func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec
 	return spec, err
 }
 
-// CallFilters are the filters for calls and tokens.
-type CallFilters struct {
+// Where are the filters that all tools with filters have.
+type Where struct {
 	Session Words  `json:"session,omitempty" jsonschema:"ids or paths"`
 	CWD     string `json:"cwd,omitempty" jsonschema:"this directory or below"`
 	Project Words  `json:"project,omitempty" jsonschema:"directories, or their last elements"`
-	Model   Words  `json:"model,omitempty" jsonschema:"parts of names"`
 	Since   string `json:"since,omitempty" jsonschema:"2026-01-31, 36h, 2w, yesterday"`
 	Until   string `json:"until,omitempty" jsonschema:"as since"`
 	Exclude Words  `json:"exclude,omitempty" rare:"" jsonschema:"globs of session paths"`
@@ -87,12 +79,13 @@ type CallFilters struct {
 	IncludeCurrent bool `json:"includeCurrent,omitempty" jsonschema:"your own session too"`
 }
 
-func (f *CallFilters) filters() Filters {
-	return Filters{
-		Session: f.Session, CWD: f.CWD, Project: f.Project, Model: f.Model, Since: f.Since, Until: f.Until,
-		Exclude: f.Exclude, IncludeCurrent: f.IncludeCurrent,
-	}
+// CallFilters are the filters for calls and tokens.
+type CallFilters struct {
+	Where
+	Model Words `json:"model,omitempty" jsonschema:"parts of names"`
 }
+
+func (f *CallFilters) filters() Filters { return Filters{Where: f.Where, Model: f.Model} }
 
 // Paging is the bound of an answer and where it begins.
 type Paging struct {
