@@ -1,0 +1,303 @@
+/**
+ * The client: the only code that starts pigrep. One process answers one question and ends.
+ *
+ * Node's execFile and not pi.exec: before pi 1.5.0 that broke UTF-8 at chunk borders, and it turns
+ * "no such program" into exit code 1, which is pigrep's "nothing found".
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { cleanLine } from "./clean.ts";
+
+/** The version of pigrep's JSON that this client reads. Fields are only ever added to it. */
+export const schemaVersion = 1;
+
+const maxBuffer = 64 << 20;
+
+/** What went wrong, as far as callers tell it apart. */
+export type FailureKind = "missing" | "old" | "index" | "query" | "stopped" | "failed";
+
+/** A failure with one sentence that says what failed, and a hint that says what to type. */
+export class Failure extends Error {
+	readonly kind: FailureKind;
+	readonly hint: string;
+
+	constructor(kind: FailureKind, message: string, hint = "") {
+		super(cleanLine(message));
+		this.name = "Failure";
+		this.kind = kind;
+		this.hint = cleanLine(hint);
+	}
+
+	/** Message and hint on one line. */
+	get sentence(): string {
+		return this.hint ? `${this.message}; ${this.hint}` : this.message;
+	}
+}
+
+/** How far the index was when it answered. `pendingFiles` are files that the answer lacks. */
+export interface IndexState {
+	files: number;
+	pendingFiles: number;
+	pendingBytes: number;
+	complete: boolean;
+}
+
+interface Envelope {
+	schemaVersion: number;
+	warnings?: string[];
+	index?: IndexState;
+}
+
+/** The command that resumes a session, and where to run it. */
+export interface Resume {
+	dir: string;
+	argv: string[];
+}
+
+/** What a hit of search and a match of grep have in common. Spans are byte offsets. */
+export interface Position {
+	sessionPath: string;
+	sessionId: string;
+	sessionName?: string;
+	cwd?: string;
+	/** Entries of the first file format have no id. */
+	entryId?: string;
+	timestamp?: string;
+	line: number;
+	kind: string;
+	tool?: string;
+	isError?: boolean;
+	branch?: "active" | "abandoned";
+}
+
+export interface Hit extends Position {
+	type: "hit";
+	tier: string;
+	missing?: string[];
+	fragment: { text: string; spans: [number, number][] };
+	resume?: Resume;
+}
+
+export interface Match extends Position {
+	type: "match";
+	text: string;
+	spans: [number, number][];
+}
+
+export interface SearchAnswer extends Envelope {
+	hits: Hit[];
+	total: number;
+	totalAny: number;
+	totalIsExact?: boolean;
+	didYouMean?: string;
+}
+
+export interface GrepAnswer extends Envelope {
+	matches: Match[];
+	total?: number;
+}
+
+export interface Session {
+	sessionPath: string;
+	sessionId: string;
+	name?: string;
+	cwd?: string;
+	firstPrompt?: string;
+	resume?: Resume;
+}
+
+export interface Entry {
+	entryId?: string;
+	role?: string;
+	entryType: string;
+	timestamp?: string;
+	line: number;
+	branch?: string;
+	isError?: boolean;
+	/** The entry that was asked for. */
+	focus?: boolean;
+	tool?: string;
+	parts: { part: number; kind: string; text: string; tool?: string }[];
+}
+
+export interface ShowAnswer extends Envelope {
+	session: Session;
+	entries: Entry[];
+}
+
+export interface UsageRow {
+	day?: string;
+	model?: string;
+	input: number;
+	output: number;
+	cacheRead: number;
+	cacheWrite: number;
+	tokens: number;
+	cost: number;
+	unpriced: number;
+	sessions: number;
+}
+
+export interface UsageAnswer extends Envelope {
+	rows: UsageRow[];
+	total: UsageRow;
+}
+
+export interface ResumeAnswer extends Envelope {
+	dir: string;
+	argv: string[];
+	/** Directory and command as one shell command line. */
+	shell: string;
+}
+
+export interface StatusAnswer extends Envelope {
+	built: boolean;
+	sessions?: number;
+}
+
+/** Where to search; all of it is optional. */
+export interface Filters {
+	scope?: string;
+	/** Only sessions started in this directory or below it. */
+	cwd?: string;
+	limit?: number;
+}
+
+export interface RunOptions {
+	signal?: AbortSignal;
+	/** The directory that pigrep runs in; pi's settings of it say where sessions are. */
+	cwd?: string;
+	input?: string;
+}
+
+/** The last error that pigrep wrote to stderr, one JSON object a line. */
+function lastError(stderr: string): { code: string; message: string; hint?: string } | undefined {
+	for (const line of stderr.trim().split("\n").reverse()) {
+		try {
+			const value = JSON.parse(line) as { error?: { code: string; message: string; hint?: string } };
+			if (value.error) return value.error;
+		} catch {
+			// Not JSON: a panic, or another program of this name.
+		}
+	}
+	return undefined;
+}
+
+const install = "put it on the PATH, or set pigrep.command in settings.json of pi";
+const update = "update it: its version must match this package";
+
+function failureOf(command: string, error: NodeJS.ErrnoException & { killed?: boolean }, stderr: string): Failure {
+	if (error.name === "AbortError") return new Failure("stopped", "Stopped");
+	if (error.code === "ENOENT") return new Failure("missing", `${command} is not installed`, install);
+	if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+		return new Failure("failed", "The answer is too long", "narrow the query");
+	if (typeof error.code === "string")
+		return new Failure("missing", `${command} cannot be started: ${error.code}`, install);
+	const reported = lastError(stderr);
+	if (!reported) {
+		const first = stderr.trim().split("\n")[0];
+		return new Failure("failed", `${command} failed${first ? `: ${first.slice(0, 200)}` : ""}`, `try ${command} doctor`);
+	}
+	switch (reported.code) {
+		case "usage":
+			return new Failure("old", `${command} is too old: ${reported.message}`, update);
+		case "index-damaged":
+		case "no-index":
+		case "index-locked":
+			return new Failure("index", reported.message, reported.hint);
+		case "query":
+			return new Failure("query", reported.message, reported.hint);
+		default:
+			return new Failure("failed", reported.message, reported.hint);
+	}
+}
+
+export class Pigrep {
+	readonly command: string;
+
+	constructor(command = "pigrep") {
+		this.command = command;
+	}
+
+	search(query: string, filters: Filters = {}, options: RunOptions = {}): Promise<SearchAnswer> {
+		return this.json(["search", ...flags(filters), "--", query], options);
+	}
+
+	/** Prompts, newest first; all of them without a query. */
+	prompts(query: string, filters: Filters = {}, options: RunOptions = {}): Promise<SearchAnswer> {
+		const args = ["search", "--flat", "--sort", "newest", "--kind", "prompt", ...flags(filters)];
+		return this.json([...args, "--", ...(query ? [query] : [])], options);
+	}
+
+	grep(pattern: string, filters: Filters = {}, options: RunOptions = {}): Promise<GrepAnswer> {
+		return this.json(["grep", ...flags(filters), "-e", pattern], options);
+	}
+
+	/** The entries around one: `around` on each side. */
+	show(path: string, entry: string, around: number, options: RunOptions = {}): Promise<ShowAnswer> {
+		return this.json(["show", `${path}:${entry}`, "--around", String(around)], options);
+	}
+
+	usage(by: string, since: string, cwd: string | undefined, options: RunOptions = {}): Promise<UsageAnswer> {
+		return this.json(["usage", "--by", by, "--since", since, ...(cwd ? ["--cwd", cwd] : [])], options);
+	}
+
+	/** Checks what pi needs to open a session; a Failure says what is gone. */
+	resume(path: string, options: RunOptions = {}): Promise<ResumeAnswer> {
+		return this.json(["resume", path], options);
+	}
+
+	/** Brings the index up to date. */
+	index(options: RunOptions = {}): Promise<Envelope> {
+		return this.json(["index"], options);
+	}
+
+	status(options: RunOptions = {}): Promise<StatusAnswer> {
+		return this.json(["status"], options);
+	}
+
+	/** Runs a command with --json and checks what it prints. Exit code 1 is an answer: nothing was found. */
+	async json<T extends Envelope>(args: string[], options: RunOptions = {}): Promise<T> {
+		const [name = "", ...rest] = args;
+		const stdout = await this.text([name, "--json", ...rest], options);
+		let answer: T;
+		try {
+			answer = JSON.parse(stdout) as T;
+		} catch {
+			throw new Failure("old", `${this.command} ${name} printed no JSON`, update);
+		}
+		if (answer.schemaVersion !== schemaVersion)
+			throw new Failure("old", `${this.command} writes another version of its JSON`, update);
+		return answer;
+	}
+
+	/** Runs a command and returns what it prints. */
+	text(args: string[], options: RunOptions = {}): Promise<string> {
+		// A directory that is gone would look like a program that is missing.
+		const cwd = options.cwd && existsSync(options.cwd) ? options.cwd : homedir();
+		return new Promise((resolve, reject) => {
+			const child = execFile(
+				this.command,
+				args,
+				{ cwd, signal: options.signal, maxBuffer, windowsHide: true, encoding: "utf8" },
+				(error, stdout, stderr) => {
+					// 1 is "nothing found". With 2 there may be an answer too: of an index that is behind.
+					if (!error || error.code === 1 || (error.code === 2 && stdout !== "")) resolve(stdout);
+					else reject(failureOf(this.command, error as NodeJS.ErrnoException, stderr));
+				},
+			);
+			// A process that ends before it has read its input is reported by its exit code.
+			child.stdin?.on("error", () => {});
+			child.stdin?.end(options.input ?? "");
+		});
+	}
+}
+
+function flags(filters: Filters): string[] {
+	return [
+		...(filters.scope ? ["--scope", filters.scope] : []),
+		...(filters.cwd ? ["--cwd", filters.cwd] : []),
+		...(filters.limit ? ["--limit", String(filters.limit)] : []),
+	];
+}
