@@ -30,6 +30,7 @@ var layers = map[string]int{
 	"pigrep/internal/ui/mcp":         55,
 	"pigrep/internal/ui/highlight":   10,
 	"pigrep/internal/ui/html":        52,
+	"pigrep/internal/ui/web":         55,
 	"pigrep/internal/ui/markdown":    11,
 	"pigrep/internal/ui/filters":     48,
 	"pigrep/internal/ui/diff":        48,

@@ -34,6 +34,7 @@ func commands() []command {
 		{"usage", newUsageCommand},
 		{"version", newVersionCommand},
 		{"watch", newWatchCommand},
+		{"web", newWebCommand},
 	}
 }
 

@@ -12,6 +12,7 @@ var garbage = map[string]int{
 	"pigrep":                100, // the TUI
 	"pigrep tui":            100,
 	"pigrep mcp":            100,
+	"pigrep web":            100,
 	"pigrep watch":          100,
 	"pigrep search":         800,
 	"pigrep grep":           100, // texts may be large

@@ -106,6 +106,9 @@ func (p *Page) file(name string) string {
 	return path.Base(strings.ReplaceAll(name, `\`, "/"))
 }
 
+// Money formats a cost in dollars.
+func Money(cost float64) string { return money(cost) }
+
 // money formats a cost in dollars.
 func money(cost float64) string {
 	if cost < 0.095 {

@@ -58,6 +58,9 @@ var (
 	})
 )
 
+// Style returns the style sheet of pages.
+func Style() string { return styleSource }
+
 // Write writes the page: first the head and the index, then the entries as they are
 // read.
 func (p *Page) Write(ctx context.Context, w io.Writer) error {
@@ -128,6 +131,9 @@ func anchorsOf(ctx context.Context, p *Page) (map[int]string, error) {
 	}
 	return names, nil
 }
+
+// Anchor returns the anchor of an entry on its page, if no other one has the same id.
+func Anchor(id string) string { return anchor(id) }
 
 func anchor(id string) string {
 	return "e-" + strings.Map(func(r rune) rune {

@@ -21,6 +21,16 @@ func visible(text []byte) string {
 // visibleLine is visible on one line.
 func visibleLine(s string) string { return strings.TrimSpace(terminal.Clean(nameMarks(s))) }
 
+// Line returns a text of a session on one line, without what is not shown: as safe and as
+// honest as in a conversation.
+func Line(s string) string { return visibleLine(s) }
+
+// Visible is Line for a piece of a line, whose white space stays.
+func Visible(s string) string {
+	s, _ = terminal.CleanSpans(nameMarks(s), nil)
+	return s
+}
+
 // nameMarks replaces characters that change the direction of text.
 func nameMarks(s string) string {
 	if !strings.ContainsFunc(s, isMark) {

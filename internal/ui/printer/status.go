@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -136,6 +137,18 @@ func (s *Status) plain(p plain) error {
 func (s *Status) text(t *text) error {
 	_, err := t.table(factSheet(statusFacts(s, t.Home, forPeople(t.Now))))
 	return err
+}
+
+// Facts are the lines of the text: names, of which some are indented below the one before,
+// and values.
+func (s *Status) Facts(home string, now time.Time) iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, f := range statusFacts(s, home, forPeople(now)) {
+			if !yield(f.name, f.value) {
+				return
+			}
+		}
+	}
 }
 
 // figures formats numbers, sizes and times.

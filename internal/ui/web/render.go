@@ -1,0 +1,111 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+
+	"pigrep/internal/ui/html"
+)
+
+var (
+	//go:embed templates
+	templateFiles embed.FS
+	//go:embed static
+	staticFiles embed.FS
+
+	templates = sync.OnceValue(func() *template.Template {
+		return template.Must(template.New("").Funcs(template.FuncMap{"static": staticAddress}).ParseFS(templateFiles, "templates/*.html"))
+	})
+)
+
+// frame is what all pages show around their own content.
+type frame struct {
+	Title  string
+	Pages  []page
+	Here   string // the path of the page in the navigation; "" for none
+	Redact bool
+	Back   string // the address of the page
+	Note   string // about the index
+	Data   any    // of the page
+}
+
+func (s *Server) frame(r *http.Request, title string, data any) *frame {
+	state, _ := s.life.watch()
+	return &frame{Title: title, Pages: pages(), Here: r.URL.Path, Redact: s.redacts(r), Back: r.URL.RequestURI(), Note: state.Note, Data: data}
+}
+
+// show writes a page.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, name, title string, data any) error {
+	return s.write(w, http.StatusOK, name, s.frame(r, title, data))
+}
+
+// write writes a template as a whole, or not at all.
+func (s *Server) write(w http.ResponseWriter, status int, name string, data any) error {
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // an error means that the browser is gone
+	return nil
+}
+
+// fail shows an error as a page.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody waits for it
+	}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{Status: http.StatusInternalServerError, Message: err.Error(), Hint: "`pigrep doctor` checks the index"}
+	}
+	if err := s.write(w, e.Status, "error", s.frame(r, http.StatusText(e.Status), e)); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// static returns a file that pages link to.
+func static(name string) ([]byte, error) {
+	if name == readerStyle {
+		return []byte(html.Style()), nil
+	}
+	return staticFiles.ReadFile("static/" + name)
+}
+
+// readerStyle is the style sheet of conversations, which has the colours of all pages.
+const readerStyle = "reader.css"
+
+// staticAddress returns the address of a file, which is another one when the file is.
+func staticAddress(name string) (string, error) {
+	data, err := static(name)
+	if err != nil {
+		return "", err
+	}
+	h := fnv.New64a()
+	h.Write(data)
+	return fmt.Sprintf("/static/%s?%x", name, h.Sum64()), nil
+}
+
+// contentTypes are written down here, because systems have other ideas of them.
+var contentTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8"}
+
+func (s *Server) showStatic(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("name")
+	data, err := static(name)
+	if err != nil || strings.ContainsAny(name, `/\`) {
+		return errNoPage
+	}
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = w.Write(data) // an error means that the browser is gone
+	return nil
+}

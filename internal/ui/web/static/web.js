@@ -1,0 +1,92 @@
+// Search as you type, and keys. Everything else works without.
+"use strict";
+
+const form = document.getElementById("search");
+const input = document.getElementById("q");
+const keys = document.getElementById("keys");
+
+// ask shows the answer to what the form says. An answer that comes after a newer question is
+// dropped, and so is its request.
+let asking;
+async function ask(push) {
+	const values = new URLSearchParams();
+	for (const [name, value] of new FormData(form)) {
+		const field = form.elements[name];
+		const usual = name === "scope" ? "conversations" : name === "sort" ? "relevance" : "";
+		if (value !== usual) values.set(name, value);
+	}
+	const address = "/" + (values.size ? "?" + values : "");
+	asking?.abort();
+	asking = new AbortController();
+	try {
+		if (await replace(address, asking.signal)) {
+			if (push) history.pushState(null, "", address);
+			else history.replaceState(null, "", address);
+		}
+	} catch (e) {
+		if (e.name !== "AbortError") form.submit(); // the page of the answer says what is wrong
+	}
+}
+
+// replace replaces each part of the page by that of another address.
+async function replace(address, signal) {
+	for (const part of document.querySelectorAll("[data-part]")) {
+		const values = new URL(address, location.href);
+		values.searchParams.set("part", part.dataset.part);
+		const answer = await fetch(values, { signal });
+		if (!answer.ok) throw new Error(answer.statusText);
+		const text = await answer.text();
+		if (signal.aborted) return false;
+		part.innerHTML = text;
+	}
+	return true;
+}
+
+if (form) {
+	let typed = false; // the address is that of what was typed before
+	input.addEventListener("input", () => { ask(!typed); typed = true; });
+	input.addEventListener("change", () => { typed = false; });
+	form.addEventListener("change", (e) => { if (e.target !== input) ask(true); });
+	form.addEventListener("submit", (e) => { e.preventDefault(); ask(false); });
+	addEventListener("popstate", () => location.reload());
+	if (input.value) input.setSelectionRange(input.value.length, input.value.length);
+}
+
+// items are what j and k go through.
+const items = () => [...document.querySelectorAll("[data-item]")].filter((e) => e.checkVisibility());
+
+function go(step) {
+	const list = items();
+	if (!list.length) return;
+	const at = list.indexOf(document.activeElement);
+	const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : Math.max(0, Math.min(list.length - 1, at + step))];
+	next.focus();
+	next.scrollIntoView({ block: "nearest" });
+}
+
+addEventListener("keydown", (e) => {
+	if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || keys.open) return;
+	const writing = e.target.matches("input:not([type=checkbox]), select, textarea");
+	if (writing) {
+		if (e.key === "Escape") e.target.blur();
+		else if (e.target === input && (e.key === "ArrowDown" || e.key === "Enter")) {
+			e.preventDefault();
+			if (e.key === "Enter") items()[0]?.click();
+			else go(1);
+		}
+		return;
+	}
+	const does = { "/": () => { if (input) { input.focus(); input.select(); } else location.href = "/"; }, j: () => go(1), k: () => go(-1), "?": () => keys.showModal() }[e.key];
+	if (does) {
+		e.preventDefault();
+		does();
+	}
+});
+
+// The page is open: the server goes on, and says when there is something new.
+let known;
+const events = new EventSource("/events");
+events.onmessage = (e) => {
+	if (known !== undefined && known !== e.data && form) ask(false);
+	known = e.data;
+};
