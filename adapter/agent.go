@@ -83,6 +83,9 @@ type Host interface {
 	Current(env Environment) (id, path string)
 	// SkillDir returns the directory where the agent looks for skills.
 	SkillDir(env Environment) string
+	// HasPackage reports whether a settings file of the agent lists a package of this
+	// name.
+	HasPackage(env Environment, name string) bool
 }
 
 // Variable is an environment variable of an agent.

@@ -204,6 +204,12 @@ func (r *Registry) SkillDir() string {
 	return ""
 }
 
+// HasPackage reports whether the first Host has a package of this name.
+func (r *Registry) HasPackage(name string) bool {
+	hosts := r.hosts()
+	return len(hosts) > 0 && hosts[0].HasPackage(r.env, name)
+}
+
 func (r *Registry) hosts() []Host {
 	var list []Host
 	for _, a := range r.agents {

@@ -55,10 +55,7 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 		add(adapter.Absolute(dir, env), "$"+sessionDirVariable)
 	}
 	var problems []error
-	for _, path := range []string{
-		filepath.Join(dir, "settings.json"),
-		filepath.Join(env.WorkDir, ".pi", "settings.json"),
-	} {
+	for _, path := range settingsFiles(env) {
 		dir, err := sessionDir(path, env)
 		if err != nil {
 			problems = append(problems, err)
@@ -69,6 +66,11 @@ func (Agent) Roots(env adapter.Environment) ([]adapter.Root, error) {
 		}
 	}
 	return roots, errors.Join(problems...)
+}
+
+// settingsFiles are the user's settings and those of the project.
+func settingsFiles(env adapter.Environment) []string {
+	return []string{filepath.Join(agentDir(env), "settings.json"), filepath.Join(env.WorkDir, ".pi", "settings.json")}
 }
 
 // sessionDir returns the setting of that name, "" when there is none.

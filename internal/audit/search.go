@@ -20,12 +20,19 @@ func (c *command) searches() bool {
 	return c.program == ownName && first != "" && !slices.Contains(noSearch, first)
 }
 
+// packageTools are the tools that the package for pi adds, which run this program.
+var packageTools = []string{"session_search", "session_read"}
+
 // callers are tools that call others, as their arguments say.
 var callers = []string{"codemode", "mcp"}
 
-// isSearch reports whether a call with these arguments asks this program over MCP. Clients
-// make the name of a tool from that of its server.
+// isSearch reports whether a call with these arguments asks this program, over MCP or as
+// a tool of its package for pi. Clients of MCP make the name of a tool from that of its
+// server.
 func isSearch(tool string, arguments []byte) bool {
+	if slices.Contains(packageTools, tool) {
+		return true
+	}
 	if slices.Contains(callers, strings.ToLower(tool)) {
 		return bytes.Contains(arguments, []byte(ownName))
 	}

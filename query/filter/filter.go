@@ -199,8 +199,11 @@ func (f *Filter) addCWD(dir string) {
 // addExclude excludes the session files that a glob matches. The glob matches one or
 // more whole elements of the path, from the root if it begins with a slash, and
 // everything below them.
+// addExclude leaves out the sessions whose path matches a glob, or is it: the path of a
+// session may have brackets.
 func (f *Filter) addExclude(glob string) {
-	pattern := session.Slashed(glob)
+	path := session.Slashed(glob)
+	pattern := path
 	if !strings.HasPrefix(pattern, "/") {
 		pattern = "**/" + pattern
 	}
@@ -211,7 +214,7 @@ func (f *Filter) addExclude(glob string) {
 	below := pattern + "/**"
 	f.sessions = append(f.sessions, func(s *session.Summary) bool {
 		p := session.Slashed(s.Path)
-		return !doublestar.MatchUnvalidated(pattern, p) && !doublestar.MatchUnvalidated(below, p)
+		return p != path && !doublestar.MatchUnvalidated(pattern, p) && !doublestar.MatchUnvalidated(below, p)
 	})
 }
 

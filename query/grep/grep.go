@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"pigrep/adapter"
 	"pigrep/index"
@@ -29,8 +30,11 @@ type Request struct {
 	Multiline bool // a match may span lines
 	Brief     bool // count matching lines, return none
 
-	Before, After int  // lines of context from the same part
-	MaxCount      int  // matching lines per session file; 0 for all
+	Before, After int // lines of context from the same part
+	MaxCount      int // matching lines per session file; 0 for all
+	Limit         int // matching lines of all files; 0 for all
+	MaxColumns    int // about how many bytes to return of a line, around its first match; 0 for all
+	Order         Order
 	Redact        bool // mask secrets in the returned lines
 
 	limits *limits // nil for defaultLimits
@@ -39,9 +43,23 @@ type Request struct {
 	Idle func()
 }
 
+// An Order is the order in which session files are searched.
+type Order string
+
+// The orders. The time of a file is that of its latest message.
+const (
+	OrderPath   Order = "path"
+	OrderNewest Order = "newest"
+	OrderOldest Order = "oldest"
+)
+
+// Orders are all orders; "" is the first.
+var Orders = []Order{OrderPath, OrderNewest, OrderOldest}
+
 // A File is a session file and how much of it the index covers.
 type File struct {
 	Path    string
+	Time    time.Time        // for orders by time
 	Known   *session.Summary // nil if the file is not indexed
 	Indexed int64            // entries that begin before this offset are indexed; Whole if all are
 }
@@ -53,6 +71,7 @@ const Whole = math.MaxInt64
 type Match struct {
 	SessionPath string
 	SessionID   string
+	CWD         string
 	EntryID     string
 	Kind        session.Kind
 	Role        string
@@ -79,6 +98,7 @@ type Summary struct {
 	WithHits int // files with a match
 	Lines    int // matching lines
 	Matches  int
+	Limited  bool // there are more matching lines than Request.Limit
 	Searches int  // matching lines that Spec.NoSearches left out; 0 if Run stops early
 	Scanned  bool // the index ruled nothing out: every file was read
 	Errors   []FileError
@@ -175,7 +195,18 @@ func (g *run) plan(files []File) {
 		known := f.Known != nil && f.Indexed > 0 && g.reader != nil && g.Required != nil
 		g.tasks = append(g.tasks, &task{File: f, scan: !known})
 	}
-	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(g.tasks, func(a, b *task) int { return cmp.Or(g.req.Order.compare(a.Time, b.Time), cmp.Compare(a.Path, b.Path)) })
+}
+
+// compare compares the times of two files.
+func (o Order) compare(a, b time.Time) int {
+	switch o {
+	case OrderNewest:
+		return b.Compare(a)
+	case OrderOldest:
+		return a.Compare(b)
+	}
+	return 0
 }
 
 // run performs the tasks and emits their matches.
@@ -210,23 +241,37 @@ func (g *run) run(ctx context.Context, emit func(*Match) error) (*Summary, error
 			if len(matches) == 0 {
 				break
 			}
-			found = true
 			for _, m := range matches {
+				if left := g.req.Limit - sum.Lines; g.req.Limit > 0 && m.Matched > left {
+					sum.Limited = true
+					m.keep(left, g.req.After)
+				}
+				if m.Matched == 0 {
+					break
+				}
+				found = true
 				sum.Lines += m.Matched
 				sum.Matches += m.Matches
 				if err := emit(m); err != nil {
 					return sum, err
 				}
 			}
+			if sum.Limited {
+				break
+			}
+		}
+		if found {
+			sum.WithHits++
+		}
+		if sum.Limited {
+			sum.Files++
+			return sum, nil
 		}
 		if err := ctx.Err(); err != nil {
 			return sum, err // the task may still be under way
 		}
 		if t.fatal != nil {
 			return sum, t.fatal
-		}
-		if found {
-			sum.WithHits++
 		}
 		if !t.skipped {
 			sum.Files++

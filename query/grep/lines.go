@@ -3,6 +3,7 @@ package grep
 import (
 	"bytes"
 	"context"
+	"strings"
 	"unicode/utf8"
 
 	"pigrep/query/literal"
@@ -178,6 +179,60 @@ type Line struct {
 	Spans  [][2]int // the matches, in bytes of Text; none in lines around a match
 	Match  bool
 	Ended  bool // a newline follows
+
+	// With Request.MaxColumns, Text and Spans may be a part of the line.
+	From  int // where the part begins
+	Whole int // length of the whole line; 0 if it is not cut
+}
+
+// shorten cuts a line to most bytes around its first match.
+func (l *Line) shorten(most int) {
+	if len(l.Text) <= most {
+		return
+	}
+	start, end := Window(l.Text, l.Spans, most)
+	var inside [][2]int
+	for _, s := range l.Spans {
+		if s[0] < end && s[1] > start || s[0] == s[1] && start <= s[0] && s[0] <= end {
+			inside = append(inside, [2]int{max(s[0], start) - start, min(s[1], end) - start})
+		}
+	}
+	l.From, l.Whole = start, len(l.Text)
+	l.Text, l.Spans = strings.Clone(l.Text[start:end]), inside
+}
+
+// Window returns the part of a text with about most bytes around its first span. No
+// character is cut.
+func Window(text string, spans [][2]int, most int) (start, end int) {
+	if len(spans) > 0 {
+		start = max(0, min(spans[0][0]-most/4, len(text)-most))
+	}
+	end = min(len(text), start+most)
+	for start > 0 && text[start]&0xC0 == 0x80 {
+		start--
+	}
+	for end < len(text) && text[end]&0xC0 == 0x80 {
+		end--
+	}
+	return start, end
+}
+
+// keep cuts the match to its first n matching lines, and at most after lines behind them.
+func (m *Match) keep(n, after int) {
+	m.Matched, m.Matches = n, 0
+	behind := 0 // the index after the last line that is kept
+	for i, l := range m.Lines {
+		if !l.Match {
+			continue
+		}
+		if n == 0 {
+			m.Lines = m.Lines[:min(i, behind+after)]
+			return
+		}
+		n--
+		behind = i + 1
+		m.Matches += len(l.Spans)
+	}
 }
 
 // linesOf returns the lines of the blocks with their context.

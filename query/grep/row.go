@@ -9,6 +9,7 @@ import (
 type Location struct {
 	SessionPath string       `json:"sessionPath"`
 	SessionID   string       `json:"sessionId,omitempty"`
+	CWD         string       `json:"cwd,omitempty"`
 	EntryID     string       `json:"entryId,omitempty"`
 	Kind        session.Kind `json:"kind"`
 	Role        string       `json:"role,omitempty"`
@@ -28,7 +29,7 @@ type Location struct {
 // Location returns where the match is.
 func (m *Match) Location() Location {
 	return Location{
-		m.SessionPath, m.SessionID, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
+		m.SessionPath, m.SessionID, m.CWD, m.EntryID, m.Kind, m.Role, m.Timestamp, m.Line, m.Offset, m.Length, m.Part,
 		m.Tool, m.ToolCallID, m.IsError, m.Provider, m.Model, m.CustomType,
 	}
 }
@@ -41,13 +42,23 @@ type Row struct {
 	At     int      `json:"lineOffset"`
 	Text   string   `json:"text"`
 	Spans  [][2]int `json:"spans,omitempty"`
+	Cut
 }
+
+// Cut says in JSON which part of a line a text is, if it is not all of it.
+type Cut struct {
+	TextOffset int `json:"textOffset,omitempty"`
+	TextLength int `json:"textLength,omitempty"` // of the whole line
+}
+
+// Cut returns which part of the line its text is.
+func (l *Line) Cut() Cut { return Cut{l.From, l.Whole} }
 
 // Rows returns the lines of the match.
 func (m *Match) Rows() []Row {
 	rows := make([]Row, len(m.Lines))
 	for i, l := range m.Lines {
-		rows[i] = Row{"context", m.Location(), l.Number, l.Offset, l.Text, l.Spans}
+		rows[i] = Row{"context", m.Location(), l.Number, l.Offset, l.Text, l.Spans, l.Cut()}
 		if l.Match {
 			rows[i].Type = "match"
 		}

@@ -188,7 +188,7 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 			}
 		}
 		m := &Match{
-			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
+			SessionPath: w.task.Path, SessionID: w.fileHeader.ID, CWD: w.fileHeader.CWD, EntryID: e.ID, Kind: p.Kind, Role: e.Role, Timestamp: session.Time{Time: at},
 			Line: e.Line, Offset: e.Offset, Length: e.Length, Part: i, Tool: p.Tool, ToolCallID: p.ToolCallID,
 			IsError: e.IsError, Provider: e.Provider, Model: e.Model, CustomType: e.CustomType, Matched: matched,
 		}
@@ -199,6 +199,11 @@ func (w *worker) searchEntry(e *session.Entry, at time.Time) error {
 			m.Lines = linesOf(text, blocks, w.req.Before, w.req.After)
 			if w.req.Redact {
 				redactLines(text, m.Lines)
+			}
+			if w.req.MaxColumns > 0 {
+				for i := range m.Lines {
+					m.Lines[i].shorten(w.req.MaxColumns)
+				}
 			}
 		}
 		if w.req.Redact {

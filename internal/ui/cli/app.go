@@ -67,6 +67,8 @@ type App struct {
 	log   *slog.Logger // of this run, for all goroutines; nil without --verbose
 	quiet bool
 	json  bool // warnings and errors are JSON
+
+	reports bool // the progress of indexing too
 }
 
 // Run executes the command named by the arguments, reports its error if there is
@@ -148,6 +150,7 @@ func (a *App) prepare(cmd *cobra.Command) error {
 	}
 	// The bare command has neither flag.
 	a.quiet, _ = cmd.Flags().GetBool("quiet")
+	a.reports, _ = cmd.Flags().GetBool("progress")
 	a.log = nil
 	if verbose, _ := cmd.Flags().GetBool("verbose"); verbose {
 		a.log = slog.New(slog.NewTextHandler(a.Streams.Err, &slog.HandlerOptions{Level: slog.LevelDebug}))

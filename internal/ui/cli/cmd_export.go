@@ -48,7 +48,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "full-paths", "", "", "HTML: do not shorten the paths of the directory and the file", &o.full)
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportFormats, cobra.ShellCompDirectiveNoFileComp))
-	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "dates", "json", "jsonl", "color", "hyperlink"})...)
+	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput}, slices.Concat(sessionFilters, []string{"max-bytes", "progress", "dates", "json", "jsonl", "color", "hyperlink"})...)
 	ignoreShared(cmd, []flagGroup{groupOutput}, "json", "jsonl")
 	addFlag(f, "json", "", "", "the same as --format json", &o.json)
 }

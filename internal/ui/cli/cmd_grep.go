@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ type grepOptions struct {
 	fixed, ignoreCase, caseSensitive, smartCase bool
 	word, multiline                             bool
 	files, count, only, vimgrep, numbers        bool
-	maxCount                                    number
+	maxCount, limit, maxColumns                 number
+	sort                                        string
 	around                                      aroundOptions
 	heading, noHeading                          bool
 	noIndex                                     bool
@@ -48,9 +50,23 @@ func (o *grepOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "heading", "", "", "print title and id above the lines of each session; default in a terminal", &o.heading)
 	addFlag(f, "no-heading", "", "", "print the path of the session on each line; default in a pipe", &o.noHeading)
 	addFlag(f, "max-count", "m", "N", "print at most N lines per session file; 0 for all (default)", &o.maxCount)
+	addFlag(f, "limit", "", "N", "print at most N lines in all; 0 for all (default)", &o.limit)
+	addFlag(f, "max-columns", "M", "N", "print about N bytes of a longer line, around its first match; 0 for all (default)", &o.maxColumns)
+	addFlag(f, "sort", "", "ORDER", "search session files in this order: path (default), newest or oldest message first", &o.sort)
 	o.around.addFlags(f, "show N lines before each match", "show N lines after each match", "show N lines before and after each match")
 	addFlag(f, "no-index", "", "", "read all session files; neither use nor update the index", &o.noIndex)
+	// It fails only for an undefined flag.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orderNames(), cobra.ShellCompDirectiveNoFileComp))
+	o.addNoSearches(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
+}
+
+func orderNames() []string {
+	var names []string
+	for _, o := range grep.Orders {
+		names = append(names, string(o))
+	}
+	return names
 }
 
 func newGrepCommand(a *App) *cobra.Command {
@@ -110,7 +126,6 @@ func insteadOf(flag string) string {
 		{"glob", "g", "--session PATH searches one session, --exclude GLOB leaves paths out"},
 		{"type", "t", "--kind, --role and --tool narrow it to what is meant"},
 		{"files-without-match", "L", "for all sessions: pigrep sessions --limit 0"},
-		{"limit", "", "-m N bounds the lines of each session file, | head -N those of all"},
 		{"max-depth", "d", "--session, --project and --cwd narrow it to what is meant"},
 		{"text", "a", "leave it out: all text is searched"},
 		{"with-filename", "H", "leave it out: each line comes with its path; --json has all of it"},
@@ -140,8 +155,13 @@ func (o *grepOptions) mode() (printer.GrepMode, error) {
 			mode, given = m.mode, m.name
 		}
 	}
-	if given != "" && (o.json || o.jsonl) {
+	switch {
+	case given != "" && (o.json || o.jsonl):
 		return mode, usagef("JSON already contains lines, matches and counts", "%s and JSON output cannot be combined", given)
+	case given != "" && o.maxColumns.n > 0:
+		return mode, usagef("", "%s and --max-columns cannot be combined", given)
+	case o.count && o.limit.n > 0:
+		return mode, usagef("", "--count and --limit cannot be combined")
 	}
 	return mode, nil
 }
@@ -163,7 +183,10 @@ func (o *grepOptions) request(a *App, mode printer.GrepMode) (grep.Request, erro
 		r.Case = literal.IgnoreCase
 	}
 	r.Before, r.After = o.around.numbers()
-	r.MaxCount = o.maxCount.n
+	r.MaxCount, r.Limit, r.MaxColumns, r.Order = o.maxCount.n, o.limit.n, o.maxColumns.n, grep.Order(o.sort)
+	if o.sort != "" && !slices.Contains(grep.Orders, r.Order) {
+		return r, usagef("use "+strings.Join(orderNames(), ", "), "--sort: unknown order %q", o.sort)
+	}
 	switch mode {
 	case printer.GrepLines:
 	case printer.GrepFiles:

@@ -51,6 +51,7 @@ func (o *searchOptions) addFlags(cmd *cobra.Command) {
 	o.around.addFlags(f, "show N entries before each hit on its branch", "show N entries after each hit", "show N entries before and after each hit")
 	// It fails only for an undefined flag.
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(rank.SortNames, cobra.ShellCompDirectiveNoFileComp))
+	o.addNoSearches(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 
@@ -234,8 +235,11 @@ func (o *sharedOptions) suggest(a *App, s suggestion) {
 
 // without names a filter that could be dropped, as it is written on the command line.
 func (o *sharedOptions) without(filter string) string {
-	if filter == "cwd" && o.here {
+	switch {
+	case filter == "cwd" && o.here:
 		return "without --here"
+	case filter == query.FilterSearches:
+		return "without --no-searches"
 	}
 	return query.Without(filter)
 }

@@ -29,6 +29,7 @@ func (o *sessionsOptions) addFlags(cmd *cobra.Command) {
 	addFlag(f, "forks", "", "", "only forks and their parents, grouped by family", &o.forks)
 	addFlag(f, "print0", "0", "", "print only paths, separated by NUL bytes, for xargs -0", &o.print0)
 	o.pagerOptions.addFlags(f)
+	o.addNoSearches(f)
 	o.addShared(cmd, []flagGroup{groupFilter, groupWhere, groupAnswer, groupOutput})
 }
 

@@ -20,6 +20,9 @@ import (
 //go:embed skill.md
 var skillText []byte
 
+// packageName is the name of the package for pi.
+const packageName = "pi-pigrep"
+
 type skillOptions struct {
 	install, yes bool
 }
@@ -31,7 +34,8 @@ func newSkillCommand(a *App) *cobra.Command {
 		Short: "Print or install a skill that teaches pi to use pigrep",
 		Long: `Print a SKILL.md that teaches an agent when to search past sessions, how to
 write a query, and how to read further. --install writes it to the skills in
-pi's agent directory after asking; pi loads it in its next session.`,
+pi's agent directory after asking; pi loads it in its next session. It is not
+written if pi has the package pi-pigrep, whose tools do the same.`,
 		Example: `pigrep skill
 pigrep skill --install
 pigrep skill > .pi/skills/pigrep/SKILL.md`,
@@ -55,6 +59,13 @@ func runSkill(a *App, o *skillOptions) error {
 	}
 	path := filepath.Join(a.registry().SkillDir(), "pigrep", "SKILL.md")
 	had, err := os.ReadFile(path)
+	if a.registry().HasPackage(packageName) {
+		fmt.Fprintf(a.out, "the skill is left out: pi has the package %s, which gives the model its own tools\n", packageName)
+		if err == nil {
+			a.warn("the skill that was installed before repeats them; delete it: %s", path)
+		}
+		return nil
+	}
 	action := "write " + path
 	switch {
 	case err == nil && bytes.Equal(had, skillText):

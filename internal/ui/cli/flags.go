@@ -37,6 +37,7 @@ type sharedOptions struct {
 	redact         bool
 	dates          bool
 	maxBytes       number
+	progress       bool
 	json, jsonl    bool
 	color          string
 	hyperlink      string
@@ -117,6 +118,8 @@ var sharedFlags = []flagRow{
 		bind: func(o *sharedOptions) any { return &o.dates }},
 	{name: "max-bytes", value: "N", group: groupAnswer, usage: "print at most N bytes of JSON, 0 for all; items left out at the end are counted",
 		bind: func(o *sharedOptions) any { return &o.maxBytes }},
+	{name: "progress", group: groupAnswer, usage: "with JSON: print the progress of indexing on stderr, as JSON lines",
+		bind: func(o *sharedOptions) any { return &o.progress }},
 
 	{name: "json", group: groupOutput, usage: "print one JSON object (`pigrep help json`)",
 		bind: func(o *sharedOptions) any { return &o.json }},
@@ -175,6 +178,13 @@ func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, withou
 		addFlag(cmd.Flags(), row.name, "", row.value, row.usage, row.bind(o))
 		cmd.Flags().Lookup(row.name).Annotations = map[string][]string{groupAnnotation: {string(row.group)}}
 	}
+}
+
+// addNoSearches adds the filter of commands that search text.
+func (o *sharedOptions) addNoSearches(flags *pflag.FlagSet) {
+	const name = "no-searches"
+	addFlag(flags, name, "", "", "leave out calls of pigrep and their results, which repeat other sessions", &o.filters.NoSearches)
+	flags.Lookup(name).Annotations = map[string][]string{groupAnnotation: {string(groupFilter)}}
 }
 
 // ignoreShared makes the command accept shared flags that have no effect on it, so that

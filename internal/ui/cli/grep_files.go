@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"time"
 
 	"pigrep/index"
 	"pigrep/indexer"
@@ -76,12 +77,13 @@ func (k *knownFiles) files() []grep.File {
 	}
 	var files []grep.File
 	for _, s := range indexer.Plan(k.found, known) {
-		f := grep.File{Path: s.File.Path}
+		f := grep.File{Path: s.File.Path, Time: time.Unix(0, s.File.Mtime)}
 		switch s.Change {
 		case indexer.Gone:
 			continue
 		case indexer.Unchanged, indexer.Touched:
 			f.Known, f.Indexed = s.Known, grep.Whole
+			f.Time = s.Known.Modified()
 		case indexer.Grown:
 			f.Known, f.Indexed = s.Known, s.Known.Checkpoint.Offset
 		case indexer.Unreadable:

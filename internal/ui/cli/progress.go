@@ -8,6 +8,7 @@ import (
 
 	"pigrep/indexer"
 	"pigrep/internal/human"
+	"pigrep/internal/ui/printer"
 )
 
 const (
@@ -28,11 +29,14 @@ func (a *App) newProgress() (progress func(indexer.Progress), end func()) {
 	switch {
 	case a.quiet:
 		return nil, func() {}
+	case a.json && a.reports:
+		p := &progressReports{app: a, start: a.Now()}
+		return p.progress, func() {}
 	case a.Streams.ErrTTY:
 		p := &progressBar{app: a, start: a.Now()}
 		return p.progress, p.clear
 	case a.json:
-		// Programs read stderr for errors and warnings only.
+		// Programs read stderr for errors and warnings only, unless they ask for more.
 		return nil, func() {}
 	}
 	p := &progressLines{app: a, start: a.Now()}
@@ -115,4 +119,23 @@ func (p *progressLines) end() {
 	default:
 		p.app.warn("built the index of %s (%s) in %v", human.Plural(at.FilesTotal, "session file", "session files"), human.Bytes(at.BytesTotal), took)
 	}
+}
+
+// progressReports prints the progress for a program that waits for the answer.
+type progressReports struct {
+	app         *App
+	start, last time.Time
+}
+
+func (p *progressReports) progress(at indexer.Progress) {
+	now := p.app.Now()
+	if now.Sub(p.start) < progressAfter || now.Sub(p.last).Abs() < progressEvery {
+		return
+	}
+	p.last = now
+	// Progress that cannot be written does not stop the run.
+	_ = printer.Progress{
+		Files: at.FilesTotal, Bytes: int64(at.Share() * float64(at.BytesTotal)), BytesTotal: at.BytesTotal,
+		SecondsLeft: int(at.Left.Round(time.Second) / time.Second), First: at.First,
+	}.Write(p.app.Streams.Err)
 }

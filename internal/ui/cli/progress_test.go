@@ -25,6 +25,7 @@ func TestProgress(t *testing.T) {
 		name        string
 		tty, quiet  bool
 		json        bool
+		reports     bool
 		steps       []indexer.Progress
 		want, lacks []string
 		lines       int
@@ -38,13 +39,17 @@ func TestProgress(t *testing.T) {
 		{name: "first build, read and not written", steps: append(first[:2:2], failed), lines: 1, lacks: []string{"built"}},
 		{name: "first build, quiet", quiet: true, steps: first},
 		{name: "first build, for programs", json: true, steps: first},
+		{name: "first build, for programs that ask", json: true, reports: true, steps: first, lines: 3, want: []string{
+			`{"progress":{"files":2,"bytes":50000000,"bytesTotal":100000000,"secondsLeft":95,"first":true}}` + "\n",
+		}},
+		{name: "first build, quiet, for programs that ask", quiet: true, json: true, reports: true, steps: first},
 		{name: "small build", steps: small},
 		{name: "later update", steps: again},
 	} {
 		a, _, errs := testApp(t)
 		now := a.Now()
 		a.Now = func() time.Time { return now }
-		a.Streams.ErrTTY, a.quiet, a.json = test.tty, test.quiet, test.json
+		a.Streams.ErrTTY, a.quiet, a.json, a.reports = test.tty, test.quiet, test.json, test.reports
 		progress, end := a.newProgress()
 		for _, at := range test.steps {
 			now = now.Add(time.Second)

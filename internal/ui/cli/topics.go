@@ -169,6 +169,16 @@ var sessionFields = [][2]string{
 	{"argv, dir, shell", "of resume: command, directory, and both as a shell command line"},
 }
 
+// grepFields are the fields of the matches of grep whose names need explanation, and of
+// its answer.
+var grepFields = [][2]string{
+	{"lineNumber", "line within the part, from 1; lineOffset is its byte offset"},
+	{"text, spans", "the line, and the matched byte ranges in it"},
+	{"textOffset", "with --max-columns, of a cut line: where text begins in it"},
+	{"textLength", "of a cut line: bytes of the whole line"},
+	{"total", "of the answer: matching lines; limited is true if there are more than --limit, and files were left out of the counts"},
+}
+
 // fixFields are the fields of the sessions of fix whose names need explanation.
 var fixFields = [][2]string{
 	{"outcome", "fixed: the call that failed, or one like it, succeeded; gone: the error was not seen again; unfixed: nothing succeeded after it"},
@@ -243,6 +253,10 @@ Fields of a hit:
 	for _, f := range sessionFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
 	}
+	b.WriteString("\nFields of grep:\n\n")
+	for _, f := range grepFields {
+		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
+	}
 	b.WriteString("\nFields of the sessions of fix (type fix):\n\n")
 	for _, f := range fixFields {
 		writeColumns(&b, fmt.Sprintf("  %-21s ", f[0]), f[1])
@@ -251,7 +265,7 @@ Fields of a hit:
 	for _, r := range auditRows {
 		writeColumns(&b, fmt.Sprintf("  %-9s ", r.name), strings.Join(fieldNames(r.row), ", "))
 	}
-	b.WriteString("\nErrors and warnings are one object per line on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n")
+	b.WriteString("\nErrors and warnings are one object per line on stderr:\n\n  {\"error\":{\"code\":\"...\",\"message\":\"...\",\"hint\":\"...\"}}\n  {\"warning\":{\"message\":\"...\",\"hint\":\"...\"}}\n\nWith --progress, so is how far an update of the index is that takes longer than\na moment; first is true if there is no index yet:\n\n  {\"progress\":{\"files\":674,\"bytes\":1000000,\"bytesTotal\":5000000,\n               \"secondsLeft\":4,\"first\":true}}\n")
 	b.WriteString("\nIn a pipe, without either flag, each line is a record with columns separated by\ntabs; tabs and newlines in values are spaces:\n\n")
 	for _, c := range printer.Columns() {
 		writeColumns(&b, fmt.Sprintf("  %-16s ", c.Command), strings.Join(c.Columns, ", "))

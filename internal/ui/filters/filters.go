@@ -32,6 +32,8 @@ type Filters struct {
 	Error    bool
 	Branch   string
 	Excludes []string
+
+	NoSearches bool // filter.Spec.NoSearches
 }
 
 // Name is the name of a filter.
@@ -79,7 +81,7 @@ func wrong(name Name, err error) *Error {
 // Spec turns the filters into those of a request. Relative times count from now;
 // absolute resolves a path. The error is an *Error.
 func (f *Filters) Spec(now time.Time, absolute func(path string) string) (filter.Spec, error) {
-	spec := filter.Spec{Roles: f.Roles, Tools: f.Tools, Models: f.Models, Projects: f.Projects, Excludes: f.Excludes, Error: f.Error}
+	spec := filter.Spec{Roles: f.Roles, Tools: f.Tools, Models: f.Models, Projects: f.Projects, Excludes: f.Excludes, Error: f.Error, NoSearches: f.NoSearches}
 	for _, s := range f.Sessions {
 		if strings.ContainsAny(s, `/\`) || strings.HasSuffix(s, ".jsonl") {
 			s = absolute(s)

@@ -185,17 +185,7 @@ func around(text string, spans [][2]int, most int) string {
 	if len(text) <= most+most/4 {
 		return text
 	}
-	start := 0
-	if len(spans) > 0 {
-		start = max(0, min(spans[0][0]-most/4, len(text)-most))
-	}
-	end := min(len(text), start+most)
-	for start > 0 && text[start]&0xC0 == 0x80 {
-		start--
-	}
-	for end < len(text) && text[end]&0xC0 == 0x80 {
-		end--
-	}
+	start, end := grep.Window(text, spans, most)
 	before, after := "", ""
 	if start > 0 {
 		before = "… "

@@ -57,10 +57,9 @@ type Filters struct {
 func (f *Filters) spec(now time.Time, absolute func(string) string) (filter.Spec, error) {
 	written := filters.Filters{
 		Scope: f.Scope, Kinds: f.Kind, Roles: f.Role, Tools: f.Tool, Sessions: f.Session, CWD: f.CWD, Projects: f.Project, Models: f.Model,
-		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude,
+		Since: f.Since, Until: f.Until, Error: f.Error, Branch: f.Branch, Excludes: f.Exclude, NoSearches: !f.IncludeSearches,
 	}
 	spec, err := written.Spec(now, absolute)
-	spec.NoSearches = !f.IncludeSearches
 	if e, ok := errors.AsType[*filters.Error](err); ok {
 		err = &Error{codeInput, e.Error(), e.Hint}
 	}

@@ -50,6 +50,22 @@ func (n Warning) Write(w io.Writer, asJSON bool, width int) error {
 	return err
 }
 
+// Progress is how far indexing is.
+type Progress struct {
+	Files       int   `json:"files"` // to index
+	Bytes       int64 `json:"bytes"`
+	BytesTotal  int64 `json:"bytesTotal"`
+	SecondsLeft int   `json:"secondsLeft,omitempty"` // absent if unknown
+	First       bool  `json:"first"`                 // there is no index yet
+}
+
+// Write writes the progress as {"progress":{…}}.
+func (p Progress) Write(w io.Writer) error {
+	return encode(w, struct {
+		Progress Progress `json:"progress"`
+	}{p})
+}
+
 func hintLine(hint string, width int) string {
 	if hint == "" {
 		return ""

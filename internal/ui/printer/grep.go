@@ -193,7 +193,14 @@ func (g *grepText) printed(b *strings.Builder, m *grep.Match, l *grep.Line) {
 				marked = append(marked, [2]int{max(s[0], start) - start, min(s[1], end) - start})
 			}
 		}
-		b.WriteString(g.marked(line, marked) + "\n")
+		if l.From > 0 && start == 0 {
+			b.WriteString(g.dim("…"))
+		}
+		b.WriteString(g.marked(line, marked))
+		if l.From+len(l.Text) < l.Whole && end == len(l.Text) {
+			b.WriteString(g.dim("…"))
+		}
+		b.WriteByte('\n')
 		number++
 		start = end + 1
 	}

@@ -43,9 +43,10 @@ func (g *Grep) json(j *jsonWriter) error {
 				Matches  int              `json:"totalMatches"`
 				Files    int              `json:"files"`
 				WithHits int              `json:"filesWithMatch"`
+				Limited  bool             `json:"limited,omitempty"`
 				Warnings []string         `json:"warnings"`
 				Index    query.IndexState `json:"index"`
-			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, []string{}, state}
+			}{sum.Lines, sum.Matches, sum.Files, sum.WithHits, sum.Limited, []string{}, state}
 		},
 	})
 }
@@ -75,9 +76,10 @@ func (g *Grep) messages(out *grepLines, lead grepLead) error {
 		head
 		grepLead
 		Stats    grepStats        `json:"stats"`
+		Limited  bool             `json:"limited,omitempty"`
 		Warnings []string         `json:"warnings"`
 		Index    query.IndexState `json:"index"`
-	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, []string{}, state}})
+	}{head{SchemaVersion: SchemaVersion, Command: "grep"}, lead, grepStats{sum.Files, sum.WithHits, sum.Lines, sum.Matches}, sum.Limited, []string{}, state}})
 	if err != nil {
 		return err
 	}
@@ -126,7 +128,8 @@ func (g *grepLines) match(m *grep.Match) error {
 			Absolute   int            `json:"absolute_offset"`
 			Submatches []grepSubmatch `json:"submatches"`
 			grep.Location
-		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Location()}}); err != nil {
+			grep.Cut
+		}{path, grepString{text}, l.Number, l.Offset, submatches, m.Location(), l.Cut()}}); err != nil {
 			return err
 		}
 	}
