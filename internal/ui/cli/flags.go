@@ -182,9 +182,7 @@ func (o *sharedOptions) addShared(cmd *cobra.Command, groups []flagGroup, withou
 
 // addNoSearches adds the filter of commands that search text.
 func (o *sharedOptions) addNoSearches(flags *pflag.FlagSet) {
-	const name = "no-searches"
-	addFlag(flags, name, "", "", "leave out calls of pigrep and their results, which repeat other sessions", &o.filters.NoSearches)
-	flags.Lookup(name).Annotations = map[string][]string{groupAnnotation: {string(groupFilter)}}
+	addFlag(flags, "no-searches", "", "", "leave out calls of pigrep and their results, which repeat other sessions", &o.filters.NoSearches)
 }
 
 // ignoreShared makes the command accept shared flags that have no effect on it, so that
